@@ -19,9 +19,9 @@ export interface ProgramBoundary {
 const ENGINE = ['contract', 'ports', 'concurrency', 'net', 'datasets']
 
 /**
- * Every package, from the ground up: each is the only owner of one outside thing, and may import only
- * packages above it in this table. Only the test kit, which tests alone import, has no row. An import that is not in its row belongs into another package, or the
- * row needs a reason.
+ * Every package, from the ground up: each is the only owner of one outside thing, and may import
+ * only packages above it in this table. Only the test kit, which tests alone import, has no row. An
+ * import that is not in its row belongs into another package, or the row needs a reason.
  */
 export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   contract: { ours: [], others: ['zod'] },
@@ -121,7 +121,10 @@ const SOCKETS = ['net', 'tls', 'dgram', 'http', 'http2', 'https', 'dns', 'dns/pr
 /** Names of `node:net` that read text and open nothing. */
 const READS_ADDRESSES = new Set(['isIP', 'isIPv4', 'isIPv6', 'BlockList'])
 
-/** What a source file imports against the table, a sentence each; `declared` is what its `package.json` names. */
+/**
+ * What a source file imports against the table, a sentence each; `declared` is what its
+ * `package.json` names.
+ */
 export function boundaryFaults(
   file: string,
   imports: readonly Import[],
@@ -191,7 +194,9 @@ function longPathFault(file: string, { specifier }: Import): string | null {
   return specifier.startsWith('../../../') ? `${file}: imports by ${specifier}` : null
 }
 
-/** An import of another package that the `package.json` does not name, so that it works by chance. */
+/**
+ * An import of another package that the `package.json` does not name, so that it works by chance.
+ */
 function undeclaredFault(declared: ReadonlySet<string> | undefined): Rule {
   return (file, { specifier }, room) => {
     const ours = ownPackage(specifier)

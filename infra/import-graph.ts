@@ -3,7 +3,10 @@ import { dirname, join, normalize } from 'node:path'
 import { parseSync } from 'oxc-parser'
 import { ROOT } from './run.ts'
 
-/** One import of a source file, types among them: `import`, `export … from`, `import()` and `import('…')` as a type. */
+/**
+ * One import of a source file, types among them: `import`, `export … from`, `import()` and
+ * `import('…')` as a type.
+ */
 export interface Import {
   /** As it is written, for example `./mx.ts`, `node:net`, `@plumbline/net/egress`. */
   readonly specifier: string
@@ -28,7 +31,10 @@ export function packageFolders(): readonly string[] {
   return readdirSync(join(ROOT, 'packages')).toSorted()
 }
 
-/** What the `package.json` of a source's package or program names; null for a source that lies in none. */
+/**
+ * What the `package.json` of a source's package or program names; null for a source that lies in
+ * none.
+ */
 export function declaredBy(file: string): ReadonlySet<string> | null {
   const home = /^(?:packages|services)\/[^/]+/.exec(file)?.[0]
   if (home === undefined) return null
@@ -41,7 +47,10 @@ export function readSource(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8')
 }
 
-/** Everything that a source imports, in any form; throws where it does not parse or computes what it imports. */
+/**
+ * Everything that a source imports, in any form; throws where it does not parse or computes what it
+ * imports.
+ */
 export function importsOf(file: string, text: string): readonly Import[] {
   const { module, errors } = parseSync(file, text)
   if (errors.length > 0) throw new Error(`${file} does not parse: ${errors[0]?.message}`)

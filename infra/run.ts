@@ -6,7 +6,10 @@ import { processEnvironment } from '@plumbline/runtime/settings'
 /** Root of the project. */
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** Runs a tool of the project with its output shown, `env` beside its environment; returns its exit code. */
+/**
+ * Runs a tool of the project with its output shown, `env` beside its environment; returns its exit
+ * code.
+ */
 export async function runTool(
   command: string,
   args: readonly string[],

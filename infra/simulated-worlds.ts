@@ -22,7 +22,10 @@ export interface FailedWorld {
   readonly why: string
 }
 
-/** Lives through the worlds of the first seeds, several at a time; again, as with tests, through one that fails. */
+/**
+ * Lives through the worlds of the first seeds, several at a time; again, as with tests, through one
+ * that fails.
+ */
 export async function runWorlds(): Promise<WorldsResult> {
   // Each waits for its servers half of the time.
   const jobs = Math.max(4, availableParallelism())

@@ -10,8 +10,8 @@ const ENTRY = 'public'
 const TARGET = 'es2022'
 
 /**
- * Builds `@plumbline/client` into a folder: JavaScript modules with their types, which need no other package. What it
- * takes of the contract is built in: values as modules, types written out.
+ * Builds `@plumbline/client` into a folder: JavaScript modules with their types, which need no
+ * other package. What it takes of the contract is built in: values as modules, types written out.
  * @throws if the compiler refuses, or the contract has no shape of a type
  */
 export async function buildJavaScriptClient(folder: string): Promise<void> {
@@ -52,7 +52,10 @@ async function compile(folder: string): Promise<void> {
   if (exitCode !== 0) throw new Error(`tsc refused the client:\n${output}`)
 }
 
-/** Modules of the contract of which the client imports more than types: the compiler leaves other packages out. */
+/**
+ * Modules of the contract of which the client imports more than types: the compiler leaves other
+ * packages out.
+ */
 async function contractValues(): Promise<readonly string[]> {
   const folder = join(ROOT, 'packages/client/src')
   const found = new Set<string>()

@@ -39,8 +39,8 @@ interface Document {
 const LEFT_OUT: readonly string[] = ['/healthz', '/readyz', '/openapi.json']
 
 /**
- * The text of a Python module with a method for each operation of the description. It needs nothing but Python; what
- * does not depend on operations stands in `plumbline-template.py`.
+ * The text of a Python module with a method for each operation of the description. It needs nothing
+ * but Python; what does not depend on operations stands in `plumbline-template.py`.
  */
 export async function pythonModule(): Promise<string> {
   const document = describedService()
@@ -178,7 +178,10 @@ function headersText(isSentOnce: boolean, extra: readonly string[]): string {
   ].join(', ')
 }
 
-/** JSON as it is; of what may be a file the response itself, which is read, iterated and closed by the caller. */
+/**
+ * JSON as it is; of what may be a file the response itself, which is read, iterated and closed by
+ * the caller.
+ */
 function resultOf({ responses }: Operation): string {
   const good = Object.entries(responses).filter(([status]) => Number(status) < 300)
   const types = good.flatMap(([, response]) =>

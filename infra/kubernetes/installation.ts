@@ -1,6 +1,6 @@
 /**
- * What differs from one cluster to the next. The manifests are made from this; an overlay of Kustomize may
- * change it as well, and keeps what is changed apart from what comes with a version.
+ * What differs from one cluster to the next. The manifests are made from this; an overlay of
+ * Kustomize may change it as well, and keeps what is changed apart from what comes with a version.
  */
 export const INSTALLATION = {
   namespace: 'plumbline',
@@ -11,7 +11,10 @@ export const INSTALLATION = {
     PUBLIC_URL: 'https://plumbline.example.com',
     SMTP_HELO_NAME: 'verify.example.com',
     SMTP_MAIL_FROM: 'verify@example.com',
-    /** The proxies of the cluster: pods have addresses of these, and only those of `callers` reach the API. */
+    /**
+     * The proxies of the cluster: pods have addresses of these, and only those of `callers` reach
+     * the API.
+     */
     TRUSTED_PROXIES: '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16',
   },
   /** Where the servers of Postgres, Redis, the files and mail are, and on which ports. */
@@ -24,7 +27,10 @@ export const INSTALLATION = {
   /** Namespace of Prometheus, and where KEDA asks it. */
   monitoring: 'monitoring',
   prometheus: 'http://prometheus-operated.monitoring.svc:9090',
-  /** A class of storage that several machines may mount, for the reference lists; unset: the cluster's own. */
+  /**
+   * A class of storage that several machines may mount, for the reference lists; unset: the
+   * cluster's own.
+   */
   listsStorageClass: undefined,
 } as const satisfies Installation
 

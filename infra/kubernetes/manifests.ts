@@ -21,7 +21,10 @@ interface Manifest {
   toJSON(): unknown
 }
 
-/** All that a cluster is to have for this version, but for its secrets, in the order it is to be made. */
+/**
+ * All that a cluster is to have for this version, but for its secrets, in the order it is to be
+ * made.
+ */
 function manifestsOf(version: string): readonly Manifest[] {
   return [
     new Namespace({

@@ -10,9 +10,9 @@ const { namespace, stores, callers, monitoring } = INSTALLATION
 const OURS = { matchLabels: { 'app.kubernetes.io/part-of': 'plumbline' } }
 
 /**
- * What is no public address: the cluster's own networks, and link-local with the machine's metadata. The
- * service refuses these by itself (`EGRESS_ALLOW`); here the network does, too. Source: IANA's registries of
- * special-purpose addresses.
+ * What is no public address: the cluster's own networks, and link-local with the machine's
+ * metadata. The service refuses these by itself (`EGRESS_ALLOW`); here the network does, too.
+ * Source: IANA's registries of special-purpose addresses.
  */
 const NOT_PUBLIC = [
   '10.0.0.0/8',

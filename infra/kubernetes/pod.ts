@@ -48,7 +48,9 @@ export interface PodPlan {
   readonly container?: Partial<IIoK8sApiCoreV1Container>
 }
 
-/** A pod as every program has it: no rights, nothing of its image writable, its secrets in files. */
+/**
+ * A pod as every program has it: no rights, nothing of its image writable, its secrets in files.
+ */
 export function podOf(plan: PodPlan): IIoK8sApiCoreV1PodTemplateSpec {
   return {
     metadata: {

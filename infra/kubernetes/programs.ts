@@ -4,7 +4,10 @@ export interface Program {
   readonly command: readonly string[]
   /** Pods: while there is little to do, and at most. */
   readonly pods: { readonly least: number; readonly most: number }
-  /** Whether it asks the internet: engines do, and messages to webhooks go out by the worker of batches. */
+  /**
+   * Whether it asks the internet: engines do, and messages to webhooks go out by the worker of
+   * batches.
+   */
   readonly asksOutside: boolean
   /** Of a worker that answers lookups of one kind: the `check` of its metrics. */
   readonly check?: string

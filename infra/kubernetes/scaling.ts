@@ -6,13 +6,19 @@ import type { Program } from './programs.ts'
 
 const { namespace, prometheus } = INSTALLATION
 
-/** Tasks that one worker of a check has in work at once: as many claimable ones are worth one more. Source: `BULK_TASKS`. */
+/**
+ * Tasks that one worker of a check has in work at once: as many claimable ones are worth one more.
+ * Source: `BULK_TASKS`.
+ */
 const TASKS_A_WORKER: Readonly<Record<string, number>> = { email: 16, phone: 16, ip: 8, domain: 64 }
 
 /** A backlog as old as this many times a number of workers asks for one more. */
 const BACKLOG_SECONDS_A_WORKER = 900
 
-/** How long fewer workers must be enough before there are fewer: a chunk that is given back is begun anew. */
+/**
+ * How long fewer workers must be enough before there are fewer: a chunk that is given back is begun
+ * anew.
+ */
 const CALM_SECONDS = 600
 
 const API_CPU_PERCENT = 70
@@ -26,8 +32,9 @@ export function disruptionBudgetOf({ name }: Program): PodDisruptionBudget {
 }
 
 /**
- * How many pods there are: workers of a check by what could be begun now and since when, of which what waits
- * for others is no part; the API by its processors. Programs of a fixed number have none.
+ * How many pods there are: workers of a check by what could be begun now and since when, of which
+ * what waits for others is no part; the API by its processors. Programs of a fixed number have
+ * none.
  */
 export function scalingOf(program: Program): readonly ScaledObject[] {
   const { name, pods, check } = program

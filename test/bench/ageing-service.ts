@@ -45,7 +45,8 @@ export interface AgeingService extends AsyncDisposable {
 }
 
 /**
- * Autovacuum as it comes, but for its pauses: it looks each minute, and a day of this run is some seconds long.
+ * Autovacuum as it comes, but for its pauses: it looks each minute, and a day of this run is some
+ * seconds long.
  */
 const SETTINGS = { autovacuum_naptime: '1s', autovacuum_vacuum_cost_delay: '0' }
 

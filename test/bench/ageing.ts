@@ -25,7 +25,9 @@ const BATCH_ROWS = [
 ]
 const LEAST_ROWS = 10
 
-/** Single calls of a day with an idempotency key, and facts that workers keep for a day or a month. */
+/**
+ * Single calls of a day with an idempotency key, and facts that workers keep for a day or a month.
+ */
 const CALLS = 1_000
 const FACTS = 5_000
 
@@ -43,9 +45,10 @@ const LEFT_MOST_BYTES = 60_000
 const FOR_EVER = ['batches', 'score_weights']
 
 /**
- * Ninety days of batches, single calls and facts in fast motion, through intake, dispatcher, queue, engines,
- * settlement, result files and retention, on a database whose clock is moved by a day when a day's work is done. What
- * is stored, its indexes, dead rows and the rounds of the dispatcher must be as on the day when retention began.
+ * Ninety days of batches, single calls and facts in fast motion, through intake, dispatcher, queue,
+ * engines, settlement, result files and retention, on a database whose clock is moved by a day when
+ * a day's work is done. What is stored, its indexes, dead rows and the rounds of the dispatcher
+ * must be as on the day when retention began.
  * @param scale share of the full size of each batch
  */
 export async function run(scale: number): Promise<readonly Figure[]> {

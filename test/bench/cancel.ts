@@ -10,11 +10,16 @@ import { uploadList, waitForEnd } from './upload.ts'
 /** Records of the batch that is canceled, each of which waits by itself. */
 const RECORDS = 1_000_000
 
-/** What the cancel may take to be answered, and the batch to have ended, its result file included. */
+/**
+ * What the cancel may take to be answered, and the batch to have ended, its result file included.
+ */
 const ANSWER_MS = 1_000
 const END_MS = 300_000
 
-/** What others may feel of it: a single call, a batch of ten records, the renewal of a worker's leases. */
+/**
+ * What others may feel of it: a single call, a batch of ten records, the renewal of a worker's
+ * leases.
+ */
 const CALLS_MORE = 3
 const TEN_MS = 5_000
 const RENEWAL_MS = 1_000
@@ -24,7 +29,8 @@ const RENEWALS_A_SECOND = 10
 const ALONE_MS = 20_000
 
 /**
- * Cancels a batch of a million tasks that wait, and measures what that takes and what others feel of it.
+ * Cancels a batch of a million tasks that wait, and measures what that takes and what others feel
+ * of it.
  * @param scale share of the full number of records
  */
 export async function run(scale: number): Promise<readonly Figure[]> {
@@ -93,7 +99,10 @@ const PART = `
   insert into task_groups (check_kind, group_key, next_at, quiet_until)
   select check_kind, group_key, now() + interval '1 hour', now() + interval '1 hour' from parted`
 
-/** Has each record of a batch that waits as one wait by itself, as if each had met a silence of its own. */
+/**
+ * Has each record of a batch that waits as one wait by itself, as if each had met a silence of its
+ * own.
+ */
 async function partTasks({ db }: TestService, batchId: string, records: number): Promise<void> {
   // A few chunks a statement: none takes long.
   for (let chunk = 0; chunk <= records / CHUNK_RECORDS; chunk += CHUNKS_A_STEP) {
@@ -141,7 +150,9 @@ interface Felt {
   readonly refused: number
 }
 
-/** Single calls, batches of ten and renewals of a lease, each one after the other, until the signal. */
+/**
+ * Single calls, batches of ten and renewals of a lease, each one after the other, until the signal.
+ */
 async function othersUntil(
   service: TestService,
   others: { readonly other: Account; readonly ten: string; readonly held: HeldTask },

@@ -21,8 +21,8 @@ const LIVE_EVERY_MS = 1_000
 const LIVE_MOST_MS = 2_000
 
 /**
- * A list over many registries, upload to finished file, against the ideal schedule; each registry is
- * kept to its limit by its own count, and calls go on meanwhile.
+ * A list over many registries, upload to finished file, against the ideal schedule; each registry
+ * is kept to its limit by its own count, and calls go on meanwhile.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()

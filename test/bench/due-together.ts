@@ -12,9 +12,9 @@ const OTHERS_RECORDS = 10
 const OTHERS_MS = 3_000
 
 /**
- * A batch of company domains that all wait while a resolver of ours is away, as one group (the next trial of a
- * few lets all go) and each by itself (all fall due at once): how long until it is done from the resolver's
- * return, and another account's ten records meanwhile. Engines answer at once.
+ * A batch of company domains that all wait while a resolver of ours is away, as one group (the next
+ * trial of a few lets all go) and each by itself (all fall due at once): how long until it is done
+ * from the resolver's return, and another account's ten records meanwhile. Engines answer at once.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()

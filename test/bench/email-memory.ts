@@ -8,8 +8,8 @@ import { bounded } from './figure.ts'
 import type { Figure } from './figure.ts'
 
 /**
- * (c) heap in use while 100,000 addresses go through in chunks, over what there was before, and by how
- * much the second half of them raises it.
+ * (c) heap in use while 100,000 addresses go through in chunks, over what there was before, and by
+ * how much the second half of them raises it.
  */
 export async function memory(): Promise<readonly Figure[]> {
   const figures: Figure[] = []
@@ -34,8 +34,8 @@ export async function memory(): Promise<readonly Figure[]> {
 }
 
 /**
- * What 4,000 subjects in work, 200 connections and full caches may take. Measured over 50,000 domains:
- * 39 MB, of which 18 MB are the caches and stay when nothing is in work.
+ * What 4,000 subjects in work, 200 connections and full caches may take. Measured over 50,000
+ * domains: 39 MB, of which 18 MB are the caches and stay when nothing is in work.
  */
 const HEAP_MB = 50
 /** All caches are full before the first half is over. */

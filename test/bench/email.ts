@@ -33,7 +33,10 @@ export async function run(): Promise<readonly Figure[]> {
   return [...(await overTheWire()), await perProfile(), await withoutDelay(), ...(await memory())]
 }
 
-/** (a) addresses a second with 50 ms of round-trip time on the wire, at the same number of connections. */
+/**
+ * (a) addresses a second with 50 ms of round-trip time on the wire, at the same number of
+ * connections.
+ */
 async function overTheWire(): Promise<readonly Figure[]> {
   await using bench = await openBench({
     rttMs: 50,
@@ -90,7 +93,10 @@ async function perProfile(): Promise<Figure> {
   return atLeast(head, worst.ours, Math.max(worst.rival, 0.01), 1)
 }
 
-/** (b) recipients a second without delay, against a client that knows every host and counts lines only. */
+/**
+ * (b) recipients a second without delay, against a client that knows every host and counts lines
+ * only.
+ */
 async function withoutDelay(): Promise<Figure> {
   await using bench = await openBench({ bulkDomains: { count: DOMAINS, kinds: ['no-tls'] } })
   const subjects = addressesOf(DOMAINS, PER_DOMAIN)
@@ -142,7 +148,10 @@ function isRight(world: World, address: string, answer: Answer<'email'> | undefi
   return answer.status === expected.status || expected.orElse.includes(answer.status)
 }
 
-/** The rival has two words: valid is right unless the mailbox is undeliverable, invalid only where it is. */
+/**
+ * The rival has two words: valid is right unless the mailbox is undeliverable, invalid only where
+ * it is.
+ */
 function rivalIsRight(world: World, address: string, valid: boolean): boolean {
   const expected = world.expectEmail(address, 'basic')
   const all = [expected.status, ...expected.orElse]

@@ -19,8 +19,9 @@ const AT_ONCE = 2
 /** How many times the shorter median the longer may be. */
 const APART_MOST = 1.05
 /**
- * How much better than a coin who guesses by the time may do, in percent: where times tell nothing, chance alone stays
- * below it 997 times of 1,000 (Mann and Whitney, two samples of 100: 4.1 to the standard deviation).
+ * How much better than a coin who guesses by the time may do, in percent: where times tell nothing,
+ * chance alone stays below it 997 times of 1,000 (Mann and Whitney, two samples of 100: 4.1 to the
+ * standard deviation).
  */
 const GUESS_MAX_PERCENT = 12.3
 
@@ -29,9 +30,9 @@ const WAYS = ['signIn', 'beginReset', 'signUp', 'resendVerification'] as const
 type Way = (typeof WAYS)[number]
 
 /**
- * Whether the time of an answer tells if an address is known: each way in, asked with known and unknown addresses in
- * turn, over HTTP, with a mail server that takes what is sent. Who guesses "known" by the longer time is right for
- * half of the pairs where the times tell nothing.
+ * Whether the time of an answer tells if an address is known: each way in, asked with known and
+ * unknown addresses in turn, over HTTP, with a mail server that takes what is sent. Who guesses
+ * "known" by the longer time is right for half of the pairs where the times tell nothing.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -135,7 +136,10 @@ function addressOf(way: Way, at: number, isKnown: boolean): string {
   return `${isKnown ? 'known' : 'other'}${at}@${way.toLowerCase()}.example`
 }
 
-/** How much more often than half a known address took the longer or the shorter time, over all pairings. */
+/**
+ * How much more often than half a known address took the longer or the shorter time, over all
+ * pairings.
+ */
 function guessedPercent(known: readonly number[], unknown: readonly number[]): number {
   const longer = known.reduce((sum, ms) => sum + unknown.filter((other) => ms > other).length, 0)
   return Math.abs(longer / (known.length * unknown.length) - 0.5) * 100

@@ -9,7 +9,9 @@ import { bounded, type Figure } from './figure.ts'
 import { startServers } from './servers.ts'
 import { uploadList, waitForEnd, writeList } from './upload.ts'
 
-/** Kept rows: one batch that was asked, and batches of its outcomes, which hold the same rows each. */
+/**
+ * Kept rows: one batch that was asked, and batches of its outcomes, which hold the same rows each.
+ */
 const RECORDS = 100_000
 const BATCHES = 10
 
@@ -19,7 +21,10 @@ const MOST_HOURS = 24
 
 const LOOK_MS = 100
 
-/** Three addresses, and a domain with its twenty: each batch has them all, so that every result is rewritten. */
+/**
+ * Three addresses, and a domain with its twenty: each batch has them all, so that every result is
+ * rewritten.
+ */
 const TARGET = {
   email: [7, 50_000, 99_999].map((row) => `person.${row}@company${row % 5000}.example`),
   domain: 'company1234.example',

@@ -21,7 +21,10 @@ const BEST_A_SECOND = (SLOTS * WIDTH * 1_000) / ENGINE_MS
 
 const WARM_UP_MS = 6_000
 const MEASURED_MS = 20_000
-/** Long enough for a start, the measured time and what is left at its end; and for a worker to go and come back. */
+/**
+ * Long enough for a start, the measured time and what is left at its end; and for a worker to go
+ * and come back.
+ */
 const RECORDS_A_WORKER = BEST_A_SECOND * 42
 const RECORDS_TO_JOIN = BEST_A_SECOND * 60
 
@@ -36,8 +39,8 @@ const JOINED = 2
 const JOIN_MS = 5_000
 
 /**
- * Records a second of one batch with one, two and four workers whose engine takes its time, and how soon a
- * worker that joins has its share.
+ * Records a second of one batch with one, two and four workers whose engine takes its time, and how
+ * soon a worker that joins has its share.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -113,7 +116,10 @@ async function measure({ databaseUrl, redisUrl, count }: Fleet): Promise<{
   return { perSecond, joinedMs }
 }
 
-/** How long it takes until a worker that went and comes back has tasks again, from the moment it is up. */
+/**
+ * How long it takes until a worker that went and comes back has tasks again, from the moment it is
+ * up.
+ */
 async function joins(service: TestService, id: string): Promise<number> {
   const [worker] = service.workers
   if (worker === undefined) return Infinity
@@ -159,8 +165,9 @@ interface Answered {
 }
 
 /**
- * The mean of what is answered while a task lasts, with the middle of that time: tasks that began together end
- * together, and a moment before or after one of their ends would count a quarter of the measured time or not.
+ * The mean of what is answered while a task lasts, with the middle of that time: tasks that began
+ * together end together, and a moment before or after one of their ends would count a quarter of
+ * the measured time or not.
  */
 async function answeredOver(service: TestService, id: string): Promise<Answered> {
   const seen: Answered[] = []

@@ -13,7 +13,10 @@ import type { BenchServers } from './servers.ts'
 const HEAP_MEGABYTES = 160
 const HEALTH_SECONDS = 1
 
-/** Downloads at once, what each may leave the API larger by together, and how often they read a little. */
+/**
+ * Downloads at once, what each may leave the API larger by together, and how often they read a
+ * little.
+ */
 const READERS = 150
 const READERS_MEGABYTES = 128
 const READERS_MS = 10_000
@@ -29,8 +32,9 @@ const FREE_CALLS = 400
 const PAID_CALLS = 90
 
 /**
- * What clients do to the API that ask and do not read, or do not ask at all: how much larger it gets, how
- * long `/healthz` takes meanwhile at most, and what answers are had for nothing. Each measure has a service of its own.
+ * What clients do to the API that ask and do not read, or do not ask at all: how much larger it
+ * gets, how long `/healthz` takes meanwhile at most, and what answers are had for nothing. Each
+ * measure has a service of its own.
  */
 export async function measureClients(
   servers: BenchServers,
@@ -155,8 +159,8 @@ async function openSilent(port: number, open: Set<Socket>): Promise<void> {
 }
 
 /**
- * Calls that are paid, behind answers that are free and not read: how many answers the client has in the
- * end for nothing.
+ * Calls that are paid, behind answers that are free and not read: how many answers the client has
+ * in the end for nothing.
  */
 async function measureTrickle(service: TestService, backend: string): Promise<readonly Figure[]> {
   const account = await service.account({ credits: 1_000 })

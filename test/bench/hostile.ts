@@ -14,9 +14,10 @@ const MOST_MEGABYTES = 64
 const HEAP_MEGABYTES = 160
 
 /**
- * Clients that ask and do not read, or do not ask at all, and every hostile upload of the tests: the longest time from its last byte to its verdict, and how much
- * larger the API and the worker of lists are at their largest meanwhile (resident memory, by the kernel's
- * own high-water mark) than after ordinary lists before.
+ * Clients that ask and do not read, or do not ask at all, and every hostile upload of the tests:
+ * the longest time from its last byte to its verdict, and how much larger the API and the worker of
+ * lists are at their largest meanwhile (resident memory, by the kernel's own high-water mark) than
+ * after ordinary lists before.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -55,7 +56,10 @@ export async function run(): Promise<readonly Figure[]> {
   return figures
 }
 
-/** Ordinary lists, large and small, so that what is measured is what harm does and not the first use. */
+/**
+ * Ordinary lists, large and small, so that what is measured is what harm does and not the first
+ * use.
+ */
 async function warmUp(caller: Caller): Promise<void> {
   const lines = Array.from({ length: 200_000 }, (_, at) => `person${at}@company${at % 999}.example`)
   await runBatch(caller, formOf({ product: 'email' }, `email\n${lines.join('\n')}\n`))

@@ -18,7 +18,10 @@ const CONNECTIONS = 20
 const SETTLE_MS = 75_000
 const MEASURED_MS = 60_000
 
-/** Transactions a second and connections of `npm start` on its own Postgres while nobody asks for anything. */
+/**
+ * Transactions a second and connections of `npm start` on its own Postgres while nobody asks for
+ * anything.
+ */
 export async function run(): Promise<readonly Figure[]> {
   await using stack = new AsyncDisposableStack()
   const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-idle-'))

@@ -24,7 +24,10 @@ const STEP = 3_571
 const SPEED_LEAST = 0.5
 const SHARE_MOST = 0.5
 
-/** What binds a list of a million addresses: against an engine that answers at once, and by the time of its look-ups. */
+/**
+ * What binds a list of a million addresses: against an engine that answers at once, and by the time
+ * of its look-ups.
+ */
 export async function run(): Promise<readonly Figure[]> {
   await using lists = await makeIpLists()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-ip-list-'))

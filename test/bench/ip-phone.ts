@@ -27,7 +27,10 @@ const START_MS_MOST = 2_000
 const RSS_MIB_MOST = 400
 const PAUSE_MS_MOST = 20
 
-/** IP lookups against the bare readers, phones against the bare library, start, memory and pauses of an update. */
+/**
+ * IP lookups against the bare readers, phones against the bare library, start, memory and pauses of
+ * an update.
+ */
 export async function run(): Promise<readonly Figure[]> {
   await using lists = await makeIpLists()
   const { current } = await loadIpData({ listsDir: lists.dir })

@@ -18,9 +18,9 @@ const CALLS = 200
 const MOST = 1.25
 
 /**
- * What `POST /v1/batches` takes of an account that keeps ten batches and of one that keeps ten thousand, and a page
- * of batches where ten run of a thousand rows and where ten run of five million. Asked in turn, so that what else the
- * machine does falls on both.
+ * What `POST /v1/batches` takes of an account that keeps ten batches and of one that keeps ten
+ * thousand, and a page of batches where ten run of a thousand rows and where ten run of five
+ * million. Asked in turn, so that what else the machine does falls on both.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()

@@ -20,9 +20,9 @@ const DRIVES: readonly Drive[] = [
 const CREDITS = 100_000
 
 /**
- * Single calls over HTTP, debit included, with engines that answer from memory, against bare `add` and
- * wait for the event on Redis. All three stand ready and take turns, so that what else the machine
- * does meets them alike; medians of five rounds, after three that only warm up.
+ * Single calls over HTTP, debit included, with engines that answer from memory, against bare `add`
+ * and wait for the event on Redis. All three stand ready and take turns, so that what else the
+ * machine does meets them alike; medians of five rounds, after three that only warm up.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()

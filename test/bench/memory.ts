@@ -11,8 +11,8 @@ const RECORDS = 1_000_000
 const MOST_MEGABYTES = 180
 
 /**
- * Peak resident memory of each process while a million records go through, with the flags of `npm start`. From its
- * second start on, as Node keeps what it has compiled: the first takes 25 MB more.
+ * Peak resident memory of each process while a million records go through, with the flags of `npm
+ * start`. From its second start on, as Node keeps what it has compiled: the first takes 25 MB more.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()

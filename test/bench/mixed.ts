@@ -77,7 +77,9 @@ async function untilRunning(service: TestService, account: Account, id: string):
   }
 }
 
-/** The 99th percentile in milliseconds of calls that leave at a fixed rate, whatever the answers do. */
+/**
+ * The 99th percentile in milliseconds of calls that leave at a fixed rate, whatever the answers do.
+ */
 async function callsP99(service: TestService, account: Account): Promise<number> {
   const times: Promise<number>[] = []
   for (let at = 0; at < CALLS_A_SECOND * SECONDS; at++) {

@@ -15,8 +15,9 @@ const RUNS = 3
 const SWELL_MS = 6_000
 
 /**
- * Single calls of one account to mail hosts that answer at once, while another sends its full rate to hosts
- * that stay silent, against the same calls alone: real engines, over sockets, with one worker and two.
+ * Single calls of one account to mail hosts that answer at once, while another sends its full rate
+ * to hosts that stay silent, against the same calls alone: real engines, over sockets, with one
+ * worker and two.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -129,7 +130,10 @@ function startFlood(
   }
 }
 
-/** The 95th percentile in milliseconds of calls that leave at a fixed rate; one that is refused fails them all. */
+/**
+ * The 95th percentile in milliseconds of calls that leave at a fixed rate; one that is refused
+ * fails them all.
+ */
 async function callsP95(
   service: TestService,
   account: Account,

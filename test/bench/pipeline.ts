@@ -13,7 +13,9 @@ const RUNS = 3
 /** Time between two looks at the batch. */
 const LOOK_MS = 100
 
-/** Records a second, upload to finished file, against a plain BullMQ program with a job a record. */
+/**
+ * Records a second, upload to finished file, against a plain BullMQ program with a job a record.
+ */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))

@@ -12,7 +12,8 @@ const ADD = 1000
 
 /**
  * The plain program that many would write: reads the list with papaparse, makes one job of each
- * record, hears each completion, and writes the file when all are there. Answers the seconds it took.
+ * record, hears each completion, and writes the file when all are there. Answers the seconds it
+ * took.
  */
 export async function runPlain(redisUrl: string, input: string, output: string): Promise<number> {
   const connection = connectionOf(redisUrl)

@@ -1,9 +1,9 @@
 import { openDatabase, type Db } from '@plumbline/db/database'
 
 /**
- * Has every session that a database opens from now on go by a clock that `shiftTime` moves: its own `now` and
- * `clock_timestamp` are found before those of Postgres. For a database without tables: the defaults of columns
- * keep the function that they were made with.
+ * Has every session that a database opens from now on go by a clock that `shiftTime` moves: its own
+ * `now` and `clock_timestamp` are found before those of Postgres. For a database without tables:
+ * the defaults of columns keep the function that they were made with.
  */
 export async function ownTime(url: string): Promise<void> {
   await using db = openDatabase({ url, poolSize: 1, applicationName: 'bench' })
@@ -12,7 +12,10 @@ export async function ownTime(url: string): Promise<void> {
   await db.pool.query(`alter database ${name} set search_path = public, pg_catalog`)
 }
 
-/** Moves that clock so far ahead of the machine's. Planned into statements as a sum: it costs them nothing. */
+/**
+ * Moves that clock so far ahead of the machine's. Planned into statements as a sum: it costs them
+ * nothing.
+ */
 export async function shiftTime(db: Db, byMs: number): Promise<void> {
   const ahead = `interval '${Math.round(byMs)} milliseconds'`
   await db.pool.query(`

@@ -33,19 +33,23 @@ interface Scene {
   readonly subjects: number
 }
 
-/** What a worker answers where hosts take some 2.5 s over a dialogue: 160 a second at least, if it keeps up. */
+/**
+ * What a worker answers where hosts take some 2.5 s over a dialogue: 160 a second at least, if it
+ * keeps up.
+ */
 const ONE = { hosts: 'unhurried', callers: 400, subjects: 1_000 } as const
 
 /**
- * How much more two answer. Whoever asks, the API, the hosts and both workers share the cores of one machine, and
- * at the speed above two cores are busy: hosts are slower here, and workers are bound by their room, which a few
- * more callers than it holds keep full.
+ * How much more two answer. Whoever asks, the API, the hosts and both workers share the cores of
+ * one machine, and at the speed above two cores are busy: hosts are slower here, and workers are
+ * bound by their room, which a few more callers than it holds keep full.
  */
 const SCALING = { hosts: 'leisurely', callers: 240, subjects: 200 } as const
 
 /**
- * Single calls to honest mail servers that take their time, each group asked with its usual manners: what one
- * worker answers and the memory it takes, and what two answer with an address each.
+ * Single calls to honest mail servers that take their time, each group asked with its usual
+ * manners: what one worker answers and the memory it takes, and what two answer with an address
+ * each.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()

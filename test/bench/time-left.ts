@@ -9,9 +9,9 @@ import { createDatabase, startServers } from './servers.ts'
 import { uploadList, writeList } from './upload.ts'
 
 /**
- * Batches of one to two minutes for a worker that answers 50 of each task in a second, many times what a save comes
- * after: of providers that are all alike, and with one of a fifth of the addresses that takes four times as long as
- * all others.
+ * Batches of one to two minutes for a worker that answers 50 of each task in a second, many times
+ * what a save comes after: of providers that are all alike, and with one of a fifth of the
+ * addresses that takes four times as long as all others.
  */
 const SCENES = [
   { name: 'time-left at the half', records: 60_000, words: [] },

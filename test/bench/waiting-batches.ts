@@ -21,8 +21,8 @@ const MEASURED_MS = 60_000
 const MOST = 1.25
 
 /**
- * What a service does in a minute while a thousand batches run and wait, against one: transactions a second and
- * processor seconds of all its processes.
+ * What a service does in a minute while a thousand batches run and wait, against one: transactions
+ * a second and processor seconds of all its processes.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()

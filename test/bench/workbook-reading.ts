@@ -16,8 +16,9 @@ const MOST_TIMES = 1.6
 const MOST_MEGABYTES = 256
 
 /**
- * A workbook of a million rows and eight columns, read into rows, against the least that such a reader can do:
- * yauzl and saxes over the same parts, medians of three. Each in a process with the flags of a worker.
+ * A workbook of a million rows and eight columns, read into rows, against the least that such a
+ * reader can do: yauzl and saxes over the same parts, medians of three. Each in a process with the
+ * flags of a worker.
  */
 export async function run(): Promise<readonly Figure[]> {
   const folder = await mkdtemp(join(tmpdir(), 'plumbline-workbook-'))

@@ -7,7 +7,10 @@ import type { CorpusCase, Prediction } from './prediction.ts'
 import { PREDICTORS, type Predictor } from './predictors.ts'
 import { predictorSettings } from './settings.ts'
 
-/** Reads cases from standard input and writes a prediction for each, in order. Returns the exit status. */
+/**
+ * Reads cases from standard input and writes a prediction for each, in order. Returns the exit
+ * status.
+ */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...argv],
@@ -34,7 +37,9 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   return 0
 }
 
-/** One prediction for one line: a line that is no case gives an empty one, so that the order holds. */
+/**
+ * One prediction for one line: a line that is no case gives an empty one, so that the order holds.
+ */
 export async function predictLine(predictor: Predictor, line: string): Promise<Prediction> {
   try {
     const about = JSON.parse(line) as CorpusCase | null

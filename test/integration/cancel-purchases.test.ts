@@ -143,7 +143,9 @@ function uploadOf(series: string): FormData {
   return formOf({ product: 'contact-intel' }, `email,phone\n${lines.join('\n')}\n`)
 }
 
-/** What an account of the test has left: the allowance of its plan is used before what it was given. */
+/**
+ * What an account of the test has left: the allowance of its plan is used before what it was given.
+ */
 async function leftOf(caller: Caller, used: number): Promise<number> {
   const { rows } = await caller.service.db.pool.query<{ granted: number }>(
     `select sum(allowance_delta + packs_delta)::int as granted from credit_entries

@@ -53,7 +53,10 @@ export interface TestWindow extends AsyncDisposable {
   readonly page: Page
   /** Another page of the same person. */
   open(): Promise<Page>
-  /** What browsers complain of: errors on the console, exceptions, requests to another host, dialogs. */
+  /**
+   * What browsers complain of: errors on the console, exceptions, requests to another host,
+   * dialogs.
+   */
   readonly faults: string[]
 }
 
@@ -98,7 +101,10 @@ export async function openWindow(
   }
 }
 
-/** One browser for all windows that are open, each with cookies and a cache of its own: a start takes a second. */
+/**
+ * One browser for all windows that are open, each with cookies and a cache of its own: a start
+ * takes a second.
+ */
 const shared: { browser: Promise<Browser> | undefined; windows: number } = {
   browser: undefined,
   windows: 0,

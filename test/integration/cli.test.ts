@@ -67,7 +67,9 @@ beforeAll(async () => {
 
 afterAll(() => stack.disposeAsync())
 
-/** Environment of a child: the service's data directory, and nothing of ours that leads elsewhere. */
+/**
+ * Environment of a child: the service's data directory, and nothing of ours that leads elsewhere.
+ */
 function environment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const ours = Object.entries(process.env).filter(([name]) => !SETTINGS.includes(name))
   return { ...Object.fromEntries(ours), DATA_DIR: service.dataDir, ...extra }

@@ -114,7 +114,10 @@ describe.each([
     },
   )
 
-  /** Keeps a value in a batch, a lookup, a kept answer, and a message; answers in how many rows of the batch. */
+  /**
+   * Keeps a value in a batch, a lookup, a kept answer, and a message; answers in how many rows of
+   * the batch.
+   */
   async function fill(
     caller: Caller,
     email: string,
@@ -199,7 +202,10 @@ interface Moment extends HeldChange {
   readonly always?: 'everywhere' | 'on Postgres'
 }
 
-/** Changes of an erasure, in the order in which it comes to them; which of them, the seed says, or in a soak all. */
+/**
+ * Changes of an erasure, in the order in which it comes to them; which of them, the seed says, or
+ * in a soak all.
+ */
 function momentsOf(seed: number, onRedis: boolean): readonly HeldChange[] {
   const random = createRandom(seed, `erasure kills ${onRedis}`)
   const blanking = (no: number): Moment => ({

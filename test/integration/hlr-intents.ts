@@ -7,8 +7,9 @@ import { INSTALLATION_KEY } from './email-service.ts'
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /**
- * Takes what was begun to be bought of these numbers to have had its time, half a minute, while no phone worker
- * lives: what the dead had not heard of is in doubt at once. That nobody buys it again does not hang on it.
+ * Takes what was begun to be bought of these numbers to have had its time, half a minute, while no
+ * phone worker lives: what the dead had not heard of is in doubt at once. That nobody buys it again
+ * does not hang on it.
  */
 export async function endIntents(databaseUrl: string, numbers: readonly string[]): Promise<void> {
   await using connections = await openConnections({

@@ -354,7 +354,9 @@ async function erase(caller: Caller, id: string): Promise<void> {
   expect(status).toBe(204)
 }
 
-/** What was met in the output of all processes, the metrics, the names of files, and every store. */
+/**
+ * What was met in the output of all processes, the metrics, the names of files, and every store.
+ */
 async function scan(
   service: TestService,
   redisUrl: string | null,

@@ -78,7 +78,9 @@ describe.each(backends())(
 
 interface Stage extends AsyncDisposable {
   start(): Promise<TestService>
-  /** Copies the database as it is at one moment, at which every process is killed; then they go on. */
+  /**
+   * Copies the database as it is at one moment, at which every process is killed; then they go on.
+   */
   backUp(service: TestService): Promise<void>
   /** Starts the service on the copy, with the files and the Redis of now. */
   restore(): Promise<TestService>
@@ -125,7 +127,10 @@ function sessionsEnd(database: string): string {
   return `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '${database}'`
 }
 
-/** A batch half of whose parts are answered, since nobody takes the others; one that waits; one that has ended. */
+/**
+ * A batch half of whose parts are answered, since nobody takes the others; one that waits; one that
+ * has ended.
+ */
 async function leaveWork(
   caller: Caller,
 ): Promise<{ running: string; waiting: string; deleted: string }> {

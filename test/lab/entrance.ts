@@ -7,10 +7,14 @@ export interface Entrance extends AsyncDisposable {
   url(): string
 }
 
-/** Time between two questions to an API whether it takes calls; balancers ask each second or more. */
+/**
+ * Time between two questions to an API whether it takes calls; balancers ask each second or more.
+ */
 const LOOK_MS = 500
 
-/** Leads calls by turns to the APIs that said last that they take calls; a single one gets them all. */
+/**
+ * Leads calls by turns to the APIs that said last that they take calls; a single one gets them all.
+ */
 export function openEntrance(apis: readonly [TestService, ...TestService[]]): Entrance {
   const [first] = apis
   const stop = new AbortController()

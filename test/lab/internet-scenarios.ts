@@ -6,7 +6,10 @@ import type { Scenario } from './scenario.ts'
 const DOMAINS = 100_000
 const INTERNET = { bulkDomains: { count: DOMAINS, kinds: ['no-tls', 'silent'] } } as const
 
-/** Domains that many records share a second time are answered from memory: each name is asked for once. */
+/**
+ * Domains that many records share a second time are answered from memory: each name is asked for
+ * once.
+ */
 const QUICK: Names = {
   call: (no) => `user${no}@d${(2 * no) % DOMAINS}.example`,
   row: (batchNo, row) => `user${row}@d${(20_000 + 40 * batchNo + 2 * row) % DOMAINS}.example`,
@@ -28,7 +31,10 @@ function tarpitAddress(no: number): string {
     : `user${no}@d${(2 * no + 1) % DOMAINS}.example`
 }
 
-/** One account asks hosts that never come to an end, at its full rate and in a batch that it cancels at last. */
+/**
+ * One account asks hosts that never come to an end, at its full rate and in a batch that it cancels
+ * at last.
+ */
 export const tarpits: Scenario = {
   what: 'an account sends 50 calls a second and a batch to tarpits, for 20 s',
   internet: INTERNET,
@@ -43,7 +49,9 @@ export const tarpits: Scenario = {
   },
 }
 
-/** No name is found for a while; calls of then are told that nobody could be asked, and pay nothing. */
+/**
+ * No name is found for a while; calls of then are told that nobody could be asked, and pay nothing.
+ */
 export const resolverAway: Scenario = {
   what: 'the resolver silent for 20 s',
   internet: INTERNET,

@@ -20,8 +20,8 @@ interface ResultLine {
 }
 
 /**
- * Compares rows, holds and the ledger of everything that was handed in. What was under way at some moment of
- * `gapMs` may be gone with the server that took it; null if nothing may.
+ * Compares rows, holds and the ledger of everything that was handed in. What was under way at some
+ * moment of `gapMs` may be gone with the server that took it; null if nothing may.
  */
 export async function judgeLab(
   service: TestService,
@@ -92,7 +92,10 @@ async function readRows(
   return { kept: at > emails.length ? 0 : kept, charged }
 }
 
-/** A call without its answer may be charged until it is given back; one that was answered may be given back. */
+/**
+ * A call without its answer may be charged until it is given back; one that was answered may be
+ * given back.
+ */
 async function judgeCalls(
   { db }: TestService,
   calls: readonly LabCall[],

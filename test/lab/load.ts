@@ -12,7 +12,9 @@ export interface LabCall {
   readonly status: number | undefined
   /** As its answer says. */
   readonly chargedCredits: number
-  /** Whether it was told what it asked: answered, and not for want of a resolver without a verdict. */
+  /**
+   * Whether it was told what it asked: answered, and not for want of a resolver without a verdict.
+   */
   readonly isTold: boolean
 }
 
@@ -21,7 +23,10 @@ export interface LabBatch {
   readonly account: Account
   readonly id: string
   readonly emails: readonly string[]
-  /** When the request that it was taken by left, and when its answer came, by the clock of this process. */
+  /**
+   * When the request that it was taken by left, and when its answer came, by the clock of this
+   * process.
+   */
   readonly sentMs: number
   readonly takenMs: number
   /** Whether its owner canceled it, so that its rows may end without an answer. */

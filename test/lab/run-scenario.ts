@@ -173,7 +173,10 @@ async function makeMany<T>(count: number, make: (no: number) => Promise<T>): Pro
   return made
 }
 
-/** When the last call failed that began after the fault; its end where none did, never where none was told since. */
+/**
+ * When the last call failed that began after the fault; its end where none did, never where none
+ * was told since.
+ */
 function lastFailure(calls: readonly LabCall[], endMs: number): number {
   if (calls.at(-1)?.isTold !== true) return Infinity
   const failed = calls.filter(({ beganMs, isTold }) => beganMs >= endMs && !isTold)
@@ -224,7 +227,10 @@ function sample({ db }: TestService): Samples {
   }
 }
 
-/** Waits until no batch has anything left to do. @throws if that does not come within fifteen minutes */
+/**
+ * Waits until no batch has anything left to do. @throws if that does not come within fifteen
+ * minutes
+ */
 async function untilEnded({ db }: TestService): Promise<void> {
   await untilNone(
     db,

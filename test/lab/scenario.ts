@@ -26,7 +26,10 @@ export interface Place {
   readonly million: number
 }
 
-/** What a scenario itself has handed in; it is judged like all else, and stands in no time of others. */
+/**
+ * What a scenario itself has handed in; it is judged like all else, and stands in no time of
+ * others.
+ */
 export interface OwnLoad {
   readonly batches?: readonly LabBatch[]
   readonly calls?: readonly LabCall[]
@@ -37,7 +40,9 @@ export interface Scenario {
   readonly what: string
   /** Only where the queue is on Redis. */
   readonly needsRedis?: boolean
-  /** Whether what was acknowledged since it began may be gone, as with every asynchronous standby. */
+  /**
+   * Whether what was acknowledged since it began may be gone, as with every asynchronous standby.
+   */
   readonly mayLose?: boolean
   /** Real engines ask this internet over sockets; without it engines answer from memory. */
   readonly internet?: Omit<SimnetOptions, 'world'>

@@ -5,7 +5,10 @@ import { fileOfProgram } from '@plumbline/testkit/bundled-programs'
 import type { CountersJson, Totals } from './counters.ts'
 import type { SimnetOptions } from './simnet.ts'
 
-/** An internet in a box in a process of its own, so that it does not share a thread with what it measures. */
+/**
+ * An internet in a box in a process of its own, so that it does not share a thread with what it
+ * measures.
+ */
 export interface SimnetProcess extends AsyncDisposable {
   readonly settings: Readonly<Record<string, string>>
   readonly pid: number
@@ -19,7 +22,9 @@ export interface SimnetProcess extends AsyncDisposable {
 
 const START_MS = 20_000
 
-/** Starts the program and waits for its settings; a world cannot be handed over, its options can. */
+/**
+ * Starts the program and waits for its settings; a world cannot be handed over, its options can.
+ */
 export async function spawnSimnet(options: Omit<SimnetOptions, 'world'>): Promise<SimnetProcess> {
   const child = fork(fileOfProgram('simnet'), ['--options', JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

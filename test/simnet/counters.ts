@@ -1,4 +1,7 @@
-/** What the servers saw, for tests that hold the client to its limits. Times are milliseconds since the epoch. */
+/**
+ * What the servers saw, for tests that hold the client to its limits. Times are milliseconds since
+ * the epoch.
+ */
 export interface Counters {
   dnsQueries: number
   readonly smtp: Map<string, HostCounters>
@@ -135,7 +138,10 @@ export function createTimes(): Times {
   }
 }
 
-/** Counters as another process gets them: records for maps, lists for times; recipients are sent apart. */
+/**
+ * Counters as another process gets them: records for maps, lists for times; recipients are sent
+ * apart.
+ */
 export interface CountersJson {
   readonly dnsQueries: number
   readonly smtp: Readonly<

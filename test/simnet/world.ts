@@ -24,7 +24,10 @@ export interface WorldOptions {
   readonly bulkDomains?: BulkDomains
   /** Registries beside or instead of those of the same name. */
   readonly registries?: readonly Registry[]
-  /** Which /24 of 127.53.0.0/16 the name servers stand in, 0 to 255; worlds that run at once need their own. */
+  /**
+   * Which /24 of 127.53.0.0/16 the name servers stand in, 0 to 255; worlds that run at once need
+   * their own.
+   */
   readonly nameServerBlock?: number
 }
 

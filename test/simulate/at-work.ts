@@ -11,8 +11,9 @@ const LONGEST_MS = 10_000
 const IN_HAND = /^(?:FSReq|TCPConnectWrap)/
 
 /**
- * Whether a process that can go on has something under way, for which time stands still: a busy machine is not
- * taken for a slow service. A statement that waits for a lock is none: who holds it may wait for time to pass.
+ * Whether a process that can go on has something under way, for which time stands still: a busy
+ * machine is not taken for a slow service. A statement that waits for a lock is none: who holds it
+ * may wait for time to pass.
  */
 export async function isAtWork(
   db: Db,

@@ -12,7 +12,10 @@ export interface SimulatedAccount {
   readonly credits: number
 }
 
-/** Whether a key under which something was said again may have run out in between, by the database's clock. */
+/**
+ * Whether a key under which something was said again may have run out in between, by the database's
+ * clock.
+ */
 interface Forgettable {
   isForgotten: boolean
 }
@@ -66,7 +69,10 @@ const AGAIN_MS = 1_000
 /** How long the service knows a key, less a margin. */
 const KEY_MS = 23 * 3_600_000
 
-/** What is said again and again, by which key it is known, and who is told where that may have run out. */
+/**
+ * What is said again and again, by which key it is known, and who is told where that may have run
+ * out.
+ */
 interface Insistence {
   readonly key: string
   readonly about?: Forgettable

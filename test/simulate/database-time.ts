@@ -14,8 +14,9 @@ export interface DatabaseTime extends AsyncDisposable {
 export const MOST_CHANGED = 260
 
 /**
- * What a database of the simulation has beside the product's own: `now` and `clock_timestamp` of its own, found
- * before those of Postgres, and the size of the largest transaction. For the template, as its owner.
+ * What a database of the simulation has beside the product's own: `now` and `clock_timestamp` of
+ * its own, found before those of Postgres, and the size of the largest transaction. For the
+ * template, as its owner.
  */
 export async function prepareTemplate(url: string): Promise<void> {
   await using db = openDatabase({ url, poolSize: 1, applicationName: 'simulate' })
@@ -69,7 +70,10 @@ const COUNTERS = `
   create trigger counted_delete after delete on public.tasks referencing old table as changed
     for each statement execute function simulation.count_changes()`
 
-/** Opens the clock of a database that was made from the template; at `beganMs` of virtual time it is now. */
+/**
+ * Opens the clock of a database that was made from the template; at `beganMs` of virtual time it is
+ * now.
+ */
 export function openDatabaseTime(url: string, beganMs: number): DatabaseTime {
   const db = openDatabase({ url, poolSize: 1, applicationName: 'simulation clock' })
   const began = Date.now() - beganMs

@@ -33,7 +33,10 @@ interface ResultLine {
   readonly credits_charged: number
 }
 
-/** Everything that must be true of a world that has come to rest; a sentence for each thing that is not. */
+/**
+ * Everything that must be true of a world that has come to rest; a sentence for each thing that is
+ * not.
+ */
 export async function judge(outcome: Outcome): Promise<readonly string[]> {
   const { db, customers, accounts } = outcome
   const faults: string[] = []
@@ -57,7 +60,10 @@ export async function judge(outcome: Outcome): Promise<readonly string[]> {
   return faults
 }
 
-/** Audits after the lease of an audit whose process was killed in it, or never heard that it had begun one. */
+/**
+ * Audits after the lease of an audit whose process was killed in it, or never heard that it had
+ * begun one.
+ */
 async function auditPatiently({ db, time }: Outcome): Promise<readonly Fault[]> {
   const endMs = time.nowMs() + AUDIT_WITHIN_MS
   for (;;) {
@@ -200,7 +206,10 @@ function sumOf(calls: readonly MadeCall[]): number {
   return calls.reduce((sum, { planned }) => sum + priceCredits(planned.check, [planned.check]), 0)
 }
 
-/** Rows up to which a batch is small, and how long its owner waits at most, beside twice its own work. */
+/**
+ * Rows up to which a batch is small, and how long its owner waits at most, beside twice its own
+ * work.
+ */
 const SMALL_ROWS = 12
 const SMALL_WITHIN_MS = 4_000
 

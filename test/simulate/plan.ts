@@ -17,7 +17,9 @@ export interface PlannedBatch {
   readonly repeat: Repeat
 }
 
-/** How a request comes again under its key: twice at once, or after its answer was lost on the way. */
+/**
+ * How a request comes again under its key: twice at once, or after its answer was lost on the way.
+ */
 export type Repeat = 'none' | 'doubled' | 'answer_lost'
 
 /** A single call. */
@@ -30,7 +32,10 @@ export interface PlannedCall {
   readonly repeat: Repeat
 }
 
-/** What a customer does with a batch, by its place among the batches; `again` is a repeat of the same. */
+/**
+ * What a customer does with a batch, by its place among the batches; `again` is a repeat of the
+ * same.
+ */
 export interface PlannedChange {
   readonly kind: 'change'
   readonly atMs: number
@@ -116,7 +121,10 @@ const LARGE_CANCEL: readonly PlannedChange[] = [
 /** So many more that a start takes several steps to make the tasks. */
 const LARGE_CANCEL_ROWS = 250
 
-/** The first has more tasks than may be in flight, and a large one more than one transaction may change. */
+/**
+ * The first has more tasks than may be in flight, and a large one more than one transaction may
+ * change.
+ */
 function planBatches(
   random: Random,
   accounts: number,

@@ -165,7 +165,9 @@ function doublingJobs(queue: QueueBackend, { time, stalls }: World): QueueBacken
   }
 }
 
-/** The files of a process that is dead stay as they are; those of one whose store stalls come later. */
+/**
+ * The files of a process that is dead stay as they are; those of one whose store stalls come later.
+ */
 function stallingStorage(storage: Storage, { owner, time, stalls }: World): Storage {
   async function open(): Promise<void> {
     while (owner.isDead || stalls.storageUntilMs > time.nowMs()) {

@@ -64,8 +64,9 @@ export async function waitReally(ms: number): Promise<void> {
 }
 
 /**
- * Hands the project's code a clock of the simulation's own in place of timers and `performance.now`, for the
- * rest of this process. Packages of third parties keep real ones: their time-outs are about real sockets.
+ * Hands the project's code a clock of the simulation's own in place of timers and
+ * `performance.now`, for the rest of this process. Packages of third parties keep real ones: their
+ * time-outs are about real sockets.
  */
 export function installVirtualTime(): VirtualTime {
   const owners = new AsyncLocalStorage<Owner>()
@@ -155,7 +156,10 @@ function momentOf(timer: VirtualTimer | undefined): number {
   return Math.max(timer.dueMs, timer.owner?.frozenUntilMs ?? 0)
 }
 
-/** Frames between the code that sets a timer and the look at who it is: this function and the one in place of Node's. */
+/**
+ * Frames between the code that sets a timer and the look at who it is: this function and the one in
+ * place of Node's.
+ */
 const OWN_FRAMES = 2
 
 /** Whether the caller of a timer is not the project's own code. */
@@ -164,7 +168,10 @@ function isForeign(): boolean {
   return caller.includes('/node_modules/') || caller.startsWith('node:')
 }
 
-/** Safe because what takes the place of a function of Node's does what it does for the callers that there are. */
+/**
+ * Safe because what takes the place of a function of Node's does what it does for the callers that
+ * there are.
+ */
 function replace<Key extends string>(of: { [K in Key]: unknown }, name: Key, by: unknown): void {
   Object.defineProperty(of, name, { value: by, configurable: true, writable: true })
 }

@@ -21,7 +21,10 @@ export interface Wire extends AsyncDisposable {
   arm(fault: WireFault, afterRequests: number): void
   /** Has none of the faults happen that have not yet. */
   disarm(): void
-  /** Requests under way: the port by which the server knows each, and since when, by the time of this machine. */
+  /**
+   * Requests under way: the port by which the server knows each, and since when, by the time of
+   * this machine.
+   */
   underWay(): readonly UnderWay[]
 }
 
@@ -56,7 +59,10 @@ interface Armed {
   left: number
 }
 
-/** Whole messages: `Query`, and `CommandComplete` in answer. Source: PostgreSQL manual, chapter 54.7. */
+/**
+ * Whole messages: `Query`, and `CommandComplete` in answer. Source: PostgreSQL manual, chapter
+ * 54.7.
+ */
 const COMMIT = textMessage('Q', 'commit')
 const ROLLBACK = textMessage('Q', 'rollback')
 const COMMITTED = textMessage('C', 'COMMIT')

@@ -33,7 +33,9 @@ export interface Ending {
 /** How far time goes at once: little while something happens, more the longer all is quiet. */
 const STEP_MS = { least: 40, most: 400 }
 
-/** How long after the last event, and the last disturbance, everything must have come to its end. */
+/**
+ * How long after the last event, and the last disturbance, everything must have come to its end.
+ */
 const REST_WITHIN_MS = 300_000
 
 /** Rounds of the clock between two looks at what must hold all the time. */
@@ -186,7 +188,9 @@ async function look(world: World): Promise<void> {
   }
 }
 
-/** Has everything of the plan happen, and waits until all has come to rest; false if it does not. */
+/**
+ * Has everything of the plan happen, and waits until all has come to rest; false if it does not.
+ */
 async function live(world: World): Promise<boolean> {
   const { time, ground, customers, members, db } = world
   const begunMs = time.nowMs()

@@ -25,7 +25,10 @@ const FIRST_LOAD_BYTES = 60_000
 const LEAST = { performance: 95, accessibility: 100, 'best-practices': 100 } as const
 /** How long a page may take from an input to the next paint, in ms. */
 const INTERACTION_MS = 100
-/** Times that a page is measured; the one in the middle counts, since the machine does other things too. */
+/**
+ * Times that a page is measured; the one in the middle counts, since the machine does other things
+ * too.
+ */
 const RUNS = 3
 /** What the performance is made of, with the heading of its column. */
 const METRICS = {

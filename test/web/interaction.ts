@@ -11,8 +11,9 @@ export interface Interaction {
 const MORE = 4
 
 /**
- * Works through the pages of an account that has many batches, by pointer and keyboard, and takes the longest time
- * from each input to the next paint, to 8 ms. Source: web.dev, Interaction to Next Paint, 2024.
+ * Works through the pages of an account that has many batches, by pointer and keyboard, and takes
+ * the longest time from each input to the next paint, to 8 ms. Source: web.dev, Interaction to Next
+ * Paint, 2024.
  */
 export async function interactions(page: Page, batchId: string): Promise<readonly Interaction[]> {
   await page.addInitScript(WATCH)

@@ -16,7 +16,10 @@ export interface SamplePages {
   readonly others: readonly PageOf[]
 }
 
-/** Gives an account a plan, weeks of use, and a batch in each state; the longest of them goes on for some minutes. */
+/**
+ * Gives an account a plan, weeks of use, and a batch in each state; the longest of them goes on for
+ * some minutes.
+ */
 export async function fillSample(db: Db, person: TestPerson): Promise<SamplePages> {
   await changePlan(db, person.accountId, 'pro')
   await grantPack(db, person.accountId, 'growth', 'sample')

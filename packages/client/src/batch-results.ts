@@ -12,9 +12,15 @@ export interface ResultsOptions extends CallOptions {
   readonly only?: readonly string[]
   /** Only rows behind this row number. */
   readonly after?: number
-  /** Columns of a table in their order: names, 0-based numbers of the batch's own, `input`, `result`. */
+  /**
+   * Columns of a table in their order: names, 0-based numbers of the batch's own, `input`,
+   * `result`.
+   */
   readonly columns?: readonly (string | number)[]
-  /** Only the rows that were refused, with what is wrong with each; `format`, and what is of CSV, hold. */
+  /**
+   * Only the rows that were refused, with what is wrong with each; `format`, and what is of CSV,
+   * hold.
+   */
   readonly refused?: boolean
   readonly raw?: boolean
   /** A byte order mark in front of CSV; not together with `sep`. */

@@ -38,7 +38,10 @@ export interface FileSettings extends BatchSettings {
   /** Encoding of a text file, such as `windows-1250`; found out if absent. */
   readonly encoding?: string
   readonly delimiter?: Delimiter
-  /** Days that a verdict of another service is believed, such as `30d`, where the file is an export of theirs. */
+  /**
+   * Days that a verdict of another service is believed, such as `30d`, where the file is an export
+   * of theirs.
+   */
   readonly known?: string
   /** Day of those verdicts where the export has none, such as `2026-11-01`. */
   readonly knownAt?: string
@@ -46,7 +49,10 @@ export interface FileSettings extends BatchSettings {
 
 /** A batch as a file. */
 export interface BatchFile extends FileSettings {
-  /** In a browser a Blob or File. A stream is sent once: where the connection breaks, the call is not tried again. */
+  /**
+   * In a browser a Blob or File. A stream is sent once: where the connection breaks, the call is
+   * not tried again.
+   */
   readonly file: FileSource
   readonly fileName: string
 }
@@ -96,7 +102,10 @@ export interface BatchCalls extends ResultCalls {
   pause(id: string, options?: CallOptions): Promise<BatchView>
   resume(id: string, options?: CallOptions): Promise<BatchView>
   delete(id: string, options?: CallOptions): Promise<void>
-  /** The rows of a batch one after the other, as they are known; asks again where the connection breaks. */
+  /**
+   * The rows of a batch one after the other, as they are known; asks again where the connection
+   * breaks.
+   */
   rows<P extends Product = Product>(
     id: string,
     options?: RowsOptions,

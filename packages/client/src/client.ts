@@ -31,7 +31,9 @@ export interface UsageQuery {
   readonly by?: readonly UsagePart[]
 }
 
-/** The service as functions. Each rejects with `RefusedError`, or with the error of the connection. */
+/**
+ * The service as functions. Each rejects with `RefusedError`, or with the error of the connection.
+ */
 export interface Client {
   readonly email: LookUp<'email'>
   readonly ip: LookUp<'ip'>

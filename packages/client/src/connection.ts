@@ -3,15 +3,21 @@ import { randomName } from './web-crypto.ts'
 
 /** Where the service is, and the API key of its account. */
 export interface ConnectionOptions {
-  /** Address of the service, for example `http://127.0.0.1:8080`; empty for the host of the page. */
+  /**
+   * Address of the service, for example `http://127.0.0.1:8080`; empty for the host of the page.
+   */
   readonly baseUrl: string
   /** Absent in a page of the service itself, which calls as the person who is signed in. */
   readonly key?: string
-  /** Time-out of each try of a call in milliseconds; 30,000 by default. Transfers of files have none. */
+  /**
+   * Time-out of each try of a call in milliseconds; 30,000 by default. Transfers of files have
+   * none.
+   */
   readonly timeoutMs?: number
   /**
-   * Tries after the first, where the connection broke or the service said 429, 502, 503 or 504; 2 by default.
-   * Each waits as long as `Retry-After` says, else a quarter of a second, twice as long each time.
+   * Tries after the first, where the connection broke or the service said 429, 502, 503 or 504; 2
+   * by default. Each waits as long as `Retry-After` says, else a quarter of a second, twice as long
+   * each time.
    */
   readonly retries?: number
   /** Used instead of the global `fetch`. */
@@ -22,8 +28,8 @@ export interface ConnectionOptions {
 export interface CallOptions {
   readonly signal?: AbortSignal
   /**
-   * Makes a POST take effect once. The client makes one for each call, so that its own retries are the same call;
-   * give one where a repeat by another process must be, too.
+   * Makes a POST take effect once. The client makes one for each call, so that its own retries are
+   * the same call; give one where a repeat by another process must be, too.
    */
   readonly idempotencyKey?: string
 }

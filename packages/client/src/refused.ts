@@ -26,8 +26,8 @@ export class RefusedError extends Error {
   }
 
   /**
-   * Reads a refusal from a response, as the class of its status; of a body that is not the service's, the first
-   * 2,000 characters.
+   * Reads a refusal from a response, as the class of its status; of a body that is not the
+   * service's, the first 2,000 characters.
    */
   static async of(response: Response): Promise<RefusedError> {
     const text = (await response.text()).slice(0, 2_000)
@@ -44,7 +44,10 @@ export class RefusedError extends Error {
   }
 }
 
-/** 400, 413, 415, 416, 422: the call is not as the service takes it, and sending it again changes nothing. */
+/**
+ * 400, 413, 415, 416, 422: the call is not as the service takes it, and sending it again changes
+ * nothing.
+ */
 export class BadRequestError extends RefusedError {
   override readonly name = 'BadRequestError'
 }
@@ -102,7 +105,10 @@ const CLASSES: Readonly<Record<number, typeof RefusedError>> = {
   504: UnavailableError,
 }
 
-/** No whole answer came: the service could not be reached, took too long, or the connection broke; see `cause`. */
+/**
+ * No whole answer came: the service could not be reached, took too long, or the connection broke;
+ * see `cause`.
+ */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
 }

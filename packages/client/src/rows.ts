@@ -89,7 +89,10 @@ function isReset(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^(?:E|UND_ERR)/.test(String(error.code))
 }
 
-/** Safe because the shape of a row is the contract's; a line that is no JSON is none of the service's. */
+/**
+ * Safe because the shape of a row is the contract's; a line that is no JSON is none of the
+ * service's.
+ */
 function parse<P extends Product>(line: string): ResultRow<P> {
   try {
     return JSON.parse(line) as ResultRow<P>

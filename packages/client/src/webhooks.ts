@@ -67,7 +67,10 @@ function pathOf(id: string): string {
   return `/v1/webhooks/${encodeURIComponent(id)}`
 }
 
-/** How far a message's time may be off, in seconds. Source: Standard Webhooks 1.0, "Verifying timestamps". */
+/**
+ * How far a message's time may be off, in seconds. Source: Standard Webhooks 1.0, "Verifying
+ * timestamps".
+ */
 const TOLERANCE_SECONDS = 300
 
 /** The headers of a message: those of `fetch`, or an object by their names in small letters. */

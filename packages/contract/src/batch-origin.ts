@@ -2,7 +2,9 @@ import { z } from 'zod'
 import { BATCH_NAME, MAX_CREDITS } from './batch-request.ts'
 import { FILTERS_WANTED, isResultFilter } from './results-request.ts'
 
-/** How a batch is made of another: some rows asked anew, or its outcomes scored by other weights. */
+/**
+ * How a batch is made of another: some rows asked anew, or its outcomes scored by other weights.
+ */
 export const ORIGIN_KINDS = ['recheck', 'rescore'] as const
 /** One of them. */
 export type OriginKind = (typeof ORIGIN_KINDS)[number]

@@ -49,7 +49,10 @@ const costPart = z.strictObject({
 /** What one part of a product costs in all. */
 export type CostPart = z.infer<typeof costPart>
 
-/** A batch before it costs anything. Long values are cut to 100 characters, and end with an ellipsis then. */
+/**
+ * A batch before it costs anything. Long values are cut to 100 characters, and end with an ellipsis
+ * then.
+ */
 export const batchPreview = z.strictObject({
   id: z.string(),
   product: z.enum(PRODUCTS),
@@ -67,7 +70,10 @@ export const batchPreview = z.strictObject({
   columns: z.array(column),
   /** Of phone numbers without country code, ISO 3166-1 alpha-2; null if none was chosen. */
   default_country: z.string().nullable(),
-  /** By verdicts of another service that are how many days old at most, and of which day where the file has none. */
+  /**
+   * By verdicts of another service that are how many days old at most, and of which day where the
+   * file has none.
+   */
   known: z.strictObject({ days: z.int().min(1), at: z.iso.date().nullable() }).nullable(),
   /** The first rows, as they came. */
   first_rows: z.array(z.array(z.string())),
@@ -87,7 +93,10 @@ export const batchPreview = z.strictObject({
       sampled: count,
       /** What the start will hold: the sum of the parts less what stands above. */
       credits: count,
-      /** What the account can spend now, and what is left of it then; below 0 where it does not suffice. */
+      /**
+       * What the account can spend now, and what is left of it then; below 0 where it does not
+       * suffice.
+       */
       balance: z.int(),
       balance_after: z.int(),
     })

@@ -14,12 +14,12 @@ export const RDAP_LIST_FILE = 'rdap-dns.json'
 /** Bound of a list; IANA's has 70,000 bytes. */
 export const RDAP_LIST_MAX_BYTES = 4_000_000
 
-/** IANA's list as it came with this package; its date is in the file. */
+/** The packaged copy of IANA's list, with its date. */
 export function readPackagedRdapList(): RdapList {
   return { publication: packagedList.publication, zones: zonesOf(packagedList.services) }
 }
 
-/** Reads a list (RFC 9224 sections 3 and 4); null if it is none or names no zone. */
+/** Parses a list (RFC 9224 sections 3 and 4); null if it is malformed or names no zone. */
 export function parseRdapList(text: string): RdapList | null {
   let json: unknown
   try {
@@ -34,7 +34,7 @@ export function parseRdapList(text: string): RdapList | null {
   return zones.size === 0 ? null : { publication, zones }
 }
 
-/** A zone in lower case without outer dots, and its base URL with a last slash. */
+/** A zone in lower case without outer dots, and its base URL with a trailing slash. */
 export function normalEntry([zone, url]: readonly [string, string]): [string, string] {
   return [zone.toLowerCase().replace(/^\.|\.$/g, ''), url.endsWith('/') ? url : `${url}/`]
 }

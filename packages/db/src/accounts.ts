@@ -115,7 +115,10 @@ export async function readPreferences(
   )
 }
 
-/** Sets what is given and leaves the rest. @throws Problem `unprocessable` if the time zone is not an IANA name */
+/**
+ * Sets what is given and leaves the rest. @throws Problem `unprocessable` if the time zone is not
+ * an IANA name
+ */
 export async function setPreferences(
   tx: Tx,
   id: string,

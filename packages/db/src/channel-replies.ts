@@ -1,7 +1,9 @@
 import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
 import type { Db } from './database.ts'
 
-/** A payload must be shorter than 8,000 bytes with the number before it. Source: Postgres, NOTIFY. */
+/**
+ * A payload must be shorter than 8,000 bytes with the number before it. Source: Postgres, NOTIFY.
+ */
 const MAX_ANNOUNCED_BYTES = 7_900
 
 /**

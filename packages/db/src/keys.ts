@@ -50,7 +50,8 @@ export const STANDING_TABLES = `accounts a join plans p on p.plan = a.plan
  * Makes the account's key of a mode and revokes the older one in the same transaction.
  *
  * @param service - the prefix of the installation, for example `svc`
- * @returns the key, which cannot be shown again, its record, and the id of the older one where there was one
+ * @returns the key, which cannot be shown again, its record, and the id of the older one where
+ *   there was one
  * @throws Problem `forbidden` if the plan has no test keys, `not_found` if there is no account
  */
 export async function createKey(

@@ -19,8 +19,8 @@ const BULK_SESSIONS = DEFAULT_LIMITS.sessions - DEFAULT_LIMITS.liveSessions
 const PORTS = { smtp: 25, page: 80, redirect: 443 } as const
 
 /**
- * First, last and scattered addresses of every special block, but for the one that the test lives on;
- * those of IPv4 also in the forms in which an AAAA record can hold them.
+ * First, last and scattered addresses of every special block, but for the one that the test lives
+ * on; those of IPv4 also in the forms in which an AAAA record can hold them.
  */
 function specialAddresses(): string[] {
   const texts = new Set<string>()
@@ -44,7 +44,9 @@ function specialAddresses(): string[] {
   return [...texts].filter((text) => !/^(?:::ffff:)?127\.0\.0\.1$/.test(text))
 }
 
-/** Every name under a number leads to the address of that number: mail, name server, page, referral. */
+/**
+ * Every name under a number leads to the address of that number: mail, name server, page, referral.
+ */
 function zoneOf(addresses: readonly string[]): (name: string, type: string) => Reply | undefined {
   return (name, type) => {
     const number = /^(?:h|m|ns\.n|n)(\d+)\./.exec(name)?.[1]

@@ -19,12 +19,12 @@ export interface World {
   /** Records by `NAME TYPE`; a name without any does not exist. */
   readonly zone?: Readonly<Record<string, DnsRecord[]>>
   readonly dns?: (name: string, type: string) => Reply | undefined
-  /** The reply to questions for the root; default: it is known. */
+  /** The reply to queries for the root; default: it is known. */
   readonly root?: () => Reply
-  /** The clock of the resolver; default the process's. */
+  /** The clock of the resolver; default that of the process. */
   readonly now?: () => number
   readonly rdap?: (req: IncomingMessage, res: ServerResponse) => void
-  /** Gets the line and the socket, and the port that servers are asked at. */
+  /** Handles a WHOIS connection: the query line and the socket. */
   readonly whois?: (line: string, socket: Socket) => void
   readonly options?: Partial<DomainEngineOptions>
 }
@@ -39,7 +39,7 @@ export interface Fixture extends AsyncDisposable {
   readonly memory: Map<string, Json>
 }
 
-/** Names of every test world that lead to loopback. */
+/** Host names that resolve to loopback in every test. */
 const HOSTS = [
   'rdap.test',
   'other.test',
@@ -117,7 +117,7 @@ export async function startWorld(world: World): Promise<Fixture> {
   }
 }
 
-/** Asks the engine as a single call does. */
+/** Sends subjects to the engine as a single call. */
 export async function ask(
   fixture: Fixture,
   subjects: readonly string[],
@@ -133,7 +133,7 @@ export async function ask(
   })
 }
 
-/** The one outcome of one subject. */
+/** The outcome of one subject. */
 export async function askOne(fixture: Fixture, subject: string): Promise<Outcome<'domain'>> {
   const [answer] = await ask(fixture, [subject])
   if (answer?.kind !== 'outcome') throw new Error('no outcome')

@@ -14,7 +14,10 @@ import { momentFor, nameFor, type Sharing } from '@plumbline/ports/sharing'
 
 /** Looks up registrations. */
 export interface Registry {
-  /** What another account found out is told with its day alone, or not at all where accounts share nothing. */
+  /**
+   * A registration that another account's call found out is returned with its day only, or not at
+   * all if accounts share nothing.
+   */
   lookUp(name: DomainName, caller: Caller, account: string): Promise<LookupResult>
 }
 
@@ -29,9 +32,9 @@ const POSITIVE_TTL_MS = 24 * 3_600_000
 const NEGATIVE_TTL_MS = 3_600_000
 
 /**
- * Makes the lookup of registrations: memory, then RDAP where the zone has it, then WHOIS. A registration
- * is remembered for a day and a denial for an hour; what is unknown is not. Tasks of batches that run at
- * the same time and hold the same name ask for it once.
+ * Makes the lookup of registrations: cache, then RDAP if the zone supports it, then WHOIS. A
+ * registration is cached for a day and a denial for an hour; unknown results are not. Concurrent
+ * tasks of batches share the lookup of a name.
  */
 export function createRegistry(options: RegistryOptions): Registry {
   const whois = createWhoisLookup(options)
@@ -47,7 +50,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   }
 }
 
-/** The key under which memory holds the registration of a name for an account. */
+/** Cache key of a name's registration for an account. */
 export function registrationKey(registrable: string, account: string, sharing: Sharing): string {
   return nameFor(`domain:registration:${registrable}`, account, sharing)
 }
@@ -141,7 +144,7 @@ function fromRdap(
   }
 }
 
-/** Safe: only this module writes under its keys, and the fields it judges by are checked. */
+/** Safe: only this module writes under its keys, and the fields that decide are checked. */
 function fromMemory(held: Json, account: string): LookupResult | null {
   if (typeof held !== 'object' || held === null || Array.isArray(held)) return null
   if (!('registered' in held) || typeof held['registered'] !== 'boolean') return null

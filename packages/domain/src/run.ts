@@ -20,7 +20,7 @@ import { UNKNOWN } from './registration.ts'
 import type { LookupResult, Registration } from './registration.ts'
 import type { Registry } from './registry.ts'
 
-/** What a run of the engine works with. */
+/** What a run of the engine needs. */
 export interface RunContext {
   readonly registry: Registry
   readonly resolver: Resolver
@@ -32,19 +32,19 @@ export interface RunContext {
   readonly readPages: boolean
 }
 
-/** Times that a name is put off because its registry throttles, until its outcome is unknown. */
+/** Times that a name is postponed because its registry throttles; then its outcome is unknown. */
 const MAX_THROTTLES = 10
 const LEAST_LATER_MS = 250
 
-/** Names of batches whose DNS is asked at once. */
+/** Names of batches whose DNS is queried concurrently. */
 const DNS_CONCURRENCY = 64
 
-/** Names of batches that are begun before whatever else the process has to do gets its turn. */
+/** Names of batches that are begun before other work gets its turn. */
 const BEGUN_A_TURN = 32
 
 /**
- * Makes the run: every name of a request is asked once, and every registration once, however many of its
- * subdomains are in the request.
+ * Makes the run: every name of a request is checked once, and every registration queried once,
+ * however many of its subdomains are in the request.
  */
 export function createRun(
   context: RunContext,
@@ -78,8 +78,8 @@ export function createRun(
 }
 
 /**
- * Begins all subjects of a request and awaits them. Those of batches are begun a few in each turn of the event
- * loop, whichever task they are of: ten thousand at once would keep a single call waiting for seconds.
+ * Begins all subjects of a request and awaits them. Those of batches are begun a few per turn of
+ * the event loop, over all tasks: ten thousand at once would delay a single call by seconds.
  */
 async function inTurns<T>(
   { turns }: Work,
@@ -111,7 +111,7 @@ function fromNow({ answer, atMs }: Wait): Later {
 
 interface Work extends RunContext {
   readonly dnsSlots: Semaphore
-  /** Who begins names of batches next. */
+  /** Order in which batches begin names. */
   readonly turns: Semaphore
 }
 
@@ -146,7 +146,7 @@ async function answerOne(
   return { answer: domainOutcome(subject, knowledge, stamp()), group: groupOf(knowledge) }
 }
 
-/** The group of the server that was asked just now; undefined if none was. */
+/** The waiting group of the server that was queried just now; undefined if none was. */
 function groupOf({ cached, registration }: DomainKnowledge): string | undefined {
   const { source, server } = registration
   return cached || source === null || server === null ? undefined : `${source}:${server}`
@@ -233,7 +233,7 @@ function judged(registration: Registration, dns: DnsFacts, signal: AbortSignal):
   return { ...UNKNOWN, faults: [...registration.faults, fault] }
 }
 
-/** How often the name was put off because its registry throttles. */
+/** How often the name was postponed because its registry throttles. */
 function throttlesOf(state: Json | undefined): number {
   if (typeof state !== 'object' || state === null || !('throttles' in state)) return 0
   return Number(state['throttles']) || 0

@@ -11,7 +11,7 @@ import { WHOIS_ZONES, whoisQuery } from './whois-servers.ts'
 import { askWhois, isHost } from './whois.ts'
 import type { WhoisAnswer, WhoisNet } from './whois.ts'
 
-/** What was met before WHOIS was asked. */
+/** Results and errors from before WHOIS was queried. */
 export interface Before {
   readonly throttled?: boolean
   readonly failed?: boolean
@@ -22,7 +22,7 @@ export interface Before {
 export interface WhoisLookupOptions {
   readonly rateLimiter: RegistryRateLimiter
   readonly memory: Memory
-  /** `root`: the server that names each zone's own. */
+  /** `root`: the server that refers to each zone's own. */
   readonly whois: WhoisNet & { readonly root: string }
 }
 
@@ -30,8 +30,9 @@ const SERVER_TTL_MS = 7 * 24 * 3_600_000
 const NO_SERVER_TTL_MS = 24 * 3_600_000
 
 /**
- * Makes the lookup over port 43: the root server names the registry's server, which is asked for the name;
- * where it leaves out the registrar or a date, the registrar's own server is asked once.
+ * Makes the lookup over port 43: the root server refers to the registry's server, which is queried
+ * for the name; if its reply lacks the registrar or a date, the registrar's own server is queried
+ * once.
  */
 export function createWhoisLookup(
   options: WhoisLookupOptions,

@@ -236,7 +236,10 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 }
 /** A longer wait is taken for a number that means something else. */
 const WAIT_MAX_SECONDS = 12 * 3600
 
-/** The wait that a reply names (`in 300 seconds`, `for 5 minutes`, `00:04:59`); null if it names none. */
+/**
+ * The wait that a reply names (`in 300 seconds`, `for 5 minutes`, `00:04:59`); null if it names
+ * none.
+ */
 function waitSeconds(text: string): number | null {
   const clock = /\b(\d{1,2}):(\d{2}):(\d{2})\b/.exec(text)
   if (clock !== null && /grey|gray|retry|again|wait/.test(text)) {

@@ -71,7 +71,10 @@ export interface EmailEngineOptions extends Sharing {
   readonly log: Log
 }
 
-/** Makes the email engine. Throws where the sender, the HELO name, an address or the proxy is malformed. */
+/**
+ * Makes the email engine. Throws where the sender, the HELO name, an address or the proxy is
+ * malformed.
+ */
 export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> {
   assertSender(options.smtp)
   const now = options.clock ?? Date.now

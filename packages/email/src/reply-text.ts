@@ -41,8 +41,8 @@ interface Misspelling {
 }
 
 /**
- * Misspellings that mail servers send. None of them is a word of another language that the rules know:
- * `adress` is Swedish, `invalide` and `inexistant` are French.
+ * Misspellings that mail servers send. None of them is a word of another language that the rules
+ * know: `adress` is Swedish, `invalide` and `inexistant` are French.
  */
 const MISSPELLINGS: readonly Misspelling[] = [
   { pattern: /\bre[cs][ei]{1,2}p[ie]{0,3}[ae]?nt(s?)\b/g, right: 'recipient$1' },

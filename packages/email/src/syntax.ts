@@ -34,7 +34,9 @@ export type SyntaxFault =
   | 'domain_literal'
   | 'path_too_long'
 
-/** Octets. Source: RFC 5321 4.5.3.1.1; 4.5.3.1.3 with erratum 1690 (256 less the angle brackets). */
+/**
+ * Octets. Source: RFC 5321 4.5.3.1.1; 4.5.3.1.3 with erratum 1690 (256 less the angle brackets).
+ */
 const LOCAL_MAX_BYTES = 64
 const PATH_MAX_BYTES = 254
 

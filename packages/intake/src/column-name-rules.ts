@@ -25,8 +25,8 @@ const ABOUT = [
 ].join('|')
 
 /**
- * Names of columns as contact exports have them: Google Contacts, Outlook (English, German, French, Spanish),
- * HubSpot, Mailchimp, Salesforce, and what people write by hand.
+ * Names of columns as contact exports have them: Google Contacts, Outlook (English, German, French,
+ * Spanish), HubSpot, Mailchimp, Salesforce, and what people write by hand.
  */
 export const NAMES: Readonly<Record<Check, NameRules>> = {
   email: {

@@ -287,7 +287,10 @@ async function firstOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.alloc(0)
 }
 
-/** Local file headers, and the end of the directory of an archive without files. Source: APPNOTE 4.3. */
+/**
+ * Local file headers, and the end of the directory of an archive without files. Source: APPNOTE
+ * 4.3.
+ */
 function isZip(start: Buffer): boolean {
   const magic = start.subarray(0, 4).toString('hex')
   return magic === '504b0304' || magic === '504b0506'

@@ -28,13 +28,14 @@ export interface CsvReader {
 }
 
 /**
- * A reader whose memory is bounded by `maxRecordBytes`, as a record is written without its line end, and the
- * size of the pieces. Records without quotes may come whole from a piece that holds more of them.
+ * A reader whose memory is bounded by `maxRecordBytes`, as a record is written without its line
+ * end, and the size of the pieces. Records without quotes may come whole from a piece that holds
+ * more of them.
  *
- * papaparse reads the cells. It is only ever given whole records: where records end is found here, by
- * the same rules as papaparse has for quotes, so that neither an endless line nor an endless quote
- * reaches it. A quote that never closes, or that closes in a later line with loose text behind it, is
- * lost framing and throws `IntakeError` with the line of the quote.
+ * papaparse reads the cells. It is only ever given whole records: where records end is found here,
+ * by the same rules as papaparse has for quotes, so that neither an endless line nor an endless
+ * quote reaches it. A quote that never closes, or that closes in a later line with loose text
+ * behind it, is lost framing and throws `IntakeError` with the line of the quote.
  */
 export function createCsvReader(
   dialect: CsvDialect,

@@ -101,7 +101,10 @@ test('a strict workbook with the structure of Excel, with dates of ISO 8601', as
   await expectRead(excelParts({ names: STRICT, root: '', dates }))
 })
 
-/** Without dimension, document properties and theme; texts of formulas by `str`; a thousand rows, most of them empty. */
+/**
+ * Without dimension, document properties and theme; texts of formulas by `str`; a thousand rows,
+ * most of them empty.
+ */
 function googleParts(): Record<string, string> {
   const { main, office } = TRANSITIONAL
   const relation = (id: string, type: string, target: string): string =>

@@ -11,9 +11,9 @@ import type { IpRecord } from '@plumbline/datasets/ip-record'
 import type { RoutabilityJudge } from './routability.ts'
 import { riskSignal } from '@plumbline/contract/signal'
 
-/** Everything that an IP lookup reads: all of it in memory. */
+/** All data of an IP lookup, in memory. */
 export interface IpData {
-  /** Databases in order of trust; the first that tells a field is believed. */
+  /** Databases in order of trust; the first with a value for a field wins. */
   readonly databases: readonly IpDatabase[]
   readonly asnTable: PackagedAsn | null
   readonly lists: IpLists
@@ -21,7 +21,7 @@ export interface IpData {
   readonly countries: CountryNames
 }
 
-/** What a lookup came to: the parts of an outcome that do not depend on the clock. */
+/** Result of a lookup: the parts of an outcome that do not depend on the time. */
 export interface IpLookup {
   readonly reason: Reason<'ip'>
   readonly facts: IpFacts
@@ -29,8 +29,9 @@ export interface IpLookup {
 }
 
 /**
- * Looks an address up: pure, no network. `found` is what lists over DNS said of it before.
- * Throws where the text is no address literal: the request's shape was to be checked before.
+ * Looks up an address: pure, no network. `found` is what DNS lists said before.
+ *
+ * @throws if the text is not an address literal; requests are validated earlier
  */
 export function lookupIp(data: IpData, text: string, found: DnsFindings = NO_FINDINGS): IpLookup {
   const address = parseAddress(text)
@@ -60,7 +61,7 @@ interface Place {
   readonly record: IpRecord | null
   readonly asn: AsnEntry | null
   readonly timezone: { readonly name: string; readonly from: 'database' | 'coordinates' } | null
-  /** Which databases told something. */
+  /** Databases that had data on the address. */
   readonly databases: readonly { readonly source: string; readonly date: string | null }[]
 }
 
@@ -107,7 +108,9 @@ function overlay(first: IpRecord, second: IpRecord): IpRecord {
   }
 }
 
-/** Without a city or region the coordinates are the middle of a country, which tells no time zone. */
+/**
+ * Without a city or region the coordinates are the centre of a country, which gives no time zone.
+ */
 function timezoneOf(record: IpRecord | null): Place['timezone'] {
   if (record === null) return null
   if (record.timezone !== null) return { name: record.timezone, from: 'database' }
@@ -147,7 +150,10 @@ function factsOf(
   }
 }
 
-/** Not routed: nobody's exit, relay or data centre; the place is told where the operator's own database has it. */
+/**
+ * An address that is not routed is no exit, relay or data centre; its location is set if the
+ * operator's own database has it.
+ */
 function unroutable(
   data: IpData,
   text: string,
@@ -170,7 +176,7 @@ function unroutable(
   }
 }
 
-/** Flags that nothing installed could tell. */
+/** Flags that no installed data could tell. */
 function unknownFlags(flags: IpFlags): { readonly unknown_flags?: readonly string[] } {
   const names: string[] = []
   if (flags.isVpn === null) names.push('vpn')

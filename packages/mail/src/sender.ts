@@ -14,7 +14,9 @@ export interface MailSender extends AsyncDisposable {
 export interface MailSenderOptions {
   readonly db: Db
   readonly sealer: Sealer
-  /** `smtp://user:password@host:587` or `smtps://host:465`; STARTTLS is used where it is offered. */
+  /**
+   * `smtp://user:password@host:587` or `smtps://host:465`; STARTTLS is used where it is offered.
+   */
   readonly url: string
   /** `Name <address>`. */
   readonly from: string
@@ -130,7 +132,10 @@ async function refuseOrPutOff(
   await putMailOff(db, mail.id, { afterMs, fault })
 }
 
-/** A permanent reply to RCPT or DATA. Source: RFC 5321 4.2.1; nodemailer's codes `EENVELOPE` and `EMESSAGE`. */
+/**
+ * A permanent reply to RCPT or DATA. Source: RFC 5321 4.2.1; nodemailer's codes `EENVELOPE` and
+ * `EMESSAGE`.
+ */
 function isRefusalOfMessage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, responseCode } = error as Error & { code?: unknown; responseCode?: unknown }

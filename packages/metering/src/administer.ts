@@ -123,7 +123,8 @@ export async function limitAccount(
 }
 
 /**
- * Suspends an account: its calls are refused with the reason, and no task of its batches is dispatched.
+ * Suspends an account: its calls are refused with the reason, and no task of its batches is
+ * dispatched.
  *
  * @throws Problem `conflict` if it is closed
  */

@@ -61,7 +61,9 @@ const WAYS = {
       array_agg(1) as asked from generate_series(1, 20) n) a, credit_debit(a.accounts, a.keys, a.asked) d`,
 }
 
-/** Entries of the ledger that a statement reads beside those that it writes, on a new connection. */
+/**
+ * Entries of the ledger that a statement reads beside those that it writes, on a new connection.
+ */
 async function entriesReadBy(
   { db }: MeteringContext,
   statement: string,

@@ -104,7 +104,10 @@ function take(model: Model, wanted: number): Taken | undefined {
   return { allowance, packs: wanted - allowance, cycle: model.cycle }
 }
 
-/** Puts credits back, packs first, and what belongs to an ended cycle nowhere; counts what came back. */
+/**
+ * Puts credits back, packs first, and what belongs to an ended cycle nowhere; counts what came
+ * back.
+ */
 function putBack(model: Model, taken: Taken, most: number): number {
   const packs = Math.min(most, taken.packs)
   const rest = Math.min(most - packs, taken.allowance)

@@ -26,7 +26,8 @@ interface Wanted {
 }
 
 /**
- * Changes a person's address: at once where no mail is sent, else when a link that goes to the new one is opened.
+ * Changes a person's address: at once where no mail is sent, else when a link that goes to the new
+ * one is opened.
  *
  * @returns whether it is in force
  * @throws Problem `conflict` if no mail is sent and somebody has the address

@@ -5,9 +5,14 @@ import { Problem } from '@plumbline/contract/problem'
 
 /** How many of the ranked list count, beside every one that is long enough to be chosen here. */
 const MOST_COMMON = 10_000
-/** Shorter ones are in no word of a person; as the core of a password they would refuse far too much. */
+/**
+ * Shorter ones are in no word of a person; as the core of a password they would refuse far too
+ * much.
+ */
 const CORE_MIN_CHARS = 4
-/** Words that stand for this service: what somebody thinks of first when asked for a password here. */
+/**
+ * Words that stand for this service: what somebody thinks of first when asked for a password here.
+ */
 const CONTEXT_WORDS: readonly string[] = ['plumbline', 'validation', 'enrichment', 'verification']
 /** A password is not made of less than so many different characters. */
 const DIFFERENT_MIN = 5
@@ -15,9 +20,9 @@ const DIFFERENT_MIN = 5
 const REPEATS = 3
 
 /**
- * Refuses a password that is guessed first: one of the commonest, one of them with digits or signs around it, one
- * that repeats itself or runs along the keyboard or alphabet, the person's own name or address, or a word of this
- * service.
+ * Refuses a password that is guessed first: one of the commonest, one of them with digits or signs
+ * around it, one that repeats itself or runs along the keyboard or alphabet, the person's own name
+ * or address, or a word of this service.
  *
  * @throws Problem `unprocessable` with what to do
  */
@@ -38,7 +43,10 @@ export async function refuseCommonPassword(
   )
 }
 
-/** What may be meant: without digits and signs before and behind, and with those within read as letters. */
+/**
+ * What may be meant: without digits and signs before and behind, and with those within read as
+ * letters.
+ */
 function coresOf(plain: string): readonly string[] {
   const bare = plain.replaceAll(AROUND, '')
   const meant = [bare, plain].map((text) =>

@@ -8,7 +8,10 @@ interface Reading {
 
 /** Source: Gmail help, "Dots don't matter in Gmail addresses". */
 const GMAIL: Reading = { ignored: /\./g, name: 'gmail.com' }
-/** Source: Proton support, "Addresses and aliases": dots, hyphens and underscores make no other mailbox. */
+/**
+ * Source: Proton support, "Addresses and aliases": dots, hyphens and underscores make no other
+ * mailbox.
+ */
 const PROTON: Reading = { ignored: /[._-]/g, name: 'proton.me' }
 
 /** Providers that read past signs, by the names that they give addresses under. */
@@ -22,8 +25,9 @@ const READINGS: Readonly<Record<string, Reading>> = {
 }
 
 /**
- * The form of an address in which two are the same mailbox: small letters, the name of its host in ASCII, without
- * what stands behind a plus, and without the signs that its provider ignores. Nothing is sent to it.
+ * The form of an address in which two are the same mailbox: small letters, the name of its host in
+ * ASCII, without what stands behind a plus, and without the signs that its provider ignores.
+ * Nothing is sent to it.
  */
 export function emailKeyOf(email: string): string {
   const at = email.lastIndexOf('@')

@@ -127,7 +127,10 @@ export async function acceptInvitation(people: People, user: User, token: string
   })
 }
 
-/** Changes what a member is. @throws Problem if the account would have no owner, or there is no such member */
+/**
+ * Changes what a member is. @throws Problem if the account would have no owner, or there is no such
+ * member
+ */
 export async function changeRole(
   people: People,
   actor: Actor,
@@ -184,7 +187,9 @@ export async function handOver(people: People, actor: Actor, userId: string): Pr
   })
 }
 
-/** The role of a member under the account's lock, once who acts is seen to be what it takes, still. */
+/**
+ * The role of a member under the account's lock, once who acts is seen to be what it takes, still.
+ */
 async function lockedRole(tx: Tx, actor: Actor, userId: string, needed: Role): Promise<Role> {
   await lockAccount(tx, actor.accountId)
   const own = await roleOf(tx, actor.accountId, actor.userId)

@@ -29,8 +29,8 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Whether a password is the one of a digest. Where there is no digest the same work is done, so that the time tells
- * nothing.
+ * Whether a password is the one of a digest. Where there is no digest the same work is done, so
+ * that the time tells nothing.
  *
  * @throws Problem `unavailable` if too many wait
  */

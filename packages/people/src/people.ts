@@ -7,7 +7,10 @@ import { queueMail, type Sealer } from '@plumbline/mail/outbox'
 export interface MailDomainJudgment {
   readonly isDisposable: boolean
   readonly isFree: boolean
-  /** The name under which somebody registered it, `example.com` for `mail.example.com`: its owner has all below it. */
+  /**
+   * The name under which somebody registered it, `example.com` for `mail.example.com`: its owner
+   * has all below it.
+   */
   readonly registrable: string
 }
 
@@ -19,7 +22,10 @@ export interface MailDomains {
 /** A limit for each name; false if it is used up for now. */
 export type Allowance = (name: string) => Promise<boolean>
 
-/** One that was taken of those of a day; `giveBack` is for what came to nothing, and waits for no clock. */
+/**
+ * One that was taken of those of a day; `giveBack` is for what came to nothing, and waits for no
+ * clock.
+ */
 export interface TakenOfDay {
   giveBack(): Promise<void>
 }
@@ -41,7 +47,10 @@ export interface People {
   readonly settings: PeopleSettings
   readonly sealer: Sealer & { digest(text: string): string }
   readonly mailDomains: MailDomains
-  /** Tries of one person from one network, of one person, and of one network, to sign in or to show a code. */
+  /**
+   * Tries of one person from one network, of one person, and of one network, to sign in or to show
+   * a code.
+   */
   readonly tries: {
     readonly pair: Allowance
     readonly person: Allowance
@@ -59,7 +68,9 @@ export interface People {
 export interface Visitor {
   /** An IPv4 address, or an IPv6 /64. */
   readonly network: string
-  /** An IPv4 address, or the IPv6 /48 that a customer of a provider may have: 65,536 of the others. */
+  /**
+   * An IPv4 address, or the IPv6 /48 that a customer of a provider may have: 65,536 of the others.
+   */
   readonly site: string
   /** What the browser says of itself, at most 200 characters. */
   readonly browser: string

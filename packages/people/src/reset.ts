@@ -12,7 +12,10 @@ import { digestOfSecret } from './secret.ts'
 /** Minutes that a reset can be confirmed for. Source: ASVS 5.0, 6.4.1 asks for a short time. */
 const RESET_MINUTES = 60
 
-/** Sends a link to set a new password, where somebody has the address; the answer tells nothing of it. */
+/**
+ * Sends a link to set a new password, where somebody has the address; the answer tells nothing of
+ * it.
+ */
 export async function beginReset(people: People, visitor: Visitor, email: string): Promise<void> {
   const user = await findUser(people.db, emailKeyOf(email))
   if (user === undefined) return
@@ -62,7 +65,10 @@ export async function confirmReset(
   people.wakeMail()
 }
 
-/** Puts a new password in force: other sessions end, open links are worth nothing, and the person is told. */
+/**
+ * Puts a new password in force: other sessions end, open links are worth nothing, and the person is
+ * told.
+ */
 export async function changePassword(
   people: People,
   tx: Tx,

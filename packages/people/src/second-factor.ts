@@ -40,8 +40,8 @@ export function newRecoveryCodes(): readonly { readonly code: string; readonly d
 }
 
 /**
- * Uses up a code of a person's second factor, of the app or for recovery; false if it is not valid or was used
- * before.
+ * Uses up a code of a person's second factor, of the app or for recovery; false if it is not valid
+ * or was used before.
  */
 export async function useFactor(
   db: Db | Tx,

@@ -4,7 +4,10 @@ import { randomBase62 } from '@plumbline/db/ids'
 /** 238 bits. Source: ASVS 5.0, 7.2.3 asks for 128 of a session. */
 const CHARS = 40
 
-/** A secret for a cookie or a link, with the digest that is kept of it: a random one needs no slow hash. */
+/**
+ * A secret for a cookie or a link, with the digest that is kept of it: a random one needs no slow
+ * hash.
+ */
 export function newSecret(): { readonly secret: string; readonly digest: Buffer } {
   const secret = randomBase62(CHARS)
   return { secret, digest: digestOfSecret(secret) }

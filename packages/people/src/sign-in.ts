@@ -52,14 +52,20 @@ export async function signIn(
   return { outcome: 'signed_in', session, userId: user.id }
 }
 
-/** Whether a code is one of the person's second factor; uses it up. @throws Problem after too many tries */
+/**
+ * Whether a code is one of the person's second factor; uses it up. @throws Problem after too many
+ * tries
+ */
 export async function isFactor(people: People, user: User, code: string): Promise<boolean> {
   if (!(await people.tries.person(`factor ${user.id}`))) throw tooManyTries()
   const secret = people.sealer.decrypt(user.factor ?? '', factorName(user.id))
   return await useFactor(people.db, user, secret, code)
 }
 
-/** Whether a signed-in person's password is right. @throws Problem `unprocessable` if not, 429 after many */
+/**
+ * Whether a signed-in person's password is right. @throws Problem `unprocessable` if not, 429 after
+ * many
+ */
 export async function requirePassword(people: People, user: User, password: string): Promise<void> {
   if (!(await people.tries.person(`password ${user.id}`))) throw tooManyTries()
   if (await isPassword(password, user.passwordDigest)) return
@@ -88,7 +94,10 @@ async function refuseManyTries(people: People, visitor: Visitor, emailKey: strin
   if (!isAllowed) throw tooManyTries()
 }
 
-/** Whether a person has a session from this network: who tries from many others cannot lock them out there. */
+/**
+ * Whether a person has a session from this network: who tries from many others cannot lock them out
+ * there.
+ */
 async function isWhereSeen(
   { db }: People,
   { network }: Visitor,

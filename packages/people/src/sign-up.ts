@@ -43,12 +43,16 @@ const VERIFY_MINUTES = 24 * 60
 /** Beginning of the names by which sign-ups of a day are counted. */
 export const SIGN_UP_BUDGETS = 'sign-up:'
 
-/** Networks whose sign-ups of a day an IPv6 site may have: a host of several customers has some, not thousands. */
+/**
+ * Networks whose sign-ups of a day an IPv6 site may have: a host of several customers has some, not
+ * thousands.
+ */
 const NETWORKS_OF_SITE = 4
 
 /**
- * Sign-ups that wait for their link, for each account that a mail domain may have in a day. Anybody can name addresses
- * of a company and open none of them: that uses up messages to it, and leaves its people the accounts.
+ * Sign-ups that wait for their link, for each account that a mail domain may have in a day. Anybody
+ * can name addresses of a company and open none of them: that uses up messages to it, and leaves
+ * its people the accounts.
  */
 const WAITING_PER_ACCOUNT = 10
 
@@ -56,8 +60,9 @@ const WAITING_PER_ACCOUNT = 10
 export const SIGN_UP_SEALED_AS = 'sign-up'
 
 /**
- * Signs a person up. With mail there is nothing but a message until its link is opened, and the answer is the same
- * whether the address is known or not; without mail, which is for loopback alone, the account is there at once.
+ * Signs a person up. With mail there is nothing but a message until its link is opened, and the
+ * answer is the same whether the address is known or not; without mail, which is for loopback
+ * alone, the account is there at once.
  *
  * @returns the session that has begun; undefined if a message went out
  * @throws Problem for what the installation, the limits or the password do not allow
@@ -98,8 +103,9 @@ export async function finishSignUp(people: People, tx: Tx, code: LinkCode): Prom
 }
 
 /**
- * Takes one of the accounts that a mail domain may have today, for the link of a sign-up that is about to be opened:
- * only who reads mail of the domain uses them up. Nothing is taken for links of other kinds.
+ * Takes one of the accounts that a mail domain may have today, for the link of a sign-up that is
+ * about to be opened: only who reads mail of the domain uses them up. Nothing is taken for links of
+ * other kinds.
  *
  * @throws Problem `too_many_requests` if none is left; the link stays good
  */
@@ -153,7 +159,10 @@ async function askToVerify(
   await tell(people, tx, { kind: 'verify', to: pending.email, name: pending.name, link })
 }
 
-/** Who comes by an invitation belongs to its account alone, and has an address that the invitation proves. */
+/**
+ * Who comes by an invitation belongs to its account alone, and has an address that the invitation
+ * proves.
+ */
 async function signUpInvited(
   people: People,
   visitor: Visitor,
@@ -186,7 +195,10 @@ async function signUpInvited(
   })
 }
 
-/** Makes a person with an account of the Free plan; its credits are there at once unless the mailbox just had some. */
+/**
+ * Makes a person with an account of the Free plan; its credits are there at once unless the mailbox
+ * just had some.
+ */
 async function openAccount(
   people: People,
   tx: Tx,
@@ -246,7 +258,10 @@ async function refuseFarming(people: People, visitor: Visitor, email: string): P
   else await takeOfDomain(people, 'domain', email, ofDomain)
 }
 
-/** Takes one of what a mail domain may have of a kind; free providers are of too many people to be counted. */
+/**
+ * Takes one of what a mail domain may have of a kind; free providers are of too many people to be
+ * counted.
+ */
 async function takeOfDomain(
   people: People,
   kind: 'domain' | 'waiting',

@@ -22,8 +22,8 @@ import { beginSession, type BegunSession } from './session.ts'
 const WELCOME_MINUTES = 60
 
 /**
- * Makes the secret of the link by which the first person takes an account over; it works from this machine, and those
- * made before are worth nothing.
+ * Makes the secret of the link by which the first person takes an account over; it works from this
+ * machine, and those made before are worth nothing.
  */
 export async function newWelcomeCode(db: Db | Tx, accountId: string): Promise<string> {
   await dropLinkCodesOfAccount(db, accountId)
@@ -36,11 +36,12 @@ export async function newWelcomeCode(db: Db | Tx, accountId: string): Promise<st
 }
 
 /**
- * Makes the secret of a link for one address: the way back in for a person, or the way in for the owner-to-be of an
- * account that nobody belongs to.
+ * Makes the secret of a link for one address: the way back in for a person, or the way in for the
+ * owner-to-be of an account that nobody belongs to.
  *
  * @param accountId the account of somebody new; the oldest without a member if absent
- * @returns the secret and whose way in it is; undefined if the address is new and no account waits for an owner
+ * @returns the secret and whose way in it is; undefined if the address is new and no account waits
+ *   for an owner
  */
 export async function newWayIn(
   db: Db | Tx,
@@ -66,7 +67,8 @@ export async function newWayIn(
 }
 
 /**
- * Lets a person in by a printed link: with a new password, as the owner of its account where they are new.
+ * Lets a person in by a printed link: with a new password, as the owner of its account where they
+ * are new.
  *
  * @throws Problem if the link is worth nothing, is for another address or for this machine alone
  */

@@ -195,7 +195,10 @@ test('an aborted run answers at once, and what was begun is still kept', async (
   expect(world.bought).toEqual([MOBILE])
 })
 
-/** A run of a worker that stops for good after a number of steps of its memory: its promises never settle. */
+/**
+ * A run of a worker that stops for good after a number of steps of its memory: its promises never
+ * settle.
+ */
 async function killedRun(
   world: World,
   number: string,

@@ -1,21 +1,21 @@
 import type { Json } from '@plumbline/contract/outcome'
 import type { HlrVerdict } from './hlr/provider.ts'
 
-/** A verdict as memory keeps it. */
+/** A result as it is stored. */
 export interface BoughtVerdict {
   readonly provider: string
   readonly verdict: HlrVerdict
-  /** When it was bought, Unix time. */
+  /** When it was bought, Unix time in milliseconds. */
   readonly atMs: number
-  /** The account that it was bought for; absent where that is not known. */
+  /** The account that it was bought for; absent if unknown. */
   readonly by?: string
 }
 
-/** A purchase begun: written before the query is sent, gone once its outcome is stored. */
+/** A purchase in flight: stored before the query is sent, deleted once its result is stored. */
 export interface Intent {
   readonly provider: string
   readonly atMs: number
-  /** Until then the worker that buys it may still be waiting; after that the outcome is lost. */
+  /** Until then the worker that buys it may still be waiting; after that the result is lost. */
   readonly untilMs: number
 }
 
@@ -25,12 +25,12 @@ export const KEYS = {
   intent: (number: string) => `hlr:intent:${number}`,
 } as const
 
-/** A verdict as JSON. */
+/** A stored result as JSON. */
 export function verdictJson({ verdict, ...bought }: BoughtVerdict): Json {
   return { ...bought, verdict: { ...verdict } }
 }
 
-/** Reads what `verdictJson` wrote; null for anything else. */
+/** Parses what `verdictJson` wrote; null for anything else. */
 export function readVerdict(value: Json | undefined): BoughtVerdict | null {
   const fields = fieldsOf(value)
   const verdict = fieldsOf(fields['verdict'])
@@ -61,7 +61,7 @@ export function intentJson(intent: Intent): Json {
   return { ...intent }
 }
 
-/** Reads what `intentJson` wrote; what cannot be read counts as long lost. */
+/** Parses what `intentJson` wrote; an invalid one counts as expired. */
 export function readIntent(value: Json): Intent {
   const { provider, atMs, untilMs } = fieldsOf(value)
   return {

@@ -115,7 +115,10 @@ async function partOf(
   return { check, indexes, outcomes: await packOutcomes(outcomes, explained) }
 }
 
-/** Safe because an outcome of any check is stored alike; only the union of all is not one of its parts. */
+/**
+ * Safe because an outcome of any check is stored alike; only the union of all is not one of its
+ * parts.
+ */
 function asStored(outcome: NonNullable<BareOutcomes[Check]>): StoredOutcome {
   return outcome as StoredOutcome
 }

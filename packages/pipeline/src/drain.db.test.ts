@@ -40,7 +40,10 @@ async function openHarness(): Promise<TestPipeline & { id: string }> {
   return { ...harness, id }
 }
 
-/** Hands out the tasks of one check and runs them; what is not awaited is under way when this returns. */
+/**
+ * Hands out the tasks of one check and runs them; what is not awaited is under way when this
+ * returns.
+ */
 async function runTasks(
   harness: TestPipeline,
   check: Check,

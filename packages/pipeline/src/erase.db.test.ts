@@ -10,7 +10,10 @@ import { deleteBatch, eraseBatches, expireBatches } from './erase.ts'
 import { getBatch } from './read.ts'
 import { retryRemovals } from './remove-files.ts'
 
-/** More chunks than one statement erases, and not a whole number of statements; the last row repeats the first. */
+/**
+ * More chunks than one statement erases, and not a whole number of statements; the last row repeats
+ * the first.
+ */
 const ROWS = 450
 const CONTENT = `email\n${Array.from({ length: ROWS - 1 }, (_, no) => `u${no}@example.com\n`).join('')}u0@example.com\n`
 

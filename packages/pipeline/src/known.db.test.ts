@@ -28,7 +28,9 @@ const TODAY = new Date().toISOString().slice(0, 10)
 const KNOWN = { known: 30, knownAt: TODAY } as const
 const SMALL = { limits: { chunkRecords: 7 } } as const
 
-/** 120 rows with a definite verdict, 10 without, a repeat of a known one, a blank and a refused one. */
+/**
+ * 120 rows with a definite verdict, 10 without, a repeat of a known one, a blank and a refused one.
+ */
 const LIST = [
   'Email,Name,ZB Status,ZB Sub Status',
   ...Array.from({ length: 120 }, (_, no) => `p${no}@a.example,سيرة ${no},${wordOf(no)},`),

@@ -85,7 +85,10 @@ test('what waits for a provider is told by the pace of that provider, whatever e
   expect(await counted()).toEqual([])
 })
 
-/** Runs so many tasks of emails, each subject by the name of its domain; `waits` says which are put off. */
+/**
+ * Runs so many tasks of emails, each subject by the name of its domain; `waits` says which are put
+ * off.
+ */
 async function runSome(
   { pipeline }: TestPipeline,
   most: number,

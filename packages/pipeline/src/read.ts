@@ -39,7 +39,10 @@ export async function viewsOf(
   return new Map(rows.map((row) => [row.id, batchViewOf(row, sums.get(row.id))]))
 }
 
-/** Batches of an account, newest first. @throws Problem `bad_request` for a cursor of another account */
+/**
+ * Batches of an account, newest first. @throws Problem `bad_request` for a cursor of another
+ * account
+ */
 export async function listBatches(
   pipeline: Pipeline,
   owner: BatchOwner,

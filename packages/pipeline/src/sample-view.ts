@@ -67,7 +67,10 @@ function verdictIn(
 /** Two-sided 95 % of the normal distribution. */
 const Z = 1.959964
 
-/** Counts and shares, each with its interval. Source: Wilson 1927, Brown et al. 2001 (section 3.1.1). */
+/**
+ * Counts and shares, each with its interval. Source: Wilson 1927, Brown et al. 2001 (section
+ * 3.1.1).
+ */
 export function sharesOf(
   names: readonly string[],
   verdicts: readonly string[],

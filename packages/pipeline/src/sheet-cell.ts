@@ -151,7 +151,10 @@ function timeCell(place: string, text: string): string | null {
 }
 
 const DAY_MS = 86_400_000
-/** Day 0 of the 1900 date system, for days from 1 March 1900 on: before, it counts a day that never was. */
+/**
+ * Day 0 of the 1900 date system, for days from 1 March 1900 on: before, it counts a day that never
+ * was.
+ */
 const EPOCH_MS = Date.UTC(1899, 11, 30)
 const FIRST_SERIAL = 61
 

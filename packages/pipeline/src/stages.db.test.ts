@@ -8,7 +8,9 @@ import { getBatch } from './read.ts'
 const LEASE_MS = 1_000
 const { signal } = new AbortController()
 
-/** A batch of which only the result is to be written, tried so often, its lease over for so long. */
+/**
+ * A batch of which only the result is to be written, tried so often, its lease over for so long.
+ */
 async function openHarness(
   attempts: number,
   overMs: number,

@@ -45,7 +45,10 @@ async function* archive(entries: readonly ZipEntry[]): AsyncGenerator<Buffer, vo
   }
 }
 
-/** Safe because `yazl` makes its output a `PassThrough` of buffers; the types name only the interface. */
+/**
+ * Safe because `yazl` makes its output a `PassThrough` of buffers; the types name only the
+ * interface.
+ */
 function outputOf(zip: ZipFile): Readable & AsyncIterable<Buffer> {
   return zip.outputStream as Readable
 }

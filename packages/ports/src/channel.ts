@@ -3,7 +3,10 @@
  * misses them.
  */
 export interface Channel {
-  /** A topic is 1 to 50 characters of `a-z`, `0-9`, `-`, `_` and `:`. A message has at most 7,000 bytes. */
+  /**
+   * A topic is 1 to 50 characters of `a-z`, `0-9`, `-`, `_` and `:`. A message has at most 7,000
+   * bytes.
+   */
   publish(topic: string, messages: readonly string[]): Promise<void>
   /** Resolves once messages published from then on arrive. Survives lost connections. */
   subscribe(topic: string, onMessage: (message: string) => void): Promise<AsyncDisposable>

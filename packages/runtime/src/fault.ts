@@ -7,12 +7,12 @@ export interface Fault {
   readonly cause: Fault | undefined
 }
 
-/** How many causes are followed. */
+/** Causes that are followed. */
 const DEPTH = 4
 
 /**
- * The parts of an error that may be logged. Its other fields may hold values of a statement or a body, as
- * `detail` of a database's error does.
+ * The parts of an error that may be logged. Its other fields may hold values of a statement or a
+ * body, as `detail` of a database error does.
  */
 export function faultOf(error: unknown): Fault {
   return shown(error, DEPTH)

@@ -7,10 +7,10 @@ import { chownTree, chownFolder, type User } from './chown-tree.ts'
 import { INSTALLATION_KEY_FILE, readInstallationKey } from './installation-key.ts'
 import { processEnvironment } from './settings.ts'
 
-/** Users that the service runs as under root, the first that there is. */
+/** Users that the service runs as instead of root; the first that exists is used. */
 const USERS = ['plumbline', 'nobody']
 
-/** What a program must still read and write as another user. */
+/** What a program must still access as another user. */
 export interface RootlessNeeds {
   readonly DATA_DIR: string
   /** Unset: its file is created as root and given to the user. */
@@ -18,16 +18,17 @@ export interface RootlessNeeds {
   readonly FILES_URL?: string | undefined
   readonly DATABASE_URL?: string | undefined
   readonly DATABASE_DIRECT_URL?: string | undefined
-  /** Other files and folders of the operator that it reads; those that are undefined are not set. */
+  /** Other files and folders that it reads; undefined ones are not configured. */
   readonly reads: readonly (string | undefined)[]
-  /** The port it listens on; 0 or absent for one that anybody may have. */
+  /** The port it listens on; 0 or absent if it needs none that is privileged. */
   readonly port?: number
 }
 
 /**
- * A process that was started as root changes to a user who owns nothing else, so that an attacker who takes
- * it over has not the whole machine. Gives that user what root owns in the folders that the service writes.
- * Where the user cannot reach what the program needs, the process stays root, and `warn` is told why.
+ * Changes a process that was started as root to a user who owns nothing else, so that an attacker
+ * who takes it over does not control the machine. Gives that user what root owns in the folders
+ * that the service writes. If the user cannot access what the program needs, the process stays
+ * root, and `warn` is called with the reason.
  */
 export async function leaveRoot(
   needs: RootlessNeeds,
@@ -111,12 +112,15 @@ function folderOfFiles(dataDir: string, filesUrl: string | undefined): string | 
   return filesUrl.startsWith('file:') ? fileURLToPath(filesUrl) : undefined
 }
 
-/** Root of the project: programs are read from it as they go. */
+/** Root of the project: code is loaded from it while the process runs. */
 function projectRoot(): string {
   return resolve(dirname(fileURLToPath(import.meta.url)), '../../..')
 }
 
-/** Files that drivers open by themselves later: certificates of the database, credentials of the store. */
+/**
+ * Files that drivers open later by themselves: certificates of the database, credentials of the
+ * store.
+ */
 function filesBehind({
   DATABASE_URL = '',
   DATABASE_DIRECT_URL = '',
@@ -139,8 +143,8 @@ function filesBehind({
 }
 
 /**
- * The first path that the user cannot access, found by trying as that user: the system has more rules than
- * mode bits.
+ * The first path that the user cannot access, found by trying as that user: mode bits are not all
+ * that counts.
  */
 function unreachable(
   user: User,

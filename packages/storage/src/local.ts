@@ -53,7 +53,10 @@ function partOf(target: string): string {
   return `${target}.part`
 }
 
-/** Beside its place, so that it is there whole or not at all. Of two that write the same file the later one has it. */
+/**
+ * Beside its place, so that it is there whole or not at all. Of two that write the same file the
+ * later one has it.
+ */
 async function createFile(target: string): Promise<NewFile> {
   await makeFolder(dirname(target))
   const path = partOf(target)
@@ -116,8 +119,8 @@ function within(root: string, key: string): string {
 }
 
 /**
- * Makes a folder where it is missing, as the owner of the one above it: a program that runs as root beside
- * others that do not leaves nothing that they cannot use.
+ * Makes a folder where it is missing, as the owner of the one above it: a program that runs as root
+ * beside others that do not leaves nothing that they cannot use.
  */
 async function makeFolder(path: string): Promise<void> {
   const made = await mkdir(path, { recursive: true, mode: FOLDER_MODE })

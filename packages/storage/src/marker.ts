@@ -15,8 +15,8 @@ export type StoreClaim =
   | { readonly kind: 'foreign'; readonly owner: string }
 
 /**
- * Reads the marker of a store, and writes ours if there is none. Of two installations that do so at the same
- * moment, one finds the marker of the other, now or the next time.
+ * Reads the marker of a store, and writes ours if there is none. Of two installations that do so at
+ * the same moment, one finds the marker of the other, now or the next time.
  * @param id what our installation is called; one word
  * @throws if the store cannot be asked
  */
@@ -31,7 +31,8 @@ export async function claimStore(
 }
 
 /**
- * Whether a store has the marker of this installation. An empty directory where a disk should be mounted has none.
+ * Whether a store has the marker of this installation. An empty directory where a disk should be
+ * mounted has none.
  * @throws if the store cannot be asked
  */
 export async function hasMarker(storage: Storage, id: string): Promise<boolean> {
@@ -63,7 +64,10 @@ async function writeMarker(storage: Storage, id: string, scratchDir: string): Pr
   }
 }
 
-/** Whether a store says that there is no such file: a local disk and S3 each have their own word for it. */
+/**
+ * Whether a store says that there is no such file: a local disk and S3 each have their own word for
+ * it.
+ */
 export function isAbsent(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''

@@ -3,8 +3,9 @@ import { rm } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 
 /**
- * Has a new file written that its owner alone can read, and removes it where that fails. It is closed first: a
- * pipeline rejects while its file is still being opened, and a file that is opened after its removal would stay.
+ * Has a new file written that its owner alone can read, and removes it where that fails. It is
+ * closed first: a pipeline rejects while its file is still being opened, and a file that is opened
+ * after its removal would stay.
  *
  * @param write resolves once all is written to the stream that it is given
  * @throws what `write` does, or if there is a file at the path

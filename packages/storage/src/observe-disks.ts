@@ -3,8 +3,8 @@ import type { Metrics } from '@plumbline/runtime/metrics'
 import { filesFolder } from './open.ts'
 
 /**
- * Shows how much room is left on the disks of a program: where its data lies, and where files of batches
- * lie, unless those are in a store elsewhere.
+ * Shows how much room is left on the disks of a program: where its data lies, and where files of
+ * batches lie, unless those are in a store elsewhere.
  */
 export function observeStores(
   metrics: Metrics,

@@ -5,8 +5,8 @@ import { elements, textOf } from './s3-xml.ts'
 const MOST_PAGES = 100
 
 /**
- * Aborts uploads in parts below a prefix that were begun before a time, as a killed process leaves them; those whose
- * key is not ours stay. Source: AWS, "ListMultipartUploads" (pages of 1,000).
+ * Aborts uploads in parts below a prefix that were begun before a time, as a killed process leaves
+ * them; those whose key is not ours stay. Source: AWS, "ListMultipartUploads" (pages of 1,000).
  * @returns how many
  */
 export async function abortUploads(

@@ -21,9 +21,9 @@ interface TemporaryCredentials extends Credentials {
 }
 
 /**
- * Credentials as the AWS tools find them, the first of: environment, a profile's keys, a web identity,
- * a container's role, a machine's role (IMDSv2). Single sign-on and programs of a profile are not asked.
- * Source: AWS, "Standardized credential providers". @throws if there are none
+ * Credentials as the AWS tools find them, the first of: environment, a profile's keys, a web
+ * identity, a container's role, a machine's role (IMDSv2). Single sign-on and programs of a profile
+ * are not asked. Source: AWS, "Standardized credential providers". @throws if there are none
  */
 export function credentialSource(environment: Environment, region: string): CredentialSource {
   let kept: TemporaryCredentials | undefined

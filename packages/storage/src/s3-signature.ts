@@ -18,8 +18,8 @@ export interface UnsignedRequest {
 }
 
 /**
- * The headers of a request with its signature, good for 15 minutes around `now`.
- * Source: AWS, "Create a signed AWS API request" (Signature Version 4), for S3: paths are encoded once.
+ * The headers of a request with its signature, good for 15 minutes around `now`. Source: AWS,
+ * "Create a signed AWS API request" (Signature Version 4), for S3: paths are encoded once.
  */
 export function signedHeaders(
   request: UnsignedRequest,

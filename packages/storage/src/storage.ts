@@ -12,11 +12,14 @@ export interface Storage extends AsyncDisposable {
   local(key: string): Promise<{ path: string; release(): Promise<void> }>
   /** Removes files; absent ones are no error. */
   remove(keys: readonly string[]): Promise<void>
-  /** The files of a folder, such as `uploads`, in no order, a page at a time; all, or those of some names. */
+  /**
+   * The files of a folder, such as `uploads`, in no order, a page at a time; all, or those of some
+   * names.
+   */
   list(folder: string, names?: NameRange): AsyncGenerator<readonly StoredFile[], void, undefined>
   /**
-   * Drops parts of files that began to come into a folder before a time and never were whole: of those whose key is
-   * ours. They are in no listing, and cost as much as files.
+   * Drops parts of files that began to come into a folder before a time and never were whole: of
+   * those whose key is ours. They are in no listing, and cost as much as files.
    * @returns how many files began so
    */
   dropParts(folder: string, before: Date, isOurs: (key: string) => boolean): Promise<number>

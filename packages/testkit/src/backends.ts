@@ -6,7 +6,9 @@ export interface Backend {
   readonly redisUrl: string | undefined
 }
 
-/** The backends of this machine: Redis only where its binary is installed (with CI=true it must be). */
+/**
+ * The backends of this machine: Redis only where its binary is installed (with CI=true it must be).
+ */
 export function backends(): readonly Backend[] {
   const redisUrl = testRedisUrl()
   return [

@@ -132,8 +132,8 @@ export async function creditsOf(caller: Caller): Promise<{ left: number; held: n
 }
 
 /**
- * What must hold once all batches of a service have stopped: the ledger adds up, the account has left
- * what it should, nothing is held, no debit waits for its answer and no task is open.
+ * What must hold once all batches of a service have stopped: the ledger adds up, the account has
+ * left what it should, nothing is held, no debit waits for its answer and no task is open.
  */
 export async function expectSettled(caller: Caller, left: number): Promise<void> {
   const { db } = caller.service

@@ -29,10 +29,11 @@ const PLACE = 'TEST_PROGRAMS'
 const LOADED_LATER = /^@(aws-sdk|smithy|bull-board|opentelemetry|modelcontextprotocol)\//
 
 /**
- * Puts each program that tests start into few files: a start from its 1,500 sources takes three times the processor,
- * and a run of tests has some hundred starts. Made anew for each run, so that it is never older than
- * its sources; each module of it believes to lie where its source does, since SQL files, lists and the sources of
- * threads are found from there. What a person starts (`npm start`, `npm run demo`) is never a bundle.
+ * Puts each program that tests start into few files: a start from its 1,500 sources takes three
+ * times the processor, and a run of tests has some hundred starts. Made anew for each run, so that
+ * it is never older than its sources; each module of it believes to lie where its source does,
+ * since SQL files, lists and the sources of threads are found from there. What a person starts
+ * (`npm start`, `npm run demo`) is never a bundle.
  */
 export async function bundlePrograms(): Promise<void> {
   const bundle = await rolldown({
@@ -53,7 +54,9 @@ export async function bundlePrograms(): Promise<void> {
   await removeOld(dir)
 }
 
-/** The file to start a program from; of another version of the project, its sources below `root`. */
+/**
+ * The file to start a program from; of another version of the project, its sources below `root`.
+ */
 export function fileOfProgram(program: Program, root?: string): string {
   const dir = process.env[PLACE]
   if (dir === undefined || root !== undefined) return join(root ?? ROOT, SOURCES[program])

@@ -27,7 +27,10 @@ export const QUICK: Readonly<Record<string, string>> = {
   DEBIT_TIMEOUT_SECONDS: String(DEBIT_TIMEOUT_SECONDS),
 }
 
-/** The backends run at the same time, since most of the time is waiting; on each backend one fault at a time. */
+/**
+ * The backends run at the same time, since most of the time is waiting; on each backend one fault
+ * at a time.
+ */
 export const IN_TURN = { concurrent: false } as const
 
 /** A service in a database of its own, and an account that can pay for two batches. */
@@ -42,7 +45,9 @@ export interface CrashHarness extends CrashTurn, AsyncDisposable {}
 
 type Client = Pick<CrashHarness, 'service' | 'account'>
 
-/** Starts a service with quick leases; the words of its workers are those of `instant-worker.ts`. */
+/**
+ * Starts a service with quick leases; the words of its workers are those of `instant-worker.ts`.
+ */
 export async function openCrashHarness(
   redisUrl: string | undefined,
   workers: readonly (readonly string[])[],
@@ -64,8 +69,9 @@ export async function openCrashHarness(
 }
 
 /**
- * The harness for one of several tests in turn, with an account of its own: to start the processes anew
- * costs more than most of these tests. What the test before has killed and not restarted is started.
+ * The harness for one of several tests in turn, with an account of its own: to start the processes
+ * anew costs more than most of these tests. What the test before has killed and not restarted is
+ * started.
  */
 export async function openTurn({ service, databaseUrl }: CrashTurn): Promise<CrashTurn> {
   const dead = [service.api, ...service.workers].filter(({ process }) => hasEnded(process))
@@ -134,8 +140,9 @@ export async function untilStopped({ service, account }: Client, id: string): Pr
 }
 
 /**
- * Waits until no debit is without an answer; fails where one still is after the time that the settings
- * allow (two minutes in production, here DEBIT_TIMEOUT_SECONDS and a sweep), three times over for a busy machine.
+ * Waits until no debit is without an answer; fails where one still is after the time that the
+ * settings allow (two minutes in production, here DEBIT_TIMEOUT_SECONDS and a sweep), three times
+ * over for a busy machine.
  */
 export async function untilNothingIsOwed(service: TestService): Promise<void> {
   // Not `expect.poll`, which is refused where the test beside this one has just ended.

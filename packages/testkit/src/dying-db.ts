@@ -1,8 +1,8 @@
 import type { Db } from '@plumbline/db/database'
 
 /**
- * A database as a process sees it that dies: its statement of that number, from 1, and all after it fail before
- * they are sent.
+ * A database as a process sees it that dies: its statement of that number, from 1, and all after it
+ * fail before they are sent.
  */
 export function dyingDb(db: Db, atStatement: number): Db {
   let count = 0

@@ -16,7 +16,10 @@ export interface ErasureHarness extends TestPipeline {
   readonly facts: FactStores
   /** Begins an erasure as the account's live key. */
   begin(request: EraseRequest): Promise<ErasureView>
-  /** Works on erasures until none waits, those that rest among them; by other stores than the harness's where given. */
+  /**
+   * Works on erasures until none waits, those that rest among them; by other stores than the
+   * harness's where given.
+   */
   work(pipeline?: Pipeline): Promise<void>
   /** Runs a batch to its end. */
   runBatch(content: string, options?: Parameters<TestPipeline['read']>[1]): Promise<string>

@@ -11,7 +11,10 @@ export interface HeldBack extends AsyncDisposable {
   release(): Promise<void>
 }
 
-/** Which change: rows of `table` that are inserted, updated or deleted, where `when` holds of `new` and `old`. */
+/**
+ * Which change: rows of `table` that are inserted, updated or deleted, where `when` holds of `new`
+ * and `old`.
+ */
 export interface HeldChange {
   readonly table:
     | 'batches'

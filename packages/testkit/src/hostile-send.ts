@@ -6,7 +6,9 @@ import { untilBatch, type Caller } from './batches.ts'
 export interface RawRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: readonly Buffer[]
-  /** `cut` hangs up after the body; `drip` goes on with a byte now and then, until it is hung up on. */
+  /**
+   * `cut` hangs up after the body; `drip` goes on with a byte now and then, until it is hung up on.
+   */
   readonly ending?: 'end' | 'cut' | 'drip'
 }
 
@@ -31,7 +33,10 @@ export interface HostileUpload {
 /** What became of an upload. */
 export interface Outcome {
   readonly verdict: Verdict
-  /** From the last byte sent to the verdict: of a batch to its end, of what is refused to the answer. */
+  /**
+   * From the last byte sent to the verdict: of a batch to its end, of what is refused to the
+   * answer.
+   */
   readonly answeredMs: number
   /** The batch, where one was made. */
   readonly id: string | undefined

@@ -9,8 +9,8 @@ export function pumpedLines(piece: string, lineLength: number, length: number): 
 }
 
 /**
- * How many times as long a reader takes for a hostile text as for an ordinary one of the same length: no
- * measure of the machine, whatever else runs on it. The best of some runs of each.
+ * How many times as long a reader takes for a hostile text as for an ordinary one of the same
+ * length: no measure of the machine, whatever else runs on it. The best of some runs of each.
  */
 export function slowdown(
   read: (text: string) => unknown,

@@ -55,7 +55,10 @@ const filePart = (name: string): string =>
   `${partHead(`name="${name}"; filename="a.csv"`)}${GOOD}\r\n`
 const field = (name: string, value: string): string => `${partHead(`name="${name}"`)}${value}\r\n`
 
-/** Files that come in whole; by their name or first bytes they are judged at once, else when they are read. */
+/**
+ * Files that come in whole; by their name or first bytes they are judged at once, else when they
+ * are read.
+ */
 const FILES: readonly HostileUpload[] = [
   file('an empty file', failed(UNPROCESSABLE, 'empty'), () => ''),
   file('blank lines alone', failed(UNPROCESSABLE, 'empty'), () => '\n \n\t\n'.repeat(1_000)),

@@ -14,9 +14,14 @@ export interface InstantOptions {
   readonly poison?: string
   /** Batches are put off where a subject says so: see `waitsOf`. */
   readonly later?: boolean
-  /** Subjects a second that a provider of a fifth of all takes; what it has no room for comes later. */
+  /**
+   * Subjects a second that a provider of a fifth of all takes; what it has no room for comes later.
+   */
   readonly slowPerSecond?: number
-  /** While this file is there nobody knows anything of the hosts at `away` and `apart`: see `silenceOf`. */
+  /**
+   * While this file is there nobody knows anything of the hosts at `away` and `apart`: see
+   * `silenceOf`.
+   */
   readonly silentWhile?: string
 }
 
@@ -84,7 +89,10 @@ function createSlowProvider(perSecond: number): {
   }
 }
 
-/** `busy2` in a subject: its group has no room, twice; `grey1`: greylisted once; `@never`: nobody answers there, ever. */
+/**
+ * `busy2` in a subject: its group has no room, twice; `grey1`: greylisted once; `@never`: nobody
+ * answers there, ever.
+ */
 function waitsOf(subject: string): { times: number; later: Later } | undefined {
   const never = subject.indexOf('@never')
   if (never >= 0) return { times: Infinity, later: laterAt(subject.slice(never + 1)) }
@@ -105,8 +113,8 @@ function laterAt(domain: string): Later {
 const SILENCE_MS = 30_000
 
 /**
- * `x@away1.example`: a resolver of ours does not answer, and all wait together; `x@apart1.example`: nobody knows
- * why it is silent, and each domain waits by itself.
+ * `x@away1.example`: a resolver of ours does not answer, and all wait together; `x@apart1.example`:
+ * nobody knows why it is silent, and each domain waits by itself.
  */
 function silenceOf(subject: string, path: string): Later | undefined {
   const [, domain, word] = /@((away|apart)\S*)/.exec(subject) ?? []

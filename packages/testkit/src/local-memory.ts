@@ -2,7 +2,10 @@ import type { Memory } from '@plumbline/ports/memory'
 import type { Json } from '@plumbline/contract/outcome'
 import { checkLifetime } from '@plumbline/ports/limiter'
 
-/** Facts of one process, oldest dropped first beyond `maxEntries`. `nowMs` is a clock that only rises. */
+/**
+ * Facts of one process, oldest dropped first beyond `maxEntries`. `nowMs` is a clock that only
+ * rises.
+ */
 export function createLocalMemory({
   maxEntries = 100_000,
   nowMs = () => performance.now(),

@@ -10,8 +10,8 @@ const DEADLOCK_DETECTED = '40P01'
 /**
  * Drops the queue's schema under its running workers, and migrates it anew.
  *
- * Dropping takes the tables' locks in an order of its own, so a statement of a worker may hold the one
- * while it waits for the other; Postgres then ends either, and the drop is tried again.
+ * Dropping takes the tables' locks in an order of its own, so a statement of a worker may hold the
+ * one while it waits for the other; Postgres then ends either, and the drop is tried again.
  */
 export async function losePostgresQueue(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'test' })

@@ -1,6 +1,8 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** Stands before a server and loses replies when told to, as a broken network does after a commit. */
+/**
+ * Stands before a server and loses replies when told to, as a broken network does after a commit.
+ */
 export interface LossyProxy extends AsyncDisposable {
   /** URL of the database by way of the proxy. */
   readonly url: string

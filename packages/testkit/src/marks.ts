@@ -13,10 +13,15 @@ export interface Met {
   readonly text: string
 }
 
-/** Looks for marks in a text, plain, in base64 and in hexadecimal, and for the bare hash of each. */
+/**
+ * Looks for marks in a text, plain, in base64 and in hexadecimal, and for the bare hash of each.
+ */
 export type Finder = (place: string, text: string) => readonly Met[]
 
-/** Makes a finder; `plain` are words in any case, `whole` subjects whose unsalted hash tells them too. */
+/**
+ * Makes a finder; `plain` are words in any case, `whole` subjects whose unsalted hash tells them
+ * too.
+ */
 export function findMarks(plain: readonly string[], whole: readonly string[]): Finder {
   const needles = plain.flatMap((mark) => [
     { mark, word: mark.toLowerCase(), folds: true },
@@ -37,7 +42,9 @@ export function findMarks(plain: readonly string[], whole: readonly string[]): F
   }
 }
 
-/** What base64 makes of a word at each of the three places that it may begin at, without the edges. */
+/**
+ * What base64 makes of a word at each of the three places that it may begin at, without the edges.
+ */
 function base64Of(word: string): readonly string[] {
   return [0, 1, 2].flatMap((shift) => {
     const bytes = Buffer.concat([Buffer.alloc(shift), Buffer.from(word)])

@@ -83,7 +83,9 @@ async function main(): Promise<void> {
   process.send?.(report, () => process.exit(0))
 }
 
-/** Listeners on every address: what comes for the permitted two is served, what else comes is noted. */
+/**
+ * Listeners on every address: what comes for the permitted two is served, what else comes is noted.
+ */
 async function listen(ears: Ears): Promise<void> {
   const hear = (port: string, socket: Socket): boolean => {
     socket.on('error', () => undefined)

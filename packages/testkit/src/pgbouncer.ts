@@ -20,8 +20,8 @@ export interface PgBouncer extends AsyncDisposable {
 }
 
 /**
- * Starts one with its own defaults but for the mode: it refuses settings that it does not know, and each
- * transaction has whichever of few sessions is free.
+ * Starts one with its own defaults but for the mode: it refuses settings that it does not know, and
+ * each transaction has whichever of few sessions is free.
  */
 export async function startPgBouncer(serverUrl: string, sessions = 4): Promise<PgBouncer> {
   await using stack = new AsyncDisposableStack()

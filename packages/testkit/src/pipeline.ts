@@ -47,7 +47,9 @@ export interface TestPipeline extends AsyncDisposable {
 
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** Opens one; the queue is on Postgres unless `redis` names a server and the beginning of its keys. */
+/**
+ * Opens one; the queue is on Postgres unless `redis` names a server and the beginning of its keys.
+ */
 export async function openTestPipeline(
   options: {
     limits?: Partial<Pipeline['limits']>

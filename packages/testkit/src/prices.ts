@@ -1,6 +1,9 @@
 import type { Check, Product } from '@plumbline/contract/products'
 
-/** What each product costs with what is supplied: every row of spec.md 8.1, and those that decision 10 settles. */
+/**
+ * What each product costs with what is supplied: every row of spec.md 8.1, and those that decision
+ * 10 settles.
+ */
 export const PRICES: readonly (readonly [Product, readonly Check[], number])[] = [
   ['email', ['email'], 1],
   ['ip', ['ip'], 1],

@@ -54,7 +54,10 @@ export function metricsIn(query: string): ReadonlySet<string> {
   return new Set(names.filter((name) => !WORDS.has(name)))
 }
 
-/** Names of the series that a process tells on its page of metrics, those of histograms with their endings. */
+/**
+ * Names of the series that a process tells on its page of metrics, those of histograms with their
+ * endings.
+ */
 export function seriesOf(page: string): ReadonlySet<string> {
   const types = [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)]
   return new Set(

@@ -14,13 +14,16 @@ export interface TestRedis {
   stop(): Promise<void>
 }
 
-/** Ports tried, for another program may take one between its being found free and the server's start. */
+/**
+ * Ports tried, for another program may take one between its being found free and the server's
+ * start.
+ */
 const TRIES = 5
 
 /**
  * Starts Redis or Valkey on a free port of loopback, with its log of writes synced each second as
- * production has it; null if neither is installed. `cluster` makes it a cluster of one; `port` starts it
- * again where one was before.
+ * production has it; null if neither is installed. `cluster` makes it a cluster of one; `port`
+ * starts it again where one was before.
  */
 export async function startRedis({
   cluster = false,

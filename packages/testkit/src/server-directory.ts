@@ -13,8 +13,9 @@ const PREFIX = 'plumbline-test-'
 const OWNED = new RegExp(`^${PREFIX}(\\d+)-`)
 
 /**
- * Makes a directory for the files of a run's servers: in memory where there is room to spare, for to copy
- * a database there takes half the processor time that it takes on a disk, else below the usual one.
+ * Makes a directory for the files of a run's servers: in memory where there is room to spare, for
+ * to copy a database there takes half the processor time that it takes on a disk, else below the
+ * usual one.
  */
 export async function makeServerDirectory(): Promise<string> {
   const parent = (await hasRoomInMemory()) ? IN_MEMORY : tmpdir()

@@ -30,7 +30,10 @@ export interface ServiceOptions {
   readonly dataDir?: string | undefined
   /** V8 flags for all processes. */
   readonly execArgv?: readonly string[]
-  /** Folder of the sources of another version, to whose form the database was brought; absent: these sources. */
+  /**
+   * Folder of the sources of another version, to whose form the database was brought; absent: these
+   * sources.
+   */
   readonly root?: string
   /** Descriptor of a file that takes what all processes print; absent: this one's output. */
   readonly output?: number

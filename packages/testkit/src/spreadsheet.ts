@@ -7,7 +7,9 @@ import { promisify } from 'node:util'
 import Papa from 'papaparse'
 import { isCi } from './ci.ts'
 
-/** No LibreOffice is installed; the summary of the run names it, and with CI=true the tests fail. */
+/**
+ * No LibreOffice is installed; the summary of the run names it, and with CI=true the tests fail.
+ */
 export const WITHOUT_SPREADSHEET = !isCi() && spawnSync('soffice', ['--version']).status !== 0
 
 const OPEN_WITHIN_MS = 150_000
@@ -22,7 +24,10 @@ export interface OpenedAs {
 export interface Spreadsheet extends AsyncDisposable {
   /** The formulas that the program makes of each CSV text. */
   formulasOf(csvs: readonly string[], openedAs: OpenedAs): Promise<readonly (readonly string[])[]>
-  /** The cells of a workbook's first sheet as the program shows them, and the formulas and links among them. */
+  /**
+   * The cells of a workbook's first sheet as the program shows them, and the formulas and links
+   * among them.
+   */
   cellsOf(workbook: Uint8Array): Promise<SheetCells>
 }
 
@@ -33,7 +38,9 @@ export interface SheetCells {
   readonly links: readonly string[]
 }
 
-/** Starts nothing yet; the texts of a call are opened by one process, which takes seconds to start. */
+/**
+ * Starts nothing yet; the texts of a call are opened by one process, which takes seconds to start.
+ */
 export async function openSpreadsheet(): Promise<Spreadsheet> {
   const folder = await mkdtemp(join(tmpdir(), 'plumbline-spreadsheet-'))
   const run = promisify(execFile)

@@ -30,9 +30,9 @@ const SOURCES_MAX_BYTES = 256 * 1_048_576
 const FETCH_MS = 60_000
 
 /**
- * Takes the sources of the version before, by the first commit of the file VERSION-COMMIT, out of the history into a
- * folder that goes with it. What it depends on is linked from this tree, where that is the same; `npm run soak` and
- * CI install it where it is not.
+ * Takes the sources of the version before, by the first commit of the file VERSION-COMMIT, out of
+ * the history into a folder that goes with it. What it depends on is linked from this tree, where
+ * that is the same; `npm run soak` and CI install it where it is not.
  * @throws in CI if a clone with history lacks the commit: what is left out there is never missed
  */
 export async function openVersionBefore(): Promise<VersionBefore | NoVersionBefore> {

@@ -53,8 +53,8 @@ interface AppFile {
 type AppFiles = ReadonlyMap<string, AppFile>
 
 /**
- * Serves the web app below `/app`, and leads `/` there. Files with a digest in their name may be kept for ever; the
- * page itself is asked for each time, so that a new version is seen at once.
+ * Serves the web app below `/app`, and leads `/` there. Files with a digest in their name may be
+ * kept for ever; the page itself is asked for each time, so that a new version is seen at once.
  */
 export function mountAppPages(app: Express, builtDir: string = BUILT): void {
   let files: Promise<AppFiles> | undefined

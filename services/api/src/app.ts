@@ -15,7 +15,10 @@ import { routesOf } from './routes.ts'
 import type { Handler, Route } from './routes/handler.ts'
 import { speakMcp } from './routes/mcp.ts'
 
-/** Builds the app: each path with its methods, 405 for others, 404 for other paths, and one error handler. */
+/**
+ * Builds the app: each path with its methods, 405 for others, 404 for other paths, and one error
+ * handler.
+ */
 export function createApp(ctx: Context): Express {
   const app = express()
   app.disable('x-powered-by')

@@ -48,8 +48,8 @@ const FIELD_MAX_CHARS = 16_384
 type Kept = 'nothing' | 'key' | 'field' | 'record' | 'long record'
 
 /**
- * Makes a reader of the body of `POST /v1/batches` as JSON (decision 31). Its memory is bounded by one piece
- * of text and one record, however large the body is.
+ * Makes a reader of the body of `POST /v1/batches` as JSON (decision 31). Its memory is bounded by
+ * one piece of text and one record, however large the body is.
  */
 export function createBatchBodyReader(
   bounds: BatchBodyBounds,

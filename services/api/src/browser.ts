@@ -5,7 +5,10 @@ import type { Request, Response } from 'express'
 import { networkOf, siteOf } from './network.ts'
 import { namesLoopback } from '@plumbline/runtime/host-header'
 
-/** Name of the session's cookie over TLS; the browser then takes it from this host alone (RFC 6265bis 4.1.3.2). */
+/**
+ * Name of the session's cookie over TLS; the browser then takes it from this host alone (RFC
+ * 6265bis 4.1.3.2).
+ */
 const SECURE_COOKIE = '__Host-plumbline'
 /** And over plain HTTP on loopback, where a browser keeps no cookie of the other name. */
 const LOOPBACK_COOKIE = 'plumbline'
@@ -27,7 +30,10 @@ export function visitorOf(req: Request): Visitor {
   }
 }
 
-/** The secret of the request's session cookie; undefined if there is none that this way of reaching us may have. */
+/**
+ * The secret of the request's session cookie; undefined if there is none that this way of reaching
+ * us may have.
+ */
 export function sessionSecretOf(req: Request, publicUrl: string | undefined): string | undefined {
   const header = req.headers.cookie
   if (header === undefined) return undefined
@@ -73,7 +79,10 @@ export function setSessionCookie(
   res.appendHeader('Set-Cookie', parts.join('; '))
 }
 
-/** Refuses to sign in where a cookie could not be kept safe, before anything is done. @throws Problem */
+/**
+ * Refuses to sign in where a cookie could not be kept safe, before anything is done. @throws
+ * Problem
+ */
 export function refuseOpenHttp(req: Request, publicUrl: string | undefined): void {
   if (reachedBy(req, publicUrl) !== 'open') return
   throw new Problem(
@@ -83,8 +92,9 @@ export function refuseOpenHttp(req: Request, publicUrl: string | undefined): voi
 }
 
 /**
- * Refuses a request that another site's page may have caused: it must come from a page of this host, as the browser
- * itself says. Source: Fetch Metadata; OWASP CSRF Prevention Cheat Sheet, 2026-11.
+ * Refuses a request that another site's page may have caused: it must come from a page of this
+ * host, as the browser itself says. Source: Fetch Metadata; OWASP CSRF Prevention Cheat Sheet,
+ * 2026-11.
  */
 export function refuseForeignOrigin(req: Request, publicUrl: string | undefined): void {
   const site = req.headers['sec-fetch-site']
@@ -97,9 +107,9 @@ export function refuseForeignOrigin(req: Request, publicUrl: string | undefined)
 }
 
 /**
- * Refuses what a page in a browser may have caused by a name of its own that leads here (DNS rebinding): an `Origin`
- * of another site, and a `Host` that is neither an address, a name without a dot, nor `PUBLIC_URL`.
- * Source: Model Context Protocol 2025-11-25, transports, security warning.
+ * Refuses what a page in a browser may have caused by a name of its own that leads here (DNS
+ * rebinding): an `Origin` of another site, and a `Host` that is neither an address, a name without
+ * a dot, nor `PUBLIC_URL`. Source: Model Context Protocol 2025-11-25, transports, security warning.
  */
 export function refuseForeignSite(req: Request, publicUrl: string | undefined): void {
   const { origin, host = '' } = req.headers

@@ -13,8 +13,8 @@ export type PartWanted =
 const WHOLE: PartWanted = { kind: 'whole' }
 
 /**
- * Reads `If-None-Match`, `If-Range` and `Range` against a file. What is no single range of bytes is passed
- * over, as RFC 9110 allows, and the whole file sent.
+ * Reads `If-None-Match`, `If-Range` and `Range` against a file. What is no single range of bytes is
+ * passed over, as RFC 9110 allows, and the whole file sent.
  */
 export function partWanted(
   headers: IncomingHttpHeaders,

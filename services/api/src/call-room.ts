@@ -2,11 +2,15 @@ import { Problem } from '@plumbline/contract/problem'
 import { createConcurrencyLimit } from './concurrency-limit.ts'
 import type { ApiSettings } from './settings.ts'
 
-/** Bounds the single calls that this process has under way, since each holds memory and a connection. */
+/**
+ * Bounds the single calls that this process has under way, since each holds memory and a
+ * connection.
+ */
 export interface CallRoom {
   /**
    * Counts one more until it is disposed of.
-   * @throws Problem `unavailable` if the process has its fill, `too_many_requests` if the account has
+   * @throws Problem `unavailable` if the process has its fill, `too_many_requests` if the account
+   *   has
    */
   enter(accountId: string): Disposable
 }

@@ -26,9 +26,10 @@ interface Price {
 }
 
 /**
- * Debits the price of a call before its work. A debit that is granted after the call was refused is refunded.
- * @throws Problem `payment_required` if the balance is too low or the account's daily limit reached,
- * `unavailable` if the database is away, `timeout` at the deadline
+ * Debits the price of a call before its work. A debit that is granted after the call was refused is
+ * refunded.
+ * @throws Problem `payment_required` if the balance is too low or the account's daily limit
+ *   reached, `unavailable` if the database is away, `timeout` at the deadline
  */
 export async function debitOrRefuse(
   ctx: Context,
@@ -62,9 +63,9 @@ export async function debitOrRefuse(
 }
 
 /**
- * Makes a debit final: in one transaction with the response that is kept for repeats, or without waiting
- * where none is kept. Nothing can fail between that and the sending, so a client that reads slowly changes
- * nothing of its price.
+ * Makes a debit final: in one transaction with the response that is kept for repeats, or without
+ * waiting where none is kept. Nothing can fail between that and the sending, so a client that reads
+ * slowly changes nothing of its price.
  * @throws Problem `unavailable` if the debit was refunded for its age meanwhile
  */
 export async function finalizeDebit(
@@ -99,7 +100,10 @@ function dailyLimitReached(): Problem {
   )
 }
 
-/** Gives the credits of a failed call back; what cannot be given back now is given back by the sweep. */
+/**
+ * Gives the credits of a failed call back; what cannot be given back now is given back by the
+ * sweep.
+ */
 export async function refundDebit(ctx: Context, operation: Debit, error: unknown): Promise<void> {
   const reason = error instanceof Problem ? error.code : 'internal'
   const refunding = ctx.metering.refund({ ...operation, reason })
@@ -107,8 +111,8 @@ export async function refundDebit(ctx: Context, operation: Debit, error: unknown
 }
 
 /**
- * Counts what a call cost, and records it with what is left in the request context, for the headers of the
- * response.
+ * Counts what a call cost, and records it with what is left in the request context, for the headers
+ * of the response.
  */
 export function recordCredits(
   ctx: Context,
@@ -145,8 +149,8 @@ export interface Finalizer {
 const RETRY_MS = 500
 
 /**
- * Makes a debit final after its call was answered. While the database is away it tries again, until the
- * debit would have been refunded; any other fault goes to `onError` at once.
+ * Makes a debit final after its call was answered. While the database is away it tries again, until
+ * the debit would have been refunded; any other fault goes to `onError` at once.
  */
 export async function finalizeInBackground(
   { metering, timeoutMs, onError, retryMs = RETRY_MS }: Finalizer,

@@ -5,9 +5,10 @@ import { MESSAGES, Problem } from '@plumbline/contract/problem'
 /** How long calls wait for the database. */
 export interface DatabasePatience {
   /**
-   * What the database answers to a call, or the refusal of the call where it answers nobody any more.
-   * @param options `late` is called where the call is refused: what was asked goes on; `isCached` where it may
-   * be answered without the database
+   * What the database answers to a call, or the refusal of the call where it answers nobody any
+   * more.
+   * @param options `late` is called where the call is refused: what was asked goes on; `isCached`
+   *   where it may be answered without the database
    * @throws Problem `unavailable`
    */
   orRefused<T>(
@@ -16,7 +17,10 @@ export interface DatabasePatience {
   ): Promise<T>
 }
 
-/** For so long the database may answer nobody: a call is refused within two seconds where it is away. */
+/**
+ * For so long the database may answer nobody: a call is refused within two seconds where it is
+ * away.
+ */
 const SILENT_MS = 1_000
 
 /** How long a refusal waits for what it would like to do or tell beside. */
@@ -39,7 +43,10 @@ export function createDatabasePatience(): DatabasePatience {
   }
 }
 
-/** Waits a moment for what a refusal does beside, which never rejects; it goes on where it takes longer. */
+/**
+ * Waits a moment for what a refusal does beside, which never rejects; it goes on where it takes
+ * longer.
+ */
 export async function forMoment(asked: Promise<void>): Promise<void> {
   await withTimeOut(REFUSAL_MS, asked).catch(() => undefined)
 }

@@ -48,7 +48,9 @@ const STYLE = `body { margin: 0; }
 #test-keys code { font-size: 12px; overflow-wrap: anywhere; }
 `
 
-/** The API reference under `/docs`, by the packaged Swagger UI: it loads nothing from other hosts. */
+/**
+ * The API reference under `/docs`, by the packaged Swagger UI: it loads nothing from other hosts.
+ */
 export function docsPages(testKeys: string): Router {
   const page = pageOf(testKeys)
   const packaged = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')))

@@ -2,12 +2,14 @@ import { Problem } from '@plumbline/contract/problem'
 import { insufficientCredits } from './access.ts'
 import type { RequestContext } from './request-context.ts'
 
-/** Bytes of a body that are read of an account without credits before it says that it is a dry run. */
+/**
+ * Bytes of a body that are read of an account without credits before it says that it is a dry run.
+ */
 const HEAD_BYTES = 512 * 1_024
 
 /**
- * Refuses the body of an account without credits as it is read, unless it is a dry run (`start=false`,
- * decision 9).
+ * Refuses the body of an account without credits as it is read, unless it is a dry run
+ * (`start=false`, decision 9).
  */
 export interface DryRunGuard {
   /** How much of a body of at most `limitBytes` may have been read by now. */
@@ -17,7 +19,10 @@ export interface DryRunGuard {
    * @throws Problem `payment_required`
    */
   begin(start: unknown): void
-  /** The error to respond with: 402 in place of others that an account without credits would not have reached. */
+  /**
+   * The error to respond with: 402 in place of others that an account without credits would not
+   * have reached.
+   */
   refusalOf(error: unknown): unknown
 }
 

@@ -34,8 +34,8 @@ export interface ExportSource {
 }
 
 /**
- * The files of an export, in their order: of a live key all that is kept of the account, of a test key what test
- * keys have asked. Each is read when its turn comes.
+ * The files of an export, in their order: of a live key all that is kept of the account, of a test
+ * key what test keys have asked. Each is read when its turn comes.
  */
 export async function exportFiles(source: ExportSource): Promise<readonly ZipEntry[]> {
   const { owner } = source

@@ -31,8 +31,8 @@ interface Left {
 }
 
 /**
- * Makes the limit. What an address has left is what it had at its last failure, plus what has been refilled
- * since, less the keys that are being looked up and may fail, too.
+ * Makes the limit. What an address has left is what it had at its last failure, plus what has been
+ * refilled since, less the keys that are being looked up and may fail, too.
  */
 export function createFailedKeyLimit(options: FailedKeyLimitOptions): FailedKeyLimit {
   const { rate, perMinute, now = () => performance.now() } = options

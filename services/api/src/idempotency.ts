@@ -15,9 +15,9 @@ export interface Run {
   /** Identifies the attempt and its debit; new for each attempt. */
   readonly opKey: string
   /**
-   * Stores the response for repeats, in the transaction in which the call takes effect, until the batch that
-   * it shows is erased; undefined without an idempotency key. Throws `Problem('unavailable')` where a later
-   * attempt has claimed the key.
+   * Stores the response for repeats, in the transaction in which the call takes effect, until the
+   * batch that it shows is erased; undefined without an idempotency key. Throws
+   * `Problem('unavailable')` where a later attempt has claimed the key.
    */
   readonly keep: ((tx: Tx, response: JsonResponse, batchId?: string) => Promise<void>) | undefined
 }
@@ -35,8 +35,9 @@ export interface IdempotencyStore {
 }
 
 /**
- * Does the work of a POST once for each `Idempotency-Key` (decision 16): a repeat gets the first 2xx response,
- * another request under the same key 422, a repeat while the first runs 409. Refusals and failures are not kept.
+ * Does the work of a POST once for each `Idempotency-Key` (decision 16): a repeat gets the first
+ * 2xx response, another request under the same key 422, a repeat while the first runs 409. Refusals
+ * and failures are not kept.
  * @param request what makes two requests the same, apart from key, account, mode and path
  * @param isFree whether a balance of zero does not matter to the work
  */

@@ -6,8 +6,8 @@ import { headersOf } from './fetch-headers.ts'
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 /**
- * Calls the app within this process, as HTTP through memory: what is asked in the name of a caller goes the way of any
- * call, through key, rate limit, credits and log.
+ * Calls the app within this process, as HTTP through memory: what is asked in the name of a caller
+ * goes the way of any call, through key, rate limit, credits and log.
  * @returns `fetch` in the name of a caller at that address
  */
 export function createInnerFetch(app: RequestListener): (address: string) => Fetch {

@@ -47,8 +47,8 @@ export function faultOfJson(text: string, bounds: JsonBounds): JsonFault | undef
 }
 
 /**
- * Whether a text has too few brackets and commas to be beyond bounds, whatever else it is: what nearly every
- * body is, seen at a fraction of the cost of a scan.
+ * Whether a text has too few brackets and commas to be beyond bounds, whatever else it is: what
+ * nearly every body is, seen at a fraction of the cost of a scan.
  */
 export function isSurelyWithin(text: string, { depth, keys }: JsonBounds): boolean {
   let brackets = 0
@@ -62,8 +62,8 @@ export function isSurelyWithin(text: string, { depth, keys }: JsonBounds): boole
 }
 
 /**
- * Makes a scanner of one JSON text (RFC 8259). Its memory is bounded by `bounds.depth`, whatever comes; a
- * fault is told with the piece of text that it is in, and nothing may be pushed after it.
+ * Makes a scanner of one JSON text (RFC 8259). Its memory is bounded by `bounds.depth`, whatever
+ * comes; a fault is told with the piece of text that it is in, and nothing may be pushed after it.
  */
 export function createJsonScanner(bounds: JsonBounds, watch = NOT_WATCHED): JsonScanner {
   const nesting = createNesting(bounds, watch)

@@ -1,4 +1,7 @@
-/** A string, literal or number of a JSON text that comes in pieces; one object serves one token after the other. */
+/**
+ * A string, literal or number of a JSON text that comes in pieces; one object serves one token
+ * after the other.
+ */
 export interface JsonToken {
   /** Whether the token begun last has ended. */
   readonly isOver: boolean

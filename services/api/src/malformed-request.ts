@@ -17,8 +17,8 @@ const MESSAGES: Readonly<Record<Malformed, string>> = {
 }
 
 /**
- * Which refusal a fault of the parser stands for; undefined if the connection itself failed and nobody
- * hears an answer. Source: Node 24, lib/_http_server.js, `socketOnError`.
+ * Which refusal a fault of the parser stands for; undefined if the connection itself failed and
+ * nobody hears an answer. Source: Node 24, lib/_http_server.js, `socketOnError`.
  */
 export function malformedOf(error: Error): Malformed | undefined {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''

@@ -12,7 +12,9 @@ const LOOK_MS = 5_000
 /** Taken in one transaction at most. */
 const AT_ONCE = 50
 
-/** Has people told by mail what happened to their batches, credits and endpoints, until disposed of. */
+/**
+ * Has people told by mail what happened to their batches, credits and endpoints, until disposed of.
+ */
 export function startNews(people: People, onError: (error: unknown) => void): AsyncDisposable {
   let running: Promise<void> = Promise.resolve()
   let isRunning = false
@@ -34,7 +36,10 @@ export function startNews(people: People, onError: (error: unknown) => void): As
   }
 }
 
-/** Writes messages of all that nobody was told of; each is told once, also by several processes at once. */
+/**
+ * Writes messages of all that nobody was told of; each is told once, also by several processes at
+ * once.
+ */
 export async function tellNews(people: People): Promise<void> {
   const told = await inTransaction(people.db, async (tx) => [
     await tellBatches(people, tx),

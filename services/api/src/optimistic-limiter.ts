@@ -21,10 +21,10 @@ interface Bucket {
 }
 
 /**
- * Grants at once while more than half of a burst is left, and reports to the shared limiter afterwards, so
- * that a call need not wait for it; nearer to the limit the shared limiter decides. Unreported grants are
- * settled before more are given, so processes together exceed a limit by half a burst each at most, and
- * the excess is deducted afterwards.
+ * Grants at once while more than half of a burst is left, and reports to the shared limiter
+ * afterwards, so that a call need not wait for it; nearer to the limit the shared limiter decides.
+ * Unreported grants are settled before more are given, so processes together exceed a limit by half
+ * a burst each at most, and the excess is deducted afterwards.
  */
 export function createOptimisticLimiter(
   shared: Pick<Limiter, 'take'>,

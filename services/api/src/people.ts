@@ -79,7 +79,10 @@ export function openPeople(
 
 const LOOPBACK: readonly string[] = ['127.0.0.1', '::1', 'localhost']
 
-/** Where no mail can be sent, no address can be verified: then anybody may sign up on this machine alone. */
+/**
+ * Where no mail can be sent, no address can be verified: then anybody may sign up on this machine
+ * alone.
+ */
 function signUpOf({ SIGN_UP: wanted, MAIL_URL, HOST }: ApiSettings): SignUpMode {
   const canVerify = MAIL_URL !== undefined || LOOPBACK.includes(HOST)
   return wanted === 'open' && !canVerify ? 'invite' : wanted

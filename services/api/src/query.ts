@@ -2,7 +2,9 @@ import { Problem } from '@plumbline/contract/problem'
 import { unknownFields } from '@plumbline/contract/requests'
 import type { Request } from 'express'
 
-/** The query of a request; each method throws `Problem('bad_request')` that names what was expected. */
+/**
+ * The query of a request; each method throws `Problem('bad_request')` that names what was expected.
+ */
 export interface Query {
   text(name: string, shape: RegExp): string | undefined
   /** A day such as `2026-11-01`. */
@@ -18,7 +20,10 @@ export interface Query {
 /** Text without control characters and halves of surrogate pairs. */
 const PLAIN = /^[^\p{Cc}\p{Cs}]*$/u
 
-/** Refuses a query on a path that takes none, where it would be ignored. Throws `Problem('bad_request')`. */
+/**
+ * Refuses a query on a path that takes none, where it would be ignored. Throws
+ * `Problem('bad_request')`.
+ */
 export function refuseQuery(req: Request): void {
   if (req.url.includes('?')) readQuery(req, [])
 }

@@ -12,7 +12,10 @@ import type { DryRunGuard } from './dry-run.ts'
 import type { IncomingFile } from './storage-quota.ts'
 import type { ApiSettings } from './settings.ts'
 
-/** Records in a file of the scratch directory; `discard` removes the file where it was not taken over. */
+/**
+ * Records in a file of the scratch directory; `discard` removes the file where it was not taken
+ * over.
+ */
 export interface Records {
   /** One JSON object a line. */
   readonly path: string
@@ -34,8 +37,8 @@ export interface BodyIntake {
 const ESCAPED_CHARS = 6
 
 /**
- * Writes a batch that is sent as JSON to disk, record by record as it arrives, so that its memory is bounded
- * whatever it holds. Throws `Problem` 413, 415, 402 or 400, and then removes the file.
+ * Writes a batch that is sent as JSON to disk, record by record as it arrives, so that its memory
+ * is bounded whatever it holds. Throws `Problem` 413, 415, 402 or 400, and then removes the file.
  */
 export async function readRecords(
   req: Request,

@@ -25,14 +25,16 @@ export interface RequestContext {
   caller: Caller | undefined
   rate: RateState | undefined
   /**
-   * It was let in with a balance of zero: to be told the answer of the call that it repeats, or for what is
-   * free.
+   * It was let in with a balance of zero: to be told the answer of the call that it repeats, or for
+   * what is free.
    */
   lacksCredits: boolean
   /** With `lacksCredits`: it repeats a call; else only what is free may be done. */
   isRepeat: boolean
   creditsCharged: number
-  /** What the account can spend after this call; read again where a known account's answer lacks it. */
+  /**
+   * What the account can spend after this call; read again where a known account's answer lacks it.
+   */
   creditsRemaining: number | undefined
   /** The code of the refusal, for the log. */
   refusal: string | undefined
@@ -63,8 +65,8 @@ export function openRequestContext(res: Response): RequestContext {
 }
 
 /**
- * The context of the request that a response answers. @throws if none was opened: a bug in how the app is
- * put together
+ * The context of the request that a response answers. @throws if none was opened: a bug in how the
+ * app is put together
  */
 export function requestContextOf(res: Response): RequestContext {
   const carrying: Carrying = res

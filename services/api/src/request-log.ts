@@ -9,8 +9,8 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
 const LOGGED_CHARS = 200
 
 /**
- * Writes a line of the log and the metrics of each request when it ends; never a subject, of a key only its
- * id.
+ * Writes a line of the log and the metrics of each request when it ends; never a subject, of a key
+ * only its id.
  */
 export function logRequests(ctx: Context): (req: Request, res: Response) => void {
   const calls = ctx.metrics.counter('http_requests_total', 'Requests answered.', [

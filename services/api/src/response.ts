@@ -64,7 +64,9 @@ export function sendProblem(
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
 
-/** Sends the refusal of a method that a path does not take; `allowed` as in `Allow` (decision 8). */
+/**
+ * Sends the refusal of a method that a path does not take; `allowed` as in `Allow` (decision 8).
+ */
 export function sendNotAllowed(res: Response, allowed: string): void {
   const problem = new Problem('method_not_allowed', `This path takes ${allowed}.`)
   sendProblem(res, problem, ['Allow', allowed])
@@ -74,8 +76,8 @@ export function sendNotAllowed(res: Response, allowed: string): void {
 const TEMPORARY: readonly ProblemCode[] = ['too_many_requests', 'unavailable']
 
 /**
- * Headers of every response: it is what its type says, and no page that loads, runs or is framed by anything.
- * Source: ASVS 5.0, 3.4.3, 3.4.4 and 3.4.6.
+ * Headers of every response: it is what its type says, and no page that loads, runs or is framed by
+ * anything. Source: ASVS 5.0, 3.4.3, 3.4.4 and 3.4.6.
  */
 export const SAFE_HEADERS = [
   'X-Content-Type-Options',
@@ -96,8 +98,9 @@ export const FIXED_HEADERS = [
 ] as const
 
 /**
- * `X-Request-Id` and what keeps it safe in a browser on every response; credits and rate limit on every response to a known account (decision 4).
- * `RateLimit` and `RateLimit-Policy`: draft-ietf-httpapi-ratelimit-headers-11.
+ * `X-Request-Id` and what keeps it safe in a browser on every response; credits and rate limit on
+ * every response to a known account (decision 4). `RateLimit` and `RateLimit-Policy`:
+ * draft-ietf-httpapi-ratelimit-headers-11.
  */
 function commonHeaders(context: RequestContext): string[] {
   const headers = ['X-Request-Id', context.requestId, ...SAFE_HEADERS]

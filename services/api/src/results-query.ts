@@ -13,7 +13,10 @@ import { readQuery, type Query } from './query.ts'
 /** What a CSV file may be asked for, beside its rows. */
 const CSV_NAMES = ['raw', 'bom', 'sep', 'delimiter', 'encoding'] as const
 
-/** Reads the query of a download of results. @throws Problem `bad_request` that names what was expected */
+/**
+ * Reads the query of a download of results. @throws Problem `bad_request` that names what was
+ * expected
+ */
 export function readResultsQuery(req: Request, formats: readonly ResultFormat[]): ResultsRequest {
   const query = readQuery(req, ['format', 'only', 'after', 'columns', ...CSV_NAMES])
   const format = query.oneOf('format', formats, 'csv')

@@ -47,8 +47,8 @@ export interface ListenOptions {
 }
 
 /**
- * Listens for calls. JSON bodies have a time-out and uploads a least rate, so the server's time-out of whole
- * requests is off. Disposing of it waits for calls under way, up to `drainMs`.
+ * Listens for calls. JSON bodies have a time-out and uploads a least rate, so the server's time-out
+ * of whole requests is off. Disposing of it waits for calls under way, up to `drainMs`.
  */
 export async function listen(
   ctx: Surroundings,
@@ -112,9 +112,10 @@ function guardConnections(
 }
 
 /**
- * Responds to every request, malformed ones too. Where a response begins before its request was received whole,
- * the connection is closed after it, but as many bytes as an upload may have are read and discarded first, so
- * that a client that sends everything before it reads gets its response.
+ * Responds to every request, malformed ones too. Where a response begins before its request was
+ * received whole, the connection is closed after it, but as many bytes as an upload may have are
+ * read and discarded first, so that a client that sends everything before it reads gets its
+ * response.
  */
 function answerAll(
   server: Server,

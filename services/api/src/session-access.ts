@@ -37,8 +37,8 @@ export function comesWithSession(access: SessionAccess, req: Request): boolean {
 /**
  * The caller of a request with a session: the account that the person is shown.
  *
- * @throws Problem 401 if the session has ended; 403 for what another site caused, for a viewer who would change
- *   something, and if the account asks for a second factor that the person has not set
+ * @throws Problem 401 if the session has ended; 403 for what another site caused, for a viewer who
+ *   would change something, and if the account asks for a second factor that the person has not set
  */
 export async function sessionCaller(access: SessionAccess, req: Request): Promise<Caller> {
   const person = await personOf(access, req)
@@ -55,7 +55,10 @@ export async function sessionCaller(access: SessionAccess, req: Request): Promis
   return { ...membership, keyId: null, sessionId: person.sessionId, mode: mode ?? 'live' }
 }
 
-/** Whether the session of an admitted request still stands for its account, and may still do what it does. */
+/**
+ * Whether the session of an admitted request still stands for its account, and may still do what it
+ * does.
+ */
 export async function isStillSignedIn(
   access: SessionAccess,
   req: Request,

@@ -6,7 +6,10 @@ import { digestOfSecret, isSecretForm } from '@plumbline/people/secret'
 export interface SessionCache extends AsyncDisposable {
   /** Who a secret speaks for; undefined if the session ended, ran out or never was. */
   find(secret: string): Promise<SessionOwner | undefined>
-  /** Forgets all that it remembers: what somebody may do has changed. Other processes notice within a second. */
+  /**
+   * Forgets all that it remembers: what somebody may do has changed. Other processes notice within
+   * a second.
+   */
   forget(): void
 }
 

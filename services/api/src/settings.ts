@@ -56,7 +56,10 @@ const eachSetting = z.object({
   SIGN_UP: z.enum(SIGN_UP_MODES).default('open'),
   /** Accounts that one network may make in a day. */
   SIGN_UPS_PER_NETWORK: count(5),
-  /** Accounts in a day with addresses of one mail domain, verified ones where mail is sent; free providers are exempt. */
+  /**
+   * Accounts in a day with addresses of one mail domain, verified ones where mail is sent; free
+   * providers are exempt.
+   */
   SIGN_UPS_PER_MAIL_DOMAIN: count(20),
   /** Tries of one person from one network to sign in, in a quarter of an hour. */
   SIGN_IN_TRIES: count(10),

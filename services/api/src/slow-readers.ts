@@ -35,8 +35,9 @@ interface Watched {
 }
 
 /**
- * Ends each connection whose client, over `timeoutMs`, reads what waits for it slower than the least rate of
- * bodies. Nothing is due while nothing waits, so idle connections, and those that wait for us, stay.
+ * Ends each connection whose client, over `timeoutMs`, reads what waits for it slower than the
+ * least rate of bodies. Nothing is due while nothing waits, so idle connections, and those that
+ * wait for us, stay.
  */
 export function endSlowReaders({ timeoutMs, onSlow }: SlowReadersOptions): SlowReaders {
   const connections = new Map<Socket, Watched>()

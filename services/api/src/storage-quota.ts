@@ -2,7 +2,9 @@ import { sumFileBytes } from '@plumbline/db/batches/rows'
 import type { Db } from '@plumbline/db/database'
 import { noSpaceLeft } from '@plumbline/pipeline/submit'
 
-/** Bounds the bytes of an account's files: those in the store, and those this process is receiving. */
+/**
+ * Bounds the bytes of an account's files: those in the store, and those this process is receiving.
+ */
 export interface StorageQuota {
   /** Starts a file of an account; disposing of it releases the bytes that were not stored. */
   open(accountId: string): IncomingFile
@@ -29,18 +31,27 @@ interface Usage {
   files: number
 }
 
-/** Before a file is refused, stored bytes older than this are read again: batches may have been deleted. */
+/**
+ * Before a file is refused, stored bytes older than this are read again: batches may have been
+ * deleted.
+ */
 const FRESH_MS = 1_000
 
 /**
- * Stored bytes count for so long: an account that sends many small files has them read now and then, and not for each.
- * What other processes stored meanwhile is counted with the row of the batch, exactly.
+ * Stored bytes count for so long: an account that sends many small files has them read now and
+ * then, and not for each. What other processes stored meanwhile is counted with the row of the
+ * batch, exactly.
  */
 const KEPT_MS = 10_000
-/** Accounts that send nothing whose bytes are kept; the first to go is that which has sent nothing for longest. */
+/**
+ * Accounts that send nothing whose bytes are kept; the first to go is that which has sent nothing
+ * for longest.
+ */
 const IDLE_ACCOUNTS = 1_000
 
-/** Makes a quota of `limitBytes` for each account; `read` reads the bytes of its files in the store. */
+/**
+ * Makes a quota of `limitBytes` for each account; `read` reads the bytes of its files in the store.
+ */
 export function createStorageQuota(
   limitBytes: number,
   read: (accountId: string) => Promise<number>,

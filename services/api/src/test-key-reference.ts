@@ -7,8 +7,8 @@ import type { Scorer } from '@plumbline/contract/score'
 import { assembleResult } from '@plumbline/pipeline/assemble'
 
 /**
- * What the reference says of test keys: every magic value with what it answers, read off the answers
- * themselves. Markdown.
+ * What the reference says of test keys: every magic value with what it answers, read off the
+ * answers themselves. Markdown.
  */
 export function testKeysText(scorer: Scorer): string {
   return [

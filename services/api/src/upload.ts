@@ -48,9 +48,9 @@ const FILE_NAME_MAX_CHARS = 255
 const KIND_BYTES = 512
 
 /**
- * Writes the file in the part `file` of a multipart body to disk, under a name of our own. The form is checked
- * as it arrives: the rest of a body that is refused is not waited for.
- * Throws `Problem` 402, 413, 415 for files of another kind by their name or first bytes, or 400, and then removes
+ * Writes the file in the part `file` of a multipart body to disk, under a name of our own. The form
+ * is checked as it arrives: the rest of a body that is refused is not waited for. Throws `Problem`
+ * 402, 413, 415 for files of another kind by their name or first bytes, or 400, and then removes
  * the file.
  */
 export async function readUpload(req: Request, res: Response, intake: BodyIntake): Promise<Upload> {
@@ -101,7 +101,10 @@ export async function readUpload(req: Request, res: Response, intake: BodyIntake
   }
 }
 
-/** The option of multer that its published types lack. Source: README of multer 2.5, `streamHandler`. */
+/**
+ * The option of multer that its published types lack. Source: README of multer 2.5,
+ * `streamHandler`.
+ */
 type StreamedOptions = multer.Options & {
   readonly streamHandler: (form: Request, parser: Writable) => void
 }
@@ -176,7 +179,10 @@ function passWithin(incoming: IncomingFile, chunk: Buffer, next: TransformCallba
   )
 }
 
-/** The account's space could not be counted: a fault of ours, whose own errors may look like those of a form. */
+/**
+ * The account's space could not be counted: a fault of ours, whose own errors may look like those
+ * of a form.
+ */
 class SpaceUnknown extends Error {
   constructor(cause: unknown) {
     super('the space of the account could not be counted', { cause })
@@ -190,7 +196,9 @@ function fieldOf(body: unknown, field: string): unknown {
     : undefined
 }
 
-/** Checks a file by its first bytes as they arrive; a gzipped file is checked when it is unpacked. */
+/**
+ * Checks a file by its first bytes as they arrive; a gzipped file is checked when it is unpacked.
+ */
 function createKindCheck(): (chunk: Buffer) => Problem | undefined {
   let start = Buffer.alloc(0)
   return (chunk) => {

@@ -5,8 +5,8 @@ import { Interrupted, Refusal } from './refusal.ts'
 import type { Shell } from './shell.ts'
 
 /**
- * Shows what a batch that waits would cost, and starts it where the user says yes. One that failed is handed
- * back as it is.
+ * Shows what a batch that waits would cost, and starts it where the user says yes. One that failed
+ * is handed back as it is.
  * @param maxCredits the most that it may cost; undefined for any
  * @throws Interrupted if the user says no or presses ctrl-C; Refusal if it may not or cannot start
  */

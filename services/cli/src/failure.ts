@@ -32,8 +32,8 @@ export function failureOf(error: unknown): Failure {
 }
 
 /**
- * Why a connection failed, read below the errors that fetch and the database's driver wrap it in; undefined
- * for other failures.
+ * Why a connection failed, read below the errors that fetch and the database's driver wrap it in;
+ * undefined for other failures.
  */
 export function socketFault(error: unknown): string | undefined {
   let fetchFault: string | undefined

@@ -48,7 +48,8 @@ import { styled, type Shell } from './shell.ts'
 /**
  * Runs one command.
  * @param words what stands behind the program's name
- * @returns exit status: 0, 1 where it failed, 2 where it was used wrongly, 130 where ctrl-C ended it
+ * @returns exit status: 0, 1 where it failed, 2 where it was used wrongly, 130 where ctrl-C ended
+ *   it
  */
 export async function runCli(words: readonly string[], shell: Shell): Promise<number> {
   try {

@@ -2,7 +2,9 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { progressLine } from '@plumbline/client/progress'
 import type { Shell } from './shell.ts'
 
-/** Shows how far a batch is: one line drawn again on a terminal, elsewhere a line for each state. */
+/**
+ * Shows how far a batch is: one line drawn again on a terminal, elsewhere a line for each state.
+ */
 export interface ProgressBar extends Disposable {
   show(batch: BatchView): void
 }

@@ -24,7 +24,10 @@ export function serviceCommand(parent: Command, name: string, description: strin
 /** How a service is asked; `signal` aborts when the command is to stop. */
 export type Ask<T> = (client: Client, call: { readonly signal: AbortSignal }) => Promise<T>
 
-/** Asks the service and writes its answer: as JSON, or as `textOf` has it for a person (default: field by field). */
+/**
+ * Asks the service and writes its answer: as JSON, or as `textOf` has it for a person (default:
+ * field by field).
+ */
 export async function showAnswer<T extends object>(
   shell: Shell,
   { key, json }: ServiceOptions,
@@ -52,7 +55,10 @@ export function addPageOptions(
     .option('--cursor <cursor>', 'the next page, as the page before named it')
 }
 
-/** Asks for one page of a list and writes it: as JSON, or as a table with a line for each, and how to see more. */
+/**
+ * Asks for one page of a list and writes it: as JSON, or as a table with a line for each, and how
+ * to see more.
+ */
 export async function showPage<T>(
   shell: Shell,
   { key, json }: ServiceOptions,

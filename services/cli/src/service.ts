@@ -114,8 +114,8 @@ function isAlive(pid: number): boolean {
 const PROBE_MS = 3_000
 
 /**
- * Whether this address is the service's: another process may have the pid by now. An address that does not
- * respond in time counts as the service.
+ * Whether this address is the service's: another process may have the pid by now. An address that
+ * does not respond in time counts as the service.
  */
 async function isService(url: string): Promise<boolean> {
   try {

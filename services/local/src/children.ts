@@ -27,12 +27,15 @@ export const PROGRAMS: readonly Program[] = [
   { name: 'batch', main: 'worker/src/main.ts', args: ['batch'], heapMegabytes: 160 },
 ]
 
-/** Of the young generation's halves: with 8 a batch of a million rows takes 8 % less processor and 10 MB more. */
+/**
+ * Of the young generation's halves: with 8 a batch of a million rows takes 8 % less processor and
+ * 10 MB more.
+ */
 const SEMI_SPACE_MEGABYTES = 2
 
 /**
- * What bounds memory outside of V8's heaps where the C library is glibc: a freed buffer of 128 KiB or more goes back
- * to the system, and all threads share two arenas.
+ * What bounds memory outside of V8's heaps where the C library is glibc: a freed buffer of 128 KiB
+ * or more goes back to the system, and all threads share two arenas.
  */
 export const MEMORY_ENVIRONMENT: Readonly<Record<string, string>> = {
   MALLOC_ARENA_MAX: '2',
@@ -43,8 +46,8 @@ export const MEMORY_ENVIRONMENT: Readonly<Record<string, string>> = {
 const RESTART_MS = 1_000
 
 /**
- * V8 flags that bound a program's memory: of the old generation, and of the young one, which else grows with
- * load.
+ * V8 flags that bound a program's memory: of the old generation, and of the young one, which else
+ * grows with load.
  */
 export function memoryFlags(heapMegabytes: number): readonly string[] {
   return [`--max-old-space-size=${heapMegabytes}`, `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`]
@@ -65,7 +68,10 @@ export interface SuperviseOptions {
   readonly env: Environment
   readonly log: Log
   readonly graceMs: number
-  /** Called whenever the program is ready, at first and after each restart; `tell` sends it a message. */
+  /**
+   * Called whenever the program is ready, at first and after each restart; `tell` sends it a
+   * message.
+   */
   readonly onReady?: (facts: ReadyFacts, tell: (word: string) => void) => void
 }
 

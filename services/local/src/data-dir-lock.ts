@@ -18,8 +18,8 @@ const READ_TRIES = 5
 const READ_RETRY_MS = 100
 
 /**
- * Locks a data directory for this process until disposed, by the file `owner.json` in it. The lock of a
- * process that has ended is replaced.
+ * Locks a data directory for this process until disposed, by the file `owner.json` in it. The lock
+ * of a process that has ended is replaced.
  *
  * @throws Error if a living process holds the lock
  */
@@ -65,7 +65,9 @@ async function read(path: string): Promise<Owner | null> {
   return null
 }
 
-/** Whether the process still runs: its pid may be another's by now, in a new container even ours. */
+/**
+ * Whether the process still runs: its pid may be another's by now, in a new container even ours.
+ */
 async function lives(noted: Owner): Promise<boolean> {
   const own = await ownIdentity()
   return (await livenessOf({ ...noted, scope: own.scope }, own)) === 'lives'

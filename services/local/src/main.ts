@@ -29,7 +29,9 @@ import { localSettings, type LocalSettings } from './settings.ts'
 // for batches. Prints where it listens and, the first time, the keys of a first account; without a terminal
 // the keys go to a file.
 
-/** Time that a program may take to stop beyond `DRAIN_SECONDS`: its delay on `/readyz`, and closing. */
+/**
+ * Time that a program may take to stop beyond `DRAIN_SECONDS`: its delay on `/readyz`, and closing.
+ */
 const GRACE_BEYOND_DRAIN_MS = 10_000
 
 const program = 'Plumbline'
@@ -111,8 +113,8 @@ async function startEverything(
 }
 
 /**
- * Takes the folder's permissions from others; under root they may pass through it to their own files, but not
- * list it.
+ * Takes the folder's permissions from others; under root they may pass through it to their own
+ * files, but not list it.
  */
 async function closeToOthers(dataDir: string): Promise<void> {
   const others = process.getuid?.() === 0 ? 0o066 : 0o077

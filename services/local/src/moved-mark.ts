@@ -7,8 +7,8 @@ function markOf(dataDir: string): string {
 }
 
 /**
- * Notes that the packaged Postgres of a directory has been moved, so that it is not served from by mistake:
- * its rows would go apart from those of the server.
+ * Notes that the packaged Postgres of a directory has been moved, so that it is not served from by
+ * mistake: its rows would go apart from those of the server.
  * @param place `host:port/name`, without user and password
  */
 export async function markMoved(dataDir: string, place: string): Promise<void> {

@@ -45,7 +45,9 @@ try {
 // Handles of the server's process can outlive it; everything of ours has ended here.
 setTimeout(() => process.exit(), EXIT_MS).unref()
 
-/** Changes the key, and the file of it where it stands in one. @returns what to tell the operator */
+/**
+ * Changes the key, and the file of it where it stands in one. @returns what to tell the operator
+ */
 async function changeKey(settings: ChangeKeySettings): Promise<string> {
   const { INSTALLATION_KEY: given, NEW_INSTALLATION_KEY: next } = settings
   const dataDir = resolve(settings.DATA_DIR)

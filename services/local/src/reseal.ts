@@ -26,8 +26,8 @@ export type KeyChange =
   | { readonly status: 'was_changed' }
 
 /**
- * Encrypts all that is kept under the old key anew under the new one and notes the new one, in one transaction:
- * all of it or nothing.
+ * Encrypts all that is kept under the old key anew under the new one and notes the new one, in one
+ * transaction: all of it or nothing.
  *
  * @param options.actor who does it, for the audit log
  * @param options.isAlone nobody else can have the database open, so that nobody is looked for

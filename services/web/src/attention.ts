@@ -8,7 +8,10 @@ export interface Attention {
   readonly action: { readonly href: string; readonly label: string } | null
 }
 
-/** For how long a batch that failed is named, in milliseconds: three days, so a weekend does not hide it. */
+/**
+ * For how long a batch that failed is named, in milliseconds: three days, so a weekend does not
+ * hide it.
+ */
 const FAILED_FOR = 3 * 86_400_000
 
 /**

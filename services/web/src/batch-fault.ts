@@ -10,7 +10,10 @@ const CELLS: Readonly<Record<Check, string>> = {
   domain: 'domain names',
 }
 
-/** What keeps a batch from going on. Advice that is for programs gives way to where a person mends it. */
+/**
+ * What keeps a batch from going on. Advice that is for programs gives way to where a person mends
+ * it.
+ */
 export function batchFault({ message, field }: BatchFault, product: Product): string {
   const [required] = checksOf(product)
   switch (field) {

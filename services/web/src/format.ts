@@ -40,7 +40,9 @@ export function short(value: number): string {
   return SHORT().format(value)
 }
 
-/** A share of 0 to 1 in percent; what has begun is never shown as 0, what is not whole never as 100. */
+/**
+ * A share of 0 to 1 in percent; what has begun is never shown as 0, what is not whole never as 100.
+ */
 export function percent(share: number): string {
   if (share > 0 && share < 0.01) return FINE_PERCENT().format(Math.max(share, 0.001))
   return PERCENT().format(share < 1 ? Math.min(share, 0.99) : share)
@@ -88,7 +90,9 @@ export function span(seconds: number): string {
   return hours < 48 ? counted(hours, 'hour') : counted(Math.round(hours / 24), 'day')
 }
 
-/** The same where it begins a sentence and is no exact one: "About 5 minutes", "Less than a minute". */
+/**
+ * The same where it begins a sentence and is no exact one: "About 5 minutes", "Less than a minute".
+ */
 export function about(seconds: number): string {
   const text = span(seconds)
   return seconds < 60 ? text.slice(0, 1).toUpperCase() + text.slice(1) : `About ${text}`

@@ -9,7 +9,9 @@ import { Form } from './components/field.tsx'
 import { Notice } from './components/page.tsx'
 import { useSubmission } from './submit.ts'
 
-/** Does something, and where the second factor must be proven first, asks for it and does it then. */
+/**
+ * Does something, and where the second factor must be proven first, asks for it and does it then.
+ */
 export type Proven = <T>(work: () => Promise<T>) => Promise<T>
 
 const Proving = createContext<Proven>(async (work) => await work())

@@ -61,7 +61,9 @@ export interface PageMatch {
   readonly id: string
 }
 
-/** The page of a path of the browser; null if there is none. What is named goes before what varies. */
+/**
+ * The page of a path of the browser; null if there is none. What is named goes before what varies.
+ */
 export function pageOf(path: string): PageMatch | null {
   const below = path.replace(/^\/app(?=\/|$)/, '').replace(/\/+$/, '') || '/'
   const named = PAGES.find((one) => one.path === below)

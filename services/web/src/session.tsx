@@ -32,7 +32,9 @@ export function useSession(): SessionView {
   return useContext(Current)
 }
 
-/** Whether the person may do in this account what a role may. What they may not do is not offered. */
+/**
+ * Whether the person may do in this account what a role may. What they may not do is not offered.
+ */
 export function useMay(needed: Role): boolean {
   const { account } = useSession()
   return account !== null && isAtLeast(account.role, needed)

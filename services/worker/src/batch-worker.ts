@@ -19,7 +19,10 @@ const STAGE_CONCURRENCY = 2
 /** Seconds of a round; 0.02 is what one should take at most. */
 const ROUND_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1, 5]
 
-/** Serves batches until disposed: reads their files, dispatches their tasks, writes their results, sweeps, has lists updated. */
+/**
+ * Serves batches until disposed: reads their files, dispatches their tasks, writes their results,
+ * sweeps, has lists updated.
+ */
 export async function serveBatches(
   context: WorkerContext,
   listUpdates: ListUpdates,

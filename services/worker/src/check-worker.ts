@@ -30,7 +30,10 @@ export function countQueueSeconds(metrics: Metrics): QueueSeconds {
   )
 }
 
-/** Serves single calls and tasks of batches of one check, each from a queue of its own, until disposed. */
+/**
+ * Serves single calls and tasks of batches of one check, each from a queue of its own, until
+ * disposed.
+ */
 export async function serveCheck<C extends Check>(
   context: WorkerContext,
   engine: Engine<C>,

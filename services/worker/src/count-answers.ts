@@ -10,8 +10,8 @@ export type AnswerCounter = <C extends Check>(engine: Engine<C>) => Engine<C>
 const SECONDS = [0.01, 0.05, 0.25, 1, 2.5, 5, 10, 30, 120]
 
 /**
- * Counts outcomes by status, reason and provider, what must wait by its reason, and the time that outcomes
- * from the network took.
+ * Counts outcomes by status, reason and provider, what must wait by its reason, and the time that
+ * outcomes from the network took.
  */
 export function createAnswerCounter(metrics: Metrics): AnswerCounter {
   const outcomes = metrics.counter(
@@ -63,7 +63,10 @@ interface Tally {
   count: number
 }
 
-/** Counts by labels, told once for a run: a metric is told of each in the time of many additions here. */
+/**
+ * Counts by labels, told once for a run: a metric is told of each in the time of many additions
+ * here.
+ */
 class Tallies {
   readonly #byLabels = new Map<string, Tally>()
 

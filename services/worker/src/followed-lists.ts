@@ -14,7 +14,9 @@ export interface FollowedLists<Lists> extends Disposable {
   current(): Lists
 }
 
-/** Reads reference lists from a folder (null: the packaged ones) and follows changes of its files. */
+/**
+ * Reads reference lists from a folder (null: the packaged ones) and follows changes of its files.
+ */
 export async function followLists<Lists>(
   dir: string | null,
   load: (dir: string | null) => Promise<Lists>,

@@ -20,9 +20,9 @@ export interface HealthSource {
 }
 
 /**
- * Records for the operator's pages and the doctor that this worker runs, and the health of what it depends
- * on, every `REPORT_MS` until disposed; and for the dispatcher that it lives, every `BEAT_MS`. A row whose
- * status turns bad is logged once.
+ * Records for the operator's pages and the doctor that this worker runs, and the health of what it
+ * depends on, every `REPORT_MS` until disposed; and for the dispatcher that it lives, every
+ * `BEAT_MS`. A row whose status turns bad is logged once.
  */
 export function reportHealth(
   { connections, log }: WorkerContext,
@@ -70,7 +70,9 @@ export function reportHealth(
   void reportRunning().then(tick)
   const timer = setInterval(() => void tick(), REPORT_MS)
   timer.unref()
-  /** Where the database has lost what it knew of workers, as after a crash of it, it is told anew. */
+  /**
+   * Where the database has lost what it knew of workers, as after a crash of it, it is told anew.
+   */
   async function sayAlive(): Promise<void> {
     const known = await beat(connections.db, name)
     if (known < sources.length && !stop.signal.aborted) await reportRunning()

@@ -15,7 +15,10 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** From a start to the first look at the earliest, and what is added by chance: publishers are not asked by all at once. */
+/**
+ * From a start to the first look at the earliest, and what is added by chance: publishers are not
+ * asked by all at once.
+ */
 const FIRST_MS = HOUR_MS
 const SPREAD_MS = HOUR_MS
 /** From one look whether an update is due to the next. */
@@ -45,7 +48,10 @@ export interface ListUpdatesOptions {
 
 /** The daily updates of a folder of lists. */
 export interface ListUpdates {
-  /** Updates when it is due, until the signal aborts; the first time an hour or more after it was called. */
+  /**
+   * Updates when it is due, until the signal aborts; the first time an hour or more after it was
+   * called.
+   */
   run(signal: AbortSignal): Promise<void>
   /** What came of the last update. */
   health(): Promise<readonly EngineHealth[]>
@@ -60,9 +66,10 @@ interface FailedUpdate {
 }
 
 /**
- * Has the lists updated once a day, by one process at a time of all that share the database. Whether it is due, the
- * folder says: processes on machines that share none each see to their own, one after the other, and an update that
- * the operator ran by hand counts. What failed is tried the next day.
+ * Has the lists updated once a day, by one process at a time of all that share the database.
+ * Whether it is due, the folder says: processes on machines that share none each see to their own,
+ * one after the other, and an update that the operator ran by hand counts. What failed is tried the
+ * next day.
  */
 export function createListUpdates(options: ListUpdatesOptions): ListUpdates {
   const { db, dir, mode, holder, log, now = () => new Date(), random = Math.random } = options

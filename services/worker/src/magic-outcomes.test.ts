@@ -121,7 +121,9 @@ const ofStatus =
   () =>
     hlr.json({ ...hlr.connected(), connectivity_status: word, ...more })
 
-/** How a reason comes about: a number, and what the provider replies; null: there is no provider. */
+/**
+ * How a reason comes about: a number, and what the provider replies; null: there is no provider.
+ */
 const PHONE_SCENES: Readonly<Record<Reason<'phone'>, PhoneScene>> = {
   hlr_connected: [hlr.MOBILE, ofStatus('CONNECTED')],
   hlr_absent: [hlr.MOBILE, ofStatus('ABSENT')],

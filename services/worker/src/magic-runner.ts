@@ -9,8 +9,9 @@ import type { Failed } from '@plumbline/pipeline/task-work'
 const BATCH_DELAY_MS = 100
 
 /**
- * Answers batches of test keys from the table of magic values, without a network. A value that stands
- * for a refused call has no outcome: its row is an error, as where a fault of ours kept it back.
+ * Answers batches of test keys from the table of magic values, without a network. A value that
+ * stands for a refused call has no outcome: its row is an error, as where a fault of ours kept it
+ * back.
  */
 export function createMagicRunner(check: Check): CheckRunner {
   return {

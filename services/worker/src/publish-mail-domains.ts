@@ -7,7 +7,10 @@ import type { Log } from '@plumbline/ports/log'
 /** How often it is looked whether other lists were loaded. */
 const LOOK_MS = 30_000
 
-/** Keeps the database's copy of the mail domains, which sign-up judges by, at what this worker has loaded. */
+/**
+ * Keeps the database's copy of the mail domains, which sign-up judges by, at what this worker has
+ * loaded.
+ */
 export function publishMailDomains(
   db: Db,
   current: () => MailDomainLists,

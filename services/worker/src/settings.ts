@@ -34,7 +34,10 @@ const eachSetting = z.object({
   }),
   LIVE_CONCURRENCY: retired('LIVE_SUBJECTS, which counts subjects and not jobs'),
   LOG_LEVEL: logLevel('info'),
-  /** Tasks of batches of one check in work at once in this worker; unset: 16 of email and phone, 8 of ip, 64 of domain. */
+  /**
+   * Tasks of batches of one check in work at once in this worker; unset: 16 of email and phone, 8
+   * of ip, 64 of domain.
+   */
   BULK_TASKS: wholeNumber({ min: 1, max: 10_000 }).optional(),
   BULK_SLOTS: retired('BULK_TASKS, which each worker has for itself'),
   BULK_RESERVE: retired(
@@ -73,7 +76,10 @@ export const workerSettings = eachSetting.refine(
 /** The settings once read. */
 export type WorkerSettings = Readonly<z.infer<typeof workerSettings>>
 
-/** The folder of the operator's lists; null for none. The default folder is created, so that its first update is followed. */
+/**
+ * The folder of the operator's lists; null for none. The default folder is created, so that its
+ * first update is followed.
+ */
 export async function listsDir({
   LISTS_DIR,
   DATA_DIR,
@@ -98,20 +104,24 @@ export function taskRoomOf(
   return BULK_TASKS === undefined ? DEFAULT_ROOM[check] : roomOf(BULK_TASKS)
 }
 
-/** A worker that is busy for a moment renews its locks in time, and they are renewed at half their time. */
+/**
+ * A worker that is busy for a moment renews its locks in time, and they are renewed at half their
+ * time.
+ */
 const LEAST_JOB_LOCK_MS = 5_000
 
 /**
- * Milliseconds without a sign of life after which a job of a batch goes to another worker: those of the lease, for
- * a worker may die between taking a job and saying that it has the task, which no lease tells.
+ * Milliseconds without a sign of life after which a job of a batch goes to another worker: those of
+ * the lease, for a worker may die between taking a job and saying that it has the task, which no
+ * lease tells.
  */
 export function jobLockOf({ LEASE_SECONDS }: Pick<WorkerSettings, 'LEASE_SECONDS'>): number {
   return Math.max(LEASE_SECONDS * 1_000, LEAST_JOB_LOCK_MS)
 }
 
 /**
- * How long jobs under way may go on when the worker is told to stop: a quarter of the drain, as they are then
- * given back, twice over for single calls, and the engines close behind them.
+ * How long jobs under way may go on when the worker is told to stop: a quarter of the drain, as
+ * they are then given back, twice over for single calls, and the engines close behind them.
  */
 export function graceOf({ DRAIN_SECONDS }: Pick<WorkerSettings, 'DRAIN_SECONDS'>): number {
   return DRAIN_SECONDS * 250

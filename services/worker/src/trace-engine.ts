@@ -2,7 +2,10 @@ import type { Check } from '@plumbline/contract/products'
 import type { Answer, Engine } from '@plumbline/ports/engine'
 import type { SpanFacts, Tracer } from '@plumbline/ports/tracer'
 
-/** Tells each run of an engine as a span, with what it found in words of ours; the engine answers as before. */
+/**
+ * Tells each run of an engine as a span, with what it found in words of ours; the engine answers as
+ * before.
+ */
 export function traceEngine<C extends Check>(tracer: Tracer, engine: Engine<C>): Engine<C> {
   const { check } = engine
   return {

@@ -81,7 +81,10 @@ export const UNSAFE_HOSTS: ReadonlyMap<string, string> = new Map([
   ['localhost', '127.0.0.1'],
 ])
 
-/** The reply for a domain whose name servers answer strangely; undefined if this type is answered as usual. */
+/**
+ * The reply for a domain whose name servers answer strangely; undefined if this type is answered as
+ * usual.
+ */
 export function strangeReply(domain: Domain, name: string, type: number): Reply | undefined {
   return domain.dnsFault === undefined ? undefined : CONTENT_FAULTS[domain.dnsFault]?.(name, type)
 }

@@ -200,7 +200,10 @@ function deafen(wire: Duplex): void {
   wire.resume()
 }
 
-/** Replies line by line, correctly but for the given steps; a step under STARTTLS takes the connection over. */
+/**
+ * Replies line by line, correctly but for the given steps; a step under STARTTLS takes the
+ * connection over.
+ */
 function converse(
   wire: Duplex,
   steps: Readonly<Record<string, Step>>,

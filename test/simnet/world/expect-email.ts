@@ -41,11 +41,17 @@ const NO_HOST = new Set([
   'answers-for-others',
 ])
 const UNSAFE = new Set(['mx-private', 'mx-metadata'])
-/** Hostile servers that accept in the end, once their TLS trouble is dealt with, or that some would believe. */
+/**
+ * Hostile servers that accept in the end, once their TLS trouble is dealt with, or that some would
+ * believe.
+ */
 const MAYBE_ACCEPTED =
   /^(tls-|split-replies|rcpt-bare-cr|all-replies-early|banner-twice|rcpt-nul|banner-nul|ehlo-mixed|ehlo-3xx|ehlo-many|ehlo-long)/
 
-/** What an address comes to in a world; `basic` asks for the one recipient, `extended` for an invented one too. */
+/**
+ * What an address comes to in a world; `basic` asks for the one recipient, `extended` for an
+ * invented one too.
+ */
 export function expectEmail(
   world: WorldTable,
   address: string,
@@ -184,7 +190,10 @@ function bulkHost(world: WorldTable, name: string): MailHost | undefined {
   return world.bulk?.hosts.find((host) => host.address === address)
 }
 
-/** Dot-atoms and plain quoted strings before a host name; the world has no stranger addresses that are valid. */
+/**
+ * Dot-atoms and plain quoted strings before a host name; the world has no stranger addresses that
+ * are valid.
+ */
 function looksValid(local: string, name: string): boolean {
   if (local.length > 64 || local.length + name.length > 253) return false
   const atoms = /^[^\s"(),:;<>@[\\\]\p{Cc}.]+(?:\.[^\s"(),:;<>@[\\\]\p{Cc}.]+)*$/u

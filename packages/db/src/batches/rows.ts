@@ -35,7 +35,9 @@ export interface BatchOwner {
 /** Current time by the database's clock, as `ats` stores it: ISO 8601 with milliseconds, UTC. */
 export const NOW_TEXT = sql<string>`to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-/** Writes a new batch in state `analyzing`, with the lease of its first stage held for `leaseMs`. */
+/**
+ * Writes a new batch in state `analyzing`, with the lease of its first stage held for `leaseMs`.
+ */
 export async function insertBatch(
   db: Db | Tx,
   row: Omit<Insertable<BatchesTable>, 'status' | 'ats' | 'lease' | 'lease_until'>,

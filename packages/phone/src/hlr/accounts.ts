@@ -1,11 +1,11 @@
 import type { HlrAccount } from './provider.ts'
 import { HLR_PROVIDERS, type HlrProviderName } from '@plumbline/ports/provider-status'
 
-/** Settings of HLR providers as an operator writes them. */
+/** Settings of HLR providers. */
 export interface HlrAccountSettings {
-  /** In order of choice. */
+  /** In order of preference. */
   readonly providers: readonly string[]
-  /** One value for each provider, comma-separated; taken whole where there is one provider. */
+  /** One value for each provider, comma-separated; not split if there is one provider. */
   readonly urls: string | undefined
   readonly keys: string | undefined
   readonly secrets: string | undefined

@@ -17,9 +17,9 @@ const USUAL_URL = 'https://api-eu.vonage.com'
 const TOKEN_SECONDS = 300
 
 /**
- * Vonage Identity Insights: one number a request; the key is an application id, the secret its private key (PEM).
- * Each insight has a status of its own, in capitals or not. Source: developer.vonage.com, Identity Insights, and its
- * Node SDK, November 2026.
+ * Vonage Identity Insights: one number a request; the key is an application id, the secret its
+ * private key (PEM). Each insight has a status of its own, in upper or lower case. Source:
+ * developer.vonage.com, Identity Insights, and its Node SDK, November 2026.
  */
 export const vonageIdentity: HlrAdapter = (query) =>
   Promise.all(query.numbers.map((number) => lookupOne(query, number)))

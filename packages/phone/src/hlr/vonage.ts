@@ -33,8 +33,9 @@ export const NETWORK_TYPES: ReadonlyMap<string, PhoneFacts['lineType']> = new Ma
 ])
 
 /**
- * Vonage Number Insight Advanced, synchronous form: one number a request. It ends on 2027-02-04.
- * Errors come under HTTP status 200 as `status`. Source: developer.vonage.com, Number Insight, November 2026.
+ * Vonage Number Insight Advanced, synchronous: one number a request. Discontinued on 2027-02-04.
+ * Errors come with HTTP status 200 in `status`. Source: developer.vonage.com, Number Insight,
+ * November 2026.
  */
 export const vonage: HlrAdapter = (query) =>
   Promise.all(query.numbers.map((number) => lookupOne(query, number)))
@@ -100,13 +101,13 @@ function found(body: Fields, status: number): HlrAnswer {
   })
 }
 
-/** Assumptions of theirs are not facts of ours. */
+/** Their assumptions are not reported as facts. */
 function portedOf(ported: string | null): boolean | null {
   if (ported === 'ported') return true
   return ported === 'not_ported' ? false : null
 }
 
-/** An object, or a bare text. */
+/** An object, or a plain string. */
 function roamingOf(roaming: unknown): boolean | null {
   const status = textOf(roaming) ?? textOf(fieldsOf(roaming)['status'])
   if (status === 'roaming') return true

@@ -3,7 +3,9 @@ import { APP_API, APP_PATHS } from '@plumbline/contract/app/paths'
 import type { AppAnswer, AppBody } from '@plumbline/contract/app/shapes'
 import type { Answered, CallInit } from './harness.ts'
 
-/** What a browser keeps and sends by itself: the cookies of one host, and where a call comes from. */
+/**
+ * What a browser keeps and sends by itself: the cookies of one host, and where a call comes from.
+ */
 export interface TestBrowser {
   /** The cookies that it has, as it would send them. */
   readonly cookie: string

@@ -19,10 +19,15 @@ import { openPostgresTestQueue, openRedisTestQueue, type TestQueue } from '../qu
 import { serve, type Api } from '@plumbline/api/serve'
 import { apiSettings } from '@plumbline/api/settings'
 
-/** What the workers of a harness do with a question; by default they answer from the subject alone. */
+/**
+ * What the workers of a harness do with a question; by default they answer from the subject alone.
+ */
 export type AnswerQuestion = (check: Check, subject: string) => Promise<Outcome | undefined>
 
-/** The API in this process on a database and a queue of its own, with workers that do as they are told. */
+/**
+ * The API in this process on a database and a queue of its own, with workers that do as they are
+ * told.
+ */
 export interface ApiHarness extends AsyncDisposable {
   readonly url: string
   readonly adminUrl: string

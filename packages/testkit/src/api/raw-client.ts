@@ -5,7 +5,9 @@ import { connect } from 'node:net'
 export interface RawCall {
   readonly port: number
   readonly head: string
-  /** Bytes that follow the head, whatever comes back; none by default, `Infinity` until it is cut. */
+  /**
+   * Bytes that follow the head, whatever comes back; none by default, `Infinity` until it is cut.
+   */
   readonly bytes?: number
   /** Whether it reads while it sends, or first sends all, as simple clients do. */
   readonly reads?: 'along' | 'after'

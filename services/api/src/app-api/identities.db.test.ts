@@ -52,7 +52,10 @@ function ofApp(): readonly Operation[] {
   }))
 }
 
-/** Who is signed in: the roles of our account, somebody of it who calls nothing, and the owner of another. */
+/**
+ * Who is signed in: the roles of our account, somebody of it who calls nothing, and the owner of
+ * another.
+ */
 type Who = Role | 'quiet' | 'other'
 
 let api: ApiHarness
@@ -62,7 +65,9 @@ let keys: { live: string; test: string; revoked: string }
 const users: Partial<Record<Who, string>> = {}
 /** Ids of ours, by what stands before them in a path. */
 let ours: Readonly<Record<string, string>>
-/** Cookies that were good once: signed out of, unused for too long, and as old as a session gets. */
+/**
+ * Cookies that were good once: signed out of, unused for too long, and as old as a session gets.
+ */
 let endedCookies: readonly string[]
 
 beforeAll(async () => {

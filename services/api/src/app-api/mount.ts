@@ -33,7 +33,10 @@ const HANDLERS: AppHandlers = {
   ...MEMBER_HANDLERS,
 }
 
-/** Every route of the web app's own, by the table of paths: who may use it is judged here and nowhere else. */
+/**
+ * Every route of the web app's own, by the table of paths: who may use it is judged here and
+ * nowhere else.
+ */
 export function appRoutes(app: AppContext): readonly Route[] {
   const routes = new Map<string, Partial<Record<string, Handler>>>()
   for (const [name, row] of Object.entries(APP_PATHS)) {

@@ -34,8 +34,8 @@ interface BoardPackages {
 }
 
 /**
- * Bull Board for a signed-in operator, read only: whatever would change a queue is refused before the board sees
- * it, and the board sees no job's data.
+ * Bull Board for a signed-in operator, read only: whatever would change a queue is refused before
+ * the board sees it, and the board sees no job's data.
  */
 export function bullBoard(ctx: Context): RequestHandler {
   let opened: Promise<Express | undefined> | undefined

@@ -1,6 +1,9 @@
 import type { OwnLimit } from '@plumbline/contract/plans'
 
-/** A field of a form: its name in what is sent, and what a person reads beside it and in a fault of it. */
+/**
+ * A field of a form: its name in what is sent, and what a person reads beside it and in a fault of
+ * it.
+ */
 export interface Field {
   readonly name: string
   readonly label: string

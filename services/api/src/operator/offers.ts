@@ -128,7 +128,8 @@ export async function offerPage(
 
 /**
  * Changes a plan or pack as its form says: only what differs, so that the trail tells no more.
- * @throws Problem `conflict` if it was changed since the form was shown, `not_found` if there is none
+ * @throws Problem `conflict` if it was changed since the form was shown, `not_found` if there is
+ *   none
  */
 export async function changeOffer(
   db: Db,

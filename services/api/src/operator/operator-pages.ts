@@ -32,9 +32,9 @@ const ROWS_MAX = 200
 const FORM_BYTES = 8_192
 
 /**
- * The operator's pages below `/operator` on the admin port, for a signed-in user whom `user operator` named:
- * to reach the port is no identity. A form must come from a page of this port, and each act leaves a row in
- * the audit log.
+ * The operator's pages below `/operator` on the admin port, for a signed-in user whom `user
+ * operator` named: to reach the port is no identity. A form must come from a page of this port, and
+ * each act leaves a row in the audit log.
  */
 export function operatorPages(ctx: Context): express.Express {
   const app = express()

@@ -27,7 +27,9 @@ export function startBatch(ctx: Context): Handler {
   }
 }
 
-/** Whether a batch waits of which no row is billable: an empty account may start it (decision 9). */
+/**
+ * Whether a batch waits of which no row is billable: an empty account may start it (decision 9).
+ */
 async function costsNothing(ctx: Context, owner: BatchOwner, req: Request): Promise<boolean> {
   try {
     const { status, credits } = await getBatch(ctx.pipeline, owner, batchIdOf(req))
@@ -39,8 +41,8 @@ async function costsNothing(ctx: Context, owner: BatchOwner, req: Request): Prom
 }
 
 /**
- * `POST /v1/batches/{id}/cancel`: nothing new is begun, what is known is charged, the rest released (decision
- * 13).
+ * `POST /v1/batches/{id}/cancel`: nothing new is begun, what is known is charged, the rest released
+ * (decision 13).
  */
 export function cancelBatch(ctx: Context): Handler {
   return async (req, res) => {

@@ -20,7 +20,10 @@ import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import { readUpload } from '../upload.ts'
 import type { Handler } from './handler.ts'
 
-/** A batch as it was received: its file in the scratch directory, and what makes two of them the same. */
+/**
+ * A batch as it was received: its file in the scratch directory, and what makes two of them the
+ * same.
+ */
 interface ReceivedBatch {
   readonly path: string
   readonly fileName: string | null
@@ -31,8 +34,9 @@ interface ReceivedBatch {
 }
 
 /**
- * `POST /v1/batches`: receives a batch, as a file or as JSON records (decision 31). An account may send as many
- * at once as it may have unfinished: more would fill disk and memory, and be refused in the end.
+ * `POST /v1/batches`: receives a batch, as a file or as JSON records (decision 31). An account may
+ * send as many at once as it may have unfinished: more would fill disk and memory, and be refused
+ * in the end.
  */
 export function createBatch(ctx: Context): Handler {
   const { settings } = ctx

@@ -6,7 +6,10 @@ import { refuseQuery } from '../query.ts'
 import { jsonResponse, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 
-/** `GET /v1/plans`: the plans and packs that are offered, with their prices, and whom to ask for them. */
+/**
+ * `GET /v1/plans`: the plans and packs that are offered, with their prices, and whom to ask for
+ * them.
+ */
 export function listPlans(ctx: Context): Handler {
   return async (req, res) => {
     const caller = await admit(ctx.access, req, res, { spends: false })

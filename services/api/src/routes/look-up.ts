@@ -26,7 +26,9 @@ import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 import { beginLookup, prefersAsync } from './lookups.ts'
 
-/** `POST /v1/<product>`: asks a product's checks about the values of the body (spec.md section 4). */
+/**
+ * `POST /v1/<product>`: asks a product's checks about the values of the body (spec.md section 4).
+ */
 export function lookUp(ctx: Context, product: Product): Handler {
   return async (req, res) => {
     const caller = await ctx.database.orRefused(admit(ctx.access, req, res, { spends: true }), {
@@ -60,7 +62,10 @@ function sameRequest(request: ProductRequest): object {
   return [...CHECKS.map((check) => request.values[check] ?? null), request.explain]
 }
 
-/** Debits the price, asks the checks and makes the response; refunds what fails on our side (decision 12). */
+/**
+ * Debits the price, asks the checks and makes the response; refunds what fails on our side
+ * (decision 12).
+ */
 async function chargeAndAnswer(
   ctx: Context,
   res: Response,
@@ -100,7 +105,10 @@ function checksIn(request: ProductRequest): readonly Check[] {
   return CHECKS.filter((check) => request.values[check] !== undefined)
 }
 
-/** Share of a call's time that its checks have; the rest is for an outcome of "unknown" to come back in time. */
+/**
+ * Share of a call's time that its checks have; the rest is for an outcome of "unknown" to come back
+ * in time.
+ */
 const CHECK_SHARE = 0.8
 
 /** Asks all checks at once; a check without an outcome by the deadline fails the call (504). */

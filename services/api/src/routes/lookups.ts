@@ -61,7 +61,9 @@ function priceOf(product: Product, { values }: ProductRequest): number {
 /** Time between two looks at a lookup that is waited for. */
 const LOOK_MS = 250
 
-/** `GET /v1/lookups/{id}`: how a lookup stands; with `wait`, once it has ended or the time is over. */
+/**
+ * `GET /v1/lookups/{id}`: how a lookup stands; with `wait`, once it has ended or the time is over.
+ */
 export function readLookup(ctx: Context): Handler {
   return async (req, res) => {
     const owner = await admit(ctx.access, req, res, { spends: false })

@@ -21,8 +21,9 @@ import type { Handler } from './handler.ts'
 const MESSAGE_KEYS = MCP_LIMITS.records * 6 + 100
 
 /**
- * `POST /mcp`: one message of the Model Context Protocol (streamable HTTP of 2025-11-25), by key. Each message stands
- * alone: no session and no stream is kept open. What a tool asks is a call of its own, by the same key.
+ * `POST /mcp`: one message of the Model Context Protocol (streamable HTTP of 2025-11-25), by key.
+ * Each message stands alone: no session and no stream is kept open. What a tool asks is a call of
+ * its own, by the same key.
  * @param app the app itself, which tools call
  */
 export function speakMcp(ctx: Context, app: RequestListener): Handler {

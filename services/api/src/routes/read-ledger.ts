@@ -15,8 +15,9 @@ import { headersWith, isGone, jsonResponse, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 
 /**
- * `GET /v1/ledger`: the moves of an account's credits, newest first, with the balance after each: a page as
- * JSON, or all from there on as CSV, which is read from the database as fast as the client takes it.
+ * `GET /v1/ledger`: the moves of an account's credits, newest first, with the balance after each: a
+ * page as JSON, or all from there on as CSV, which is read from the database as fast as the client
+ * takes it.
  */
 export function readLedger(ctx: Context): Handler {
   const downloads = createConcurrencyLimit(ctx.settings.DOWNLOADS_LIMIT, tooManyDownloads)
@@ -50,7 +51,10 @@ function tooManyDownloads(current: number): Problem {
   )
 }
 
-/** Encrypted: numbers of entries are counted over all accounts, and the balance is taken as it stands. */
+/**
+ * Encrypted: numbers of entries are counted over all accounts, and the balance is taken as it
+ * stands.
+ */
 function cursorOf(ctx: Context, accountId: string, { before, balance }: LedgerPlace): string {
   return ctx.pipeline.installationKey.encrypt(`${before}.${balance}`, cursorName(accountId))
 }
@@ -112,7 +116,9 @@ async function sendCsv(
   }
 }
 
-/** The ledger as text, one page of entries at a time: no connection is held while the client reads. */
+/**
+ * The ledger as text, one page of entries at a time: no connection is held while the client reads.
+ */
 async function* csvPages(
   ctx: Context,
   { accountId, place }: { readonly accountId: string; readonly place: LedgerPlace | undefined },

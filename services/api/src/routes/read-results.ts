@@ -15,7 +15,10 @@ import { createTurns } from '../event-loop-turns.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
-/** What the downloads of a process share: an account has so many at once, and all take turns with other calls. */
+/**
+ * What the downloads of a process share: an account has so many at once, and all take turns with
+ * other calls.
+ */
 export interface Downloads {
   readonly limit: ConcurrencyLimit
   readonly turn: () => Promise<void>
@@ -27,7 +30,10 @@ export function createDownloads(ctx: Context): Downloads {
   return { limit, turn: createTurns() }
 }
 
-/** `GET /v1/batches/{id}/results`: the result file, or the rows that are done so far (decisions 34 and 35). */
+/**
+ * `GET /v1/batches/{id}/results`: the result file, or the rows that are done so far (decisions 34
+ * and 35).
+ */
 export function readResults(ctx: Context, downloads: Downloads): Handler {
   return async (req, res) => {
     await download(ctx, downloads, req, res, () => readResultsQuery(req, RESULT_FORMATS))

@@ -9,7 +9,10 @@ import type { Handler } from './handler.ts'
 import { respondOnce } from './respond-once.ts'
 import { showOfBatch } from './show-of-batch.ts'
 
-/** `POST /v1/batches/{id}/sample`: checks a few rows of a ready batch, which its start does not ask again. */
+/**
+ * `POST /v1/batches/{id}/sample`: checks a few rows of a ready batch, which its start does not ask
+ * again.
+ */
 export function sampleBatch(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: true })

@@ -166,8 +166,8 @@ export function noSuchWebhook(): Problem {
 }
 
 /**
- * Refuses http without TLS but to what the operator allows: an address of the allow list, or a name, whose
- * addresses are judged when a message is sent.
+ * Refuses http without TLS but to what the operator allows: an address of the allow list, or a
+ * name, whose addresses are judged when a message is sent.
  */
 function refuseUnreachable({ settings }: Context, text: string): void {
   const { protocol, hostname } = new URL(text)

@@ -53,7 +53,10 @@ interface Options {
   readonly json: boolean
 }
 
-/** After ctrl-C the response to an upload is waited for this long, so that the batch can be canceled. */
+/**
+ * After ctrl-C the response to an upload is waited for this long, so that the batch can be
+ * canceled.
+ */
 const RESPONSE_MS = 2_000
 
 /** `batch run`: uploads a file, follows it and writes its results. */

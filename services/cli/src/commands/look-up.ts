@@ -105,7 +105,9 @@ export function requestsOf(
   )
 }
 
-/** Safe because the fields come from the product's own plan, and the service judges their values. */
+/**
+ * Safe because the fields come from the product's own plan, and the service judges their values.
+ */
 function bodyOf(fields: Readonly<Record<string, string | boolean>>): RequestOf {
   return fields as unknown as RequestOf
 }

@@ -16,7 +16,10 @@ const LISTS_OLD_DAYS = 30
 const DATABASES_OLD_DAYS = 120
 const IP_ADVICE = 'Run "data update", or fetch MMDB files and set IP_CITY_DB and IP_ASN_DB to them.'
 
-/** Lists, IP databases and weights: whether they can be read, how old they are, and how the last update went. */
+/**
+ * Lists, IP databases and weights: whether they can be read, how old they are, and how the last
+ * update went.
+ */
 export async function examineData(
   location: ServiceLocation,
   settings: DoctorSettings,
@@ -52,7 +55,9 @@ async function lists(dir: string | null): Promise<readonly Finding[]> {
   return [ok('lists', detail)]
 }
 
-/** What came of the last update, by whomever; nothing if there was none: the age of the lists tells. */
+/**
+ * What came of the last update, by whomever; nothing if there was none: the age of the lists tells.
+ */
 async function listUpdates(dir: string | null): Promise<readonly Finding[]> {
   const record = dir === null ? null : await readUpdateRecord(dir)
   if (record === null) return []

@@ -21,7 +21,9 @@ const READY_MS = 5_000
 const ROLE_ADVICE =
   'Migrate as MIGRATE_DATABASE_URL, the owner of the tables, and set DATABASE_URL to a role of its own.'
 const MIB = 1024 * 1024
-/** Free space below which batches of the usual limits no longer fit, and below which nothing does. */
+/**
+ * Free space below which batches of the usual limits no longer fit, and below which nothing does.
+ */
 const LITTLE_MIB = 5 * 1024
 const NONE_MIB = 512
 

@@ -1,6 +1,8 @@
 import { STEP_UP_HEADER } from '@plumbline/contract/app/paths'
 
-/** A call that was not answered as asked: what the service said, or that it could not be reached. */
+/**
+ * A call that was not answered as asked: what the service said, or that it could not be reached.
+ */
 export class RefusedCall extends Error {
   override readonly name = 'RefusedCall'
   /** HTTP status; 0 where no answer came. */
@@ -26,7 +28,9 @@ export class RefusedCall extends Error {
 export const UNREACHABLE =
   'The service cannot be reached. Check the connection; nothing is lost, and this page tries again.'
 
-/** How long an answer may take before the call is given up, in ms, where the call says nothing else. */
+/**
+ * How long an answer may take before the call is given up, in ms, where the call says nothing else.
+ */
 const ANSWER_WITHIN_MS = 60_000
 
 /** What a call may say beside method, path and body. */
@@ -38,8 +42,8 @@ export interface JsonCallOptions {
 }
 
 /**
- * Calls the service as the session of this browser; a body is sent as JSON, an answer without one is `undefined`.
- * Rejects with `RefusedCall`, or with the reason of `signal`.
+ * Calls the service as the session of this browser; a body is sent as JSON, an answer without one
+ * is `undefined`. Rejects with `RefusedCall`, or with the reason of `signal`.
  */
 export async function callJson<T>(
   method: string,

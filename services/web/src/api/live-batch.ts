@@ -13,8 +13,8 @@ export interface LiveBatch {
 }
 
 /**
- * Follows a batch while it moves, by server-sent events, and by none while the page is hidden: HTTP/1.1 gives a
- * browser six connections in all. Only one component of a page may follow one.
+ * Follows a batch while it moves, by server-sent events, and by none while the page is hidden:
+ * HTTP/1.1 gives a browser six connections in all. Only one component of a page may follow one.
  */
 export function useLiveBatch(id: string | null): LiveBatch {
   const queries = useQueryClient()

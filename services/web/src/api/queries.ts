@@ -14,7 +14,9 @@ const FRESH_MS = 5_000
 /** How often running batches are read again on pages that list them, in ms. */
 const LIST_EVERY_MS = 4_000
 
-/** Keeps what was read; reading is tried again where the service was away, never where it refused. */
+/**
+ * Keeps what was read; reading is tried again where the service was away, never where it refused.
+ */
 export function createQueries(): QueryClient {
   const client = new QueryClient({
     defaultOptions: {

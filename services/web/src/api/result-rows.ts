@@ -26,7 +26,10 @@ export interface ResultRows {
   readonly hasMore: boolean
 }
 
-/** The first rows behind one, of those that a filter leaves; the rest of the answer is not waited for. */
+/**
+ * The first rows behind one, of those that a filter leaves; the rest of the answer is not waited
+ * for.
+ */
 export async function readRows(
   id: string,
   {
@@ -95,7 +98,10 @@ function rowOf(line: string): ResultRow {
   return JSON.parse(line) as ResultRow
 }
 
-/** The part of a row that was asked about, for a person: what stands in the first field of its result. */
+/**
+ * The part of a row that was asked about, for a person: what stands in the first field of its
+ * result.
+ */
 export function subjectOf(row: ResultRow, product: Product): string {
   const { result, input } = row
   const first =

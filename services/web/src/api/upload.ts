@@ -14,8 +14,8 @@ export interface Upload {
 export type OnSent = (share: number) => void
 
 /**
- * Sends a file as a batch that does not start by itself. An abort ends the connection, which leaves nothing
- * behind on the service. Rejects with `RefusedCall`, or with the reason of `signal`.
+ * Sends a file as a batch that does not start by itself. An abort ends the connection, which leaves
+ * nothing behind on the service. Rejects with `RefusedCall`, or with the reason of `signal`.
  */
 export async function uploadBatch(
   { file, product, name, defaultCountry }: Upload,

@@ -28,7 +28,9 @@ export async function readWebhook(id: string, signal: AbortSignal): Promise<Webh
   return await callJson<WebhookView>('GET', webhookPath(id), undefined, { signal })
 }
 
-/** Reads a page of what was sent to an endpoint, newest first; all of it where `status` is empty. */
+/**
+ * Reads a page of what was sent to an endpoint, newest first; all of it where `status` is empty.
+ */
 export async function readDeliveries(
   id: string,
   { status, cursor }: { readonly status: DeliveryState | ''; readonly cursor: string },

@@ -1,10 +1,15 @@
 import { createContext, type ComponentChildren, type JSX } from 'preact'
 import { useCallback, useContext, useRef, useState } from 'preact/hooks'
 
-/** The least time between two announcements, in ms: progress read aloud more often drowns the page. */
+/**
+ * The least time between two announcements, in ms: progress read aloud more often drowns the page.
+ */
 const EVERY_MS = 5_000
 
-/** Says a sentence to those who do not see the page; `isProgress` may be left out when it comes too soon. */
+/**
+ * Says a sentence to those who do not see the page; `isProgress` may be left out when it comes too
+ * soon.
+ */
 export type Announce = (sentence: string, isProgress?: boolean) => void
 
 const Announcing = createContext<Announce>(() => undefined)

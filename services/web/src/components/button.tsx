@@ -48,7 +48,9 @@ export function Button({
   )
 }
 
-/** A link that looks like a button, and is one to assistive technology where it begins an action. */
+/**
+ * A link that looks like a button, and is one to assistive technology where it begins an action.
+ */
 export function LinkButton({
   href,
   kind = 'plain',

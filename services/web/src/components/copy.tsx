@@ -34,7 +34,10 @@ export function CopyButton({
   )
 }
 
-/** Whether the text is on the clipboard; over plain HTTP from another machine, browsers allow only the old way. */
+/**
+ * Whether the text is on the clipboard; over plain HTTP from another machine, browsers allow only
+ * the old way.
+ */
 async function putOnClipboard(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

@@ -1,7 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 
-/** A window above the page, which holds the focus until it is closed; then the focus returns to where it was. */
+/**
+ * A window above the page, which holds the focus until it is closed; then the focus returns to
+ * where it was.
+ */
 export function Dialog({
   title,
   wide = false,

@@ -1,7 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 
-/** What opens below its summary: drawn when it is first opened, and kept from then on, with what was typed into it. */
+/**
+ * What opens below its summary: drawn when it is first opened, and kept from then on, with what was
+ * typed into it.
+ */
 export function Folded({
   summary,
   children,

@@ -1,12 +1,14 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-/** Clear modules around a code, without which cameras do not find it. Source: ISO/IEC 18004, 9.1. */
+/**
+ * Clear modules around a code, without which cameras do not find it. Source: ISO/IEC 18004, 9.1.
+ */
 const QUIET = 4
 
 /**
- * A text as a QR code, drawn on this page: what it says leaves it only through a camera. Nothing until it is drawn,
- * or where it cannot be; the text must stand beside it.
+ * A text as a QR code, drawn on this page: what it says leaves it only through a camera. Nothing
+ * until it is drawn, or where it cannot be; the text must stand beside it.
  */
 export function QrCode({
   text,

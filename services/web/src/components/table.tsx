@@ -6,11 +6,17 @@ export interface Column<T> {
   readonly cell: (row: T) => ComponentChildren
   readonly isNumber?: boolean
   readonly isTight?: boolean
-  /** Where it stands in a row of few lines; a table whose columns say so has such rows on a narrow screen. */
+  /**
+   * Where it stands in a row of few lines; a table whose columns say so has such rows on a narrow
+   * screen.
+   */
   readonly narrow?: NarrowPlace
 }
 
-/** The first line from its beginning or at its end, a line of its own, or small print below with its heading. */
+/**
+ * The first line from its beginning or at its end, a line of its own, or small print below with its
+ * heading.
+ */
 type NarrowPlace = 'head' | 'mark' | 'line' | 'foot'
 
 /** With more columns than these, a narrow screen shows a row as a list of its cells. */
@@ -30,7 +36,9 @@ export function Table<T>({
   readonly columns: readonly Column<T>[]
   readonly rows: readonly T[]
   readonly keyOf: (row: T, index: number) => string | number
-  /** Whether a narrow screen shows a row as a list of its cells; by the number of columns if absent. */
+  /**
+   * Whether a narrow screen shows a row as a list of its cells; by the number of columns if absent.
+   */
   readonly isStacked?: boolean
   /** Whether rows are still being drawn. */
   readonly isBusy?: boolean

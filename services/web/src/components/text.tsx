@@ -5,8 +5,8 @@ import * as format from '../format.ts'
 const SHOWN_CHARS = 600
 
 /**
- * Text of a customer or of another server: as text alone, in the direction of its own letters, without the
- * characters that would turn or hide what stands beside it.
+ * Text of a customer or of another server: as text alone, in the direction of its own letters,
+ * without the characters that would turn or hide what stands beside it.
  */
 export function Foreign({
   text,
@@ -23,7 +23,10 @@ export function Foreign({
   )
 }
 
-/** The text with a sign in place of each character that cannot be seen, and cut where it is very long. */
+/**
+ * The text with a sign in place of each character that cannot be seen, and cut where it is very
+ * long.
+ */
 export function visibleText(text: string): string {
   const whole = text
     .toWellFormed()
@@ -32,7 +35,10 @@ export function visibleText(text: string): string {
   return characters.length <= SHOWN_CHARS ? whole : `${characters.slice(0, SHOWN_CHARS).join('')}…`
 }
 
-/** The text of several lines, its breaks kept, with a sign in place of each other character that cannot be seen. */
+/**
+ * The text of several lines, its breaks kept, with a sign in place of each other character that
+ * cannot be seen.
+ */
 export function visibleLines(text: string): string {
   return text
     .toWellFormed()

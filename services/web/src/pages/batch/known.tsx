@@ -17,7 +17,10 @@ type AskedRow = BatchKnown['asked'][number]
 /** How often the comparison is read again while the batch runs, in ms. */
 const EVERY_MS = 10_000
 
-/** Verdicts of another service that the batch goes by, and where those that were checked all the same differ. */
+/**
+ * Verdicts of another service that the batch goes by, and where those that were checked all the
+ * same differ.
+ */
 export function Known({ batch }: { readonly batch: BatchView }): JSX.Element | null {
   const isThere = batch.rows.known > 0 && batch.status !== 'expired' && batch.status !== 'failed'
   const moves = isMoving(batch.status)

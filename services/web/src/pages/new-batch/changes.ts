@@ -16,8 +16,9 @@ export interface Changes {
 }
 
 /**
- * Sends changes one after another; what is wished while one is under way goes together behind it. So no field has to
- * be locked meanwhile, which would take the focus from whoever chooses by the arrow keys.
+ * Sends changes one after another; what is wished while one is under way goes together behind it.
+ * So no field has to be locked meanwhile, which would take the focus from whoever chooses by the
+ * arrow keys.
  */
 export function useChanges(id: string | null): Changes {
   const queries = useQueryClient()

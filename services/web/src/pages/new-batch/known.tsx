@@ -11,7 +11,10 @@ import type { Changes } from './changes.ts'
 /** Ages of verdicts that are offered, in days. */
 const OFFERED_DAYS = [30, 90] as const
 
-/** Whether verdicts of another service on the addresses of a file are gone by, and of which day they are. */
+/**
+ * Whether verdicts of another service on the addresses of a file are gone by, and of which day they
+ * are.
+ */
 export function Known({
   preview: { product, columns, known, rows },
   changes: { wished, change, isBusy },
