@@ -8,16 +8,18 @@ const COST = { memory: 19_456, passes: 2, parallelism: 1 } as const
 const TAG_BYTES = 32
 const SALT_BYTES = 16
 
-/** Hashes at a time: each takes a thread of the pool, which DNS and files share, and 19 MiB. */
+/**
+ * Concurrent hashes: each takes a thread of libuv's pool, which DNS and files share, and 19 MiB.
+ */
 const AT_ONCE = 2
-/** Who waits beyond it is told to come again: some two seconds of work. */
+/** Waiting hashes at most, some two seconds of work; further requests are refused. */
 const WAITING_MAX = 100
 
 const places = createSemaphore(AT_ONCE)
 let waiting = 0
 
 /**
- * The digest of a password as it is kept: PHC string format, Argon2id with a salt of its own.
+ * The stored digest of a password: PHC string format, Argon2id with a random salt.
  *
  * @throws Problem `unavailable` if too many wait
  */
@@ -29,8 +31,8 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Whether a password is the one of a digest. Where there is no digest the same work is done, so
- * that the time tells nothing.
+ * Whether a password matches a digest. Without a digest the same work is done, so that the time
+ * reveals nothing.
  *
  * @throws Problem `unavailable` if too many wait
  */

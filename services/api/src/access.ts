@@ -16,15 +16,15 @@ import {
   type SessionAccess,
 } from './session-access.ts'
 
-/** What decides on a request before its body is read. */
+/** What is needed to admit a request before its body is read. */
 export interface Access extends SessionAccess {
   readonly apiKeys: ApiKeyCache
   readonly balances: BalanceCache
   /** Whether a call under this idempotency key would be a repeat. */
   readonly isRepeat: (scope: IdempotencyScope) => Promise<boolean>
-  /** Calls of an account. */
+  /** Rate limit of an account's calls. */
   readonly calls: RateLimit
-  /** Keys that failed, by address. */
+  /** Limit of failed keys, by address. */
   readonly failedKeys: FailedKeyLimit
 }
 
@@ -77,15 +77,13 @@ export async function admit(
   return caller
 }
 
-/** Who calls: a key, or else a signed-in person. */
+/** The caller: by a key, or else by a session. */
 async function whoCalls(access: Access, req: Request, key: string | undefined): Promise<Caller> {
   if (comesWithSession(access, req)) return await sessionCaller(access, req)
   return await findCaller(access, networkOf(req.ip ?? ''), key)
 }
 
-/**
- * Refuses what an account asks for that the operator suspended, or that was closed (decision 44).
- */
+/** Refuses calls of a suspended or closed account (decision 44). */
 export function refuseSuspended({
   status,
   statusReason,
@@ -109,7 +107,7 @@ async function isRepeat(
   return key !== undefined && (await access.isRepeat({ accountId, mode, path: req.path, key }))
 }
 
-/** Whether the key or session of an admitted request is still valid, by the cache of either. */
+/** Whether the key or session of an admitted request is still valid, by its cache. */
 export async function isStillLetIn(access: Access, req: Request): Promise<boolean> {
   const key = bearer(req.headers.authorization)
   if (key !== undefined) return (await access.apiKeys.find(key)) !== undefined

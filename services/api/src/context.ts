@@ -37,7 +37,7 @@ import { createOptimisticLimiter } from './optimistic-limiter.ts'
 import type { ApiSettings } from './settings.ts'
 import { createStartUp, type StartUp } from './start-up.ts'
 
-/** What the routes work with; opened once, closed in reverse order. */
+/** What the routes need; opened once, closed in reverse order. */
 export interface Context extends AsyncDisposable {
   readonly settings: ApiSettings
   readonly log: Log

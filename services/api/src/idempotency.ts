@@ -37,9 +37,10 @@ export interface IdempotencyStore {
 /**
  * Does the work of a POST once for each `Idempotency-Key` (decision 16): a repeat gets the first
  * 2xx response, another request under the same key 422, a repeat while the first runs 409. Refusals
- * and failures are not kept.
- * @param request what makes two requests the same, apart from key, account, mode and path
- * @param isFree whether a balance of zero does not matter to the work
+ * and failures are not stored.
+ *
+ * @param request determines whether two requests are the same, besides key, account, mode and path
+ * @param isFree whether the work is allowed with a balance of zero
  */
 export async function withIdempotency(
   store: IdempotencyStore,
@@ -92,7 +93,7 @@ export async function withIdempotency(
   }
 }
 
-/** Frees a key that was claimed for a call which has been refused meanwhile. */
+/** Frees a key whose call was refused while it was being claimed. */
 async function freeLate(
   { db, onError }: IdempotencyStore,
   call: IdempotentCall,
@@ -163,7 +164,7 @@ function callOf(
   }
 }
 
-/** The hash under which an idempotency key is stored: clients may build keys of personal data. */
+/** The hash under which an idempotency key is stored: clients may build keys from personal data. */
 export function keptKey(installationKey: InstallationKey, key: string): string {
   return installationKey.digest(`idempotency-key:${key}`)
 }

@@ -10,7 +10,7 @@ import { endSlowReaders, type SlowReaders } from './slow-readers.ts'
 
 type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
-/** What of the context the server needs. */
+/** The parts of the context that the server needs. */
 type Surroundings = Pick<Context, 'log' | 'metrics' | 'stopping' | 'settings'>
 
 /** Time-outs of the HTTP server, which bound how long a slow sender holds a connection. */
@@ -38,9 +38,9 @@ export interface ListenOptions {
   readonly connectionsPerAddress: number
   /** Whether an address is that of a proxy, and exempt; none is by default. */
   readonly isProxy?: (address: string) => boolean
-  /** How long a client may read too slowly. */
+  /** Time over which a client may read too slowly, in milliseconds. */
   readonly sendTimeoutMs: number
-  /** How long disposing of the server waits for calls under way. */
+  /** Milliseconds that disposing of the server waits for calls under way. */
   readonly drainMs: number
   readonly times?: Partial<Times>
   readonly linger?: Partial<LingerBounds>
@@ -80,7 +80,7 @@ export async function listen(
   }
 }
 
-/** Bounds the connections of each address, and ends those of clients that read too slowly. */
+/** Limits the connections of each address, and ends those of clients that read too slowly. */
 function guardConnections(
   server: Server,
   { log, metrics }: Surroundings,
@@ -112,9 +112,9 @@ function guardConnections(
 }
 
 /**
- * Responds to every request, malformed ones too. Where a response begins before its request was
- * received whole, the connection is closed after it, but as many bytes as an upload may have are
- * read and discarded first, so that a client that sends everything before it reads gets its
+ * Responds to every request, malformed ones too. If a response begins before its request was
+ * received completely, the connection is closed after it, but as many bytes as an upload may have
+ * are read and discarded first, so that a client that sends everything before it reads gets its
  * response.
  */
 function answerAll(
@@ -167,7 +167,9 @@ function answerAll(
   })
 }
 
-/** Calls `refuse` when the last response of the connection lets a malformed request be refused. */
+/**
+ * Calls `refuse` when the last response of the connection allows a malformed request to be refused.
+ */
 function whenItsTurn(last: ServerResponse | undefined, socket: Socket, refuse: () => void): void {
   if (last === undefined || last.writableFinished) refuse()
   // It came behind a well-formed request, whose response goes first.

@@ -8,9 +8,9 @@ import type { Log } from '@plumbline/ports/log'
 /** How often the folder is checked for a change. */
 const CHECK_MS = 30_000
 
-/** Reference lists that are read again when their files change. */
+/** Reference lists that are reloaded when their files change. */
 export interface FollowedLists<Lists> extends Disposable {
-  /** The newest that could be read; the same object until the files change. */
+  /** The newest version that could be loaded; the same object until the files change. */
   current(): Lists
 }
 
@@ -64,7 +64,7 @@ export async function loadDomainLists(dir: string | null): Promise<DomainLists> 
   return { disposable: disposableDomains(mailDomains), parkingNs, parkingIp }
 }
 
-/** The same lists as one object whose answers change with the files. */
+/** The lists as one object that always uses the newest version. */
 export function followedDomainLists({ current }: FollowedLists<DomainLists>): DomainLists {
   return {
     disposable: { has: (domain) => current().disposable.has(domain) },

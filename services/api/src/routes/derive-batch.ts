@@ -18,7 +18,8 @@ import type { Handler } from './handler.ts'
 import { respondOnce } from './respond-once.ts'
 
 /**
- * `POST /v1/batches/{id}/recheck`: a new batch of the rows of this one that are to be asked again.
+ * `POST /v1/batches/{id}/recheck`: a new batch of the rows of this one that are to be checked
+ * again.
  */
 export function recheck(ctx: Context): Handler {
   return async (req, res) => {

@@ -16,8 +16,7 @@ import type { Handler } from './handler.ts'
 
 /**
  * `GET /v1/ledger`: the moves of an account's credits, newest first, with the balance after each: a
- * page as JSON, or all from there on as CSV, which is read from the database as fast as the client
- * takes it.
+ * page as JSON, or all from there on as CSV, read from the database as fast as the client takes it.
  */
 export function readLedger(ctx: Context): Handler {
   const downloads = createConcurrencyLimit(ctx.settings.DOWNLOADS_LIMIT, tooManyDownloads)
@@ -51,10 +50,7 @@ function tooManyDownloads(current: number): Problem {
   )
 }
 
-/**
- * Encrypted: numbers of entries are counted over all accounts, and the balance is taken as it
- * stands.
- */
+/** Encrypted, since entries are numbered over all accounts, and the balance in it is trusted. */
 function cursorOf(ctx: Context, accountId: string, { before, balance }: LedgerPlace): string {
   return ctx.pipeline.installationKey.encrypt(`${before}.${balance}`, cursorName(accountId))
 }
@@ -117,7 +113,8 @@ async function sendCsv(
 }
 
 /**
- * The ledger as text, one page of entries at a time: no connection is held while the client reads.
+ * The ledger as text, one page of entries at a time, so that no connection is held while the client
+ * reads.
  */
 async function* csvPages(
   ctx: Context,

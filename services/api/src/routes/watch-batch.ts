@@ -54,7 +54,7 @@ export function watchBatch(ctx: Context): Handler {
   }
 }
 
-/** Seconds after which a client may see whether a stream of its account has ended. */
+/** `Retry-After` of a stream beyond the limit, in seconds. */
 const RETRY_SECONDS = 5
 
 function tooManyStreams(current: number): Problem {

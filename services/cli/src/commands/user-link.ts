@@ -16,8 +16,8 @@ interface Options extends Acting {
 }
 
 /**
- * `user link`: a link by which a person chooses a new password, or takes over an account that has
- * no member.
+ * `user link`: a link by which a user sets a new password, or becomes owner of an account without
+ * members.
  */
 export function addUserLink(parent: Command, shell: Shell): void {
   parent

@@ -10,9 +10,9 @@ import { attempt, ok, trouble, type Finding } from './finding.ts'
 import type { DoctorSettings } from './settings.ts'
 
 const DAY_MS = 86_400_000
-/** Addresses of anonymity networks turn over within weeks. */
+/** Addresses of anonymity networks change within weeks. */
 const LISTS_OLD_DAYS = 30
-/** Allocations move slower. */
+/** Allocations change more slowly. */
 const DATABASES_OLD_DAYS = 120
 const IP_ADVICE = 'Run "data update", or fetch MMDB files and set IP_CITY_DB and IP_ASN_DB to them.'
 
@@ -56,7 +56,8 @@ async function lists(dir: string | null): Promise<readonly Finding[]> {
 }
 
 /**
- * What came of the last update, by whomever; nothing if there was none: the age of the lists tells.
+ * Result of the last update, whichever process ran it; nothing if there was none: then the age of
+ * the lists tells.
  */
 async function listUpdates(dir: string | null): Promise<readonly Finding[]> {
   const record = dir === null ? null : await readUpdateRecord(dir)
