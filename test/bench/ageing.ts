@@ -5,7 +5,7 @@ import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { openWork } from '@plumbline/db/batches/tasks'
 import { inTransaction, type Db } from '@plumbline/db/database'
-import { claimKey, keepAnswer } from '@plumbline/db/idempotency'
+import { claimKey, storeResponse } from '@plumbline/db/idempotency'
 import { createPostgresMemory } from '@plumbline/db/memory'
 import { createMetering } from '@plumbline/metering/metering'
 import { openAgeingService, type AgeingService } from './ageing-service.ts'
@@ -138,7 +138,7 @@ async function callSome(
     await claimKey(db, call, { runMs: 60_000 })
     await metering.debit({ accountId, opKey, credits: 1 })
     await inTransaction(db, async (tx) => {
-      await keepAnswer(tx, call, { status: 200, location: null, body: 'x'.repeat(400) })
+      await storeResponse(tx, call, { status: 200, location: null, body: 'x'.repeat(400) })
       await metering.answer(tx, { accountId, opKey })
     })
   }

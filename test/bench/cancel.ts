@@ -4,7 +4,7 @@ import { claimTask, renewTasks } from '@plumbline/db/batches/tasks'
 import type { Account, TestService } from '@plumbline/testkit/service'
 import { atMost, bounded, quantile, type Figure } from './figure.ts'
 import { startServers, type BenchServers } from './servers.ts'
-import { openSilentScene, untilWaiting, writeDomains } from './silent-scene.ts'
+import { openSilentHosts, untilWaiting, writeDomains } from './silent-hosts.ts'
 import { uploadList, waitForEnd } from './upload.ts'
 
 /** Records of the batch that is canceled, each of which waits by itself. */
@@ -47,7 +47,7 @@ async function measure(
   backend: 'redis' | 'embedded',
   records: number,
 ): Promise<readonly Figure[]> {
-  await using scene = await openSilentScene(servers, backend, 'cancel')
+  await using scene = await openSilentHosts(servers, backend, 'cancel')
   const { service, dir } = scene
   const list = join(dir, 'list.csv')
   const ten = join(dir, 'ten.csv')

@@ -43,7 +43,7 @@ export async function run(): Promise<readonly Figure[]> {
 }
 
 async function waitingGroups(): Promise<readonly Figure[]> {
-  await using place = await openPlace(2)
+  await using place = await openDispatchDatabase(2)
   const { db } = place
   await fill(
     db,
@@ -82,7 +82,7 @@ async function waitingGroups(): Promise<readonly Figure[]> {
 }
 
 async function runningBatches(): Promise<readonly Figure[]> {
-  await using place = await openPlace(RUNNING)
+  await using place = await openDispatchDatabase(RUNNING)
   const { db } = place
   await fill(
     db,
@@ -113,7 +113,7 @@ async function runningBatches(): Promise<readonly Figure[]> {
 }
 
 async function manyAccounts(): Promise<readonly Figure[]> {
-  await using place = await openPlace(CROWD + 1)
+  await using place = await openDispatchDatabase(CROWD + 1)
   const { db } = place
   await fill(
     db,
@@ -181,7 +181,9 @@ async function end(db: Db, tasks: readonly LeasedTask[]): Promise<number> {
 }
 
 /** A database with so many running batches, a hundred accounts at most. */
-async function openPlace(batches: number): Promise<AsyncDisposable & { readonly db: Db }> {
+async function openDispatchDatabase(
+  batches: number,
+): Promise<AsyncDisposable & { readonly db: Db }> {
   await using stack = new AsyncDisposableStack()
   const directory = await mkdtemp(join(tmpdir(), 'plumbline-bench-'))
   stack.defer(() => rm(directory, { recursive: true, force: true }))

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Account } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
 import { startServers, type BenchServers } from './servers.ts'
-import { openSilentScene, untilWaiting, writeDomains, type SilentScene } from './silent-scene.ts'
+import { openSilentHosts, untilWaiting, writeDomains, type SilentHosts } from './silent-hosts.ts'
 import { uploadList, waitForEnd } from './upload.ts'
 
 /** Company domains that fall due at the same moment, and what that may cost. */
@@ -32,7 +32,7 @@ async function measure(
   backend: 'redis' | 'embedded',
   word: 'away' | 'apart',
 ): Promise<readonly Figure[]> {
-  await using scene = await openSilentScene(servers, backend, word)
+  await using scene = await openSilentHosts(servers, backend, word)
   const { service, dir } = scene
   const list = join(dir, 'list.csv')
   const ten = join(dir, 'ten.csv')
@@ -63,7 +63,7 @@ async function measure(
 
 /** The longest that one batch after the other of another account took. */
 async function othersUntil(
-  { service }: SilentScene,
+  { service }: SilentHosts,
   account: Account,
   list: string,
   until: AbortSignal,

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import type { Engine } from '@plumbline/ports/engine'
 import type { Limiter } from '@plumbline/ports/limiter'
 import type { Memory } from '@plumbline/ports/memory'
-import { addressAt, askAll, openBench } from './email-scene.ts'
+import { addressAt, askAll, openBench } from './email-bench.ts'
 import { bounded } from './figure.ts'
 import type { Figure } from './figure.ts'
 

@@ -3,7 +3,7 @@ import type { World } from '../simnet/world.ts'
 import { askBare } from './email-bare.ts'
 import { memory } from './email-memory.ts'
 import { askRival } from './email-rival.ts'
-import { CONNECTIONS, addressAt, askAll, openBench } from './email-scene.ts'
+import { CONNECTIONS, addressAt, askAll, openBench } from './email-bench.ts'
 import { atLeast } from './figure.ts'
 import type { Figure } from './figure.ts'
 

@@ -2,7 +2,7 @@ import { startService } from '@plumbline/testkit/service'
 import { openBareCalls } from './bare-calls.ts'
 import { drive, type Drive } from './drive.ts'
 import { atLeast, atMost, median, type Figure } from './figure.ts'
-import { openLane } from './http-lane.ts'
+import { openHttpConnection } from './http-connection.ts'
 import { createDatabase, startServers } from './servers.ts'
 
 const LANES = 64
@@ -77,7 +77,7 @@ async function openService(
   const service = stack.use(await startService({ databaseUrl, redisUrl, workers: [['email']] }))
   const { liveKey } = await service.account({ credits: CREDITS })
   const lanes = await Promise.all(
-    Array.from({ length: LANES }, () => openLane(service.url, liveKey)),
+    Array.from({ length: LANES }, () => openHttpConnection(service.url, liveKey)),
   )
   stack.defer(() => {
     for (const lane of lanes) lane[Symbol.dispose]()

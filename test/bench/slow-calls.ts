@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { spawnSimnet } from '../simnet/child.ts'
 import { atLeast, bounded, type Figure } from './figure.ts'
-import { openLane, Refused } from './http-lane.ts'
+import { openHttpConnection, Refused } from './http-connection.ts'
 import { createDatabase, startServers, type BenchServers } from './servers.ts'
 
 /** Provider groups, each with a host of its own. */
@@ -116,7 +116,7 @@ async function drive(service: TestService, callers: number): Promise<number> {
   const call = async (_: unknown, at: number): Promise<void> => {
     const account = accounts[at % ACCOUNTS]
     if (account === undefined) return
-    using lane = await openLane(service.url, account.liveKey)
+    using lane = await openHttpConnection(service.url, account.liveKey)
     while (performance.now() < endMs) {
       asked += 1
       const email = `user${asked}@d${asked % GROUPS}.example`

@@ -13,7 +13,7 @@ import { uploadList, writeList } from './upload.ts'
  * what a save comes after: of providers that are all alike, and with one of a fifth of the
  * addresses that takes four times as long as all others.
  */
-const SCENES = [
+const BATCHES = [
   { name: 'time-left at the half', records: 60_000, words: [] },
   { name: 'time-left beside a slow provider', records: 30_000, words: ['--slow=50'] },
 ] as const
@@ -29,7 +29,7 @@ export async function run(): Promise<readonly Figure[]> {
     const figures: Figure[] = []
     for (const backend of ['redis', 'embedded'] as const) {
       const databaseUrl = await createDatabase(servers.databaseUrl, backend)
-      for (const { name, records, words } of SCENES) {
+      for (const { name, records, words } of BATCHES) {
         await writeList(list, records)
         await using service = await startService({
           databaseUrl,

@@ -4,7 +4,7 @@ import type { Account, TestService } from '@plumbline/testkit/service'
 import { coreSeconds } from './core-seconds.ts'
 import { atMost, type Figure } from './figure.ts'
 import { startServers, type BenchServers } from './servers.ts'
-import { openSilentScene, untilWaiting, writeDomains } from './silent-scene.ts'
+import { openSilentHosts, untilWaiting, writeDomains } from './silent-hosts.ts'
 import { uploadList } from './upload.ts'
 
 /** Batches that run and of which every record waits. */
@@ -37,7 +37,7 @@ async function measure(
   servers: BenchServers,
   backend: 'redis' | 'embedded',
 ): Promise<readonly Figure[]> {
-  await using scene = await openSilentScene(servers, backend, 'waiting')
+  await using scene = await openSilentHosts(servers, backend, 'waiting')
   const { service, dir } = scene
   const list = join(dir, 'list.csv')
   await writeDomains(list, 'apart', 1)

@@ -1,4 +1,4 @@
-import { acceptAllKey, resultKey } from '@plumbline/email/probe-cache'
+import { acceptAllKey, probeResultKey } from '@plumbline/email/probe-cache'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { formOf, readLines, runBatch, type Caller } from '@plumbline/testkit/batches'
@@ -74,7 +74,7 @@ describe.each([
       const account = await service.account({ credits: 2_000 })
       const caller: Caller = { service, account, key: account.liveKey }
       const { id: batch, rows } = await fill(caller, email)
-      const fact = resultKey(email, account.id, { shareFindings: true })
+      const fact = probeResultKey(email, account.id, { shareFindings: true })
       const other = acceptAllKey('b.example')
       const ttlMs = 3_600_000
       await connections.memory.set([fact, other].map((key) => ({ key, value: 1, ttlMs })))

@@ -35,13 +35,13 @@ describe.each(backends())(
   'a database of an hour ago beside newer files, queue on $name',
   (backend) => {
     test('goes on from where it was: each row, credit and file that it knows of, and nothing of later', async () => {
-      await using stage = await openStage(backend)
-      const service = await stage.start()
+      await using setup = await openBackupSetup(backend)
+      const service = await setup.start()
       const account = await service.account({ credits: 20 * ROWS })
       const before: Caller = { service, account, key: account.liveKey }
       const { running, waiting, deleted } = await leaveWork(before)
       const credits = await allCredits(before)
-      await stage.backUp(service)
+      await setup.backUp(service)
 
       // What the backup does not know of.
       await finishWork(before, { running, waiting })
@@ -51,7 +51,7 @@ describe.each(backends())(
       expect(await allCredits(before)).toBeLessThan(credits)
       await service[Symbol.asyncDispose]()
 
-      await using restored = await stage.restore()
+      await using restored = await setup.restore()
       const after: Caller = { ...before, service: restored }
       expect(await allCredits(after)).toBe(credits)
       expect((await call(after, 'GET', `/v1/batches/${later.id}`)).status).toBe(404)
@@ -76,7 +76,7 @@ describe.each(backends())(
   },
 )
 
-interface Stage extends AsyncDisposable {
+interface BackupSetup extends AsyncDisposable {
   start(): Promise<TestService>
   /**
    * Copies the database as it is at one moment, at which every process is killed; then they go on.
@@ -86,7 +86,7 @@ interface Stage extends AsyncDisposable {
   restore(): Promise<TestService>
 }
 
-async function openStage({ redisUrl }: Backend): Promise<Stage> {
+async function openBackupSetup({ redisUrl }: Backend): Promise<BackupSetup> {
   await using stack = new AsyncDisposableStack()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-restored-'))
   stack.defer(() => rm(dir, { recursive: true, force: true }))

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { Account } from '@plumbline/testkit/service'
-import type { Entrance } from './entrance.ts'
+import type { LoadBalancer } from './load-balancer.ts'
 
 /** A single call, by the clock of this process; without a status it met no answer. */
 export interface LabCall {
@@ -52,7 +52,7 @@ export const NOT_TOLD = /"dns_(?:unavailable|failed)"/
 
 /** Calls at a fixed rate, account after account, until it is stopped. */
 export function startCalls(
-  entrance: Entrance,
+  entrance: LoadBalancer,
   accounts: readonly Account[],
   emailOf: (no: number) => string,
   perSecond = CALLS_A_SECOND,
@@ -70,14 +70,14 @@ export function startCalls(
   }
 }
 
-async function callOnce(entrance: Entrance, account: Account, email: string): Promise<LabCall> {
+async function callOnce(entrance: LoadBalancer, account: Account, email: string): Promise<LabCall> {
   const beganMs = performance.now()
   const answer = await answerOf(entrance, account, email)
   return { account, beganMs, endedMs: performance.now(), ...answer }
 }
 
 async function answerOf(
-  entrance: Entrance,
+  entrance: LoadBalancer,
   account: Account,
   email: string,
 ): Promise<Pick<LabCall, 'status' | 'chargedCredits' | 'isTold'>> {
@@ -102,7 +102,7 @@ function headersOf(account: Account): Readonly<Record<string, string>> {
 
 /** Hands in a batch for each account, each again under its key until it is taken. */
 export async function submitBatches(
-  entrance: Entrance,
+  entrance: LoadBalancer,
   accounts: readonly Account[],
   emailOf: Names['row'],
 ): Promise<readonly LabBatch[]> {
@@ -121,7 +121,7 @@ export async function submitBatches(
 
 /** Hands in one batch, again under its key until it is taken. @throws if it is refused for good */
 export async function submitBatch(
-  entrance: Entrance,
+  entrance: LoadBalancer,
   account: Account,
   emails: readonly string[],
 ): Promise<LabBatch> {
@@ -156,7 +156,7 @@ export async function submitBatch(
 const MAY_COME_LATER: readonly number[] = [409, 429, 500, 503, 507]
 
 /** Cancels a batch. @throws if that is refused */
-export async function cancelLabBatch(entrance: Entrance, batch: LabBatch): Promise<LabBatch> {
+export async function cancelLabBatch(entrance: LoadBalancer, batch: LabBatch): Promise<LabBatch> {
   const url = new URL(`/v1/batches/${batch.id}/cancel`, entrance.url())
   const response = await fetch(url, { method: 'POST', headers: headersOf(batch.account) })
   if (!response.ok) throw new Error(`a cancel was answered ${response.status}`)

@@ -8,12 +8,12 @@ import { startService, type Account, type TestService } from '@plumbline/testkit
 import { quantile } from '../bench/figure.ts'
 import { spawnSimnet } from '../simnet/child.ts'
 import { judgeLab, type Verdict } from './judge.ts'
-import { openEntrance } from './entrance.ts'
+import { openLoadBalancer } from './load-balancer.ts'
 import { startCalls, submitBatches, type LabCall, type Names } from './load.ts'
 import { openNameServer, type LabNameServer } from './name-server.ts'
 import { startPostgresPair } from './postgres.ts'
 import { startLabRedis } from './redis.ts'
-import type { Place, Scenario } from './scenario.ts'
+import type { LabTarget, Scenario } from './scenario.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
 /** How much there is of everything; 1 is 10,000 accounts and 1,000 batches. */
@@ -102,7 +102,7 @@ async function openPlace(
   scenario: Scenario,
   backend: 'redis' | 'embedded',
   size: Size,
-): Promise<Place> {
+): Promise<LabTarget> {
   const postgres = stack.use(await startPostgresPair())
   const redis = backend === 'redis' ? stack.use(await startLabRedis()) : undefined
   const disk =
@@ -135,7 +135,7 @@ async function openPlace(
   return {
     service,
     apis,
-    entrance: stack.use(openEntrance(apis)),
+    entrance: stack.use(openLoadBalancer(apis)),
     postgres,
     redis,
     nameServer: internet?.nameServer,

@@ -1,6 +1,6 @@
 import type { Account, TestService } from '@plumbline/testkit/service'
 import type { SimnetOptions } from '../simnet/simnet.ts'
-import type { Entrance } from './entrance.ts'
+import type { LoadBalancer } from './load-balancer.ts'
 import type { LabBatch, LabCall, Names } from './load.ts'
 import type { LabNameServer } from './name-server.ts'
 import type { PostgresPair } from './postgres.ts'
@@ -8,11 +8,11 @@ import type { LabRedis } from './redis.ts'
 import type { SmallDisk } from './small-disk.ts'
 
 /** What a scenario may break. */
-export interface Place {
+export interface LabTarget {
   /** The first API with all workers. */
   readonly service: TestService
   readonly apis: readonly TestService[]
-  readonly entrance: Entrance
+  readonly entrance: LoadBalancer
   readonly postgres: PostgresPair
   /** Undefined where the queue is on Postgres. */
   readonly redis: LabRedis | undefined
@@ -55,7 +55,7 @@ export interface Scenario {
   /** Size of the disk that the service has to itself; mounting it takes root. */
   readonly diskBytes?: number
   /** Before the load begins; untimed. */
-  prepare?(place: Place): Promise<OwnLoad>
+  prepare?(place: LabTarget): Promise<OwnLoad>
   /** Lasts as long as the fault does. */
-  happen(place: Place, prepared: OwnLoad): Promise<OwnLoad | undefined>
+  happen(place: LabTarget, prepared: OwnLoad): Promise<OwnLoad | undefined>
 }

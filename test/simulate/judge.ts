@@ -2,7 +2,7 @@ import { CHECKS, priceCredits, type Check } from '@plumbline/contract/products'
 import { readBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import type { Db } from '@plumbline/db/database'
 import { auditLedger } from '@plumbline/metering/audit'
-import type { Fault } from '@plumbline/metering/audit-run'
+import type { LedgerFault } from '@plumbline/metering/audit-run'
 import { readBalance } from '@plumbline/metering/balance'
 import { rowsOf, type PlannedRow } from './batch-rows.ts'
 import type { Customers, HandedIn, MadeCall, SimulatedAccount } from './customers.ts'
@@ -64,7 +64,7 @@ export async function judge(outcome: Outcome): Promise<readonly string[]> {
  * Audits after the lease of an audit whose process was killed in it, or never heard that it had
  * begun one.
  */
-async function auditPatiently({ db, time }: Outcome): Promise<readonly Fault[]> {
+async function auditPatiently({ db, time }: Outcome): Promise<readonly LedgerFault[]> {
   const endMs = time.nowMs() + AUDIT_WITHIN_MS
   for (;;) {
     try {

@@ -18,7 +18,7 @@ import { waitReally, type Owner, type VirtualTime } from './virtual-time.ts'
 import { openWire, type Wire, type WireFault } from './wire.ts'
 
 /** Where the simulated service lives. */
-export interface Place {
+export interface MemberSetup {
   readonly plan: Plan
   readonly time: VirtualTime
   /** As the role that serves. */
@@ -71,7 +71,7 @@ const QUICK = {
 } as const
 
 /** Starts one process of the service: the real one but for its clock, network and engines. */
-export async function startMember(place: Place, name: MemberName): Promise<Member> {
+export async function startMember(place: MemberSetup, name: MemberName): Promise<Member> {
   const { plan, time, databaseUrl, redisUrl } = place
   const owner: Owner = { name, isDead: false, frozenUntilMs: 0 }
   const stalls: Stalls = { storageUntilMs: 0, doubleUntilMs: 0 }

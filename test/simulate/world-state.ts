@@ -4,7 +4,7 @@ import type { Customers } from './customers.ts'
 import type { DatabaseTime } from './database-time.ts'
 import type { MemberName } from './plan-faults.ts'
 import type { Plan } from './plan.ts'
-import type { Member, Place } from './service.ts'
+import type { Member, MemberSetup } from './service.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 /** Where the servers of a world are, and what it writes. */
@@ -27,7 +27,7 @@ export interface World {
   readonly databaseTime: DatabaseTime
   readonly db: Db
   readonly members: Map<MemberName, Member>
-  readonly place: Place
+  readonly place: MemberSetup
   readonly customers: Customers
   /** The queue as nobody's process. */
   readonly queue: QueueBackend | undefined

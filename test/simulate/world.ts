@@ -15,7 +15,13 @@ import { breakIt } from './break.ts'
 import { ENDED, excessInFlight, judge } from './judge.ts'
 import { MEMBERS, type MemberName } from './plan-faults.ts'
 import type { Act, Plan } from './plan.ts'
-import { killMember, startMember, type Member, type Place, type ReachedApi } from './service.ts'
+import {
+  killMember,
+  startMember,
+  type Member,
+  type MemberSetup,
+  type ReachedApi,
+} from './service.ts'
 import { note } from './trace.ts'
 import type { Ground, World } from './world-state.ts'
 import { isAtWork } from './at-work.ts'
@@ -116,7 +122,7 @@ function prefixOf({ seed }: Plan): string {
   return `simulation-${seed}`
 }
 
-function placeOf(ground: Ground, time: VirtualTime, onFault: Place['onFault']): Place {
+function placeOf(ground: Ground, time: VirtualTime, onFault: MemberSetup['onFault']): MemberSetup {
   return {
     plan: ground.plan,
     time,

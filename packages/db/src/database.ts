@@ -14,7 +14,7 @@ export interface Db extends AsyncDisposable {
 }
 
 /** One connection of the pool, checked out for several statements. */
-export type Session = pg.PoolClient
+export type DbSession = pg.PoolClient
 
 /** The query builder: in the transaction if one is given, else on a connection of the pool. */
 export function queriesOf(db: Db | Tx): Kysely<Tables> {

@@ -26,7 +26,7 @@ export interface IdempotentCall extends IdempotencyScope {
 }
 
 /** A stored response. */
-export interface KeptAnswer {
+export interface StoredResponse {
   readonly status: number
   readonly location: string | null
   /** Encrypted by the caller. */
@@ -34,12 +34,12 @@ export interface KeptAnswer {
 }
 
 /** A response to store, with the batch that it shows: it is erased with the batch. */
-export type AnswerToKeep = KeptAnswer & { readonly batchId?: string | undefined }
+export type ResponseToStore = StoredResponse & { readonly batchId?: string | undefined }
 
 /** Result of claiming a key: whether this run may work, and if not, why. */
 export type KeyClaim =
   | { readonly kind: 'claimed' }
-  | { readonly kind: 'answered'; readonly answer: KeptAnswer }
+  | { readonly kind: 'answered'; readonly answer: StoredResponse }
   /** The key has a response, whose content was erased. */
   | { readonly kind: 'erased' }
   | { readonly kind: 'running' }
@@ -137,10 +137,10 @@ async function heldBy(db: Db, call: IdempotentCall): Promise<KeyClaim | undefine
 }
 
 /** Stores the response of a run; false if the run has lost its key meanwhile. */
-export async function keepAnswer(
+export async function storeResponse(
   tx: Tx,
   call: IdempotentCall,
-  { batchId, ...answer }: AnswerToKeep,
+  { batchId, ...answer }: ResponseToStore,
 ): Promise<boolean> {
   const kept = await tx
     .updateTable('idempotency_keys')
@@ -166,7 +166,7 @@ const ERASED = ''
  * Empties the stored responses that show a batch. Their keys stay taken, so that no repeat does the
  * work again.
  */
-export async function eraseAnswers(tx: Tx, batchId: string): Promise<void> {
+export async function eraseResponses(tx: Tx, batchId: string): Promise<void> {
   await tx
     .updateTable('idempotency_keys')
     .set({ body: ERASED, location: null })
@@ -176,7 +176,7 @@ export async function eraseAnswers(tx: Tx, batchId: string): Promise<void> {
 }
 
 /** A stored response as its row holds it. */
-export interface HeldAnswer extends IdempotencyScope {
+export interface HeldResponse extends IdempotencyScope {
   /** Encrypted; null while the call runs, empty once erased. */
   readonly body: string | null
 }
@@ -185,14 +185,14 @@ export interface HeldAnswer extends IdempotencyScope {
  * Stored responses of an account after a position (mode, path and key of the one before), in that
  * order.
  */
-export async function pageOfAnswers(
+export async function pageOfResponses(
   db: Db,
   owner: { readonly accountId: string; readonly modes: readonly KeyMode[] },
   after: readonly string[] | null,
   most: number,
-): Promise<readonly HeldAnswer[]> {
+): Promise<readonly HeldResponse[]> {
   const [mode = '', path = '', key = ''] = after ?? []
-  const { rows } = await db.pool.query<HeldAnswer>(
+  const { rows } = await db.pool.query<HeldResponse>(
     `select account_id as "accountId", mode, path, key, body from idempotency_keys
      where account_id = $1 and mode = any($2) and (mode, path, key) > ($3, $4, $5)
      order by mode, path, key limit $6`,
@@ -205,7 +205,7 @@ export async function pageOfAnswers(
  * Empties one stored response, unless another call has the key by now; the key stays taken. Returns
  * how many rows that were.
  */
-export async function eraseAnswer(tx: Tx, answer: HeldAnswer): Promise<number> {
+export async function eraseResponse(tx: Tx, answer: HeldResponse): Promise<number> {
   const { numUpdatedRows } = await tx
     .updateTable('idempotency_keys')
     .set({ body: ERASED, location: null })

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
-import type { Db, Session } from './database.ts'
+import type { Db, DbSession } from './database.ts'
 
 /** A table that was copied, and its number of rows. */
 export interface MovedTable {
@@ -74,7 +74,7 @@ interface Table {
   readonly columns: string
 }
 
-async function readTables(session: Session): Promise<readonly Table[]> {
+async function readTables(session: DbSession): Promise<readonly Table[]> {
   const { rows } = await session.query<Table>(
     `select c.relname as name,
        string_agg(quote_ident(a.attname), ', ' order by a.attnum) as columns
@@ -88,7 +88,7 @@ async function readTables(session: Session): Promise<readonly Table[]> {
 }
 
 async function firstFilled(
-  session: Session,
+  session: DbSession,
   tables: readonly Table[],
 ): Promise<string | undefined> {
   for (const { name } of tables) {
@@ -99,7 +99,7 @@ async function firstFilled(
   return undefined
 }
 
-async function copyAll(tables: readonly Table[], from: Session, to: Session): Promise<void> {
+async function copyAll(tables: readonly Table[], from: DbSession, to: DbSession): Promise<void> {
   // Rows come in no order that the keys between tables would let through, and as they are: nothing that a
   // trigger does on their way in is to be done again.
   const keys = await readForeignKeys(to)
@@ -122,7 +122,7 @@ interface ForeignKey {
   readonly rule: string
 }
 
-async function readForeignKeys(session: Session): Promise<readonly ForeignKey[]> {
+async function readForeignKeys(session: DbSession): Promise<readonly ForeignKey[]> {
   const { rows } = await session.query<ForeignKey>(
     `select conrelid::regclass::text as table, quote_ident(conname) as name,
        pg_get_constraintdef(oid) as rule
@@ -133,7 +133,7 @@ async function readForeignKeys(session: Session): Promise<readonly ForeignKey[]>
   return rows
 }
 
-async function copyRows({ name, columns }: Table, from: Session, to: Session): Promise<void> {
+async function copyRows({ name, columns }: Table, from: DbSession, to: DbSession): Promise<void> {
   const list = `${quoted(name)} (${columns})`
   try {
     await pipeline(
@@ -146,7 +146,7 @@ async function copyRows({ name, columns }: Table, from: Session, to: Session): P
 }
 
 /** Sets the sequences of the target to those of the source, so that no number is issued twice. */
-async function copySequences(from: Session, to: Session): Promise<void> {
+async function copySequences(from: DbSession, to: DbSession): Promise<void> {
   const { rows } = await from.query<{ name: string }>(
     `select quote_ident(relname) as name from pg_class
      where relnamespace = 'public'::regnamespace and relkind = 'S' order by relname`,
@@ -168,8 +168,8 @@ async function copySequences(from: Session, to: Session): Promise<void> {
  */
 async function compareAll(
   tables: readonly Table[],
-  from: Session,
-  to: Session,
+  from: DbSession,
+  to: DbSession,
   filled: string | undefined,
 ): Promise<readonly MovedTable[]> {
   const moved: MovedTable[] = []
@@ -195,7 +195,7 @@ interface Digest {
   readonly digest: string
 }
 
-async function readDigest(session: Session, { name, columns }: Table): Promise<Digest> {
+async function readDigest(session: DbSession, { name, columns }: Table): Promise<Digest> {
   const { rows } = await session.query<Digest>(
     `select count(*)::float8 as "rowCount",
        coalesce(sum(hashtextextended(t::text, 0)), 0)::text as digest

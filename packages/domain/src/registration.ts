@@ -1,5 +1,5 @@
 import type { Reason } from '@plumbline/contract/reasons'
-import type { Caller, RateLimited } from './registry-rate-limiter.ts'
+import type { RegistryCaller, RateLimited } from './registry-rate-limiter.ts'
 
 /** A registration; null for parts that no registry told. */
 export interface Registration {
@@ -68,7 +68,7 @@ export const UNKNOWN: Registration = {
 /** The delay of a name in a batch, if a server is at its limit or throttles; null otherwise. */
 export function laterOf(
   limited: RateLimited<unknown>,
-  caller: Caller,
+  caller: RegistryCaller,
   server: string,
 ): LookupResult | null {
   if (limited.kind === 'later') {

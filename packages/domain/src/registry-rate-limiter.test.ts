@@ -6,7 +6,7 @@ import { createRegistryRateLimiter } from './registry-rate-limiter.ts'
 import type {
   RegistryRateLimiter,
   RegistryRateLimiterOptions,
-  Caller,
+  RegistryCaller,
   RateLimited,
 } from './registry-rate-limiter.ts'
 import type { QueryResult } from './registry-server.ts'
@@ -41,9 +41,9 @@ function openLimiter(
 function take(
   rateLimiter: RegistryRateLimiter,
   result: QueryResult = ANSWERED,
-  caller: Partial<Caller> = {},
+  caller: Partial<RegistryCaller> = {},
 ): Promise<RateLimited<string>> {
-  const full: Caller = { lane: 'bulk', signal: NEVER, ...caller }
+  const full: RegistryCaller = { lane: 'bulk', signal: NEVER, ...caller }
   return rateLimiter.run('rdap:a.test', full, async () => ({ value: 'asked', result }))
 }
 
@@ -118,7 +118,7 @@ test('live goes before bulk, and no more are asked at once than allowed', async 
   const order: string[] = []
   let open = 0
   let most = 0
-  const ask = (name: string, lane: Caller['lane']): Promise<RateLimited<null>> =>
+  const ask = (name: string, lane: RegistryCaller['lane']): Promise<RateLimited<null>> =>
     rateLimiter.run('whois:b.test', { lane, signal: NEVER }, async () => {
       most = Math.max(most, ++open)
       await new Promise(setImmediate)

@@ -5,7 +5,7 @@ import { createRegistryServer, isPaused, noteResult } from './registry-server.ts
 import type { QueryResult, RegistryServer } from './registry-server.ts'
 
 /** On whose behalf a server is asked: a single call or a batch, and what ends the wait. */
-export interface Caller {
+export interface RegistryCaller {
   readonly lane: 'live' | 'bulk'
   readonly signal: AbortSignal
 }
@@ -35,7 +35,7 @@ export interface RegistryRateLimiter extends AsyncDisposable {
    */
   run<T>(
     server: string,
-    caller: Caller,
+    caller: RegistryCaller,
     ask: () => Promise<{ readonly value: T; readonly result: QueryResult }>,
   ): Promise<RateLimited<T>>
   /** Paused servers, and for how long. */
@@ -127,7 +127,7 @@ type Settings = RegistryRateLimiterOptions & {
 type Held = Extract<Lease, { granted: true }>
 
 interface Waiter {
-  readonly caller: Caller
+  readonly caller: RegistryCaller
   readonly sinceMs: number
   /**
    * Runs the query; returns the result for the server, null if it says nothing about the server.
@@ -160,7 +160,7 @@ function createServer(name: string, perSecond: number): Server {
 
 function enqueue<T>(
   server: Server,
-  caller: Caller,
+  caller: RegistryCaller,
   ask: () => Promise<{ readonly value: T; readonly result: QueryResult }>,
   settings: Settings,
 ): Promise<RateLimited<T>> {

@@ -1,6 +1,6 @@
 import type { Json } from '@plumbline/contract/outcome'
 import { createSingleFlight } from '@plumbline/concurrency/single-flight'
-import type { Caller } from './registry-rate-limiter.ts'
+import type { RegistryCaller } from './registry-rate-limiter.ts'
 import type { DomainName } from './name.ts'
 import { rdapInstant } from './rdap-parse.ts'
 import { askRdap } from './rdap.ts'
@@ -18,7 +18,7 @@ export interface Registry {
    * A registration that another account's call found out is returned with its day only, or not at
    * all if accounts share nothing.
    */
-  lookUp(name: DomainName, caller: Caller, account: string): Promise<LookupResult>
+  lookUp(name: DomainName, caller: RegistryCaller, account: string): Promise<LookupResult>
 }
 
 /** What the lookup of registrations needs. */
@@ -60,7 +60,7 @@ async function lookUpOne(
   whois: Whois,
   { key, account }: { readonly key: string; readonly account: string },
   name: DomainName,
-  caller: Caller,
+  caller: RegistryCaller,
 ): Promise<LookupResult> {
   const [held] = await options.memory.get([key])
   const kept = held === undefined ? null : fromMemory(held, account)
@@ -80,7 +80,7 @@ type Whois = ReturnType<typeof createWhoisLookup>
 async function overRdap(
   options: RegistryOptions,
   name: DomainName,
-  caller: Caller,
+  caller: RegistryCaller,
   whois: Whois,
 ): Promise<LookupResult> {
   const base = await options.bootstrap.baseOf(name.registrable, caller.signal)

@@ -9,7 +9,7 @@ import { lookUpDns } from './dns-facts.ts'
 import type { DnsFacts } from './dns-facts.ts'
 import { lookUpMailPolicy } from './mail-policy.ts'
 import type { MailPolicy } from './mail-policy.ts'
-import type { Caller } from './registry-rate-limiter.ts'
+import type { RegistryCaller } from './registry-rate-limiter.ts'
 import { readName } from './name.ts'
 import type { DomainName } from './name.ts'
 import { NO_DNS, NO_MAIL, badNameOutcome, domainOutcome } from './outcome.ts'
@@ -135,7 +135,7 @@ async function answerOne(
   const name = readName(subject)
   if (name.kind === 'bad') return { answer: badNameOutcome(subject, name, stamp()) }
   const throttles = throttlesOf(request.states?.[index])
-  const caller: Caller = { lane: request.lane, signal: request.signal }
+  const caller: RegistryCaller = { lane: request.lane, signal: request.signal }
   const found = await once(shared.names, name.ascii, () => {
     const lookUp = (): Promise<LookupResult> => work.registry.lookUp(name, caller, request.tenant)
     const registering = once(shared.registrations, name.registrable, lookUp)
@@ -156,7 +156,7 @@ async function findOut(
   work: Work,
   name: DomainName,
   registering: Promise<LookupResult>,
-  caller: Caller,
+  caller: RegistryCaller,
   isLastTry: boolean,
 ): Promise<Found> {
   // A batch asks the DNS only after the registry: a name that is put off would ask it twice.

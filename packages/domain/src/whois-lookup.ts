@@ -1,6 +1,6 @@
 import { createSingleFlight } from '@plumbline/concurrency/single-flight'
 import type { Memory } from '@plumbline/ports/memory'
-import type { RegistryRateLimiter, Caller } from './registry-rate-limiter.ts'
+import type { RegistryRateLimiter, RegistryCaller } from './registry-rate-limiter.ts'
 import type { DomainName } from './name.ts'
 import { UNKNOWN, fromServer, laterOf, laterAfterThrottle } from './registration.ts'
 import type { LookupResult, Registration } from './registration.ts'
@@ -36,7 +36,7 @@ const NO_SERVER_TTL_MS = 24 * 3_600_000
  */
 export function createWhoisLookup(
   options: WhoisLookupOptions,
-): (name: DomainName, caller: Caller, before: Before) => Promise<LookupResult> {
+): (name: DomainName, caller: RegistryCaller, before: Before) => Promise<LookupResult> {
   const shared = createSingleFlight<Host>()
   return async (name, caller, before) => {
     const find = (): Promise<Host> => serverOfZone(options, name, caller)
@@ -80,7 +80,7 @@ async function askServer(
   options: WhoisLookupOptions,
   host: string,
   name: DomainName,
-  caller: Caller,
+  caller: RegistryCaller,
 ): Promise<Reply> {
   const query = whoisQuery(host, name.registrable)
   const answer = await askWhois(host, query, options.whois, caller.signal)
@@ -107,7 +107,7 @@ type Host =
 async function serverOfZone(
   options: WhoisLookupOptions,
   name: DomainName,
-  caller: Caller,
+  caller: RegistryCaller,
 ): Promise<Host> {
   const key = `domain:whois-server:${name.tld}`
   const [held] = await options.memory.get([key])
@@ -148,7 +148,7 @@ async function completed(
   options: WhoisLookupOptions,
   host: string,
   name: DomainName,
-  caller: Caller,
+  caller: RegistryCaller,
   record: WhoisRecord,
 ): Promise<Registration> {
   const { referral } = record
@@ -180,7 +180,7 @@ async function askRegistrar(
   options: WhoisLookupOptions,
   host: string,
   name: DomainName,
-  caller: Caller,
+  caller: RegistryCaller,
 ): Promise<WhoisRecord | null> {
   const limited = await options.rateLimiter.run(`whois:${host}`, caller, async () => {
     const value = await askServer(options, host, name, caller)

@@ -6,7 +6,7 @@ import { classifyReply, factsOf } from './classify.ts'
 import type { Phase } from './classify.ts'
 import { maskedText, unknownResult, withWait } from './probe-result.ts'
 import type { ProbeResult } from './probe-result.ts'
-import { findAddresses, type HostAddresses } from './mx.ts'
+import { findAddresses, type MailHostAddresses } from './mx.ts'
 import type { HostsRoute } from './probe-queue.ts'
 import { openSession } from './smtp-session.ts'
 import type { Opened, Session, SessionTimes } from './smtp-session.ts'
@@ -140,7 +140,7 @@ export function createConnector(
 }
 
 type Attempt =
-  | (Exclude<HostAddresses, { kind: 'addresses' }> & { readonly host: string })
+  | (Exclude<MailHostAddresses, { kind: 'addresses' }> & { readonly host: string })
   | (Opened & { readonly kind: 'refused' } & { readonly host: string; readonly address: string })
   | {
       readonly kind: 'failed_open'

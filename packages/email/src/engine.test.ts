@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer } from '@plumbline/ports/engine'
 import { ask, brief, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
-import { resultKey } from './probe-cache.ts'
+import { probeResultKey } from './probe-cache.ts'
 import { processLimiter, processMemory, startSmtp } from './smtp-fixture.ts'
 import type { SmtpScript } from './smtp-fixture.ts'
 
@@ -273,7 +273,7 @@ describe('memory', () => {
     }
     const ttlMs = DAY_MS
     await memory.set([
-      { key: resultKey('ok@a.test', 'tenant', {}), value: finding, ttlMs },
+      { key: probeResultKey('ok@a.test', 'tenant', {}), value: finding, ttlMs },
       { key: 'email:accept-all:a.test', value: 'no', ttlMs },
     ])
     await using engine = testEngine(smtp.port, zone, { memory, clock: () => nowMs })

@@ -19,7 +19,7 @@ export type MailRoute =
   | { readonly kind: 'failed'; readonly why: DnsFault }
 
 /** Addresses of one mail host. */
-export type HostAddresses =
+export type MailHostAddresses =
   | { readonly kind: 'addresses'; readonly addresses: readonly string[] }
   | { readonly kind: 'none' | 'unsafe' }
   | { readonly kind: 'failed'; readonly why: DnsFault }
@@ -73,7 +73,7 @@ export async function findAddresses(
   permits: (address: string) => boolean,
   host: string,
   signal?: AbortSignal,
-): Promise<HostAddresses> {
+): Promise<MailHostAddresses> {
   const options = signal === undefined ? {} : { signal }
   const v4 = await resolver.resolve(host, 'A', options)
   const met: string[] = v4.kind === 'records' ? [...v4.records] : []

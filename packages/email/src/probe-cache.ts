@@ -33,7 +33,7 @@ const ACCEPT_ALL_TTL_MS: Readonly<Record<AcceptAll, number>> = {
  * failed check.
  */
 export interface ProbeCache {
-  /** The cached results of the keys of `resultKey`, as an account may see them. */
+  /** The cached results of the keys of `probeResultKey`, as an account may see them. */
   results(keys: readonly string[], account: string): Promise<readonly (ProbeResult | undefined)[]>
   acceptAll(domain: string): Promise<AcceptAllFact | undefined>
   /** Stores the results of one transaction, with their time and account. */
@@ -142,7 +142,7 @@ function entryOf({ key, result, by }: NewResult, nowMs: number): MemoryEntry | n
 }
 
 /** The key of an address's result for an account. */
-export function resultKey(address: string, account: string, sharing: Sharing): string {
+export function probeResultKey(address: string, account: string, sharing: Sharing): string {
   return nameFor(`email:result:${address}`, account, sharing)
 }
 

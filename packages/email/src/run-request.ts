@@ -1,7 +1,7 @@
 import type { Answer, EngineRequest } from '@plumbline/ports/engine'
 import { answerSubject, answerWith, circumstances, setAnswer } from './answer-subject.ts'
 import type { Run, RunTools, Subject } from './answer-subject.ts'
-import { resultKey } from './probe-cache.ts'
+import { probeResultKey } from './probe-cache.ts'
 import { waitStateOf } from './later.ts'
 import { syntaxOutcome } from './outcome.ts'
 import { afterRecheck, unknownResult } from './probe-result.ts'
@@ -81,7 +81,7 @@ function begin(run: Run, index: number, text: string): Subject | null {
     text,
     mailbox,
     address,
-    memoryKey: resultKey(address, account, run.tools),
+    memoryKey: probeResultKey(address, account, run.tools),
     account,
     state,
     beganMs,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Resolver } from '@plumbline/net/resolver'
 import { parseAddress } from '@plumbline/net/address-bytes'
-import { askDnsLists, type DnsFindings, dnsListsIn, reversedName } from './dns-lists.ts'
+import { askDnsLists, type DnsListResults, dnsListsIn, reversedName } from './dns-lists.ts'
 import { createIpEngine } from './engine.ts'
 
 const SETTINGS = { torDnsel: true, blockZones: ['zen.example'] }
@@ -21,7 +21,7 @@ function resolverOf(zones: Zones, asked: string[] = []): Resolver {
   }
 }
 
-async function ask(text: string, zones: Zones): Promise<DnsFindings> {
+async function ask(text: string, zones: Zones): Promise<DnsListResults> {
   const address = parseAddress(text) ?? new Uint8Array(4)
   return askDnsLists(resolverOf(zones), SETTINGS, address, new AbortController().signal)
 }

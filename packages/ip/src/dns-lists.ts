@@ -22,7 +22,7 @@ export function dnsListsIn(zones: readonly string[]): DnsListSettings {
 }
 
 /** What DNS lists say of an address. */
-export interface DnsFindings {
+export interface DnsListResults {
   /** Null if the list was not queried or gave no reply. */
   readonly isTor: boolean | null
   readonly signals: readonly Signal[]
@@ -30,7 +30,7 @@ export interface DnsFindings {
 }
 
 /** No list was queried. */
-export const NO_FINDINGS: DnsFindings = { isTor: null, signals: [], evidence: [] }
+export const NO_DNS_LISTS: DnsListResults = { isTor: null, signals: [], evidence: [] }
 
 /** Source: check.torproject.org, DNSEL: 127.0.0.2 for an exit, no such name otherwise. */
 const TOR_ZONE = 'dnsel.torproject.org'
@@ -45,7 +45,7 @@ export async function askDnsLists(
   settings: DnsListSettings,
   address: AddressBytes,
   signal: AbortSignal,
-): Promise<DnsFindings> {
+): Promise<DnsListResults> {
   const tor = settings.torDnsel && address.length === 4
   const [exit, ...listings] = await Promise.all([
     tor ? codesIn(resolver, TOR_ZONE, address, signal) : null,

@@ -4,7 +4,12 @@ import type { Outcome } from '@plumbline/contract/outcome'
 import { type IpDataOptions, type IpDataStore, loadIpData } from './data.ts'
 import type { Resolver } from '@plumbline/net/resolver'
 import { parseAddress } from '@plumbline/net/address-bytes'
-import { askDnsLists, type DnsFindings, type DnsListSettings, NO_FINDINGS } from './dns-lists.ts'
+import {
+  askDnsLists,
+  type DnsListResults,
+  type DnsListSettings,
+  NO_DNS_LISTS,
+} from './dns-lists.ts'
 import { type IpLookup, lookupIp } from './lookup.ts'
 
 /** Settings and dependencies of the IP engine. */
@@ -105,12 +110,12 @@ async function findings(
   lists: DnsListSettings & { readonly resolver: Resolver },
   { current }: IpDataStore,
   subject: string,
-): Promise<DnsFindings> {
+): Promise<DnsListResults> {
   const address = parseAddress(subject)
-  if (address === null || request.signal.aborted) return NO_FINDINGS
+  if (address === null || request.signal.aborted) return NO_DNS_LISTS
   const { reachable, judged } = current.judge(address)
   // Who is on the allow-list is nobody else's business.
-  if (!reachable || current.lists.allow.has(judged)) return NO_FINDINGS
+  if (!reachable || current.lists.allow.has(judged)) return NO_DNS_LISTS
   return askDnsLists(lists.resolver, lists, judged, request.signal)
 }
 

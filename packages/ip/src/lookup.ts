@@ -5,7 +5,7 @@ import { type AddressBytes, formatAddress, parseAddress } from '@plumbline/net/a
 import type { AsnEntry } from '@plumbline/datasets/asn-table'
 import type { CountryNames } from '@plumbline/datasets/country-names'
 import type { IpDatabase, PackagedAsn } from '@plumbline/datasets/ip-databases'
-import { type DnsFindings, NO_FINDINGS } from './dns-lists.ts'
+import { type DnsListResults, NO_DNS_LISTS } from './dns-lists.ts'
 import { flagAddress, type IpFlags, type IpLists } from './flags.ts'
 import type { IpRecord } from '@plumbline/datasets/ip-record'
 import type { RoutabilityJudge } from './routability.ts'
@@ -33,7 +33,11 @@ export interface IpLookup {
  *
  * @throws if the text is not an address literal; requests are validated earlier
  */
-export function lookupIp(data: IpData, text: string, found: DnsFindings = NO_FINDINGS): IpLookup {
+export function lookupIp(
+  data: IpData,
+  text: string,
+  found: DnsListResults = NO_DNS_LISTS,
+): IpLookup {
   const address = parseAddress(text)
   if (address === null)
     throw new Error(`expected an IPv4 or IPv6 literal, met ${text.length} characters`)
@@ -43,7 +47,7 @@ export function lookupIp(data: IpData, text: string, found: DnsFindings = NO_FIN
   if (!reachable) return unroutable(data, text, place, carried)
   const flags = flagAddress(data.lists, judged, place.asn?.asn ?? null, place.record)
   const allowed = flags.evidence.some((row) => row.flag === 'allow')
-  const more = allowed ? NO_FINDINGS : found
+  const more = allowed ? NO_DNS_LISTS : found
   const signals = [...flags.signals, ...more.signals]
   const isTor = more.isTor === true ? true : (flags.isTor ?? more.isTor)
   return {

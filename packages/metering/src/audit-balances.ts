@@ -1,6 +1,12 @@
 import type { Db } from '@plumbline/db/database'
 import { ENTRIES_A_STEP, faultsOf, HOLD_SUMS, newestEntry, sumEntries } from './audit-entries.ts'
-import { MOST_EXAMPLES, renewAudit, type AuditRun, type Fault, type Faults } from './audit-run.ts'
+import {
+  MOST_EXAMPLES,
+  renewAudit,
+  type AuditRun,
+  type LedgerFault,
+  type Faults,
+} from './audit-run.ts'
 
 /** Accounts that one statement checks at most. */
 const ACCOUNTS_A_STEP = 2_000
@@ -16,7 +22,7 @@ export async function judgeBalances(
 ): Promise<{ run: AuditRun; faults: Faults }> {
   let at = run
   let count = 0
-  const examples: Fault[] = []
+  const examples: LedgerFault[] = []
   for (let from: string | null = ''; from !== null;) {
     signal.throwIfAborted()
     if ((await newestEntry(db)) - at.auditedTo > ENTRIES_A_STEP) {

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Db, Session } from '@plumbline/db/database'
+import type { Db, DbSession } from '@plumbline/db/database'
 import {
   advanceAudit,
   MOST_EXAMPLES,
   noteEntries,
   type AuditRun,
-  type Fault,
+  type LedgerFault,
   type Faults,
 } from './audit-run.ts'
 
@@ -107,8 +107,12 @@ async function sumStep(db: Db, run: AuditRun, to: number): Promise<AuditRun> {
 }
 
 /** Runs a statement that selects faults with their total number. */
-export async function faultsOf(session: Session, text: string, values: unknown[]): Promise<Faults> {
-  const { rows } = await session.query<Fault & { count: number }>(text, values)
+export async function faultsOf(
+  session: DbSession,
+  text: string,
+  values: unknown[],
+): Promise<Faults> {
+  const { rows } = await session.query<LedgerFault & { count: number }>(text, values)
   const examples = rows.map(({ rule, accountId, detail }) => ({ rule, accountId, detail }))
   return { count: rows[0]?.count ?? 0, examples }
 }

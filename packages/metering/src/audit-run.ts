@@ -1,8 +1,8 @@
 import { jsonbText } from '@plumbline/db/jsonb'
-import type { Db, Session } from '@plumbline/db/database'
+import type { Db, DbSession } from '@plumbline/db/database'
 
 /** A violated rule, as a sentence with the numbers found. */
-export interface Fault {
+export interface LedgerFault {
   readonly rule: string
   readonly accountId: string
   readonly detail: string
@@ -11,7 +11,7 @@ export interface Fault {
 /** Violations found in a step: how many, and the first of them. */
 export interface Faults {
   readonly count: number
-  readonly examples: readonly Fault[]
+  readonly examples: readonly LedgerFault[]
 }
 
 /** Violations that are stored in detail; the others are only counted. */
@@ -85,7 +85,11 @@ export class AuditLost extends Error {}
  *
  * @throws AuditLost
  */
-export async function advanceAudit(session: Session, run: AuditRun, to: number): Promise<AuditRun> {
+export async function advanceAudit(
+  session: DbSession,
+  run: AuditRun,
+  to: number,
+): Promise<AuditRun> {
   const { rowCount } = await session.query(
     `update ledger_audits set audited_to = $4, lease_until = clock_timestamp() + ${LEASE}
     where id = $1 and lease = $2 and audited_to = $3 and finished_at is null`,
@@ -107,7 +111,7 @@ export async function renewAudit(db: Db, run: AuditRun): Promise<void> {
 
 /** Adds the results of a step. */
 export async function noteEntries(
-  session: Session,
+  session: DbSession,
   run: AuditRun,
   entryCount: number,
   faults: Faults,
@@ -170,7 +174,7 @@ export interface AuditResult {
   readonly entryCount: number
   readonly faultCount: number
   /** The first violations. */
-  readonly examples: readonly Fault[]
+  readonly examples: readonly LedgerFault[]
 }
 
 /** The last completed audit; undefined before the first. */

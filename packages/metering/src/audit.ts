@@ -11,7 +11,7 @@ import {
   takeOverAudit,
   type AuditResult,
   type AuditRun,
-  type Fault,
+  type LedgerFault,
 } from './audit-run.ts'
 
 /**
@@ -38,7 +38,7 @@ const LONGEST_WAIT_MS = 60_000
  *
  * @throws if the one under way does not end within a minute
  */
-export async function auditLedger(db: Db): Promise<readonly Fault[]> {
+export async function auditLedger(db: Db): Promise<readonly LedgerFault[]> {
   const { signal } = new AbortController()
   const until = performance.now() + LONGEST_WAIT_MS
   for (;;) {

@@ -4,7 +4,7 @@ import type { Db } from '@plumbline/db/database'
 import { runStatement } from './statement.ts'
 
 /** Position in the ledger: an entry, and the balance before it. */
-export interface LedgerPlace {
+export interface LedgerPosition {
   readonly before: number
   readonly balance: number
 }
@@ -12,7 +12,7 @@ export interface LedgerPlace {
 /** Entries, newest first, and the position of the next page; null if there are no more. */
 export interface LedgerSlice {
   readonly entries: readonly LedgerEntry[]
-  readonly next: LedgerPlace | null
+  readonly next: LedgerPosition | null
 }
 
 interface EntryRow extends Omit<LedgerEntry, 'at' | 'balance'> {
@@ -32,7 +32,7 @@ interface EntryRow extends Omit<LedgerEntry, 'at' | 'balance'> {
 export async function readLedger(
   db: Db,
   accountId: string,
-  { limit, place }: { readonly limit: number; readonly place: LedgerPlace | undefined },
+  { limit, place }: { readonly limit: number; readonly place: LedgerPosition | undefined },
 ): Promise<LedgerSlice> {
   const rows = await runStatement<EntryRow>(db, {
     name: 'metering.ledger',

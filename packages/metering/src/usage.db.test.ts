@@ -3,7 +3,7 @@ import { PRODUCTS } from '@plumbline/contract/products'
 import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
 import { expect, test } from 'vitest'
 import { hold, release, settle } from './hold.ts'
-import { readLedger, type LedgerPlace } from './ledger.ts'
+import { readLedger, type LedgerPosition } from './ledger.ts'
 import { readUsage, type UsageAsk } from './usage.ts'
 
 const ALL: UsageAsk = { from: null, to: null, by: ['day', 'product', 'source'] }
@@ -14,7 +14,7 @@ async function wholeLedger(
   limit: number,
 ): Promise<readonly LedgerEntry[]> {
   const entries: LedgerEntry[] = []
-  let place: LedgerPlace | undefined
+  let place: LedgerPosition | undefined
   for (;;) {
     const slice = await readLedger(db, id, { limit, place })
     entries.push(...slice.entries)

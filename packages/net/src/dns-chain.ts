@@ -1,7 +1,7 @@
-import type { DnsRecord, DnsReply, Question, RecordType } from './dns-message.ts'
+import type { DnsRecord, DnsReply, DnsQuestion, RecordType } from './dns-message.ts'
 
 /** A CNAME record. */
-export type Link = Extract<DnsRecord, { type: 'CNAME' }>
+export type CnameRecord = Extract<DnsRecord, { type: 'CNAME' }>
 
 /** Records of one CNAME chain at most. Source: the `max-query-restarts` default of Unbound (11). */
 export const MAX_LINKS = 11
@@ -9,8 +9,12 @@ export const MAX_LINKS = 11
 /**
  * The CNAME records of a reply, beginning at a name, in order; none if CNAME itself was queried.
  */
-export function linksFrom(start: string, type: RecordType, answers: readonly DnsRecord[]): Link[] {
-  const links: Link[] = []
+export function linksFrom(
+  start: string,
+  type: RecordType,
+  answers: readonly DnsRecord[],
+): CnameRecord[] {
+  const links: CnameRecord[] = []
   if (type === 'CNAME') return links
   let target = start
   while (links.length <= MAX_LINKS) {
@@ -37,7 +41,7 @@ export function negativeTtlSeconds(reply: DnsReply): number | null {
  * Whether a reply says that the name or record does not exist, directly or at the end of its CNAME
  * chain.
  */
-export function denies(reply: DnsReply, { name, type }: Question): boolean {
+export function denies(reply: DnsReply, { name, type }: DnsQuestion): boolean {
   if (reply.code === 3) return true
   const links = linksFrom(name, type, reply.answers)
   const end = links.at(-1)?.data ?? name

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { encodeQuery, readReply } from './dns-message.ts'
-import type { DnsReply, QueryFlags, Question } from './dns-message.ts'
+import type { DnsReply, QueryFlags, DnsQuestion } from './dns-message.ts'
 import { DialError } from './egress.ts'
 import type { Egress } from './egress.ts'
 
@@ -35,7 +35,7 @@ const MAX_TCP_BYTES = 65_535
  */
 export async function exchange(
   server: DnsServer,
-  question: Question,
+  question: DnsQuestion,
   flags: Omit<QueryFlags, 'edns'>,
   limits: ExchangeLimits,
 ): Promise<Exchange> {
@@ -63,7 +63,7 @@ function knowsNoEdns(code: number): boolean {
 
 function overUdp(
   server: DnsServer,
-  question: Question,
+  question: DnsQuestion,
   flags: QueryFlags,
   limits: ExchangeLimits,
 ): Promise<Exchange> {
@@ -103,7 +103,7 @@ function overUdp(
 
 async function overTcp(
   server: DnsServer,
-  question: Question,
+  question: DnsQuestion,
   flags: QueryFlags,
   limits: ExchangeLimits,
 ): Promise<Exchange> {

@@ -41,7 +41,7 @@ export type DnsRecord = {
 }[RecordType]
 
 /** A DNS question. */
-export interface Question {
+export interface DnsQuestion {
   readonly name: string
   readonly type: RecordType
 }
@@ -87,7 +87,7 @@ export function questionName(name: string): string | null {
 }
 
 /** The wire form of a question. */
-export function encodeQuery(id: number, question: Question, flags: QueryFlags): Buffer {
+export function encodeQuery(id: number, question: DnsQuestion, flags: QueryFlags): Buffer {
   return encode({
     type: 'query',
     id,
@@ -120,7 +120,7 @@ export type Reading =
   | { readonly kind: 'foreign' | 'malformed' }
 
 /** Parses a message and compares it with the question and id it should answer. */
-export function readReply(message: Buffer, id: number, question: Question): Reading {
+export function readReply(message: Buffer, id: number, question: DnsQuestion): Reading {
   // The header alone says whether the message is meant for this question.
   if (message.length < 12 || message.readUInt16BE(0) !== id) return { kind: 'foreign' }
   if ((message.readUInt8(2) & 0x80) === 0) return { kind: 'foreign' }
@@ -145,7 +145,7 @@ export function readReply(message: Buffer, id: number, question: Question): Read
   }
 }
 
-function echoes(packet: DecodedPacket, question: Question): boolean {
+function echoes(packet: DecodedPacket, question: DnsQuestion): boolean {
   const echoed = packet.questions?.[0]
   // Servers that fail early may leave the question out (RFC 1035 section 4.1.1 allows a count of 0).
   if (echoed === undefined) return packet.answers?.length === 0

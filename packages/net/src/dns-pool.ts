@@ -3,12 +3,12 @@ import type { DnsFailure } from './dns-answer.ts'
 import { denies } from './dns-chain.ts'
 import { exchange } from './dns-exchange.ts'
 import type { DnsServer } from './dns-exchange.ts'
-import type { DnsReply, Question } from './dns-message.ts'
+import type { DnsReply, DnsQuestion } from './dns-message.ts'
 import type { Egress } from './egress.ts'
 import { createRootWatch, type RootWatch, type RootWord } from './root-watch.ts'
 
 /** When a query must end, by the pool's clock, and a signal that ends it sooner. */
-export interface Deadline {
+export interface QueryDeadline {
   readonly at: number
   readonly signal: AbortSignal
 }
@@ -17,9 +17,9 @@ export interface Deadline {
 export interface ServerPool {
   /** A usable reply (no error, or no such name), or why no server gave one. */
   ask(
-    question: Question,
+    question: DnsQuestion,
     checkingDisabled: boolean,
-    deadline: Deadline,
+    deadline: QueryDeadline,
   ): Promise<DnsReply | DnsFailure>
 }
 
@@ -79,10 +79,10 @@ export function createServerPool(options: ServerPoolOptions): ServerPool {
 
   async function tryOne(
     member: Member,
-    question: Question,
+    question: DnsQuestion,
     cd: boolean,
     round: number,
-    end: Deadline,
+    end: QueryDeadline,
   ) {
     const flags = { recursionDesired: true, checkingDisabled: cd }
     const timeoutMs = Math.min(end.at - now(), options.tryMs * (round + 1))

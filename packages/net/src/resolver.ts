@@ -5,9 +5,9 @@ import { createAnswerCache, type AnswerCache } from './dns-cache.ts'
 import { linksFrom, MAX_LINKS, negativeTtlSeconds } from './dns-chain.ts'
 import { exchange } from './dns-exchange.ts'
 import { questionName } from './dns-message.ts'
-import type { Question, RecordType } from './dns-message.ts'
+import type { DnsQuestion, RecordType } from './dns-message.ts'
 import { createServerPool } from './dns-pool.ts'
-import type { Deadline, ServerPool } from './dns-pool.ts'
+import type { QueryDeadline, ServerPool } from './dns-pool.ts'
 import type { Egress } from './egress.ts'
 
 /** Options of a query. */
@@ -84,7 +84,7 @@ export function createResolver(options: ResolverOptions): Resolver {
   const timeoutMs = options.timeoutMs ?? 5_000
   const openQuestions = new Map<string, OpenQuestion>()
 
-  function begin(key: string, question: Question, cd: boolean): OpenQuestion {
+  function begin(key: string, question: DnsQuestion, cd: boolean): OpenQuestion {
     const controller = new AbortController()
     const run = async (): Promise<DnsAnswer> => {
       const leave = await onWire.enter()
@@ -159,7 +159,7 @@ function takeRootChange(
 
 function askServer(
   server: { readonly address: string; readonly port?: number },
-  question: Question,
+  question: DnsQuestion,
   egress: Egress,
   { timeoutMs = 3_000, signal = new AbortController().signal }: AskOptions,
 ): Promise<DirectAnswer> {
@@ -181,9 +181,9 @@ interface OpenQuestion {
 
 async function follow(
   pool: ServerPool,
-  question: Question,
+  question: DnsQuestion,
   cd: boolean,
-  end: Deadline,
+  end: QueryDeadline,
 ): Promise<DnsAnswer> {
   const chain = new Set([question.name])
   let target = question.name

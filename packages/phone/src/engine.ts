@@ -8,7 +8,7 @@ import type { Reason } from '@plumbline/contract/reasons'
 import { orOnAbort } from '@plumbline/concurrency/time-out'
 import { type CountryNames, createCountryNames } from '@plumbline/datasets/country-names'
 import { createHlrLookup, type HlrLookup, type LookupAnswer } from './hlr-lookup.ts'
-import type { HlrFetch, HlrVerdict } from './hlr/provider.ts'
+import type { HlrFetch, HlrResult } from './hlr/provider.ts'
 import { type NumberingTables, type PhoneNumbering, readNumbering } from './numbering.ts'
 import { type HlrCaller, HLR_POLICY, type HlrPolicy, type HlrProviderSettings } from './policy.ts'
 import { type Clock, SYSTEM_CLOCK } from '@plumbline/ports/clock'
@@ -217,13 +217,13 @@ const REASON_OF = {
   absent: 'hlr_absent',
   unknown_subscriber: 'hlr_unknown_subscriber',
   undetermined: 'hlr_undetermined',
-} as const satisfies Record<HlrVerdict['connectivity'], Reason<'phone'>>
+} as const satisfies Record<HlrResult['connectivity'], Reason<'phone'>>
 
 /**
  * Facts of the network override those of the numbering plan; missing ones stay. Whether a number is
  * valid is decided by the numbering plan alone (decision 26).
  */
-function overlay(facts: PhoneFacts, verdict: HlrVerdict, countries: CountryNames): PhoneFacts {
+function overlay(facts: PhoneFacts, verdict: HlrResult, countries: CountryNames): PhoneFacts {
   const { connectivity } = verdict
   const alive = connectivity === 'connected' || connectivity === 'absent'
   // Only mobile subscribers have a place in an HLR.

@@ -28,7 +28,7 @@ export type Reply = (
 ) => HttpAnswer | Promise<HttpAnswer>
 
 /** Providers that reply as told, and the stores that workers share. */
-export interface World {
+export interface HlrFixture {
   readonly clock: TestClock
   readonly memory: Memory
   readonly limiter: ReturnType<typeof createTestLimiter>
@@ -38,7 +38,7 @@ export interface World {
 }
 
 /** Providers that reply to every number as `reply` says. */
-export function createHlrWorld(reply: Reply = () => json(connected())): World {
+export function createHlrFixture(reply: Reply = () => json(connected())): HlrFixture {
   const clock = createTestClock()
   const bought: string[] = []
   const fetch: HlrFetch = async ({ url, body }) => {
@@ -63,13 +63,13 @@ let prefixes: PhonePrefixes | undefined
 
 /** An engine that uses these providers. */
 export async function engineOf(
-  world: World,
+  fixture: HlrFixture,
   providers: readonly HlrProviderSettings[] = [FIRST],
   policy: Partial<HlrPolicy> = {},
 ): Promise<Engine<'phone'>> {
   prefixes ??= await loadPhonePrefixes()
   const log = { warn: () => undefined }
-  return createPhoneEngine({ ...world, providers, policy, prefixes, log })
+  return createPhoneEngine({ ...fixture, providers, policy, prefixes, log })
 }
 
 /** Sends numbers to an engine, as a live call by default. */

@@ -5,18 +5,18 @@ import {
   begunPurchases,
   buy,
   type PurchaseOptions,
-  keptVerdicts,
+  storedResults,
   type Purchase,
 } from './hlr-purchase.ts'
 import { HLR_CAPABILITIES } from './hlr/provider.ts'
 import type { HlrCaller, HlrProviderSettings } from './policy.ts'
-import type { BoughtVerdict } from './purchase-records.ts'
+import type { BoughtResult } from './purchase-records.ts'
 import { memoryFor, nameFor, type Sharing } from '@plumbline/ports/sharing'
 import { pauseKey, pauseReason, readProviderStatus } from '@plumbline/ports/provider-status'
 
 /** Result of an HLR lookup of a number. */
 export type LookupAnswer =
-  | { readonly kind: 'verdict'; readonly bought: BoughtVerdict; readonly cached: boolean }
+  | { readonly kind: 'verdict'; readonly bought: BoughtResult; readonly cached: boolean }
   | {
       readonly kind: 'unknown'
       readonly reason: 'hlr_in_doubt' | 'hlr_paused' | 'hlr_failed' | 'hlr_throttled'
@@ -136,7 +136,7 @@ async function buyFromProviders(
   numbers: readonly string[],
   answered: Answered,
 ): Promise<void> {
-  const kept = await keptVerdicts(options.purchases, numbers)
+  const kept = await storedResults(options.purchases, numbers)
   for (const [number, bought] of kept) answered(number, { kind: 'verdict', bought, cached: true })
   const unkept = numbers.filter((number) => !kept.has(number))
   const { stop } = options.caller

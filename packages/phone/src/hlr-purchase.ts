@@ -10,12 +10,12 @@ import { HLR_ADAPTERS } from './hlr/adapters.ts'
 import { failure, type HlrAnswer, type HlrFailure, type HlrFetch } from './hlr/provider.ts'
 import type { HlrCaller, HlrProviderSettings } from './policy.ts'
 import {
-  type BoughtVerdict,
+  type BoughtResult,
   intentJson,
   KEYS,
   readIntent,
-  readVerdict,
-  verdictJson,
+  readBoughtResult,
+  boughtResultJson,
 } from './purchase-records.ts'
 
 /**
@@ -34,7 +34,7 @@ export interface PurchaseOptions extends ProviderLimitsOptions {
 
 /** Result of one number at one provider. */
 export type Purchase =
-  | { readonly kind: 'bought'; readonly bought: BoughtVerdict; readonly cached: boolean }
+  | { readonly kind: 'bought'; readonly bought: BoughtResult; readonly cached: boolean }
   | { readonly kind: 'in_doubt'; readonly provider: string; readonly detail: string }
   /** Nothing was bought: another provider may be used. */
   | { readonly kind: 'refused'; readonly failure: HlrFailure }
@@ -83,15 +83,15 @@ export async function buy(
 }
 
 /** Stored results of numbers; those without one are left out. */
-export async function keptVerdicts(
+export async function storedResults(
   purchases: Memory,
   numbers: readonly string[],
-): Promise<ReadonlyMap<string, BoughtVerdict>> {
-  const kept = new Map<string, BoughtVerdict>()
+): Promise<ReadonlyMap<string, BoughtResult>> {
+  const kept = new Map<string, BoughtResult>()
   if (numbers.length === 0) return kept
   const values = await purchases.get(numbers.map(KEYS.verdict))
   numbers.forEach((number, index) => {
-    const verdict = readVerdict(values[index])
+    const verdict = readBoughtResult(values[index])
     if (verdict !== null) kept.set(number, verdict)
   })
   return kept
@@ -143,7 +143,7 @@ async function admit(
 }> {
   const results = new Map<string, Purchase>()
   // Another worker may have bought between our read and our claim.
-  const kept = await keptVerdicts(options.purchases, claimed)
+  const kept = await storedResults(options.purchases, claimed)
   for (const [number, bought] of kept) results.set(number, { kind: 'bought', bought, cached: true })
   const wanted = claimed.filter((number) => !kept.has(number))
   const spending = await takeDailyBudget(options, provider, caller, wanted.length)
@@ -173,7 +173,7 @@ async function store(
       answer.connectivity === 'undetermined' ? policy.undeterminedCacheMs : policy.cacheMs
     const by = options.account
     const bought = { provider: provider.name, verdict: answer, atMs: clock.now(), by }
-    return [{ key: KEYS.verdict(number), value: verdictJson(bought), ttlMs }]
+    return [{ key: KEYS.verdict(number), value: boughtResultJson(bought), ttlMs }]
   })
   const settled = outcomes.flatMap(([number, answer]) =>
     answer === undefined || (answer.kind === 'failed' && answer.maybeBought) ? [] : [number],
@@ -270,7 +270,7 @@ async function watch(
   const { purchases, clock, signal } = options
   for (;;) {
     const [verdict, intent] = await purchases.get([KEYS.verdict(number), KEYS.intent(number)])
-    const bought = readVerdict(verdict)
+    const bought = readBoughtResult(verdict)
     if (bought !== null) return { kind: 'bought', bought, cached: true }
     if (intent === undefined) return noRoom()
     const { provider, untilMs } = readIntent(intent)

@@ -1,5 +1,5 @@
 import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
-import type { Budget, Spending } from '@plumbline/ports/budget'
+import type { Budget, BudgetGrant } from '@plumbline/ports/budget'
 import type { Lease, Limiter } from '@plumbline/ports/limiter'
 import type { HlrCaller, HlrPolicy, HlrProviderSettings } from './policy.ts'
 import type { Clock } from '@plumbline/ports/clock'
@@ -85,7 +85,7 @@ export async function takeRate(
 export type AccountCapOf = (account: string) => Promise<number | null>
 
 /** What the daily limits allowed. */
-export interface DailySpending extends Spending {
+export interface DailySpending extends BudgetGrant {
   /** The limit that refused the rest. */
   readonly reached: string
 }
@@ -125,7 +125,7 @@ async function take(
   name: string,
   count: number,
   most: number | null,
-): Promise<Spending> {
+): Promise<BudgetGrant> {
   if (most === null || count === 0) return { count, giveBack: async () => undefined }
   return await budget.take(name, count, most)
 }

@@ -1,10 +1,10 @@
 import type { Json } from '@plumbline/contract/outcome'
-import type { HlrVerdict } from './hlr/provider.ts'
+import type { HlrResult } from './hlr/provider.ts'
 
 /** A result as it is stored. */
-export interface BoughtVerdict {
+export interface BoughtResult {
   readonly provider: string
-  readonly verdict: HlrVerdict
+  readonly verdict: HlrResult
   /** When it was bought, Unix time in milliseconds. */
   readonly atMs: number
   /** The account that it was bought for; absent if unknown. */
@@ -26,12 +26,12 @@ export const KEYS = {
 } as const
 
 /** A stored result as JSON. */
-export function verdictJson({ verdict, ...bought }: BoughtVerdict): Json {
+export function boughtResultJson({ verdict, ...bought }: BoughtResult): Json {
   return { ...bought, verdict: { ...verdict } }
 }
 
-/** Parses what `verdictJson` wrote; null for anything else. */
-export function readVerdict(value: Json | undefined): BoughtVerdict | null {
+/** Parses what `boughtResultJson` wrote; null for anything else. */
+export function readBoughtResult(value: Json | undefined): BoughtResult | null {
   const fields = fieldsOf(value)
   const verdict = fieldsOf(fields['verdict'])
   const connectivity = verdict['connectivity']
@@ -87,13 +87,13 @@ function flagOf(value: Json | undefined): boolean | null {
   return typeof value === 'boolean' ? value : null
 }
 
-function lineTypeOf(value: Json | undefined): HlrVerdict['lineType'] {
+function lineTypeOf(value: Json | undefined): HlrResult['lineType'] {
   return value === 'mobile' || value === 'landline' || value === 'voip' || value === 'unknown'
     ? value
     : null
 }
 
-function isConnectivity(value: Json | undefined): value is HlrVerdict['connectivity'] {
+function isConnectivity(value: Json | undefined): value is HlrResult['connectivity'] {
   return (
     value === 'connected' ||
     value === 'absent' ||

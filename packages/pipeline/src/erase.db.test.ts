@@ -1,7 +1,7 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { claimKey, keepAnswer } from '@plumbline/db/idempotency'
+import { claimKey, storeResponse } from '@plumbline/db/idempotency'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { readOpenRemovals } from '@plumbline/db/file-store'
@@ -235,7 +235,7 @@ test('what retention ends takes the kept answers that show it along', async () =
   }
   await claimKey(db, call, { runMs: 60_000 })
   const answer = { status: 202, location: `/v1/batches/${id}`, body: '{"name":"Spring"}' }
-  await db.kysely.transaction().execute((tx) => keepAnswer(tx, call, { ...answer, batchId: id }))
+  await db.kysely.transaction().execute((tx) => storeResponse(tx, call, { ...answer, batchId: id }))
   await db.pool.query(
     `update batches set status = 'completed', expires_at = clock_timestamp() - interval '1 s'`,
   )

@@ -11,7 +11,7 @@ import {
 import type { Tx } from '@plumbline/db/database'
 import { eraseSamples } from '@plumbline/db/batches/samples'
 import { noteRemovals } from '@plumbline/db/file-store'
-import { eraseAnswers } from '@plumbline/db/idempotency'
+import { eraseResponses } from '@plumbline/db/idempotency'
 import { dropDeliveriesAbout } from '@plumbline/db/webhooks/deliveries'
 import { lockBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -37,7 +37,7 @@ export async function deleteBatch(
       throw new Problem('conflict', `The batch is ${found.status}; cancel it before deleting it.`)
     }
     await refuseSampling(tx, found, 'delete')
-    await eraseAnswers(tx, id)
+    await eraseResponses(tx, id)
     await dropDeliveriesAbout(tx, [id])
     await updateBatch(tx, id, { erasing: 'all', expires_at: null })
     const samples = await eraseSamples(tx, id)
@@ -105,7 +105,7 @@ async function expireNext(pipeline: Pipeline, failed: string[]): Promise<BatchRo
 async function expireBatch(tx: Tx, row: BatchRow): Promise<void> {
   await noteRemovals(tx, row.account_id, filesOf(row))
   const sums = (await sumsOf(tx, [row.id])).get(row.id)
-  await eraseAnswers(tx, row.id)
+  await eraseResponses(tx, row.id)
   await moveBatch(tx, row.id, 'expired', {
     result_key: null,
     file_name: null,

@@ -2,13 +2,13 @@ import type { ErasureCounts } from '@plumbline/contract/erasure'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { Tx } from '@plumbline/db/database'
 import type { ErasureRow } from '@plumbline/db/erasures'
-import { eraseAnswer, pageOfAnswers } from '@plumbline/db/idempotency'
+import { eraseResponse, pageOfResponses } from '@plumbline/db/idempotency'
 import { blankDelivery, pageOfOwnDeliveries } from '@plumbline/db/webhooks/deliveries'
 import type { Memory } from '@plumbline/ports/memory'
-import { answerName } from './answer-name.ts'
+import { storedResponseName } from './stored-response-name.ts'
 import { scrubJson } from './codec.ts'
 import { normalValue, type ErasureTarget, type ValueFinder } from './erased-values.ts'
-import { modesOf } from './erasure-place.ts'
+import { modesOf } from './erasure-progress.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** Rows that one step searches. */
@@ -44,23 +44,23 @@ interface Search {
 type NotePage<P> = (tx: Tx, after: readonly string[], count: number) => Promise<P>
 
 /** Empties the stored responses of the next page that show a value; undefined after the last. */
-export async function emptyAnswers<P>(
+export async function emptyResponses<P>(
   { pipeline, row, finder }: Search,
   after: readonly string[] | null,
   note: NotePage<P>,
 ): Promise<P | undefined> {
   const owner = { accountId: row.account_id, modes: modesOf(row.mode) }
-  const page = await pageOfAnswers(pipeline.db, owner, after, ROWS_A_STEP)
+  const page = await pageOfResponses(pipeline.db, owner, after, ROWS_A_STEP)
   const last = page.at(-1)
   if (last === undefined) return undefined
   const shown = page.filter((answer) => {
     if (answer.body === null || answer.body === '') return false
-    const body = pipeline.installationKey.decrypt(answer.body, answerName(answer))
+    const body = pipeline.installationKey.decrypt(answer.body, storedResponseName(answer))
     return body !== undefined && finds(finder, body)
   })
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
     let count = 0
-    for (const answer of shown) count += await eraseAnswer(tx, answer)
+    for (const answer of shown) count += await eraseResponse(tx, answer)
     return await note(tx, [last.mode, last.path, last.key], count)
   })
 }

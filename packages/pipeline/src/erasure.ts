@@ -20,7 +20,7 @@ import {
   type ErasureRow,
 } from '@plumbline/db/erasures'
 import type { Tx } from '@plumbline/db/database'
-import { firstPlace } from './erasure-place.ts'
+import { firstProgress } from './erasure-progress.ts'
 import type { ErasureTarget } from './erased-values.ts'
 import type { InstallationKey } from './installation-key.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -50,7 +50,7 @@ export async function beginErasure(
       valueCount: CHECKS.reduce((sum, check) => sum + values[check].length, 0),
       includeAddresses,
       target,
-      place: asJson(firstPlace(owner.mode, await databaseMoment(tx))),
+      place: asJson(firstProgress(owner.mode, await databaseMoment(tx))),
     })
     await inTransaction(tx, erasureViewOf(row))
   })

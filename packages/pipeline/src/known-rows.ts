@@ -12,7 +12,7 @@ import type { ChunkSubjects, StoredOutcome } from './codec.ts'
 import { recordsOfCanceled, verdictCounts, verdictNames, type CheckedRecord } from './record.ts'
 
 /** A chunk that is not settled. */
-export interface OpenChunk {
+export interface UnsettledChunk {
   readonly batchId: string
   readonly no: number
   readonly product: Product
@@ -31,7 +31,7 @@ export interface OpenChunk {
  */
 export async function countKnownRows(
   tx: Tx,
-  chunk: OpenChunk,
+  chunk: UnsettledChunk,
   fresh: { readonly check: Check; readonly outcomes: readonly StoredOutcome[] } | null,
 ): Promise<void> {
   const { product, scorer, subjects } = chunk

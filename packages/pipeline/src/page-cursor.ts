@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { Problem } from '@plumbline/contract/problem'
-import type { BatchOwner, BatchPlace } from '@plumbline/db/batches/rows'
+import type { BatchOwner, BatchPosition } from '@plumbline/db/batches/rows'
 
 /** Hexadecimal digits of the checksum that binds a cursor to its owner. */
 const CHECK_CHARS = 16
 
 /** The cursor of the next page of an owner's batches, valid for that owner only. */
-export function cursorOf(owner: BatchOwner, { createdUs, id }: BatchPlace): string {
+export function cursorOf(owner: BatchOwner, { createdUs, id }: BatchPosition): string {
   return Buffer.from(`${createdUs}.${id}.${checkOf(owner, createdUs, id)}`).toString('base64url')
 }
 
@@ -15,7 +15,7 @@ export function cursorOf(owner: BatchOwner, { createdUs, id }: BatchPlace): stri
  *
  * @throws Problem `bad_request` for a cursor that was not issued to this owner
  */
-export function placeOf(owner: BatchOwner, cursor: string): BatchPlace {
+export function placeOf(owner: BatchOwner, cursor: string): BatchPosition {
   const text = Buffer.from(cursor, 'base64url').toString('latin1')
   const [, created = '', id = '', check] = /^(\d{1,16})\.(bat_\w{1,60})\.(\w+)$/.exec(text) ?? []
   const createdUs = Number(created)

@@ -6,7 +6,7 @@ import { bisectTask, MAX_ATTEMPTS } from './bisect-task.ts'
 import type { Pipeline } from './pipeline.ts'
 import { saveOutcomes } from './save-outcomes.ts'
 import type { TaskLeases } from './task-lease.ts'
-import { hasUnsaved, openWork, requestOf, type Failed, type TaskWork } from './task-work.ts'
+import { hasUnsaved, unpackTaskWork, requestOf, type Failed, type TaskWork } from './task-work.ts'
 
 /** The engine of one check, as a worker hands it to the pipeline. */
 export interface CheckRunner {
@@ -55,7 +55,7 @@ async function runClaimed(
   task: ClaimedTask,
   signal: AbortSignal,
 ): Promise<void> {
-  const work = openWork(task)
+  const work = unpackTaskWork(task)
   const buys = task.mode === 'live' && PURCHASED_CHECKS.includes(task.check)
   if (task.canceling && !(buys && wasInHand(task))) {
     await saveOutcomes(pipeline, task, work, 'drop')

@@ -32,7 +32,7 @@ export interface TaskWork {
 }
 
 /** Unpacks the subjects of a task. */
-export function openWork(task: ClaimedTask): TaskWork {
+export function unpackTaskWork(task: ClaimedTask): TaskWork {
   const all = unpackSubjects(task.subjects)
   const asked = all[task.check]?.subjects ?? []
   const indexes = task.indexes ?? asked.map((_, index) => index)

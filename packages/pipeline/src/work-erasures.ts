@@ -18,10 +18,10 @@ import {
 import { removalsOf } from '@plumbline/db/file-store'
 import { blankChunks, blankHead, isBeingRead, rewriteResult, type Step } from './blank-batch.ts'
 import { targetOf } from './erasure.ts'
-import { modesOf, type ErasurePlace } from './erasure-place.ts'
+import { modesOf, type ErasureProgress } from './erasure-progress.ts'
 import {
   blankDeliveries,
-  emptyAnswers,
+  emptyResponses,
   forgetFacts,
   nextValues,
   type AskedSubject,
@@ -110,7 +110,7 @@ interface Work extends ErasureStores {
 
 /** Runs steps until none is left; false if it must wait, or the process stops. */
 async function goThrough(work: Work): Promise<boolean> {
-  let place: ErasurePlace | 'done' | 'wait' = placeOf(work.row)
+  let place: ErasureProgress | 'done' | 'wait' = placeOf(work.row)
   let notedMs = performance.now()
   while (place !== 'done' && place !== 'wait') {
     if (performance.now() - notedMs > NOTE_MS) {
@@ -129,21 +129,24 @@ async function goThrough(work: Work): Promise<boolean> {
 /**
  * Safe because only this file writes it. Progress stored by an earlier version lacks `forgetting`.
  */
-function placeOf({ place }: ErasureRow): ErasurePlace {
-  return { forgetting: null, ...(place as unknown as Omit<ErasurePlace, 'forgetting'>) }
+function placeOf({ place }: ErasureRow): ErasureProgress {
+  return { forgetting: null, ...(place as unknown as Omit<ErasureProgress, 'forgetting'>) }
 }
 
 async function note(
   { row }: Work,
   tx: Tx | Db,
-  place: ErasurePlace,
+  place: ErasureProgress,
   counts: Partial<ErasureCounts>,
 ): Promise<void> {
   // Safe because a place is made of texts, numbers and lists of them.
   await noteErasure(tx, row, place as unknown as Json, counts)
 }
 
-async function takeStep(work: Work, place: ErasurePlace): Promise<ErasurePlace | 'done' | 'wait'> {
+async function takeStep(
+  work: Work,
+  place: ErasureProgress,
+): Promise<ErasureProgress | 'done' | 'wait'> {
   switch (place.step) {
     case 'batches':
       return place.batch === null ? await beginBatch(work, place) : await passBatch(work, place)
@@ -160,7 +163,10 @@ async function takeStep(work: Work, place: ErasurePlace): Promise<ErasurePlace |
   }
 }
 
-async function beginBatch({ row, pipeline }: Work, place: ErasurePlace): Promise<ErasurePlace> {
+async function beginBatch(
+  { row, pipeline }: Work,
+  place: ErasureProgress,
+): Promise<ErasureProgress> {
   const [mode, ...others] = place.modes
   if (mode === undefined) return { ...place, step: 'again', cursor: null }
   const owner = { accountId: row.account_id, mode }
@@ -173,7 +179,7 @@ async function beginBatch({ row, pipeline }: Work, place: ErasurePlace): Promise
  * Begins the second search: batches whose rows were being read, and those derived from rows before
  * they were blanked.
  */
-async function beginAgain(work: Work, place: ErasurePlace): Promise<ErasurePlace | 'wait'> {
+async function beginAgain(work: Work, place: ErasureProgress): Promise<ErasureProgress | 'wait'> {
   const { row, pipeline } = work
   const [first, ...queue] = place.queue
   if (first !== undefined) return { ...place, batch: first, queue, chunkNo: 0, isMet: false }
@@ -190,7 +196,7 @@ async function beginAgain(work: Work, place: ErasurePlace): Promise<ErasurePlace
 }
 
 /** Takes the next step in the current batch. */
-async function passBatch(work: Work, place: ErasurePlace): Promise<ErasurePlace> {
+async function passBatch(work: Work, place: ErasureProgress): Promise<ErasureProgress> {
   const { pipeline, finder, signal } = work
   const id = place.batch ?? ''
   const after = { ...place, batch: null }
@@ -215,15 +221,21 @@ async function passBatch(work: Work, place: ErasurePlace): Promise<ErasurePlace>
   return { ...after, isMet: false }
 }
 
-async function passAnswers(work: Work, place: ErasurePlace): Promise<ErasurePlace | undefined> {
-  return await emptyAnswers(work, place.after, async (tx, after, answers) => {
+async function passAnswers(
+  work: Work,
+  place: ErasureProgress,
+): Promise<ErasureProgress | undefined> {
+  return await emptyResponses(work, place.after, async (tx, after, answers) => {
     const next = { ...place, after }
     await note(work, tx, next, { answers })
     return next
   })
 }
 
-async function passDeliveries(work: Work, place: ErasurePlace): Promise<ErasurePlace | undefined> {
+async function passDeliveries(
+  work: Work,
+  place: ErasureProgress,
+): Promise<ErasureProgress | undefined> {
   return await blankDeliveries(work, place.after, async (tx, after, deliveries) => {
     const next = { ...place, after }
     await note(work, tx, next, { deliveries })
@@ -231,7 +243,7 @@ async function passDeliveries(work: Work, place: ErasurePlace): Promise<ErasureP
   })
 }
 
-async function passFacts(work: Work, place: ErasurePlace): Promise<ErasurePlace | undefined> {
+async function passFacts(work: Work, place: ErasureProgress): Promise<ErasureProgress | undefined> {
   const from = Number(place.after?.[0] ?? 0)
   const { next, subjects } = nextValues(work.target, from)
   if (subjects.length === 0) return undefined
@@ -247,7 +259,7 @@ async function passFacts(work: Work, place: ErasurePlace): Promise<ErasurePlace 
  */
 async function forgetOnce(
   work: Work,
-  place: ErasurePlace,
+  place: ErasureProgress,
   by: string,
   subjects: readonly AskedSubject[],
 ): Promise<FactCounts> {
@@ -268,7 +280,10 @@ async function forgetOnce(
 const FILES_A_STEP = 100
 
 /** Waits until batches being deleted are gone, and released files are removed. */
-async function passEnds(work: Work, place: ErasurePlace): Promise<ErasurePlace | 'done' | 'wait'> {
+async function passEnds(
+  work: Work,
+  place: ErasureProgress,
+): Promise<ErasureProgress | 'done' | 'wait'> {
   const { row, pipeline, signal } = work
   const { db } = pipeline
   const until = place.after?.[0] ?? (await databaseMoment(db))

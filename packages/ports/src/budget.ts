@@ -1,11 +1,11 @@
 /** Money that may be spent in a UTC day, counted over all workers and durable across crashes. */
 export interface Budget {
   /** Takes `count` from what is left of `mostPerDay` today, or all that is left if that is less. */
-  take(name: string, count: number, mostPerDay: number): Promise<Spending>
+  take(name: string, count: number, mostPerDay: number): Promise<BudgetGrant>
 }
 
 /** What a budget granted; `giveBack` returns what was not spent. */
-export interface Spending {
+export interface BudgetGrant {
   readonly count: number
   giveBack(count: number): Promise<void>
 }

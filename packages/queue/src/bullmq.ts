@@ -5,7 +5,7 @@ import type { Consumer, ConsumerOptions, JobData, JobState, Producer } from './b
 import type { QueueName } from './names.ts'
 
 /** How BullMQ reaches its server: a connection, and the factory of its backend. */
-export interface Link<Backend extends IQueueBackend, Connection> {
+export interface BullConnection<Backend extends IQueueBackend, Connection> {
   readonly connection: Connection
   readonly prefix?: string
   readonly factory: BackendFactory<Backend, Connection>
@@ -22,7 +22,7 @@ const KEPT_EVENTS = 100
 /** Opens the producer of a queue and waits until it is ready. */
 export async function openProducer<Backend extends IQueueBackend, Connection>(
   name: QueueName,
-  { factory, ...link }: Link<Backend, Connection>,
+  { factory, ...link }: BullConnection<Backend, Connection>,
   onError: (error: Error) => void,
 ): Promise<Producer> {
   const queue = new Queue<JobData, void, string, JobData, void, string, Backend, Connection>(
@@ -70,7 +70,7 @@ const STATES: { readonly [state: string]: JobState } = {
  */
 export async function openConsumer<Backend extends IQueueBackend, Connection>(
   { name, concurrency, lockMs, process, onError }: ConsumerOptions,
-  { factory, ...link }: Link<Backend, Connection>,
+  { factory, ...link }: BullConnection<Backend, Connection>,
   lookSeconds: number,
 ): Promise<Consumer> {
   // BullMQ hands over a signal only where the function declares all three parameters.

@@ -1,7 +1,7 @@
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check, Depth } from '@plumbline/contract/products'
 import type { JobData } from './backend.ts'
-import type { RefusalCause } from './live-room.ts'
+import type { RefusalCause } from './live-admission.ts'
 
 /** What a single call asks of one check. */
 export interface Question {
@@ -43,7 +43,7 @@ export type LiveReply =
 const MAX_REPLY_BYTES = 7_500
 
 /** Packs outcomes, each as `writeOutcome` writes it, into as few replies as fit a NOTIFY. */
-export function packOutcomes(outcomes: readonly string[]): readonly string[] {
+export function packLiveReplies(outcomes: readonly string[]): readonly string[] {
   const replies: string[] = []
   let parts: string[] = []
   let bytes = 0

@@ -5,7 +5,7 @@ import type { Tracer } from '@plumbline/ports/tracer'
 import type { QueueBackend } from './backend.ts'
 import { work, type QueueWorker } from './jobs.ts'
 import {
-  packOutcomes,
+  packLiveReplies,
   readLiveJob,
   writeFailed,
   writeOutcome,
@@ -15,8 +15,8 @@ import {
   type NumberedQuestion,
   type Question,
 } from './live-protocol.ts'
-import { createLiveRoom, DEFAULT_LIVE_LIMITS } from './live-room.ts'
-import type { LiveLimits, LiveRoom, Place, RefusalCause } from './live-room.ts'
+import { createLiveAdmission, DEFAULT_LIVE_LIMITS } from './live-admission.ts'
+import type { LiveLimits, LiveAdmission, AdmittedSubject, RefusalCause } from './live-admission.ts'
 import { liveQueueOf } from './names.ts'
 
 /** One question of a single call. */
@@ -55,7 +55,7 @@ const ENDING_MS = 2_000
 
 /**
  * Answers the single calls of a check. Concurrency is limited by subject and accounts are admitted
- * in turn, see `LiveRoom`. Questions that the handler leaves unanswered, or throws on, are reported
+ * in turn, see `LiveAdmission`. Questions that the handler leaves unanswered, or throws on, are reported
  * to the calling process, which asks once more, unless their time was too short. A job ends when
  * its questions are taken over: if its worker then dies, the calling process no longer receives
  * messages that they are in work, and asks again.
@@ -71,7 +71,7 @@ export async function serveLive<C extends Check>(
     tracer: backend.tracer,
     handler,
     onError,
-    room: createLiveRoom(limits),
+    room: createLiveAdmission(limits),
     send: createReplySender(backend),
     open: new Set(),
     runs: new Set(),
@@ -121,7 +121,7 @@ interface LiveServer<C extends Check> {
   readonly tracer: Tracer
   readonly handler: (request: LiveRequest) => Promise<Outcome<C> | undefined>
   readonly onError: (error: unknown) => void
-  readonly room: LiveRoom
+  readonly room: LiveAdmission
   readonly send: ReplySender
   /** Questions without an outcome. */
   readonly open: Set<OpenQuestion>
@@ -174,7 +174,7 @@ async function answer<C extends Check>(
   server: LiveServer<C>,
   open: OpenQuestion,
   { subject, depth, tenant, span }: NumberedQuestion,
-  place: Place,
+  place: AdmittedSubject,
 ): Promise<void> {
   const { id, jobId, replyTo } = open
   const { signal } = open.abort
@@ -254,7 +254,7 @@ function createReplySender({ replyChannel, kind }: QueueBackend): ReplySender {
       await Promise.all(
         [...processes].map(([replyTo, mine]) =>
           replyChannel.send(replyTo, [
-            ...packOutcomes(mine.flatMap((each) => ('outcome' in each ? [each.outcome] : []))),
+            ...packLiveReplies(mine.flatMap((each) => ('outcome' in each ? [each.outcome] : []))),
             ...mine.flatMap((each) => ('text' in each ? [each.text] : [])),
           ]),
         ),

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, lchownSync, lstatSync, mkdirSync, readdirSync } f
 import { join } from 'node:path'
 
 /** A user of the operating system. */
-export interface User {
+export interface SystemUser {
   readonly name: string
   readonly uid: number
   readonly gid: number
@@ -12,7 +12,7 @@ export interface User {
  * Creates a folder for a user, or gives the user an existing one with everything in it that root
  * owns.
  */
-export function chownFolder(path: string, user: User): void {
+export function chownFolder(path: string, user: SystemUser): void {
   if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) {
     chownSync(path, user.uid, user.gid)
     return
@@ -25,7 +25,7 @@ export function chownFolder(path: string, user: User): void {
  * folder last, so that nobody can insert a link meanwhile; files that root does not own are
  * skipped, and so are files with further hard links.
  */
-export function chownTree(path: string, user: User): void {
+export function chownTree(path: string, user: SystemUser): void {
   const facts = lstatSync(path, { throwIfNoEntry: false })
   if (facts === undefined || facts.uid !== 0) return
   if (facts.isDirectory()) {

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, lchownSync, mkdirSync, readFileSync, statSync } 
 import { flushCompileCache } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { chownTree, chownFolder, type User } from './chown-tree.ts'
+import { chownTree, chownFolder, type SystemUser } from './chown-tree.ts'
 import { INSTALLATION_KEY_FILE, readInstallationKey } from './installation-key.ts'
 import { processEnvironment } from './settings.ts'
 
@@ -49,7 +49,7 @@ export async function leaveRoot(
   if (process.getuid() === 0) throw new Error(`the user could not be changed to "${user.name}"`)
 }
 
-function firstUser(): User | undefined {
+function firstUser(): SystemUser | undefined {
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
   const users = lines.map((line) => line.split(':'))
   for (const name of USERS) {
@@ -61,7 +61,7 @@ function firstUser(): User | undefined {
 }
 
 /** Gives the user its folders; returns why that is not possible, undefined if it is. */
-async function prepare(needs: RootlessNeeds, user: User): Promise<string | undefined> {
+async function prepare(needs: RootlessNeeds, user: SystemUser): Promise<string | undefined> {
   if (isReserved(needs.port ?? 0)) {
     return `only root may listen on port ${needs.port}; set PORT to 1024 or more, behind a proxy`
   }
@@ -78,7 +78,7 @@ async function prepare(needs: RootlessNeeds, user: User): Promise<string | undef
   }
 }
 
-function unwritable({ DATA_DIR, FILES_URL }: RootlessNeeds, user: User): string | undefined {
+function unwritable({ DATA_DIR, FILES_URL }: RootlessNeeds, user: SystemUser): string | undefined {
   const dataDir = resolve(DATA_DIR)
   mkdirSync(dataDir, { recursive: true, mode: 0o711 })
   // Ours to let others through, but not to look: the folder itself stays root's.
@@ -100,7 +100,7 @@ function unwritable({ DATA_DIR, FILES_URL }: RootlessNeeds, user: User): string 
 }
 
 /** Creates the key's file while the process is root: only root may write to the data directory. */
-async function chownKey(needs: RootlessNeeds, user: User): Promise<void> {
+async function chownKey(needs: RootlessNeeds, user: SystemUser): Promise<void> {
   if (needs.INSTALLATION_KEY !== undefined) return
   await readInstallationKey(needs)
   // That folder is root's, so that nobody else has put something in the way.
@@ -147,7 +147,7 @@ function filesBehind({
  * that counts.
  */
 function unreachable(
-  user: User,
+  user: SystemUser,
   access: 'r' | 'w',
   paths: readonly (string | undefined)[],
 ): string | undefined {

@@ -9,7 +9,7 @@ import {
 } from '@plumbline/db/webhooks/deliveries'
 import type { Log } from '@plumbline/ports/log'
 import { attemptDelivery, type AttemptTools } from './attempt.ts'
-import { createRoom, type Room } from './room.ts'
+import { createDeliverySlots, type DeliverySlots } from './delivery-slots.ts'
 
 /** What sending messages needs. */
 export interface DeliverTools extends AttemptTools {
@@ -46,7 +46,7 @@ export interface Delivery extends AsyncDisposable {
  */
 export function startDelivery(tools: DeliverTools): Delivery {
   const { db, log, failingDays } = tools
-  const room = createRoom()
+  const room = createDeliverySlots()
   const stop = new AbortController()
   let woken = Promise.withResolvers<void>()
   const wake = (): void => woken.resolve()
@@ -100,7 +100,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 async function takeSome(
   { db, timeoutMs }: DeliverTools,
-  room: Room,
+  room: DeliverySlots,
 ): Promise<readonly DueDelivery[]> {
   const { most, each, busy } = room.left()
   if (most === 0) return []
@@ -109,7 +109,7 @@ async function takeSome(
 
 async function sendOne(
   tools: DeliverTools,
-  room: Room,
+  room: DeliverySlots,
   keep: Batcher<AttemptResult, null>,
   due: DueDelivery,
   signal: AbortSignal,

@@ -4,7 +4,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { showBalance } from './access.ts'
 import { mountAppPages } from './app-pages.ts'
 import type { Context } from './context.ts'
-import { forMoment } from './database-patience.ts'
+import { forMoment } from './database-time-limit.ts'
 import { docsPages } from './docs-pages.ts'
 import { requestContextOf, openRequestContext } from './request-context.ts'
 import { logRequests } from './request-log.ts'

@@ -4,14 +4,14 @@ import { getAccount } from '@plumbline/db/accounts'
 import { pageOfOwnBatches, type BatchCursor } from '@plumbline/db/batches/blank'
 import type { BatchOwner, BatchRow } from '@plumbline/db/batches/rows'
 import { listErasures } from '@plumbline/db/erasures'
-import { pageOfAnswers } from '@plumbline/db/idempotency'
+import { pageOfResponses } from '@plumbline/db/idempotency'
 import { listKeys } from '@plumbline/db/keys'
 import { listInvitations } from '@plumbline/db/people/invitations'
 import { listMembers } from '@plumbline/db/people/members'
 import { pageOfOwnDeliveries } from '@plumbline/db/webhooks/deliveries'
 import { listWebhooks } from '@plumbline/db/webhooks/endpoints'
 import { readLedger } from '@plumbline/metering/ledger'
-import { answerName } from '@plumbline/pipeline/answer-name'
+import { storedResponseName } from '@plumbline/pipeline/stored-response-name'
 import { erasureViewOf } from '@plumbline/pipeline/erasure'
 import type { Pipeline } from '@plumbline/pipeline/pipeline'
 import { openResults } from '@plumbline/pipeline/results'
@@ -162,10 +162,10 @@ async function* lookupsOf(source: ExportSource, modes: Modes): AsyncGenerator<ob
 async function* answersOf({ pipeline, owner }: ExportSource, modes: Modes): AsyncGenerator<object> {
   const asked = { accountId: owner.accountId, modes }
   for (let after: readonly string[] | null = null; ;) {
-    const page = await pageOfAnswers(pipeline.db, asked, after, PAGE)
+    const page = await pageOfResponses(pipeline.db, asked, after, PAGE)
     for (const answer of page) {
       if (answer.body === null || answer.body === '') continue
-      const body = pipeline.installationKey.decrypt(answer.body, answerName(answer))
+      const body = pipeline.installationKey.decrypt(answer.body, storedResponseName(answer))
       yield { mode: answer.mode, path: answer.path, body: body ?? null }
     }
     const last = page.at(-1)

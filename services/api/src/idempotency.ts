@@ -1,12 +1,12 @@
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { Db, Tx } from '@plumbline/db/database'
-import { claimKey, freeKey, keepAnswer, type IdempotentCall } from '@plumbline/db/idempotency'
-import { answerName } from '@plumbline/pipeline/answer-name'
+import { claimKey, freeKey, storeResponse, type IdempotentCall } from '@plumbline/db/idempotency'
+import { storedResponseName } from '@plumbline/pipeline/stored-response-name'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import type { Request, Response } from 'express'
 import { insufficientCredits } from './access.ts'
 import type { BalanceCache } from './balance-cache.ts'
-import { forMoment, type DatabasePatience } from './database-patience.ts'
+import { forMoment, type DatabaseTimeLimit } from './database-time-limit.ts'
 import { callerOf, requestContextOf } from './request-context.ts'
 import type { JsonResponse } from './response.ts'
 
@@ -30,7 +30,7 @@ export interface IdempotencyStore {
   /** Hashes keys and requests, which are only compared, and encrypts responses. */
   readonly installationKey: InstallationKey
   readonly balances: BalanceCache
-  readonly database: DatabasePatience
+  readonly database: DatabaseTimeLimit
   readonly onError: (error: unknown) => void
 }
 
@@ -114,8 +114,8 @@ async function workAndKeep(
   let kept = false
   const keep = async (tx: Tx, response: JsonResponse, batchId?: string): Promise<void> => {
     const { status, location = null } = response
-    const body = store.installationKey.encrypt(response.body, answerName(call))
-    if (!(await keepAnswer(tx, call, { status, body, location, batchId }))) {
+    const body = store.installationKey.encrypt(response.body, storedResponseName(call))
+    if (!(await storeResponse(tx, call, { status, body, location, batchId }))) {
       throw new Problem('unavailable', MESSAGES.timeout, {
         retryAfterSeconds: 1,
       })
@@ -137,7 +137,7 @@ function readBody(
   call: IdempotentCall,
   kept: string,
 ): string {
-  const body = installationKey.decrypt(kept, answerName(call))
+  const body = installationKey.decrypt(kept, storedResponseName(call))
   if (body === undefined) throw new Error('a kept answer cannot be read')
   return body
 }

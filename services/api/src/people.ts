@@ -5,7 +5,7 @@ import type { Connections } from '@plumbline/pipeline/connections'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import type { Log } from '@plumbline/ports/log'
 import { createMailDomains } from './mail-domains.ts'
-import { startNews } from './news.ts'
+import { startNotifications } from './notifications.ts'
 import { createRateLimit } from './rate-limit.ts'
 import type { ApiSettings } from './settings.ts'
 
@@ -72,7 +72,9 @@ export function openPeople(
     wakeMail: () => sender?.wake(),
   }
   if (sender !== undefined) {
-    stack.use(startNews(people, (error) => log.warn({ err: error }, 'news could not be told')))
+    stack.use(
+      startNotifications(people, (error) => log.warn({ err: error }, 'news could not be told')),
+    )
   }
   return people
 }

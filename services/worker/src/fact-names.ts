@@ -1,6 +1,6 @@
 import type { Check } from '@plumbline/contract/products'
 import { registrationKey } from '@plumbline/domain/registry'
-import { acceptAllKey, resultKey } from '@plumbline/email/probe-cache'
+import { acceptAllKey, probeResultKey } from '@plumbline/email/probe-cache'
 import { parseMailbox } from '@plumbline/email/syntax'
 import { KEYS } from '@plumbline/phone/purchase-records'
 import type { FactNames } from '@plumbline/pipeline/erasure-stores'
@@ -19,7 +19,7 @@ export function factNames(check: Check, subject: string, accountId: string): Fac
     case 'email': {
       const mailbox = parseMailbox(subject)
       const address = mailbox.ok ? `${mailbox.local}@${mailbox.domain}` : subject
-      return inMemory(SHARINGS.map((sharing) => resultKey(address, accountId, sharing)))
+      return inMemory(SHARINGS.map((sharing) => probeResultKey(address, accountId, sharing)))
     }
     case 'phone': {
       const name = KEYS.verdict(subject)

@@ -114,7 +114,7 @@ test.each(MAGIC_EMAILS)(
   },
 )
 
-type PhoneScene = readonly [number: string, reply: hlr.Reply | null, signal?: AbortSignal]
+type PhoneReplies = readonly [number: string, reply: hlr.Reply | null, signal?: AbortSignal]
 
 const ofStatus =
   (word: string, more: object = {}): hlr.Reply =>
@@ -124,7 +124,7 @@ const ofStatus =
 /**
  * How a reason comes about: a number, and what the provider replies; null: there is no provider.
  */
-const PHONE_SCENES: Readonly<Record<Reason<'phone'>, PhoneScene>> = {
+const PHONE_REPLIES: Readonly<Record<Reason<'phone'>, PhoneReplies>> = {
   hlr_connected: [hlr.MOBILE, ofStatus('CONNECTED')],
   hlr_absent: [hlr.MOBILE, ofStatus('ABSENT')],
   hlr_unknown_subscriber: [hlr.MOBILE, ofStatus('INVALID_MSISDN')],
@@ -151,8 +151,8 @@ function placeless({ facts, ...outcome }: BareOutcome<'phone'>): object {
 test.each(MAGIC_PHONES)(
   '$value has the outcome that engines give for $reason',
   async ({ value, reason }) => {
-    const [number, reply, signal] = PHONE_SCENES[reason]
-    const world = hlr.createHlrWorld(reply ?? undefined)
+    const [number, reply, signal] = PHONE_REPLIES[reason]
+    const world = hlr.createHlrFixture(reply ?? undefined)
     await using engine = await hlr.engineOf(world, reply === null ? [] : [hlr.FIRST])
     const [live] = await hlr.ask(engine, [number], signal === undefined ? {} : { signal })
     if (live?.kind !== 'outcome') throw new Error('expected an outcome')

@@ -4,7 +4,7 @@ import { findListsDir, updatedListsDir as updatedDir } from '@plumbline/datasets
 import type { Check } from '@plumbline/contract/products'
 import type { TaskRoom } from '@plumbline/db/workers'
 import { DEFAULT_ROOM, roomOf } from '@plumbline/pipeline/task-room'
-import { DEFAULT_LIVE_LIMITS, type LiveLimits } from '@plumbline/queue/live-room'
+import { DEFAULT_LIVE_LIMITS, type LiveLimits } from '@plumbline/queue/live-admission'
 import { adminPort, adminSettings } from '@plumbline/runtime/admin-server'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
 import { retired, wholeNumber, wholeNumbers, wordList } from '@plumbline/runtime/settings'

@@ -137,7 +137,7 @@ export async function readBatches(
 }
 
 /** Position of a batch in a listing; `createdUs` in microseconds since the Unix epoch. */
-export interface BatchPlace {
+export interface BatchPosition {
   readonly createdUs: number
   readonly id: string
 }
@@ -145,7 +145,7 @@ export interface BatchPlace {
 /** Filters of a listing of batches. */
 export interface BatchPageAsked {
   readonly limit: number
-  readonly after: BatchPlace | undefined
+  readonly after: BatchPosition | undefined
   /** States to include; all if none is given. */
   readonly states?: readonly BatchState[]
   /** Text that the name, file name or id must contain, ignoring case. */
@@ -157,7 +157,7 @@ export async function pageOfBatches(
   db: Db | Tx,
   owner: BatchOwner,
   page: BatchPageAsked,
-): Promise<readonly (BatchRow & BatchPlace)[]> {
+): Promise<readonly (BatchRow & BatchPosition)[]> {
   let query = queriesOf(db)
     .selectFrom('batches')
     .selectAll()

@@ -10,7 +10,7 @@ export const SESSION_IDLE_DAYS = 7
 export const SESSION_DAYS = 30
 
 /** The account that a session shows, and what the person is in it. */
-export interface Membership extends AccountStanding {
+export interface SessionMembership extends AccountStanding {
   readonly role: Role
   /** Whether the account lets only members with a second factor change anything. */
   readonly requiresFactor: boolean
@@ -21,7 +21,7 @@ export interface SessionOwner {
   readonly sessionId: string
   readonly userId: string
   /** Null if the user has left the account that was shown. */
-  readonly membership: Membership | null
+  readonly membership: SessionMembership | null
   readonly hasFactor: boolean
   readonly createdAt: Date
   readonly usedAt: Date
@@ -86,7 +86,7 @@ export async function findSession(db: Db, digest: Buffer): Promise<SessionOwner 
   const { rows } = await db.pool.query<{
     id: string
     user_id: string
-    membership: Membership | null
+    membership: SessionMembership | null
     has_factor: boolean
     created_at: Date
     used_at: Date

@@ -1,5 +1,5 @@
 import { fieldsOf, flagOf, type Fields, listOf, numberOf, textOf } from './json.ts'
-import { failure, type HlrAdapter, type HlrAnswer, type HlrVerdict, verdict } from './provider.ts'
+import { failure, type HlrAdapter, type HlrAnswer, type HlrResult, verdict } from './provider.ts'
 import { basicAuth, requestJson, urlOf } from './request.ts'
 
 const USUAL_URL = 'https://api.infobip.com'
@@ -8,7 +8,7 @@ const USUAL_URL = 'https://api.infobip.com'
 const DELIVERED = 3
 
 /** GSM errors that tell the state of the subscriber. Source: infobip.com/docs, GSM error codes. */
-const ERRORS: Readonly<Record<number, HlrVerdict['connectivity']>> = {
+const ERRORS: Readonly<Record<number, HlrResult['connectivity']>> = {
   1: 'unknown_subscriber',
   27: 'absent',
   // Busy or with a full memory: the handset answered.

@@ -96,10 +96,10 @@ export interface HlrQuery {
 export type HlrAdapter = (query: HlrQuery) => Promise<readonly HlrAnswer[]>
 
 /** Result of a provider, or why there is none. */
-export type HlrAnswer = HlrVerdict | HlrFailure
+export type HlrAnswer = HlrResult | HlrFailure
 
 /** What the network says of a number; null for facts that the provider did not report. */
-export interface HlrVerdict {
+export interface HlrResult {
   readonly kind: 'verdict'
   readonly connectivity: 'connected' | 'absent' | 'unknown_subscriber' | 'undetermined'
   readonly lineType: PhoneFacts['lineType'] | null
@@ -127,10 +127,10 @@ export interface HlrFailure {
 
 /** A result with defaults for what most providers leave out. */
 export function verdict(
-  connectivity: HlrVerdict['connectivity'],
+  connectivity: HlrResult['connectivity'],
   status: string,
-  told: Partial<Omit<HlrVerdict, 'kind' | 'connectivity' | 'status'>> = {},
-): HlrVerdict {
+  told: Partial<Omit<HlrResult, 'kind' | 'connectivity' | 'status'>> = {},
+): HlrResult {
   return {
     kind: 'verdict',
     connectivity,

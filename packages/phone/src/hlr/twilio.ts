@@ -5,7 +5,7 @@ import {
   type HlrAdapter,
   type HlrAnswer,
   type HlrQuery,
-  type HlrVerdict,
+  type HlrResult,
   speaksOf,
   verdict,
 } from './provider.ts'
@@ -15,7 +15,7 @@ const USUAL_URL = 'https://lookups.twilio.com'
 const FIELDS = ['line_type_intelligence', 'line_status']
 
 /** Source: twilio.com/docs/lookup/v2-api/line-status. */
-const LINE_STATUS: ReadonlyMap<string, HlrVerdict['connectivity']> = new Map([
+const LINE_STATUS: ReadonlyMap<string, HlrResult['connectivity']> = new Map([
   ['active', 'connected'],
   ['reachable', 'connected'],
   ['unreachable', 'absent'],

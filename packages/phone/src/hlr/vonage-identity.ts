@@ -5,7 +5,7 @@ import {
   type HlrAdapter,
   type HlrAnswer,
   type HlrQuery,
-  type HlrVerdict,
+  type HlrResult,
   verdict,
 } from './provider.ts'
 import { requestJson, urlOf } from './request.ts'
@@ -85,7 +85,7 @@ function insight(insights: Fields, name: string): Insight {
   return { code: textOf(fieldsOf(fields['status'])['code'])?.toUpperCase() ?? null, fields }
 }
 
-function connectivityOf(format: Insight, reach: Insight): HlrVerdict['connectivity'] {
+function connectivityOf(format: Insight, reach: Insight): HlrResult['connectivity'] {
   if (format.code === 'INVALID_NUMBER_FORMAT') return 'unknown_subscriber'
   const reachable = reach.code === 'OK' ? flagOf(reach.fields['is_reachable']) : null
   if (reachable === null) return 'undetermined'

@@ -5,7 +5,7 @@ import {
   type HlrAdapter,
   type HlrAnswer,
   type HlrQuery,
-  type HlrVerdict,
+  type HlrResult,
   speaksOf,
   verdict,
 } from './provider.ts'
@@ -13,7 +13,7 @@ import { basicAuth, requestJson, urlOf } from './request.ts'
 
 const USUAL_URL = 'https://api.nexmo.com'
 
-const REACHABLE: ReadonlyMap<string, HlrVerdict['connectivity']> = new Map([
+const REACHABLE: ReadonlyMap<string, HlrResult['connectivity']> = new Map([
   ['reachable', 'connected'],
   ['absent', 'absent'],
   ['undeliverable', 'undetermined'],

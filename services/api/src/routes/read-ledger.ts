@@ -1,6 +1,6 @@
 import { LEDGER_PAGE, type LedgerEntry, type LedgerPage } from '@plumbline/contract/ledger'
 import { Problem } from '@plumbline/contract/problem'
-import { readLedger as sliceOf, type LedgerPlace } from '@plumbline/metering/ledger'
+import { readLedger as sliceOf, type LedgerPosition } from '@plumbline/metering/ledger'
 import type { Request, Response } from 'express'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -51,7 +51,7 @@ function tooManyDownloads(current: number): Problem {
 }
 
 /** Encrypted, since entries are numbered over all accounts, and the balance in it is trusted. */
-function cursorOf(ctx: Context, accountId: string, { before, balance }: LedgerPlace): string {
+function cursorOf(ctx: Context, accountId: string, { before, balance }: LedgerPosition): string {
   return ctx.pipeline.installationKey.encrypt(`${before}.${balance}`, cursorName(accountId))
 }
 
@@ -59,7 +59,7 @@ function placeOf(
   ctx: Context,
   accountId: string,
   cursor: string | undefined,
-): LedgerPlace | undefined {
+): LedgerPosition | undefined {
   if (cursor === undefined) return undefined
   const text = ctx.pipeline.installationKey.decrypt(cursor, cursorName(accountId))
   const [, before, balance] = /^(\d+)\.(-?\d+)$/.exec(text ?? '') ?? []
@@ -89,7 +89,7 @@ async function sendCsv(
   ctx: Context,
   req: Request,
   res: Response,
-  from: { readonly accountId: string; readonly place: LedgerPlace | undefined },
+  from: { readonly accountId: string; readonly place: LedgerPosition | undefined },
 ): Promise<void> {
   res.writeHead(
     200,
@@ -118,7 +118,7 @@ async function sendCsv(
  */
 async function* csvPages(
   ctx: Context,
-  { accountId, place }: { readonly accountId: string; readonly place: LedgerPlace | undefined },
+  { accountId, place }: { readonly accountId: string; readonly place: LedgerPosition | undefined },
 ): AsyncGenerator<string> {
   yield csvLine(COLUMNS)
   let at = place

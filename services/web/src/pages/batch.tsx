@@ -22,7 +22,7 @@ import * as format from '../format.ts'
 import { useInTurn } from '../in-turn.ts'
 import type { PageProps } from '../page-props.ts'
 import { BatchActions } from './batch/actions.tsx'
-import { Anew } from './batch/anew.tsx'
+import { RunAgain } from './batch/run-again.tsx'
 import { Compare } from './batch/compare.tsx'
 import { Downloads } from './batch/downloads.tsx'
 import { Known } from './batch/known.tsx'
@@ -95,7 +95,7 @@ function Ready({ batch: { id, error, product } }: { readonly batch: BatchView })
 function Parts({ batch }: { readonly batch: BatchView }): JSX.Element {
   const parts = [
     ...(batch.running_at === undefined ? [] : [Verdicts, Known, Downloads, Rows]),
-    ...(batch.status === 'completed' || batch.status === 'canceled' ? [Anew, Compare] : []),
+    ...(batch.status === 'completed' || batch.status === 'canceled' ? [RunAgain, Compare] : []),
   ]
   // How far it is is drawn before the first of them.
   const drawn = useInTurn(parts.length + 1) - 1

@@ -3,7 +3,7 @@ import { createConcurrencyLimit } from './concurrency-limit.ts'
 import type { ApiSettings } from './settings.ts'
 
 /** Limits the concurrent single calls of this process, since each holds memory and a connection. */
-export interface CallRoom {
+export interface CallLimit {
   /**
    * Counts a call until it is disposed of.
    *
@@ -14,10 +14,10 @@ export interface CallRoom {
 }
 
 /** Makes the limit of one process; the settings have one for all accounts, and one for each. */
-export function createCallRoom({
+export function createCallLimit({
   CALLS_LIMIT,
   CALLS_PER_ACCOUNT,
-}: Pick<ApiSettings, 'CALLS_LIMIT' | 'CALLS_PER_ACCOUNT'>): CallRoom {
+}: Pick<ApiSettings, 'CALLS_LIMIT' | 'CALLS_PER_ACCOUNT'>): CallLimit {
   const accounts = createConcurrencyLimit(
     CALLS_PER_ACCOUNT,
     (current) =>

@@ -22,7 +22,7 @@ const SCORED: readonly Product[] = ['ip', 'domain', 'contact-intel', 'fraud-sign
 /**
  * Rows of an ended batch asked once more, or its outcomes scored once more, as a batch of its own.
  */
-export function Anew({ batch }: { readonly batch: BatchView }): JSX.Element | null {
+export function RunAgain({ batch }: { readonly batch: BatchView }): JSX.Element | null {
   if (!useMay('member')) return null
   return (
     <Card title="Once more">

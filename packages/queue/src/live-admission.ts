@@ -16,12 +16,12 @@ export const DEFAULT_LIVE_LIMITS: LiveLimits = { subjects: 1_000, slowPerAccount
 export type RefusalCause = 'account' | 'room'
 
 /** A subject that waits for admission. */
-export interface RoomRequest {
+export interface AdmissionRequest {
   readonly account: string
   /** When its caller stops waiting, by the clock of the room. */
   readonly endsAtMs: number
   /** Called when it is admitted: its work begins. */
-  begin(place: Place): void
+  begin(place: AdmittedSubject): void
   /** Called if it is refused, or displaced; its work must end. */
   refuse(cause: RefusalCause): void
   /** Called when its time is up; its work must end. */
@@ -29,7 +29,7 @@ export interface RoomRequest {
 }
 
 /** An admitted subject. */
-export interface Place {
+export interface AdmittedSubject {
   /** Records a reply of the server asked about it: it is not slow. */
   heard(): void
   /** Records that its work has ended. */
@@ -43,8 +43,8 @@ export interface Place {
  * admitted. An account at its limit of slow subjects may try a few more, which are refused once
  * they are slow; beyond those it is refused at once.
  */
-export interface LiveRoom {
-  request(request: RoomRequest): void
+export interface LiveAdmission {
+  request(request: AdmissionRequest): void
   /** Subjects that wait for admission. */
   waitingCount(): number
   /** Subjects that wait or are in work. */
@@ -62,7 +62,7 @@ const ROOM_WAIT_MS = 3_000
 /** Further subjects that an account at its limit of slow ones may try, as a share of that limit. */
 const TRIAL_SHARE = 1 / 4
 
-interface Room {
+interface AdmissionState {
   readonly limits: LiveLimits
   readonly now: () => number
   /** Accounts with subjects that wait or are in work. */
@@ -83,22 +83,22 @@ interface AccountShare {
 }
 
 interface Waiting {
-  readonly request: RoomRequest
+  readonly request: AdmissionRequest
   readonly sinceMs: number
 }
 
 interface Entry {
-  readonly request: RoomRequest
+  readonly request: AdmissionRequest
   readonly share: AccountShare
   heardAtMs: number
 }
 
 /** Makes the room of one check in one worker. */
-export function createLiveRoom(
+export function createLiveAdmission(
   limits: LiveLimits,
   now: () => number = () => performance.now(),
-): LiveRoom {
-  const room: Room = {
+): LiveAdmission {
+  const room: AdmissionState = {
     limits,
     now,
     accounts: new Map(),
@@ -115,7 +115,7 @@ export function createLiveRoom(
   }
 }
 
-function take(room: Room, request: RoomRequest): void {
+function take(room: AdmissionState, request: AdmissionRequest): void {
   const share = shareOf(room, request.account)
   if (share.waiting.length === 0 && room.entries.size < room.limits.subjects) {
     if (hasShare(room, share)) begin(room, share, request)
@@ -127,7 +127,7 @@ function take(room: Room, request: RoomRequest): void {
   room.turns.add(share)
 }
 
-function shareOf(room: Room, name: string): AccountShare {
+function shareOf(room: AdmissionState, name: string): AccountShare {
   let share = room.accounts.get(name)
   if (share === undefined) {
     share = { name, waiting: [], runningCount: 0, slow: new Set() }
@@ -140,12 +140,12 @@ function shareOf(room: Room, name: string): AccountShare {
  * Whether the account may have one more subject in work: it is below its limit of slow ones, or of
  * those it may try beyond.
  */
-function hasShare({ limits }: Room, { slow, runningCount }: AccountShare): boolean {
+function hasShare({ limits }: AdmissionState, { slow, runningCount }: AccountShare): boolean {
   if (slow.size < limits.slowPerAccount) return true
   return runningCount - slow.size < Math.max(1, Math.floor(limits.slowPerAccount * TRIAL_SHARE))
 }
 
-function begin(room: Room, share: AccountShare, request: RoomRequest): void {
+function begin(room: AdmissionState, share: AccountShare, request: AdmissionRequest): void {
   const entry: Entry = { request, share, heardAtMs: room.now() }
   room.entries.add(entry)
   share.runningCount += 1
@@ -162,7 +162,7 @@ function begin(room: Room, share: AccountShare, request: RoomRequest): void {
 }
 
 /** Releases an admitted subject; false if it was released before. */
-function release(room: Room, entry: Entry): boolean {
+function release(room: AdmissionState, entry: Entry): boolean {
   const { share } = entry
   if (!room.entries.delete(entry)) return false
   share.runningCount -= 1
@@ -171,13 +171,13 @@ function release(room: Room, entry: Entry): boolean {
   return true
 }
 
-function forgetIfIdle(room: Room, share: AccountShare): void {
+function forgetIfIdle(room: AdmissionState, share: AccountShare): void {
   if (share.waiting.length === 0) room.turns.delete(share)
   if (share.runningCount + share.waiting.length === 0) room.accounts.delete(share.name)
 }
 
 /** Admits waiting subjects, one of each account in turn, up to the limit. */
-function fill(room: Room): void {
+function fill(room: AdmissionState): void {
   while (room.entries.size < room.limits.subjects) {
     const [share] = room.turns
     if (share === undefined) return
@@ -194,7 +194,7 @@ function fill(room: Room): void {
   }
 }
 
-function sweep(room: Room): void {
+function sweep(room: AdmissionState): void {
   const now = room.now()
   for (const entry of room.entries) {
     if (entry.request.endsAtMs <= now) {
@@ -208,7 +208,7 @@ function sweep(room: Room): void {
   fill(room)
 }
 
-function becomeSlow(room: Room, entry: Entry): void {
+function becomeSlow(room: AdmissionState, entry: Entry): void {
   const { share } = entry
   if (share.slow.size >= room.limits.slowPerAccount) {
     refuse(room, entry, 'account')
@@ -224,7 +224,7 @@ function becomeSlow(room: Room, entry: Entry): void {
   if (newest !== undefined) refuse(room, newest, 'room')
 }
 
-function refuse(room: Room, entry: Entry, cause: RefusalCause): void {
+function refuse(room: AdmissionState, entry: Entry, cause: RefusalCause): void {
   release(room, entry)
   entry.request.refuse(cause)
 }
@@ -232,7 +232,7 @@ function refuse(room: Room, entry: Entry, cause: RefusalCause): void {
 /**
  * Waiting subjects are in order of arrival, so only the first ones of each account are examined.
  */
-function refuseWaiting(room: Room, now: number): void {
+function refuseWaiting(room: AdmissionState, now: number): void {
   for (const share of room.turns) {
     let [first] = share.waiting
     while (first !== undefined && now - first.sinceMs >= ROOM_WAIT_MS) {

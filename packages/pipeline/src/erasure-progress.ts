@@ -9,7 +9,7 @@ import type { BatchCursor } from '@plumbline/db/batches/blank'
 export type ErasureStep = 'batches' | 'again' | 'answers' | 'deliveries' | 'facts' | 'ends'
 
 /** Progress of an erasure, stored with it so that any worker can continue. */
-export interface ErasurePlace {
+export interface ErasureProgress {
   readonly step: ErasureStep
   /** Key modes whose batches are still to be searched, the current one first. */
   readonly modes: readonly KeyMode[]
@@ -41,7 +41,7 @@ export function modesOf(mode: KeyMode): readonly KeyMode[] {
 }
 
 /** The initial progress of an erasure. */
-export function firstPlace(mode: KeyMode, since: string): ErasurePlace {
+export function firstProgress(mode: KeyMode, since: string): ErasureProgress {
   return {
     step: 'batches',
     modes: modesOf(mode),

@@ -1,7 +1,7 @@
 import { readPreferences } from '@plumbline/db/accounts'
 import { inTransaction, type Tx } from '@plumbline/db/database'
 import { listMembers } from '@plumbline/db/people/members'
-import { takeDisabledEndpoints, takeEndedBatches } from '@plumbline/db/people/news'
+import { takeDisabledEndpoints, takeEndedBatches } from '@plumbline/db/people/notifications'
 import type { MailMessage } from '@plumbline/mail/message'
 import { takeLowCredits } from '@plumbline/metering/spending'
 import { linkTo } from '@plumbline/people/link'
@@ -13,7 +13,10 @@ const LOOK_MS = 5_000
 const AT_ONCE = 50
 
 /** Notifies users by mail about their batches, credits and endpoints, until disposed of. */
-export function startNews(people: People, onError: (error: unknown) => void): AsyncDisposable {
+export function startNotifications(
+  people: People,
+  onError: (error: unknown) => void,
+): AsyncDisposable {
   let running: Promise<void> = Promise.resolve()
   let isRunning = false
   const timer = setInterval(() => {

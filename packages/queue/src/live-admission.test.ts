@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { createLiveRoom, SLOW_MS, type LiveLimits, type Place } from './live-room.ts'
+import {
+  createLiveAdmission,
+  SLOW_MS,
+  type LiveLimits,
+  type AdmittedSubject,
+} from './live-admission.ts'
 
 test('one account that asks about what stays silent leaves room for another that is answered at once', () => {
   const room = openRoom({ subjects: 200, slowPerAccount: 8 })
@@ -104,7 +109,7 @@ interface Asked {
 /** A room on a clock of the test's own, and what became of each subject. */
 function openRoom(limits: LiveLimits) {
   let nowMs = 0
-  const room = createLiveRoom(limits, () => nowMs)
+  const room = createLiveAdmission(limits, () => nowMs)
   const asked: (Asked & { readonly account: string })[] = []
   return {
     count: room.count,
@@ -119,7 +124,7 @@ function openRoom(limits: LiveLimits) {
       room.sweep()
     },
     ask(account: string, lastsMs = 60_000): Asked {
-      let place: Place | undefined
+      let place: AdmittedSubject | undefined
       const one = {
         account,
         state: 'waiting',

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { createRoom } from './room.ts'
+import { createDeliverySlots } from './delivery-slots.ts'
 
 test('an endpoint begins with one message at a time, and gets more as they arrive', () => {
-  const room = createRoom()
+  const room = createDeliverySlots()
   const first = room.enter('a')
   expect(room.left().busy).toEqual({ a: 0 })
   first(true)
@@ -14,7 +14,7 @@ test('an endpoint begins with one message at a time, and gets more as they arriv
 })
 
 test('endpoints that fail share few slots, however many they are', () => {
-  const room = createRoom()
+  const room = createDeliverySlots()
   const ids = Array.from({ length: 300 }, (_, no) => `dead${no}`)
   for (const id of ids) room.enter(id)(false)
   const asked = Object.values(room.left().busy).filter((count) => count > 0)

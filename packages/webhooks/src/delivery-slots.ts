@@ -8,7 +8,7 @@ const FAILING_SLOTS = 32
 const MOST_EACH = 8
 
 /** Limits concurrent messages, in all and to each endpoint. */
-export interface Room {
+export interface DeliverySlots {
   /** Free slots: in all, for an unknown endpoint, and for those with messages in flight. */
   left(): {
     readonly most: number
@@ -34,12 +34,12 @@ const REMEMBERED = 10_000
  * Each endpoint starts with one message at a time; each success allows one more, up to eight, and a
  * failure resets it to one. Failing endpoints share a few slots.
  */
-export function createRoom(): Room {
+export function createDeliverySlots(): DeliverySlots {
   const standings = new Map<string, Standing>()
   let underWay = 0
   let failingUnderWay = 0
 
-  function left(): ReturnType<Room['left']> {
+  function left(): ReturnType<DeliverySlots['left']> {
     const failingRoom = Math.max(0, FAILING_SLOTS - failingUnderWay)
     const busy: Record<string, number> = {}
     let failingGiven = 0

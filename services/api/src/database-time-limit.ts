@@ -3,7 +3,7 @@ import { withTimeOut } from '@plumbline/concurrency/time-out'
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 
 /** Limits how long calls wait for the database. */
-export interface DatabasePatience {
+export interface DatabaseTimeLimit {
   /**
    * The database's reply, or the refusal of the call if the database replies to nobody any more.
    *
@@ -27,7 +27,7 @@ const SILENT_MS = 1_000
 const REFUSAL_MS = 200
 
 /** Makes the limit of one process. */
-export function createDatabasePatience(): DatabasePatience {
+export function createDatabaseTimeLimit(): DatabaseTimeLimit {
   const database = createSilenceWatch(SILENT_MS)
   return {
     async orRefused(asked, { late, isCached = false } = {}) {
