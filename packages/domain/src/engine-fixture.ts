@@ -14,7 +14,7 @@ import { createResolver } from '@plumbline/net/resolver'
 import { createDomainEngine } from './engine.ts'
 import type { DomainEngineOptions } from './engine.ts'
 
-/** A servers on loopback for one engine: DNS, RDAP and WHOIS, each one function. */
+/** Servers on loopback for one engine: DNS, RDAP and WHOIS, each defined by a function. */
 export interface FixtureServers {
   /** Records by `NAME TYPE`; a name without any does not exist. */
   readonly zone?: Readonly<Record<string, DnsRecord[]>>
@@ -52,7 +52,7 @@ const HOSTS = [
 /** The silent log of tests. */
 export const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
-/** Starts a servers and an engine in it, whose RDAP list has `com` at `rdap.test`. */
+/** Starts the servers, and an engine that uses them; its RDAP list has `com` at `rdap.test`. */
 export async function startFixtureServers(servers: FixtureServers): Promise<Fixture> {
   const started = new AsyncDisposableStack()
   const rdapPaths: string[] = []

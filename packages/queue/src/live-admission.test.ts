@@ -7,54 +7,54 @@ import {
 } from './live-admission.ts'
 
 test('one account that asks about what stays silent leaves room for another that is answered at once', () => {
-  const room = openRoom({ subjects: 200, slowPerAccount: 8 })
+  const admission = openRoom({ subjects: 200, slowPerAccount: 8 })
   for (let second = 0; second < 20; second += 1) {
-    for (let at = 0; at < 50; at += 1) room.ask('flooder')
-    const other = room.ask('other')
+    for (let at = 0; at < 50; at += 1) admission.ask('flooder')
+    const other = admission.ask('other')
     expect(other.state).toBe('running')
     other.leave()
-    room.pass(1_000)
+    admission.pass(1_000)
   }
-  expect(room.running('flooder')).toBeLessThanOrEqual(8 + 2)
-  expect(room.refusedOf('flooder')).toContain('account')
-  expect(room.refusedOf('other')).toEqual([])
+  expect(admission.running('flooder')).toBeLessThanOrEqual(8 + 2)
+  expect(admission.refusedOf('flooder')).toContain('account')
+  expect(admission.refusedOf('other')).toEqual([])
 })
 
 test('what is refused at once was never begun', () => {
-  const room = openRoom({ subjects: 40, slowPerAccount: 4 })
-  for (let at = 0; at < 4; at += 1) room.ask('flooder')
-  room.pass(SLOW_MS)
-  const tried = room.ask('flooder')
-  const beyond = room.ask('flooder')
+  const admission = openRoom({ subjects: 40, slowPerAccount: 4 })
+  for (let at = 0; at < 4; at += 1) admission.ask('flooder')
+  admission.pass(SLOW_MS)
+  const tried = admission.ask('flooder')
+  const beyond = admission.ask('flooder')
   expect(tried.state).toBe('running')
   expect(beyond).toMatchObject({ state: 'account', hasBegun: false })
 })
 
 test('what an account tries beside its slow ones is refused once it is slow too', () => {
-  const room = openRoom({ subjects: 40, slowPerAccount: 4 })
-  const slow = Array.from({ length: 4 }, () => room.ask('flooder'))
-  room.pass(SLOW_MS)
-  const tried = room.ask('flooder')
-  room.pass(SLOW_MS)
+  const admission = openRoom({ subjects: 40, slowPerAccount: 4 })
+  const slow = Array.from({ length: 4 }, () => admission.ask('flooder'))
+  admission.pass(SLOW_MS)
+  const tried = admission.ask('flooder')
+  admission.pass(SLOW_MS)
   expect(slow.map(({ state }) => state)).toEqual(['running', 'running', 'running', 'running'])
   expect(tried).toMatchObject({ state: 'account', hasBegun: true })
 })
 
 test('a subject that is heard of is not slow, however long it takes', () => {
-  const room = openRoom({ subjects: 40, slowPerAccount: 2 })
-  const asked = Array.from({ length: 10 }, () => room.ask('patient'))
+  const admission = openRoom({ subjects: 40, slowPerAccount: 2 })
+  const asked = Array.from({ length: 10 }, () => admission.ask('patient'))
   for (let at = 0; at < 10; at += 1) {
-    room.pass(SLOW_MS - 1)
+    admission.pass(SLOW_MS - 1)
     for (const one of asked) one.heard()
   }
   expect(asked.map(({ state }) => state)).toEqual(asked.map(() => 'running'))
 })
 
 test('while all room is taken, accounts have their turns whatever each has waiting', () => {
-  const room = openRoom({ subjects: 2, slowPerAccount: 100 })
-  const first = [room.ask('busy'), room.ask('busy')]
-  const busy = Array.from({ length: 50 }, () => room.ask('busy'))
-  const others = ['a', 'b', 'c'].map((name) => room.ask(name))
+  const admission = openRoom({ subjects: 2, slowPerAccount: 100 })
+  const first = [admission.ask('busy'), admission.ask('busy')]
+  const busy = Array.from({ length: 50 }, () => admission.ask('busy'))
+  const others = ['a', 'b', 'c'].map((name) => admission.ask(name))
   expect(others.map(({ state }) => state)).toEqual(['waiting', 'waiting', 'waiting'])
   for (const one of first) one.leave()
   busy[0]?.leave()
@@ -65,38 +65,38 @@ test('while all room is taken, accounts have their turns whatever each has waiti
 })
 
 test('all slow ones together leave half of the room, and the account with the most gives way', () => {
-  const room = openRoom({ subjects: 20, slowPerAccount: 8 })
-  const many = Array.from({ length: 8 }, () => room.ask('many'))
-  const few = [room.ask('few'), room.ask('few'), room.ask('few')]
-  room.pass(SLOW_MS)
+  const admission = openRoom({ subjects: 20, slowPerAccount: 8 })
+  const many = Array.from({ length: 8 }, () => admission.ask('many'))
+  const few = [admission.ask('few'), admission.ask('few'), admission.ask('few')]
+  admission.pass(SLOW_MS)
   expect(few.map(({ state }) => state)).toEqual(['running', 'running', 'running'])
   expect(many.map(({ state }) => state).filter((state) => state === 'room')).toHaveLength(1)
   expect(many.at(-1)?.state).toBe('room')
 })
 
 test('what waits too long for room is refused, and what is late is ended', () => {
-  const room = openRoom({ subjects: 2, slowPerAccount: 100 })
-  const held = [room.ask('a', 3_500), room.ask('a', 3_500)]
-  const waiting = room.ask('b')
-  room.pass(1_500)
+  const admission = openRoom({ subjects: 2, slowPerAccount: 100 })
+  const held = [admission.ask('a', 3_500), admission.ask('a', 3_500)]
+  const waiting = admission.ask('b')
+  admission.pass(1_500)
   for (const one of held) one.heard()
-  room.pass(1_500)
+  admission.pass(1_500)
   expect(waiting).toMatchObject({ state: 'room', hasBegun: false })
-  room.pass(500)
+  admission.pass(500)
   expect(held.map(({ state }) => state)).toEqual(['expired', 'expired'])
-  expect(room.count()).toBe(0)
+  expect(admission.count()).toBe(0)
 })
 
 test('a place that is left twice, or after it was lost, gives its room back once', () => {
-  const room = openRoom({ subjects: 1, slowPerAccount: 1 })
-  const first = room.ask('a', 100)
-  room.pass(100)
-  const second = room.ask('a')
+  const admission = openRoom({ subjects: 1, slowPerAccount: 1 })
+  const first = admission.ask('a', 100)
+  admission.pass(100)
+  const second = admission.ask('a')
   first.leave()
   first.leave()
   first.heard()
   expect(second.state).toBe('running')
-  expect(room.ask('b').state).toBe('waiting')
+  expect(admission.ask('b').state).toBe('waiting')
 })
 
 interface Asked {
@@ -106,13 +106,13 @@ interface Asked {
   heard(): void
 }
 
-/** A room on a clock of the test's own, and what became of each subject. */
+/** A admission on a clock of the test's own, and what became of each subject. */
 function openRoom(limits: LiveLimits) {
   let nowMs = 0
-  const room = createLiveAdmission(limits, () => nowMs)
+  const admission = createLiveAdmission(limits, () => nowMs)
   const asked: (Asked & { readonly account: string })[] = []
   return {
-    count: room.count,
+    count: admission.count,
     running: (account: string) =>
       asked.filter((one) => one.account === account && one.state === 'running').length,
     refusedOf: (account: string) =>
@@ -121,7 +121,7 @@ function openRoom(limits: LiveLimits) {
         .map(({ state }) => state),
     pass(ms: number) {
       nowMs += ms
-      room.sweep()
+      admission.sweep()
     },
     ask(account: string, lastsMs = 60_000): Asked {
       let place: AdmittedSubject | undefined
@@ -136,7 +136,7 @@ function openRoom(limits: LiveLimits) {
         heard: () => place?.heard(),
       }
       asked.push(one)
-      room.request({
+      admission.request({
         account,
         endsAtMs: nowMs + lastsMs,
         begin(given) {

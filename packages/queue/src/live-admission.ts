@@ -18,7 +18,7 @@ export type RefusalCause = 'account' | 'room'
 /** A subject that waits for admission. */
 export interface AdmissionRequest {
   readonly account: string
-  /** When its caller stops waiting, by the clock of the room. */
+  /** When its caller stops waiting, by the clock of `LiveAdmission`. */
   readonly endsAtMs: number
   /** Called when it is admitted: its work begins. */
   begin(place: AdmittedSubject): void
@@ -93,12 +93,12 @@ interface Entry {
   heardAtMs: number
 }
 
-/** Makes the room of one check in one worker. */
+/** Makes the admission of one check in one worker. */
 export function createLiveAdmission(
   limits: LiveLimits,
   now: () => number = () => performance.now(),
 ): LiveAdmission {
-  const room: AdmissionState = {
+  const state: AdmissionState = {
     limits,
     now,
     accounts: new Map(),
@@ -108,30 +108,30 @@ export function createLiveAdmission(
     slowCount: 0,
   }
   return {
-    request: (request) => take(room, request),
-    waitingCount: () => room.waitingCount,
-    count: () => room.waitingCount + room.entries.size,
-    sweep: () => sweep(room),
+    request: (request) => take(state, request),
+    waitingCount: () => state.waitingCount,
+    count: () => state.waitingCount + state.entries.size,
+    sweep: () => sweep(state),
   }
 }
 
-function take(room: AdmissionState, request: AdmissionRequest): void {
-  const share = shareOf(room, request.account)
-  if (share.waiting.length === 0 && room.entries.size < room.limits.subjects) {
-    if (hasShare(room, share)) begin(room, share, request)
+function take(state: AdmissionState, request: AdmissionRequest): void {
+  const share = shareOf(state, request.account)
+  if (share.waiting.length === 0 && state.entries.size < state.limits.subjects) {
+    if (hasShare(state, share)) begin(state, share, request)
     else request.refuse('account')
     return
   }
-  share.waiting.push({ request, sinceMs: room.now() })
-  room.waitingCount += 1
-  room.turns.add(share)
+  share.waiting.push({ request, sinceMs: state.now() })
+  state.waitingCount += 1
+  state.turns.add(share)
 }
 
-function shareOf(room: AdmissionState, name: string): AccountShare {
-  let share = room.accounts.get(name)
+function shareOf(state: AdmissionState, name: string): AccountShare {
+  let share = state.accounts.get(name)
   if (share === undefined) {
     share = { name, waiting: [], runningCount: 0, slow: new Set() }
-    room.accounts.set(name, share)
+    state.accounts.set(name, share)
   }
   return share
 }
@@ -145,102 +145,102 @@ function hasShare({ limits }: AdmissionState, { slow, runningCount }: AccountSha
   return runningCount - slow.size < Math.max(1, Math.floor(limits.slowPerAccount * TRIAL_SHARE))
 }
 
-function begin(room: AdmissionState, share: AccountShare, request: AdmissionRequest): void {
-  const entry: Entry = { request, share, heardAtMs: room.now() }
-  room.entries.add(entry)
+function begin(state: AdmissionState, share: AccountShare, request: AdmissionRequest): void {
+  const entry: Entry = { request, share, heardAtMs: state.now() }
+  state.entries.add(entry)
   share.runningCount += 1
   request.begin({
     heard() {
-      if (!room.entries.has(entry)) return
-      entry.heardAtMs = room.now()
-      if (share.slow.delete(entry)) room.slowCount -= 1
+      if (!state.entries.has(entry)) return
+      entry.heardAtMs = state.now()
+      if (share.slow.delete(entry)) state.slowCount -= 1
     },
     leave() {
-      if (release(room, entry)) fill(room)
+      if (release(state, entry)) fill(state)
     },
   })
 }
 
 /** Releases an admitted subject; false if it was released before. */
-function release(room: AdmissionState, entry: Entry): boolean {
+function release(state: AdmissionState, entry: Entry): boolean {
   const { share } = entry
-  if (!room.entries.delete(entry)) return false
+  if (!state.entries.delete(entry)) return false
   share.runningCount -= 1
-  if (share.slow.delete(entry)) room.slowCount -= 1
-  forgetIfIdle(room, share)
+  if (share.slow.delete(entry)) state.slowCount -= 1
+  forgetIfIdle(state, share)
   return true
 }
 
-function forgetIfIdle(room: AdmissionState, share: AccountShare): void {
-  if (share.waiting.length === 0) room.turns.delete(share)
-  if (share.runningCount + share.waiting.length === 0) room.accounts.delete(share.name)
+function forgetIfIdle(state: AdmissionState, share: AccountShare): void {
+  if (share.waiting.length === 0) state.turns.delete(share)
+  if (share.runningCount + share.waiting.length === 0) state.accounts.delete(share.name)
 }
 
 /** Admits waiting subjects, one of each account in turn, up to the limit. */
-function fill(room: AdmissionState): void {
-  while (room.entries.size < room.limits.subjects) {
-    const [share] = room.turns
+function fill(state: AdmissionState): void {
+  while (state.entries.size < state.limits.subjects) {
+    const [share] = state.turns
     if (share === undefined) return
-    room.turns.delete(share)
+    state.turns.delete(share)
     const next = share.waiting.shift()
     if (next === undefined) continue
-    room.waitingCount -= 1
-    if (share.waiting.length > 0) room.turns.add(share)
-    if (hasShare(room, share)) begin(room, share, next.request)
+    state.waitingCount -= 1
+    if (share.waiting.length > 0) state.turns.add(share)
+    if (hasShare(state, share)) begin(state, share, next.request)
     else {
       next.request.refuse('account')
-      forgetIfIdle(room, share)
+      forgetIfIdle(state, share)
     }
   }
 }
 
-function sweep(room: AdmissionState): void {
-  const now = room.now()
-  for (const entry of room.entries) {
+function sweep(state: AdmissionState): void {
+  const now = state.now()
+  for (const entry of state.entries) {
     if (entry.request.endsAtMs <= now) {
-      release(room, entry)
+      release(state, entry)
       entry.request.expire()
     } else if (now - entry.heardAtMs >= SLOW_MS && !entry.share.slow.has(entry)) {
-      becomeSlow(room, entry)
+      becomeSlow(state, entry)
     }
   }
-  refuseWaiting(room, now)
-  fill(room)
+  refuseWaiting(state, now)
+  fill(state)
 }
 
-function becomeSlow(room: AdmissionState, entry: Entry): void {
+function becomeSlow(state: AdmissionState, entry: Entry): void {
   const { share } = entry
-  if (share.slow.size >= room.limits.slowPerAccount) {
-    refuse(room, entry, 'account')
+  if (share.slow.size >= state.limits.slowPerAccount) {
+    refuse(state, entry, 'account')
     return
   }
   share.slow.add(entry)
-  room.slowCount += 1
-  if (room.slowCount <= room.limits.subjects / 2) return
+  state.slowCount += 1
+  if (state.slowCount <= state.limits.subjects / 2) return
   // Those of the account with the most give way, the newest first: it has waited least.
   let most = share
-  for (const other of room.accounts.values()) if (other.slow.size > most.slow.size) most = other
+  for (const other of state.accounts.values()) if (other.slow.size > most.slow.size) most = other
   const newest = [...most.slow].at(-1)
-  if (newest !== undefined) refuse(room, newest, 'room')
+  if (newest !== undefined) refuse(state, newest, 'room')
 }
 
-function refuse(room: AdmissionState, entry: Entry, cause: RefusalCause): void {
-  release(room, entry)
+function refuse(state: AdmissionState, entry: Entry, cause: RefusalCause): void {
+  release(state, entry)
   entry.request.refuse(cause)
 }
 
 /**
  * Waiting subjects are in order of arrival, so only the first ones of each account are examined.
  */
-function refuseWaiting(room: AdmissionState, now: number): void {
-  for (const share of room.turns) {
+function refuseWaiting(state: AdmissionState, now: number): void {
+  for (const share of state.turns) {
     let [first] = share.waiting
     while (first !== undefined && now - first.sinceMs >= ROOM_WAIT_MS) {
       share.waiting.shift()
-      room.waitingCount -= 1
+      state.waitingCount -= 1
       first.request.refuse('room')
       first = share.waiting[0]
     }
-    forgetIfIdle(room, share)
+    forgetIfIdle(state, share)
   }
 }

@@ -41,7 +41,7 @@ export interface ServeLiveOptions {
 /** Milliseconds between two messages to the calling process that its questions are in work. */
 const WORKING_EVERY_MS = 700
 
-/** Milliseconds between two checks of the room. */
+/** Milliseconds between two sweeps of the admission. */
 const SWEEP_EVERY_MS = 100
 
 /** Jobs taken at once; each ends as soon as its questions are recorded. */
@@ -71,14 +71,14 @@ export async function serveLive<C extends Check>(
     tracer: backend.tracer,
     handler,
     onError,
-    room: createLiveAdmission(limits),
+    admission: createLiveAdmission(limits),
     send: createReplySender(backend),
     open: new Set(),
     runs: new Set(),
     swept: null,
   }
   const sweeping = setInterval(() => {
-    server.room.sweep()
+    server.admission.sweep()
     server.swept?.resolve()
     server.swept = null
   }, SWEEP_EVERY_MS)
@@ -100,7 +100,7 @@ export async function serveLive<C extends Check>(
           if (leftMs <= 0) return
           const endsAtMs = performance.now() + leftMs
           for (const question of job.questions) takeOver(server, id, job, question, endsAtMs)
-          while (server.room.waitingCount() > MAX_WAITING) {
+          while (server.admission.waitingCount() > MAX_WAITING) {
             server.swept ??= Promise.withResolvers()
             await server.swept.promise
           }
@@ -121,12 +121,12 @@ interface LiveServer<C extends Check> {
   readonly tracer: Tracer
   readonly handler: (request: LiveRequest) => Promise<Outcome<C> | undefined>
   readonly onError: (error: unknown) => void
-  readonly room: LiveAdmission
+  readonly admission: LiveAdmission
   readonly send: ReplySender
   /** Questions without an outcome. */
   readonly open: Set<OpenQuestion>
   readonly runs: Set<Promise<void>>
-  /** Resolves after the next check of the room; null if nobody waits for it. */
+  /** Resolves after the next sweep of the admission; null if nobody waits for it. */
   swept: PromiseWithResolvers<void> | null
 }
 
@@ -150,7 +150,7 @@ function takeOver<C extends Check>(
   const takenAtMs = performance.now()
   const open: OpenQuestion = { id, jobId, replyTo, takenAtMs, abort: new AbortController() }
   server.open.add(open)
-  server.room.request({
+  server.admission.request({
     account: question.tenant,
     endsAtMs,
     begin(place) {

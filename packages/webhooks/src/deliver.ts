@@ -46,7 +46,7 @@ export interface Delivery extends AsyncDisposable {
  */
 export function startDelivery(tools: DeliverTools): Delivery {
   const { db, log, failingDays } = tools
-  const room = createDeliverySlots()
+  const slots = createDeliverySlots()
   const stop = new AbortController()
   let woken = Promise.withResolvers<void>()
   const wake = (): void => woken.resolve()
@@ -59,7 +59,7 @@ export function startDelivery(tools: DeliverTools): Delivery {
   )
   const running = new Set<Promise<void>>()
   const send = (due: DueDelivery): void => {
-    const sent = sendOne(tools, room, keep, due, stop.signal)
+    const sent = sendOne(tools, slots, keep, due, stop.signal)
       .catch((error: unknown) => log.error({ err: error }, 'a webhook was not sent; tried again'))
       .finally(() => {
         running.delete(sent)
@@ -69,7 +69,7 @@ export function startDelivery(tools: DeliverTools): Delivery {
   }
   const loop = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      const taken = await takeSome(tools, room).catch((error: unknown) => {
+      const taken = await takeSome(tools, slots).catch((error: unknown) => {
         log.error({ err: error }, 'webhooks were not read; tried again')
         return []
       })
@@ -100,21 +100,21 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 async function takeSome(
   { db, timeoutMs }: DeliverTools,
-  room: DeliverySlots,
+  slots: DeliverySlots,
 ): Promise<readonly DueDelivery[]> {
-  const { most, each, busy } = room.left()
+  const { most, each, busy } = slots.left()
   if (most === 0) return []
   return await takeDue(db, { most, each, busy, lostAfterMs: timeoutMs + LOST_AFTER_MS })
 }
 
 async function sendOne(
   tools: DeliverTools,
-  room: DeliverySlots,
+  slots: DeliverySlots,
   keep: Batcher<AttemptResult, null>,
   due: DueDelivery,
   signal: AbortSignal,
 ): Promise<void> {
-  const leave = room.enter(due.endpointId)
+  const leave = slots.enter(due.endpointId)
   let arrived = false
   try {
     const result = await attemptDelivery(tools, due, signal)

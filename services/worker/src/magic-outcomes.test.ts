@@ -152,8 +152,8 @@ test.each(MAGIC_PHONES)(
   '$value has the outcome that engines give for $reason',
   async ({ value, reason }) => {
     const [number, reply, signal] = PHONE_REPLIES[reason]
-    const world = hlr.createHlrFixture(reply ?? undefined)
-    await using engine = await hlr.engineOf(world, reply === null ? [] : [hlr.FIRST])
+    const fixture = hlr.createHlrFixture(reply ?? undefined)
+    await using engine = await hlr.engineOf(fixture, reply === null ? [] : [hlr.FIRST])
     const [live] = await hlr.ask(engine, [number], signal === undefined ? {} : { signal })
     if (live?.kind !== 'outcome') throw new Error('expected an outcome')
     const row = MAGIC_PHONES.find((each) => each.reason === reason)
