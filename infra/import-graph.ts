@@ -4,17 +4,17 @@ import { parseSync } from 'oxc-parser'
 import { ROOT } from './run.ts'
 
 /**
- * One import of a source file, types among them: `import`, `export … from`, `import()` and
+ * One import of a source file, type imports included: `import`, `export … from`, `import()` and
  * `import('…')` as a type.
  */
 export interface Import {
   /** As it is written, for example `./mx.ts`, `node:net`, `@plumbline/net/egress`. */
   readonly specifier: string
-  /** Names taken from it that are more than types; null if all of it is taken, or none is named. */
+  /** Names imported as values; null if the whole module is, or none is named. */
   readonly names: readonly string[] | null
 }
 
-/** The folders whose sources are held to the rules. */
+/** Folders whose sources must follow the rules. */
 const FOLDERS = ['packages', 'services', 'test', 'infra']
 
 /** Paths of all sources of the project, from its root, in order. */
@@ -79,7 +79,7 @@ export function importsOf(file: string, text: string): readonly Import[] {
   return imports
 }
 
-/** Stands for what an `import()` computes at run time. */
+/** Stands for a computed argument of `import()`. */
 export const COMPUTED = '(computed)'
 
 /** The source that an import leads to; null if it leads out of the project's sources. */
@@ -99,7 +99,7 @@ export const SERVICES: ReadonlySet<string> = new Set(
   readdirSync(join(ROOT, 'services'), { encoding: 'utf8' }),
 )
 
-/** Groups of files that import each other in a circle; none if there is no circle. */
+/** Groups of files that import each other in a cycle; empty if there is none. */
 export function circlesIn(
   graph: ReadonlyMap<string, readonly string[]>,
 ): readonly (readonly string[])[] {

@@ -21,10 +21,7 @@ interface Manifest {
   toJSON(): unknown
 }
 
-/**
- * All that a cluster is to have for this version, but for its secrets, in the order it is to be
- * made.
- */
+/** All objects of a cluster for this version except its secrets, in the order of creation. */
 function manifestsOf(version: string): readonly Manifest[] {
   return [
     new Namespace({

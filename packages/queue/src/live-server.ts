@@ -55,10 +55,10 @@ const ENDING_MS = 2_000
 
 /**
  * Answers the single calls of a check. Concurrency is limited by subject and accounts are admitted
- * in turn, see `LiveAdmission`. Questions that the handler leaves unanswered, or throws on, are reported
- * to the calling process, which asks once more, unless their time was too short. A job ends when
- * its questions are taken over: if its worker then dies, the calling process no longer receives
- * messages that they are in work, and asks again.
+ * in turn, see `LiveAdmission`. Questions that the handler leaves unanswered, or throws on, are
+ * reported to the calling process, which asks once more, unless their time was too short. A job
+ * ends when its questions are taken over: if its worker then dies, the calling process no longer
+ * receives messages that they are in work, and asks again.
  */
 export async function serveLive<C extends Check>(
   backend: QueueBackend,
