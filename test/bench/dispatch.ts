@@ -24,20 +24,20 @@ const SLOTS = { email: 16, phone: 16, ip: 8, domain: 64 }
 const ROUNDS = 400
 /** Tasks that end between two rounds. */
 const ENDING = 3
-/** What a task of a thousand records takes where its engine answers at once. */
+/** Milliseconds of a task of a thousand records if its engine answers at once. */
 const TASK_MS = 100
 
-/** Targets: a round of the dispatcher, and another account's ten records beside all that. */
+/** Targets: a round of the dispatcher, and ten records of another account meanwhile. */
 const ROUND_MS = 20
 const OTHERS_MS = 5_000
 
-/** What the dispatcher keeps from round to round. */
+/** State that the dispatcher keeps between rounds. */
 interface Turn {
   readonly served: Map<Check, string>
   readonly growing: LeasedTask[]
 }
 
-/** Measures rounds while groups wait, while batches run, and turns among many accounts. */
+/** Measures rounds while groups wait, while batches run, and with many accounts. */
 export async function run(): Promise<readonly Figure[]> {
   return [...(await waitingGroups()), ...(await runningBatches()), ...(await manyAccounts())]
 }
@@ -146,7 +146,7 @@ async function manyAccounts(): Promise<readonly Figure[]> {
   return [bounded({ ...head, name: 'beside 49 accounts of 100k' }, waitedMs + TASK_MS, OTHERS_MS)]
 }
 
-/** One round as the dispatcher makes it, without the queue. */
+/** One round of the dispatcher, without the queue. */
 async function timedRound(
   db: Db,
   { served, growing }: Turn,
@@ -180,7 +180,7 @@ async function end(db: Db, tasks: readonly LeasedTask[]): Promise<number> {
   return rows.reduce((sum, { size }) => sum + size, 0)
 }
 
-/** A database with so many running batches, a hundred accounts at most. */
+/** A database with this many running batches, of a hundred accounts at most. */
 async function openDispatchDatabase(
   batches: number,
 ): Promise<AsyncDisposable & { readonly db: Db }> {
@@ -212,7 +212,7 @@ async function openDispatchDatabase(
   return { db, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Writes rows without the triggers that judge each move, and counts them for the planner. */
+/** Writes rows without the state triggers, and updates the planner's statistics. */
 async function fill(db: Db, ...statements: readonly string[]): Promise<void> {
   const client = await db.pool.connect()
   try {

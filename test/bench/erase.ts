@@ -10,19 +10,19 @@ import { startServers } from './servers.ts'
 import { uploadList, waitForEnd, writeList } from './upload.ts'
 
 /**
- * Kept rows: one batch that was asked, and batches of its outcomes, which hold the same rows each.
+ * Stored rows: one batch that was checked, and batches with its outcomes, each with the same rows.
  */
 const RECORDS = 100_000
 const BATCHES = 10
 
-/** What an account may keep, and in how many hours a value must be gone from it. */
+/** Rows that an account may keep, and hours within which a value must be erased from them. */
 const MOST_ROWS = 5_000_000
 const MOST_HOURS = 24
 
 const LOOK_MS = 100
 
 /**
- * Three addresses, and a domain with its twenty: each batch has them all, so that every result is
+ * Three addresses, and a domain with its twenty: every batch has them all, so that every result is
  * rewritten.
  */
 const TARGET = {
@@ -31,7 +31,7 @@ const TARGET = {
   include_addresses: true,
 }
 
-/** How long values take to be gone from a million kept rows, and would from five million. */
+/** Measures the erasure of values from a million rows, and extrapolates to five million. */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-erase-'))
@@ -68,7 +68,7 @@ export async function run(): Promise<readonly Figure[]> {
   }
 }
 
-/** The share of the longest time that so many rows may take. */
+/** The share of the longest time for this many rows. */
 function secondsFor(rows: number): number {
   return (MOST_HOURS * 3_600 * rows) / MOST_ROWS
 }

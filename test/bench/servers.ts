@@ -29,7 +29,7 @@ export async function startServers(): Promise<BenchServers> {
   }
 }
 
-/** Makes one more database on a server; its URL. */
+/** Creates a database on a server; returns its URL. */
 export async function createDatabase(server: string, name: string): Promise<string> {
   await using db = openDatabase({ url: server, poolSize: 1, applicationName: 'bench' })
   await db.pool.query(`create database ${name}`)

@@ -21,9 +21,9 @@ interface SignalTally {
 }
 
 /**
- * How well the weights, and each signal for itself, tell the labelled records of a file apart. The
- * file has a column `label` and one for each signal, named `group.code`; true is `1`, `true`, `yes`
- * or `fraud`.
+ * How well the weights, and each signal alone, separate the labelled records of a file. The file
+ * has a column `label` and one for each signal, named `group.code`; true is `1`, `true`, `yes` or
+ * `fraud`.
  */
 export async function scoreSignals(path: string, weights: Weights): Promise<string> {
   const list = await openBatchFile({
@@ -112,8 +112,8 @@ function report(
 }
 
 /**
- * A weight is the score of a signal alone, so it stands beside the share of fraud that was met with
- * it.
+ * A weight is the score of a signal alone, so it is shown beside the share of fraud among records
+ * with that signal.
  */
 function signalTable(tallies: readonly SignalTally[], weights: Weights): string {
   const lines = tallies

@@ -29,7 +29,7 @@ const SHOWN_COLUMNS = [
   'result.domain.age_days',
 ]
 
-/** A short look takes the first of the contacts alone. */
+/** Number of contacts to use; all by default. */
 const wantedRows = Number(process.argv[2] ?? Number.POSITIVE_INFINITY)
 
 // What the progress line showed last.
@@ -167,7 +167,7 @@ async function untilInterrupted(): Promise<void> {
   await promise
 }
 
-/** Redraws one line on a terminal; elsewhere a line for each step that can be seen. */
+/** Redraws one line on a terminal; elsewhere prints a line for each visible step. */
 function showProgress(batch: BatchView): void {
   const line = progressLine(batch)
   if (process.stdout.isTTY) process.stdout.write(`\r${line}   `)

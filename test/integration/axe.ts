@@ -22,7 +22,7 @@ interface View {
 }
 
 /**
- * What axe has against a page as it stands in each width and theme, and where it is wider than its
+ * Violations that axe finds on a page in each width and theme, and where it is wider than its
  * window.
  */
 export async function faultsOfPage(
@@ -52,8 +52,8 @@ export async function faultsOfPage(
 }
 
 /**
- * Waits until a page has drawn what a change of its window or theme asks for: till then it has the
- * colours of before.
+ * Waits until a page has repainted after a change of its window or theme: before, it has the old
+ * colours.
  */
 async function drawnAnew(page: Page): Promise<void> {
   await page.evaluate(
@@ -74,9 +74,7 @@ export async function widthFaults(page: Page): Promise<readonly string[]> {
   return faults
 }
 
-/**
- * Waits until a page is there with its heading and with nothing that is still being read or drawn.
- */
+/** Waits until a page shows its heading, with nothing still loading or rendering. */
 export async function settle(page: Page, heading: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
   await page.locator('.bones, [role=region][aria-busy=true]').first().waitFor({ state: 'detached' })

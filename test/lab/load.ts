@@ -4,32 +4,33 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import type { Account } from '@plumbline/testkit/service'
 import type { LoadBalancer } from './load-balancer.ts'
 
-/** A single call, by the clock of this process; without a status it met no answer. */
+/** A single call, by the clock of this process; without a status it got no response. */
 export interface LabCall {
   readonly account: Account
   readonly beganMs: number
   readonly endedMs: number
   readonly status: number | undefined
-  /** As its answer says. */
+  /** According to its response. */
   readonly chargedCredits: number
   /**
-   * Whether it was told what it asked: answered, and not for want of a resolver without a verdict.
+   * Whether it got an answer: a response with an outcome, except one that the resolver's failure
+   * caused.
    */
   readonly isTold: boolean
 }
 
-/** A batch that was taken. */
+/** An accepted batch. */
 export interface LabBatch {
   readonly account: Account
   readonly id: string
   readonly emails: readonly string[]
   /**
-   * When the request that it was taken by left, and when its answer came, by the clock of this
+   * When the request that was accepted was sent, and when its response came, by the clock of this
    * process.
    */
   readonly sentMs: number
   readonly takenMs: number
-  /** Whether its owner canceled it, so that its rows may end without an answer. */
+  /** Whether its owner canceled it, so that its rows may end without an outcome. */
   readonly isCanceled: boolean
 }
 
@@ -47,10 +48,10 @@ const SUBMITTING = 8
 const AGAIN_MS = 250
 const SUBMIT_WITHIN_MS = 300_000
 
-/** What an answer says of whom nobody could be asked about, for want of a resolver. */
+/** Parts of a response without an outcome because of the resolver. */
 export const NOT_TOLD = /"dns_(?:unavailable|failed)"/
 
-/** Calls at a fixed rate, account after account, until it is stopped. */
+/** Makes calls at a fixed rate, account after account, until stopped. */
 export function startCalls(
   entrance: LoadBalancer,
   accounts: readonly Account[],
@@ -100,7 +101,7 @@ function headersOf(account: Account): Readonly<Record<string, string>> {
   return { authorization: `Bearer ${account.liveKey}`, 'content-type': 'application/json' }
 }
 
-/** Hands in a batch for each account, each again under its key until it is taken. */
+/** Submits a batch for each account, repeated with its key until it is accepted. */
 export async function submitBatches(
   entrance: LoadBalancer,
   accounts: readonly Account[],
@@ -119,7 +120,11 @@ export async function submitBatches(
   return taken
 }
 
-/** Hands in one batch, again under its key until it is taken. @throws if it is refused for good */
+/**
+ * Submits one batch, repeated with its key until it is accepted.
+ *
+ * @throws if it is refused for good
+ */
 export async function submitBatch(
   entrance: LoadBalancer,
   account: Account,

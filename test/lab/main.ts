@@ -7,7 +7,10 @@ import { mayMount } from './small-disk.ts'
 // both backends. Prints a table as Markdown, and ends with 1 where a charge is wrong, a record is lost, or a
 // recovery takes longer than it may. Needs Debian's postgresql and redis-server.
 
-/** Longest time from the end of a fault until calls are answered and records are settled again. */
+/**
+ * Longest time from the end of a fault until calls are answered and records are settled again, in
+ * milliseconds.
+ */
 const RECOVER_MS = 20_000
 
 const { values } = parseArgs({

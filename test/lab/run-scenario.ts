@@ -16,24 +16,24 @@ import { startLabRedis } from './redis.ts'
 import type { LabTarget, Scenario } from './scenario.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
-/** How much there is of everything; 1 is 10,000 accounts and 1,000 batches. */
+/** Scale of everything; 1 is 10,000 accounts and 1,000 batches. */
 export interface Size {
   readonly accounts: number
   readonly batches: number
-  /** How many there are of what is a million in full size. */
+  /** The scaled number of what is a million in full size. */
   readonly million: number
 }
 
-/** What was seen of one scenario. */
+/** Result of one scenario. */
 export interface Seen extends Verdict {
   /** How long the fault lasted. */
   readonly lastedMs: number
   /** From the end of the fault until calls are answered and records are settled again. */
   readonly recoverMs: number
   readonly callsP99Ms: number
-  /** Calls that were not told what they asked. */
+  /** Calls without an answer. */
   readonly refused: number
-  /** How they were answered, each with its count. */
+  /** Their responses, each with its count. */
   readonly refusals: readonly string[]
   readonly deadRows: number
   /** Connections of all processes to Postgres, at most. */
@@ -41,12 +41,12 @@ export interface Seen extends Verdict {
 }
 
 const CALLERS = 10
-/** Accounts that are made at a time. */
+/** Accounts created concurrently. */
 const MAKING = 50
 const LOOK_MS = 200
 const END_WITHIN_MS = 900_000
 const CREDITS = 10_000
-/** An engine that takes its time, so that a fault meets work under way. */
+/** An engine with a delay, so that a fault hits work in progress. */
 const CHECK_WORKER = ['email', '--delay=200', '--width=4']
 
 const NAMES: Names = {
@@ -54,7 +54,7 @@ const NAMES: Names = {
   row: (batchNo, row) => `u${row}@b${batchNo}.example`,
 }
 
-/** Lets a scenario happen to a service of its own under load, and judges what has come of it. */
+/** Runs a scenario on a service of its own under load, and judges the result. */
 export async function runScenario(
   scenario: Scenario,
   backend: 'redis' | 'embedded',
@@ -163,7 +163,7 @@ async function openAccounts(service: TestService, count: number): Promise<readon
   return await makeMany(count, () => service.account({ credits: CREDITS }))
 }
 
-/** Makes so many, a few at a time: who waits for a connection for long is refused. */
+/** Makes this many, a few concurrently: waiting long for a connection would be refused. */
 async function makeMany<T>(count: number, make: (no: number) => Promise<T>): Promise<readonly T[]> {
   const made: T[] = []
   for (let from = 0; from < count; from += MAKING) {
@@ -174,8 +174,8 @@ async function makeMany<T>(count: number, make: (no: number) => Promise<T>): Pro
 }
 
 /**
- * When the last call failed that began after the fault; its end where none did, never where none
- * was told since.
+ * When the last failed call that began after the fault ended; the end of the fault if none failed,
+ * never if none was answered since.
  */
 function lastFailure(calls: readonly LabCall[], endMs: number): number {
   if (calls.at(-1)?.isTold !== true) return Infinity
@@ -191,7 +191,7 @@ function refusalsIn(calls: readonly LabCall[]): readonly string[] {
 
 interface Samples extends Disposable {
   connections(): number
-  /** When records were settled for the first time after a moment, by the clock of this process. */
+  /** When records were first settled after a moment, by the clock of this process. */
   progressAfter(ms: number): number
 }
 
@@ -228,8 +228,9 @@ function sample({ db }: TestService): Samples {
 }
 
 /**
- * Waits until no batch has anything left to do. @throws if that does not come within fifteen
- * minutes
+ * Waits until no batch has anything left to do.
+ *
+ * @throws after fifteen minutes
  */
 async function untilEnded({ db }: TestService): Promise<void> {
   await untilNone(
@@ -239,7 +240,7 @@ async function untilEnded({ db }: TestService): Promise<void> {
   )
 }
 
-/** Waits until every debit has its end. */
+/** Waits until every debit is closed. */
 async function untilSettled({ db }: TestService): Promise<void> {
   await untilNone(db, 'select count(*)::int as count from credit_unanswered')
 }
