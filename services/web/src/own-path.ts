@@ -1,5 +1,5 @@
 /**
- * A path of this app that an address names; anything else leads to the overview, never to another
+ * A path of this app from a query parameter; anything else leads to the overview, never to another
  * site.
  */
 export function ownPath(path: string | undefined): string {

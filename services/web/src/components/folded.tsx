@@ -2,8 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 
 /**
- * What opens below its summary: drawn when it is first opened, and kept from then on, with what was
- * typed into it.
+ * A disclosure: its content is rendered when first opened, and kept from then on with its input.
  */
 export function Folded({
   summary,

@@ -12,7 +12,8 @@ import { useSessionMoves } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 
 /**
- * The first account of an installation, or the way back into one, by a link of the program itself.
+ * Takes over the first account of an installation, or gets back into one, by a link of the program
+ * itself.
  */
 export function Welcome(): JSX.Element {
   const code = useLinkCode()

@@ -11,7 +11,7 @@ import * as format from '../../format.ts'
 /** How often the receipts are read again while one of the first page is under way, in ms. */
 const EVERY_MS = 5_000
 
-/** All that was erased before, some at a time; the one that is shown above stands out. */
+/** Earlier receipts, page by page; the one shown above is highlighted. */
 export function Receipts({ shown }: { readonly shown: string | undefined }): JSX.Element {
   const receipts = useReceipts()
   const { data, error } = receipts

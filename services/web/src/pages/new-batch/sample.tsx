@@ -13,7 +13,7 @@ import { useSubmission } from '../../submit.ts'
 /** How often a running sample is read again, in ms. */
 const EVERY_MS = 2_000
 
-/** A few rows checked first, and what they let one expect of the whole. */
+/** Checks a few rows first, and shows what to expect of the whole batch. */
 export function Sample({
   batch,
   sampled,
