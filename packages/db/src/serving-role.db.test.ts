@@ -175,7 +175,7 @@ test.each([
   await expect(fixture.serving.pool.query(statement)).rejects.toMatchObject({ code: '42501' })
 })
 
-test('rights that were added by hand are taken away by the next migration, and nothing is written without need', async () => {
+test('rights added by hand are revoked by the next migration, and nothing is written without need', async () => {
   await using fixture = await openFixture()
   const { owner, serving, servingUrl } = fixture
   await owner.pool.query(`grant all on credit_entries, accounts to ${SERVING}`)
@@ -190,7 +190,7 @@ test('rights that were added by hand are taken away by the next migration, and n
   expect((await owner.pool.query(version)).rows).toEqual(before.rows)
 })
 
-test('a role that could change the ledger is told from one that could not', async () => {
+test('a role that could change the ledger is distinguished from one that could not', async () => {
   await using fixture = await openFixture()
   const { owner, serving, servingUrl } = fixture
   expect(await mayChangeLedger(owner)).toBe(true)
@@ -225,7 +225,7 @@ test('a role that is a superuser or has the rights of the owner is refused', asy
   }
 })
 
-test('a missing role is made with a password that stands in no statement', async () => {
+test('a missing role is created with a password that is in no statement', async () => {
   await using fixture = await openFixture()
   const name = `made_${process.pid}`
   const url = new URL(fixture.servingUrl)

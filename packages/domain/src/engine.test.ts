@@ -65,7 +65,7 @@ test('an authoritative denial is unregistered; it is kept and not asked again', 
   expect(fixture.rdapPaths).toEqual(['/domain/free.com'])
 })
 
-test('what is remembered was checked when the registry was asked, not when it is told', async () => {
+test('a cached registration shows when the registry was queried, not when it is returned', async () => {
   let now = new Date('2026-11-21T12:00:00Z')
   await using fixture = await startFixtureServers({
     zone: healthyZone('good.com'),
@@ -153,7 +153,7 @@ test('a zone called like a member of every object is a zone like any other', asy
   expect(fixture.whoisLines).toEqual(['constructor'])
 })
 
-test('a name that a server will not speak of keeps nobody from the others', async () => {
+test('a refusal for one name does not block others at the server', async () => {
   await using fixture = await startFixtureServers({
     rdap(req, res) {
       const name = req.url?.split('/').at(-1) ?? ''
@@ -265,7 +265,7 @@ test('a batch of one zone asks the root of WHOIS once', async () => {
   expect(fixture.whoisLines.toSorted()).toEqual(['zz', ...names].toSorted())
 })
 
-test('names beyond what a registry bears are answered later, for when it has room', async () => {
+test('names beyond the limit of a registry are answered later, for when it is below', async () => {
   await using fixture = await startFixtureServers({
     rdap: (req, res) => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))),
     options: { registryPerSecond: 1_000, holdMs: 5 },
@@ -423,7 +423,7 @@ test('parked and disposable names are told, and own mail speaks against parking'
   expect((await askOne(fixture, 'throwaway.com')).facts.disposable).toBe(true)
 })
 
-test('behind a resolver without the root nothing is told of a name, and no registry is left alone', async () => {
+test('with a resolver that does not know the root a name stays unknown, and no registry is paused', async () => {
   let isClosed = true
   let nowMs = 0
   await using fixture = await startFixtureServers({

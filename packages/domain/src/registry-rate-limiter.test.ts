@@ -176,7 +176,7 @@ test('a fault in asking reaches the asker, and the next is served', async () => 
   expect(await take(rateLimiter)).toMatchObject({ kind: 'done' })
 })
 
-test('limits out of reach ask nobody, and go on when they are back', async () => {
+test('with unreachable limits nothing is sent, and work continues when they are back', async () => {
   let tries = 0
   const open = createOpenLimiter()
   const flaky: Limiter = {

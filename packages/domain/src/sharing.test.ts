@@ -27,7 +27,7 @@ function open(options: { clock?: () => Date; shareFindings?: boolean }): Promise
   })
 }
 
-test('a registration is told to its own account by the millisecond, to another by the day', async () => {
+test('a registration shows its millisecond to its own account, its day to another', async () => {
   let now = new Date('2026-11-21T12:34:56.789Z')
   await using fixture = await open({ clock: () => now })
   await told(fixture, 'first')

@@ -126,7 +126,7 @@ describe('results and their evidence', () => {
     expect([...told].toSorted((a, b) => a[0] - b[0]).map(([, text]) => text)).toEqual(subjects)
   })
 
-  test('an answer tells at the pace of whom it came, unless nobody was asked', async () => {
+  test('an answer names the group whose limit it counts for, unless no server was asked', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone)
     const groupsOf = async (subjects: readonly string[]): Promise<readonly unknown[]> => {
@@ -224,7 +224,7 @@ describe('memory', () => {
     expect(count(smtp.lines, 'RCPT')).toBe(2)
   })
 
-  test('what is remembered was checked when the host was asked, not when it is told', async () => {
+  test('a cached result shows when the host was asked, not when it is returned', async () => {
     await using smtp = await startSmtp(ORDINARY)
     let nowMs = Date.parse('2026-11-01T12:00:00Z')
     const memory = processMemory(() => nowMs)
@@ -403,7 +403,7 @@ describe('waiting', () => {
     expect([outcome.reason, outcome.evidence['retry_after']]).toEqual(['connect_failed', 300])
   })
 
-  test('a server that is busy before it hears a recipient is asked again, too', async () => {
+  test('a server that is busy before RCPT is probed again, too', async () => {
     await using smtp = await startSmtp({
       greeting: '421 4.3.2 Service not available, try again in 60 seconds',
     })
@@ -722,7 +722,7 @@ describe('what a server allows', () => {
 })
 
 describe('shares', () => {
-  test('a group held to a trickle delays nobody else and stays in its limits', async () => {
+  test('a group with a low limit delays no other group and stays within its limits', async () => {
     await using smtp = await startSmtp(ORDINARY)
     const google = 'aspmx.l.google.com'
     const all = {

@@ -23,7 +23,7 @@ test('a connection that nobody waits for any more is closed while its host is st
   await expect.poll(() => server.sessions.open).toBe(0)
 })
 
-test('a host that was given up is asked again for whoever comes next', async () => {
+test('a host that was given up is tried again for the next caller', async () => {
   let isSilent = true
   await using server = await startSmtp({
     raw: (socket) => {
@@ -44,7 +44,7 @@ test('a host that was given up is asked again for whoever comes next', async () 
   expect(outcomeOf(answer).reason).not.toBe('timeout')
 })
 
-test('whoever waits hears of each reply of the host, and of nothing where it is silent', async () => {
+test('waiting callers are notified of each reply of the host, and of nothing while it is silent', async () => {
   await using talking = await startSmtp({})
   await using silent = await startSmtp({ greeting: null }, '127.0.0.2', talking.port)
   const zone = zoneOf({ 'talking.test': '127.0.0.1', 'silent.test': '127.0.0.2' })

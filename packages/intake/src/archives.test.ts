@@ -180,7 +180,7 @@ describe('the sheet', () => {
     expect(rows[0]?.cells[0]).toBe(email)
   })
 
-  it('that is empty is told by its name', async () => {
+  it('an empty one is reported by its name', async () => {
     await expect(readBytes(await xlsxOf({ rows: '' }))).rejects.toThrow(/workbook is empty/)
     await expect(readBytes(await xlsxOf({ rows: '' }), { sheet: 1 })).rejects.toThrow(
       /sheet "Sheet1" is empty/,

@@ -3,7 +3,7 @@ import { readBytes } from './batch-file-fixture.ts'
 import { numberStyle, patterned, plainNumber, serialText } from './number-format.ts'
 import { rowOf, xlsxOf, type WorkbookParts } from './workbook-fixture.ts'
 
-describe('a number is told with all its digits and no exponent', () => {
+describe('a number is shown with all its digits and no exponent', () => {
   it.each([
     ['4.47912123456E11', '447912123456'],
     ['447911123456', '447911123456'],
@@ -148,7 +148,7 @@ describe('cells of every type', () => {
     ])
   })
 
-  test('the 1904 calendar is told by the workbook', async () => {
+  test('the workbook tells the 1904 calendar', async () => {
     const rows = `<row r="1">${A}<c r="B1" s="1"><v>43538</v></c></row>`
     expect(await cellsOf({ rows, styles: [0, 14], workbookPr: 'date1904="1"' })).toEqual([
       ['a@b.example', '2023-03-15'],

@@ -127,7 +127,7 @@ test('usage is what the ledger says, and each balance is the one before it and i
   expect(rows[0]?.least).toBeGreaterThanOrEqual(0)
 })
 
-test('what was used before midnight is told under its day, a refund after midnight too', async () => {
+test('usage before midnight counts for its day, even if refunded after midnight', async () => {
   await using context = await openMeteringContext()
   const { db, metering } = context
   const id = await context.account()

@@ -32,7 +32,7 @@ test('one of a closed network denies it', async () => {
   expect(await faultWith(DENIED)).toMatch(/^denies the root/)
 })
 
-test('silence is told apart from a denial', async () => {
+test('silence is distinguished from a denial', async () => {
   expect(await faultWith(null)).toMatch(/^says nothing .*\(timeout\)$/)
 })
 

@@ -21,7 +21,7 @@ function dayOf(moment: string): string {
   return `${moment.slice(0, 10)}T00:00:00.000Z`
 }
 
-test('who did not buy a verdict is told the day of it, and no id of the purchase', async () => {
+test('an account that did not buy a result sees its day, and no id of the purchase', async () => {
   const fixture = createHlrFixture(() => json({ ...connected(), id: 'purchase-4711' }))
   await using engine = await open(fixture)
   const first = await told(engine, 'buyer')

@@ -48,7 +48,7 @@ test.each([[FIRST], [SECOND]])(
   },
 )
 
-test('a drained batch is told what was bought before and what is being bought, and buys nothing', async () => {
+test('a drained batch gets results bought before and purchases in flight, and buys nothing', async () => {
   const fixture = slowWorld()
   const [first = '', second = '', third = ''] = NUMBERS
   await using early = await engineOf(createHlrWorldLike(fixture), [FIRST])
@@ -95,7 +95,7 @@ test('what a drained batch did not buy, another that waits for the same number b
   expect(fixture.bought.filter((number) => number === last)).toHaveLength(1)
 })
 
-test('a run that nobody waits for any more buys what it began and nothing else', async () => {
+test('a run without a waiting caller completes its purchases in flight and buys nothing else', async () => {
   const fixture = slowWorld()
   await using engine = await engineOf(fixture, [FIRST], { concurrency: 5 })
   const ending = new AbortController()

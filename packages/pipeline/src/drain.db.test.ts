@@ -247,7 +247,7 @@ test('what was saved of a half done task, and what its group waits for, is known
   await expectExplained(harness)
 })
 
-test('a worker that is killed with purchases in hand: another tells what came of them', async () => {
+test('a worker is killed with purchases in flight: another one reports their results', async () => {
   await using harness = await openHarness()
   const killed = slowProvider()
   void runTasks(harness, 'phone', killed)

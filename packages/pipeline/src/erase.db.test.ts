@@ -185,7 +185,7 @@ test('a batch that waits to be started is kept for a day, however short its resu
   expect(Date.parse(expires_at ?? '') - Date.now()).toBeGreaterThan(23 * 3_600_000)
 })
 
-test('what the store does not remove stands in a table until it does', async () => {
+test('removals that the store has not confirmed stay in a table', async () => {
   await using harness = await openHarness()
   const { pipeline, owner } = harness
   const { id } = await harness.read('email\na@b.example\n')

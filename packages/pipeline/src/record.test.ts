@@ -52,7 +52,7 @@ describe('the records of a chunk', () => {
     expect(records.get(2)?.failed).toBe(true)
   })
 
-  test('have no room for an answer to what was not asked', () => {
+  test('accept no reply to a question that was not asked', () => {
     const part = { check: 'email', indexes: [3], outcomes: [stored('d@d.example')] } as const
     expect(() => recordsOfChunk(subjects, [part])).toThrow('not asked')
   })

@@ -85,7 +85,7 @@ test.each(['csv', 'ndjson'] as const)(
   },
 )
 
-test('what of a JSON batch has no column stands in one of its own, and lines as they came', async () => {
+test('values of a JSON batch without a column are in `input.rest`, and invalid lines as they came', async () => {
   await using harness = await openTestPipeline({ limits: { columns: 2 } })
   const content = [
     '{"email":"a@b.example","n":1}',

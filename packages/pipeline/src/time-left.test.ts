@@ -96,7 +96,7 @@ function limited(seconds: number, providers: Providers): Run {
   }
 }
 
-describe('the time left is told within a factor of two at the half', () => {
+describe('the estimated time left is within a factor of two at half time', () => {
   test.each<[string, Run]>([
     ['of a steady run', { checks: { email: steady(0, 300) } }],
     ['of a run of an hour', { checks: { email: steady(0, 3_600) } }],
@@ -156,7 +156,7 @@ describe('the time left is told within a factor of two at the half', () => {
   })
 })
 
-test('nothing is told before a check has a pace, and nothing is left where nothing is open', () => {
+test('there is no estimate before a check has a pace, and it is zero if nothing is open', () => {
   const seen = {
     elapsedMs: 9_000,
     nowMs: 9_000,

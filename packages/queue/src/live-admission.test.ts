@@ -6,7 +6,7 @@ import {
   type AdmittedSubject,
 } from './live-admission.ts'
 
-test('one account that asks about what stays silent leaves room for another that is answered at once', () => {
+test('an account with silent subjects leaves capacity for another whose subjects are answered at once', () => {
   const admission = openRoom({ subjects: 200, slowPerAccount: 8 })
   for (let second = 0; second < 20; second += 1) {
     for (let at = 0; at < 50; at += 1) admission.ask('flooder')
@@ -50,7 +50,7 @@ test('a subject that is heard of is not slow, however long it takes', () => {
   expect(asked.map(({ state }) => state)).toEqual(asked.map(() => 'running'))
 })
 
-test('while all room is taken, accounts have their turns whatever each has waiting', () => {
+test('at the limit, accounts are served in turn whatever each has waiting', () => {
   const admission = openRoom({ subjects: 2, slowPerAccount: 100 })
   const first = [admission.ask('busy'), admission.ask('busy')]
   const busy = Array.from({ length: 50 }, () => admission.ask('busy'))
@@ -64,7 +64,7 @@ test('while all room is taken, accounts have their turns whatever each has waiti
   expect(busy.filter(({ hasBegun }) => hasBegun)).toHaveLength(2)
 })
 
-test('all slow ones together leave half of the room, and the account with the most gives way', () => {
+test('all slow subjects together leave half of the limit, and the account with the most is displaced', () => {
   const admission = openRoom({ subjects: 20, slowPerAccount: 8 })
   const many = Array.from({ length: 8 }, () => admission.ask('many'))
   const few = [admission.ask('few'), admission.ask('few'), admission.ask('few')]
@@ -74,7 +74,7 @@ test('all slow ones together leave half of the room, and the account with the mo
   expect(many.at(-1)?.state).toBe('room')
 })
 
-test('what waits too long for room is refused, and what is late is ended', () => {
+test('a subject that waits too long for admission is refused, and an expired one is ended', () => {
   const admission = openRoom({ subjects: 2, slowPerAccount: 100 })
   const held = [admission.ask('a', 3_500), admission.ask('a', 3_500)]
   const waiting = admission.ask('b')
@@ -87,7 +87,7 @@ test('what waits too long for room is refused, and what is late is ended', () =>
   expect(admission.count()).toBe(0)
 })
 
-test('a place that is left twice, or after it was lost, gives its room back once', () => {
+test('a subject that leaves twice, or after it was displaced, is released once', () => {
   const admission = openRoom({ subjects: 1, slowPerAccount: 1 })
   const first = admission.ask('a', 100)
   admission.pass(100)

@@ -104,7 +104,7 @@ describe('the email domain is the supplied domain', () => {
   })
 })
 
-it('an unknown part is neutral and stands in the coverage', () => {
+it('an unknown part is neutral and is listed in the coverage', () => {
   const silent = email(
     { mxFound: null, acceptsMail: null, smtpValid: null, mailbox: 'unknown', catchAll: null },
     { status: 'unknown', reason: 'timeout' },

@@ -148,7 +148,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect(slow.faults).toEqual([])
   })
 
-  test('stands while it is read, and says what was refused, on every page and in reach of axe', async () => {
+  test('shows its heading while loading and the error after a refusal, on every page, and passes axe', async () => {
     await using other = await openWindow(started.service.url, {
       cookies: await window.context.cookies(),
     })

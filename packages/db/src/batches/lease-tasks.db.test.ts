@@ -378,7 +378,7 @@ async function sizesOf(db: Db, tasks: readonly LeasedTask[]): Promise<readonly n
   return rows.map(({ size }) => size)
 }
 
-test('a few try for all that wait because something of ours is silent; then all go together', async () => {
+test('a few subjects try for a group that waits for a silent service of ours; then all are dispatched together', async () => {
   await using place = await openPlace()
   const { db } = place
   const group = 'silence:resolver'
