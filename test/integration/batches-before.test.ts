@@ -111,7 +111,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 26_600)
   })
 
-  test('rows that wait stand in their place, and hold back no others', async () => {
+  test('waiting rows are shown in their position, and do not block others', async () => {
     const caller = await callerWith(100)
     const addresses = Array.from({ length: 30 }, (_, at) =>
       at === 7 ? 'grey40@example.com' : `person${at}@example.com`,

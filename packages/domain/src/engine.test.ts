@@ -81,7 +81,7 @@ test('a cached registration shows when the registry was queried, not when it is 
   expect(told.facts.ageDays).toBe(2_192)
 })
 
-test('a registration that was kept without its moment is still told', async () => {
+test('a registration stored without its time is still returned', async () => {
   await using fixture = await startFixtureServers({ rdap: (_req, res) => sendJson(res, 404, {}) })
   await askOne(fixture, 'free.com')
   for (const [key, value] of fixture.memory) {
@@ -397,7 +397,7 @@ test('statuses, age and expiry give the signals of the weights table', async () 
   ])
 })
 
-test('parked and disposable names are told, and own mail speaks against parking', async () => {
+test('parked and disposable names are recognized, and mail of their own is a sign against parking', async () => {
   const zone = (name: string, mx: boolean): Record<string, never[]> => {
     const records = healthyZone(name) as Record<string, never[]>
     const ns = [{ name, type: 'NS', ttl: 60, data: 'ns1.parking.test' }] as never[]

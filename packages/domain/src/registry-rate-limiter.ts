@@ -205,7 +205,7 @@ async function pump(server: Server, settings: Settings): Promise<void> {
         else await startNext(server, settings)
       } catch (error) {
         // Without the shared limits no server is asked: callers wait until they are back.
-        settings.log.warn({ err: error }, 'the limits of registry servers are out of reach')
+        settings.log.warn({ err: error }, 'the limits of registry servers cannot be reached')
         await sleep(LIMITS_RETRY_MS)
       }
     }

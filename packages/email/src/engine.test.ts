@@ -111,7 +111,7 @@ describe('results and their evidence', () => {
     expect(outcome.evidence['did_you_mean']).toBe('gmail.com')
   })
 
-  test('answers stand in the order of the subjects and are told one by one', async () => {
+  test('answers are in the order of the subjects and are reported one by one', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone, { limits: { recipientsPerMinute: 1e6 } })
     const subjects = Array.from({ length: 300 }, (_, n) =>
@@ -258,7 +258,7 @@ describe('memory', () => {
     expect(count(smtp.lines, 'RCPT')).toBe(3)
   })
 
-  test('what was kept without its moment is still told', async () => {
+  test('a result stored without its time is still returned', async () => {
     const nowMs = Date.parse('2026-11-01T12:00:00Z')
     await using smtp = await startSmtp(ORDINARY)
     const memory = processMemory(() => nowMs)
@@ -397,7 +397,7 @@ describe('waiting', () => {
     expect(second.map(brief)).toEqual([`unknown ${reason}`])
   })
 
-  test('a single call hears when a host out of reach may be asked again', async () => {
+  test('a single call is told when an unreachable host may be tried again', async () => {
     await using engine = testEngine(1, zoneOf({ 'dead.test': '127.9.9.9' }))
     const outcome = outcomeOf((await ask(engine, ['ok@dead.test']))[0])
     expect([outcome.reason, outcome.evidence['retry_after']]).toEqual(['connect_failed', 300])

@@ -162,7 +162,7 @@ function verifyTools(
     failed: (error) => log.error({ err: error }, 'email engine: results could not be settled'),
     unclassified(provider, reply) {
       const fields = { provider, code: reply.code, enhanced: reply.enhanced }
-      log.info(fields, 'a reply that no rule knows')
+      log.info(fields, 'a reply matches no rule')
     },
   }
 }

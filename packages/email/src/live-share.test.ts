@@ -56,7 +56,7 @@ test('waiting callers are notified of each reply of the host, and of nothing whi
   expect(new Set(heard)).toEqual(new Set([0]))
 })
 
-test('a group of which nothing is heard keeps a bounded number of callers waiting', async () => {
+test('a silent group keeps a limited number of callers waiting', async () => {
   await using server = await startSmtp({ greeting: null })
   const zone = zoneOf({ 'silent.test': '127.0.0.1' })
   await using engine = testEngine(server.port, zone, {
@@ -82,7 +82,7 @@ test('a group of which nothing is heard keeps a bounded number of callers waitin
   await first
 })
 
-test('live probes of one group go out in turn by account, whatever each has waiting', () => {
+test('live probes of one group are sent in turn by account, whatever each has waiting', () => {
   const queue = createProbeQueue()
   for (let at = 0; at < 20; at += 1) queue.push(probeOf('busy', `busy${at % 4}.test`), ROUTE)
   queue.push(probeOf('other', 'other.test'), ROUTE)

@@ -42,7 +42,7 @@ describe('a format of digits shows its zeros and signs, and others the number', 
   )
 })
 
-describe('dates are told by their format and calendar', () => {
+describe('dates are recognized by their format and calendar', () => {
   it.each([
     ['yyyy-mm-dd', 45_000, false, '2023-03-15'],
     ['d. mmmm yyyy', 45_000.5, false, '2023-03-15 12:00:00'],

@@ -33,7 +33,7 @@ test('an address stands in a zone with its parts reversed', () => {
   expect(name('2001:db8::1')).toBe(`1.${'0.'.repeat(23)}8.b.d.0.1.0.0.2.z.example`)
 })
 
-test('an exit and a listing are told with their source', async () => {
+test('an exit and a listing are reported with their source', async () => {
   const found = await ask('1.2.3.4', {
     '4.3.2.1.dnsel.torproject.org': ['127.0.0.2'],
     '4.3.2.1.zen.example': ['127.0.0.4', '127.0.0.10'],

@@ -57,7 +57,7 @@ export function startMailSender(options: MailSenderOptions): MailSender {
   const send = async (mail: StoredMail): Promise<void> => {
     const composed = openMail(options.sealer, mail.sealed)
     if (composed === undefined) {
-      options.log.error({ kind: mail.kind }, 'a message is of another installation key and dropped')
+      options.log.error({ kind: mail.kind }, 'a message of another installation key was dropped')
       await removeMail(options.db, mail.id)
       return
     }

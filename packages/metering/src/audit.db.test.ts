@@ -139,7 +139,7 @@ test('the first entry of all is not passed over by an audit before it', async ()
   expect((await auditWhenDue(context.db, never))?.examples).toEqual([])
 })
 
-test('a fault of an entry is told until a whole audit no longer finds it', async () => {
+test('a fault of an entry is reported until a full audit no longer finds it', async () => {
   await using context = await openMeteringContext()
   await account(context)
   await auditWhenDue(context.db, never)
@@ -262,7 +262,7 @@ test('a full audit completes an abandoned one, and then runs itself', async () =
   expect(rows).toEqual([{ open: false }, { open: false }, { open: false }])
 })
 
-test('whoever lost an audit writes nothing of it any more', async () => {
+test('a process that lost an audit writes nothing of it any more', async () => {
   await using context = await openMeteringContext()
   const lost = await beginAudit(context.db, false)
   if (lost === undefined) throw new Error('no audit was due')

@@ -82,7 +82,7 @@ test(`no number is bought twice over ${KILLS} kills at random moments`, async ()
   expect(Math.max(...[...counts.values()].map((times) => times.length))).toBe(1)
 })
 
-test('what another worker may be buying is put off by a batch, and in doubt once its time is over', async () => {
+test('a number that another worker may be buying is postponed by a batch, and in doubt once its intent has expired', async () => {
   const fixture = createHlrFixture()
   const startedMs = fixture.clock.now()
   const untilMs = startedMs + 30_000

@@ -86,7 +86,7 @@ export interface ConnectionOptions {
 async function open(options: ConnectionOptions): Promise<Connections> {
   const { databaseUrl, databaseDirectUrl, redisUrl, log, installationKey: key = null } = options
   const sizes = poolSizes(redisUrl !== undefined, options.poolSize)
-  const onError = (error: unknown): void => log.warn({ err: error }, 'connection trouble')
+  const onError = (error: unknown): void => log.warn({ err: error }, 'connection error')
   await using stack = new AsyncDisposableStack()
   const db = stack.use(
     openDatabase({

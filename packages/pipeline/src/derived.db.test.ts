@@ -102,7 +102,7 @@ describe('a recheck', () => {
     )
   })
 
-  test('takes rows by their age, told or by when they were settled', async () => {
+  test('takes rows by their age, stored or by when they were settled', async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness
     const plain = await completed(harness, LIST)

@@ -151,7 +151,7 @@ test('it tells of a large batch that starts, and of no small one', async () => {
   expect(await round()).toBe(1)
 })
 
-test('it rests until something that waits is due, and not while a task is out', async () => {
+test('it waits until something is due, and not while a task is leased', async () => {
   await using harness = await openTestPipeline({ room: FEW_SLOTS })
   const { pipeline } = harness
   const { pool } = pipeline.db

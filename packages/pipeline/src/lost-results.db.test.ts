@@ -111,7 +111,7 @@ test('a download of a lost file is complete, and has it rewritten before the wal
   expect(await downloadOf(harness, last)).toEqual(whole)
 })
 
-test('the walk comes to every batch, and begins anew', async () => {
+test('the walk reaches every batch, and starts over', async () => {
   await using harness = await openEnded(5)
   const walk = { afterId: '' }
   for (let round = 0; round < 2; round++) {

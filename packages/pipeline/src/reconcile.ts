@@ -106,9 +106,9 @@ export async function putRight(
       if (!(await heal(pipeline, subject))) continue
       await countHealed(db, kind)
       count += 1
-      log.warn({ kind, subject }, 'something that should not be was put right')
+      log.warn({ kind, subject }, 'an inconsistency was repaired')
     } catch (error) {
-      log.error({ err: error, kind, subject }, 'something that should not be stays')
+      log.error({ err: error, kind, subject }, 'an inconsistency could not be repaired')
     }
   }
   return count

@@ -86,7 +86,7 @@ describe('the charge of a record', () => {
 })
 
 describe('a repeat', () => {
-  test('is told the answer in its own writing, and its normal form where it has one', () => {
+  test('gets the result in its own notation, and in normal form if it has one', () => {
     const outcomes = {
       email: email('ada@example.com'),
       ip: outcomeFor('ip', '2001:db8::1'),

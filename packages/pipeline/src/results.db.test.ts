@@ -109,7 +109,7 @@ test('values of a JSON batch without a column are in `input.rest`, and invalid l
   ])
 })
 
-test('cells beyond the most columns stand in one of their own', async () => {
+test('cells beyond the column limit are joined into one more column', async () => {
   await using harness = await openTestPipeline({ limits: { columns: 2 } })
   const { id } = await harness.read('email,name\na@b.example,Ann\nc@d.example,Cy,"x,y",=1\n')
   await harness.answer()

@@ -137,7 +137,7 @@ async function noteLoss({ db, log }: Pipeline, batchId: string, key: string): Pr
   try {
     await noteFinding(db, 'result_without_file', batchId)
   } catch (error) {
-    log.warn({ err: error, batchId }, 'the loss of a result file was not noted')
+    log.warn({ err: error, batchId }, 'a missing result file could not be recorded')
   }
 }
 

@@ -119,7 +119,7 @@ async function notePace(
     const samples = withSample(pace.samples, pace.now, pace.startedMs)
     if (samples !== null) await keepPace(db, batchId, samples)
   } catch (error) {
-    log.info({ err: error, batch: batchId }, 'the pace of a batch was not noted')
+    log.info({ err: error, batch: batchId }, 'the pace of a batch could not be recorded')
   }
 }
 

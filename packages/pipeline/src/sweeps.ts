@@ -99,7 +99,7 @@ async function auditAndTell({ db, log }: Pipeline, signal: AbortSignal): Promise
   if (result === undefined) return
   const { whole, entryCount, faultCount, examples } = result
   const fields = { whole, entries: entryCount, faults: faultCount }
-  if (faultCount === 0) log.info(fields, 'the ledger is right')
+  if (faultCount === 0) log.info(fields, 'ledger audit passed')
   else log.error({ ...fields, examples }, 'the ledger has faults')
 }
 

@@ -19,7 +19,7 @@ export async function withoutFile(
     }
   } catch (error) {
     // The rest is asked about by a later search: each answer may take as long as the store lets one wait.
-    pipeline.log.warn({ err: error }, 'the store of files does not say what it has')
+    pipeline.log.warn({ err: error }, 'the file store could not be asked for its files')
   }
   return lost
 }

@@ -56,7 +56,7 @@ export async function runErasures(stores: ErasureStores, signal: AbortSignal): P
         // The next one.
       }
     } catch (error) {
-      if (!signal.aborted) log.warn({ err: error }, 'erasures could not be worked on')
+      if (!signal.aborted) log.warn({ err: error }, 'erasures could not be processed')
     }
     await wait(LOOK_MS, undefined, { signal }).catch(() => {})
   }

@@ -40,7 +40,7 @@ test('what an account tries beside its slow ones is refused once it is slow too'
   expect(tried).toMatchObject({ state: 'account', hasBegun: true })
 })
 
-test('a subject that is heard of is not slow, however long it takes', () => {
+test('a subject with replies is not slow, however long it takes', () => {
   const admission = openRoom({ subjects: 40, slowPerAccount: 2 })
   const asked = Array.from({ length: 10 }, () => admission.ask('patient'))
   for (let at = 0; at < 10; at += 1) {

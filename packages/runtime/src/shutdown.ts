@@ -26,7 +26,7 @@ export async function runUntilStopped(
     controller.abort()
     // Also of a start that waits for a server which is away.
     deadline = setTimeout(() => {
-      log.error({ graceMs: options.graceMs }, 'not closed in time; leaving')
+      log.error({ graceMs: options.graceMs }, 'not closed in time; exiting')
       process.exit(1)
     }, options.graceMs)
   }

@@ -70,7 +70,7 @@ export function startDelivery(tools: DeliverTools): Delivery {
   const loop = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       const taken = await takeSome(tools, slots).catch((error: unknown) => {
-        log.error({ err: error }, 'webhooks were not read; tried again')
+        log.error({ err: error }, 'webhook deliveries could not be read; tried again')
         return []
       })
       for (const due of taken) send(due)

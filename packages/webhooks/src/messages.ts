@@ -36,7 +36,7 @@ export async function runMessages(
 ): Promise<void> {
   while (!signal.aborted) {
     const count = await makeMessages(pipeline).catch((error: unknown) => {
-      pipeline.log.error({ err: error }, 'messages of webhooks were not made; tried again')
+      pipeline.log.error({ err: error }, 'webhook messages could not be created; tried again')
       return 0
     })
     if (count > 0) made()

@@ -74,7 +74,7 @@ export async function openContext(
   { stopping, found }: { readonly stopping: AbortSignal; readonly found: Promise<void> },
 ): Promise<Context> {
   await using stack = new AsyncDisposableStack()
-  const onError = (error: unknown): void => log.error({ err: error }, 'fault in the background')
+  const onError = (error: unknown): void => log.error({ err: error }, 'background error')
   const metrics = createMetrics()
   const traced = { program: 'api', registry: metrics.registry, log }
   const { tracer } = stack.use(await openTracing(settings, traced))

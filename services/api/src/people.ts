@@ -73,7 +73,9 @@ export function openPeople(
   }
   if (sender !== undefined) {
     stack.use(
-      startNotifications(people, (error) => log.warn({ err: error }, 'news could not be told')),
+      startNotifications(people, (error) =>
+        log.warn({ err: error }, 'notifications could not be written'),
+      ),
     )
   }
   return people

@@ -94,7 +94,7 @@ function guardConnections(
   const limit = limitConnections({
     most: options.connectionsPerAddress,
     isProxy: options.isProxy ?? (() => false),
-    onFull: (address) => log.warn({ address }, 'an address has as many connections as it may'),
+    onFull: (address) => log.warn({ address }, 'an address has reached its connection limit'),
   })
   const slowReaders = endSlowReaders({
     timeoutMs: options.sendTimeoutMs,

@@ -31,9 +31,9 @@ export async function followLists<Lists>(
     const before = followed.value
     await followed.refresh()
     const { value, fault } = followed
-    if (value !== before) log.info({}, 'lists read again')
+    if (value !== before) log.info({}, 'reference lists reloaded')
     if (fault !== null && fault !== lastFault)
-      log.warn({ fault }, 'lists not read; the old ones stay')
+      log.warn({ fault }, 'reference lists could not be reloaded; the old ones stay')
     lastFault = fault
   }
   const timer = setInterval(() => void check(), CHECK_MS)

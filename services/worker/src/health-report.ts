@@ -51,13 +51,15 @@ export function reportHealth(
       reportWorker(connections.db, { ...source, name, health: [] }),
     )
     for (const row of await Promise.allSettled(rows)) {
-      if (row.status === 'rejected') log.warn({ err: row.reason as unknown }, 'no report made')
+      if (row.status === 'rejected')
+        log.warn({ err: row.reason as unknown }, 'worker report could not be stored')
     }
   }
   async function reportAll(): Promise<void> {
     const rounds = await Promise.allSettled(sources.map(report))
     for (const round of rounds) {
-      if (round.status === 'rejected') log.warn({ err: round.reason as unknown }, 'no report made')
+      if (round.status === 'rejected')
+        log.warn({ err: round.reason as unknown }, 'worker report could not be stored')
     }
   }
   let isReporting = false
@@ -79,7 +81,9 @@ export function reportHealth(
     if (known < sources.length && !stop.signal.aborted) await reportRunning()
   }
   const beats = setInterval(() => {
-    sayAlive().catch((error: unknown) => log.warn({ err: error }, 'no report made'))
+    sayAlive().catch((error: unknown) =>
+      log.warn({ err: error }, 'worker report could not be stored'),
+    )
   }, BEAT_MS)
   beats.unref()
   return {
@@ -88,7 +92,7 @@ export function reportHealth(
       clearInterval(timer)
       clearInterval(beats)
       await forgetWorker(connections.db, name).catch((error: unknown) => {
-        log.warn({ err: error }, 'still shown as living for a while')
+        log.warn({ err: error }, 'worker not unregistered; it is shown as live for a while')
       })
     },
   }

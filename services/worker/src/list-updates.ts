@@ -118,7 +118,10 @@ export function createListUpdates(options: ListUpdatesOptions): ListUpdates {
         await updateWhenDue(signal)
       } catch (error) {
         if (signal.aborted) return
-        log.warn({ err: error }, 'not known whether the reference lists are due for an update')
+        log.warn(
+          { err: error },
+          'could not determine whether the reference lists are due for an update',
+        )
       }
       ms = LOOK_MS
     }

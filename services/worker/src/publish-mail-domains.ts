@@ -24,7 +24,7 @@ export function publishMailDomains(
     published = lists
     running = publish(db, lists).catch((error: unknown) => {
       published = undefined
-      log.warn({ err: error }, 'mail domains for sign-up not written; tried again')
+      log.warn({ err: error }, 'mail domain lists could not be stored; tried again')
     })
   }
   look()

@@ -65,7 +65,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect([...met, ...stranger.faults, ...window.faults, ...operator.faults]).toEqual([])
   })
 
-  test('takes a link that is opened where its page stands without one', async () => {
+  test('takes a link that is opened while its page is already open', async () => {
     await using stranger = await openWindow(started.service.url)
     const { page } = stranger
     const link = `#${'a'.repeat(40)}`

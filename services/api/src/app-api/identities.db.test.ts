@@ -248,7 +248,7 @@ describe.each(OPERATIONS.map((one) => ({ name: `${one.method} ${one.path}`, one 
       expect((await call(one, { headers })).status).toBe(403)
     })
 
-    test('what is ours is not found by others', async () => {
+    test('data of this account is not found by others', async () => {
       const kind = /\/(\w+)\/[{:]id/.exec(one.path)?.[1]
       if (kind === undefined || isOpen) return
       const id = ours[kind]
@@ -268,7 +268,7 @@ describe.each(OPERATIONS.map((one) => ({ name: `${one.method} ${one.path}`, one 
   },
 )
 
-test('nothing of ours was changed by others', async () => {
+test('nothing of this account was changed by others', async () => {
   const headers = { cookie: await cookieOf('owner') }
   const { text } = await api.call('/v1/webhooks', { headers })
   expect(text).toContain(ours['webhooks'])
@@ -299,7 +299,7 @@ function mayCall({ access, method, path }: Operation, role: Role): boolean {
   }
 }
 
-test('every path that is served stands in one of the two tables', async () => {
+test('every served path is in one of the two tables', async () => {
   const known = new Set(OPERATIONS.map(({ path }) => path.replace(/\{(\w+)\}/g, ':$1')))
   // Safe because paths are made of nothing that a context has.
   const scorer = createScorer(await loadWeights(undefined))
