@@ -69,7 +69,8 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
     ],
     sockets: true,
   },
-  // The operator's own file store lies behind no egress guard; its credentials stand in the environment.
+  // The operator's own file store lies behind no egress guard; its credentials stand in the
+  // environment.
   storage: { ours: ['runtime'], sockets: true },
   intake: {
     ours: ['contract', 'db', 'storage'],

@@ -104,7 +104,8 @@ function containerOf(plan: PodPlan): IIoK8sApiCoreV1Container {
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     },
-    // Node's heap is bounded below the limit (NODE_OPTIONS); a processor has no limit, which would only add waits.
+    // Node's heap is bounded below the limit (NODE_OPTIONS); a processor has no limit, which would
+    // only add waits.
     resources: {
       requests: { cpu: plan.cpu, memory: '512Mi' },
       limits: { memory: '1Gi' },

@@ -39,7 +39,8 @@ export async function run(): Promise<readonly Figure[]> {
     const instant = await measure('instant', lists.dir, warmUp, list)
     const real = await measure('real', lists.dir, warmUp, list)
     const speed = (seconds: number): number => ADDRESSES / seconds
-    // What the real engine costs its process beyond the instant one; its larger answers count as look-ups too.
+    // What the real engine costs its process beyond the instant one; its larger answers count as
+    // look-ups too.
     const lookUps = real.workerSeconds - instant.workerSeconds
     const head = { backend: 'embedded' } as const
     return [

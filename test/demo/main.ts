@@ -13,8 +13,9 @@ import { table } from '@plumbline/cli/table'
 import Papa from 'papaparse'
 import { spawnSimnet } from '../simnet/child.ts'
 
-// npm run demo [-- ROWS]: the service and an internet in a box on this machine; a file of 2,000 contacts goes
-// through as fraud signals, over real DNS, SMTP, RDAP, WHOIS and HLR sockets on loopback.
+// npm run demo [-- ROWS]: the service and an internet in a box on this machine; a file of 2,000
+// contacts goes through as fraud signals, over real DNS, SMTP, RDAP, WHOIS and HLR sockets on
+// loopback.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CONTACTS = fileURLToPath(new URL('contacts.csv', import.meta.url))

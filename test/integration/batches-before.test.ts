@@ -16,7 +16,8 @@ import {
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// A batch before it costs anything, put to rest and with rows that wait, by the programs themselves.
+// A batch before it costs anything, put to rest and with rows that wait, by the programs
+// themselves.
 
 const SMALL = { CHUNK_RECORDS: '20', EVENTS_EVERY_MS: '50' }
 const SLOW = ['email', 'phone', '--delay=20', '--width=5', '--later'] as const

@@ -15,9 +15,9 @@ import { backends } from '@plumbline/testkit/backends'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// The command line against a real service found by its service.json: the program itself where a test is about
-// the process (what it is told by signals and terminals, its exit status), else the same in this process,
-// for each start of a program costs more than what it then does.
+// The command line against a real service found by its service.json: the program itself where a
+// test is about the process (what it is told by signals and terminals, its exit status), else the
+// same in this process, for each start of a program costs more than what it then does.
 
 const MAIN = fileOfProgram('cli')
 const SETTINGS = ['DATABASE_URL', 'REDIS_URL', 'API_URL', 'PLUMBLINE_KEY', 'LISTS_DIR', 'DATA_DIR']

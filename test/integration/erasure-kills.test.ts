@@ -16,8 +16,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRandom } from '../simnet/random.ts'
 import { ask, storedTexts, untilErased } from './erasure-service.ts'
 
-// The process that erases is killed at exactly the moments that matter, one after the other, in one erasure: the
-// database makes the change that comes next wait until the process is dead.
+// The process that erases is killed at exactly the moments that matter, one after the other, in one
+// erasure: the database makes the change that comes next wait until the process is dead.
 
 const CHUNK_RECORDS = 25
 /** Chunks of which a step takes sixteen: the second step is not the last. */

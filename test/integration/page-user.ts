@@ -37,7 +37,8 @@ export function byMouse(page: Page): PageUser {
 export function byKeyboard(page: Page): PageUser {
   const { button, link, field } = namesOf(page)
   const { keyboard } = page
-  // From now on, for a browser is not told at once that choosers are waited for: the first would open unseen.
+  // From now on, for a browser is not told at once that choosers are waited for: the first would
+  // open unseen.
   page.on('filechooser', () => undefined)
   return {
     press: async (name) => {

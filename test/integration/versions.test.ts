@@ -18,8 +18,8 @@ import { isSoak } from '@plumbline/testkit/soak'
 import { openVersionBefore } from '@plumbline/testkit/version-before'
 import { afterAll, expect, test, vi } from 'vitest'
 
-// A deploy as it happens: the version before works, the database is brought to the new form under it, the new version
-// comes beside it, and either may be lost while it has a batch.
+// A deploy as it happens: the version before works, the database is brought to the new form under
+// it, the new version comes beside it, and either may be lost while it has a batch.
 
 const before = await openVersionBefore()
 afterAll(async () => {

@@ -218,7 +218,8 @@ function sample({ db }: TestService): Samples {
   return {
     connections: () => most,
     progressAfter: (ms) => {
-      // The first look after the fault may already see what was settled since, so it is compared with no other.
+      // The first look after the fault may already see what was settled since, so it is compared
+      // with no other.
       const after = seen.filter(({ atMs }) => atMs >= ms)
       const least = after[0]?.settled ?? 0
       return after.find(({ settled }) => settled > least)?.atMs ?? ms

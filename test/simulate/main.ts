@@ -15,9 +15,10 @@ import { PUT_BACK } from './put-back.ts'
 import type { Lived } from './run-seed.ts'
 import { openRunner, type Runner } from './runner.ts'
 
-// npm run simulate -- [--seed N] [--seeds K] [--jobs J] [--plan]: lives through the worlds of K seeds from N on,
-// J at a time, and judges each. A seed that fails prints its plan and keeps its trace and log under `.reports`.
-// With --put-back NAME (or all) a fault of `put-back.ts` is in the sources, and one of the seeds must find it.
+// npm run simulate -- [--seed N] [--seeds K] [--jobs J] [--plan]: lives through the worlds of K
+// seeds from N on, J at a time, and judges each. A seed that fails prints its plan and keeps its
+// trace and log under `.reports`. With --put-back NAME (or all) a fault of `put-back.ts` is in the
+// sources, and one of the seeds must find it.
 
 const USAGE = `simulate: expected whole numbers from 1 for --seed, --seeds and --jobs, and for --put-back all or one of ${PUT_BACK.map(({ name }) => name).join(', ')}`
 const TEMPLATE = 'simulation_template'
@@ -62,7 +63,8 @@ const postgres = await startEmbeddedPostgres({
     fsync: 'off',
     full_page_writes: 'off',
     max_connections: '600',
-    // Time goes on while locks are waited for: a deadlock that stands for a second would take minutes of it.
+    // Time goes on while locks are waited for: a deadlock that stands for a second would take
+    // minutes of it.
     deadlock_timeout: '20ms',
   },
 })

@@ -5,8 +5,8 @@ import { planOf } from './plan.ts'
 import { installVirtualTime } from './virtual-time.ts'
 import { runWorld, type Ending } from './world.ts'
 
-// Lives through one world after another, as its parent asks, by a clock that is theirs. What each leaves is dead:
-// a process for each would spend more on loading the programs than the world does.
+// Lives through one world after another, as its parent asks, by a clock that is theirs. What each
+// leaves is dead: a process for each would spend more on loading the programs than the world does.
 
 /** Message of the parent process. */
 export interface AskedSeed {

@@ -116,7 +116,8 @@ export function openConnection(options: ConnectionOptions): Connection {
     retries,
     send: (call) => sent(call, async (response) => response),
     json: <T>(call: Call) =>
-      // Safe because the shapes of responses are the contract's, and the service is tested to keep them.
+      // Safe because the shapes of responses are the contract's, and the service is tested to keep
+      // them.
       sent(call, async (response) => JSON.parse(await response.text()) as T),
   }
 }

@@ -28,7 +28,7 @@ const { dir, egressAllow, dnsServers, ...choice }: UpdateOrder = workerData
 const egress = createEgress({ allow: [...egressAllow] })
 const resolver = createResolver({ servers: [...dnsServers], egress })
 const stop = new AbortController()
-// Whatever it is told, it is told to end.
+// Any message means that it must end.
 parentPort?.once('message', () => stop.abort())
 const updates = await updateAll(
   {

@@ -125,7 +125,8 @@ function createListener({ url, onError, tryMs = TRY_MS }: PostgresChannelOptions
         await client.query(text)
         return
       } catch (error) {
-        // A statement so simple fails only with its connection; the next one begins with all topics.
+        // A statement so simple fails only with its connection; the next one begins with all
+        // topics.
         onError(error)
         await Promise.race([once(client, 'end', closing), client.end()])
       }
@@ -191,6 +192,7 @@ const CLIENT = {
   application_name: 'plumbline channel',
   keepAliveInitialDelayMillis: 10_000,
   connectionTimeoutMillis: 10_000,
-  // PgBouncer refuses a connection that asks for it: there nobody would be heard, and nothing would say so.
+  // PgBouncer refuses a connection that asks for it: notifications would be lost there without an
+  // error.
   statement_timeout: STATEMENT_MS,
 } as const

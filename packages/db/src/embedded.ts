@@ -175,7 +175,8 @@ async function startServer(
   void exited.then(() => guard.kill('SIGKILL'))
   if (!(await becameReady(cluster.data, child, exited))) {
     const log = await logTail(cluster.home)
-    // Both end by themselves: the other server is joined, the old one's processes are on their way out.
+    // Both end by themselves: the other server is joined, the old one's processes are on their way
+    // out.
     if (PASSING.test(log)) {
       if (options.port === undefined || !log.includes('Address already in use')) return undefined
     }
@@ -205,7 +206,8 @@ async function spawnServer(
   cluster: Cluster,
   settings: Readonly<Record<string, string>>,
 ): Promise<ChildProcess> {
-  // Emptied at each start: what one run says is bounded, and `logTail` must not read an older one's.
+  // Emptied at each start: what one run says is bounded, and `logTail` must not read an older
+  // one's.
   const log = await open(join(cluster.home, 'server.log'), 'w', 0o600)
   try {
     const child = spawn(

@@ -189,8 +189,9 @@ function pendingOf(
 async function runMigration(client: pg.PoolClient, file: SqlFile): Promise<void> {
   if (!file.sql.startsWith(`${OUTSIDE}\n`)) return runInTransaction(client, file, 'migrations')
   try {
-    // One by one, as several in one message share a transaction. No lock time-out: an index that is built
-    // concurrently waits for older transactions while nothing waits for it, and would be left invalid.
+    // One by one, as several in one message share a transaction. No lock time-out: an index that is
+    // built concurrently waits for older transactions while nothing waits for it, and would be left
+    // invalid.
     for (const statement of file.sql.split(/;\s*(?:\n|$)/)) {
       if (statement.trim() !== '') await client.query(patient(statement))
     }

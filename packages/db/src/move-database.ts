@@ -100,8 +100,8 @@ async function firstFilled(
 }
 
 async function copyAll(tables: readonly Table[], from: DbSession, to: DbSession): Promise<void> {
-  // Rows come in no order that the keys between tables would let through, and as they are: nothing that a
-  // trigger does on their way in is to be done again.
+  // Rows come in no order that the keys between tables would let through, and as they are: nothing
+  // that a trigger does on their way in is to be done again.
   const keys = await readForeignKeys(to)
   for (const { table, name } of keys) await to.query(`alter table ${table} drop constraint ${name}`)
   for (const { name } of tables) {

@@ -59,7 +59,7 @@ function stateOf(checks: readonly NameServerCheck[], resolves: boolean): Delegat
   const good = checks.filter((check) => check.verdict === 'authoritative').length
   if (good === checks.length) return 'ok'
   if (good > 0) return 'partly_lame'
-  // That nobody replies may be our network's fault: some let questions out to their own resolver only.
+  // Silence may be our network's fault: some only allow queries to their own resolver.
   const answered = checks.some(
     (check) => check.verdict === 'lame' || check.verdict === 'no_address',
   )

@@ -32,7 +32,7 @@ export async function findDmarc(
   for (const domain of walk(name)) {
     const answer = await resolver.resolve(`_dmarc.${domain}`, 'TXT', { signal })
     if (answer.kind === 'failed') {
-      // The record of the name itself holds, whatever stands above it.
+      // The record of the name itself applies, whatever its parents have.
       return found[0]?.domain === name ? recordOf(found[0]) : { kind: 'failed' }
     }
     const texts = answer.kind === 'records' ? answer.records.filter(isDmarc) : []

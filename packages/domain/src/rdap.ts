@@ -111,7 +111,8 @@ function parseBody(body: Uint8Array): unknown {
   }
 }
 
-// A body is optional (RFC 7480 section 5.3); without one the content type tells an RDAP server from a proxy.
+// A body is optional (RFC 7480 section 5.3); without one the content type tells an RDAP server from
+// a proxy.
 function isBareDenial({ body, headers }: Extract<HttpAnswer, { kind: 'response' }>): boolean {
   return body.length === 0 && /^application\/rdap\+json\b/i.test(headers['content-type'] ?? '')
 }

@@ -44,7 +44,8 @@ export function createRegistry(options: RegistryOptions): Registry {
       const key = registrationKey(name.registrable, account, options)
       const lookUp = (): Promise<LookupResult> =>
         lookUpOne(options, whois, { key, account }, name, caller)
-      // A single call has its own place in the rate limiter's queue, and takes `throttled` for an answer.
+      // A single call has its own place in the rate limiter's queue, and takes `throttled` for an
+      // answer.
       return caller.lane === 'live' ? lookUp() : shared(key, caller.signal, lookUp)
     },
   }

@@ -90,7 +90,7 @@ async function inTurns<T>(
   for (const index of subjects.keys()) {
     if (lane === 'bulk' && index % BEGUN_A_TURN === 0) await turns.run(() => nextTurn())
     const answer = begin(index)
-    // A fault is thrown by the wait for all; until then it is nobody's.
+    // An error is thrown when all are awaited; until then it must not be unhandled.
     answer.catch(() => undefined)
     begun.push(answer)
   }
@@ -103,7 +103,7 @@ interface Wait {
   readonly atMs: number
 }
 
-// What waits is told so when the rest is done: the time is counted from when the run ends.
+// Waiting names are reported when the rest is done: their delay counts from the end of the run.
 function fromNow({ answer, atMs }: Wait): Later {
   const passedMs = performance.now() - atMs
   return { ...answer, afterMs: Math.max(LEAST_LATER_MS, Math.ceil(answer.afterMs - passedMs)) }
@@ -217,8 +217,8 @@ function askDns(
   return atOnce ? ask() : work.dnsSlots.run(ask)
 }
 
-// A server that is listed for a zone further up may not know who runs the zone below it: its denial of
-// a name that the DNS delegates is no denial.
+// A server that is listed for a zone further up may not know who runs the zone below it: its denial
+// of a name that the DNS delegates is no denial.
 function judged(registration: Registration, dns: DnsFacts, signal: AbortSignal): Registration {
   if (registration.registered === null) {
     if (signal.aborted) return { ...registration, reason: 'timeout' }

@@ -149,7 +149,7 @@ function monthOf(text: string): number {
   return MONTHS.findIndex((names) => names.some((start) => name.startsWith(start))) + 1
 }
 
-// In the form of ctime the clock stands inside of the date.
+// In the format of ctime the time is inside the date.
 function timeText(text: string, matched: string, form: Form): string {
   const inside = form.groups === 'mdy' && matched.includes(':')
   if (inside) return matched.replace(/\d{4}$/, '')

@@ -93,7 +93,7 @@ async function askServer(
 function resultOf(reply: Reply): QueryResult {
   if (reply.kind === 'record') {
     if (!reply.record.throttled) return { kind: 'answered' }
-    // Some hang up on who asks too much, and some say so that a name is free.
+    // Some close the connection on too many queries, and some to say that a name is free.
     return reply.isBlank ? { kind: 'refused' } : { kind: 'throttled', retryMs: null }
   }
   return { kind: reply.busy ? 'silent' : 'answered' }

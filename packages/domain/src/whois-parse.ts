@@ -112,7 +112,8 @@ function isReserved(line: string): boolean {
   return RESERVED.test(line)
 }
 
-// Some registries tell neither dates nor servers under any known key, but always who holds the name.
+// Some registries tell neither dates nor servers under any known key, but always who holds the
+// name.
 function speaksOfName(entries: readonly WhoisEntry[], statuses: readonly string[]): boolean {
   if (valuesOf('domain', entries).length === 0) return false
   if (statuses.length > 0) return true
@@ -165,7 +166,8 @@ function nameOfHandle(handle: string, entries: readonly WhoisEntry[]): string | 
   return null
 }
 
-// Handles and tags that a registry puts behind the name are not part of it. White space is tried from its beginning alone.
+// Handles and tags that a registry puts behind the name are not part of it. White space is tried
+// from its beginning alone.
 function cleanRegistrar(value: string): string | null {
   const name = value
     .replace(/(?<!\s)\s*\[tag = .*$/i, '')

@@ -89,7 +89,8 @@ function statements(raw: readonly string[]): string[] {
   return kept
 }
 
-// The end of a sentence that began a line before says nothing by itself: "... or you will be\nblacklisted."
+// The end of a sentence that began a line before says nothing by itself: "... or you will
+// be\nblacklisted."
 function goesOn(before: string, line: string): boolean {
   const lastWord = before.slice(before.lastIndexOf(' ') + 1)
   const ended = /[.!?:;>]$/.test(before) || /https?:\S/.test(lastWord)

@@ -44,7 +44,8 @@ export async function askWhois(
   return answer
 }
 
-// Where our own resolver cannot vouch for the root, nothing was heard of the server, be it up or down.
+// Where our own resolver cannot vouch for the root, nothing was heard of the server, be it up or
+// down.
 function isSilent(found: HostAddresses): boolean {
   return found.kind === 'failed' && found.reason !== 'unvouched'
 }

@@ -197,7 +197,7 @@ function takeResult(run: Run, subject: Subject, group: string, result: ProbeResu
   const silence = isCall ? outage.behindCall(result) : outage.behind(result)
   silence.then(
     (away) => {
-      // What nobody can look up says nothing of the domain.
+      // A failed lookup says nothing about the domain.
       const met = away === 'resolver' ? { ...result, reason: 'dns_unavailable' as const } : result
       takeWait(run, subject, group, { result: met, wait, away })
     },

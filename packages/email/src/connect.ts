@@ -204,7 +204,7 @@ function failureOf(
   if (unnamed !== undefined) return unanswered(unknownResult(unnamed.why, names), false)
   if (met.some((attempt) => attempt.kind === 'unsafe'))
     return finalFailure(unknownResult('unsafe_host', names))
-  // Every host that the records name does not exist: there is nobody to take mail.
+  // None of the hosts in the records exists: nothing accepts mail.
   return finalFailure({
     ...unknownResult('no_mail_host', names),
     status: 'undeliverable',

@@ -161,7 +161,7 @@ function start(pool: Pool, group: ProviderGroup): void {
 function afterConnection(pool: Pool, group: ProviderGroup): void {
   if (group.queue.size > 0) grow(pool, group)
   const starved = [...pool.starved]
-  // Somebody waits for live probes.
+  // Callers wait for live probes.
   for (const isLive of [true, false]) {
     for (const other of starved) {
       if (pool.openCount >= pool.limits.sessions) break

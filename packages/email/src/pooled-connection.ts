@@ -106,7 +106,7 @@ async function step(connection: PooledConnection, tools: ConnectionTools): Promi
   try {
     return await runTransaction(connection, recipients, tools)
   } catch (error) {
-    // Nobody else holds these probes, and whoever waits for them must not wait for ever.
+    // Nothing else holds these probes, and their callers must not wait for ever.
     const result = unknownResult('protocol_error', { provider: group.provider.id })
     for (const probe of recipients.probes) probe.settle(result)
     throw error
@@ -276,6 +276,6 @@ async function openAttended(
       for (const probe of probes) probe.heard()
     },
   })
-  // It tells of nobody's silence but of ours.
+  // It says nothing about the host, as we did not wait.
   return unattended.signal.aborted && opened.kind === 'failed' ? null : opened
 }

@@ -113,7 +113,7 @@ function onBytes(wire: Open, chunk: Buffer): void {
   const read = wire.reader.push(chunk)
   for (const reply of read.replies) {
     if (wire.settle === null || wire.got.length >= wire.wanted) {
-      // A reply too many: from here on nobody could tell which reply answers what.
+      // An unexpected reply: from here on replies could not be matched to commands.
       wire.fault ??= reply.code === 421 ? 'closed' : 'unsolicited'
       break
     }

@@ -128,7 +128,7 @@ export async function verifyRecipients(
   // The session goes on while another one finds out whether the domain accepts all names.
   settleAll(about, answered, final, acceptAll, isUniform).catch((error: unknown) => {
     tools.failed(error)
-    // Nobody else holds these probes, and whoever waits for them must not wait for ever.
+    // Nothing else holds these probes, and their callers must not wait for ever.
     const result = unknownResult('protocol_error', { provider: provider.id })
     for (const { probe } of final) probe.settle(result)
   })

@@ -125,7 +125,7 @@ function keep(scan: Scan, text: string, scanned: number): void {
 function pushQuoted(scan: Scan, text: string, last: boolean): Rows {
   const { delimiter, newline } = scan
   const rows: Rows = []
-  // While skipping, the record's start is gone, and no quote stands there.
+  // While skipping, the record's start is gone, and holds no quote.
   let start = scan.skipping ? -1 : 0
   let segment = 0
   let segmentNewline = ''

@@ -58,7 +58,7 @@ export function likelihoodOf(text: string, { pair, latin, mixesScripts }: Weighi
     if (isForeign || wasForeign) {
       sum += pair(previous, folded)
       if (previous !== BOUNDARY && folded !== BOUNDARY) {
-        // No capital stands behind a small letter of the same word.
+        // No capital follows a small letter of the same word.
         if (wasLower && isCapital(char)) sum += ODD_CASE
         // Nor does a word begin with two of them.
         if (capitals > 1 && !isCapital(char) && char !== char.toUpperCase()) sum += TWO_CAPITALS

@@ -114,7 +114,7 @@ async function findings(
   const address = parseAddress(subject)
   if (address === null || request.signal.aborted) return NO_DNS_LISTS
   const { reachable, judged } = current.judge(address)
-  // Who is on the allow-list is nobody else's business.
+  // Addresses on the allow-list are not revealed to others.
   if (!reachable || current.lists.allow.has(judged)) return NO_DNS_LISTS
   return askDnsLists(lists.resolver, lists, judged, request.signal)
 }

@@ -66,7 +66,7 @@ async function runPlainClosings(
     values: [closings.map((one) => one.accountId), closings.map((one) => one.opKey)],
   })
   if (row?.ended === closings.length) return closings.map(() => ({ state: 'answered', given: 0 }))
-  // Some had ended before: asked again, each is told how.
+  // Some were closed before: a repeat returns how.
   return runClosings(db, closings)
 }
 

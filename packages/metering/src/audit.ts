@@ -61,7 +61,8 @@ async function workAudit(db: Db, taken: AuditRun, signal: AbortSignal): Promise<
     const { run, faults } = await judgeBalances(db, summed, signal)
     await finishAudit(db, run, faults)
   } catch (error) {
-    // One that failed by a fault of ours rests until its lease ends, so that the fault is not met all the time.
+    // After an error the audit waits until its lease ends, so that the error does not repeat all
+    // the time.
     if (signal.aborted || isPassing(error)) await leaveBrokenOff(db, taken)
     throw error
   }

@@ -133,7 +133,8 @@ test('usage before midnight counts for its day, even if refunded after midnight'
   const id = await context.account()
   const use = { product: 'email', source: 'api' } as const
   for (const opKey of ['a', 'b']) await metering.debit({ accountId: id, opKey, credits: 1, use })
-  // As if those were yesterday's: entries stand for ever, so the rows that count them are moved with their day.
+  // As if those were yesterday's: entries stand for ever, so the rows that count them are moved
+  // with their day.
   await db.pool.query(`alter table credit_entries disable trigger append_only`)
   await db.pool.query(`update credit_entries set used_on = used_on - 1`)
   await db.pool.query(`update credit_usage set day = day - 1`)

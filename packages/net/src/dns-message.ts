@@ -147,7 +147,8 @@ export function readReply(message: Buffer, id: number, question: DnsQuestion): R
 
 function echoes(packet: DecodedPacket, question: DnsQuestion): boolean {
   const echoed = packet.questions?.[0]
-  // Servers that fail early may leave the question out (RFC 1035 section 4.1.1 allows a count of 0).
+  // Servers that fail early may leave the question out (RFC 1035 section 4.1.1 allows a count of
+  // 0).
   if (echoed === undefined) return packet.answers?.length === 0
   return echoed.type === question.type && echoed.name.toLowerCase() === question.name
 }

@@ -211,7 +211,7 @@ async function settled(
   socket.once(event, resolve)
   socket.once('error', onError)
   socket.once('close', onClose)
-  // A fault that comes while nobody listens must not end the process; `close` tells of it too.
+  // An error without a listener must not end the process; `close` reports it too.
   socket.on('error', () => undefined)
   try {
     await promise

@@ -122,7 +122,7 @@ export function createResolver(options: ResolverOptions): Resolver {
         ? open.answer
         : orOnAbort(open.answer, given.signal, TIMED_OUT))
     } finally {
-      // Nobody waits any more: the sockets are given back at once, and a later asker starts anew.
+      // No caller is left: the sockets are released at once, and a later caller starts again.
       if (--open.waiters === 0 && openQuestions.get(key) === open) {
         openQuestions.delete(key)
         open.controller.abort()

@@ -67,7 +67,8 @@ async function digest(
   }
   waiting += 1
   try {
-    // NFC, so that the same letters of another keyboard are the same password (NIST SP 800-63B-4, 3.1.1.2).
+    // NFC, so that the same letters of another keyboard are the same password (NIST SP 800-63B-4,
+    // 3.1.1.2).
     const message = Buffer.from(password.normalize('NFC'), 'utf8')
     return await places.run(() =>
       argon2Async('argon2id', { message, nonce, tagLength: TAG_BYTES, ...cost }),

@@ -143,7 +143,7 @@ async function askToVerify(
   const emailKey = emailKeyOf(pending.email)
   const known = await findUser(tx, emailKey)
   if (known !== undefined) {
-    // As much work as for somebody new; the person learns of it, and who asked does not.
+    // As much work as for a new address; its user is notified, and the caller learns nothing.
     const link = await insertResetLink(people, tx, visitor, known)
     await tell(people, tx, { kind: 'already_signed_up', to: known.email, name: known.name, link })
     return

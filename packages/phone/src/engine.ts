@@ -161,7 +161,7 @@ function settle(
   read: Read,
   network: LookupAnswer | null,
 ): Answer<'phone'> {
-  // In a run that ended (`signal`) nobody hears it; one that is drained comes back as it went.
+  // In an aborted run (`signal`) nobody waits for it; in a drained one it is returned unchanged.
   if (network?.kind === 'stopped' && request.drain?.aborted === true) {
     const state = request.states?.[read.index]
     return {

@@ -57,7 +57,7 @@ export interface HlrLookupOptions extends Omit<PurchaseOptions, 'account'>, Shar
 
 /** HLR lookups at providers in order of preference. */
 export function createHlrLookup(options: HlrLookupOptions): HlrLookup {
-  // What was bought is worth its price to whoever asks, though its own caller stopped meanwhile.
+  // A result that was paid for is shared with other callers, even if its own caller has stopped.
   const shared = createSingleFlight<LookupAnswer>((answer) => answer.kind === 'stopped')
   const running = new Set<Promise<void>>()
   const begin = (numbers: OpenLookups, caller: HlrCaller): void => {
@@ -148,7 +148,8 @@ async function buyFromProviders(
     if (open.size === 0 || stop.aborted) break
     open = await askProvider(options, provider, [...open.keys()], answered)
   }
-  // A number that one provider refused and the next was not asked about may still be known to the next.
+  // A number that one provider refused and the next was not asked about may still be known to the
+  // next.
   const isCut = stop.aborted && options.providers.length > 1
   for (const [number, answer] of open) answered(number, isCut ? STOPPED : answer)
 }

@@ -105,7 +105,7 @@ async function spend(
 ): Promise<ReadonlyMap<string, Purchase>> {
   const { results, allowed, spending } = await admit(options, provider, claimed, caller).catch(
     async (error: unknown) => {
-      // Nothing was sent yet: whoever comes next may buy them.
+      // Nothing was sent yet: the next caller may buy them.
       await dropClaims(options, claimed)
       throw error
     },

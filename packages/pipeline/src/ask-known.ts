@@ -69,7 +69,7 @@ async function askOfChunk(
   if (held === undefined) throw new Error(`chunk ${chunk.no} of ${chunk.batchId} is gone`)
   const cells = unpackCells(held.cells)
   const claimed = [...cells.kinds.keys()].filter((place) => isClaimed(cells, place))
-  // A value may have been erased since the row was read; there is nobody left to ask about.
+  // A value may have been erased since the row was read; then there is no subject left.
   const places = claimed.filter((place, at) => drawn.has(at) && addressOf(cells, place) !== null)
   if (places.length === 0) return []
   const rows = new Set(places)

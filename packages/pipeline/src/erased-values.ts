@@ -144,7 +144,8 @@ function scrubAddresses(
     const found = DOMAIN_BEHIND.exec(text)?.[0]
     if (found === undefined) continue
     const domain = found.replace(/[.]+$/, '')
-    // Nearly all are told by their domain, before anything is looked for that begins somewhere before the @.
+    // Nearly all are told by their domain, before anything is looked for that begins somewhere
+    // before the @.
     if (!hosts.has(normalDomain(domain))) continue
     const start = startOfAddress(text, from, at, domain, isAddress)
     if (start === undefined) continue
@@ -201,7 +202,7 @@ function scrubDomains(text: string, isErased: (text: string) => boolean): string
 function scrubPhones(text: string, isPhone: (digits: string) => boolean): string {
   return text.replaceAll(/(?<![\w.])[+(]?\d[\d\s()./\u00a0-]*\d(?![\w])/g, (token) => {
     if (isPhone(digitsOf(token))) return ''
-    // Several in a row are told apart by what is between them.
+    // Consecutive ones are separated by the text between them.
     return token.replaceAll(/[^\s/]+/g, (piece) => (isPhone(digitsOf(piece)) ? '' : piece))
   })
 }

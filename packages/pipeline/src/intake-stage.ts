@@ -72,7 +72,8 @@ async function analyze(pipeline: Pipeline, stage: LeasedStage): Promise<void> {
     )
     return
   }
-  // An attempt before may have read it and been lost then: its rows are there, and a cancel counts on them.
+  // An attempt before may have read it and been lost then: its rows are there, and a cancel counts
+  // on them.
   const read = batch.read_whole ? 'read' : await readBatchFile(pipeline, batch, lease, signal)
   if (read === 'read') await startOrStop(pipeline, batchId, lease)
 }

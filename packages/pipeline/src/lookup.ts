@@ -94,7 +94,7 @@ function rowOf(id: string, request: LookupRequest): Parameters<typeof insertBatc
     max_credits: null,
     retention_days: LOOKUP_KEPT_DAYS,
     requested: JSON.stringify({ format: 'records' }),
-    // Nothing lies there: the record came with the request.
+    // There is no file: the record came with the request.
     source_key: `uploads/${id}`,
     file_name: null,
     file_bytes: 0,

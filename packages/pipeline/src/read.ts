@@ -89,7 +89,7 @@ export function shareReads(pipeline: Pipeline, everyMs: number): ReadBatch {
     const known = reads.get(key)
     const isShared = reading === 'shared' && known !== undefined && now - known.at < everyMs
     if (isShared) return await known.view
-    // The oldest are first; one whose time is over serves nobody any more.
+    // The oldest are first; expired ones are not shared any more.
     for (const [old, { at }] of reads) {
       if (now - at < everyMs) break
       reads.delete(old)

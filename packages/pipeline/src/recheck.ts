@@ -47,7 +47,8 @@ export async function recheckBatch(
     olderThanDays: wanted.older_than_days ?? null,
   }
   const path = join(pipeline.scratchDir, `recheck-${randomUUID()}`)
-  // What stands in the store tells a person what the batch was made of; its rows are those of the other.
+  // The stored file only tells a person what the batch was made from; its rows are those of the
+  // other.
   await writeFile(path, JSON.stringify(recheck), { mode: 0o600 })
   try {
     const submission = {

@@ -66,7 +66,7 @@ export async function rescoreBatch(
   }
   const rescore: RescoreRequest = { of: id, weights }
   const path = join(pipeline.scratchDir, `rescore-${randomUUID()}`)
-  // What stands in the store tells a person what the batch was made of.
+  // The stored file only tells a person what the batch was made from.
   await writeFile(path, JSON.stringify(rescore), { mode: 0o600 })
   try {
     const submission = {

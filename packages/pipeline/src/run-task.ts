@@ -88,7 +88,8 @@ async function runClaimed(
   if (lease.canceled.aborted && !(buys && signal.aborted)) {
     await saveOutcomes(pipeline, task, work, 'drop')
   } else if (ended.aborted || lease.paused.aborted) {
-    // Outcomes that came by then are stored; the rest goes out again, of a paused batch when it goes on.
+    // Outcomes known by then are stored; the rest is dispatched again, for a paused batch when it
+    // is resumed.
     await returnRest(pipeline, task, work)
   } else {
     await saveOutcomes(pipeline, task, work, 'end')

@@ -26,7 +26,8 @@ export async function sampleViewOf(
   const askedMs = sample.created_at.getTime()
   const endsMs = askedMs + SAMPLE.seconds * 1000
   const drawn = sample.rows_total
-  // Until what it found is its batch's: who is told that it has ended may start or delete the batch.
+  // Not before its outcomes are copied to its batch, which may be started or deleted once it has
+  // ended.
   const isRunning = UNFINISHED_STATES.includes(sample.status)
   const scorer = await scorers.of(sample.weights)
   const verdicts = records.map((record) => verdictIn(batch, record, scorer))

@@ -67,7 +67,8 @@ async function settleRecords(
   }
   if (chunk.mode === 'test') charged = 0
   const prepaid = chunk.prepaid ?? (await prepaidOf(tx, chunk))
-  // What a sample has paid stays paid, though a fault of the service may have spoilt the record since.
+  // What a sample has paid stays paid, though a fault of the service may have spoilt the record
+  // since.
   charged = Math.max(charged, prepaid)
   await markSettled(tx, { batchId: chunk.batchId, no: chunk.no }, { charged, verdicts, doneCount })
   // Last, as all chunks of a batch wait for its hold, from here to the commit.

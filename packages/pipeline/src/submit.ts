@@ -62,8 +62,8 @@ export async function submitBatch(
 ): Promise<BatchView> {
   await refuseUnpaid(pipeline, submission)
   const { size } = await stat(submission.path)
-  // Checked here without the lock, so that a refused file is not copied into the store; who received it has
-  // looked at its bytes.
+  // Checked here without the lock, so that a refused file is not copied into the store; who
+  // received it has looked at its bytes.
   await refuseBeyondCount(pipeline.db, pipeline.limits, submission.accountId)
   const id = newTimedId('bat')
   const sourceKey = `uploads/${id}`

@@ -79,7 +79,7 @@ export function createTaskLeases(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log
       const canceled = new AbortController()
       const paused = new AbortController()
       if (canceling) canceled.abort()
-      // Another run of the task in this process: its lease was lost, and the task given out anew.
+      // Another run of the task in this process: its lease was lost, and the task leased again.
       held.get(taskId)?.lost.abort()
       held.set(taskId, { lease, lost, canceled, paused })
       return {

@@ -18,7 +18,8 @@ export async function withoutFile(
       if (!(await isStored(pipeline, key))) lost.push(id)
     }
   } catch (error) {
-    // The rest is asked about by a later search: each answer may take as long as the store lets one wait.
+    // The rest is asked about by a later search: each answer may take as long as the store lets one
+    // wait.
     pipeline.log.warn({ err: error }, 'the file store could not be asked for its files')
   }
   return lost

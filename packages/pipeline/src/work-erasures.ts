@@ -211,7 +211,8 @@ async function passBatch(work: Work, place: ErasureProgress): Promise<ErasurePro
     await note(work, tx, here, counts)
   }
   const nextNo = await blankChunks(pipeline, batch, place.chunkNo, finder, async (tx, step, no) => {
-    // The head and the result come after the last chunk; that one is looked through again by who goes on there.
+    // The head and the result come after the last chunk; that one is looked through again by who
+    // goes on there.
     here = { ...here, chunkNo: no ?? place.chunkNo }
     await noteStep(tx, step)
   })

@@ -86,12 +86,14 @@ export async function openConsumer<Backend extends IQueueBackend, Connection>(
     run,
     {
       ...link,
-      // It would begin before its connection is ready, and where that fails ask again without end or pause.
+      // It would begin before its connection is ready, and where that fails ask again without end
+      // or pause.
       autorun: false,
       concurrency,
       lockDuration: lockMs,
       stalledInterval: lockMs,
-      // A job whose worker dies is handed out again however often; attempts are counted in Postgres.
+      // A job whose worker dies is handed out again however often; attempts are counted in
+      // Postgres.
       maxStalledCount: 1_000_000,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },

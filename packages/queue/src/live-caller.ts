@@ -222,7 +222,7 @@ function createQuestionBatcher(
       const data = writeLiveJob({ replyTo, untilMs, questions })
       try {
         const queue = liveQueueOf(first.check)
-        // The job is told as part of the first question's trace, whichever call this code runs for.
+        // The job belongs to the first question's trace, whichever call this code runs for.
         await server.watch(
           backend.tracer.within(first.span, () => enqueue(backend, queue, [{ id: jobId, data }])),
         )

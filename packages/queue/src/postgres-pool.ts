@@ -150,7 +150,7 @@ function asQueuePool(pool: pg.Pool, query: Query, waker: Waker): PgPool {
     end: () => pool.end(),
     on: pool.on.bind(pool),
     removeAllListeners: pool.removeAllListeners.bind(pool),
-    // So that a consumer waits as long as it is told to.
+    // So that a consumer blocks as long as it should.
     options: { keepAlive: true },
   } as unknown as PgPool
 }
@@ -168,7 +168,7 @@ function createWaker(channel: ListeningChannel): Waker {
     for (const session of sessions) session.emit('notification', { channel: JOBS_TOPIC, payload })
   }
   let heard: Promise<unknown> | undefined
-  // Jobs may have come while nobody listened.
+  // Jobs may have been added while the connection was down.
   channel.onRenewed(() => QUEUE_NAMES.forEach(wake))
   return {
     sessions,

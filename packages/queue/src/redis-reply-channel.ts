@@ -53,7 +53,7 @@ export function createRedisReplyChannel(server: RedisServer, channel: Channel): 
         },
         async [Symbol.asyncDispose]() {
           await subscription[Symbol.asyncDispose]()
-          // A server that is away deletes the replies by itself after a minute.
+          // If the server is down, the replies expire after a minute.
           await withTimeOut(CLOSE_MS, redis.unlink(key)).catch(() => undefined)
         },
       }

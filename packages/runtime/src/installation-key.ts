@@ -65,7 +65,7 @@ async function readKeyFile(path: string): Promise<string | undefined> {
     throw error
   })
   if (found === undefined) return undefined
-  // A group may be what an orchestrator gives a volume; every user of the machine is nobody's wish.
+  // A group may be what an orchestrator gives a volume; access for every user is never intended.
   if ((found.mode & 0o007) !== 0) {
     throw new Error(`${path} is open to every user of the machine; make it 0600`)
   }

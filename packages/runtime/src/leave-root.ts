@@ -65,7 +65,7 @@ async function prepare(needs: RootlessNeeds, user: SystemUser): Promise<string |
   if (isReserved(needs.port ?? 0)) {
     return `only root may listen on port ${needs.port}; set PORT to 1024 or more, behind a proxy`
   }
-  // Asked before anything is changed: not every root may become somebody else.
+  // Checked before anything is changed: not every root may change its user.
   const reads = [projectRoot(), ...needs.reads, ...filesBehind(needs)]
   const closed = unreachable(user, 'r', reads)
   if (closed !== undefined) return `the user "${user.name}" cannot read ${closed}`
@@ -103,7 +103,7 @@ function unwritable({ DATA_DIR, FILES_URL }: RootlessNeeds, user: SystemUser): s
 async function chownKey(needs: RootlessNeeds, user: SystemUser): Promise<void> {
   if (needs.INSTALLATION_KEY !== undefined) return
   await readInstallationKey(needs)
-  // That folder is root's, so that nobody else has put something in the way.
+  // That folder belongs to root, so that no other user can have placed a link there.
   lchownSync(join(resolve(needs.DATA_DIR), INSTALLATION_KEY_FILE), user.uid, user.gid)
 }
 

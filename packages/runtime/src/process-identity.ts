@@ -45,7 +45,7 @@ function isThere(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // A process of somebody else's may be seen and not signalled.
+    // The process of another user exists though it cannot be signalled.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }

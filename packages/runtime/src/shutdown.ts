@@ -30,7 +30,7 @@ export async function runUntilStopped(
       process.exit(1)
     }, options.graceMs)
   }
-  // Not once: without a listener the next signal would end the process where it stands.
+  // Not once: without a listener the next signal would kill the process.
   process.on('SIGTERM', () => stop('SIGTERM'))
   process.on('SIGINT', () => {
     if (!process.connected) stop('SIGINT')
@@ -46,7 +46,7 @@ export async function runUntilStopped(
   await running[Symbol.asyncDispose]()
   clearTimeout(deadline)
   log.info({}, 'stopped')
-  // Third-party sockets can outlive their close; everything of ours has ended here.
+  // Third-party sockets can outlive their close; all of our own work has ended here.
   setTimeout(() => process.exit(0), 250).unref()
 }
 

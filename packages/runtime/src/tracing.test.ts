@@ -156,7 +156,8 @@ test('without an endpoint nothing is traced and nothing of it is loaded', async 
 })
 
 test('where the packages are not installed, a start with an endpoint ends and says what to install', () => {
-  // Each is looked for under a name that nobody has, so that what Node throws is what it throws then.
+  // Each is looked for under a name that nobody has, so that what Node throws is what it throws
+  // then.
   const code = `
     import { registerHooks } from 'node:module'
     registerHooks({

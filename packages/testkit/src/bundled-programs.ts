@@ -47,7 +47,8 @@ export async function bundlePrograms(): Promise<void> {
   await bundle.close()
   const hash = createHash('sha256')
   for (const file of output) hash.update(contentOf(file))
-  // The same programs lie at the same place, so that what Node compiled of them serves the next run.
+  // The same programs lie at the same place, so that what Node compiled of them serves the next
+  // run.
   const dir = join(BUNDLES, hash.digest('hex').slice(0, 16))
   if (!existsSync(dir)) await writeBundle(dir, output)
   process.env[PLACE] = dir

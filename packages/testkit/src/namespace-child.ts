@@ -15,9 +15,9 @@ import { SPECIAL_BLOCKS } from '@plumbline/net/special-addresses'
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
 import { createLocalMemory } from './local-memory.ts'
 
-// Runs inside a network namespace of its own, in which every address of the internet is this process.
-// Asks the engines about names that lead to special addresses, with the guard as it is in production,
-// and tells over IPC who was heard.
+// Runs inside a network namespace of its own, in which every address of the internet is this
+// process. Asks the engines about names that lead to special addresses, with the guard as it is in
+// production, and tells over IPC who was heard.
 
 /** What the listeners received, and what was attempted. */
 export interface NamespaceReport {

@@ -118,7 +118,8 @@ async function sendOne(
   let arrived = false
   try {
     const result = await attemptDelivery(tools, due, signal)
-    // Cut by our own stop: it says nothing of the endpoint, and the message comes up again by itself.
+    // Cut by our own stop: it says nothing of the endpoint, and the message comes up again by
+    // itself.
     if (signal.aborted && result.status !== 'delivered') return
     arrived = result.status === 'delivered'
     await keep(result)

@@ -55,7 +55,7 @@ export async function makeMessages(pipeline: Pipeline): Promise<number> {
     const credits = new Map<string, object | undefined>()
     for (const event of events) {
       const data = batches.get(event.subject) ?? (await dataOf(pipeline, tx, event, credits))
-      // What has been erased since is told to nobody.
+      // Nothing is sent about what has been erased since.
       if (data === undefined) continue
       messages.push({ event, body: messageBody(event.type, event.happenedAt, data) })
     }

@@ -86,7 +86,8 @@ export async function finalizeDebit(
     refuseRefunded(await ctx.metering.answered(answered))
   } else {
     const { metering, onError } = ctx
-    // Where the process dies before this is written, the sweep refunds a call that may have been answered.
+    // Where the process dies before this is written, the sweep refunds a call that may have been
+    // answered.
     void finalizeInBackground(
       { metering, timeoutMs: ctx.settings.DEBIT_TIMEOUT_SECONDS * 1_000, onError },
       answered,

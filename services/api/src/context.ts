@@ -154,7 +154,8 @@ function openAccess(
     onError,
   }: Pick<IdempotencyStore, 'runMs' | 'installationKey' | 'onError'>,
 ): Access {
-  // On Postgres the limiter would cost each call a transaction, so each process keeps the limit by itself.
+  // On Postgres the limiter would cost each call a transaction, so each process keeps the limit by
+  // itself.
   const own = createLocalLimiter()
   const onRedis = connections.queue.kind === 'redis'
   const limiter = onRedis ? withLocalFallback(connections.limiter, own, onError) : own

@@ -16,7 +16,8 @@ export function createInnerFetch(app: RequestListener): (address: string) => Fet
   const server = createServer(app)
   return (address) => async (url, init) => {
     const [near, far] = duplexPair()
-    // Neither end sees by itself that the other is gone, and an answer that nobody reads would stay under way.
+    // Neither end sees by itself that the other is gone, and an answer that nobody reads would stay
+    // under way.
     near.once('close', () => far.destroy())
     far.once('close', () => near.destroy())
     server.emit('connection', Object.assign(far, { remoteAddress: address }))

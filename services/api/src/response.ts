@@ -30,7 +30,8 @@ export function sendResponse(res: Response, response: JsonResponse): void {
   if (response.location !== undefined) headers.push('Location', response.location)
   if (response.replayed === true) headers.push('Idempotent-Replayed', 'true')
   res.writeHead(response.status, headers)
-  // As text, so that Node sends head and body in one write; express passes HEAD to the handlers of GET.
+  // As text, so that Node sends head and body in one write; express passes HEAD to the handlers of
+  // GET.
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
 

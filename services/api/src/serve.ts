@@ -60,6 +60,7 @@ export async function serve(
 
 /** Which addresses express takes for proxies: it has parsed the setting. */
 function proxiesOf(app: Express): (address: string, hop: number) => boolean {
-  // Safe because express makes it of the setting `trust proxy`. Source: express 5, lib/application.js.
+  // Safe because express makes it of the setting `trust proxy`. Source: express 5,
+  // lib/application.js.
   return app.get('trust proxy fn') as (address: string, hop: number) => boolean
 }

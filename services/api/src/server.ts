@@ -175,7 +175,7 @@ function whenItsTurn(last: ServerResponse | undefined, socket: Socket, refuse: (
   // It came behind a well-formed request, whose response goes first.
   else if (last.req.complete) last.once('finish', refuse)
   else if (!last.headersSent) refuse()
-  // It is the rest of a body whose response began early. Half a response can only be cut; a whole one
-  // closes the connection by itself.
+  // It is the rest of a body whose response began early. Half a response can only be cut; a whole
+  // one closes the connection by itself.
   else if (!last.writableEnded) socket.destroy()
 }

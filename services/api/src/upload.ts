@@ -69,7 +69,8 @@ export async function readUpload(req: Request, res: Response, intake: BodyIntake
     limits: { ...LIMITS, fileSize: limitBytes },
     defParamCharset: 'utf8',
     streamHandler: (_form, parser) => {
-      // multer leaves the parser once the form is refused, and would then wait for the rest of the body.
+      // multer leaves the parser once the form is refused, and would then wait for the rest of the
+      // body.
       parser.once('unpipe', () => body.destroy())
       body.pipe(parser)
     },

@@ -26,8 +26,8 @@ import { removeServiceFile, writeServiceFile } from './service-file.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
 
 // Everything on one machine: Postgres where none is given, the API, a worker for the checks and one
-// for batches. Prints where it listens and, the first time, the keys of a first account; without a terminal
-// the keys go to a file.
+// for batches. Prints where it listens and, the first time, the keys of a first account; without a
+// terminal the keys go to a file.
 
 /**
  * Time that a program may take to stop beyond `DRAIN_SECONDS`: its delay on `/readyz`, and closing.

@@ -15,8 +15,8 @@ import { lockDataDir } from './data-dir-lock.ts'
 import { markMoved, refuseMoved } from './moved-mark.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
 
-// npm run move: copies the database of the packaged Postgres below DATA_DIR to the server of DATABASE_URL, while
-// the service is stopped, and says what to set then.
+// npm run move: copies the database of the packaged Postgres below DATA_DIR to the server of
+// DATABASE_URL, while the service is stopped, and says what to set then.
 
 /** Time-out of a statement on a large table: six hours. */
 const LONGEST_MS = 6 * 3_600_000

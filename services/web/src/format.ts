@@ -1,6 +1,7 @@
 /** Numbers and times as the reader's browser writes them. */
 
-// Each is made when it is first used: a browser takes milliseconds over one, and no page uses them all.
+// Each is made when it is first used: a browser takes milliseconds over one, and no page uses them
+// all.
 const NUMBER = once(() => new Intl.NumberFormat())
 const PERCENT = once(
   () => new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 }),

@@ -128,7 +128,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       {
         EHLO: text('250-hostile\r\n250 STARTTLS\r\n'),
         STAR: (wire, socket) => {
-          // A client that keeps what came before the handshake would take these for answers under TLS.
+          // A client that keeps what came before the handshake would take these for answers under
+          // TLS.
           wire.write('220 ready\r\n250 injected\r\n250 injected\r\n250 injected\r\n')
           secureAndServe(wire, socket, context)
         },

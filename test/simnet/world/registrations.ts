@@ -102,7 +102,8 @@ function addParked(builder: Builder, index: number): void {
     kind: 'parked',
     mail: { kind: 'none' },
     nameServers: at(PARKING_NS, index),
-    // Bodis' range, as packaged lists of parking addresses hold it (2026-11); nothing connects to it.
+    // Bodis' range, as packaged lists of parking addresses hold it (2026-11); nothing connects to
+    // it.
     address: `199.59.243.${220 + (index % 8)}`,
     wildcard: index % 4 !== 3,
     parked: true,

@@ -54,7 +54,7 @@ export async function sumsOfPage(
   const kept = new Map<string, BatchSums>()
   for (const { id, status, running_sums: sums } of rows) {
     if (sums === null || !SUMMED_STATES.includes(status)) continue
-    // Where nobody keeps them any more they say nothing.
+    // If they are no longer updated, they are not used.
     if (Date.now() - sums.at < STALE_MS) kept.set(id, sums)
   }
   const others = await sumsOfRows(

@@ -207,7 +207,7 @@ export async function restTask(
 ): Promise<void> {
   await db.pool.query({
     name: 'tasks.rest',
-    // Another lease: nobody holds it any more.
+    // Under a new fencing number: no worker holds it any more.
     text: `
       update tasks
       set lease = lease + 1, lease_until = null,

@@ -118,7 +118,7 @@ const CALLS: Readonly<Partial<Record<HlrProviderName, (query: SignInQuery) => Fr
     headers: { authorization: basicAuth(account.key, account.secret ?? '') },
     accepted: [200],
   }),
-  // Without numbers there is nothing to buy, and only a signed-in caller is told so.
+  // Without numbers there is nothing to buy, and only an authenticated caller gets that error.
   messente: ({ account }) => ({
     url: urlOf(account.url, 'https://api.messente.com/v1', '/hlr/sync'),
     method: 'POST',

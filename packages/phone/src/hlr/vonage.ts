@@ -58,10 +58,11 @@ function read(number: string, body: Fields): HlrAnswer {
   }
   const status = numberOf(body['status'])
   const words = textOf(body['status_message']) ?? textOf(body['error_text']) ?? `status ${status}`
-  // Why an account is refused is told to every asker and logged: their words may hold key or number.
+  // The reason of a refusal is shown to all callers and logged, so their text, which may hold key
+  // or number, is not used.
   const refused = `status ${status}`
   switch (status) {
-    // 43 to 45: the live query failed, the rest of the reply stands.
+    // 43 to 45: the live query failed, the rest of the reply is valid.
     case 0:
     case 43:
     case 44:

@@ -15,8 +15,9 @@ import { openApiHarness, type Answered, type ApiHarness } from '@plumbline/testk
 import { routesOf } from '../routes.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-// Who may call what, for every operation of the OpenAPI document and every route of the app's own. A body of `{}` is
-// sent where one is taken: whoever is let in gets a refusal of the body (400), so that nothing is done.
+// Who may call what, for every operation of the OpenAPI document and every route of the app's own.
+// A body of `{}` is sent where one is taken: whoever is let in gets a refusal of the body (400), so
+// that nothing is done.
 
 /** One operation, as the two tables describe it. */
 interface Operation {

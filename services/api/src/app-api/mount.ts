@@ -103,7 +103,7 @@ function judge(row: AppPath, person: SessionOwner | undefined, res: Response): v
           : 'A viewer may only look; ask an owner of the account for more.',
       )
     }
-    // Whoever may look may leave, too.
+    // A viewer may leave, too.
     if (row.method !== 'GET' && row.access !== 'viewer') {
       refuseReader(person)
       refuseSuspended(membership)

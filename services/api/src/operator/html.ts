@@ -80,8 +80,8 @@ const STACKED_FROM = 3
 export function table(headings: readonly string[], rows: readonly (readonly Shown[])[]): Html {
   if (rows.length === 0) return html`<p>There is nothing to show.</p>`
   const name = `Table of ${headings.join(', ')}`
-  // What scrolls by itself must be reached by keyboard; a narrow screen lays rows out as lists, which takes the
-  // elements their roles.
+  // What scrolls by itself must be reached by keyboard; a narrow screen lays rows out as lists,
+  // which takes the elements their roles.
   const form = headings.length > STACKED_FROM ? 'wide stacked' : 'wide'
   return html`<div class="${form}" role="region" aria-label="${name}" tabindex="0">
     <table role="table">

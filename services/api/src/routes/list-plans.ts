@@ -17,7 +17,7 @@ export function listPlans(ctx: Context): Handler {
     const [plans, packs] = await Promise.all([plansOf(ctx.db), listPacks(ctx.db)])
     const view: OffersView = {
       plans: plans
-        // The account's own is shown also where nobody else gets it any more.
+        // The account's own plan is shown even if it is no longer offered.
         .filter(({ is_offered, plan }) => is_offered || plan === caller.plan)
         .map((row) => ({
           plan: row.plan,

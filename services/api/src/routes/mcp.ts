@@ -53,7 +53,7 @@ export function speakMcp(ctx: Context, app: RequestListener): Handler {
     const client = createClient({
       baseUrl: 'http://localhost',
       key,
-      // A model is told at once, and asks again by itself.
+      // A model gets the refusal at once, and retries by itself.
       retries: 0,
       timeoutMs: (MCP_LIMITS.waitSeconds + ctx.settings.CALL_TIMEOUT_SECONDS) * 1_000,
       fetch: innerFetch(req.ip ?? ''),

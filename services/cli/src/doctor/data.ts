@@ -39,7 +39,7 @@ async function lists(dir: string | null): Promise<readonly Finding[]> {
     ...(await Promise.all(NAME_LISTS.map((name) => loadNames(dir, name)))),
     ...(await Promise.all(RANGE_LISTS.map((name) => loadRanges(dir, name)))),
   ]
-  // Lists that nobody publishes do not age.
+  // Lists without a publisher do not become outdated.
   const published = loaded.filter(({ name }) => PUBLIC_SOURCES.some(({ list }) => list === name))
   const dated = published.flatMap(({ name, date }) =>
     date === null || Number.isNaN(Date.parse(date)) ? [] : [{ name, days: daysSince(date) }],

@@ -49,8 +49,8 @@ export async function callJson<T>(
 ): Promise<T> {
   const { response, text } = await send(method, path, body, options)
   if (!response.ok) throw refusalOf(response.status, text, response.headers)
-  // Safe because the service that served this page answers in the shapes of the contract, which its own tests hold
-  // it to; reading them a second time here would cost every visitor the reader.
+  // Safe because the service that served this page answers in the shapes of the contract, which its
+  // own tests hold it to; reading them a second time here would cost every visitor the reader.
   return (text === '' ? undefined : JSON.parse(text)) as T
 }
 

@@ -31,11 +31,11 @@ export function useLiveBatch(id: string | null): LiveBatch {
     return followVisibly(id, {
       onBatch: (batch) => queries.setQueryData(batchKey(id), batch),
       onEnd: () => {
-        // A change that was made meanwhile may have set it moving again: then it is followed anew.
+        // A change made meanwhile may have restarted it: then it is followed again.
         void queries
           .invalidateQueries({ queryKey: batchKey(id) })
           .then(() => setEnds((count) => count + 1))
-        // What it cost and where it stands is told elsewhere, too.
+        // Its cost and state are shown elsewhere, too.
         for (const key of ['account', 'batches', 'ledger', 'usage']) {
           void queries.invalidateQueries({ queryKey: [key] })
         }
@@ -84,7 +84,8 @@ function follow(id: string, { onBatch, onEnd }: Follower): () => void {
   }
   stream.addEventListener('batch', ({ data }: MessageEvent<string>) => {
     const batch = batchIn(data)
-    // What a person may act on is read and not heard: what is heard may be of before their last change.
+    // What a person may act on is read and not heard: what is heard may be of before their last
+    // change.
     if (isMoving(batch.status)) onBatch(batch)
     else end()
   })

@@ -28,7 +28,7 @@ export function createQueries(): QueryClient {
       mutations: { retry: false, networkMode: 'always' },
     },
   })
-  // A session that ended elsewhere is noticed by whatever is read next.
+  // A session that was ended elsewhere is noticed by the next read.
   client.getQueryCache().subscribe(({ type, query }) => {
     if (type !== 'updated' || !isSessionEnd(query.state.error)) return
     if (query.queryKey[0] !== 'session') void client.invalidateQueries({ queryKey: ['session'] })

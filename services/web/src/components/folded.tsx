@@ -14,7 +14,8 @@ export function Folded({
   const [isDrawn, setDrawn] = useState(false)
   const draw = (): void => setDrawn(true)
   return (
-    // The press comes before it opens, so that it opens whole; what opens it by script is told by `toggle` alone.
+    // The press comes before it opens, so that it opens whole; what opens it by script is told by
+    // `toggle` alone.
     <details class="details" onToggle={draw}>
       <summary onClick={draw}>{summary}</summary>
       {isDrawn && children()}
