@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 
 // How a person works a page: what is done, apart from with what.
 
-/** A person's way to use what stands on a page, by its accessible name. */
+/** Operates a page as a user does, by accessible names. */
 export interface PageUser {
   press(button: string): Promise<void>
   follow(link: string): Promise<void>

@@ -38,5 +38,5 @@ export const batchChange = z
   .refine((change) => Object.values(change).some((value) => value !== undefined), {
     message: 'Name at least one field to change.',
   })
-/** What of a batch is changed before it starts. */
+/** Changes of a batch before it starts. */
 export type BatchChange = z.infer<typeof batchChange>

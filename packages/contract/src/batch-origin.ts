@@ -3,7 +3,8 @@ import { BATCH_NAME, MAX_CREDITS } from './batch-request.ts'
 import { FILTERS_WANTED, isResultFilter } from './results-request.ts'
 
 /**
- * How a batch is made of another: some rows asked anew, or its outcomes scored by other weights.
+ * How a batch is made from another: by checking some rows again, or by scoring its outcomes with
+ * other weights.
  */
 export const ORIGIN_KINDS = ['recheck', 'rescore'] as const
 /** One of them. */
@@ -42,5 +43,5 @@ export const rescoreBody = z.strictObject({
 /** By which weights a batch is scored again. */
 export type RescoreBody = z.infer<typeof rescoreBody>
 
-/** Of which batch another was made. */
+/** The batch that another was made from, and how. */
 export const batchOrigin = z.strictObject({ batch: z.string(), kind: z.enum(ORIGIN_KINDS) })

@@ -91,7 +91,7 @@ export const batchPreview = z.strictObject({
       cap_discount: count,
       /** What a sample has paid already. */
       sampled: count,
-      /** What the start will hold: the sum of the parts less what stands above. */
+      /** What the start will hold: the sum of the parts less the amounts above. */
       credits: count,
       /**
        * What the account can spend now, and what is left of it then; below 0 where it does not

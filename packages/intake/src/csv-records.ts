@@ -70,7 +70,7 @@ export function createCsvReader(
   }
 }
 
-/** Where the reading stands between two pieces. */
+/** State of the parser between two pieces. */
 interface Scan extends CsvDialect {
   readonly maxRecordBytes: number
   /** Text from the start of the open record; while `skipping`, only what the scan needs. */

@@ -27,7 +27,7 @@ export type Reply = (
   provider: 'hlr-lookups' | 'messente',
 ) => HttpAnswer | Promise<HttpAnswer>
 
-/** Providers that reply as told, and the stores that workers share. */
+/** Scripted providers, and the stores that workers share. */
 export interface HlrFixture {
   readonly clock: TestClock
   readonly memory: Memory

@@ -6,7 +6,7 @@ import type { Product } from '@plumbline/contract/products'
 import { deletePreview } from '@plumbline/db/batches/previews'
 import { moveBatch, updateBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { voidPrepaid } from '@plumbline/db/batches/samples'
-import { readAnew } from '@plumbline/db/batches/stages'
+import { restartIntake } from '@plumbline/db/batches/stages'
 import type { Tx } from '@plumbline/db/database'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
 import { lockBatchOf } from './batch-access.ts'
@@ -127,7 +127,7 @@ async function changeReading(tx: Tx, row: BatchRow, change: BatchChange): Promis
     file_format: row.requested.format ?? null,
     change_count: row.change_count + 1,
   }
-  if (row.status === 'analyzing') return await readAnew(tx, row.id, fields)
+  if (row.status === 'analyzing') return await restartIntake(tx, row.id, fields)
   const moved = await moveBatch(tx, row.id, 'analyzing', fields)
   if (moved === undefined) throw new Error(`batch ${row.id} left ${row.status} under its lock`)
   return moved

@@ -65,9 +65,9 @@ interface FailedUpdate {
 }
 
 /**
- * Has the lists updated once a day, by one process at a time of all that share the database.
- * Whether it is due, the folder says: processes on machines that share none each see to their own,
- * one after the other, and an update that the operator ran by hand counts. What failed is tried the
+ * Runs daily updates, by one process at a time of all that share the database. The folder tells
+ * whether an update is due: processes that share no folder each update their own, one after the
+ * other, and an update that the operator ran by hand counts. A failed update is tried again the
  * next day.
  */
 export function createListUpdates(options: ListUpdatesOptions): ListUpdates {

@@ -144,7 +144,7 @@ export async function restCanceled(
  * Updates columns of a batch and releases the lease of its stage: the worker that has it finds it
  * lost, and a batch in intake is read again.
  */
-export async function readAnew(
+export async function restartIntake(
   tx: Tx,
   id: string,
   fields: Updateable<BatchesTable>,

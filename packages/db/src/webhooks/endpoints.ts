@@ -4,7 +4,7 @@ import { queriesOf, type Db, type Tx } from '../database.ts'
 import { newId } from '../ids.ts'
 import type { WebhookEndpointRow } from '../tables/webhooks.ts'
 
-/** An endpoint as it stands in the database, its secrets encrypted. */
+/** An endpoint as the database holds it, its secrets encrypted. */
 export type WebhookEndpoint = Readonly<Selectable<WebhookEndpointRow>>
 
 /** A new endpoint id. Generated first, since the secret is encrypted under it. */
