@@ -1,6 +1,6 @@
 import { COMPUTED, type Import, SERVICES, targetOf } from './import-graph.ts'
 
-/** What the sources of one package may import, beside its own files and Node's modules. */
+/** What the sources of one package may import, besides its own files and Node's modules. */
 export interface Boundary {
   /** Packages of this project. */
   readonly ours: readonly string[]
@@ -10,18 +10,18 @@ export interface Boundary {
   readonly sockets?: boolean
 }
 
-/** What the sources of one program may not import, though programs may import any package. */
+/** Packages that the sources of one program may not import; all others are allowed. */
 export interface ProgramBoundary {
-  /** Packages of this project that it must do without. */
+  /** Packages of this project that it may not import. */
   readonly not: readonly string[]
 }
 
 const ENGINE = ['contract', 'ports', 'concurrency', 'net', 'datasets']
 
 /**
- * Every package, from the ground up: each is the only owner of one outside thing, and may import only
- * packages above it in this table. Only the test kit, which tests alone import, has no row. An import that is not in its row belongs into another package, or the
- * row needs a reason.
+ * Every package, from the bottom up: each is the only one to use its outside system, and may only
+ * import packages above it in this table. Only the test kit, which tests alone import, has no row.
+ * An import that is not in its row belongs into another package, or the row needs a reason.
  */
 export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   contract: { ours: [], others: ['zod'] },
@@ -69,7 +69,8 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
     ],
     sockets: true,
   },
-  // The operator's own file store lies behind no egress guard; its credentials stand in the environment.
+  // The operator's own file store lies behind no egress guard; its credentials stand in the
+  // environment.
   storage: { ours: ['runtime'], sockets: true },
   intake: {
     ours: ['contract', 'db', 'storage'],
@@ -86,7 +87,7 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   mcp: { ours: ['contract', 'client'], others: ['@modelcontextprotocol/sdk'] },
 }
 
-/** Programs: none imports another, and the API leaves the work to workers. */
+/** No program imports another, and the API leaves the work to workers. */
 const PROGRAMS: Readonly<Record<string, ProgramBoundary>> = {
   api: { not: ['email', 'phone', 'ip', 'domain', 'net', 'datasets', 'testkit'] },
   worker: { not: ['client', 'testkit'] },
@@ -115,13 +116,16 @@ const PROGRAMS: Readonly<Record<string, ProgramBoundary>> = {
   },
 }
 
-/** Modules of Node's that reach other machines or serve them. */
+/** Node's modules that open connections or listen. */
 const SOCKETS = ['net', 'tls', 'dgram', 'http', 'http2', 'https', 'dns', 'dns/promises']
 
-/** Names of `node:net` that read text and open nothing. */
+/** Exports of `node:net` that only parse text. */
 const READS_ADDRESSES = new Set(['isIP', 'isIPv4', 'isIPv6', 'BlockList'])
 
-/** What a source file imports against the table, a sentence each; `declared` is what its `package.json` names. */
+/**
+ * Violations of the table by a source file, a sentence each; `declared` are the dependencies in its
+ * `package.json`.
+ */
 export function boundaryFaults(
   file: string,
   imports: readonly Import[],
@@ -136,7 +140,9 @@ export function boundaryFaults(
   return imports.flatMap((met) => rules.flatMap((rule) => rule(file, met, room) ?? []))
 }
 
-/** A rule's fault with one import of a file in a package or program; null where there is none. */
+/**
+ * The violation of a rule by one import of a file in a package or program; null if there is none.
+ */
 type Rule = (file: string, met: Import, room: string) => string | null
 
 const FOLDER_RULES: Readonly<Record<string, readonly Rule[]>> = {
@@ -144,7 +150,7 @@ const FOLDER_RULES: Readonly<Record<string, readonly Rule[]>> = {
   services: [programFault],
 }
 
-/** Tests, and what only they use, may reach across; they too go by a package's name. */
+/** Tests and their helpers may import across packages, but by package name. */
 export function isTestCode(file: string): boolean {
   return /\.test\.ts$|-fixture\.ts$/.test(file) || file.startsWith('packages/testkit/')
 }
@@ -180,7 +186,7 @@ function programFault(file: string, { specifier }: Import, room: string): string
   return boundary.not.includes(ours) ? `${file}: ${room} may not import ${specifier}` : null
 }
 
-/** An import that leaves its package by a path of dots instead of by the name of the other. */
+/** An import that leaves its package by a relative path instead of the other package's name. */
 function leavingFault(file: string, { specifier }: Import): string | null {
   const target = targetOf(file, specifier)
   if (!specifier.startsWith('.') || target === null || homeOf(target) === homeOf(file)) return null
@@ -191,7 +197,7 @@ function longPathFault(file: string, { specifier }: Import): string | null {
   return specifier.startsWith('../../../') ? `${file}: imports by ${specifier}` : null
 }
 
-/** An import of another package that the `package.json` does not name, so that it works by chance. */
+/** An import of another package that is missing in `package.json`, so that it works by chance. */
 function undeclaredFault(declared: ReadonlySet<string> | undefined): Rule {
   return (file, { specifier }, room) => {
     const ours = ownPackage(specifier)
@@ -201,7 +207,7 @@ function undeclaredFault(declared: ReadonlySet<string> | undefined): Rule {
   }
 }
 
-/** The package of this project that an import names; null where it names none. */
+/** The package of this project that an import names; null if it names none. */
 function ownPackage(specifier: string): string | null {
   return /^@plumbline\/([a-z0-9-]+)(?:\/|$)/.exec(specifier)?.[1] ?? null
 }

@@ -3,15 +3,18 @@ import { dirname, join, normalize } from 'node:path'
 import { parseSync } from 'oxc-parser'
 import { ROOT } from './run.ts'
 
-/** One import of a source file, types among them: `import`, `export … from`, `import()` and `import('…')` as a type. */
+/**
+ * One import of a source file, type imports included: `import`, `export … from`, `import()` and
+ * `import('…')` as a type.
+ */
 export interface Import {
   /** As it is written, for example `./mx.ts`, `node:net`, `@plumbline/net/egress`. */
   readonly specifier: string
-  /** Names taken from it that are more than types; null where all of it is taken, or none is named. */
+  /** Names imported as values; null if the whole module is, or none is named. */
   readonly names: readonly string[] | null
 }
 
-/** The folders whose sources are held to the rules. */
+/** Folders whose sources must follow the rules. */
 const FOLDERS = ['packages', 'services', 'test', 'infra']
 
 /** Paths of all sources of the project, from its root, in order. */
@@ -28,7 +31,10 @@ export function packageFolders(): readonly string[] {
   return readdirSync(join(ROOT, 'packages')).toSorted()
 }
 
-/** What the `package.json` of a source's package or program names; null for a source that lies in none. */
+/**
+ * What the `package.json` of a source's package or program names; null for a source that lies in
+ * none.
+ */
 export function declaredBy(file: string): ReadonlySet<string> | null {
   const home = /^(?:packages|services)\/[^/]+/.exec(file)?.[0]
   if (home === undefined) return null
@@ -41,7 +47,10 @@ export function readSource(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8')
 }
 
-/** Everything that a source imports, in any form; throws where it does not parse or computes what it imports. */
+/**
+ * Everything that a source imports, in any form; throws where it does not parse or computes what it
+ * imports.
+ */
 export function importsOf(file: string, text: string): readonly Import[] {
   const { module, errors } = parseSync(file, text)
   if (errors.length > 0) throw new Error(`${file} does not parse: ${errors[0]?.message}`)
@@ -70,10 +79,10 @@ export function importsOf(file: string, text: string): readonly Import[] {
   return imports
 }
 
-/** Stands for what an `import()` computes at run time. */
+/** Stands for a computed argument of `import()`. */
 export const COMPUTED = '(computed)'
 
-/** The source that an import leads to; null where it leads out of the project's sources. */
+/** The source that an import leads to; null if it leads out of the project's sources. */
 export function targetOf(file: string, specifier: string): string | null {
   if (specifier.startsWith('.')) return normalize(join(dirname(file), specifier))
   const [, room, path] = /^@plumbline\/([a-z0-9-]+)\/(.+)$/.exec(specifier) ?? []
@@ -90,7 +99,7 @@ export const SERVICES: ReadonlySet<string> = new Set(
   readdirSync(join(ROOT, 'services'), { encoding: 'utf8' }),
 )
 
-/** Groups of files that import each other in a circle; none where there is no circle. */
+/** Groups of files that import each other in a cycle; empty if there is none. */
 export function circlesIn(
   graph: ReadonlyMap<string, readonly string[]>,
 ): readonly (readonly string[])[] {

@@ -56,7 +56,9 @@ interface Manifest {
 }
 
 const text = readFileSync(join(ROOT, FILE), 'utf8')
-/** Safe because the models have validated each of them, and the tests look at the members they use. */
+/**
+ * Safe because the models have validated each of them, and the tests look at the members they use.
+ */
 const manifests = parseAllDocuments(text).map((document) => document.toJS() as Manifest)
 const shared = manifests.find(({ kind }) => kind === 'ConfigMap')?.data ?? {}
 const pods = manifests.flatMap((manifest) => {
@@ -223,7 +225,10 @@ function ofKind(kind: string): readonly Manifest[] {
   return manifests.filter((manifest) => manifest.kind === kind)
 }
 
-/** Whether some policy that holds for the pod lets it open a connection; without one it may open any. */
+/**
+ * Whether some policy that holds for the pod lets it open a connection; without one it may open
+ * any.
+ */
 function mayReach({ metadata: { labels } }: Pod, address: string, port: number): boolean {
   const policies = ofKind('NetworkPolicy')
     // Safe because the model has validated it.

@@ -60,7 +60,7 @@ test('the names of metrics in a query are found, and nothing else is', () => {
   ])
 })
 
-/** What promtool says of a fault; empty where there is none. */
+/** What promtool says of a fault; empty if there is none. */
 function promtool(...args: readonly string[]): string {
   const { status, stdout, stderr, error } = spawnSync('promtool', args, { encoding: 'utf8' })
   if (error !== undefined) return error.message

@@ -6,7 +6,10 @@ import { processEnvironment } from '@plumbline/runtime/settings'
 /** Root of the project. */
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** Runs a tool of the project with its output shown, `env` beside its environment; answers its exit code. */
+/**
+ * Runs a tool of the project with its output shown and `env` added to the environment; returns its
+ * exit code.
+ */
 export async function runTool(
   command: string,
   args: readonly string[],
@@ -23,7 +26,7 @@ export async function runTool(
   })
 }
 
-/** Runs a tool of the project; answers its exit code and all that it printed. */
+/** Runs a tool of the project; returns its exit code and output. */
 export async function captureTool(
   command: string,
   args: readonly string[],

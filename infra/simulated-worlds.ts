@@ -2,27 +2,30 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { captureTool, ROOT } from './run.ts'
 
-/** Worlds that CI lives through: within three minutes on two processors. */
+/** Worlds that CI runs: within three minutes on two processors. */
 const WORLDS = 25
 
-/** What they came to. */
+/** Their results. */
 export interface WorldsResult {
   readonly count: number
-  /** What was said of each that did not hold. */
+  /** Messages of worlds that failed. */
   readonly failed: readonly string[]
-  /** What was said of each that held at its second try. */
+  /** Messages of worlds that passed at their second try. */
   readonly again: readonly string[]
   readonly output: string
 }
 
-/** A world that did not hold. */
+/** A failed world. */
 export interface FailedWorld {
   readonly seed: number
-  /** The first thing that was not true. */
+  /** The first violated condition. */
   readonly why: string
 }
 
-/** Lives through the worlds of the first seeds, several at a time; again, as with tests, through one that fails. */
+/**
+ * Runs the worlds of the first seeds, several at a time; one that fails is run again, as with
+ * tests.
+ */
 export async function runWorlds(): Promise<WorldsResult> {
   // Each waits for its servers half of the time.
   const jobs = Math.max(4, availableParallelism())
@@ -41,7 +44,7 @@ export async function runWorlds(): Promise<WorldsResult> {
 
 interface Simulated {
   readonly failed: readonly FailedWorld[]
-  /** It ended badly, and no world is named. */
+  /** Whether the simulation failed without naming a world. */
   readonly hasBroken: boolean
   readonly output: string
 }
@@ -56,7 +59,7 @@ async function simulate(args: readonly string[]): Promise<Simulated> {
   return { failed, hasBroken: exitCode !== 0 && failed.length === 0, output }
 }
 
-/** The worlds that failed, by what the simulation prints. */
+/** The worlds that failed, from the output of the simulation. */
 export function failedWorlds(output: string): readonly FailedWorld[] {
   return [...output.matchAll(/^seed (\d+) on \w+: FAILED[^\n]*\n +([^\n]*)/gm)].map(
     ([, seed, why = '']) => ({ seed: Number(seed), why }),

@@ -1,6 +1,6 @@
 import { captureTool } from './run.ts'
 
-/** What is checked without running anything: name, tool and its arguments. */
+/** The static checks: name, tool and its arguments. */
 export const STATIC_CHECKS: readonly (readonly [name: string, tool: string, ...args: string[]])[] =
   [
     ['types', 'tsc', '-p', '.'],
@@ -10,15 +10,18 @@ export const STATIC_CHECKS: readonly (readonly [name: string, tool: string, ...a
     ['unused code', 'knip'],
   ]
 
-/** What the static checks came to. */
+/** Result of the static checks. */
 export interface StaticResult {
   /** Names of those that failed. */
   readonly failed: readonly string[]
-  /** What all of them printed, each under its name. */
+  /** The output of all of them, each under its name. */
   readonly output: string
 }
 
-/** Runs them all, one after the other; quietly, since they run beside the tests. */
+/**
+ * Runs the static checks one after the other, capturing their output, since they run beside the
+ * tests.
+ */
 export async function runStaticChecks(): Promise<StaticResult> {
   const failed: string[] = []
   let output = ''

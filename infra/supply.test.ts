@@ -52,7 +52,7 @@ describe('what production installs on Linux x64', () => {
     expect(read('.npmrc').split('\n')).toContain('ignore-scripts=true')
   })
 
-  test('is told by a file of each CI run, which git does not keep', () => {
+  test('is recorded in a file of each CI run, which is not in git', () => {
     const [, script = '', folder = ''] = /node (\S+) > (\S+)\/\S+/.exec(read('.ci/run')) ?? []
     expect(read('.gitignore').split('\n')).toContain(`${folder}/`)
     const { stdout } = spawnSync(process.execPath, [join(ROOT, script)], {

@@ -29,7 +29,7 @@ test.each([
   expect(slowdown(saysParked, pumped(piece, PAGE_CHARS), ordinary)).toBeLessThan(60)
 })
 
-test('a parking page is still told by its address', () => {
+test('a parking page is still recognized by its address', () => {
   expect(saysParked('<a href="https://www.bodis.com/x/en/lander">')).toBe(true)
   expect(saysParked(`<a href="https://www.dan.com/buy ${'a '.repeat(50)}lander">`)).toBe(false)
 })

@@ -4,7 +4,8 @@ import { ROOT } from '../run.ts'
 import { buildJavaScriptClient } from './javascript-client.ts'
 import { pythonModule } from './python-client.ts'
 
-// npm run clients [-- FOLDER]: writes the packages that customers install, into `clients` where nothing else is said.
+// npm run clients [-- FOLDER]: writes the packages that customers install, into `clients` where
+// nothing else is said.
 
 const folder = resolve(process.argv[2] ?? join(ROOT, 'clients'))
 const javascript = join(folder, 'javascript')

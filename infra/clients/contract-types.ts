@@ -10,10 +10,11 @@ export interface WantedType {
 }
 
 /**
- * Types of the contract written out, as the text of a `.d.ts` file that needs no other. The shape of a type is the
- * schema of the same name in its module (`batchView` of `BatchView`, `explainShape` of `Explain`), or the list of its
- * words (`DELIMITERS` of `Delimiter`).
- * @throws where a module has neither
+ * Types of the contract as the text of a `.d.ts` file without imports. The shape of a type is the
+ * schema of the same name in its module (`batchView` of `BatchView`, `explainShape` of `Explain`),
+ * or the list of its values (`DELIMITERS` of `Delimiter`).
+ *
+ * @throws if a module has neither
  */
 export async function contractTypes(wanted: readonly WantedType[]): Promise<string> {
   const texts = new Map<string, string>()

@@ -3,16 +3,17 @@ import { join } from 'node:path'
 import { captureTool, ROOT } from '../run.ts'
 import { contractTypes, type WantedType } from './contract-types.ts'
 
-/** What of `packages/client` customers get, and all that it imports. */
+/** Modules of `packages/client` that customers get, with everything they import. */
 const ENTRY = 'public'
 
-/** Node 18 is the oldest that runs it: nothing newer may be in its syntax. */
+/** Node 18 is the oldest supported version: no newer syntax may be used. */
 const TARGET = 'es2022'
 
 /**
- * Builds `@plumbline/client` into a folder: JavaScript modules with their types, which need no other package. What it
- * takes of the contract is built in: values as modules, types written out.
- * @throws where the compiler refuses, or the contract has no shape of a type
+ * Builds `@plumbline/client` into a folder: JavaScript modules with their types, without
+ * dependencies. What it uses of the contract is included: values as modules, types written out.
+ *
+ * @throws if the compiler reports errors, or the contract has no shape of a type
  */
 export async function buildJavaScriptClient(folder: string): Promise<void> {
   // Below the packages, so that their names lead to each other.
@@ -52,7 +53,10 @@ async function compile(folder: string): Promise<void> {
   if (exitCode !== 0) throw new Error(`tsc refused the client:\n${output}`)
 }
 
-/** Modules of the contract of which the client imports more than types: the compiler leaves other packages out. */
+/**
+ * Modules of the contract of which the client imports more than types: the compiler leaves other
+ * packages out.
+ */
 async function contractValues(): Promise<readonly string[]> {
   const folder = join(ROOT, 'packages/client/src')
   const found = new Set<string>()

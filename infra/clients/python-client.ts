@@ -4,7 +4,7 @@ import { openApiDocument } from '@plumbline/contract/openapi'
 import type { JsonSchema } from '@plumbline/contract/json-schema'
 import { ROOT } from '../run.ts'
 
-/** An operation of the description, as far as the module is made of it. */
+/** An operation of the OpenAPI document, as far as the module needs it. */
 interface Operation {
   readonly operationId: string
   readonly summary: string
@@ -35,12 +35,12 @@ interface Document {
   }
 }
 
-/** Paths that need no key are for probes and tools. */
+/** Paths for probes and tools, which need no key. */
 const LEFT_OUT: readonly string[] = ['/healthz', '/readyz', '/openapi.json']
 
 /**
- * The text of a Python module with a method for each operation of the description. It needs nothing but Python; what
- * does not depend on operations stands in `plumbline-template.py`.
+ * The text of a Python module with a method for each operation. It only needs Python's standard
+ * library; what does not depend on operations is in `plumbline-template.py`.
  */
 export async function pythonModule(): Promise<string> {
   const document = describedService()
@@ -178,7 +178,10 @@ function headersText(isSentOnce: boolean, extra: readonly string[]): string {
   ].join(', ')
 }
 
-/** JSON as it is; of what may be a file the response itself, which is read, iterated and closed by the caller. */
+/**
+ * The return type: parsed JSON; for a possible file the response itself, which the caller reads and
+ * closes.
+ */
 function resultOf({ responses }: Operation): string {
   const good = Object.entries(responses).filter(([status]) => Number(status) < 300)
   const types = good.flatMap(([, response]) =>

@@ -2,8 +2,9 @@ import type { JsonSchema } from '@plumbline/contract/json-schema'
 
 /**
  * A JSON Schema (2020-12) as the text of a TypeScript type.
- * @param depth by how many steps its lines stand to the right
- * @throws for a keyword that it does not know, so that none is lost in silence
+ *
+ * @param depth indentation level of its lines
+ * @throws for an unknown keyword, so that none is silently ignored
  */
 export function typeScriptOf(schema: JsonSchema, depth = 0): string {
   const options = schema['anyOf'] ?? schema['oneOf']

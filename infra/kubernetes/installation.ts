@@ -1,6 +1,6 @@
 /**
- * What differs from one cluster to the next. The manifests are made from this; an overlay of Kustomize may
- * change it as well, and keeps what is changed apart from what comes with a version.
+ * What differs between clusters. The manifests are generated from this; an overlay of Kustomize may
+ * change them as well, and keeps such changes separate from those of a new version.
  */
 export const INSTALLATION = {
   namespace: 'plumbline',
@@ -11,7 +11,10 @@ export const INSTALLATION = {
     PUBLIC_URL: 'https://plumbline.example.com',
     SMTP_HELO_NAME: 'verify.example.com',
     SMTP_MAIL_FROM: 'verify@example.com',
-    /** The proxies of the cluster: pods have addresses of these, and only those of `callers` reach the API. */
+    /**
+     * The proxies of the cluster: pods have addresses in these ranges, and only those of `callers`
+     * reach the API.
+     */
     TRUSTED_PROXIES: '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16',
   },
   /** Where the servers of Postgres, Redis, the files and mail are, and on which ports. */
@@ -19,12 +22,15 @@ export const INSTALLATION = {
     networks: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
     ports: [5432, 6379, 443, 587],
   },
-  /** Namespace of the proxy that callers come through. */
+  /** Namespace of the proxy that forwards requests. */
   callers: 'ingress-nginx',
-  /** Namespace of Prometheus, and where KEDA asks it. */
+  /** Namespace of Prometheus, which KEDA queries. */
   monitoring: 'monitoring',
   prometheus: 'http://prometheus-operated.monitoring.svc:9090',
-  /** A class of storage that several machines may mount, for the reference lists; unset: the cluster's own. */
+  /**
+   * A storage class that several machines may mount, for the reference lists; unset: the cluster's
+   * default.
+   */
   listsStorageClass: undefined,
 } as const satisfies Installation
 

@@ -16,12 +16,12 @@ const { namespace, settings, listsStorageClass } = INSTALLATION
 
 /** An object of Kubernetes, or of KEDA. */
 interface Manifest {
-  /** @throws Error where it is not what its kind demands */
+  /** @throws Error if it is not what its kind demands */
   validate(): void
   toJSON(): unknown
 }
 
-/** All that a cluster is to have for this version, but for its secrets, in the order it is to be made. */
+/** All objects of a cluster for this version except its secrets, in the order of creation. */
 function manifestsOf(version: string): readonly Manifest[] {
   return [
     new Namespace({
@@ -71,7 +71,7 @@ function manifestsOf(version: string): readonly Manifest[] {
 
 /**
  * The manifests as one file of YAML.
- * @throws Error where one of them is not what its kind demands
+ * @throws Error if one of them is not what its kind demands
  */
 export function manifestText(version: string): string {
   const documents = manifestsOf(version).map((manifest) => {

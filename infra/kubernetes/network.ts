@@ -10,9 +10,9 @@ const { namespace, stores, callers, monitoring } = INSTALLATION
 const OURS = { matchLabels: { 'app.kubernetes.io/part-of': 'plumbline' } }
 
 /**
- * What is no public address: the cluster's own networks, and link-local with the machine's metadata. The
- * service refuses these by itself (`EGRESS_ALLOW`); here the network does, too. Source: IANA's registries of
- * special-purpose addresses.
+ * Non-public addresses: the cluster's own networks, and link-local with the machine's metadata. The
+ * service refuses these itself (`EGRESS_ALLOW`); this is a second barrier. Source: IANA's
+ * registries of special-purpose addresses.
  */
 const NOT_PUBLIC = [
   '10.0.0.0/8',
@@ -24,7 +24,7 @@ const NOT_PUBLIC = [
 ]
 const NOT_PUBLIC_6 = ['fc00::/7', 'fe80::/10']
 
-/** Who may reach whom: nobody anybody, but for what is named. */
+/** Network policies: no traffic except what is named. */
 export function networkPolicies(): readonly NetworkPolicy[] {
   return [
     policy('nothing-else', { podSelector: OURS, policyTypes: ['Ingress', 'Egress'] }),

@@ -5,12 +5,12 @@ import { INSTALLATION } from './installation.ts'
 /** Port of callers, and that of metrics and probes. */
 export const PORTS = { http: 8080, admin: 9090 } as const
 
-/** Names of what is not made here: secrets hold a file for each setting that is one. */
+/** Names of objects that are not generated: secrets hold a file for each secret setting. */
 export const NAMES = {
   settings: 'plumbline-settings',
-  /** The secrets of every program: addresses of the stores and the installation's key. */
+  /** Secrets of every program: URLs of the stores and the installation's key. */
   secrets: 'plumbline-secrets',
-  /** The database as the owner of its tables, which the migration alone is given. */
+  /** URL of the database with the owner of its tables, for the migration only. */
   ownerSecrets: 'plumbline-owner',
   account: 'plumbline',
   lists: 'plumbline-lists',
@@ -26,13 +26,13 @@ export const labelsOf = (name: string): Record<string, string> => ({
   'app.kubernetes.io/part-of': 'plumbline',
 })
 
-/** Label of pods that may ask the internet. */
+/** Label of pods that may connect to the internet. */
 export const OUTSIDE = { 'plumbline/asks-outside': 'true' }
 
 /** The user `node` of the image. */
 const USER = 1000
 
-/** What a pod of ours runs, beside what all pods have. */
+/** What a pod runs, besides what all pods have. */
 export interface PodPlan {
   readonly name: string
   readonly version: string
@@ -48,7 +48,7 @@ export interface PodPlan {
   readonly container?: Partial<IIoK8sApiCoreV1Container>
 }
 
-/** A pod as every program has it: no rights, nothing of its image writable, its secrets in files. */
+/** A pod as every program has it: no privileges, a read-only image, secrets in files. */
 export function podOf(plan: PodPlan): IIoK8sApiCoreV1PodTemplateSpec {
   return {
     metadata: {
@@ -104,7 +104,8 @@ function containerOf(plan: PodPlan): IIoK8sApiCoreV1Container {
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     },
-    // Node's heap is bounded below the limit (NODE_OPTIONS); a processor has no limit, which would only add waits.
+    // Node's heap is bounded below the limit (NODE_OPTIONS); a processor has no limit, which would
+    // only add waits.
     resources: {
       requests: { cpu: plan.cpu, memory: '512Mi' },
       limits: { memory: '1Gi' },
@@ -137,7 +138,7 @@ function secretVolume(
   return { name, secret: { secretName, defaultMode: 0o440 } }
 }
 
-/** Where a Prometheus that goes by annotations finds the metrics; what ends by itself has none. */
+/** Annotations for a Prometheus that discovers targets by them; jobs have none. */
 function scrapedAt({ container }: PodPlan): Record<string, string> {
   if (container?.ports === undefined) return {}
   return {

@@ -1,25 +1,28 @@
-/** A program that runs as a number of equal pods. */
+/** A program that runs as several equal pods. */
 export interface Program {
   readonly name: string
   readonly command: readonly string[]
-  /** Pods: while there is little to do, and at most. */
+  /** Number of pods: at low load, and at most. */
   readonly pods: { readonly least: number; readonly most: number }
-  /** Whether it asks the internet: engines do, and messages to webhooks go out by the worker of batches. */
+  /** Whether it connects to the internet: engines do, and the batch worker sends webhooks. */
   readonly asksOutside: boolean
   /** Of a worker that answers lookups of one kind: the `check` of its metrics. */
   readonly check?: string
-  /** Processor time that it is given when others want it, too. */
+  /** Requested processor time. */
   readonly cpu: string
-  /** Room on its machine's disk for uploads on their way in and results in the making. */
+  /** Space on its machine's disk for uploads and results that are being written. */
   readonly scratch: string
-  /** How long a stop waits for what is under way, and before that for callers to go elsewhere. */
+  /**
+   * Seconds that a stop waits for work in progress, and before that for clients to be routed
+   * elsewhere.
+   */
   readonly drainSeconds: number
   readonly stopDelaySeconds: number
 }
 
 const WORKER = ['node', 'services/worker/src/main.ts']
 
-/** The API: it asks stores alone. */
+/** The API, which only connects to the stores. */
 export const API: Program = {
   name: 'api',
   command: ['node', 'services/api/src/main.ts'],
@@ -32,7 +35,7 @@ export const API: Program = {
   stopDelaySeconds: 5,
 }
 
-/** Workers that have an engine: two of each, so that one may be replaced. */
+/** Workers with an engine: two of each, so that one can be replaced. */
 const CHECK_WORKERS: readonly Program[] = ['email', 'phone', 'ip', 'domain'].map((check) => ({
   name: `worker-${check}`,
   command: [...WORKER, check],
@@ -45,7 +48,7 @@ const CHECK_WORKERS: readonly Program[] = ['email', 'phone', 'ip', 'domain'].map
   stopDelaySeconds: 0,
 }))
 
-/** Reads uploads, hands out tasks, writes results, sends messages to webhooks. */
+/** Reads uploads, dispatches tasks, writes results, sends webhooks. */
 const BATCH_WORKER: Program = {
   name: 'worker-batch',
   command: [...WORKER, 'batch'],
@@ -57,7 +60,7 @@ const BATCH_WORKER: Program = {
   stopDelaySeconds: 0,
 }
 
-/** Every program that stays. */
+/** Every long-running program. */
 export const PROGRAMS: readonly Program[] = [API, ...CHECK_WORKERS, BATCH_WORKER]
 
 /** The migration, which is run once for each version. */

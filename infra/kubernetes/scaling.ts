@@ -6,18 +6,24 @@ import type { Program } from './programs.ts'
 
 const { namespace, prometheus } = INSTALLATION
 
-/** Tasks that one worker of a check has in work at once: as many claimable ones are worth one more. Source: `BULK_TASKS`. */
+/**
+ * Tasks that one worker of a check runs concurrently: as many claimable ones justify one more
+ * worker. Source: `BULK_TASKS`.
+ */
 const TASKS_A_WORKER: Readonly<Record<string, number>> = { email: 16, phone: 16, ip: 8, domain: 64 }
 
-/** A backlog as old as this many times a number of workers asks for one more. */
+/** Age of the backlog per worker, in seconds, that justifies one more. */
 const BACKLOG_SECONDS_A_WORKER = 900
 
-/** How long fewer workers must be enough before there are fewer: a chunk that is given back is begun anew. */
+/**
+ * Seconds for which fewer workers must be enough before the number is reduced: a returned chunk is
+ * begun again.
+ */
 const CALM_SECONDS = 600
 
 const API_CPU_PERCENT = 70
 
-/** One pod at a time may be taken away, as when a machine is emptied. */
+/** One pod at a time may be evicted, for example to drain a machine. */
 export function disruptionBudgetOf({ name }: Program): PodDisruptionBudget {
   return new PodDisruptionBudget({
     metadata: { name, namespace, labels: labelsOf(name) },
@@ -26,8 +32,8 @@ export function disruptionBudgetOf({ name }: Program): PodDisruptionBudget {
 }
 
 /**
- * How many pods there are: workers of a check by what could be begun now and since when, of which what waits
- * for others is no part; the API by its processors. Programs of a fixed number have none.
+ * Number of pods: workers of a check by the claimable backlog and its age, not counting what waits
+ * for others; the API by its processor usage. Programs of a fixed number have none.
  */
 export function scalingOf(program: Program): readonly ScaledObject[] {
   const { name, pods, check } = program
@@ -66,7 +72,7 @@ function byProcessor(): Trigger {
   return { type: 'cpu', metricType: 'Utilization', metadata: { value: String(API_CPU_PERCENT) } }
 }
 
-/** Every API reads the same numbers from the database, so the highest is that of all. */
+/** Every API reports the same numbers from the database, so the highest is the total. */
 function backlogTriggers(check: string): Trigger[] {
   const trigger = (metric: string, threshold: number): Trigger => ({
     type: 'prometheus',

@@ -8,16 +8,19 @@ import { API, DATA_UPDATE, MIGRATION, type Program } from './programs.ts'
 
 const { namespace } = INSTALLATION
 
-/** What a program may take beyond its delay and drain to close what it has open. */
+/** Seconds that a program may take beyond its delay and drain to close its resources. */
 const CLOSING_SECONDS = 10
 
 /** Between the end of that and the kill. */
 const SPARE_SECONDS = 5
 
-/** A start may wait for a server that is away, or for the migration; then its probes count. */
+/**
+ * Seconds: a start may wait for an unreachable server, or for the migration; after that its probes
+ * count.
+ */
 const START_SECONDS = 300
 
-/** A program's pods: replaced one by one, and never fewer than there were. */
+/** A program's pods: replaced one by one, without reducing their number. */
 export function deploymentOf(program: Program, version: string): Deployment {
   const { name, pods } = program
   return new Deployment({
@@ -59,7 +62,7 @@ function planOf(program: Program, version: string): PodPlan {
   }
 }
 
-/** The API is ready when it takes calls, a worker when it reaches database and queue. */
+/** The API is ready when it accepts calls, a worker when it reaches database and queue. */
 function probesOf(isApi: boolean): Partial<IIoK8sApiCoreV1Container> {
   const lives = { httpGet: { path: '/livez', port: 'admin' }, timeoutSeconds: 5 }
   return {
@@ -78,7 +81,7 @@ function probesOf(isApi: boolean): Partial<IIoK8sApiCoreV1Container> {
   }
 }
 
-/** The migration of this version; a job is not changed afterwards, so its name has the version. */
+/** The migration of this version; a job is immutable, so its name contains the version. */
 export function migrationOf(version: string): Job {
   const name = 'migrate'
   return new Job({
@@ -103,7 +106,7 @@ export function migrationOf(version: string): Job {
   })
 }
 
-/** Fetches the reference lists each night; running workers take them up. */
+/** Fetches the reference lists each night; running workers reload them. */
 export function dataUpdateOf(version: string): CronJob {
   const name = 'data-update'
   return new CronJob({

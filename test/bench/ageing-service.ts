@@ -33,19 +33,23 @@ import { openPostgresTestQueue } from '@plumbline/testkit/queue'
 import { createDatabase } from './servers.ts'
 import { ownTime } from './shifted-time.ts'
 
-/** All that a batch goes through, in this process, on a real Postgres whose clock can be moved. */
+/**
+ * Everything that a batch passes through, in this process, on a real Postgres whose clock can be
+ * moved.
+ */
 export interface AgeingService extends AsyncDisposable {
   readonly db: Db
   readonly accounts: readonly string[]
-  /** What went wrong, as the log would tell it. */
+  /** Logged errors. */
   readonly faults: readonly string[]
   submit(accountId: string, content: string): Promise<void>
-  /** Dispatches until disposed; answers how long each round took. */
+  /** Dispatches until disposed; collects the duration of each round. */
   dispatch(): AsyncDisposable & { readonly roundsMs: readonly number[] }
 }
 
 /**
- * Autovacuum as it comes, but for its pauses: it looks each minute, and a day of this run is some seconds long.
+ * Default autovacuum without its delays: it runs each minute, and a day of this run takes some
+ * seconds.
  */
 const SETTINGS = { autovacuum_naptime: '1s', autovacuum_vacuum_cost_delay: '0' }
 
@@ -53,7 +57,7 @@ const ACCOUNTS = 10
 const STAGES_AT_ONCE = 4
 const SWEEP_MS = 500
 
-/** Opens it with its workers and sweeps; files lie in a folder that goes with it. */
+/** Opens it with its workers and sweeps; its files are in a temporary folder. */
 export async function openAgeingService(): Promise<AgeingService> {
   await using stack = new AsyncDisposableStack()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-ageing-'))
@@ -132,7 +136,7 @@ async function openAccount(db: Db): Promise<string> {
   return id
 }
 
-/** Has a worker of each check live for as long as the run may last. */
+/** Registers a worker of each check for the duration of the run. */
 async function reportRoom(db: Db): Promise<void> {
   for (const kind of CHECKS) {
     await reportWorker(db, { name: 'bench', kind, health: [], room: DEFAULT_ROOM[kind] })
@@ -163,7 +167,7 @@ async function startWorkers(pipeline: Pipeline): Promise<AsyncDisposable> {
   return stack.move()
 }
 
-/** Providers of which each has subjects that must wait. */
+/** Providers with subjects that must wait. */
 const PROVIDERS = 200
 
 /** An engine whose subjects wait for the provider of their domain. */

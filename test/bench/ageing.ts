@@ -5,7 +5,7 @@ import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { openWork } from '@plumbline/db/batches/tasks'
 import { inTransaction, type Db } from '@plumbline/db/database'
-import { claimKey, keepAnswer } from '@plumbline/db/idempotency'
+import { claimKey, storeResponse } from '@plumbline/db/idempotency'
 import { createPostgresMemory } from '@plumbline/db/memory'
 import { createMetering } from '@plumbline/metering/metering'
 import { openAgeingService, type AgeingService } from './ageing-service.ts'
@@ -15,7 +15,7 @@ import { shiftTime } from './shifted-time.ts'
 const DAY_MS = 86_400_000
 const DAYS = 90
 
-/** Rows of the batches of a day, with which ninety days have 20,007,000. */
+/** Rows of the batches of a day; ninety days have 20,007,000. */
 const BATCH_ROWS = [
   100_000,
   ...Array.from({ length: 2 }, () => 30_000),
@@ -25,27 +25,34 @@ const BATCH_ROWS = [
 ]
 const LEAST_ROWS = 10
 
-/** Single calls of a day with an idempotency key, and facts that workers keep for a day or a month. */
+/**
+ * Single calls of a day with an idempotency key, and facts that workers store for a day or a month.
+ */
 const CALLS = 1_000
 const FACTS = 5_000
 
-/** From when on as much goes as comes (batches are kept for 30 days), and the end of the run. */
+/**
+ * First days on which as much is deleted as is added (batches are kept for 30 days), and the end of
+ * the run.
+ */
 const EARLY = { from: 32, to: 41 }
 const LATE = { from: 81, to: 90 }
 
-/** More than at first each of these may be at the end. */
+/** Largest ratio of the end to the beginning. */
 const MOST = 1.25
 
-/** Bytes that a batch may leave behind for good: its row, and what the ledger says of it. */
+/** Bytes that a batch may leave permanently: its row, and its ledger entries. */
 const LEFT_MOST_BYTES = 60_000
 
-/** What stays for ever, whatever its batch does; all else must not grow. */
+/** Tables that are never cleaned; all others must not grow. */
 const FOR_EVER = ['batches', 'score_weights']
 
 /**
- * Ninety days of batches, single calls and facts in fast motion, through intake, dispatcher, queue, engines,
- * settlement, result files and retention, on a database whose clock is moved by a day when a day's work is done. What
- * is stored, its indexes, dead rows and the rounds of the dispatcher must be as on the day when retention began.
+ * Runs ninety days of batches, single calls and facts through intake, dispatcher, queue, engines,
+ * settlement, result files and retention, on a database whose clock is moved by a day when the work
+ * of a day is done. Tables, indexes, dead rows and the rounds of the dispatcher must be as on the
+ * day when retention began.
+ *
  * @param scale share of the full size of each batch
  */
 export async function run(scale: number): Promise<readonly Figure[]> {
@@ -60,13 +67,13 @@ export async function run(scale: number): Promise<readonly Figure[]> {
   return figuresOf(days)
 }
 
-/** What a day ended with. */
+/** Measurements at the end of a day. */
 interface Day {
   readonly roundsMs: readonly number[]
-  /** Rounds with nothing to hand out, one after the other, beside no work of ours. */
+  /** Consecutive rounds without tasks to dispatch, while nothing else runs. */
   readonly restingMs: readonly number[]
   readonly seconds: number
-  /** Bytes of tables (with what they keep beside them) and of indexes. */
+  /** Bytes of tables (with TOAST) and of indexes. */
   readonly tables: number
   readonly indexes: number
   readonly queue: number
@@ -105,7 +112,7 @@ async function workBatches(
   return dispatcher.roundsMs
 }
 
-/** Three of a hundred must wait for their provider, two for their own time. */
+/** Three of a hundred records must wait for their provider, two for a time of their own. */
 function listOf(word: string, rows: number): string {
   const lines = Array.from({ length: Math.round(rows) }, (_, row) => {
     const kind = row % 100 < 3 ? 'busy1' : row % 100 < 5 ? 'grey1' : 'u'
@@ -135,7 +142,7 @@ async function callSome(
     await claimKey(db, call, { runMs: 60_000 })
     await metering.debit({ accountId, opKey, credits: 1 })
     await inTransaction(db, async (tx) => {
-      await keepAnswer(tx, call, { status: 200, location: null, body: 'x'.repeat(400) })
+      await storeResponse(tx, call, { status: 200, location: null, body: 'x'.repeat(400) })
       await metering.answer(tx, { accountId, opKey })
     })
   }
@@ -157,7 +164,7 @@ async function callSome(
   }
 }
 
-/** What must be gone once the sweeps have been. */
+/** Rows that must be gone after the sweeps. */
 const OVERDUE = `
   select from batches where expires_at <= clock_timestamp() or erasing is not null
   union all select from idempotency_keys where expires_at <= now()

@@ -1,17 +1,17 @@
 import { Queue, QueueEvents, Worker } from 'bullmq'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
 
-/** Jobs that a worker of the bare program has under way together. */
+/** Jobs that the worker of the bare program processes concurrently. */
 const CONCURRENCY = 50
 
-/** Answers one call after the other, or many at once. */
+/** Makes one call after the other, or many at once. */
 export interface BareCalls extends AsyncDisposable {
   call(at: number): Promise<void>
 }
 
 /**
- * What BullMQ does out of the box on Redis: add a job for each call, and wait for the event of its
- * completion; asker and worker in this one process, without HTTP.
+ * BullMQ with default settings on Redis: adds a job for each call, and waits for the event of its
+ * completion; caller and worker in one process, without HTTP.
  */
 export async function openBareCalls(redisUrl: string): Promise<BareCalls> {
   const connection = { url: redisUrl, maxRetriesPerRequest: null }

@@ -4,17 +4,22 @@ import { claimTask, renewTasks } from '@plumbline/db/batches/tasks'
 import type { Account, TestService } from '@plumbline/testkit/service'
 import { atMost, bounded, quantile, type Figure } from './figure.ts'
 import { startServers, type BenchServers } from './servers.ts'
-import { openSilentScene, untilWaiting, writeDomains } from './silent-scene.ts'
+import { openSilentHosts, untilWaiting, writeDomains } from './silent-hosts.ts'
 import { uploadList, waitForEnd } from './upload.ts'
 
 /** Records of the batch that is canceled, each of which waits by itself. */
 const RECORDS = 1_000_000
 
-/** What the cancel may take to be answered, and the batch to have ended, its result file included. */
+/**
+ * Longest time until the cancel is answered, and until the batch has ended with its result file.
+ */
 const ANSWER_MS = 1_000
 const END_MS = 300_000
 
-/** What others may feel of it: a single call, a batch of ten records, the renewal of a worker's leases. */
+/**
+ * Limits of the effect on others: a single call, a batch of ten records, the renewal of a worker's
+ * leases.
+ */
 const CALLS_MORE = 3
 const TEN_MS = 5_000
 const RENEWAL_MS = 1_000
@@ -24,7 +29,9 @@ const RENEWALS_A_SECOND = 10
 const ALONE_MS = 20_000
 
 /**
- * Cancels a batch of a million tasks that wait, and measures what that takes and what others feel of it.
+ * Cancels a batch of a million waiting tasks, and measures how long that takes and how it affects
+ * others.
+ *
  * @param scale share of the full number of records
  */
 export async function run(scale: number): Promise<readonly Figure[]> {
@@ -41,7 +48,7 @@ async function measure(
   backend: 'redis' | 'embedded',
   records: number,
 ): Promise<readonly Figure[]> {
-  await using scene = await openSilentScene(servers, backend, 'cancel')
+  await using scene = await openSilentHosts(servers, backend, 'cancel')
   const { service, dir } = scene
   const list = join(dir, 'list.csv')
   const ten = join(dir, 'ten.csv')
@@ -93,7 +100,10 @@ const PART = `
   insert into task_groups (check_kind, group_key, next_at, quiet_until)
   select check_kind, group_key, now() + interval '1 hour', now() + interval '1 hour' from parted`
 
-/** Has each record of a batch that waits as one wait by itself, as if each had met a silence of its own. */
+/**
+ * Splits the waiting tasks of a batch so that each record waits by itself, as if each had met a
+ * silence of its own.
+ */
 async function partTasks({ db }: TestService, batchId: string, records: number): Promise<void> {
   // A few chunks a statement: none takes long.
   for (let chunk = 0; chunk <= records / CHUNK_RECORDS; chunk += CHUNKS_A_STEP) {
@@ -107,7 +117,7 @@ async function partTasks({ db }: TestService, batchId: string, records: number):
   if (count < records * 0.99) throw new Error(`expected ${records} tasks to wait, met ${count}`)
 }
 
-/** Longer than all of it. */
+/** Longer than the whole run. */
 const HELD_MS = 86_400_000
 
 interface HeldTask {
@@ -115,7 +125,7 @@ interface HeldTask {
   readonly lease: number
 }
 
-/** A task of another's batch that is worked on for as long as all lasts. */
+/** A leased task of another batch, held for the whole run. */
 async function holdTask(service: TestService, dir: string): Promise<HeldTask> {
   const list = join(dir, 'held.csv')
   await writeDomains(list, 'apart', 1)
@@ -141,7 +151,10 @@ interface Felt {
   readonly refused: number
 }
 
-/** Single calls, batches of ten and renewals of a lease, each one after the other, until the signal. */
+/**
+ * Single calls, batches of ten and renewals of a lease, one after the other, until the signal
+ * aborts.
+ */
 async function othersUntil(
   service: TestService,
   others: { readonly other: Account; readonly ten: string; readonly held: HeldTask },

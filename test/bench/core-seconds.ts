@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import type { Member } from '@plumbline/testkit/service'
 
-/** Time that a process has spent on a core, its own and the kernel's for it. Source: proc_pid_stat(5). */
+/** Processor seconds of a process, in user and kernel mode. Source: proc_pid_stat(5). */
 export async function coreSeconds({ process }: Member): Promise<number> {
   const stat = await readFile(`/proc/${process.pid}/stat`, 'utf8')
-  // The name in the second field may hold blanks; utime and stime are the 12th and 13th after it, in hundredths.
+  // The name in the second field may hold blanks; utime and stime are the 12th and 13th after it,
+  // in hundredths.
   const [user, system] = stat
     .slice(stat.lastIndexOf(')') + 2)
     .split(' ')

@@ -12,8 +12,9 @@ import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
 import { bounded, quantile, type Figure } from './figure.ts'
 
-// The dispatcher at full size, over tasks that are written by hand: what a round takes while much waits, and
-// how long another account waits. A task that went out is removed as if it had been answered.
+// The dispatcher at full size, over tasks that are written by hand: what a round takes while much
+// waits, and how long another account waits. A task that went out is removed as if it had been
+// answered.
 
 const CHUNKS = 1_000
 const TASKS_A_CHUNK = 1_000
@@ -24,26 +25,26 @@ const SLOTS = { email: 16, phone: 16, ip: 8, domain: 64 }
 const ROUNDS = 400
 /** Tasks that end between two rounds. */
 const ENDING = 3
-/** What a task of a thousand records takes where its engine answers at once. */
+/** Milliseconds of a task of a thousand records if its engine answers at once. */
 const TASK_MS = 100
 
-/** Targets: a round of the dispatcher, and another account's ten records beside all that. */
+/** Targets: a round of the dispatcher, and ten records of another account meanwhile. */
 const ROUND_MS = 20
 const OTHERS_MS = 5_000
 
-/** What the dispatcher keeps from round to round. */
+/** State that the dispatcher keeps between rounds. */
 interface Turn {
   readonly served: Map<Check, string>
   readonly growing: LeasedTask[]
 }
 
-/** Measures rounds while groups wait, while batches run, and turns among many accounts. */
+/** Measures rounds while groups wait, while batches run, and with many accounts. */
 export async function run(): Promise<readonly Figure[]> {
   return [...(await waitingGroups()), ...(await runningBatches()), ...(await manyAccounts())]
 }
 
 async function waitingGroups(): Promise<readonly Figure[]> {
-  await using place = await openPlace(2)
+  await using place = await openDispatchDatabase(2)
   const { db } = place
   await fill(
     db,
@@ -82,7 +83,7 @@ async function waitingGroups(): Promise<readonly Figure[]> {
 }
 
 async function runningBatches(): Promise<readonly Figure[]> {
-  await using place = await openPlace(RUNNING)
+  await using place = await openDispatchDatabase(RUNNING)
   const { db } = place
   await fill(
     db,
@@ -113,7 +114,7 @@ async function runningBatches(): Promise<readonly Figure[]> {
 }
 
 async function manyAccounts(): Promise<readonly Figure[]> {
-  await using place = await openPlace(CROWD + 1)
+  await using place = await openDispatchDatabase(CROWD + 1)
   const { db } = place
   await fill(
     db,
@@ -146,7 +147,7 @@ async function manyAccounts(): Promise<readonly Figure[]> {
   return [bounded({ ...head, name: 'beside 49 accounts of 100k' }, waitedMs + TASK_MS, OTHERS_MS)]
 }
 
-/** One round as the dispatcher makes it, without the queue. */
+/** One round of the dispatcher, without the queue. */
 async function timedRound(
   db: Db,
   { served, growing }: Turn,
@@ -168,7 +169,7 @@ async function timedRound(
   return { tasks: leased.filter(({ grows }) => !grows), ms }
 }
 
-/** Answers how many subjects the tasks had. */
+/** Returns how many subjects the tasks had. */
 async function end(db: Db, tasks: readonly LeasedTask[]): Promise<number> {
   const ids = tasks.map(({ taskId }) => taskId)
   const { rows } = await db.pool.query<{ size: number }>(
@@ -180,8 +181,10 @@ async function end(db: Db, tasks: readonly LeasedTask[]): Promise<number> {
   return rows.reduce((sum, { size }) => sum + size, 0)
 }
 
-/** A database with so many running batches, a hundred accounts at most. */
-async function openPlace(batches: number): Promise<AsyncDisposable & { readonly db: Db }> {
+/** A database with this many running batches, of a hundred accounts at most. */
+async function openDispatchDatabase(
+  batches: number,
+): Promise<AsyncDisposable & { readonly db: Db }> {
   await using stack = new AsyncDisposableStack()
   const directory = await mkdtemp(join(tmpdir(), 'plumbline-bench-'))
   stack.defer(() => rm(directory, { recursive: true, force: true }))
@@ -210,7 +213,7 @@ async function openPlace(batches: number): Promise<AsyncDisposable & { readonly 
   return { db, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Writes rows without the triggers that judge each move, and counts them for the planner. */
+/** Writes rows without the state triggers, and updates the planner's statistics. */
 async function fill(db: Db, ...statements: readonly string[]): Promise<void> {
   const client = await db.pool.connect()
   try {

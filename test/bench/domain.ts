@@ -13,7 +13,7 @@ import { uploadList, waitForEnd } from './upload.ts'
 
 const NAMES = 20_000
 const REGISTRIES = 50
-/** What each registry allows, and how long it takes to answer. */
+/** Rate limit of each registry, and the delay of its replies. */
 const PER_SECOND = 5
 const DELAY_MS = 80
 const IDEAL_SECONDS = NAMES / REGISTRIES / PER_SECOND
@@ -21,8 +21,8 @@ const LIVE_EVERY_MS = 1_000
 const LIVE_MOST_MS = 2_000
 
 /**
- * A list over many registries, upload to finished file, against the ideal schedule; each registry is
- * kept to its limit by its own count, and calls go on meanwhile.
+ * A batch over many registries, from upload to finished file, compared with the ideal schedule;
+ * each registry enforces its limit, and single calls go on meanwhile.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -109,7 +109,7 @@ async function writeNames(path: string): Promise<void> {
   await once(file, 'close')
 }
 
-/** How long single calls took; one that is not answered throws. */
+/** Durations of single calls; throws on one that is not answered. */
 async function callNowAndThen(
   service: TestService,
   account: Account,

@@ -1,6 +1,6 @@
 import { quantile } from './figure.ts'
 
-/** So many calls, so many at a time. */
+/** A number of calls, and how many are made concurrently. */
 export interface Drive {
   readonly calls: number
   readonly atOnce: number
@@ -12,7 +12,7 @@ export interface Driven {
   readonly p99Ms: number
 }
 
-/** Makes the calls of each drive, one drive after the other; a call that fails fails them all. */
+/** Makes the calls of each drive, one drive after the other; throws if a call fails. */
 export async function drive(
   drives: readonly Drive[],
   call: (at: number, lane: number) => Promise<void>,

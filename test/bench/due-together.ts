@@ -2,19 +2,20 @@ import { join } from 'node:path'
 import type { Account } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
 import { startServers, type BenchServers } from './servers.ts'
-import { openSilentScene, untilWaiting, writeDomains, type SilentScene } from './silent-scene.ts'
+import { openSilentHosts, untilWaiting, writeDomains, type SilentHosts } from './silent-hosts.ts'
 import { uploadList, waitForEnd } from './upload.ts'
 
-/** Company domains that fall due at the same moment, and what that may cost. */
+/** Company domains that are due at the same moment, and the longest time that may take. */
 const DOMAINS = 60_000
 const ALL_MS = 60_000
 const OTHERS_RECORDS = 10
 const OTHERS_MS = 3_000
 
 /**
- * A batch of company domains that all wait while a resolver of ours is away, as one group (the next trial of a
- * few lets all go) and each by itself (all fall due at once): how long until it is done from the resolver's
- * return, and another account's ten records meanwhile. Engines answer at once.
+ * A batch of company domains that all wait while our resolver is down, as one group (the next trial
+ * of a few releases all) and each separately (all are due at once): the time from the resolver's
+ * return to the end of the batch, and ten records of another account meanwhile. Engines answer at
+ * once.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -32,7 +33,7 @@ async function measure(
   backend: 'redis' | 'embedded',
   word: 'away' | 'apart',
 ): Promise<readonly Figure[]> {
-  await using scene = await openSilentScene(servers, backend, word)
+  await using scene = await openSilentHosts(servers, backend, word)
   const { service, dir } = scene
   const list = join(dir, 'list.csv')
   const ten = join(dir, 'ten.csv')
@@ -61,9 +62,9 @@ async function measure(
   ]
 }
 
-/** The longest that one batch after the other of another account took. */
+/** The longest duration of consecutive batches of another account. */
 async function othersUntil(
-  { service }: SilentScene,
+  { service }: SilentHosts,
   account: Account,
   list: string,
   until: AbortSignal,

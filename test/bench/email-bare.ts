@@ -1,14 +1,15 @@
 import { connect } from 'node:net'
 
-/** What a bare client is told: a mail host, and the mailboxes it is asked about in one session. */
+/** Input of a bare client: a mail host, and the mailboxes to probe in one session. */
 export interface BareWork {
   readonly address: string
   readonly recipients: readonly string[]
 }
 
 /**
- * The least a client can do: it knows every host, asks in one pipelined transaction a session, so
- * many sessions at once, and only counts lines. Milliseconds for the whole.
+ * The least that a client can do: it knows every host, probes in one pipelined transaction per
+ * session, several sessions concurrently, and only counts lines. Returns the milliseconds of the
+ * whole.
  */
 export async function askBare(
   work: readonly BareWork[],

@@ -3,13 +3,13 @@ import { runInNewContext } from 'node:vm'
 import type { Engine } from '@plumbline/ports/engine'
 import type { Limiter } from '@plumbline/ports/limiter'
 import type { Memory } from '@plumbline/ports/memory'
-import { addressAt, askAll, openBench } from './email-scene.ts'
+import { addressAt, askAll, openBench } from './email-bench.ts'
 import { bounded } from './figure.ts'
 import type { Figure } from './figure.ts'
 
 /**
- * (c) heap in use while 100,000 addresses go through in chunks, over what there was before, and by how
- * much the second half of them raises it.
+ * (c) Heap in use while 100,000 addresses are processed in chunks, above that before, and how much
+ * the second half adds.
  */
 export async function memory(): Promise<readonly Figure[]> {
   const figures: Figure[] = []
@@ -34,16 +34,16 @@ export async function memory(): Promise<readonly Figure[]> {
 }
 
 /**
- * What 4,000 subjects in work, 200 connections and full caches may take. Measured over 50,000 domains:
- * 39 MB, of which 18 MB are the caches and stay when nothing is in work.
+ * Limit for 4,000 concurrent subjects, 200 connections and full caches. Measured over 50,000
+ * domains: 39 MB, of which 18 MB are caches, which stay when nothing is in work.
  */
 const HEAP_MB = 50
-/** All caches are full before the first half is over. */
+/** Limit: all caches are full before the end of the first half. */
 const GROWTH_MB = 3
 const CHUNK = 500
 const CHUNKS_AT_ONCE = 8
 
-/** A memory that keeps nothing, so that only the engine's own is measured. */
+/** A memory that stores nothing, so that only the engine's own is measured. */
 const FORGETFUL: Memory = {
   get: (keys) => Promise.resolve(keys.map(() => undefined)),
   set: () => Promise.resolve(),
@@ -51,7 +51,7 @@ const FORGETFUL: Memory = {
   delete: () => Promise.resolve(),
 }
 
-/** Limits that are open and remember no key, as those in a store of their own take nothing here. */
+/** A limiter without limits or state. */
 const UNLIMITED: Limiter = {
   take: () => Promise.resolve({ granted: true }),
   lease: () =>
@@ -62,7 +62,7 @@ const UNLIMITED: Limiter = {
     }),
 }
 
-/** The highest heaps during the first and the second half of the addresses. */
+/** Peak heap in the first and the second half of the addresses. */
 async function peakHeapsMb(
   engine: Engine<'email'>,
   count: number,
@@ -87,7 +87,7 @@ async function peakHeapsMb(
   return peaks
 }
 
-/** Reads the heap that is really in use: garbage is collected first. */
+/** Reads the heap in use after a garbage collection. */
 function collector(): () => number {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')

@@ -4,8 +4,9 @@ import { validate } from 'deep-email-validator'
 import type { Resolver } from '@plumbline/net/resolver'
 
 /**
- * Asks deep-email-validator about each address, so many at once; true where it says valid. It knows only
- * port 25 and the system's resolver, so both ways by which it asks for names are set to ours meanwhile.
+ * Asks deep-email-validator about each address, with this many concurrently; true if it says valid.
+ * It only knows port 25 and the system's resolver, so both of its DNS functions are replaced
+ * meanwhile.
  */
 export async function askRival(
   resolver: Resolver,

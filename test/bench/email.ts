@@ -3,18 +3,20 @@ import type { World } from '../simnet/world.ts'
 import { askBare } from './email-bare.ts'
 import { memory } from './email-memory.ts'
 import { askRival } from './email-rival.ts'
-import { CONNECTIONS, addressAt, askAll, openBench } from './email-scene.ts'
+import { CONNECTIONS, addressAt, askAll, openBench } from './email-bench.ts'
 import { atLeast } from './figure.ts'
 import type { Figure } from './figure.ts'
 
 const DOMAINS = 200
 const PER_DOMAIN = 100
-/** The rival is measured on a part: at its speed the whole would take minutes. */
+/**
+ * The rival is measured on a part of the addresses: at its speed all of them would take minutes.
+ */
 const RIVAL_PER_DOMAIN = 10
-/** Recipients that the bare client names in a session. */
+/** Recipients per session of the bare client. */
 const BARE_RECIPIENTS = 10
 
-/** Kinds of server whose verdicts are compared. */
+/** Kinds of server whose results are compared. */
 const PROFILES = [
   'no-tls',
   'exim',
@@ -33,7 +35,7 @@ export async function run(): Promise<readonly Figure[]> {
   return [...(await overTheWire()), await perProfile(), await withoutDelay(), ...(await memory())]
 }
 
-/** (a) addresses a second with 50 ms of round-trip time on the wire, at the same number of connections. */
+/** (a) Addresses a second with a round-trip time of 50 ms, with the same number of connections. */
 async function overTheWire(): Promise<readonly Figure[]> {
   await using bench = await openBench({
     rttMs: 50,
@@ -62,7 +64,7 @@ async function overTheWire(): Promise<readonly Figure[]> {
   ]
 }
 
-/** (a) no less accurate on any profile: the profile where we lead least. */
+/** (a) At least as accurate on every profile; reports the profile with the smallest lead. */
 async function perProfile(): Promise<Figure> {
   const count = PROFILES.length
   await using bench = await openBench({ bulkDomains: { count, kinds: PROFILES } })
@@ -90,7 +92,10 @@ async function perProfile(): Promise<Figure> {
   return atLeast(head, worst.ours, Math.max(worst.rival, 0.01), 1)
 }
 
-/** (b) recipients a second without delay, against a client that knows every host and counts lines only. */
+/**
+ * (b) Recipients a second without delay, compared with a client that knows every host and only
+ * counts lines.
+ */
 async function withoutDelay(): Promise<Figure> {
   await using bench = await openBench({ bulkDomains: { count: DOMAINS, kinds: ['no-tls'] } })
   const subjects = addressesOf(DOMAINS, PER_DOMAIN)
@@ -142,7 +147,10 @@ function isRight(world: World, address: string, answer: Answer<'email'> | undefi
   return answer.status === expected.status || expected.orElse.includes(answer.status)
 }
 
-/** The rival has two words: valid is right unless the mailbox is undeliverable, invalid only where it is. */
+/**
+ * The rival only says valid or invalid: valid is right unless the mailbox is undeliverable, invalid
+ * only if it is.
+ */
 function rivalIsRight(world: World, address: string, valid: boolean): boolean {
   const expected = world.expectEmail(address, 'basic')
   const all = [expected.status, ...expected.orElse]

@@ -10,17 +10,18 @@ import { SMTPServer } from 'smtp-server'
 import { atMost, bounded, median, type Figure } from './figure.ts'
 import { createDatabase, startServers } from './servers.ts'
 
-/** Pairs of each way in, one with a known and one with an unknown address, asked in turn. */
+/** Pairs of requests, one with a known and one with an unknown address, in random order. */
 const PAIRS = 100
 const WARM_UP = 8
-/** Pairs under way: hashes are made two at a time. */
+/** Concurrent pairs: two hashes are computed at a time. */
 const AT_ONCE = 2
 
-/** How many times the shorter median the longer may be. */
+/** Largest ratio of the two medians. */
 const APART_MOST = 1.05
 /**
- * How much better than a coin who guesses by the time may do, in percent: where times tell nothing, chance alone stays
- * below it 997 times of 1,000 (Mann and Whitney, two samples of 100: 4.1 to the standard deviation).
+ * How much better than chance a guess by response time may be, in percent: if times reveal nothing,
+ * chance alone stays below this 997 times of 1,000 (Mann and Whitney, two samples of 100: 4.1 to
+ * the standard deviation).
  */
 const GUESS_MAX_PERCENT = 12.3
 
@@ -29,9 +30,9 @@ const WAYS = ['signIn', 'beginReset', 'signUp', 'resendVerification'] as const
 type Way = (typeof WAYS)[number]
 
 /**
- * Whether the time of an answer tells if an address is known: each way in, asked with known and unknown addresses in
- * turn, over HTTP, with a mail server that takes what is sent. Who guesses "known" by the longer time is right for
- * half of the pairs where the times tell nothing.
+ * Whether the response time reveals if an address is known: every entry request with known and
+ * unknown addresses in turn, over HTTP, with a mail server. If times reveal nothing, guessing
+ * "known" by the longer time is right for half of the pairs.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -135,7 +136,10 @@ function addressOf(way: Way, at: number, isKnown: boolean): string {
   return `${isKnown ? 'known' : 'other'}${at}@${way.toLowerCase()}.example`
 }
 
-/** How much more often than half a known address took the longer or the shorter time, over all pairings. */
+/**
+ * How much more often than half a known address took the longer or the shorter time, over all
+ * pairings.
+ */
 function guessedPercent(known: readonly number[], unknown: readonly number[]): number {
   const longer = known.reduce((sum, ms) => sum + unknown.filter((other) => ms > other).length, 0)
   return Math.abs(longer / (known.length * unknown.length) - 0.5) * 100

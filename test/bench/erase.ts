@@ -9,24 +9,29 @@ import { bounded, type Figure } from './figure.ts'
 import { startServers } from './servers.ts'
 import { uploadList, waitForEnd, writeList } from './upload.ts'
 
-/** Kept rows: one batch that was asked, and batches of its outcomes, which hold the same rows each. */
+/**
+ * Stored rows: one batch that was checked, and batches with its outcomes, each with the same rows.
+ */
 const RECORDS = 100_000
 const BATCHES = 10
 
-/** What an account may keep, and in how many hours a value must be gone from it. */
+/** Rows that an account may keep, and hours within which a value must be erased from them. */
 const MOST_ROWS = 5_000_000
 const MOST_HOURS = 24
 
 const LOOK_MS = 100
 
-/** Three addresses, and a domain with its twenty: each batch has them all, so that every result is written anew. */
+/**
+ * Three addresses, and a domain with its twenty: every batch has them all, so that every result is
+ * rewritten.
+ */
 const TARGET = {
   email: [7, 50_000, 99_999].map((row) => `person.${row}@company${row % 5000}.example`),
   domain: 'company1234.example',
   include_addresses: true,
 }
 
-/** How long values take to be gone from a million kept rows, and would from five million. */
+/** Measures the erasure of values from a million rows, and extrapolates to five million. */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-erase-'))
@@ -63,7 +68,7 @@ export async function run(): Promise<readonly Figure[]> {
   }
 }
 
-/** The share of the longest time that so many rows may take. */
+/** The share of the longest time for this many rows. */
 function secondsFor(rows: number): number {
   return (MOST_HOURS * 3_600 * rows) / MOST_ROWS
 }

@@ -1,13 +1,13 @@
-/** One measured figure beside its baseline of the same run. */
+/** One measured figure with its baseline from the same run. */
 export interface Figure {
   readonly name: string
   readonly backend: string
   readonly figure: number
   readonly unit: string
-  /** Null where the target is a bound, not a comparison. */
+  /** Null if the target is an absolute bound. */
   readonly baseline: number | null
   readonly ratio: number | null
-  /** A ratio where there is a baseline, else a bound in the figure's unit. */
+  /** A ratio if there is a baseline, else a bound in the figure's unit. */
   readonly target: number
   readonly pass: boolean
 }

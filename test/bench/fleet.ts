@@ -7,37 +7,37 @@ import { atLeast, bounded, type Figure } from './figure.ts'
 import { createDatabase, startServers } from './servers.ts'
 import { uploadList, waitForEnd, writeList } from './upload.ts'
 
-/** What an engine takes for a subject, and how many of a task it asks at the same time. */
+/** Milliseconds of an engine for a subject, and concurrent subjects of a task. */
 const ENGINE_MS = 50
 const WIDTH = 1
-/** A task takes five seconds, so that what is between two of them is little beside it. */
+/** A task takes five seconds, so that the time between two tasks hardly counts. */
 const CHUNK_RECORDS = 100
 const TASK_MS = (CHUNK_RECORDS * ENGINE_MS) / WIDTH
-/** Tasks that a worker of emails takes at once. */
+/** Concurrent tasks of an email worker. */
 const SLOTS = 16
 
-/** What all slots of a worker answer in a second where no task waits for its turn. */
+/** Records a second of one worker if no task has to wait. */
 const BEST_A_SECOND = (SLOTS * WIDTH * 1_000) / ENGINE_MS
 
 const WARM_UP_MS = 6_000
 const MEASURED_MS = 20_000
-/** Long enough for a start, the measured time and what is left at its end; and for a worker to go and come back. */
+/** Enough for the start, the measured time and the end; and for a worker to leave and return. */
 const RECORDS_A_WORKER = BEST_A_SECOND * 42
 const RECORDS_TO_JOIN = BEST_A_SECOND * 60
 
-/** How many times the records of one worker so many answer. */
+/** Minimum factor over one worker, by number of workers. */
 const LEAST: ReadonlyMap<number, number> = new Map([
   [2, 1.9],
   [4, 3.6],
 ])
 
-/** Of so many workers one goes and comes back, and how long it may have nothing to do. */
+/** Number of workers of which one leaves and returns, and how long it may be idle. */
 const JOINED = 2
 const JOIN_MS = 5_000
 
 /**
- * Records a second of one batch with one, two and four workers whose engine takes its time, and how soon a
- * worker that joins has its share.
+ * Records a second of one batch with one, two and four workers whose engine has a delay, and how
+ * soon a joining worker gets its share.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -113,7 +113,7 @@ async function measure({ databaseUrl, redisUrl, count }: Fleet): Promise<{
   return { perSecond, joinedMs }
 }
 
-/** How long it takes until a worker that went and comes back has tasks again, from the moment it is up. */
+/** Milliseconds until a returning worker has tasks again, from the moment it is up. */
 async function joins(service: TestService, id: string): Promise<number> {
   const [worker] = service.workers
   if (worker === undefined) return Infinity
@@ -133,7 +133,7 @@ async function claimedIn({ db }: TestService): Promise<number> {
   return rows[0]?.n ?? 0
 }
 
-/** Waits until so many tasks are in work; a slot whose task has just ended may be without one. */
+/** Waits until this many tasks are in work; a slot whose task has just ended may be empty. */
 async function untilBusy(service: TestService, id: string, slots: number): Promise<void> {
   while ((await claimedIn(service)) < slots * 0.9) {
     if (await hasEnded(service, id)) throw new Error('the batch ended before all workers had work')
@@ -159,8 +159,9 @@ interface Answered {
 }
 
 /**
- * The mean of what is answered while a task lasts, with the middle of that time: tasks that began together end
- * together, and a moment before or after one of their ends would count a quarter of the measured time or not.
+ * The mean of answered records over the duration of a task, and the middle of that time: tasks that
+ * began together end together, so that measuring a moment earlier or later could shift a quarter of
+ * them.
  */
 async function answeredOver(service: TestService, id: string): Promise<Answered> {
   const seen: Answered[] = []
@@ -177,7 +178,7 @@ async function answeredOver(service: TestService, id: string): Promise<Answered>
   }
 }
 
-/** Records of the batch that have their answer, by the database's clock. */
+/** Answered records of the batch, by the database's clock. */
 async function answeredOf({ db }: TestService, id: string): Promise<Answered> {
   const { rows } = await db.pool.query<{ answered: number; at_ms: number }>(
     `select sum(row_count - remaining)::int as answered,

@@ -13,7 +13,10 @@ import type { BenchServers } from './servers.ts'
 const HEAP_MEGABYTES = 160
 const HEALTH_SECONDS = 1
 
-/** Downloads at once, what each may leave the API larger by together, and how often they read a little. */
+/**
+ * Downloads at once, what each may leave the API larger by together, and how often they read a
+ * little.
+ */
 const READERS = 150
 const READERS_MEGABYTES = 128
 const READERS_MS = 10_000
@@ -29,8 +32,9 @@ const FREE_CALLS = 400
 const PAID_CALLS = 90
 
 /**
- * What clients do to the API that ask and do not read, or do not ask at all: how much larger it gets, how
- * long `/healthz` takes meanwhile at most, and what answers are had for nothing. Each measure has a service of its own.
+ * Effect on the API of clients that do not read their responses, or send no request: memory growth,
+ * the longest response time of `/healthz` meanwhile, and responses obtained for free. Each
+ * measurement has a service of its own.
  */
 export async function measureClients(
   servers: BenchServers,
@@ -62,7 +66,7 @@ async function measureReaders(service: TestService, backend: string): Promise<re
   return readersFigures('hostile-readers', backend, met)
 }
 
-/** As many of as few accounts as it takes to have them all let in. */
+/** Slow readers of as few accounts as the limits require for all to be admitted. */
 async function measureReadersOfMany(
   service: TestService,
   backend: string,
@@ -90,7 +94,7 @@ function readersFigures(name: string, backend: string, met: Met): readonly Figur
   ]
 }
 
-/** An account with a batch of so many rows, once read as an ordinary client reads it. */
+/** An account with a batch of this many rows, which was read once by an ordinary client. */
 async function openCaller(service: TestService, rows: number): Promise<Caller & { id: string }> {
   const account = await service.account({ credits: rows })
   const caller: Caller = { service, account, key: account.liveKey }
@@ -127,7 +131,7 @@ async function readSlowly(
   return { megabytes: (await peakMegabytes(service)) - before, healthMs }
 }
 
-/** 10,000 connections that say nothing, all from one address. */
+/** 10,000 silent connections, all from one address. */
 async function measureSilent(service: TestService, backend: string): Promise<readonly Figure[]> {
   const health = watchHealth(service)
   const port = Number(new URL(service.url).port)
@@ -155,8 +159,8 @@ async function openSilent(port: number, open: Set<Socket>): Promise<void> {
 }
 
 /**
- * Calls that are paid, behind answers that are free and not read: how many answers the client has in the
- * end for nothing.
+ * Paid calls behind free responses that are not read: how many responses the client gets for free
+ * in the end.
  */
 async function measureTrickle(service: TestService, backend: string): Promise<readonly Figure[]> {
   const account = await service.account({ credits: 1_000 })
@@ -197,7 +201,11 @@ async function operationsOf(caller: Caller): Promise<{ debits: number; unanswere
   return rows[0] ?? { debits: 0, unanswered: 0 }
 }
 
-/** Looks until it is so. @throws after so many seconds */
+/**
+ * Polls until the condition holds.
+ *
+ * @throws after this many seconds
+ */
 async function until(isSo: () => Promise<boolean>, seconds = 60): Promise<void> {
   const endMs = performance.now() + seconds * 1_000
   while (!(await isSo())) {
@@ -207,7 +215,7 @@ async function until(isSo: () => Promise<boolean>, seconds = 60): Promise<void> 
   }
 }
 
-/** Asks for `/healthz` again and again; answers the longest wait when it is told to stop. */
+/** Polls `/healthz`; returns the longest response time when it is stopped. */
 function watchHealth({ url }: TestService): { slowestMs: () => Promise<number> } {
   const over = new AbortController()
   const watching = (async (): Promise<number> => {
@@ -231,8 +239,8 @@ function watchHealth({ url }: TestService): { slowestMs: () => Promise<number> }
 }
 
 /**
- * Sets the high-water mark of the API back to what is resident now, and answers that.
- * Source: proc_pid_clear_refs(5), value 5.
+ * Resets the high-water mark of the API to its resident memory, and returns that. Source:
+ * proc_pid_clear_refs(5), value 5.
  */
 async function startMark(service: TestService): Promise<number> {
   await writeFile(`/proc/${service.api.process.pid}/clear_refs`, '5')

@@ -14,9 +14,9 @@ const MOST_MEGABYTES = 64
 const HEAP_MEGABYTES = 160
 
 /**
- * Clients that ask and do not read, or do not ask at all, and every hostile upload of the tests: the longest time from its last byte to its verdict, and how much
- * larger the API and the worker of lists are at their largest meanwhile (resident memory, by the kernel's
- * own high-water mark) than after ordinary lists before.
+ * Clients that do not read or send no request, and every hostile upload of the tests: the longest
+ * time from its last byte to its result, and the peak memory of the API and the batch worker
+ * (resident, by the kernel's high-water mark) above that after ordinary uploads.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -55,7 +55,7 @@ export async function run(): Promise<readonly Figure[]> {
   return figures
 }
 
-/** Ordinary lists, large and small, so that what is measured is what harm does and not the first use. */
+/** Ordinary uploads, large and small, so that first-use costs are not measured. */
 async function warmUp(caller: Caller): Promise<void> {
   const lines = Array.from({ length: 200_000 }, (_, at) => `person${at}@company${at % 999}.example`)
   await runBatch(caller, formOf({ product: 'email' }, `email\n${lines.join('\n')}\n`))
@@ -72,8 +72,8 @@ function isAsWanted({ verdict }: Outcome, { verdict: wanted }: HostileUpload): b
 }
 
 /**
- * Sets the high-water mark of a process back to what is resident now, and answers that.
- * Source: proc_pid_clear_refs(5), value 5.
+ * Resets the high-water mark of a process to its resident memory, and returns that. Source:
+ * proc_pid_clear_refs(5), value 5.
  */
 async function startMark(member: Member): Promise<number> {
   await writeFile(`/proc/${member.process.pid}/clear_refs`, '5')

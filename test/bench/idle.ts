@@ -10,15 +10,15 @@ import { bounded, type Figure } from './figure.ts'
 
 const MAIN = fileURLToPath(new URL('../../services/local/src/main.ts', import.meta.url))
 
-/** What a service without anything to do may ask of its database. */
+/** Transactions a second that an idle service may run. */
 const TRANSACTIONS_A_SECOND = 10
 const CONNECTIONS = 20
 
-/** By then what is done once after a start is over, and the dispatcher rests. */
+/** By then one-time work after the start is over, and the dispatcher polls slowly. */
 const SETTLE_MS = 75_000
 const MEASURED_MS = 60_000
 
-/** Transactions a second and connections of `npm start` on its own Postgres while nobody asks for anything. */
+/** Transactions a second and connections of an idle `npm start` with its own Postgres. */
 export async function run(): Promise<readonly Figure[]> {
   await using stack = new AsyncDisposableStack()
   const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-idle-'))
@@ -48,7 +48,7 @@ export async function run(): Promise<readonly Figure[]> {
   ]
 }
 
-/** What the database has counted, without this program's own connection. */
+/** The database's counters, without this program's own connection. */
 async function lookAt(db: Db): Promise<{
   readonly transactions: number
   readonly connections: number

@@ -17,14 +17,17 @@ const FIRST = 0x0200_0000
 const STEP = 3_571
 
 /**
- * A list is bound by its look-ups when they are more than half of the time that it takes: when an
- * engine that costs nothing would make it more than twice as fast, or when the look-ups keep a core
- * busy for more than half of the time from upload to finished file.
+ * A batch is bound by its lookups if they take more than half of the time: an engine that costs
+ * nothing would make it more than twice as fast, or the lookups keep a core busy for more than half
+ * of the time from upload to finished file.
  */
 const SPEED_LEAST = 0.5
 const SHARE_MOST = 0.5
 
-/** What binds a list of a million addresses: against an engine that answers at once, and by the time of its look-ups. */
+/**
+ * What limits a batch of a million addresses: compared with an engine that answers at once, and by
+ * the time of its lookups.
+ */
 export async function run(): Promise<readonly Figure[]> {
   await using lists = await makeIpLists()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-ip-list-'))
@@ -36,7 +39,8 @@ export async function run(): Promise<readonly Figure[]> {
     const instant = await measure('instant', lists.dir, warmUp, list)
     const real = await measure('real', lists.dir, warmUp, list)
     const speed = (seconds: number): number => ADDRESSES / seconds
-    // What the real engine costs its process beyond the instant one; its larger answers count as look-ups too.
+    // What the real engine costs its process beyond the instant one; its larger answers count as
+    // look-ups too.
     const lookUps = real.workerSeconds - instant.workerSeconds
     const head = { backend: 'embedded' } as const
     return [
@@ -61,7 +65,7 @@ export async function run(): Promise<readonly Figure[]> {
 interface Measured {
   /** From the upload to the finished file. */
   readonly seconds: number
-  /** Time on a core that the worker of addresses took meanwhile. */
+  /** Processor seconds of the IP worker meanwhile. */
   readonly workerSeconds: number
 }
 

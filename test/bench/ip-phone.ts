@@ -27,7 +27,10 @@ const START_MS_MOST = 2_000
 const RSS_MIB_MOST = 400
 const PAUSE_MS_MOST = 20
 
-/** IP lookups against the bare readers, phones against the bare library, start, memory and pauses of an update. */
+/**
+ * IP lookups compared with the bare readers, phones with the bare library, and start time, memory
+ * and pauses of an update.
+ */
 export async function run(): Promise<readonly Figure[]> {
   await using lists = await makeIpLists()
   const { current } = await loadIpData({ listsDir: lists.dir })
@@ -117,14 +120,14 @@ function randomAddresses(count: number): readonly string[] {
   )
 }
 
-/** What a process of its own measured. */
+/** Measurements of a child process. */
 export interface StartMeasured {
   readonly startMs: number
   readonly rssBytes: number
   readonly pauseMs: number
 }
 
-/** A fresh process, so that nothing measured here stands in its memory. */
+/** Uses a new process, so that its memory holds nothing from this one. */
 async function startApart(listsDir: string): Promise<StartMeasured> {
   const script = fileURLToPath(new URL('ip-start.ts', import.meta.url))
   const child = spawn(process.execPath, [...HEAP_FLAGS, script, listsDir], {

@@ -14,13 +14,13 @@ const RUNNING = 10
 const CHUNK_ROWS = 1_000
 
 const CALLS = 200
-/** More than one may take of the other. */
+/** Largest ratio between the two. */
 const MOST = 1.25
 
 /**
- * What `POST /v1/batches` takes of an account that keeps ten batches and of one that keeps ten thousand, and a page
- * of batches where ten run of a thousand rows and where ten run of five million. Asked in turn, so that what else the
- * machine does falls on both.
+ * Duration of `POST /v1/batches` for an account with ten batches and one with ten thousand, and of
+ * a page of batches with ten running batches of a thousand and of five million rows. Measured
+ * alternately, so that other load affects both.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -76,7 +76,7 @@ async function measure(
 const COLUMNS = `id, account_id, mode, product, status, explain, charge_unknown, auto_start, retention_days,
   requested, source_key, file_name, file_bytes, rows_total, rows_billable, ats, sums, expires_at`
 
-/** An account that keeps so many batches that have ended. */
+/** An account with this many ended batches. */
 async function keeping(service: TestService, count: number): Promise<Account> {
   const account = await service.account({ credits: 1_000_000 })
   await fill(
@@ -92,7 +92,7 @@ async function keeping(service: TestService, count: number): Promise<Account> {
   return account
 }
 
-/** An account of which some batches of so many rows run, each half answered. */
+/** An account with some half answered running batches of this many rows. */
 async function running(service: TestService, rows: number): Promise<Account> {
   const account = await service.account({ credits: 1_000_000 })
   await fill(
@@ -123,7 +123,7 @@ async function running(service: TestService, rows: number): Promise<Account> {
   return account
 }
 
-/** Writes rows without the triggers that judge each move. */
+/** Writes rows without the state triggers. */
 async function fill({ db }: TestService, statement: string, accountId: string): Promise<void> {
   const client = await db.pool.connect()
   try {
@@ -135,7 +135,7 @@ async function fill({ db }: TestService, statement: string, accountId: string): 
   }
 }
 
-/** Median milliseconds of each of two calls, made in turn. */
+/** Median milliseconds of two calls, made alternately. */
 async function inTurn(
   calls: readonly [() => Promise<Response>, () => Promise<Response>],
   expected: number,

@@ -2,16 +2,19 @@ import { startService } from '@plumbline/testkit/service'
 import { openBareCalls } from './bare-calls.ts'
 import { drive, type Drive } from './drive.ts'
 import { atLeast, atMost, median, type Figure } from './figure.ts'
-import { openLane } from './http-lane.ts'
+import { openHttpConnection } from './http-connection.ts'
 import { createDatabase, startServers } from './servers.ts'
 
 const LANES = 64
 const ROUNDS = 5
 
-/** Until V8 has compiled what is called most: before that a call takes half as much CPU again. */
+/**
+ * Rounds until V8 has compiled the hot code: before that a call takes half as much processor time
+ * again.
+ */
 const WARM_UPS = 3
 
-/** One contender's part of a round: alone, then all lanes. */
+/** One contender's part of a round: a single connection, then all of them. */
 const DRIVES: readonly Drive[] = [
   { calls: 300, atOnce: 1 },
   { calls: 4_000, atOnce: LANES },
@@ -20,9 +23,9 @@ const DRIVES: readonly Drive[] = [
 const CREDITS = 100_000
 
 /**
- * Single calls over HTTP, debit included, with engines that answer from memory, against bare `add` and
- * wait for the event on Redis. All three stand ready and take turns, so that what else the machine
- * does meets them alike; medians of five rounds, after three that only warm up.
+ * Single calls over HTTP, debit included, with engines that answer from memory, compared with a
+ * bare `add` and wait for the event on Redis. All three run alternately, so that other load affects
+ * them alike; medians of five rounds after three to warm up.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -77,7 +80,7 @@ async function openService(
   const service = stack.use(await startService({ databaseUrl, redisUrl, workers: [['email']] }))
   const { liveKey } = await service.account({ credits: CREDITS })
   const lanes = await Promise.all(
-    Array.from({ length: LANES }, () => openLane(service.url, liveKey)),
+    Array.from({ length: LANES }, () => openHttpConnection(service.url, liveKey)),
   )
   stack.defer(() => {
     for (const lane of lanes) lane[Symbol.dispose]()

@@ -11,8 +11,9 @@ const RECORDS = 1_000_000
 const MOST_MEGABYTES = 180
 
 /**
- * Peak resident memory of each process while a million records go through, with the flags of `npm start`. From its
- * second start on, as Node keeps what it has compiled: the first takes 25 MB more.
+ * Peak resident memory of each process while a million records are processed, with the flags of
+ * `npm start`. Measured from its second start on, as Node caches compiled code: the first takes 25
+ * MB more.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -47,7 +48,7 @@ export async function run(): Promise<readonly Figure[]> {
   }
 }
 
-/** The kernel's own high-water mark of each process. */
+/** The kernel's high-water mark of each process. */
 async function peaks(
   service: TestService,
 ): Promise<readonly { name: string; megabytes: number }[]> {

@@ -13,7 +13,10 @@ import { atLeast, type Figure } from './figure.ts'
 const CALLERS = 64
 const SECONDS = 4
 
-/** Debits gathered, with 64 callers waiting, against one transaction for each debit with as many connections. */
+/**
+ * Debits by group commit with 64 concurrent callers, compared with one transaction for each debit
+ * with as many connections.
+ */
 export async function run(): Promise<readonly Figure[]> {
   const directory = await mkdtemp(join(tmpdir(), 'plumbline-bench-'))
   const server = await startEmbeddedPostgres({ dataDir: directory })
@@ -106,7 +109,7 @@ async function perSecond(
   return done / ((performance.now() - begin) / 1_000)
 }
 
-/** What a service without gathering does: lock, judge, write the operation and the balance, commit. */
+/** A debit without group commit: lock, check, write the operation and the balance, commit. */
 async function debitAlone(db: Db, debit: Debit): Promise<void> {
   const client = await db.pool.connect()
   try {

@@ -13,8 +13,8 @@ const SECONDS = 6
 const RUNS = 5
 
 /**
- * Single calls at 20 a second while a list of 100,000 runs, with engines that take 20 ms a subject,
- * against the same calls alone; and a list of ten of another account beside it.
+ * Single calls at 20 a second during a batch of 100,000, with engines that take 20 ms a subject,
+ * compared with the same calls alone; and a batch of ten of another account meanwhile.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -77,7 +77,7 @@ async function untilRunning(service: TestService, account: Account, id: string):
   }
 }
 
-/** The 99th percentile in milliseconds of calls that leave at a fixed rate, whatever the answers do. */
+/** The 99th percentile in milliseconds of calls made at a fixed rate. */
 async function callsP99(service: TestService, account: Account): Promise<number> {
   const times: Promise<number>[] = []
   for (let at = 0; at < CALLS_A_SECOND * SECONDS; at++) {

@@ -4,19 +4,22 @@ import { spawnSimnet, type SimnetProcess } from '../simnet/child.ts'
 import { atMost, bounded, median, quantile, type Figure } from './figure.ts'
 import { createDatabase, startServers } from './servers.ts'
 
-/** Domains by turns: an even one's mail host stays silent, an odd one's answers at once. */
+/**
+ * Domains alternate: the mail host of an even one is silent, that of an odd one replies at once.
+ */
 const DOMAINS = 4_000
 const FLOOD_A_SECOND = 50
 const CALLS_A_SECOND = 10
 const SECONDS = 6
 const RUNS = 3
 
-/** Until the flooder has its share of what is slow. */
+/** Milliseconds until the flooding account has used its share of slow subjects. */
 const SWELL_MS = 6_000
 
 /**
- * Single calls of one account to mail hosts that answer at once, while another sends its full rate to hosts
- * that stay silent, against the same calls alone: real engines, over sockets, with one worker and two.
+ * Single calls of one account to hosts that reply at once, while another account calls silent hosts
+ * at its full rate, compared with the same calls alone: real engines, over sockets, with one worker
+ * and two.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -99,7 +102,7 @@ interface Names {
   silent(): string
 }
 
-/** Addresses that nobody has asked about before. */
+/** Addresses that were never asked about. */
 function namesOf(): Names {
   let count = 0
   const next = (offset: number): string => {
@@ -129,7 +132,7 @@ function startFlood(
   }
 }
 
-/** The 95th percentile in milliseconds of calls that leave at a fixed rate; one that is refused fails them all. */
+/** The 95th percentile in milliseconds of calls made at a fixed rate; throws if one is refused. */
 async function callsP95(
   service: TestService,
   account: Account,
@@ -151,7 +154,7 @@ async function timedCall(service: TestService, account: Account, email: string):
   throw new Error(`a call beside the flood met ${response.status} ${text}`)
 }
 
-/** What an account was charged once everything has been given back. */
+/** What an account was charged after all refunds. */
 async function chargedTo({ db }: TestService, { id }: Account): Promise<number> {
   for (let tries = 0; tries < 100; tries += 1) {
     const { rows } = await db.pool.query<{ open: number; charged: number }>(

@@ -11,10 +11,13 @@ import { uploadList, waitForEnd, writeList } from './upload.ts'
 const RECORDS = 200_000
 const RUNS = 3
 
-/** Time between two looks at the batch, which itself says when it was completed. */
+/** Milliseconds between two polls of the batch, which itself has the time of its completion. */
 const LOOK_MS = 100
 
-/** Records a second, upload to finished file, against a plain BullMQ program with a job a record. */
+/**
+ * Records a second, from upload to finished file, compared with a plain BullMQ program with a job
+ * for each record.
+ */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))

@@ -11,8 +11,8 @@ const QUEUE = 'plain'
 const ADD = 1000
 
 /**
- * The plain program that many would write: reads the list with papaparse, makes one job of each
- * record, hears each completion, and writes the file when all are there. Answers the seconds it took.
+ * A straightforward program: parses the file with papaparse, adds a job for each record, listens
+ * for each completion, and writes the file when all are complete. Returns the seconds it took.
  */
 export async function runPlain(redisUrl: string, input: string, output: string): Promise<number> {
   const connection = connectionOf(redisUrl)

@@ -15,10 +15,13 @@ import { readIn } from './workbook-reading.ts'
 
 const ROWS = 1_000_000
 
-/** Seconds from the answer to an upload until its preview is there, and until all rows are counted. */
+/**
+ * Longest seconds from the response to an upload until its preview is available, and until all rows
+ * are counted.
+ */
 const MOST_SECONDS = 3
 const MOST_COUNTING_SECONDS = 60
-/** Times what reading the workbook alone takes until all its rows are counted: they are packed and stored as well. */
+/** Largest ratio to just reading the workbook: its rows are also packed and stored. */
 const MOST_TIMES = 2.5
 
 /** The preview of a dry run of a million rows over HTTP, as CSV and as a workbook. */

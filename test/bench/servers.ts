@@ -11,7 +11,7 @@ export interface BenchServers extends AsyncDisposable {
   readonly redisUrl: string
 }
 
-/** Starts the packaged Postgres and the installed Redis. @throws where Redis is not installed */
+/** Starts the packaged Postgres and the installed Redis. @throws if Redis is not installed */
 export async function startServers(): Promise<BenchServers> {
   await using stack = new AsyncDisposableStack()
   const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-bench-'))
@@ -29,7 +29,7 @@ export async function startServers(): Promise<BenchServers> {
   }
 }
 
-/** Makes one more database on a server; its URL. */
+/** Creates a database on a server; returns its URL. */
 export async function createDatabase(server: string, name: string): Promise<string> {
   await using db = openDatabase({ url: server, poolSize: 1, applicationName: 'bench' })
   await db.pool.query(`create database ${name}`)

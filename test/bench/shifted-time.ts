@@ -1,9 +1,9 @@
 import { openDatabase, type Db } from '@plumbline/db/database'
 
 /**
- * Has every session that a database opens from now on go by a clock that `shiftTime` moves: its own `now` and
- * `clock_timestamp` are found before those of Postgres. For a database without tables: the defaults of columns
- * keep the function that they were made with.
+ * Makes every new session of a database use a clock that `shiftTime` moves: its `now` and
+ * `clock_timestamp` take precedence over those of Postgres. Only for a database without tables:
+ * column defaults keep the function that they were created with.
  */
 export async function ownTime(url: string): Promise<void> {
   await using db = openDatabase({ url, poolSize: 1, applicationName: 'bench' })
@@ -12,7 +12,7 @@ export async function ownTime(url: string): Promise<void> {
   await db.pool.query(`alter database ${name} set search_path = public, pg_catalog`)
 }
 
-/** Moves that clock so far ahead of the machine's. Planned into statements as a sum: it costs them nothing. */
+/** Moves that clock ahead of the machine's. As an inlined sum it costs statements nothing. */
 export async function shiftTime(db: Db, byMs: number): Promise<void> {
   const ahead = `interval '${Math.round(byMs)} milliseconds'`
   await db.pool.query(`

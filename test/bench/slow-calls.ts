@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { spawnSimnet } from '../simnet/child.ts'
 import { atLeast, bounded, type Figure } from './figure.ts'
-import { openLane, Refused } from './http-lane.ts'
+import { openHttpConnection, Refused } from './http-connection.ts'
 import { createDatabase, startServers, type BenchServers } from './servers.ts'
 
 /** Provider groups, each with a host of its own. */
@@ -13,39 +13,42 @@ const ACCOUNTS = 8
 const SECONDS = 20
 const WARM_UP_SECONDS = 8
 
-/** After so long a call that was refused is made again. */
+/** Milliseconds after which a refused call is repeated. */
 const AGAIN_MS = 500
 
-/** What one worker must answer, in calls a second, and what its process may take, in MiB. */
+/** Minimum calls a second of one worker, and the memory limit of its process in MiB. */
 const LEAST_A_SECOND = 150
 const MOST_MIB = 512
 
-/** What two workers must answer, to one. */
+/** Minimum factor of two workers over one. */
 const LEAST_TIMES = 1.9
 
 interface Scene {
   readonly backend: 'redis' | 'embedded'
   readonly workers: number
   readonly hosts: 'unhurried' | 'leisurely'
-  /** Calls under way for each worker. */
+  /** Concurrent calls per worker. */
   readonly callers: number
-  /** Subjects that a worker has in work at once. */
+  /** Concurrent subjects of a worker. */
   readonly subjects: number
 }
 
-/** What a worker answers where hosts take some 2.5 s over a dialogue: 160 a second at least, if it keeps up. */
+/**
+ * One worker with hosts that take some 2.5 s for a session: at least 160 calls a second if it keeps
+ * up.
+ */
 const ONE = { hosts: 'unhurried', callers: 400, subjects: 1_000 } as const
 
 /**
- * How much more two answer. Whoever asks, the API, the hosts and both workers share the cores of one machine, and
- * at the speed above two cores are busy: hosts are slower here, and workers are bound by their room, which a few
- * more callers than it holds keep full.
+ * The factor of two workers. Clients, API, hosts and both workers share the cores of one machine,
+ * and at the speed above two cores are saturated: so hosts are slower here, and workers are limited
+ * by their concurrent subjects, with a few more clients than that.
  */
 const SCALING = { hosts: 'leisurely', callers: 240, subjects: 200 } as const
 
 /**
- * Single calls to honest mail servers that take their time, each group asked with its usual manners: what one
- * worker answers and the memory it takes, and what two answer with an address each.
+ * Single calls to well-behaved but slow mail servers, within the usual limits of each group: calls
+ * a second and memory of one worker, and of two with an address each.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -91,7 +94,8 @@ async function measure(
     },
     workerEnv: (at) => ({
       LIVE_SUBJECTS: String(subjects),
-      // What a group is asked for goes by the address that asks: 293 recipients a second of all 400 for each.
+      // What a group is asked for goes by the address that asks: 293 recipients a second of all 400
+      // for each.
       SMTP_SOURCE_ADDRESSES: `127.0.0.${2 + at}`,
     }),
   })
@@ -99,7 +103,7 @@ async function measure(
   return { perSecond, peakMib: Math.max(...(await peaksMib(service))) }
 }
 
-/** Answers a second, of calls that leave as soon as the one before is answered. */
+/** Responses a second, with each call made when the previous one was answered. */
 async function drive(service: TestService, callers: number): Promise<number> {
   const accounts = await Promise.all(
     Array.from({ length: ACCOUNTS }, () => service.account({ credits: 100_000 })),
@@ -112,7 +116,7 @@ async function drive(service: TestService, callers: number): Promise<number> {
   const call = async (_: unknown, at: number): Promise<void> => {
     const account = accounts[at % ACCOUNTS]
     if (account === undefined) return
-    using lane = await openLane(service.url, account.liveKey)
+    using lane = await openHttpConnection(service.url, account.liveKey)
     while (performance.now() < endMs) {
       asked += 1
       const email = `user${asked}@d${asked % GROUPS}.example`
@@ -131,7 +135,7 @@ async function drive(service: TestService, callers: number): Promise<number> {
   return answered / SECONDS
 }
 
-/** The most memory that each worker has had, by the kernel's count (`VmHWM`, proc(5)). */
+/** Peak memory of each worker (`VmHWM`, proc(5)). */
 async function peaksMib({ workers }: TestService): Promise<readonly number[]> {
   const texts = workers.map(({ process }) => readFile(`/proc/${process.pid}/status`, 'utf8'))
   return (await Promise.all(texts)).map((text) => Number(/VmHWM:\s+(\d+)/.exec(text)?.[1]) / 1_024)

@@ -9,18 +9,18 @@ import { createDatabase, startServers } from './servers.ts'
 import { uploadList, writeList } from './upload.ts'
 
 /**
- * Batches of one to two minutes for a worker that answers 50 of each task in a second, many times what a save comes
- * after: of providers that are all alike, and with one of a fifth of the addresses that takes four times as long as
- * all others.
+ * Batches of one to two minutes for a worker that answers 50 records of each task in a second, many
+ * times the interval of saves: with equal providers, and with one of a fifth of the addresses that
+ * takes four times as long as the others.
  */
-const SCENES = [
+const BATCHES = [
   { name: 'time-left at the half', records: 60_000, words: [] },
   { name: 'time-left beside a slow provider', records: 30_000, words: ['--slow=50'] },
 ] as const
 const LOOK_MS = 250
 const MOST_TIMES = 2
 
-/** How many times too long or too short `eta_seconds` is at the half of a batch. */
+/** The ratio of `eta_seconds` to the actual time at half of a batch. */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
@@ -29,7 +29,7 @@ export async function run(): Promise<readonly Figure[]> {
     const figures: Figure[] = []
     for (const backend of ['redis', 'embedded'] as const) {
       const databaseUrl = await createDatabase(servers.databaseUrl, backend)
-      for (const { name, records, words } of SCENES) {
+      for (const { name, records, words } of BATCHES) {
         await writeList(list, records)
         await using service = await startService({
           databaseUrl,

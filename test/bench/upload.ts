@@ -4,7 +4,7 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Account, TestService } from '@plumbline/testkit/service'
 
-/** Writes a contact list of distinct addresses. */
+/** Writes a file of distinct contacts. */
 export async function writeList(path: string, count: number): Promise<void> {
   const file = createWriteStream(path)
   file.write('name,email,company\n')
@@ -19,7 +19,7 @@ export async function writeList(path: string, count: number): Promise<void> {
   await once(file, 'close')
 }
 
-/** Uploads a list as a client would, and answers the batch. */
+/** Uploads a file as a client would, and returns the batch. */
 export async function uploadList(
   service: TestService,
   account: Account,

@@ -4,16 +4,16 @@ import type { Account, TestService } from '@plumbline/testkit/service'
 import { coreSeconds } from './core-seconds.ts'
 import { atMost, type Figure } from './figure.ts'
 import { startServers, type BenchServers } from './servers.ts'
-import { openSilentScene, untilWaiting, writeDomains } from './silent-scene.ts'
+import { openSilentHosts, untilWaiting, writeDomains } from './silent-hosts.ts'
 import { uploadList } from './upload.ts'
 
-/** Batches that run and of which every record waits. */
+/** Running batches in which every record waits. */
 const BATCHES = 1_000
 const SIDE_BY_SIDE = 8
 /** Below what an account may have unfinished. */
 const BATCHES_AN_ACCOUNT = 10
 
-/** Until what a start of a batch has set off is over, and how long is measured. */
+/** Milliseconds until the work of starting a batch is over, and duration of the measurement. */
 const SETTLE_MS = 10_000
 const MEASURED_MS = 60_000
 
@@ -21,8 +21,8 @@ const MEASURED_MS = 60_000
 const MOST = 1.25
 
 /**
- * What a service does in a minute while a thousand batches run and wait, against one: transactions a second and
- * processor seconds of all its processes.
+ * What a service does in a minute with a thousand waiting batches, compared with one: transactions
+ * a second and processor seconds of all its processes.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -37,7 +37,7 @@ async function measure(
   servers: BenchServers,
   backend: 'redis' | 'embedded',
 ): Promise<readonly Figure[]> {
-  await using scene = await openSilentScene(servers, backend, 'waiting')
+  await using scene = await openSilentHosts(servers, backend, 'waiting')
   const { service, dir } = scene
   const list = join(dir, 'list.csv')
   await writeDomains(list, 'apart', 1)
@@ -67,7 +67,7 @@ async function start(service: TestService, list: string, count: number): Promise
   await Promise.all(Array.from({ length: SIDE_BY_SIDE }, uploadSome))
 }
 
-/** Puts off what waits for as long as it is measured. */
+/** Postpones what waits beyond the measurement. */
 async function observe(
   service: TestService,
   batches: number,

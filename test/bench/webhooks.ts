@@ -18,8 +18,8 @@ const MOST_SECONDS = 60
 const INSTALLATION_KEY = 'the key of a benchmark, which hides nothing'
 
 /**
- * 30,000 events, thirty for each of a thousand endpoints of as many accounts, a hundred of which take a
- * connection and never answer: the time until the living have all of theirs.
+ * 30,000 events, thirty for each of a thousand endpoints of as many accounts, a hundred of which
+ * accept connections and never respond: the time until the other endpoints have all their messages.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -57,7 +57,10 @@ interface Receiver extends AsyncDisposable {
   readonly url: string
 }
 
-/** A receiver that answers at once; `all` resolves when so many messages have come, each counted once. */
+/**
+ * A receiver that responds at once; `all` resolves when it has received this many distinct
+ * messages.
+ */
 async function startLiving(wanted: number): Promise<Receiver & { readonly all: Promise<void> }> {
   const { promise: all, resolve } = Promise.withResolvers<void>()
   const met = new Set<string>()
@@ -90,7 +93,7 @@ async function listening(server: Server): Promise<Receiver> {
   }
 }
 
-/** An account for each endpoint, the first of them dead; answers their ids. */
+/** An endpoint for each account, the first of which never respond; returns their ids. */
 async function subscribeAll(db: Db, living: string, dead: string): Promise<readonly string[]> {
   const key = createInstallationKey(INSTALLATION_KEY)
   const accounts: string[] = []

@@ -6,7 +6,10 @@ import { ZipFile } from 'yazl'
 
 const TEXTS_A_ROW = 3
 
-/** A workbook of so many rows: three texts of its own in each, as LibreOffice shares them, and five cells more. */
+/**
+ * A workbook with this many rows: three distinct texts in each, as shared strings like LibreOffice
+ * writes them, and five more cells.
+ */
 export async function writeWorkbook(path: string, rows: number): Promise<void> {
   const zip = new ZipFile()
   for (const [name, text] of Object.entries(xlsxParts({}))) {

@@ -17,7 +17,7 @@ const tookMs = (user + system) / 1000
 const peakMegabytes = process.resourceUsage().maxRSS / 1024
 console.log(JSON.stringify({ tookMs, rows, peakMegabytes }))
 
-/** The least that a reader of workbooks can do: unpack and parse the two large parts. */
+/** The minimum work of reading a workbook: unpacking and parsing its two large parts. */
 async function readBare(file: string): Promise<number> {
   const zip = await openPromise(file, { lazyEntries: true, autoClose: false })
   let count = 0

@@ -10,14 +10,14 @@ import { atMost, bounded, median, type Figure } from './figure.ts'
 import { writeWorkbook } from './workbook-file.ts'
 
 const ROWS = 1_000_000
-/** Taken in turn: one reading alone takes a third more or less of the same processor. */
+/** Measured alternately, since single measurements vary by a third. */
 const ROUNDS = 3
 const MOST_TIMES = 1.6
 const MOST_MEGABYTES = 256
 
 /**
- * A workbook of a million rows and eight columns, read into rows, against the least that such a reader can do:
- * yauzl and saxes over the same parts, medians of three. Each in a process with the flags of a worker.
+ * Reads a workbook of a million rows and eight columns into rows, compared with the minimum: yauzl
+ * and saxes over the same parts, medians of three. Each in a process with the flags of a worker.
  */
 export async function run(): Promise<readonly Figure[]> {
   const folder = await mkdtemp(join(tmpdir(), 'plumbline-workbook-'))
@@ -57,7 +57,7 @@ interface Reading {
   readonly peakMegabytes: number
 }
 
-/** Reads a workbook in a process of its own: into rows, or by the bare reader. */
+/** Reads a workbook in a child process: into rows, or by the bare reader. */
 export async function readIn(mode: 'bare' | 'read', path: string): Promise<Reading> {
   const script = fileURLToPath(new URL('workbook-reader.ts', import.meta.url))
   const args = [...memoryFlags(160), script, mode, path]

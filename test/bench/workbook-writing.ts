@@ -11,7 +11,10 @@ const RECORDS = 200_000
 const MOST_SECONDS = 15
 const MOST_MEGABYTES = 256
 
-/** Seconds to write a batch of 200,000 rows as a workbook, and the peak memory of the process that does. */
+/**
+ * Seconds to write a batch of 200,000 rows as a workbook, and the peak memory of the process that
+ * does.
+ */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))

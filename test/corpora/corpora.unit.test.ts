@@ -152,7 +152,7 @@ describe('judgement', () => {
 })
 
 describe('labelled signals', () => {
-  it('are scored by the weights and told apart by level', async () => {
+  it('are scored by the weights and separated by level', async () => {
     const path = join(folder, 'signals.csv')
     const rows = ['1,1,0', '1,0,1', '0,0,1', '0,0,0', '0,0,0'].map((row) => `${row},x`)
     await writeFile(

@@ -1,6 +1,6 @@
 import type { CorpusCase, Prediction } from './prediction.ts'
 
-/** How one key of a prediction is scored: undefined where the case has nothing to score. */
+/** Scores one key of a prediction: undefined if the case has no expectation. */
 export type Judge = (expected: CorpusCase, prediction: Prediction) => boolean | undefined
 
 /** A corpus file, the predictor it is for, and how each key of it is scored. */
@@ -20,7 +20,7 @@ function same(key: string, expectedKey = key): Judge {
   }
 }
 
-/** The same value, null included: "there is none" is the answer. */
+/** The same value, null included: "there is none" is the expectation. */
 function exactly(key: string): Judge {
   return (expected, prediction) =>
     Object.hasOwn(expected, key) ? equal(expected[key] ?? null, prediction[key] ?? null) : undefined
@@ -48,7 +48,7 @@ function at(key: string, ...path: (string | number)[]): Judge {
   }
 }
 
-/** A throttled reply says nothing of the name: neither registered nor free is right. */
+/** A throttled reply says nothing about the name: neither registered nor free is right. */
 const registered: Judge = (expected, prediction) => {
   if (expected['throttled'] === true) return prediction['registered'] === null
   return same('registered')(expected, prediction)

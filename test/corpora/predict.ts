@@ -7,7 +7,11 @@ import type { CorpusCase, Prediction } from './prediction.ts'
 import { PREDICTORS, type Predictor } from './predictors.ts'
 import { predictorSettings } from './settings.ts'
 
-/** Reads cases from standard input and writes a prediction for each, in order. Answers the exit status. */
+/**
+ * Reads cases from standard input and writes a prediction for each, in order.
+ *
+ * @returns the exit status
+ */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...argv],
@@ -34,7 +38,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   return 0
 }
 
-/** One prediction for one line: a line that is no case gives an empty one, so that the order holds. */
+/** The prediction for one line; an empty one for an invalid line, so that the order is kept. */
 export async function predictLine(predictor: Predictor, line: string): Promise<Prediction> {
   try {
     const about = JSON.parse(line) as CorpusCase | null

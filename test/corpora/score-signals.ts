@@ -21,8 +21,9 @@ interface SignalTally {
 }
 
 /**
- * How well the weights, and each signal for itself, tell the labelled records of a file apart. The file has a column `label` and one for
- * each signal, named `group.code`; true is `1`, `true`, `yes` or `fraud`.
+ * How well the weights, and each signal alone, separate the labelled records of a file. The file
+ * has a column `label` and one for each signal, named `group.code`; true is `1`, `true`, `yes` or
+ * `fraud`.
  */
 export async function scoreSignals(path: string, weights: Weights): Promise<string> {
   const list = await openBatchFile({
@@ -110,7 +111,10 @@ function report(
   return lines.join('\n')
 }
 
-/** A weight is the score of a signal alone, so it stands beside the share of fraud that was met with it. */
+/**
+ * A weight is the score of a signal alone, so it is shown beside the share of fraud among records
+ * with that signal.
+ */
 function signalTable(tallies: readonly SignalTally[], weights: Weights): string {
   const lines = tallies
     .toSorted((a, b) => b.records - a.records)
@@ -130,7 +134,9 @@ function percent(part: number, whole: number): string {
   return whole === 0 ? '-' : `${((100 * part) / whole).toFixed(1)} %`
 }
 
-/** The chance that a fraud scores above an honest record, ties counted half; null where one kind lacks. */
+/**
+ * The chance that a fraud scores above an honest record, ties counted half; null if one kind lacks.
+ */
 export function areaUnderCurve(scores: readonly LabelledScore[]): number | null {
   const honestAt = Array.from({ length: 101 }, () => 0)
   const fraudAt = Array.from({ length: 101 }, () => 0)

@@ -25,8 +25,8 @@ interface Tally {
 }
 
 /**
- * Scores the corpora of a folder against their predictions, or the fraud weights against a labelled file,
- * and prints a table. Answers the exit status.
+ * Scores the corpora of a folder against their predictions, or the fraud weights against a labelled
+ * file, and prints a table. Returns the exit status.
  */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   const { values, positionals } = parseArgs({

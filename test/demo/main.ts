@@ -13,8 +13,9 @@ import { table } from '@plumbline/cli/table'
 import Papa from 'papaparse'
 import { spawnSimnet } from '../simnet/child.ts'
 
-// npm run demo [-- ROWS]: the service and an internet in a box on this machine; a file of 2,000 contacts goes
-// through as fraud signals, over real DNS, SMTP, RDAP, WHOIS and HLR sockets on loopback.
+// npm run demo [-- ROWS]: the service and an internet in a box on this machine; a file of 2,000
+// contacts goes through as fraud signals, over real DNS, SMTP, RDAP, WHOIS and HLR sockets on
+// loopback.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CONTACTS = fileURLToPath(new URL('contacts.csv', import.meta.url))
@@ -29,7 +30,7 @@ const SHOWN_COLUMNS = [
   'result.domain.age_days',
 ]
 
-/** A short look takes the first of the contacts alone. */
+/** Number of contacts to use; all by default. */
 const wantedRows = Number(process.argv[2] ?? Number.POSITIVE_INFINITY)
 
 // What the progress line showed last.
@@ -167,7 +168,7 @@ async function untilInterrupted(): Promise<void> {
   await promise
 }
 
-/** Redraws one line on a terminal; elsewhere a line for each step that can be seen. */
+/** Redraws one line on a terminal; elsewhere prints a line for each visible step. */
 function showProgress(batch: BatchView): void {
   const line = progressLine(batch)
   if (process.stdout.isTTY) process.stdout.write(`\r${line}   `)

@@ -21,7 +21,10 @@ interface View {
   readonly colorScheme: 'light' | 'dark'
 }
 
-/** What axe has against a page as it stands in each width and theme, and where it is wider than its window. */
+/**
+ * Violations that axe finds on a page in each width and theme, and where it is wider than its
+ * window.
+ */
 export async function faultsOfPage(
   page: Page,
   views: readonly View[] = VIEWS,
@@ -48,7 +51,10 @@ export async function faultsOfPage(
   return faults
 }
 
-/** Waits until a page has drawn what a change of its window or theme asks for: till then it has the colours of before. */
+/**
+ * Waits until a page has repainted after a change of its window or theme: before, it has the old
+ * colours.
+ */
 async function drawnAnew(page: Page): Promise<void> {
   await page.evaluate(
     'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))',
@@ -68,7 +74,7 @@ export async function widthFaults(page: Page): Promise<readonly string[]> {
   return faults
 }
 
-/** Waits until a page is there with its heading and with nothing that is still being read or drawn. */
+/** Waits until a page shows its heading, with nothing still loading or rendering. */
 export async function settle(page: Page, heading: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
   await page.locator('.bones, [role=region][aria-busy=true]').first().waitFor({ state: 'detached' })

@@ -16,7 +16,8 @@ import { startService, type TestService } from '@plumbline/testkit/service'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-// Files and results over HTTP: a result is handed in again as a workbook, asked again, scored again and compared.
+// Files and results over HTTP: a result is handed in again as a workbook, asked again, scored again
+// and compared.
 
 const ROWS = 30
 const CSV = `Name,E-Mail\n${Array.from({ length: ROWS }, (_, no) => `Zoë ${no},u${no}@b.example\n`).join('')}`

@@ -16,7 +16,8 @@ import {
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// A batch before it costs anything, put to rest and with rows that wait, by the programs themselves.
+// A batch before it costs anything, put to rest and with rows that wait, by the programs
+// themselves.
 
 const SMALL = { CHUNK_RECORDS: '20', EVENTS_EVERY_MS: '50' }
 const SLOW = ['email', 'phone', '--delay=20', '--width=5', '--later'] as const
@@ -111,7 +112,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 26_600)
   })
 
-  test('rows that wait stand in their place, and hold back no others', async () => {
+  test('waiting rows are shown in their position, and do not block others', async () => {
     const caller = await callerWith(100)
     const addresses = Array.from({ length: 30 }, (_, at) =>
       at === 7 ? 'grey40@example.com' : `person${at}@example.com`,

@@ -92,7 +92,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 194)
   })
 
-  test('an export of another service is gone by, but for 50 rows, which show where it errs', async () => {
+  test('verdicts of another service are accepted, except for 50 rows, which show where it errs', async () => {
     const caller = await callerWith({ plan: 'free' })
     const rows = Array.from({ length: 70 }, (_, at) => `p${at}@example.com,Valid,Today`)
     const file = `Email,NeverBounce Status,Note\n${rows.join('\n')}\nq@example.com,Catchall,\n`
@@ -270,7 +270,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 175)
   })
 
-  test('what must wait goes out again with its state, and holds up nobody else', async () => {
+  test('a waiting subject is dispatched again with its state, and does not delay others', async () => {
     const caller = await callerWith({ plan: 'free' })
     const other = await callerWith({ plan: 'free' })
     const waiting = Array.from({ length: 8 }, (_, at) => `w${at}.busy2@example.com`)
@@ -328,7 +328,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, left)
   })
 
-  test('rows of a test key that stand for refused calls are errors, in bundles too', async () => {
+  test('rows with magic values of refused calls are errors, in bundles too', async () => {
     const caller = await callerWith({ plan: 'starter' })
     const rehearsal = { ...caller, key: caller.account.testKey }
     const refused = [

@@ -8,7 +8,10 @@ import { expect, test } from 'vitest'
 
 // Here, where each file has its own process: what one has loaded once it does not look for again.
 
-/** From here on Node looks for packages of the board where there are none, as where they are not installed. */
+/**
+ * From here on Node looks for packages of the board if there are none, as where they are not
+ * installed.
+ */
 function hideBoardPackages(): Disposable {
   const hooks = registerHooks({
     resolve: (specifier, context, next) => {

@@ -19,7 +19,8 @@ import { isSoak } from '@plumbline/testkit/soak'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// Numbers are bought at once while the emails of the same records wait: a cancel must not give back what was bought.
+// Numbers are bought at once while the emails of the same records wait: a cancel must not give back
+// what was bought.
 
 const RECORDS = 180
 /** An email and a phone. */
@@ -119,8 +120,8 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
       const bought = await boughtSince(before)
       expect(batch).toMatchObject({ status: 'canceled', credits: { held: 0 } })
       const { used } = batch.credits
-      // Those of which the kill lost the outcome are in doubt, and known to be that: also the few that were
-      // noted as purchases and had not left for the provider yet.
+      // Those of which the kill lost the outcome are in doubt, and known to be that: also the few
+      // that were noted as purchases and had not left for the provider yet.
       const known = used / PHONE_CREDITS
       expect(known).toBeGreaterThanOrEqual(bought)
       expect(known).toBeLessThanOrEqual(bought + PURCHASES_AT_ONCE)
@@ -143,7 +144,9 @@ function uploadOf(series: string): FormData {
   return formOf({ product: 'contact-intel' }, `email,phone\n${lines.join('\n')}\n`)
 }
 
-/** What an account of the test has left: the allowance of its plan is used before what it was given. */
+/**
+ * What an account of the test has left: the allowance of its plan is used before what it was given.
+ */
 async function leftOf(caller: Caller, used: number): Promise<number> {
   const { rows } = await caller.service.db.pool.query<{ granted: number }>(
     `select sum(allowance_delta + packs_delta)::int as granted from credit_entries

@@ -16,10 +16,10 @@ import {
 
 const CHROMIUM = '/usr/bin/chromium'
 
-/** What a browser or a page may take, in ms. */
+/** Time-out of a browser or page, in ms. */
 const PATIENCE_MS = 60_000
 
-/** Nothing that a fresh profile would ask of the network by itself. */
+/** Switches that prevent network requests of a fresh profile. */
 const SWITCHES = [
   '--headless',
   '--no-sandbox',
@@ -53,7 +53,7 @@ export interface TestWindow extends AsyncDisposable {
   readonly page: Page
   /** Another page of the same person. */
   open(): Promise<Page>
-  /** What browsers complain of: errors on the console, exceptions, requests to another host, dialogs. */
+  /** Console errors, exceptions, requests to other hosts, and dialogs. */
   readonly faults: string[]
 }
 
@@ -98,7 +98,10 @@ export async function openWindow(
   }
 }
 
-/** One browser for all windows that are open, each with cookies and a cache of its own: a start takes a second. */
+/**
+ * One browser for all windows that are open, each with cookies and a cache of its own: a start
+ * takes a second.
+ */
 const shared: { browser: Promise<Browser> | undefined; windows: number } = {
   browser: undefined,
   windows: 0,

@@ -15,9 +15,9 @@ import { backends } from '@plumbline/testkit/backends'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// The command line against a real service found by its service.json: the program itself where a test is about
-// the process (what it is told by signals and terminals, its exit status), else the same in this process,
-// for each start of a program costs more than what it then does.
+// The command line against a real service found by its service.json: the program itself where a
+// test is about the process (what it is told by signals and terminals, its exit status), else the
+// same in this process, for each start of a program costs more than what it then does.
 
 const MAIN = fileOfProgram('cli')
 const SETTINGS = ['DATABASE_URL', 'REDIS_URL', 'API_URL', 'PLUMBLINE_KEY', 'LISTS_DIR', 'DATA_DIR']
@@ -67,7 +67,9 @@ beforeAll(async () => {
 
 afterAll(() => stack.disposeAsync())
 
-/** Environment of a child: the service's data directory, and nothing of ours that leads elsewhere. */
+/**
+ * Environment of a child: the service's data directory, and nothing of ours that leads elsewhere.
+ */
 function environment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const ours = Object.entries(process.env).filter(([name]) => !SETTINGS.includes(name))
   return { ...Object.fromEntries(ours), DATA_DIR: service.dataDir, ...extra }

@@ -26,9 +26,9 @@ import { PATIENT } from '@plumbline/testkit/patience'
 // Real processes, killed at exactly the moment that a test is about: the database makes the change
 // that comes next wait until the process is dead.
 //
-// Who takes the hold of a batch: where it starts by itself, the batch worker (`worker batch`) that has
-// read it; where a client starts it, the API. Both commit hold, tasks and `running` in one transaction,
-// and the dispatcher in the batch worker hands out the tasks after that.
+// Who takes the hold of a batch: where it starts by itself, the batch worker (`worker batch`) that
+// has read it; where a client starts it, the API. Both commit hold, tasks and `running` in one
+// transaction, and the dispatcher in the batch worker hands out the tasks after that.
 
 /** The dispatcher leases the first tasks, or a worker takes one. */
 const DISPATCH: HeldChange = { table: 'tasks', change: 'update', when: 'new.lease > old.lease' }
@@ -136,7 +136,8 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   test('a kill of the API between debit and answer gives the credits back', IN_TURN, async () => {
     const harness = await openTurn(whole)
     const { service } = harness
-    // No call is answered before its time is over, which is after the kill: nobody is there who would.
+    // No call is answered before its time is over, which is after the kill: nobody is there who
+    // would.
     await memberAt(service, 0).kill('SIGKILL')
     const before = await creditsOf(harness)
     const calls = Array.from({ length: 20 }, (_, at) =>

@@ -34,9 +34,14 @@ import { soakSize } from '@plumbline/testkit/soak'
 // Real processes, killed for real; after each fault the batch ends by itself, intact.
 
 const KILLS = soakSize(5, 2)
-/** Several rounds of tasks for each batch, so that a fault meets some in hand and some that wait. */
+/**
+ * Several rounds of tasks for each batch, so that a fault meets some in hand and some that wait.
+ */
 const FEW_AT_ONCE = { BULK_TASKS: '4' }
-/** A call may be asked again after each kill, and a worker takes its time to start on a busy machine. */
+/**
+ * A call may be asked again after each kill, and a worker takes its time to start on a busy
+ * machine.
+ */
 const PATIENT_CALLS = { CALL_TIMEOUT_SECONDS: '60', DEBIT_TIMEOUT_SECONDS: '70' }
 const POISON = ['10.9.9.1', '10.9.9.2']
 
@@ -161,7 +166,9 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** Adds a second job for each task that is handed out, with the lease that its first job carries. */
+/**
+ * Adds a second job for each task that is handed out, with the lease that its first job carries.
+ */
 async function deliverAgain(
   service: TestService,
   { queue }: Awaited<ReturnType<typeof openConnections>>,

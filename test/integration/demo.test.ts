@@ -4,7 +4,10 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
 const DEMO = fileURLToPath(new URL('../demo/main.ts', import.meta.url))
-/** Less than the test has, so that what it said is told; on a busy machine it takes three times as long as alone. */
+/**
+ * Less than the test has, so that what it said is told; on a busy machine it takes three times as
+ * long as alone.
+ */
 const TIME_MS = 380_000
 
 test('the demo enriches its whole batch over real sockets and ends with status 0', async () => {

@@ -106,7 +106,10 @@ async function callerOf(service: TestService): Promise<Caller> {
   return { service, account, key: account.liveKey }
 }
 
-/** A list of IANA's size and form, later than any packaged one, with one server for the simulated zone. */
+/**
+ * A list of IANA's size and form, later than any packaged one, with one server for the simulated
+ * zone.
+ */
 async function startList(server: string): Promise<AsyncDisposable & { readonly url: string }> {
   const others = Array.from({ length: 699 }, (_, at) => `zone${at}`)
   const list = {

@@ -5,7 +5,8 @@ import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { openSlowReader, requestResults, type SlowReader } from '@plumbline/testkit/slow-readers'
 
-// Downloads of results that are read slowly, or not at all. Where the queue is makes no difference to them.
+// Downloads of results that are read slowly, or not at all. Where the queue is makes no difference
+// to them.
 
 /** More rows than a connection holds beside its two ends, ten times over. */
 const ROWS = 60_000

@@ -14,7 +14,10 @@ const NEEDED = 'network namespaces: root, unshare (util-linux) and ip (iproute2)
 const canUnshare = spawnSync('unshare', ['-n', 'ip', 'link', 'set', 'lo', 'up']).status === 0
 const isRequired = isCi()
 
-/** Blocks to which no connection can be made: multicast, broadcast, and addresses that need an interface. */
+/**
+ * Blocks to which no connection can be made: multicast, broadcast, and addresses that need an
+ * interface.
+ */
 const KERNEL_REFUSES = ['224.0.0.0/4', '255.255.255.255/32', 'fe80::/10', 'ff00::/8']
 
 test.runIf(isRequired)('network namespaces work where they are required', () => {

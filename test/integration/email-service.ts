@@ -8,10 +8,10 @@ import { spawnSimnet } from '../simnet/child.ts'
 import type { SimnetProcess } from '../simnet/child.ts'
 
 const QUICK = { CHUNK_RECORDS: '100', LEASE_SECONDS: '3', SAVE_SECONDS: '1', SWEEP_SECONDS: '1' }
-/** The key that hides names in what workers share. */
+/** The installation's key of the test. */
 export const INSTALLATION_KEY = 'the key of a test, which hides nothing'
 
-/** Email workers and mail servers that keep a log of what they are asked. */
+/** Email workers, and mail servers that log what they are asked. */
 export interface EmailService extends AsyncDisposable {
   readonly service: TestService
   readonly simnet: SimnetProcess
@@ -19,8 +19,9 @@ export interface EmailService extends AsyncDisposable {
 }
 
 /**
- * Starts email workers and a batch worker, and mail servers whose domains begin with `prefix`.
- * @param rttMs round-trip time of the wire to them
+ * Starts email workers, a batch worker, and mail servers whose domains begin with `prefix`.
+ *
+ * @param rttMs round-trip time to them
  */
 export async function openEmailService(
   { redisUrl }: Backend,

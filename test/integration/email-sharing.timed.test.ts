@@ -20,8 +20,9 @@ test.concurrent.each(backends())(
     // A wire so long that it, and not the machine, says how long a batch takes.
     const limits = { SMTP_RECIPIENTS_PER_MINUTE: '60', SMTP_CONNECTIONS_PER_HOST: '1' }
     await using harness = await openEmailService(backend, 'side', 3, limits, 300)
-    // 40 % of the mixed batch; each time other domains, so that nothing is remembered. Those of a domain
-    // stand in one chunk: they are held to one connection, too, and are not to wait for each other.
+    // 40 % of the mixed batch; each time other domains, so that nothing is remembered. Those of a
+    // domain stand in one chunk: they are held to one connection, too, and are not to wait for each
+    // other.
     const othersFrom = (first: number): readonly string[] =>
       Array.from({ length: OTHERS }, (_, at) => addressesAt(`side${first + at}`, PER_DOMAIN)).flat()
     const held = addressesAt('side0', 1_200)

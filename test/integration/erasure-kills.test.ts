@@ -1,4 +1,4 @@
-import { acceptAllKey, resultKey } from '@plumbline/email/probe-cache'
+import { acceptAllKey, probeResultKey } from '@plumbline/email/probe-cache'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { formOf, readLines, runBatch, type Caller } from '@plumbline/testkit/batches'
@@ -16,8 +16,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRandom } from '../simnet/random.ts'
 import { ask, storedTexts, untilErased } from './erasure-service.ts'
 
-// The process that erases is killed at exactly the moments that matter, one after the other, in one erasure: the
-// database makes the change that comes next wait until the process is dead.
+// The process that erases is killed at exactly the moments that matter, one after the other, in one
+// erasure: the database makes the change that comes next wait until the process is dead.
 
 const CHUNK_RECORDS = 25
 /** Chunks of which a step takes sixteen: the second step is not the last. */
@@ -74,7 +74,7 @@ describe.each([
       const account = await service.account({ credits: 2_000 })
       const caller: Caller = { service, account, key: account.liveKey }
       const { id: batch, rows } = await fill(caller, email)
-      const fact = resultKey(email, account.id, { shareFindings: true })
+      const fact = probeResultKey(email, account.id, { shareFindings: true })
       const other = acceptAllKey('b.example')
       const ttlMs = 3_600_000
       await connections.memory.set([fact, other].map((key) => ({ key, value: 1, ttlMs })))
@@ -114,7 +114,10 @@ describe.each([
     },
   )
 
-  /** Keeps a value in a batch, a lookup, a kept answer, and a message; answers in how many rows of the batch. */
+  /**
+   * Keeps a value in a batch, a lookup, a kept answer, and a message; answers in how many rows of
+   * the batch.
+   */
   async function fill(
     caller: Caller,
     email: string,
@@ -199,7 +202,10 @@ interface Moment extends HeldChange {
   readonly always?: 'everywhere' | 'on Postgres'
 }
 
-/** Changes of an erasure, in the order in which it comes to them; which of them, the seed says, or in a soak all. */
+/**
+ * Changes of an erasure, in the order in which it comes to them; which of them, the seed says, or
+ * in a soak all.
+ */
 function momentsOf(seed: number, onRedis: boolean): readonly HeldChange[] {
   const random = createRandom(seed, `erasure kills ${onRedis}`)
   const blanking = (no: number): Moment => ({

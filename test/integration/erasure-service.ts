@@ -30,7 +30,7 @@ export async function untilErased(caller: Caller, id: string): Promise<ErasureVi
   return await read()
 }
 
-/** All that a service has stored: tables, unpacked ones too, keys of Redis and files. */
+/** Everything that a service has stored: tables, unpacked ones too, keys of Redis and files. */
 export async function storedTexts(
   service: TestService,
   redisUrl: string | null,

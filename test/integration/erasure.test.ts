@@ -10,7 +10,8 @@ import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, storedTexts, untilErased } from './erasure-service.ts'
 
-// What goes through every store of a running service is erased by its value; then all of them are read.
+// What goes through every store of a running service is erased by its value; then all of them are
+// read.
 
 const EMAIL = 'qzgone481516@b.example'
 const PHONE = '+41794816234'

@@ -25,7 +25,10 @@ const CHUNK_RECORDS = 10
 const SLOTS = 4
 const RESERVE = 1
 const IN_HAND = (SLOTS + RESERVE) * CHUNK_RECORDS
-/** Bought in one life of the worker at most before it is killed; as many again may be bought in the meantime. */
+/**
+ * Bought in one life of the worker at most before it is killed; as many again may be bought in the
+ * meantime.
+ */
 const LIFE_PURCHASES = NUMBERS / KILLS / 2
 /** Of the provider, before it answers. */
 const DELAY_MS = 120
@@ -106,7 +109,10 @@ async function submit(
   return viewIn(await response.text()).id
 }
 
-/** Kills the phone worker at random moments of its life: when it has bought so many numbers, or none; `killed` runs while it is dead. */
+/**
+ * Kills the phone worker at random moments of its life: when it has bought so many numbers, or
+ * none; `killed` runs while it is dead.
+ */
 async function killAtRandom(
   service: TestService,
   simnet: SimnetProcess,

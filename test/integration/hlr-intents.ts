@@ -7,8 +7,8 @@ import { INSTALLATION_KEY } from './email-service.ts'
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /**
- * Takes what was begun to be bought of these numbers to have had its time, half a minute, while no phone worker
- * lives: what the dead had not heard of is in doubt at once. That nobody buys it again does not hang on it.
+ * Makes the intents of these numbers half a minute older, while no phone worker lives, so that lost
+ * purchases are in doubt at once. Whether they are bought again does not depend on it.
  */
 export async function endIntents(databaseUrl: string, numbers: readonly string[]): Promise<void> {
   await using connections = await openConnections({

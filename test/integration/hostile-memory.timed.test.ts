@@ -53,7 +53,8 @@ test.runIf(process.platform === 'linux')(
     const list = { product: 'email', start: false, records }
     for (let round = 0; round < 3; round += 1) await call(caller, 'POST', '/v1/batches', list)
     for (const hostile of JSON_UPLOADS) {
-      // Source: proc_pid_clear_refs(5), value 5: the high-water mark is set back to what is resident.
+      // Source: proc_pid_clear_refs(5), value 5: the high-water mark is set back to what is
+      // resident.
       await writeFile(`/proc/${pid}/clear_refs`, '5')
       const before = await peakMegabytes(pid)
       const { answeredMs, verdict } = await sendHostile(caller, hostile)

@@ -56,7 +56,9 @@ function expectVerdict(met: Verdict, wanted: Verdict): void {
   expect(met).toEqual({ ...wanted, says: expect.stringContaining(wanted.says) })
 }
 
-/** Rows that should not be there: of all tables of batches, but for the failed batches themselves. */
+/**
+ * Rows that should not be there: of all tables of batches, but for the failed batches themselves.
+ */
 async function leftovers({
   db,
 }: TestService): Promise<Readonly<Record<string, number>> | undefined> {

@@ -58,7 +58,7 @@ describe.each([
     await expectLedgerIntact(service)
   })
 
-  test('it has the patience of a batch, and its end is told', async () => {
+  test('it has the time limits of a batch, and its end is reported', async () => {
     await using receiver = await startReceiver()
     const caller = await openCaller()
     const events = ['lookup.completed', 'batch.completed']

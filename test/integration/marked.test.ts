@@ -25,8 +25,8 @@ import { startRedis } from '@plumbline/testkit/redis'
 import { startService, type Member, type TestService } from '@plumbline/testkit/service'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
-// Values that can be told from all others go through every route, refusal and engine; then whatever the
-// service has written anywhere is read.
+// Values that can be told from all others go through every route, refusal and engine; then whatever
+// the service has written anywhere is read.
 
 const WORD = 'qzmark'
 const LOCAL = 'user481516234'
@@ -272,7 +272,8 @@ function rawRequests(key: string): readonly string[] {
 
 /** Batches in every form and to every end. */
 async function runBatches(caller: Caller): Promise<readonly string[]> {
-  // A host that refuses us keeps a batch waiting for a quarter of an hour, and one that is silent for half a minute.
+  // A host that refuses us keeps a batch waiting for a quarter of an hour, and one that is silent
+  // for half a minute.
   const isLong = (kind = ''): boolean => kind.startsWith('blocked') || kind === 'silent'
   const quick = emails.filter((_, at) => !isLong(kindNames()[at]))
   const rows = quick.map((email, at) =>
@@ -354,7 +355,9 @@ async function erase(caller: Caller, id: string): Promise<void> {
   expect(status).toBe(204)
 }
 
-/** What was met in the output of all processes, the metrics, the names of files, and every store. */
+/**
+ * What was met in the output of all processes, the metrics, the names of files, and every store.
+ */
 async function scan(
   service: TestService,
   redisUrl: string | null,
@@ -419,7 +422,7 @@ function textOf(body: unknown): string {
   return typeof body === 'string' ? body : JSON.stringify(body)
 }
 
-/** The status that the text was answered with, 0 where there was none. */
+/** The status that the text was answered with, 0 if there was none. */
 async function sendRaw(url: string, text: string): Promise<number> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

@@ -397,7 +397,7 @@ function countsOf(kinds: readonly ListRecord['kind'][]): Readonly<Record<string,
   }
 }
 
-/** What the single call says of each record; null where it asks nothing. */
+/** What the single call says of each record; null if it asks nothing. */
 async function askEach(
   caller: Caller,
   product: Product,

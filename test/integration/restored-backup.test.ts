@@ -35,13 +35,13 @@ describe.each(backends())(
   'a database of an hour ago beside newer files, queue on $name',
   (backend) => {
     test('goes on from where it was: each row, credit and file that it knows of, and nothing of later', async () => {
-      await using stage = await openStage(backend)
-      const service = await stage.start()
+      await using setup = await openBackupSetup(backend)
+      const service = await setup.start()
       const account = await service.account({ credits: 20 * ROWS })
       const before: Caller = { service, account, key: account.liveKey }
       const { running, waiting, deleted } = await leaveWork(before)
       const credits = await allCredits(before)
-      await stage.backUp(service)
+      await setup.backUp(service)
 
       // What the backup does not know of.
       await finishWork(before, { running, waiting })
@@ -51,7 +51,7 @@ describe.each(backends())(
       expect(await allCredits(before)).toBeLessThan(credits)
       await service[Symbol.asyncDispose]()
 
-      await using restored = await stage.restore()
+      await using restored = await setup.restore()
       const after: Caller = { ...before, service: restored }
       expect(await allCredits(after)).toBe(credits)
       expect((await call(after, 'GET', `/v1/batches/${later.id}`)).status).toBe(404)
@@ -76,15 +76,17 @@ describe.each(backends())(
   },
 )
 
-interface Stage extends AsyncDisposable {
+interface BackupSetup extends AsyncDisposable {
   start(): Promise<TestService>
-  /** Copies the database as it is at one moment, at which every process is killed; then they go on. */
+  /**
+   * Copies the database as it is at one moment, at which every process is killed; then they go on.
+   */
   backUp(service: TestService): Promise<void>
   /** Starts the service on the copy, with the files and the Redis of now. */
   restore(): Promise<TestService>
 }
 
-async function openStage({ redisUrl }: Backend): Promise<Stage> {
+async function openBackupSetup({ redisUrl }: Backend): Promise<BackupSetup> {
   await using stack = new AsyncDisposableStack()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-restored-'))
   stack.defer(() => rm(dir, { recursive: true, force: true }))
@@ -125,7 +127,10 @@ function sessionsEnd(database: string): string {
   return `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '${database}'`
 }
 
-/** A batch half of whose parts are answered, since nobody takes the others; one that waits; one that has ended. */
+/**
+ * A batch half of whose parts are answered, since nobody takes the others; one that waits; one that
+ * has ended.
+ */
 async function leaveWork(
   caller: Caller,
 ): Promise<{ running: string; waiting: string; deleted: string }> {

@@ -10,7 +10,8 @@ import { startService, type Account, type TestService } from '@plumbline/testkit
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { expect, test } from 'vitest'
 
-// Real processes, whose Redis is killed or whose Postgres stops answering, as behind a network that drops all.
+// Real processes, whose Redis is killed or whose Postgres stops answering, as behind a network that
+// drops all.
 
 const CREDITS = 1_000
 

@@ -18,15 +18,18 @@ import { isSoak } from '@plumbline/testkit/soak'
 import { openVersionBefore } from '@plumbline/testkit/version-before'
 import { afterAll, expect, test, vi } from 'vitest'
 
-// A deploy as it happens: the version before works, the database is brought to the new form under it, the new version
-// comes beside it, and either may be lost while it has a batch.
+// A deploy as it happens: the version before works, the database is brought to the new form under
+// it, the new version comes beside it, and either may be lost while it has a batch.
 
 const before = await openVersionBefore()
 afterAll(async () => {
   if (before.kind === 'here') await before[Symbol.asyncDispose]()
 })
 
-/** A chunk takes two seconds, and a worker has sixteen at once: no batch ends before its worker is caught at it. */
+/**
+ * A chunk takes two seconds, and a worker has sixteen at once: no batch ends before its worker is
+ * caught at it.
+ */
 const WORKER = ['email', 'batch', '--delay=1000', '--width=100']
 const ROWS = 6_000
 const FEW_ROWS = 400
@@ -116,7 +119,10 @@ function memberOf({ workers }: TestService): Member {
   return worker
 }
 
-/** Waits until all tasks of a batch are written: this version writes them in steps, which the one before does not take up. */
+/**
+ * Waits until all tasks of a batch are written: this version writes them in steps, which the one
+ * before does not take up.
+ */
 async function untilStarted({ db }: TestService, id: string): Promise<void> {
   await vi.waitFor(async () => {
     const { rowCount } = await db.pool.query(

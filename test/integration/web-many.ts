@@ -14,7 +14,7 @@ export const LONG_NAME = 'x'.repeat(500)
 /** What another is called, with marks of direction. */
 export const RIGHT_TO_LEFT = 'قائمة العملاء الكبيرة جدا لشهر نوفمبر (نسخة ٢) – רשימת לקוחות.csv'
 
-/** Makes many batches of one, and of some of them extremes, which nobody waits to be worked through. */
+/** Makes copies of a batch, some of them with extreme values, without running them. */
 export async function addMany(db: Db, done: string, accountId: string): Promise<void> {
   // They are there at once, in states to which others come by and by.
   await db.pool.query('alter table batches disable trigger known_start')

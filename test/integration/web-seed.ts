@@ -82,7 +82,10 @@ export async function signUp(
   }
 }
 
-/** Fills the account: an erasure, a lookup, a completed batch, one that waits to be started, a key, a webhook. */
+/**
+ * Fills the account: an erasure, a lookup, a completed batch, one that waits to be started, a key,
+ * a webhook.
+ */
 export async function fillAccount(person: TestPerson): Promise<FilledAccount> {
   // Before there is anything that it could take away.
   const { id: erasure } = erasureView.parse(

@@ -89,7 +89,7 @@ describe.each([
     expect([second?.type, second?.data['id']]).toEqual(['batch.ready', ready.id])
   })
 
-  test('cancel, failure and a balance that is used up are told', async () => {
+  test('cancel, failure and a balance that is used up are reported', async () => {
     await using caller = await openCaller()
     const { secret } = await subscribe(caller, [
       'batch.canceled',
@@ -112,7 +112,7 @@ describe.each([
       .toEqual(['batch.canceled', 'batch.failed', 'credits.exhausted'])
   })
 
-  test('what does not arrive is sent again under the same id, and listed with what came back', async () => {
+  test('a failed message is sent again with the same id, and listed with the response', async () => {
     await using caller = await openCaller()
     const endpoint = await subscribe(caller, ['batch.completed'])
     let calls = 0
@@ -209,7 +209,7 @@ describe.each([
       .toBe('The address is not one that messages may go to.')
   })
 
-  test('a slow and a dead endpoint hold up no other', async () => {
+  test('a slow and a dead endpoint do not delay others', async () => {
     await using caller = await openCaller()
     await using slow = await startReceiver()
     slow.answer(() => undefined)

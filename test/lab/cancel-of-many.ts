@@ -7,8 +7,8 @@ const LOOK_MS = 100
 const WAIT_WITHIN_MS = 3_600_000
 
 /**
- * A batch whose records wait each for a domain of its own is canceled; the fault lasts until it has ended, and
- * others must not notice.
+ * A batch whose records wait each for a domain of its own is canceled; the fault lasts until it has
+ * ended, and others must not notice.
  */
 export const cancelOfMany: Scenario = {
   what: 'a batch of a million waiting tasks canceled',

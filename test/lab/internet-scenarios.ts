@@ -2,11 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { cancelLabBatch, startCalls, submitBatch, type Names } from './load.ts'
 import type { Scenario } from './scenario.ts'
 
-/** Domains by turns: an even one's mail host answers at once, an odd one's stays silent. */
+/**
+ * Domains alternate: the mail host of an even one replies at once, that of an odd one is silent.
+ */
 const DOMAINS = 100_000
 const INTERNET = { bulkDomains: { count: DOMAINS, kinds: ['no-tls', 'silent'] } } as const
 
-/** Domains that many records share a second time are answered from memory: each name is asked for once. */
+/** A name shared by many records is answered from the cache, so each name is used once. */
 const QUICK: Names = {
   call: (no) => `user${no}@d${(2 * no) % DOMAINS}.example`,
   row: (batchNo, row) => `user${row}@d${(20_000 + 40 * batchNo + 2 * row) % DOMAINS}.example`,
@@ -14,11 +16,11 @@ const QUICK: Names = {
 
 const LASTS_MS = 20_000
 
-/** What an account sends to tarpits: its whole rate, and a batch. */
+/** Calls a second that an account sends to tarpits, its full rate, besides a batch. */
 const FLOOD_A_SECOND = 50
 const TARPIT_RECORDS = 500
 
-/** Hosts of the simulated internet that keep whoever asks them for as long as he lets them. */
+/** Hosts of the simulated internet that keep a client waiting as long as it allows. */
 const TARPITS = ['tarpit', 'dripping-banner', 'ehlo-drips', 'rcpt-drips', 'silent-at-rcpt']
 
 function tarpitAddress(no: number): string {
@@ -28,7 +30,10 @@ function tarpitAddress(no: number): string {
     : `user${no}@d${(2 * no + 1) % DOMAINS}.example`
 }
 
-/** One account asks hosts that never come to an end, at its full rate and in a batch that it cancels at last. */
+/**
+ * One account calls hosts that never finish, at its full rate and in a batch that it finally
+ * cancels.
+ */
 export const tarpits: Scenario = {
   what: 'an account sends 50 calls a second and a batch to tarpits, for 20 s',
   internet: INTERNET,
@@ -43,7 +48,10 @@ export const tarpits: Scenario = {
   },
 }
 
-/** No name is found for a while; calls of then are told that nobody could be asked, and pay nothing. */
+/**
+ * The resolver does not reply for a while; calls made then get an outcome that says so, and are not
+ * charged.
+ */
 export const resolverAway: Scenario = {
   what: 'the resolver silent for 20 s',
   internet: INTERNET,

@@ -6,7 +6,7 @@ import type { TestService } from '@plumbline/testkit/service'
 import { ENDED } from '../simulate/judge.ts'
 import { NOT_TOLD, type LabBatch, type LabCall } from './load.ts'
 
-/** What is wrong after a scenario: nothing of either, where all is well. */
+/** Violations after a scenario; none if all is well. */
 export interface Verdict {
   readonly wrongCharges: readonly string[]
   readonly lostRecords: number
@@ -20,8 +20,8 @@ interface ResultLine {
 }
 
 /**
- * Compares rows, holds and the ledger of everything that was handed in. What was under way at some moment of
- * `gapMs` may be gone with the server that took it; null where nothing may.
+ * Compares rows, holds and the ledger of everything that was submitted. Work in progress at some
+ * moment of `gapMs` may be lost with the server that acknowledged it; null if nothing may.
  */
 export async function judgeLab(
   service: TestService,
@@ -70,7 +70,7 @@ async function judgeBatch(
   }
 }
 
-/** How many rows are there once, in order and answered, and what all of them say that they cost. */
+/** How many rows exist once, in order and answered, and their total cost. */
 async function readRows(
   service: TestService,
   { account, id, emails, isCanceled }: LabBatch,
@@ -92,7 +92,10 @@ async function readRows(
   return { kept: at > emails.length ? 0 : kept, charged }
 }
 
-/** A call without its answer may be charged until it is given back; one that was answered may be given back. */
+/**
+ * A call without a response may be charged until it is refunded; one with a response may be
+ * refunded.
+ */
 async function judgeCalls(
   { db }: TestService,
   calls: readonly LabCall[],

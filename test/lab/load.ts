@@ -2,29 +2,35 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { Account } from '@plumbline/testkit/service'
-import type { Entrance } from './entrance.ts'
+import type { LoadBalancer } from './load-balancer.ts'
 
-/** A single call, by the clock of this process; without a status it met no answer. */
+/** A single call, by the clock of this process; without a status it got no response. */
 export interface LabCall {
   readonly account: Account
   readonly beganMs: number
   readonly endedMs: number
   readonly status: number | undefined
-  /** As its answer says. */
+  /** According to its response. */
   readonly chargedCredits: number
-  /** Whether it was told what it asked: answered, and not for want of a resolver without a verdict. */
+  /**
+   * Whether it got an answer: a response with an outcome, except one that the resolver's failure
+   * caused.
+   */
   readonly isTold: boolean
 }
 
-/** A batch that was taken. */
+/** An accepted batch. */
 export interface LabBatch {
   readonly account: Account
   readonly id: string
   readonly emails: readonly string[]
-  /** When the request that it was taken by left, and when its answer came, by the clock of this process. */
+  /**
+   * When the request that was accepted was sent, and when its response came, by the clock of this
+   * process.
+   */
   readonly sentMs: number
   readonly takenMs: number
-  /** Whether its owner canceled it, so that its rows may end without an answer. */
+  /** Whether its owner canceled it, so that its rows may end without an outcome. */
   readonly isCanceled: boolean
 }
 
@@ -42,12 +48,12 @@ const SUBMITTING = 8
 const AGAIN_MS = 250
 const SUBMIT_WITHIN_MS = 300_000
 
-/** What an answer says of whom nobody could be asked about, for want of a resolver. */
+/** Parts of a response without an outcome because of the resolver. */
 export const NOT_TOLD = /"dns_(?:unavailable|failed)"/
 
-/** Calls at a fixed rate, account after account, until it is stopped. */
+/** Makes calls at a fixed rate, account after account, until stopped. */
 export function startCalls(
-  entrance: Entrance,
+  entrance: LoadBalancer,
   accounts: readonly Account[],
   emailOf: (no: number) => string,
   perSecond = CALLS_A_SECOND,
@@ -65,14 +71,14 @@ export function startCalls(
   }
 }
 
-async function callOnce(entrance: Entrance, account: Account, email: string): Promise<LabCall> {
+async function callOnce(entrance: LoadBalancer, account: Account, email: string): Promise<LabCall> {
   const beganMs = performance.now()
   const answer = await answerOf(entrance, account, email)
   return { account, beganMs, endedMs: performance.now(), ...answer }
 }
 
 async function answerOf(
-  entrance: Entrance,
+  entrance: LoadBalancer,
   account: Account,
   email: string,
 ): Promise<Pick<LabCall, 'status' | 'chargedCredits' | 'isTold'>> {
@@ -95,9 +101,9 @@ function headersOf(account: Account): Readonly<Record<string, string>> {
   return { authorization: `Bearer ${account.liveKey}`, 'content-type': 'application/json' }
 }
 
-/** Hands in a batch for each account, each again under its key until it is taken. */
+/** Submits a batch for each account, repeated with its key until it is accepted. */
 export async function submitBatches(
-  entrance: Entrance,
+  entrance: LoadBalancer,
   accounts: readonly Account[],
   emailOf: Names['row'],
 ): Promise<readonly LabBatch[]> {
@@ -114,9 +120,13 @@ export async function submitBatches(
   return taken
 }
 
-/** Hands in one batch, again under its key until it is taken. @throws where it is refused for good */
+/**
+ * Submits one batch, repeated with its key until it is accepted.
+ *
+ * @throws if it is refused for good
+ */
 export async function submitBatch(
-  entrance: Entrance,
+  entrance: LoadBalancer,
   account: Account,
   emails: readonly string[],
 ): Promise<LabBatch> {
@@ -150,8 +160,8 @@ export async function submitBatch(
 
 const MAY_COME_LATER: readonly number[] = [409, 429, 500, 503, 507]
 
-/** Cancels a batch. @throws where that is refused */
-export async function cancelLabBatch(entrance: Entrance, batch: LabBatch): Promise<LabBatch> {
+/** Cancels a batch. @throws if that is refused */
+export async function cancelLabBatch(entrance: LoadBalancer, batch: LabBatch): Promise<LabBatch> {
   const url = new URL(`/v1/batches/${batch.id}/cancel`, entrance.url())
   const response = await fetch(url, { method: 'POST', headers: headersOf(batch.account) })
   if (!response.ok) throw new Error(`a cancel was answered ${response.status}`)

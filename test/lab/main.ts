@@ -3,11 +3,15 @@ import { runScenario, type Seen } from './run-scenario.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { mayMount } from './small-disk.ts'
 
-// npm run lab -- [--only NAME] [--scale 0.1]: real processes under load while something breaks, each scenario on
-// both backends. Prints a table as Markdown, and ends with 1 where a charge is wrong, a record is lost, or a
-// recovery takes longer than it may. Needs Debian's postgresql and redis-server.
+// npm run lab -- [--only NAME] [--scale 0.1]: real processes under load while something breaks,
+// each scenario on both backends. Prints a table as Markdown, and ends with 1 where a charge is
+// wrong, a record is lost, or a recovery takes longer than it may. Needs Debian's postgresql and
+// redis-server.
 
-/** Longest time from the end of a fault until calls are answered and records are settled again. */
+/**
+ * Longest time from the end of a fault until calls are answered and records are settled again, in
+ * milliseconds.
+ */
 const RECOVER_MS = 20_000
 
 const { values } = parseArgs({

@@ -2,11 +2,11 @@ import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** The resolver that a service asks, in front of the real one: it can fall silent. */
+/** The resolver of a service, in front of the real one: it can stop replying. */
 export interface LabNameServer extends AsyncDisposable {
   /** `127.0.0.1:port`. */
   readonly address: string
-  /** From now on no question is answered, and none refused. */
+  /** From now on it neither answers nor refuses queries. */
   fallSilent(): void
   answerAgain(): void
 }
@@ -54,10 +54,10 @@ export async function openNameServer(behind: string): Promise<LabNameServer> {
   }
 }
 
-/** Clients whose replies find back at a time. */
+/** Clients that are tracked at a time for routing replies. */
 const MOST_WAYS = 2_000
 
-/** The socket by which the questions of a client go on, so that replies find back to it. */
+/** The socket for a client's queries, so that replies are routed back to it. */
 function wayOf(
   ways: Map<string, UdpSocket>,
   client: string,

@@ -15,15 +15,15 @@ import {
 /** Where Debian 12 has its Postgres. */
 const PROGRAMS = '/usr/lib/postgresql/15/bin'
 
-/** A primary with an asynchronous standby, both reached by one address as behind a virtual one. */
+/** A primary with an asynchronous standby, both reached by one address, like a virtual IP. */
 export interface PostgresPair extends AsyncDisposable {
   readonly url: string
-  /** Ends the primary at once, as `kill -9` does; it recovers from its log at the next start. */
+  /** Kills the primary with SIGKILL; it recovers from its log at the next start. */
   crash(): Promise<void>
   start(): Promise<void>
-  /** From now on nothing of the primary reaches the standby. */
+  /** Stops replication to the standby. */
   holdBack(): Promise<void>
-  /** Makes the standby the primary, and leads the address to it. */
+  /** Promotes the standby, and routes the address to it. */
   promote(): Promise<void>
 }
 
@@ -117,7 +117,9 @@ function urlOf(port: number): string {
   return `postgres://plumbline@127.0.0.1:${port}/postgres`
 }
 
-/** A port of loopback that leads to another, and breaks its connections when it leads elsewhere. */
+/**
+ * A port of loopback that forwards to another, and breaks its connections when it is redirected.
+ */
 async function openAddress(
   target: number,
 ): Promise<AsyncDisposable & { readonly port: number; leadTo(port: number): void }> {

@@ -1,14 +1,14 @@
 import { startRedis } from '@plumbline/testkit/redis'
 
-/** A Redis that a scenario ends and starts again, under the same address. */
+/** A Redis that a scenario kills and restarts, under the same address. */
 export interface LabRedis extends AsyncDisposable {
   readonly url: string
-  /** Ends it as `kill -9` does, and removes its data. */
+  /** Kills it with SIGKILL, and removes its data. */
   kill(): Promise<void>
   start(): Promise<void>
 }
 
-/** @throws where Redis is not installed */
+/** @throws if Redis is not installed */
 export async function startLabRedis(): Promise<LabRedis> {
   const first = await startRedis()
   if (first === null) throw new Error('the lab needs redis-server (apt install redis-server)')

@@ -8,32 +8,32 @@ import { startService, type Account, type TestService } from '@plumbline/testkit
 import { quantile } from '../bench/figure.ts'
 import { spawnSimnet } from '../simnet/child.ts'
 import { judgeLab, type Verdict } from './judge.ts'
-import { openEntrance } from './entrance.ts'
+import { openLoadBalancer } from './load-balancer.ts'
 import { startCalls, submitBatches, type LabCall, type Names } from './load.ts'
 import { openNameServer, type LabNameServer } from './name-server.ts'
 import { startPostgresPair } from './postgres.ts'
 import { startLabRedis } from './redis.ts'
-import type { Place, Scenario } from './scenario.ts'
+import type { LabTarget, Scenario } from './scenario.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
-/** How much there is of everything; 1 is 10,000 accounts and 1,000 batches. */
+/** Scale of everything; 1 is 10,000 accounts and 1,000 batches. */
 export interface Size {
   readonly accounts: number
   readonly batches: number
-  /** How many there are of what is a million in full size. */
+  /** The scaled number of what is a million in full size. */
   readonly million: number
 }
 
-/** What was seen of one scenario. */
+/** Result of one scenario. */
 export interface Seen extends Verdict {
   /** How long the fault lasted. */
   readonly lastedMs: number
   /** From the end of the fault until calls are answered and records are settled again. */
   readonly recoverMs: number
   readonly callsP99Ms: number
-  /** Calls that were not told what they asked. */
+  /** Calls without an answer. */
   readonly refused: number
-  /** How they were answered, each with its count. */
+  /** Their responses, each with its count. */
   readonly refusals: readonly string[]
   readonly deadRows: number
   /** Connections of all processes to Postgres, at most. */
@@ -41,12 +41,12 @@ export interface Seen extends Verdict {
 }
 
 const CALLERS = 10
-/** Accounts that are made at a time. */
+/** Accounts created concurrently. */
 const MAKING = 50
 const LOOK_MS = 200
 const END_WITHIN_MS = 900_000
 const CREDITS = 10_000
-/** An engine that takes its time, so that a fault meets work under way. */
+/** An engine with a delay, so that a fault hits work in progress. */
 const CHECK_WORKER = ['email', '--delay=200', '--width=4']
 
 const NAMES: Names = {
@@ -54,7 +54,7 @@ const NAMES: Names = {
   row: (batchNo, row) => `u${row}@b${batchNo}.example`,
 }
 
-/** Lets a scenario happen to a service of its own under load, and judges what has come of it. */
+/** Runs a scenario on a service of its own under load, and judges the result. */
 export async function runScenario(
   scenario: Scenario,
   backend: 'redis' | 'embedded',
@@ -102,7 +102,7 @@ async function openPlace(
   scenario: Scenario,
   backend: 'redis' | 'embedded',
   size: Size,
-): Promise<Place> {
+): Promise<LabTarget> {
   const postgres = stack.use(await startPostgresPair())
   const redis = backend === 'redis' ? stack.use(await startLabRedis()) : undefined
   const disk =
@@ -135,7 +135,7 @@ async function openPlace(
   return {
     service,
     apis,
-    entrance: stack.use(openEntrance(apis)),
+    entrance: stack.use(openLoadBalancer(apis)),
     postgres,
     redis,
     nameServer: internet?.nameServer,
@@ -163,7 +163,7 @@ async function openAccounts(service: TestService, count: number): Promise<readon
   return await makeMany(count, () => service.account({ credits: CREDITS }))
 }
 
-/** Makes so many, a few at a time: who waits for a connection for long is refused. */
+/** Makes this many, a few concurrently: waiting long for a connection would be refused. */
 async function makeMany<T>(count: number, make: (no: number) => Promise<T>): Promise<readonly T[]> {
   const made: T[] = []
   for (let from = 0; from < count; from += MAKING) {
@@ -173,7 +173,10 @@ async function makeMany<T>(count: number, make: (no: number) => Promise<T>): Pro
   return made
 }
 
-/** When the last call failed that began after the fault; its end where none did, never where none was told since. */
+/**
+ * When the last failed call that began after the fault ended; the end of the fault if none failed,
+ * never if none was answered since.
+ */
 function lastFailure(calls: readonly LabCall[], endMs: number): number {
   if (calls.at(-1)?.isTold !== true) return Infinity
   const failed = calls.filter(({ beganMs, isTold }) => beganMs >= endMs && !isTold)
@@ -188,7 +191,7 @@ function refusalsIn(calls: readonly LabCall[]): readonly string[] {
 
 interface Samples extends Disposable {
   connections(): number
-  /** When records were settled for the first time after a moment, by the clock of this process. */
+  /** When records were first settled after a moment, by the clock of this process. */
   progressAfter(ms: number): number
 }
 
@@ -215,7 +218,8 @@ function sample({ db }: TestService): Samples {
   return {
     connections: () => most,
     progressAfter: (ms) => {
-      // The first look after the fault may already see what was settled since, so it is compared with no other.
+      // The first look after the fault may already see what was settled since, so it is compared
+      // with no other.
       const after = seen.filter(({ atMs }) => atMs >= ms)
       const least = after[0]?.settled ?? 0
       return after.find(({ settled }) => settled > least)?.atMs ?? ms
@@ -224,7 +228,11 @@ function sample({ db }: TestService): Samples {
   }
 }
 
-/** Waits until no batch has anything left to do. @throws where that does not come within fifteen minutes */
+/**
+ * Waits until no batch has anything left to do.
+ *
+ * @throws after fifteen minutes
+ */
 async function untilEnded({ db }: TestService): Promise<void> {
   await untilNone(
     db,
@@ -233,7 +241,7 @@ async function untilEnded({ db }: TestService): Promise<void> {
   )
 }
 
-/** Waits until every debit has its end. */
+/** Waits until every debit is closed. */
 async function untilSettled({ db }: TestService): Promise<void> {
   await untilNone(db, 'select count(*)::int as count from credit_unanswered')
 }

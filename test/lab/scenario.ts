@@ -1,6 +1,6 @@
 import type { Account, TestService } from '@plumbline/testkit/service'
 import type { SimnetOptions } from '../simnet/simnet.ts'
-import type { Entrance } from './entrance.ts'
+import type { LoadBalancer } from './load-balancer.ts'
 import type { LabBatch, LabCall, Names } from './load.ts'
 import type { LabNameServer } from './name-server.ts'
 import type { PostgresPair } from './postgres.ts'
@@ -8,11 +8,11 @@ import type { LabRedis } from './redis.ts'
 import type { SmallDisk } from './small-disk.ts'
 
 /** What a scenario may break. */
-export interface Place {
+export interface LabTarget {
   /** The first API with all workers. */
   readonly service: TestService
   readonly apis: readonly TestService[]
-  readonly entrance: Entrance
+  readonly entrance: LoadBalancer
   readonly postgres: PostgresPair
   /** Undefined where the queue is on Postgres. */
   readonly redis: LabRedis | undefined
@@ -20,37 +20,40 @@ export interface Place {
   readonly nameServer: LabNameServer | undefined
   /** Undefined where the scenario asks for none. */
   readonly disk: SmallDisk | undefined
-  /** Whoever the scenario has to himself. */
+  /** An account that only the scenario uses. */
   readonly other: Account
   /** How many there are of what has a million in full size. */
   readonly million: number
 }
 
-/** What a scenario itself has handed in; it is judged like all else, and stands in no time of others. */
+/**
+ * What a scenario itself has submitted; it is judged like the rest, but not counted in the times of
+ * others.
+ */
 export interface OwnLoad {
   readonly batches?: readonly LabBatch[]
   readonly calls?: readonly LabCall[]
 }
 
-/** One thing that happens to a service under load. */
+/** One fault of a service under load. */
 export interface Scenario {
   readonly what: string
   /** Only where the queue is on Redis. */
   readonly needsRedis?: boolean
-  /** Whether what was acknowledged since it began may be gone, as with every asynchronous standby. */
+  /** Whether writes acknowledged since it began may be lost, as with every asynchronous standby. */
   readonly mayLose?: boolean
-  /** Real engines ask this internet over sockets; without it engines answer from memory. */
+  /** Options of a simulated internet for real engines; without it engines answer from memory. */
   readonly internet?: Omit<SimnetOptions, 'world'>
   readonly names?: Names
-  /** Words of each worker of emails, where they are not those of the others. */
+  /** Arguments of each email worker, if they differ from the default. */
   readonly worker?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** APIs behind one entrance; one by default. */
+  /** APIs behind the load balancer; default one. */
   readonly apiCount?: number
-  /** Size of the disk that the service has to itself; mounting it takes root. */
+  /** Size of the service's own disk; mounting it requires root. */
   readonly diskBytes?: number
-  /** Before the load begins; untimed. */
-  prepare?(place: Place): Promise<OwnLoad>
-  /** Lasts as long as the fault does. */
-  happen(place: Place, prepared: OwnLoad): Promise<OwnLoad | undefined>
+  /** Runs before the load begins; not timed. */
+  prepare?(place: LabTarget): Promise<OwnLoad>
+  /** Runs as long as the fault lasts. */
+  happen(place: LabTarget, prepared: OwnLoad): Promise<OwnLoad | undefined>
 }

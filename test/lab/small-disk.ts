@@ -4,16 +4,16 @@ import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A disk of a service's own, in memory, that a scenario fills. */
+/** A small in-memory disk for a service, which a scenario can fill. */
 export interface SmallDisk extends Disposable {
   readonly path: string
-  /** Takes all that is free on it now and from now on. */
+  /** Occupies all free space, now and when more becomes free. */
   fill(): Promise<void>
   /** Gives back what `fill` took. */
   free(): Promise<void>
 }
 
-/** Time between two looks for what others have freed. */
+/** Milliseconds between two checks for space that others have freed. */
 const AGAIN_MS = 50
 const PIECE = Buffer.alloc(65_536)
 
@@ -22,7 +22,11 @@ export function mayMount(): boolean {
   return process.getuid?.() === 0
 }
 
-/** Mounts one of so many bytes. @throws where that is not allowed */
+/**
+ * Mounts a disk of this size.
+ *
+ * @throws if that is not allowed
+ */
 export function mountSmallDisk(sizeBytes: number): SmallDisk {
   const path = mkdtempSync(join(tmpdir(), 'plumbline-disk-'))
   run('mount', ['-t', 'tmpfs', '-o', `size=${sizeBytes},mode=0755`, 'tmpfs', path])

@@ -5,13 +5,16 @@ import { fileOfProgram } from '@plumbline/testkit/bundled-programs'
 import type { CountersJson, Totals } from './counters.ts'
 import type { SimnetOptions } from './simnet.ts'
 
-/** An internet in a box in a process of its own, so that it does not share a thread with what it measures. */
+/**
+ * A simulated internet in a child process, so that it does not share a thread with what it is used
+ * to measure.
+ */
 export interface SimnetProcess extends AsyncDisposable {
   readonly settings: Readonly<Record<string, string>>
   readonly pid: number
-  /** What its servers have seen so far. */
+  /** The counters of its servers. */
   counters(): Promise<CountersJson>
-  /** Their sums alone: to read the counters, which hold the time of each probe, is work. */
+  /** Their sums only: reading the counters, which hold the time of each probe, is expensive. */
   totals(): Promise<Totals>
   /** RCPT commands for each recipient; empty without `countsRecipients`. */
   recipients(): Promise<ReadonlyMap<string, number>>
@@ -19,7 +22,7 @@ export interface SimnetProcess extends AsyncDisposable {
 
 const START_MS = 20_000
 
-/** Starts the program and waits for its settings; a world cannot be handed over, its options can. */
+/** Starts the program and waits for its settings; only options can be passed, not a world. */
 export async function spawnSimnet(options: Omit<SimnetOptions, 'world'>): Promise<SimnetProcess> {
   const child = fork(fileOfProgram('simnet'), ['--options', JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -46,7 +49,7 @@ export async function spawnSimnet(options: Omit<SimnetOptions, 'world'>): Promis
   }
 }
 
-/** What the program answers to a question, as `main.ts` writes it. */
+/** The program's reply to a command, as `main.ts` writes it. */
 async function answerOf(child: ChildProcess, question: string): Promise<unknown> {
   const messages = on(child, 'message', { signal: AbortSignal.timeout(START_MS) })
   child.send(question)

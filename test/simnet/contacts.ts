@@ -35,7 +35,7 @@ export const CONTACT_HEADER = [
   'Company domain',
 ] as const
 
-/** What a row's address stands for, and how many of a thousand rows do. */
+/** Kinds of rows by their address, per thousand rows. */
 const SHARES: readonly (readonly [kind: Source, perMille: number])[] = [
   ['company', 655],
   ['tenant', 30],
@@ -104,10 +104,15 @@ const KINDS_OF: Readonly<
   international: ['international'],
 }
 
-/** Names of one registry in the domain column, at most: registries are slow, and a batch should not wait for one. */
+/**
+ * Names of one registry in the domain column, at most: registries are slow, and a batch should not
+ * have to wait for one.
+ */
 const NAMES_OF_A_REGISTRY = 14
 
-/** Contacts of mixed quality over the world of a seed; the same seed and count make the same file. */
+/**
+ * Contacts of mixed quality over the world of a seed; the same seed and count make the same file.
+ */
 export function makeContacts(options: { readonly seed: number; readonly count: number }): Contacts {
   const world = makeWorld({ seed: options.seed })
   const random = createRandom(options.seed, 'contacts')
@@ -144,7 +149,10 @@ function drawSource(random: Random): Source {
   return 'company'
 }
 
-/** Domains that share a mail host, at most: a batch with many of one host waits for that host's limits. */
+/**
+ * Domains that share a mail host, at most: a batch with many addresses of one host waits for that
+ * host's limits.
+ */
 const DOMAINS_OF_A_HOST = 4
 
 function poolsOf(world: World): ReadonlyMap<Source, readonly Domain[]> {
@@ -199,7 +207,7 @@ function wantedState(random: Random): MailboxState {
   return x < 98 ? 'full' : 'disabled'
 }
 
-/** Capitals, tags and blanks, as exports have them. */
+/** Adds capitals, tags and blanks, as in real exports. */
 function dress(random: Random, local: string, domain: string): string {
   const address = `${local}@${domain}`
   const x = random.int(100)
@@ -209,7 +217,7 @@ function dress(random: Random, local: string, domain: string): string {
   return x < 11 ? ` ${address} ` : address
 }
 
-/** A German number may stand in its national form: the batch is sent with that country as its default. */
+/** A German number may be in national form: the batch is sent with that country as its default. */
 function phone(random: Random): string {
   const x = random.int(100)
   if (x < 25) return ''
@@ -234,7 +242,9 @@ function ip(random: Random): string {
   return x < 98 ? random.pick(NETWORKS.special) : random.pick(NETWORKS.malformed)
 }
 
-/** The company domain of a contact: often that of the address, otherwise one of any age and state. */
+/**
+ * The company domain of a contact: often that of the address, otherwise one of any age and state.
+ */
 function createDomainColumn(world: World, random: Random): (own: Domain | undefined) => string {
   const taken = new Map<string, Set<string>>()
   const aged = [...world.domains.values()].filter(({ kind }) =>

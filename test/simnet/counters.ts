@@ -1,28 +1,31 @@
-/** What the servers saw, for tests that hold the client to its limits. Times are milliseconds since the epoch. */
+/**
+ * What the servers received, for tests that check the client's limits. Times are milliseconds since
+ * the Unix epoch.
+ */
 export interface Counters {
   dnsQueries: number
   readonly smtp: Map<string, HostCounters>
-  /** RCPT commands for each recipient, as it was written; null where nobody wants to know. */
+  /** RCPT commands for each recipient, as written; null if not counted. */
   readonly recipients: Map<string, number> | null
   readonly registries: Map<string, QueryCounters>
   readonly hlr: HlrCounters
-  /** Things that a well-behaved client never does, by what was done. */
+  /** Misbehaviour of the client, by kind. */
   readonly violations: Map<string, number>
 }
 
-/** What a mail host saw. */
+/** What a mail host received. */
 export interface HostCounters {
   sessions: number
   open: number
   mostOpen: number
   tlsSessions: number
-  /** DATA or BDAT commands: each would have been a message. */
+  /** DATA or BDAT commands: each would have sent a message. */
   dataCommands: number
   readonly sessionTimes: Times
   readonly rcptTimes: Times
 }
 
-/** What a registry's server saw; `refused` were beyond its rate. */
+/** What a registry's server received; `refused` were beyond its rate. */
 export interface QueryCounters {
   queries: number
   refused: number
@@ -31,7 +34,7 @@ export interface QueryCounters {
   readonly times: Times
 }
 
-/** What the HLR providers saw; `refused` got a status of 400 or more. */
+/** What the HLR providers received; `refused` got a status of 400 or more. */
 export interface HlrCounters {
   requests: number
   refused: number
@@ -80,29 +83,29 @@ export function queryCounters(counters: Counters, server: string): QueryCounters
   return found
 }
 
-/** Notes a RCPT command. */
+/** Counts a RCPT command. */
 export function noteRecipient({ recipients }: Counters, host: HostCounters, address: string): void {
   host.rcptTimes.add(Date.now())
   recipients?.set(address, (recipients.get(address) ?? 0) + 1)
 }
 
-/** Notes something that a well-behaved client never does. */
+/** Records misbehaviour of the client. */
 export function violation(counters: Counters, what: string): void {
   counters.violations.set(what, (counters.violations.get(what) ?? 0) + 1)
 }
 
-/** Time stamps in order. */
+/** Sorted timestamps. */
 export interface Times {
   readonly count: () => number
   readonly add: (atMs: number) => void
-  /** The most that fell into any window of this length. */
+  /** The largest number within any window of this length. */
   readonly mostWithin: (windowMs: number) => number
-  /** How many fell into the window that ends now. */
+  /** The number within the window that ends now. */
   readonly within: (windowMs: number, nowMs: number) => number
   readonly toJSON: () => number[]
 }
 
-/** Time stamps kept in eight bytes each. */
+/** Timestamps stored in eight bytes each. */
 export function createTimes(): Times {
   let values = new Float64Array(16)
   let count = 0
@@ -135,7 +138,10 @@ export function createTimes(): Times {
   }
 }
 
-/** Counters as another process gets them: records for maps, lists for times; recipients are sent apart. */
+/**
+ * Counters as another process gets them: records for maps, lists for times; recipients are sent
+ * apart.
+ */
 export interface CountersJson {
   readonly dnsQueries: number
   readonly smtp: Readonly<
@@ -160,7 +166,7 @@ export interface Totals {
   readonly probes: number
   /** Connections to mail hosts now. */
   readonly open: number
-  /** Numbers of which the subscriber was asked about, and paid for. */
+  /** Paid HLR queries. */
   readonly bought: number
 }
 

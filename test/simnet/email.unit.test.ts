@@ -16,7 +16,10 @@ vi.setConfig({ testTimeout: 30_000 })
 const SECOND_LOOK_MS = 2_000
 const BULK = { lane: 'bulk' } as const
 
-/** Some addresses of each Microsoft domain whose mailbox does not exist, and some whose mailbox does. */
+/**
+ * Some addresses of each Microsoft domain whose mailbox does not exist, and some whose mailbox
+ * does.
+ */
 function addressesOf({ world }: Simnet): readonly string[] {
   return [...world.domains.values()]
     .filter(({ kind }) => kind === 'microsoft365' || kind === 'outlook')

@@ -5,7 +5,10 @@ import type { SimnetOptions } from './simnet.ts'
 
 const USAGE = 'node test/simnet/main.ts [--seed N] [--rtt-ms N] [--bulk-domains N] [--options JSON]'
 
-/** Runs an internet in a box until SIGTERM, SIGINT, or the end of standard input or of the parent's channel. */
+/**
+ * Runs an internet in a box until SIGTERM, SIGINT, or the end of standard input or of the parent's
+ * channel.
+ */
 async function main(): Promise<void> {
   const simnet = await startSimnet(readOptions(process.argv.slice(2)))
   const ended = new Promise<void>((end) => {

@@ -4,7 +4,9 @@ import { makeContacts } from './contacts.ts'
 const TARGET = new URL('../demo/contacts.csv', import.meta.url)
 const COUNT = 2000
 
-/** Writes the contacts of the demo: 2,000 over the world of seed 1, as a spreadsheet exports them. */
+/**
+ * Writes the contacts of the demo: 2,000 over the world of seed 1, as a spreadsheet exports them.
+ */
 async function main(): Promise<void> {
   const { header, rows } = makeContacts({ seed: 1, count: COUNT })
   const text = [header, ...rows].map((cells) => `${cells.map(quote).join(',')}\r\n`).join('')

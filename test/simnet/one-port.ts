@@ -9,9 +9,10 @@ export interface Listeners extends AsyncDisposable {
 const TRIES = 20
 
 /**
- * Starts listeners at many addresses on one port; 0 for any that is free at all of them.
- * `start` binds the first at the port that it is given and gives back the one that it got; what it opens, it puts on
- * the stack. A port that is free at one address may be taken at another: then all are closed and another is tried.
+ * Starts listeners at many addresses on one port; 0 for any that is free at all of them. `start`
+ * binds the first at the port that it is given and gives back the one that it got; what it opens,
+ * it puts on the stack. A port that is free at one address may be taken at another: then all are
+ * closed and another is tried.
  */
 export async function onOnePort(
   port: number,

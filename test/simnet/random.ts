@@ -1,4 +1,7 @@
-/** A 32-bit hash of a seed and a text; the same everywhere. Source: FNV-1a with the finisher of MurmurHash3. */
+/**
+ * A 32-bit hash of a seed and a text; the same everywhere. Source: FNV-1a with the finisher of
+ * MurmurHash3.
+ */
 export function hash32(seed: number, text: string): number {
   let h = (0x811c9dc5 ^ seed) >>> 0
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193)

@@ -49,7 +49,10 @@ export interface SimnetOptions extends Omit<WorldOptions, 'seed'> {
   readonly countsRecipients?: boolean
 }
 
-/** Starts every server of a world on addresses of 127.0.0.0/8; throws when an address or port is taken. */
+/**
+ * Starts every server of a world on addresses of 127.0.0.0/8; throws when an address or port is
+ * taken.
+ */
 export async function startSimnet(options: SimnetOptions): Promise<Simnet> {
   const world =
     options.world ??

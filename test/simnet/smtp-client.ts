@@ -4,7 +4,10 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 
-/** A client that says one line at a time and waits for whole replies; for tests of the servers themselves. */
+/**
+ * A client that says one line at a time and waits for whole replies; for tests of the servers
+ * themselves.
+ */
 export interface SmtpClient extends Disposable {
   /** The banner. */
   readonly banner: string

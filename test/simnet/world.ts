@@ -14,21 +14,24 @@ import type { Registry } from './world/registries.ts'
 import type { WorldTable } from './world/table.ts'
 import type { Limits } from './smtp/profile.ts'
 
-/** What a world is made of; the same options make the same world. */
+/** Options of a world; the same options give the same world. */
 export interface WorldOptions {
   readonly seed: number
-  /** The moment that ages are counted back from; default the present. */
+  /** The moment from which ages are computed; default the present. */
   readonly nowMs?: number
   /** Limits of a provider's hosts by the provider's name (`google`, `outlook`, ...). */
   readonly limits?: Readonly<Record<string, Limits>>
   readonly bulkDomains?: BulkDomains
-  /** Registries beside or instead of those of the same name. */
+  /** Registries in addition to the default ones, or in place of those with the same name. */
   readonly registries?: readonly Registry[]
-  /** Which /24 of 127.53.0.0/16 the name servers stand in, 0 to 255; worlds that run at once need their own. */
+  /**
+   * The /24 of 127.53.0.0/16 with the name servers, 0 to 255; worlds that run at once need
+   * different ones.
+   */
   readonly nameServerBlock?: number
 }
 
-/** An internet with its oracle: what a perfect verifier would find out. */
+/** A simulated internet with the expected results: what a perfect verifier would find. */
 export interface World extends WorldTable {
   /** `depth` defaults to `extended`. */
   expectEmail(address: string, depth?: Depth): ExpectedEmail
@@ -53,7 +56,7 @@ export const NAME_SERVERS = {
   lame: ['lame1.simdns.net', 'lame2.simdns.net'],
 } as const
 
-/** The name under which a prober of this world can present itself. */
+/** The host name of a prober in this world. */
 export const PROBER = 'verifier.simnet.example'
 
 /** Makes the world of a seed. */
@@ -93,7 +96,7 @@ export function makeWorld(options: WorldOptions): World {
   }
 }
 
-/** The domains that name servers and the prober itself stand under. */
+/** The domains of the name servers and the prober. */
 function addInfrastructure(builder: ReturnType<typeof createBuilder>): void {
   builder.add({ name: 'simdns.net', kind: 'infrastructure', mail: { kind: 'none' } })
   builder.add({

@@ -1,18 +1,19 @@
 import type { Db } from '@plumbline/db/database'
 import type { Member } from './service.ts'
 
-/** Requests that have been under way for so long are asked after, by the time of this machine. */
+/** Requests under way for longer than this are examined, in real milliseconds. */
 const ASK_AFTER_MS = 30
 
-/** What is under way for longer is not waited for, whatever it is. */
+/** Requests under way for longer than this are no longer waited for. */
 const LONGEST_MS = 10_000
 
-/** What Node calls a file that is read or written, and a connection that is being made. */
+/** Node's names of file operations, and of connections being opened. */
 const IN_HAND = /^(?:FSReq|TCPConnectWrap)/
 
 /**
- * Whether a process that can go on has something under way, for which time stands still: a busy machine is not
- * taken for a slow service. A statement that waits for a lock is none: who holds it may wait for time to pass.
+ * Whether a running process has work in progress for which simulated time must stand still, so that
+ * a busy machine is not taken for a slow service. A statement that waits for a lock does not count:
+ * the holder of the lock may be waiting for time to pass.
  */
 export async function isAtWork(
   db: Db,
@@ -30,7 +31,7 @@ export async function isAtWork(
   return process.getActiveResourcesInfo().some((name) => IN_HAND.test(name))
 }
 
-/** Whether the server works on one of these, or does not know of it yet. */
+/** Whether the server works on one of these statements, or has not received it yet. */
 async function isWorkedOn(
   db: Db,
   statements: readonly { readonly port: number | undefined }[],

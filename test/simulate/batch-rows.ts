@@ -12,11 +12,11 @@ const COLUMNS: { readonly [P in BatchProduct]: readonly Check[] } = {
   'contact-intel': ['email', 'ip', 'domain'],
 }
 
-/** A row that was handed in, and what it comes to where it is answered. */
+/** A submitted row, and its expected result. */
 export interface PlannedRow {
   readonly cells: { readonly [C in Check]?: string }
   readonly credits: number
-  /** Whether its engine breaks on it: an error, uncharged. */
+  /** Whether its engine throws: an error, uncharged. */
   readonly isBroken: boolean
 }
 

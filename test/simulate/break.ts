@@ -3,14 +3,14 @@ import { killMember, startMember } from './service.ts'
 import { note } from './trace.ts'
 import type { World } from './world-state.ts'
 
-/** Time until a process that could not start is started again. */
+/** Milliseconds until a process that could not start is started again. */
 const RESTART_MS = 1_000
 
-/** How long a task that is claimed is waited for, and time between two looks. */
+/** Longest wait for a claimed task, and interval of checks. */
 const CLAIM_WITHIN_MS = 20_000
 const LOOK_CLAIM_MS = 10
 
-/** Has a fault happen, and resolves when it is over as far as the plan goes. */
+/** Injects a fault, and resolves when it is over. */
 export async function breakIt(world: World, fault: Fault): Promise<void> {
   const { time, members } = world
   note(world, { fault })
@@ -59,7 +59,7 @@ export async function breakIt(world: World, fault: Fault): Promise<void> {
 
 const CHECK_WORKERS = ['checks-0', 'checks-1'] as const
 
-/** Waits for a task that a worker has claimed; not for longer than there may be any. */
+/** Waits for a claimed task, but not longer than there may be one. */
 async function untilClaimed({ db, time }: World): Promise<void> {
   const endMs = time.nowMs() + CLAIM_WITHIN_MS
   while (time.nowMs() < endMs) {
@@ -71,7 +71,7 @@ async function untilClaimed({ db, time }: World): Promise<void> {
   }
 }
 
-/** Starts a process until it has started, as whoever watches over it does. */
+/** Restarts a process until it has started, as a supervisor does. */
 async function startAgain(world: World, name: MemberName): Promise<void> {
   const { time, members, place } = world
   for (;;) {
@@ -86,7 +86,7 @@ async function startAgain(world: World, name: MemberName): Promise<void> {
   }
 }
 
-/** One after another: what is lost while it is being made anew is lost once. */
+/** One after the other, since the queue can only be lost again once it was recreated. */
 async function emptyQueue(world: World): Promise<void> {
   const before = world.emptied
   world.emptied = before.then(() => emptyNow(world))

@@ -5,14 +5,14 @@ import type { PlannedBatch, PlannedCall, PlannedChange, Repeat } from './plan.ts
 import type { ReachedApi } from './service.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-/** An account of the simulated world. */
+/** A simulated account. */
 export interface SimulatedAccount {
   readonly id: string
   readonly key: string
   readonly credits: number
 }
 
-/** Whether a key under which something was said again may have run out in between, by the database's clock. */
+/** Whether the idempotency key of a repeat may have expired meanwhile, by the database's clock. */
 interface Forgettable {
   isForgotten: boolean
 }
@@ -22,51 +22,51 @@ export interface HandedIn extends Forgettable {
   readonly planned: PlannedBatch
   readonly no: number
   readonly account: SimulatedAccount
-  /** Known once the service has taken it. */
+  /** Known once the service has accepted it. */
   id: string | undefined
-  /** When it was taken, in virtual time. */
+  /** When it was accepted, in virtual time. */
   takenMs: number
-  /** Whether the customer has asked for its end or a pause. */
+  /** Whether the customer has asked to cancel or pause it. */
   isChanged: boolean
 }
 
-/** A single call as its customer knows it; without a status where nothing came back. */
+/** A single call as its customer knows it; without a status if there was no response. */
 export interface MadeCall extends Forgettable {
   readonly account: SimulatedAccount
   readonly planned: PlannedCall
   status: number | undefined
-  /** What the response says that it cost. */
+  /** Credits according to the response. */
   credits: number
 }
 
-/** Who hands things in, and what they know of it. */
+/** Simulated customers, and what they know of their requests. */
 export interface Customers {
   readonly batches: HandedIn[]
   readonly calls: MadeCall[]
   submit(batch: PlannedBatch): Promise<void>
   call(call: PlannedCall): Promise<void>
   change(change: PlannedChange): Promise<void>
-  /** Has a batch go on that somebody paused, as a request of its own each time. */
+  /** Resumes a paused batch, each time with a new request. */
   resume(batch: HandedIn): Promise<void>
-  /** A request with an account's key; undefined where no API answers. */
+  /** A request with an account's key; undefined if no API answers. */
   ask(account: SimulatedAccount, method: string, path: string, body?: unknown): Promise<Asked>
 }
 
-/** What came back; null where the connection broke. */
+/** The response; null if the connection broke. */
 export type Asked = {
   readonly status: number
   readonly text: string
   readonly headers: Headers
 } | null
 
-/** How long a customer tries again what could not be said to the service. */
+/** Virtual milliseconds for which a customer retries a request. */
 const PATIENCE_MS = 120_000
 const AGAIN_MS = 1_000
 
-/** How long the service knows a key, less a margin. */
+/** Milliseconds that the service remembers a key, less a margin. */
 const KEY_MS = 23 * 3_600_000
 
-/** What is said again and again, by which key it is known, and who is told where that may have run out. */
+/** A request to repeat, its key, and a callback for when the key may have expired. */
 interface Insistence {
   readonly key: string
   readonly about?: Forgettable
@@ -74,13 +74,13 @@ interface Insistence {
   readonly body?: (() => unknown) | undefined
 }
 
-/** What customers meet of the world. */
+/** What customers need of the world. */
 export interface Surroundings {
-  /** Where APIs listen at the moment. */
+  /** The APIs that are listening. */
   readonly apis: () => readonly ReachedApi[]
-  /** The moment that it is for the database, in ms. */
+  /** The database's current time in ms. */
   readonly momentMs: () => number
-  /** Told of what was refused. */
+  /** Called with what was refused. */
   readonly note: (event: object) => void
 }
 
@@ -134,7 +134,10 @@ export function createCustomers(
     }
   }
 
-  /** Says it under one key, once or as it repeats, until it is understood: it takes effect once. */
+  /**
+   * Sends a request with one key, once or repeatedly, until it gets a response: it takes effect
+   * once.
+   */
   async function insist(
     account: SimulatedAccount,
     path: string,

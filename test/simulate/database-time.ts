@@ -1,21 +1,22 @@
 import { openDatabase, type Db } from '@plumbline/db/database'
 
-/** The database's clock, which shows the time of the simulated world. */
+/** The database's clock, which shows simulated time. */
 export interface DatabaseTime extends AsyncDisposable {
-  /** Sets it to a moment of virtual time, and to what it was stepped by. */
+  /** Sets it to a virtual time plus its steps. */
   set(virtualMs: number): Promise<void>
-  /** Milliseconds of the epoch that it shows at a moment of virtual time. */
+  /** Milliseconds since the Unix epoch that it shows at a virtual time. */
   momentOf(virtualMs: number): number
-  /** Has it go forward or back from now on. */
+  /** Steps it forward or back from now on. */
   step(byMs: number): void
 }
 
-/** Chunks whose tasks one transaction may change: more would keep others waiting for its locks. */
+/** Chunks whose tasks one transaction may change: more would block others for too long. */
 export const MOST_CHANGED = 260
 
 /**
- * What a database of the simulation has beside the product's own: `now` and `clock_timestamp` of its own, found
- * before those of Postgres, and the size of the largest transaction. For the template, as its owner.
+ * Adds to the template database what the simulation needs, as its owner: `now` and
+ * `clock_timestamp` functions that take precedence over those of Postgres, and the size of the
+ * largest transaction.
  */
 export async function prepareTemplate(url: string): Promise<void> {
   await using db = openDatabase({ url, poolSize: 1, applicationName: 'simulate' })
@@ -25,7 +26,7 @@ export async function prepareTemplate(url: string): Promise<void> {
   await db.pool.query(COUNTERS)
 }
 
-/** Has every session of a database go by that clock. */
+/** Makes every session of a database use that clock. */
 export function goByClock(database: string): string {
   return `alter database ${database} set search_path = simulation, pg_catalog, public`
 }
@@ -42,7 +43,7 @@ const CLOCK = `
   grant usage on schema simulation to public;
   grant select on simulation.clock to public`
 
-/** Defaults keep the function that they were made with. */
+/** Column defaults keep the function that they were created with. */
 const DEFAULTS = `
   select format('alter table %s alter column %I set default %s', d.adrelid::regclass, a.attname,
     replace(regexp_replace(pg_get_expr(d.adbin, d.adrelid), '(now|clock_timestamp)\\(\\)',
@@ -69,7 +70,10 @@ const COUNTERS = `
   create trigger counted_delete after delete on public.tasks referencing old table as changed
     for each statement execute function simulation.count_changes()`
 
-/** Opens the clock of a database that was made from the template; at `beganMs` of virtual time it is now. */
+/**
+ * Opens the clock of a database made from the template; at virtual time `beganMs` it shows the
+ * present.
+ */
 export function openDatabaseTime(url: string, beganMs: number): DatabaseTime {
   const db = openDatabase({ url, poolSize: 1, applicationName: 'simulation clock' })
   const began = Date.now() - beganMs

@@ -2,7 +2,7 @@ import { CHECKS, priceCredits, type Check } from '@plumbline/contract/products'
 import { readBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import type { Db } from '@plumbline/db/database'
 import { auditLedger } from '@plumbline/metering/audit'
-import type { Fault } from '@plumbline/metering/audit-run'
+import type { LedgerFault } from '@plumbline/metering/audit-run'
 import { readBalance } from '@plumbline/metering/balance'
 import { rowsOf, type PlannedRow } from './batch-rows.ts'
 import type { Customers, HandedIn, MadeCall, SimulatedAccount } from './customers.ts'
@@ -33,7 +33,10 @@ interface ResultLine {
   readonly credits_charged: number
 }
 
-/** Everything that must be true of a world that has come to rest; a sentence for each thing that is not. */
+/**
+ * Everything that must be true of a world that has come to rest; a sentence for each thing that is
+ * not.
+ */
 export async function judge(outcome: Outcome): Promise<readonly string[]> {
   const { db, customers, accounts } = outcome
   const faults: string[] = []
@@ -57,8 +60,11 @@ export async function judge(outcome: Outcome): Promise<readonly string[]> {
   return faults
 }
 
-/** Audits after the lease of an audit whose process was killed in it, or never heard that it had begun one. */
-async function auditPatiently({ db, time }: Outcome): Promise<readonly Fault[]> {
+/**
+ * Audits after the lease of an audit whose process was killed in it, or never heard that it had
+ * begun one.
+ */
+async function auditPatiently({ db, time }: Outcome): Promise<readonly LedgerFault[]> {
   const endMs = time.nowMs() + AUDIT_WITHIN_MS
   for (;;) {
     try {
@@ -200,7 +206,10 @@ function sumOf(calls: readonly MadeCall[]): number {
   return calls.reduce((sum, { planned }) => sum + priceCredits(planned.check, [planned.check]), 0)
 }
 
-/** Rows up to which a batch is small, and how long its owner waits at most, beside twice its own work. */
+/**
+ * Rows up to which a batch is small, and how long its owner waits at most, beside twice its own
+ * work.
+ */
 const SMALL_ROWS = 12
 const SMALL_WITHIN_MS = 4_000
 
@@ -238,7 +247,7 @@ async function judgeLeftovers(db: Db): Promise<readonly string[]> {
     .map(({ what, count, first }) => `${count} ${what} are left: ${JSON.stringify(first)}`)
 }
 
-/** Tasks in flight beyond what may be, by check; undefined where there are none. */
+/** Tasks in flight beyond what may be, by check; undefined if there are none. */
 export async function excessInFlight(
   db: Db,
   boundOf: (check: Check) => number,

@@ -15,9 +15,10 @@ import { PUT_BACK } from './put-back.ts'
 import type { Lived } from './run-seed.ts'
 import { openRunner, type Runner } from './runner.ts'
 
-// npm run simulate -- [--seed N] [--seeds K] [--jobs J] [--plan]: lives through the worlds of K seeds from N on,
-// J at a time, and judges each. A seed that fails prints its plan and keeps its trace and log under `.reports`.
-// With --put-back NAME (or all) a fault of `put-back.ts` is in the sources, and one of the seeds must find it.
+// npm run simulate -- [--seed N] [--seeds K] [--jobs J] [--plan]: lives through the worlds of K
+// seeds from N on, J at a time, and judges each. A seed that fails prints its plan and keeps its
+// trace and log under `.reports`. With --put-back NAME (or all) a fault of `put-back.ts` is in the
+// sources, and one of the seeds must find it.
 
 const USAGE = `simulate: expected whole numbers from 1 for --seed, --seeds and --jobs, and for --put-back all or one of ${PUT_BACK.map(({ name }) => name).join(', ')}`
 const TEMPLATE = 'simulation_template'
@@ -62,7 +63,8 @@ const postgres = await startEmbeddedPostgres({
     fsync: 'off',
     full_page_writes: 'off',
     max_connections: '600',
-    // Time goes on while locks are waited for: a deadlock that stands for a second would take minutes of it.
+    // Time goes on while locks are waited for: a deadlock that stands for a second would take
+    // minutes of it.
     deadlock_timeout: '20ms',
   },
 })
@@ -99,7 +101,7 @@ for (const fault of putBack) {
   process.exitCode = 1
 }
 
-/** Has every seed lived through, several at a time; answers how many did not hold. */
+/** Has every seed lived through, several at a time; returns how many did not hold. */
 async function runSeeds(
   run: (runner: Runner, seed: number, job: number) => Promise<boolean>,
   fault?: string,
@@ -150,7 +152,7 @@ function folderOf(seed: number): string {
   return join(REPORTS, `seed-${seed}`)
 }
 
-/** Lives through one seed and tells how it ended; answers whether all held. */
+/** Lives through one seed and tells how it ended; returns whether all held. */
 async function runSeed(runner: Runner, seed: number, job: number): Promise<boolean> {
   const began = Date.now()
   const { ending, cpuMs } = await live(runner, seed, job)

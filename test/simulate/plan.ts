@@ -5,19 +5,21 @@ import { ACTIVE_MS, planFaults, THEMES, type Fault, type Theme } from './plan-fa
 /** What a batch asks. */
 export type BatchProduct = 'email' | 'ip' | 'phone' | 'contact-intel'
 
-/** A batch that a customer hands in. */
+/** A batch that a customer submits. */
 export interface PlannedBatch {
   readonly kind: 'batch'
   readonly atMs: number
   readonly account: number
   readonly product: BatchProduct
   readonly rows: number
-  /** Of so many rows one must wait for room, for its own time, or breaks its engine; 0 for none. */
+  /**
+   * One in this many rows must wait for a limit or a time, or makes its engine throw; 0 for none.
+   */
   readonly odd: number
   readonly repeat: Repeat
 }
 
-/** How a request comes again under its key: twice at once, or after its answer was lost on the way. */
+/** How a request is repeated with its key: twice at once, or after its response was lost. */
 export type Repeat = 'none' | 'doubled' | 'answer_lost'
 
 /** A single call. */
@@ -30,7 +32,7 @@ export interface PlannedCall {
   readonly repeat: Repeat
 }
 
-/** What a customer does with a batch, by its place among the batches; `again` is a repeat of the same. */
+/** What a customer does with a batch, by its index; `again` repeats the same. */
 export interface PlannedChange {
   readonly kind: 'change'
   readonly atMs: number
@@ -39,15 +41,15 @@ export interface PlannedChange {
   readonly again: boolean
 }
 
-/** What a customer does. */
+/** An act of a customer. */
 export type Act = PlannedBatch | PlannedCall | PlannedChange
 
-/** A world and what happens in it. The same for a seed, always. */
+/** The accounts, acts and faults of a world; always the same for a seed. */
 export interface Plan {
   readonly seed: number
   readonly backend: 'postgres' | 'redis'
   readonly chunkRecords: number
-  /** What an engine takes for a subject. */
+  /** Delay of an engine for a subject. */
   readonly delayMs: number
   /** Credits of each account. */
   readonly accounts: readonly number[]
@@ -62,7 +64,7 @@ const LONG_CHUNK = 15
 /** Most requests come once. */
 const REPEATS: readonly Repeat[] = ['none', 'none', 'none', 'doubled', 'answer_lost']
 
-/** Makes the plan of a seed. */
+/** Makes the plan for a seed. */
 export function planOf(seed: number, redis: boolean): Plan {
   const random = createRandom(seed, 'plan')
   const theme = THEMES[seed % THEMES.length] ?? 'any'
@@ -87,7 +89,7 @@ export function planOf(seed: number, redis: boolean): Plan {
   }
 }
 
-/** How large the first batch is, how long an engine takes, and how many records make a task. */
+/** The size of the first batch, the delay of an engine, and the records per task. */
 function shapeOf(
   random: Random,
   theme: Theme,
@@ -108,15 +110,20 @@ function shapeOf(
   }
 }
 
-/** The first batch is canceled when it has tasks of more chunks than one transaction may change. */
+/**
+ * The first batch is canceled when more of its chunks have tasks than one transaction may change.
+ */
 const LARGE_CANCEL: readonly PlannedChange[] = [
   { kind: 'change', atMs: 2_500, batch: 0, change: 'cancel', again: true },
 ]
 
-/** So many more that a start takes several steps to make the tasks. */
+/** Further rows, so that a start needs several steps to create the tasks. */
 const LARGE_CANCEL_ROWS = 250
 
-/** The first has more tasks than may be in flight, and a large one more than one transaction may change. */
+/**
+ * The first batch has more tasks than may be in flight, and a large one more than one transaction
+ * may change.
+ */
 function planBatches(
   random: Random,
   accounts: number,

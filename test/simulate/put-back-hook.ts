@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { PUT_BACK } from './put-back.ts'
 
-// Imported before a world, with a fault's name as the query: the sources are read with that fault in them.
+// Imported before a world, with a fault's name as the query: the sources are read with that fault
+// in them.
 
 const ROOT = join(fileURLToPath(import.meta.url), '..', '..', '..')
 const name = new URL(import.meta.url).search.slice(1)

@@ -1,12 +1,12 @@
-/** A fault that was there once, as a change of the source that brings it back. */
+/** A fixed fault, as a change of the sources that restores it. */
 export interface PutBack {
   readonly name: string
-  /** What it does to the service. */
+  /** Its effect on the service. */
   readonly what: string
   readonly edits: readonly Edit[]
 }
 
-/** Words of a file, each time they stand there, and what takes their place. */
+/** A replacement of all occurrences of a text in a file. */
 export interface Edit {
   /** From the root of the project. */
   readonly file: string
@@ -14,7 +14,7 @@ export interface Edit {
   readonly to: string
 }
 
-/** Faults that the simulation must find. A test holds them to the sources as they are. */
+/** Faults that the simulation must find. A test checks that they still match the sources. */
 export const PUT_BACK: readonly PutBack[] = [
   {
     name: 'start-at-once',

@@ -5,10 +5,10 @@ import { planOf } from './plan.ts'
 import { installVirtualTime } from './virtual-time.ts'
 import { runWorld, type Ending } from './world.ts'
 
-// Lives through one world after another, as its parent asks, by a clock that is theirs. What each leaves is dead:
-// a process for each would spend more on loading the programs than the world does.
+// Lives through one world after another, as its parent asks, by a clock that is theirs. What each
+// leaves is dead: a process for each would spend more on loading the programs than the world does.
 
-/** What the parent says. */
+/** Message of the parent process. */
 export interface AskedSeed {
   readonly seed: number
   readonly ownerUrl: string
@@ -17,10 +17,10 @@ export interface AskedSeed {
   readonly folder: string
 }
 
-/** What comes back. */
+/** The reply. */
 export interface Lived {
   readonly ending: Ending
-  /** Processor time that the world took here, beside its servers. */
+  /** Processor time of the world in this process, without its servers. */
   readonly cpuMs: number
 }
 

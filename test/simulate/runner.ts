@@ -3,20 +3,21 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { AskedSeed, Lived } from './run-seed.ts'
 
-/** A process in which worlds are lived through, one after another. */
+/** A process that runs worlds one after another. */
 export interface Runner extends AsyncDisposable {
   run(asked: AskedSeed): Promise<Lived>
 }
 
-/** A world that has not ended by then, by the time of this machine, is taken for hung. */
+/** Real milliseconds after which a world is taken for hung. */
 const LONGEST_MS = 600_000
 
-/** Worlds of one process: what is left of each stays in its memory. */
+/** Worlds per process: each leaves some memory behind. */
 const MOST_WORLDS = 12
 
 /**
- * Opens a runner, which starts its process when it is asked and another where one broke.
- * @param fault name of a fault that is put back into the sources
+ * Opens a runner, which starts its process on demand and replaces one that has failed.
+ *
+ * @param fault name of a restored fault
  */
 export function openRunner(fault?: string): Runner {
   let child: ChildProcess | undefined
@@ -54,7 +55,7 @@ function start(fault: string | undefined): ChildProcess {
   })
 }
 
-/** Has a process live through a world; one that breaks is a world that broke. */
+/** Runs a world in a process; if the process fails, so has the world. */
 async function live(child: ChildProcess, asked: AskedSeed): Promise<Lived> {
   const said: string[] = []
   const listen = (text: Buffer): void => void said.push(text.toString())

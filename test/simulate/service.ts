@@ -18,7 +18,7 @@ import { waitReally, type Owner, type VirtualTime } from './virtual-time.ts'
 import { openWire, type Wire, type WireFault } from './wire.ts'
 
 /** Where the simulated service lives. */
-export interface Place {
+export interface MemberSetup {
   readonly plan: Plan
   readonly time: VirtualTime
   /** As the role that serves. */
@@ -30,38 +30,38 @@ export interface Place {
   readonly onFault: (member: MemberName, fault: WireFault) => void
 }
 
-/** One process of the service, as far as the world can reach it. */
+/** One process of the service, as the world sees it. */
 export interface Member {
   readonly owner: Owner
   readonly postgres: Wire
   readonly redis: Wire | undefined
-  /** Where an API listens, and when it is gone, at which what it was asked breaks off. */
+  /** The listening API and its end, at which requests to it break off. */
   readonly api: ReachedApi | undefined
   readonly stalls: Stalls
   readonly gone: AbortController
 }
 
-/** An API as its callers reach it. */
+/** An API as clients reach it. */
 export interface ReachedApi {
   readonly url: string
   readonly gone: AbortSignal
 }
 
-/** What the world does to a process beside its network. */
+/** Faults of a process besides its network. */
 export interface Stalls {
-  /** The store of files answers nothing until this moment. */
+  /** The file store does not reply until this time. */
   storageUntilMs: number
-  /** Each job is delivered twice until this moment. */
+  /** Each job is delivered twice until this time. */
   doubleUntilMs: number
 }
 
-/** Subjects that an engine works on at once. */
+/** Concurrent subjects of an engine. */
 export const ENGINE_WIDTH = 5
 
-/** A job whose worker is gone is given to another after so long, by the time of this machine. */
+/** Real milliseconds after which the job of a dead worker is given to another. */
 const LOCK_MS = 5_000
 
-/** Times that a simulated day has room for. */
+/** Times that are short enough for a simulation. */
 const QUICK = {
   LEASE_SECONDS: '10',
   SAVE_SECONDS: '2',
@@ -70,8 +70,8 @@ const QUICK = {
   DEBIT_TIMEOUT_SECONDS: '40',
 } as const
 
-/** Starts one process of the service: the real one but for its clock, network and engines. */
-export async function startMember(place: Place, name: MemberName): Promise<Member> {
+/** Starts one process of the service: the real one except for its clock, network and engines. */
+export async function startMember(place: MemberSetup, name: MemberName): Promise<Member> {
   const { plan, time, databaseUrl, redisUrl } = place
   const owner: Owner = { name, isDead: false, frozenUntilMs: 0 }
   const stalls: Stalls = { storageUntilMs: 0, doubleUntilMs: 0 }
@@ -122,7 +122,7 @@ export async function startMember(place: Place, name: MemberName): Promise<Membe
   return { owner, postgres, redis, api, stalls, gone }
 }
 
-/** Ends a process as SIGKILL does: it says nothing more, and nothing of it goes on. */
+/** Ends a process as SIGKILL does: nothing of it continues. */
 export function killMember({ owner, postgres, redis, gone }: Member): void {
   owner.isDead = true
   gone.abort()
@@ -136,7 +136,7 @@ interface World {
   readonly stalls: Stalls
 }
 
-/** The context of a worker whose files and jobs the world can get at. */
+/** The context of a worker, with file store and jobs under control of the world. */
 function simulated(context: WorkerContext, world: World): WorkerContext {
   const queue = doublingJobs(context.connections.queue, world)
   return {
@@ -165,7 +165,7 @@ function doublingJobs(queue: QueueBackend, { time, stalls }: World): QueueBacken
   }
 }
 
-/** The files of a process that is dead stay as they are; those of one whose store stalls come later. */
+/** The files of a dead process stay as they are; those of a stalled store arrive later. */
 function stallingStorage(storage: Storage, { owner, time, stalls }: World): Storage {
   async function open(): Promise<void> {
     while (owner.isDead || stalls.storageUntilMs > time.nowMs()) {

@@ -3,22 +3,22 @@ import { syncBuiltinESMExports } from 'node:module'
 import timersPromises from 'node:timers/promises'
 import { getCallSites } from 'node:util'
 
-/** Whose work it is that sets a timer: a process of the simulated service. */
+/** The owner of a timer: a process of the simulated service. */
 export interface Owner {
   readonly name: string
-  /** A process that was killed: none of its timers goes off any more. */
+  /** A killed process: none of its timers fires any more. */
   isDead: boolean
-  /** A process that stands still, as by SIGSTOP, until this moment of virtual time. */
+  /** A process that is suspended, as by SIGSTOP, until this virtual time. */
   frozenUntilMs: number
 }
 
-/** The time of the simulated world. It passes only when it is told to. */
+/** Simulated time, which only passes when it is advanced. */
 export interface VirtualTime {
   /** Milliseconds since the world began. */
   nowMs(): number
-  /** When the next timer goes off; undefined where none is set. */
+  /** When the next timer fires; undefined if none is set. */
   nextMs(): number | undefined
-  /** Lets time pass and timers go off whose moment has come. */
+  /** Advances time and fires the timers that are due. */
   advanceTo(ms: number): void
   /** Runs work whose timers belong to an owner. */
   run<T>(owner: Owner, work: () => T): T
@@ -28,7 +28,7 @@ export interface VirtualTime {
 
 type Callback = (...args: unknown[]) => void
 
-/** A timer as `setTimeout` answers it, as far as our code uses one. */
+/** A timer as `setTimeout` returns it, as far as our code uses one. */
 class VirtualTimer {
   dueMs = 0
   readonly everyMs: number | undefined
@@ -58,14 +58,14 @@ const real = {
   wait: timersPromises.setTimeout,
 }
 
-/** Waits in the time of this machine. */
+/** Waits in real time. */
 export async function waitReally(ms: number): Promise<void> {
   await new Promise<void>((resolve) => real.setTimeout(resolve, ms))
 }
 
 /**
- * Hands the project's code a clock of the simulation's own in place of timers and `performance.now`, for the
- * rest of this process. Packages of third parties keep real ones: their time-outs are about real sockets.
+ * Replaces timers and `performance.now` for the project's code, for the rest of this process.
+ * Packages of third parties keep the real ones: their time-outs are about real sockets.
  */
 export function installVirtualTime(): VirtualTime {
   const owners = new AsyncLocalStorage<Owner>()
@@ -155,7 +155,10 @@ function momentOf(timer: VirtualTimer | undefined): number {
   return Math.max(timer.dueMs, timer.owner?.frozenUntilMs ?? 0)
 }
 
-/** Frames between the code that sets a timer and the look at who it is: this function and the one in place of Node's. */
+/**
+ * Stack frames between the code that sets a timer and the check of its origin: this function and
+ * the replacement of Node's.
+ */
 const OWN_FRAMES = 2
 
 /** Whether the caller of a timer is not the project's own code. */
@@ -164,7 +167,7 @@ function isForeign(): boolean {
   return caller.includes('/node_modules/') || caller.startsWith('node:')
 }
 
-/** Safe because what takes the place of a function of Node's does what it does for the callers that there are. */
+/** Safe because the replacement behaves like Node's function for the existing callers. */
 function replace<Key extends string>(of: { [K in Key]: unknown }, name: Key, by: unknown): void {
   Object.defineProperty(of, name, { value: by, configurable: true, writable: true })
 }

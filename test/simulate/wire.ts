@@ -1,44 +1,44 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { waitReally, type Owner, type VirtualTime } from './virtual-time.ts'
 
-/** What befalls a connection at a statement of its process. */
+/** Fault of a connection at a statement. */
 export type WireFault =
-  /** The statement is lost on its way. */
+  /** The statement is lost. */
   | 'lose_request'
-  /** The statement takes effect, and the answer to it is lost. */
+  /** The statement takes effect, but its reply is lost. */
   | 'lose_reply'
-  /** The next commit is acknowledged by a server that fails without having passed it on. */
+  /** The next commit is acknowledged by a server that fails without having replicated it. */
   | 'lose_commit'
 
-/** The network of one process to one server. */
+/** The network between one process and one server. */
 export interface Wire extends AsyncDisposable {
   readonly url: string
-  /** Cuts all connections; new ones can be made. */
+  /** Breaks all connections; new ones can be opened. */
   cut(): void
-  /** Cuts all connections for good. */
+  /** Breaks all connections for good. */
   close(): void
-  /** Has a fault happen after so many more requests. */
+  /** Injects a fault after this many more requests. */
   arm(fault: WireFault, afterRequests: number): void
-  /** Has none of the faults happen that have not yet. */
+  /** Cancels faults that have not happened yet. */
   disarm(): void
-  /** Requests under way: the port by which the server knows each, and since when, by the time of this machine. */
+  /** Requests in flight: the port by which the server knows each, and its real start time. */
   underWay(): readonly UnderWay[]
 }
 
-/** A request that was sent on and is not answered. */
+/** A forwarded request without a reply. */
 export interface UnderWay {
   readonly port: number | undefined
   readonly sinceMs: number
 }
 
-/** What a wire leads to and lies in. */
+/** Options of a wire. */
 export interface WireOptions {
   readonly kind: 'postgres' | 'redis'
   /** URL of the server itself. */
   readonly target: string
   readonly time: VirtualTime
   readonly owner: Owner
-  /** Told of a fault that happened. */
+  /** Called when a fault has happened. */
   readonly onFault: (fault: WireFault) => void
 }
 
@@ -47,7 +47,7 @@ interface Lane {
   readonly server: Socket
   busySince: number | null
   isLosing: boolean
-  /** A commit that is lost is on its way: its acknowledgement still comes. */
+  /** Whether a commit that is to be lost is in flight: its acknowledgement is still passed on. */
   isAcknowledging: boolean
 }
 
@@ -56,19 +56,22 @@ interface Armed {
   left: number
 }
 
-/** Whole messages: `Query`, and `CommandComplete` in answer. Source: PostgreSQL manual, chapter 54.7. */
+/**
+ * Complete messages: `Query`, and `CommandComplete` in reply. Source: PostgreSQL manual, chapter
+ * 54.7.
+ */
 const COMMIT = textMessage('Q', 'commit')
 const ROLLBACK = textMessage('Q', 'rollback')
 const COMMITTED = textMessage('C', 'COMMIT')
 const ROLLED_BACK = textMessage('C', 'ROLLBACK')
 
-/** What is answered when there is something to tell, which may take long. */
+/** Blocking commands, whose reply may take long. */
 const WAITS = /bzpopmin/i
 
 /** ReadyForQuery: its last byte tells whether a transaction is open. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5])
 
-/** Opens a proxy on loopback before a server, through which one process goes. */
+/** Opens a proxy on loopback in front of a server, for one process. */
 export async function openWire(options: WireOptions): Promise<Wire> {
   const { target, owner, kind } = options
   const upstream = new URL(target)
@@ -103,7 +106,7 @@ export async function openWire(options: WireOptions): Promise<Wire> {
     if (passed !== undefined) lane.server.write(passed)
   }
 
-  /** What of a request goes on; undefined where it is lost. */
+  /** The part of a request to forward; undefined if it is lost. */
   function passOn(lane: Lane, piece: Buffer): Buffer | undefined {
     const [next] = armed
     if (next === undefined) return piece
@@ -176,7 +179,7 @@ function isFrozen({ owner, time }: WireOptions): boolean {
   return !owner.isDead && owner.frozenUntilMs > time.nowMs()
 }
 
-/** Nothing comes from or to a process that stands still, and what comes after waits behind it. */
+/** Delays all data from and to a suspended process, in order. */
 async function heldBack(socket: Socket, options: WireOptions): Promise<void> {
   socket.pause()
   while (isFrozen(options)) await waitReally(1)

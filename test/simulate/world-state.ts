@@ -4,15 +4,15 @@ import type { Customers } from './customers.ts'
 import type { DatabaseTime } from './database-time.ts'
 import type { MemberName } from './plan-faults.ts'
 import type { Plan } from './plan.ts'
-import type { Member, Place } from './service.ts'
+import type { Member, MemberSetup } from './service.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-/** Where the servers of a world are, and what it writes. */
+/** The servers of a world, and its output folder. */
 export interface Ground {
   readonly plan: Plan
-  /** As the owner of the database, made from the template. */
+  /** URL with the owner of the database, which was made from the template. */
   readonly ownerUrl: string
-  /** As the role that serves. */
+  /** URL with the serving role. */
   readonly servingUrl: string
   readonly redisUrl: string | undefined
   readonly dataDir: string
@@ -20,21 +20,21 @@ export interface Ground {
   readonly tracePath: string
 }
 
-/** A world while it lasts. */
+/** State of a running world. */
 export interface World {
   readonly ground: Ground
   readonly time: VirtualTime
   readonly databaseTime: DatabaseTime
   readonly db: Db
   readonly members: Map<MemberName, Member>
-  readonly place: Place
+  readonly place: MemberSetup
   readonly customers: Customers
-  /** The queue as nobody's process. */
+  /** The queue, as seen by no particular process. */
   readonly queue: QueueBackend | undefined
   readonly broken: Set<string>
   /** When it began, in virtual time. */
   readonly begunMs: number
-  /** Resolves when the queue that was lost last is there again. */
+  /** Resolves when the queue that was lost last is recreated. */
   emptied: Promise<void>
   hasEnded: boolean
 }

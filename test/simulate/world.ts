@@ -15,31 +15,40 @@ import { breakIt } from './break.ts'
 import { ENDED, excessInFlight, judge } from './judge.ts'
 import { MEMBERS, type MemberName } from './plan-faults.ts'
 import type { Act, Plan } from './plan.ts'
-import { killMember, startMember, type Member, type Place, type ReachedApi } from './service.ts'
+import {
+  killMember,
+  startMember,
+  type Member,
+  type MemberSetup,
+  type ReachedApi,
+} from './service.ts'
 import { note } from './trace.ts'
 import type { Ground, World } from './world-state.ts'
 import { isAtWork } from './at-work.ts'
 import { waitReally, type VirtualTime } from './virtual-time.ts'
 
-/** How a world ended. */
+/** Result of a world. */
 export interface Ending {
   readonly faults: readonly string[]
-  /** Virtual time that it lasted. */
+  /** Virtual duration. */
   readonly lastedMs: number
   readonly batchCount: number
   readonly callCount: number
 }
 
-/** How far time goes at once: little while something happens, more the longer all is quiet. */
+/**
+ * Virtual milliseconds of a step of time: small while something happens, larger the longer nothing
+ * does.
+ */
 const STEP_MS = { least: 40, most: 400 }
 
-/** How long after the last event, and the last disturbance, everything must have come to its end. */
+/** Virtual milliseconds after the last event and fault within which everything must have ended. */
 const REST_WITHIN_MS = 300_000
 
-/** Rounds of the clock between two looks at what must hold all the time. */
+/** Steps of time between two checks of the invariants. */
 const LOOK_EVERY = 20
 
-/** Runs a plan from its beginning to its rest, and judges it: one after another in a process. */
+/** Runs a plan to its end, and judges the result; one after another in a process. */
 export async function runWorld(ground: Ground, time: VirtualTime): Promise<Ending> {
   const { plan } = ground
   await using databaseTime = openDatabaseTime(ground.ownerUrl, time.nowMs())
@@ -109,12 +118,12 @@ export async function runWorld(ground: Ground, time: VirtualTime): Promise<Endin
   }
 }
 
-/** A Redis serves one world after another, and none meets what is left of the one before. */
+/** A Redis serves one world after another; each uses its own keys. */
 function prefixOf({ seed }: Plan): string {
   return `simulation-${seed}`
 }
 
-function placeOf(ground: Ground, time: VirtualTime, onFault: Place['onFault']): Place {
+function placeOf(ground: Ground, time: VirtualTime, onFault: MemberSetup['onFault']): MemberSetup {
   return {
     plan: ground.plan,
     time,
@@ -139,7 +148,7 @@ async function openAccounts(db: Db, plan: Plan): Promise<readonly SimulatedAccou
   return accounts
 }
 
-/** Redis has no clock that can be set: its answer is given in its place. */
+/** Redis has no clock that can be set, so its reply is replaced. */
 async function keepRedisTime(time: VirtualTime, databaseTime: DatabaseTime): Promise<void> {
   const { Redis } = await import('ioredis')
   Object.defineProperty(Redis.prototype, 'time', {
@@ -151,7 +160,7 @@ async function keepRedisTime(time: VirtualTime, databaseTime: DatabaseTime): Pro
   })
 }
 
-/** Lets time pass until the world has ended. */
+/** Advances time until the world has ended. */
 async function passTime(world: World): Promise<void> {
   const { time, databaseTime, members, db } = world
   let stepMs = STEP_MS.least
@@ -171,7 +180,7 @@ async function passTime(world: World): Promise<void> {
   }
 }
 
-/** What must hold at every moment. */
+/** Checks what must hold at every moment. */
 async function look(world: World): Promise<void> {
   // The workers of a seed are one process, which has the room of one.
   const boundOf = (check: Check): number => DEFAULT_ROOM[check].slots + DEFAULT_ROOM[check].reserve
@@ -186,7 +195,10 @@ async function look(world: World): Promise<void> {
   }
 }
 
-/** Has everything of the plan happen, and waits until all has come to rest; false where it does not. */
+/**
+ * Runs all acts and faults of the plan, and waits until nothing is left to do; false if that is not
+ * reached in time.
+ */
 async function live(world: World): Promise<boolean> {
   const { time, ground, customers, members, db } = world
   const begunMs = time.nowMs()

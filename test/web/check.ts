@@ -19,13 +19,13 @@ import { startLocal } from './local.ts'
 
 const DIST = fileURLToPath(new URL('../../services/web/dist/', import.meta.url))
 
-/** What the first load may weigh, compressed, in bytes. */
+/** Limit of the first load, compressed, in bytes. */
 const FIRST_LOAD_BYTES = 60_000
-/** What Lighthouse must give on its mobile settings. */
+/** Minimum scores of Lighthouse with mobile settings. */
 const LEAST = { performance: 95, accessibility: 100, 'best-practices': 100 } as const
-/** How long a page may take from an input to the next paint, in ms. */
+/** Limit from an input to the next paint, in ms. */
 const INTERACTION_MS = 100
-/** Times that a page is measured; the one in the middle counts, since the machine does other things too. */
+/** Measurements of a page; the median counts, because of other load on the machine. */
 const RUNS = 3
 /** What the performance is made of, with the heading of its column. */
 const METRICS = {
@@ -38,7 +38,10 @@ const METRICS = {
 
 const faults: string[] = []
 
-/** Weighs, looks and measures, and prints what it saw; whether all is within its bounds. */
+/**
+ * Measures size, accessibility and performance, and prints the results; returns whether all are
+ * within their limits.
+ */
 export async function check(): Promise<boolean> {
   weigh()
   await look()

@@ -7,12 +7,13 @@ export interface Interaction {
   readonly worstMs: number
 }
 
-/** Times that the list of batches is made longer by a page, before it is worked with. */
+/** Times that the list of batches is extended by a page before it is used. */
 const MORE = 4
 
 /**
- * Works through the pages of an account that has many batches, by pointer and keyboard, and takes the longest time
- * from each input to the next paint, to 8 ms. Source: web.dev, Interaction to Next Paint, 2024.
+ * Uses the pages of an account with many batches by pointer and keyboard, and returns the longest
+ * time from each input to the next paint, to 8 ms. Source: web.dev, Interaction to Next Paint,
+ * 2024.
  */
 export async function interactions(page: Page, batchId: string): Promise<readonly Interaction[]> {
   await page.addInitScript(WATCH)

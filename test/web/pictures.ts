@@ -44,9 +44,9 @@ const REFUSAL = {
 }
 
 /**
- * Pictures of every page with sample data, into `.reports/pictures/STATE`: as a new account finds it (`empty`), while
- * it is read (`loading`), where reading fails (`refused`), and after some weeks (`full`), in two widths and themes; and
- * those of `docs/screenshots`.
+ * Takes screenshots of every page with sample data, into `.reports/pictures/STATE`: of a new
+ * account (`empty`), while loading (`loading`), after a failed read (`refused`), and after some
+ * weeks (`full`), in two widths and themes; and those of `docs/screenshots`.
  */
 export async function takePictures(): Promise<void> {
   await rm(ALL, { recursive: true, force: true })

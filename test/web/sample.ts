@@ -16,7 +16,9 @@ export interface SamplePages {
   readonly others: readonly PageOf[]
 }
 
-/** Gives an account a plan, weeks of use, and a batch in each state; the longest of them goes on for some minutes. */
+/**
+ * Gives an account a plan, weeks of use, and a batch in each state; the longest takes some minutes.
+ */
 export async function fillSample(db: Db, person: TestPerson): Promise<SamplePages> {
   await changePlan(db, person.accountId, 'pro')
   await grantPack(db, person.accountId, 'growth', 'sample')
@@ -76,7 +78,7 @@ export async function fillSample(db: Db, person: TestPerson): Promise<SamplePage
   }
 }
 
-/** What a shop uses from Monday to Friday; an offset of its own for each day and product. */
+/** Usage of a shop from Monday to Friday, with an offset for each day and product. */
 async function addUse(db: Db, accountId: string): Promise<void> {
   await db.pool.query(
     `insert into credit_usage (account_id, day, product, source, operations, credits)

@@ -5,21 +5,21 @@ import type { Delimiter } from '@plumbline/contract/delimiters'
 import type { ResultFormat } from '@plumbline/contract/results-request'
 import { queryOf, type CallOptions, type Connection } from './connection.ts'
 
-/** Which results are wanted, and in which form. */
+/** Which results, and in which format. */
 export interface ResultsOptions extends CallOptions {
   readonly format?: ResultFormat
-  /** Verdicts, row statuses, advices or reasons; all rows where empty. */
+  /** Verdicts, row statuses, advices or reasons; all rows if empty. */
   readonly only?: readonly string[]
-  /** Only rows behind this row number. */
+  /** Only rows after this row number. */
   readonly after?: number
-  /** Columns of a table in their order: names, 0-based numbers of the batch's own, `input`, `result`. */
+  /** Columns of a table, in order: names, 0-based numbers of the batch's own, `input`, `result`. */
   readonly columns?: readonly (string | number)[]
-  /** Only the rows that were refused, with what is wrong with each; `format`, and what is of CSV, hold. */
+  /** Only the refused rows, each with its error; `format` and the options of CSV still apply. */
   readonly refused?: boolean
   readonly raw?: boolean
-  /** A byte order mark in front of CSV; not together with `sep`. */
+  /** Whether CSV begins with a byte order mark; not together with `sep`. */
   readonly bom?: boolean
-  /** A first line of CSV that names the delimiter to Excel. */
+  /** Whether the first line of CSV tells Excel the delimiter. */
   readonly sep?: boolean
   readonly delimiter?: Delimiter
   readonly encoding?: string
@@ -33,17 +33,17 @@ export interface Results {
   readonly body: ReadableStream<Uint8Array>
 }
 
-/** Calls about what a batch has come to, and what is made of it. */
+/** Calls for the results of a batch, and for what is made from it. */
 export interface ResultCalls {
-  /** What has changed between two batches of the same list. */
+  /** What has changed between two batches of the same records. */
   compare(id: string, other: string, options?: CallOptions): Promise<Comparison>
-  /** The same row by row; `all` shows also rows of which nothing has changed. */
+  /** The same row by row; `all` includes rows without a change. */
   compareRows(
     id: string,
     other: string,
     options?: CallOptions & { readonly format?: 'csv' | 'ndjson'; readonly all?: boolean },
   ): Promise<ReadableStream<Uint8Array>>
-  /** Asks some rows of a batch again, as a new batch. */
+  /** Checks some rows of a batch again, as a new batch. */
   recheck(id: string, wanted: RecheckBody, options?: CallOptions): Promise<BatchView>
   /** Scores the outcomes of a batch by other weights, as a new batch; free. */
   rescore(id: string, wanted?: RescoreBody, options?: CallOptions): Promise<BatchView>
@@ -99,7 +99,7 @@ export function batchPath(id: string): string {
   return `/v1/batches/${encodeURIComponent(id)}`
 }
 
-/** A name that holds a comma or a quote stands in quotes. */
+/** A name that holds a comma or a quote is quoted. */
 function columnName(column: string | number): string {
   const name = String(column)
   return /[",]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name

@@ -26,7 +26,7 @@ export interface BatchSettings {
   readonly explain?: boolean
 }
 
-/** How a file is read; what is left out is found out by the service. */
+/** How a file is read; what is left out is detected by the service. */
 export interface FileSettings extends BatchSettings {
   /** Field to header name or 0-based column. */
   readonly mapping?: Readonly<Record<string, string | number>>
@@ -35,39 +35,44 @@ export interface FileSettings extends BatchSettings {
   readonly sheet?: string | number
   /** File to read of a ZIP file that holds several. */
   readonly entry?: string
-  /** Encoding of a text file, such as `windows-1250`; found out if absent. */
+  /** Encoding of a text file, such as `windows-1250`; detected if absent. */
   readonly encoding?: string
   readonly delimiter?: Delimiter
-  /** Days that a verdict of another service is believed, such as `30d`, where the file is an export of theirs. */
+  /**
+   * Maximum age of accepted verdicts, such as `30d`, if the file is an export of another service.
+   */
   readonly known?: string
-  /** Day of those verdicts where the export has none, such as `2026-11-01`. */
+  /** Date of those verdicts if the export has none, such as `2026-11-01`. */
   readonly knownAt?: string
 }
 
-/** A batch as a file. */
+/** A batch from a file. */
 export interface BatchFile extends FileSettings {
-  /** In a browser a Blob or File. A stream is sent once: where the connection breaks, the call is not tried again. */
+  /**
+   * In a browser a Blob or File. A stream can be sent only once: if the connection breaks, the call
+   * is not retried.
+   */
   readonly file: FileSource
   readonly fileName: string
 }
 
-/** A batch as a file of this machine; not in a browser. */
+/** A batch from a file of this machine; not in a browser. */
 export interface BatchPath extends FileSettings {
   readonly path: string
   /** The name of the file itself if absent. */
   readonly fileName?: string
 }
 
-/** A batch as records. */
+/** A batch from records. */
 export interface BatchRecords extends BatchSettings {
   readonly records: readonly BatchRecord[]
 }
 
-/** How a batch is waited for. */
+/** How to wait for a batch. */
 export interface WaitOptions extends CallOptions {
   /** Called with the batch after each request; for a progress bar. */
   readonly onProgress?: (batch: BatchView) => void
-  /** Milliseconds between requests; 500 by default. */
+  /** Milliseconds between requests; default 500. */
   readonly everyMs?: number
 }
 
@@ -75,7 +80,7 @@ export interface WaitOptions extends CallOptions {
 export interface BatchCalls extends ResultCalls {
   create(batch: BatchFile | BatchPath | BatchRecords, options?: CallOptions): Promise<BatchView>
   get(id: string, options?: CallOptions): Promise<BatchView>
-  /** `status`: states, parted by commas; `search`: a part of name, file name or id. */
+  /** `status`: states, separated by commas; `search`: a part of name, file name or id. */
   list(
     page?: { limit?: number; cursor?: string; status?: string; search?: string },
     options?: CallOptions,
@@ -84,19 +89,19 @@ export interface BatchCalls extends ResultCalls {
   cancel(id: string, options?: CallOptions): Promise<BatchView>
   /** What a batch holds and would cost. */
   preview(id: string, options?: CallOptions): Promise<BatchPreview>
-  /** Changes how a batch is read and what it asks, before it starts. */
+  /** Changes how a batch is read and what it checks, before it starts. */
   change(id: string, change: BatchChange, options?: CallOptions): Promise<BatchView>
-  /** Checks up to 50 rows of a ready batch; its start neither asks nor charges them again. */
+  /** Checks up to 50 rows of a ready batch; starting it neither checks nor charges them again. */
   sample(id: string, options?: CallOptions): Promise<BatchSample>
-  /** The sample of a batch, as far as it is. */
+  /** The sample of a batch, with its results so far. */
   readSample(id: string, options?: CallOptions): Promise<BatchSample>
-  /** Where the verdicts of another service that a batch goes by differ from what was found. */
+  /** How the accepted verdicts of another service compare with our own results. */
   known(id: string, options?: CallOptions): Promise<BatchKnown>
-  /** Nothing new is asked for a running batch until it is resumed. */
+  /** Pauses a running batch until it is resumed. */
   pause(id: string, options?: CallOptions): Promise<BatchView>
   resume(id: string, options?: CallOptions): Promise<BatchView>
   delete(id: string, options?: CallOptions): Promise<void>
-  /** The rows of a batch one after the other, as they are known; asks again where the connection breaks. */
+  /** The rows of a batch as their results become known; reconnects if the connection breaks. */
   rows<P extends Product = Product>(
     id: string,
     options?: RowsOptions,
@@ -188,7 +193,7 @@ async function bodyOf(
   return { body: await uploadBody({ fields, file, fileName }) }
 }
 
-/** Finds a file of this machine, which pages of browsers have none of. */
+/** Opens a file of this machine, which a page in a browser cannot. */
 async function openFileOf(path: string): Promise<OpenedPath> {
   const node =
     'process' in globalThis ? await import('./platform-node.ts').catch(() => undefined) : undefined

@@ -78,7 +78,7 @@ describe('lookups', () => {
     await expect(client.account()).rejects.toThrow('The service answered 502: <html>bad gateway')
   })
 
-  test('come again when told when, and give up after the last try', async () => {
+  test('retry at the given time, and give up after the last try', async () => {
     const busy = refusal(429, { 'retry-after': '0' })
     const patient = clientOf(busy, busy, () => Response.json({ plan: 'pro' }))
     expect(await patient.client.account()).toEqual({ plan: 'pro' })

@@ -13,25 +13,27 @@ import { openConnection, queryOf, type CallOptions, type ConnectionOptions } fro
 import { privacyCalls, type PrivacyCalls } from './privacy.ts'
 import { webhookCalls, type WebhookCalls } from './webhooks.ts'
 
-/** A lookup's result; `explain` is there where it was asked for. */
+/** A lookup's result; `explain` is present if requested. */
 export type Lookup<P extends Product> = ResultOf<P> & { readonly explain?: Explain }
 
-/** Asks for one product about one record. */
+/** Looks up one record with one product. */
 export type LookUp<P extends Product> = (
   request: RequestOf<P>,
   options?: CallOptions,
 ) => Promise<Lookup<P>>
 
-/** Which days of usage, and by what; what is left out is the service's default. */
+/** Days of usage, and how to group them; what is left out is the service's default. */
 export interface UsageQuery {
   /** First day, `2026-11-01`. */
   readonly from?: string
-  /** Last day, counted in. */
+  /** Last day, inclusive. */
   readonly to?: string
   readonly by?: readonly UsagePart[]
 }
 
-/** The service as functions. Each rejects with `RefusedError`, or with the error of the connection. */
+/**
+ * The service as functions. Each rejects with `RefusedError`, or with the error of the connection.
+ */
 export interface Client {
   readonly email: LookUp<'email'>
   readonly ip: LookUp<'ip'>
@@ -47,7 +49,7 @@ export interface Client {
     options?: CallOptions,
   ): Promise<Lookup<P>>
   account(options?: CallOptions): Promise<AccountView>
-  /** What the account used, by day where nothing else is asked for. */
+  /** What the account used, by day unless grouped otherwise. */
   usage(asked?: UsageQuery, options?: CallOptions): Promise<UsageView>
   /** A page of the moves of its credits, newest first. */
   ledger(page?: { limit?: number; cursor?: string }, options?: CallOptions): Promise<LedgerPage>
@@ -55,13 +57,13 @@ export interface Client {
   keys(options?: CallOptions): Promise<KeyList>
   /** Plans and packs with their prices. */
   plans(options?: CallOptions): Promise<OffersView>
-  /** Begins a lookup whose answer comes later, with the patience of a batch. */
+  /** Begins an asynchronous lookup, with the time limits of a batch. */
   begin<P extends Product>(
     product: P,
     request: RequestOf<P>,
     options?: CallOptions,
   ): Promise<LookupView>
-  /** How such a lookup stands; waits for its end up to so many seconds, at most 30. */
+  /** The state of an asynchronous lookup; waits up to this many seconds for its end, at most 30. */
   lookup(id: string, wait?: number, options?: CallOptions): Promise<LookupView>
   readonly batches: BatchCalls
   readonly webhooks: WebhookCalls
@@ -70,7 +72,8 @@ export interface Client {
 
 /**
  * Makes a client of a service.
- * @param options `baseUrl` without path, `key` as it was shown at its creation
+ *
+ * @param options `baseUrl` without path, `key` as it was shown when created
  */
 export function createClient(options: ConnectionOptions): Client {
   const connection = openConnection(options)

@@ -3,15 +3,20 @@ import { randomName } from './web-crypto.ts'
 
 /** Where the service is, and the API key of its account. */
 export interface ConnectionOptions {
-  /** Address of the service, for example `http://127.0.0.1:8080`; empty for the host of the page. */
+  /**
+   * Address of the service, for example `http://127.0.0.1:8080`; empty for the host of the page.
+   */
   readonly baseUrl: string
-  /** Absent in a page of the service itself, which calls as the person who is signed in. */
+  /** Absent in a page of the service itself, which calls with the session of the signed-in user. */
   readonly key?: string
-  /** Time-out of each try of a call in milliseconds; 30,000 by default. Transfers of files have none. */
+  /**
+   * Time-out of each attempt of a call in milliseconds; default 30,000. File transfers have none.
+   */
   readonly timeoutMs?: number
   /**
-   * Tries after the first, where the connection broke or the service said 429, 502, 503 or 504; 2 by default.
-   * Each waits as long as `Retry-After` says, else a quarter of a second, twice as long each time.
+   * Attempts after the first, if the connection broke or the service responded 429, 502, 503 or
+   * 504; default 2. Each waits as long as `Retry-After` says, else a quarter of a second, doubled
+   * each time.
    */
   readonly retries?: number
   /** Used instead of the global `fetch`. */
@@ -22,13 +27,13 @@ export interface ConnectionOptions {
 export interface CallOptions {
   readonly signal?: AbortSignal
   /**
-   * Makes a POST take effect once. The client makes one for each call, so that its own retries are the same call;
-   * give one where a repeat by another process must be, too.
+   * Makes a POST take effect once. The client generates one for each call, so that its own retries
+   * count once; set one if repeats by another process should, too.
    */
   readonly idempotencyKey?: string
 }
 
-/** A body that is made for each try; `once` where it cannot be made again. */
+/** A body that is created for each attempt; `once` if it cannot be created again. */
 export interface Body {
   readonly once?: boolean
   make(): FormData | { readonly type: string; readonly stream: ReadableStream<Uint8Array> }
@@ -40,7 +45,7 @@ export interface Call extends CallOptions {
   readonly path: string
   readonly json?: unknown
   readonly body?: Body
-  /** Sent beside those that every call has. */
+  /** Sent besides those that every call has. */
   readonly headers?: Readonly<Record<string, string>>
   /** The response is a file or a stream and has no time-out. */
   readonly endless?: boolean
@@ -57,10 +62,10 @@ export interface Connection {
 
 /** A `Retry-After` longer than this is not waited for. */
 const RETRY_AFTER_MAX_SECONDS = 60
-/** Wait before the first retry where the service names none. */
+/** Milliseconds before the first retry if the service names no delay. */
 const FIRST_WAIT_MS = 250
 
-/** Statuses that say nothing of the call itself. */
+/** Statuses that are no fault of the call itself. */
 const TEMPORARY: readonly number[] = [429, 502, 503, 504]
 
 /** Opens a connection; sends nothing yet. */
@@ -111,7 +116,8 @@ export function openConnection(options: ConnectionOptions): Connection {
     retries,
     send: (call) => sent(call, async (response) => response),
     json: <T>(call: Call) =>
-      // Safe because the shapes of responses are the contract's, and the service is tested to keep them.
+      // Safe because the shapes of responses are the contract's, and the service is tested to keep
+      // them.
       sent(call, async (response) => JSON.parse(await response.text()) as T),
   }
 }
@@ -120,7 +126,7 @@ async function withKey(call: Call): Promise<Call> {
   return call.idempotencyKey === undefined ? { ...call, idempotencyKey: await randomName() } : call
 }
 
-/** How long to wait before a call that failed is tried again; undefined where that is of no use. */
+/** Milliseconds to wait before a failed call is retried; undefined if it should not be. */
 function waitBefore(error: unknown, call: Call, tries: number): number | undefined {
   // Spread, so that many clients of a service that was away do not come back at one moment.
   const backoffMs = FIRST_WAIT_MS * 2 ** tries * (0.5 + Math.random())
@@ -208,7 +214,7 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** A query of the values that are there, with its question mark; empty without any. */
+/** A query string of the defined values, with its question mark; empty without any. */
 export function queryOf(values: Readonly<Record<string, string | number | undefined>>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(values)) {

@@ -1,4 +1,4 @@
-/** A file of this machine, whose bytes are read anew at each call of `bytes`. */
+/** A file of this machine, whose bytes are read again at each call of `bytes`. */
 export interface OpenedPath {
   readonly kind: 'path'
   readonly fileName: string

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { OpenedPath } from './opened-path.ts'
 
-/** Finds a file of this machine. @throws where there is none, or it is a folder */
+/** Finds a file of this machine. @throws if there is none, or it is a folder */
 export async function openPath(path: string): Promise<OpenedPath> {
   const facts = await stat(path)
   if (!facts.isFile()) throw new TypeError(`${path} is not a file; a batch is one file`)

@@ -1,9 +1,9 @@
 import type { ErasurePage, ErasureView, EraseRequest } from '@plumbline/contract/erasure'
 import { queryOf, sleep, type CallOptions, type Connection } from './connection.ts'
 
-/** Calls about what is kept of the account. */
+/** Calls for the stored data of the account. */
 export interface PrivacyCalls {
-  /** Begins to erase values from all that is kept of the account. */
+  /** Begins to erase values from everything that is stored for the account. */
   erase(values: EraseRequest, options?: CallOptions): Promise<ErasureView>
   /** The receipt of an erasure. */
   erasure(id: string, options?: CallOptions): Promise<ErasureView>
@@ -17,7 +17,7 @@ export interface PrivacyCalls {
     id: string,
     options?: CallOptions & { readonly everyMs?: number },
   ): Promise<ErasureView>
-  /** All that is kept of the account, as a ZIP file. */
+  /** Everything that is stored for the account, as a ZIP file. */
   export(options?: CallOptions): Promise<ReadableStream<Uint8Array>>
 }
 

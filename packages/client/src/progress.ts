@@ -2,7 +2,7 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 
 const WIDTH = 32
 
-/** One line that shows how far a batch is: bar, share, rows, state and time left. */
+/** One line with the progress of a batch: bar, share, rows, state and time left. */
 export function progressLine(batch: BatchView): string {
   const { progress, rows, status } = batch
   const filled = Math.round(progress * WIDTH)

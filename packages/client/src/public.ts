@@ -1,4 +1,5 @@
-// What `@plumbline/client` gives to those who install it: the one place that says so, and its `exports`.
+// What `@plumbline/client` gives to those who install it: the one place that says so, and its
+// `exports`.
 
 export type {
   BatchCalls,

@@ -1,4 +1,4 @@
-/** What is known of a response of another status than 2xx. */
+/** What is known of a response with another status than 2xx. */
 interface Refusal {
   readonly status: number
   readonly error: string
@@ -7,13 +7,13 @@ interface Refusal {
   readonly retryAfterSeconds: number | undefined
 }
 
-/** A response of another status than 2xx, with the service's error message. */
+/** A response with another status than 2xx, with the service's error message. */
 export class RefusedError extends Error {
   override readonly name: string = 'RefusedError'
   readonly status: number
   /** Reason phrase, for example `Payment Required`. */
   readonly error: string
-  /** `X-Request-Id`; names the call in the service's log. */
+  /** `X-Request-Id`: identifies the call in the service's log. */
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
 
@@ -26,8 +26,8 @@ export class RefusedError extends Error {
   }
 
   /**
-   * Reads a refusal from a response, as the class of its status; of a body that is not the service's, the first
-   * 2,000 characters.
+   * Makes the error of a response, of the class for its status; if the body is not the service's,
+   * with its first 2,000 characters.
    */
   static async of(response: Response): Promise<RefusedError> {
     const text = (await response.text()).slice(0, 2_000)
@@ -44,7 +44,7 @@ export class RefusedError extends Error {
   }
 }
 
-/** 400, 413, 415, 416, 422: the call is not as the service takes it, and sending it again changes nothing. */
+/** 400, 413, 415, 416, 422: the call is invalid, and repeating it changes nothing. */
 export class BadRequestError extends RefusedError {
   override readonly name = 'BadRequestError'
 }
@@ -69,7 +69,7 @@ export class NotFoundError extends RefusedError {
   override readonly name = 'NotFoundError'
 }
 
-/** 409: the thing is in a state in which this cannot be done. */
+/** 409: the state of the object does not allow this. */
 export class ConflictError extends RefusedError {
   override readonly name = 'ConflictError'
 }
@@ -102,7 +102,10 @@ const CLASSES: Readonly<Record<number, typeof RefusedError>> = {
   504: UnavailableError,
 }
 
-/** No whole answer came: the service could not be reached, took too long, or the connection broke; see `cause`. */
+/**
+ * There was no complete response: the service could not be reached, took too long, or the
+ * connection broke; see `cause`.
+ */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
 }

@@ -16,25 +16,25 @@ export interface ResultRow<P extends Product = Product> {
   /** The record as it came. */
   readonly input: unknown
   readonly status: string
-  /** As the single call answers; null where there is none. */
+  /** As in a single call; null if there is none. */
   readonly result: ResultOf<P> | null
   readonly advice: string | null
   readonly why: string | null
   readonly suggestion: string | null
   readonly credits_charged: number
-  /** What is wrong with a row that was refused. */
+  /** The error of a refused row. */
   readonly error: string | null
 }
 
 /** Which rows are read. */
 export interface RowsOptions extends CallOptions {
-  /** Verdicts, row statuses, advices or reasons; all rows where empty. */
+  /** Verdicts, row statuses, advices or reasons; all rows if empty. */
   readonly only?: readonly string[]
-  /** Only rows behind this row number; a reader that stopped goes on from its last one. */
+  /** Only rows after this row number, so that a reader can continue after its last one. */
   readonly after?: number
-  /** Goes on until the batch has ended; else ends where the first row is not known yet. */
+  /** Continues until the batch has ended; otherwise ends before the first row without a result. */
   readonly follow?: boolean
-  /** Milliseconds between requests with `follow`; 1,000 by default. */
+  /** Milliseconds between requests with `follow`; default 1,000. */
   readonly everyMs?: number
 }
 
@@ -44,10 +44,10 @@ interface Source {
   get(id: string, options: CallOptions): Promise<BatchView>
 }
 
-/** A longer line is none of the service's: a row has at most 64 KiB of input. */
+/** A longer line is not the service's: a row has at most 64 KiB of input. */
 const LINE_MAX_CHARS = 16 * 1_048_576
 
-/** Reads rows one after the other; where the connection breaks, goes on behind the last one. */
+/** Reads rows one after the other; reconnects after the last one if the connection breaks. */
 export async function* readRows<P extends Product>(
   source: Source,
   id: string,
@@ -89,7 +89,10 @@ function isReset(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^(?:E|UND_ERR)/.test(String(error.code))
 }
 
-/** Safe because the shape of a row is the contract's; a line that is no JSON is none of the service's. */
+/**
+ * Safe because the contract defines the shape of a row; a line that is not JSON is not the
+ * service's.
+ */
 function parse<P extends Product>(line: string): ResultRow<P> {
   try {
     return JSON.parse(line) as ResultRow<P>

@@ -2,7 +2,7 @@ import type { Body } from './connection.ts'
 import type { OpenedPath } from './opened-path.ts'
 import { randomName } from './web-crypto.ts'
 
-/** What a file may be uploaded from: a Blob or File, or its bytes as a stream, which is sent once. */
+/** Source of an upload: a Blob or File, or its bytes as a stream, which can be sent only once. */
 export type FileSource = Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
 /** A form with one file; in a browser the file is a Blob. */
@@ -13,8 +13,8 @@ export interface UploadForm {
 }
 
 /**
- * A form as a body. A Blob and a file of this machine are read anew for each try; a stream can be sent once, so
- * that such a call is not tried again.
+ * A form as a request body. A Blob and a file of this machine are read again for each attempt; a
+ * stream can be sent only once, so that such a call is not retried.
  */
 export async function uploadBody({ fields, file, fileName }: UploadForm): Promise<Body> {
   if (file instanceof Blob) {
@@ -62,7 +62,7 @@ function escaped(name: string): string {
   return name.replaceAll('\n', '%0A').replaceAll('\r', '%0D').replaceAll('"', '%22')
 }
 
-/** The chunks of a stream, where it cannot be iterated by itself; the stream is let go of at the end. */
+/** The chunks of a stream that may not be iterable; releases the stream at the end. */
 export async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader()
   let isWhole = false

@@ -13,22 +13,22 @@ import type { DeliveryState } from '@plumbline/contract/webhook-limits'
 import { queryOf, type CallOptions, type Connection } from './connection.ts'
 import { webCrypto } from './web-crypto.ts'
 
-/** Which deliveries are listed. */
+/** Filters of a listing of deliveries. */
 export interface DeliveriesPage {
   readonly limit?: number
   readonly cursor?: string
   readonly status?: DeliveryState
 }
 
-/** Calls about endpoints that are told of events. */
+/** Calls for webhook endpoints. */
 export interface WebhookCalls {
-  /** The answer holds the secret, which is not shown again. */
+  /** The response holds the secret, which is not shown again. */
   create(endpoint: WebhookRequest, options?: CallOptions): Promise<WebhookWithSecret>
   list(options?: CallOptions): Promise<WebhookList>
   get(id: string, options?: CallOptions): Promise<WebhookView>
   change(id: string, change: WebhookChange, options?: CallOptions): Promise<WebhookView>
   delete(id: string, options?: CallOptions): Promise<void>
-  /** Makes a new secret; the old one signs beside it for a day. */
+  /** Creates a new secret; the old one signs beside it for a day. */
   rotate(id: string, options?: CallOptions): Promise<WebhookWithSecret>
   /** Sends a `webhook.test`. */
   test(id: string, options?: CallOptions): Promise<WebhookDelivery>
@@ -67,19 +67,23 @@ function pathOf(id: string): string {
   return `/v1/webhooks/${encodeURIComponent(id)}`
 }
 
-/** How far a message's time may be off, in seconds. Source: Standard Webhooks 1.0, "Verifying timestamps". */
+/**
+ * Allowed difference of a message's time in seconds. Source: Standard Webhooks 1.0, "Verifying
+ * timestamps".
+ */
 const TOLERANCE_SECONDS = 300
 
-/** The headers of a message: those of `fetch`, or an object by their names in small letters. */
+/** The headers of a message: `Headers`, or an object with lower-case names. */
 export type WebhookHeaders =
   | Pick<Headers, 'get'>
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
 /**
- * Checks that a message comes from the service, and reads it.
+ * Verifies that a message comes from the service, and parses it.
+ *
  * @param secret of the endpoint, `whsec_...`
- * @param body byte for byte as it came
- * @throws where signature or time are wrong, or a header is missing
+ * @param body byte for byte as received
+ * @throws if signature or time are wrong, or a header is missing
  */
 export async function verifyWebhook(
   secret: string,

@@ -38,7 +38,7 @@ describe('createBatcher', () => {
     expect(most).toBe(2)
   })
 
-  test('after a run it waits for company where it is told to', async () => {
+  test('after a run it waits for more items if so configured', async () => {
     const runs: (readonly number[])[] = []
     const note = createBatcher(
       async (items: readonly number[]) => {

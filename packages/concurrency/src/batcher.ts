@@ -1,12 +1,13 @@
-/** Hands an item to a shared run and resolves with that item's own result; rejects where the run throws. */
+/**
+ * Adds an item to a shared run and resolves with that item's own result; rejects if the run throws.
+ */
 export type Batcher<Item, Result> = (item: Item) => Promise<Result>
 
 /**
- * Items that come while a run is under way share the next one; the first starts at once, at the end
- * of the current microtasks. `run` answers in the order of its items; when it throws, all its items do.
- *
- * `maxItems` bounds a run, `maxRuns` (1 by default) how many are under way together. `restMs` says how
- * long to wait for more company after a run; 0, as by default, is not to wait.
+ * Collects items that arrive while a run is under way into the next run; the first run starts at
+ * the end of the current microtasks. `run` returns results in the order of its items; if it throws,
+ * all of them reject. `maxItems` bounds a run, `maxRuns` (default 1) the number of concurrent runs.
+ * `restMs` is how long to wait for more items after a run; default 0, no wait.
  */
 export function createBatcher<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,

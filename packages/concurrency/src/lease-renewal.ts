@@ -1,12 +1,15 @@
-/** What can be kept for a while longer. */
+/** A lease that can be extended. */
 export interface Renewable {
-  /** Extends it; false where it was lost. */
+  /** Extends it; false if it was lost. */
   renew(): Promise<boolean>
 }
 
-/** Keeps leases alive, all of them on one timer, so that a store can take the renewals together. */
+/** Renews leases, all of them on one timer, so that a store can combine the renewals. */
 export interface LeaseRenewal {
-  /** Renews the lease until the answer is called; `onLost` is told once where it cannot be kept. */
+  /**
+   * Renews the lease until the returned function is called; `onLost` is called once if it cannot be
+   * renewed.
+   */
   keep(lease: Renewable, onLost: () => void): () => void
 }
 
@@ -14,13 +17,17 @@ export interface LeaseRenewal {
 export interface LeaseRenewalOptions {
   /** How long a lease holds without a renewal. */
   readonly leaseMs: number
-  /** Time between two renewals; a quarter of `leaseMs` unless given, so that three may be lost. */
+  /**
+   * Interval of renewals in milliseconds; default a quarter of `leaseMs`, so that three may fail.
+   */
   readonly everyMs?: number
   /** A clock in milliseconds. */
   readonly now: () => number
-  /** Repeats work until disposed; the timers of the process unless given. */
+  /** Repeats work until disposed; default the timers of the process. */
   readonly every?: (ms: number, work: () => void) => Disposable
-  /** Told of a renewal that failed without an answer; the lease is kept until its time is over. */
+  /**
+   * Called for a renewal that failed without a result; the lease is kept until its time is over.
+   */
   readonly warn: (error: unknown) => void
 }
 
@@ -30,7 +37,7 @@ interface Kept {
   renewedMs: number
 }
 
-/** Its timer runs while something is kept. */
+/** Makes a renewer. Its timer runs while there are leases. */
 export function createLeaseRenewal(options: LeaseRenewalOptions): LeaseRenewal {
   const { leaseMs, now, warn, every = repeat } = options
   const kept = new Set<Kept>()

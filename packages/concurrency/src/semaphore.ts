@@ -1,12 +1,12 @@
-/** Lets at most so many through at once; the others wait in their order. */
+/** Limits how many callers run at once; the others wait in order of arrival. */
 export interface Semaphore {
-  /** Waits for a place; it is free again when the answer is called, once. */
+  /** Waits for a permit; the returned function releases it and must be called once. */
   enter(): Promise<() => void>
-  /** Runs a task in a place of its own. */
+  /** Runs a task with a permit of its own. */
   run<T>(task: () => Promise<T>): Promise<T>
 }
 
-/** @param places how many may be inside at once, at least one */
+/** @param places number of permits, at least one */
 export function createSemaphore(places: number): Semaphore {
   if (!(places >= 1)) throw new RangeError(`a semaphore needs at least one place, met ${places}`)
   const waiting: (() => void)[] = []

@@ -1,29 +1,33 @@
 import { setImmediate as turn } from 'node:timers/promises'
 
-/** Nothing was heard of a server for too long. */
+/** A server has replied to nobody for too long. */
 export class SilenceError extends Error {
   override readonly name = 'SilenceError'
 }
 
-/** Tells a server that is away from one that is only slow: it answers nobody, not only not this one. */
+/**
+ * Tells a server that is down from one that is slow: one that is down replies to none of its
+ * callers.
+ */
 export interface SilenceWatch {
   /**
-   * Waits for an answer as long as the server answers anybody.
-   * @param isProof whether an answer shows that the server is there, as one from a cache does not
-   * @throws SilenceError where it has answered nobody for the limit; what was asked goes on
+   * Waits for a reply as long as the server replies to anybody.
+   *
+   * @param isProof whether a reply shows that the server is up, which one from a cache does not
+   * @throws SilenceError if it has replied to nobody for the limit; the request itself goes on
    */
   watch<T>(asked: Promise<T>, isProof?: boolean): Promise<T>
-  /** Whether nothing but failures and silence came for the limit. */
+  /** Whether there were only failures and missing replies for the limit. */
   isSilent(): boolean
 }
 
-/** @param limitMs how long a server may answer nobody before it counts as away */
+/** @param limitMs how long a server may reply to nobody before it counts as down */
 export function createSilenceWatch(
   limitMs: number,
   now: () => number = () => performance.now(),
 ): SilenceWatch {
   let answeredAtMs = Number.NEGATIVE_INFINITY
-  /** When the first of what failed was asked, with no answer since; null while all is well. */
+  /** When the first of the current failures was requested; null while the server replies. */
   let failingSinceMs: number | null = null
 
   function quietMs(askedAtMs: number): number {

@@ -15,14 +15,14 @@ test('callers of the same key share one run, others have their own', async () =>
   expect(answers).toEqual(['run 1', 'run 1', 'run 2'])
 })
 
-test('a run that has ended serves nobody who comes later', async () => {
+test('a run that has ended is not shared with later callers', async () => {
   const flight = createSingleFlight<number>()
   let runs = 0
   await flight('a', open, async () => ++runs)
   await expect(flight('a', open, async () => ++runs)).resolves.toBe(2)
 })
 
-test('what came of a run whose caller gave up is made anew for the next', async () => {
+test('the result of a run whose caller gave up is computed again for the next', async () => {
   const flight = createSingleFlight<string>()
   const first = new AbortController()
   const { promise, resolve } = Promise.withResolvers<string>()
@@ -45,7 +45,7 @@ test('what is worth its price is shared though its own caller gave up, and what 
   await expect(flight('a', open, async () => 'anew')).resolves.toBe('anew')
 })
 
-test('a fault reaches all who waited for it, and the next begins anew', async () => {
+test('an error rejects all who waited for it, and the next call starts a new run', async () => {
   const flight = createSingleFlight<string>()
   const fail = (): Promise<string> => Promise.reject(new Error('broken'))
   const both = await Promise.allSettled([flight('a', open, fail), flight('a', open, fail)])

@@ -1,4 +1,6 @@
-/** Runs `make` for a key, unless a run for the same key is under way, whose result then serves. */
+/**
+ * Runs `make` for a key, unless a run for the same key is under way, whose result is then shared.
+ */
 export type SingleFlight<T> = (
   key: string,
   signal: AbortSignal,
@@ -11,9 +13,9 @@ interface Flight<T> {
 }
 
 /**
- * Callers who ask the same at the same time share one run. A result that `isOwn` says is of use to its own
- * caller alone serves nobody else: the next caller begins anew. Unless told otherwise those are the results of
- * runs whose own signal ended. A fault reaches all who waited for it.
+ * Concurrent callers with the same key share one run. A result that `isOwn` marks as useful to its
+ * own caller only is not shared: the next caller starts a new run. By default those are results of
+ * runs whose own signal aborted. An error rejects all who waited for it.
  */
 export function createSingleFlight<T>(
   isOwn: (result: T, signal: AbortSignal) => boolean = (_result, signal) => signal.aborted,

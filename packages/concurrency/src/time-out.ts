@@ -1,11 +1,12 @@
-/** Nothing came within the time that was given. */
+/** Thrown when a time-out has passed. */
 export class TimeOutError extends Error {
   override readonly name = 'TimeOutError'
 }
 
 /**
- * The promise's value; what it stands for goes on where it comes too late.
- * @throws TimeOutError when nothing has come within `limitMs`
+ * The promise's value; the underlying work continues after a time-out.
+ *
+ * @throws TimeOutError after `limitMs`
  */
 export async function withTimeOut<T>(
   limitMs: number,
@@ -21,7 +22,10 @@ export async function withTimeOut<T>(
   }
 }
 
-/** The promise's value, or `fallback` once the signal ends, whichever is first; leaves no listener behind. */
+/**
+ * The promise's value, or `fallback` once the signal aborts, whichever is first; leaves no listener
+ * behind.
+ */
 export async function orOnAbort<T, F>(
   promise: PromiseLike<T>,
   signal: AbortSignal,

@@ -1,13 +1,13 @@
-/** Rests that can be ended early: of loops that look now and then, where somebody may know that there is work. */
+/** Waits that can be ended early, for polling loops whose work may be announced. */
 export class WakeUp {
   readonly #ends = new Set<() => void>()
 
-  /** Ends the rests under way; a rest that begins later lasts. */
+  /** Ends the current waits; later ones are not affected. */
   ring(): void {
     for (const end of this.#ends) end()
   }
 
-  /** Resolves after so many milliseconds, at a ring, or where the signal aborts. */
+  /** Resolves after this time, when `ring` is called, or when the signal aborts. */
   async rest(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 const count = z.int().min(0)
-/** What an account may use and has left. Source: decisions 36 and 37. */
+/** Plan, limits and credits of an account. Source: decisions 36 and 37. */
 export const accountView = z.strictObject({
   plan: z.string().meta({ description: 'One of `GET /v1/plans`, or one that is offered no more.' }),
   next_plan: z

@@ -63,7 +63,7 @@ describe('an address', () => {
     expect(recommendEmail(email(status, flags)).advice).toBe(advice)
   })
 
-  test('is told why by what decided', () => {
+  test('gets the reason that decided', () => {
     expect(recommendEmail(email('deliverable')).why).toBe(WHY_BY_REASON.accepted)
     const both = email('deliverable', { roleAccount: true, disposable: true })
     expect(recommendEmail(both).why).toBe(WHY_BY_FLAG.disposable)

@@ -11,10 +11,10 @@ export const EMAIL_ADVICE = ['send', 'caution', 'do_not_send', 'check_again'] as
 export const RISK_ADVICE = ['allow', 'review', 'block'] as const
 /** Everything that a row can be advised. */
 export const ADVICE = [...EMAIL_ADVICE, ...RISK_ADVICE] as const
-/** One of them. */
+/** One of the advices. */
 export type Advice = (typeof ADVICE)[number]
 
-/** What a product advises; empty for `ip`, `phone` and `domain`. */
+/** The advices of a product; empty for `ip`, `phone` and `domain`. */
 export function adviceOf(product: Product): readonly Advice[] {
   switch (product) {
     case 'email':
@@ -30,17 +30,19 @@ export function adviceOf(product: Product): readonly Advice[] {
   }
 }
 
-/** What a row says beside its result: advice, a sentence for a person, and a corrected address. */
+/**
+ * What a row shows besides its result: advice, a sentence for a person, and a corrected address.
+ */
 export interface Recommendation {
   readonly advice: Advice
   readonly why: string
-  /** The address that was probably meant; null where there is none. */
+  /** The address that was probably meant; null if there is none. */
   readonly suggestion: string | null
 }
 
 /**
- * The table from an address's status to its advice, before its flags: a spam trap is `do_not_send` whatever
- * its status, and a deliverable address is `caution` where it is disposable or shared.
+ * Advice by an address's status, before its flags: a spam trap is `do_not_send` whatever its
+ * status, and a deliverable address is `caution` if it is disposable or shared.
  */
 export const ADVICE_BY_STATUS = {
   deliverable: 'send',
@@ -49,14 +51,14 @@ export const ADVICE_BY_STATUS = {
   unknown: 'check_again',
 } as const satisfies Record<BareOutcome<'email'>['status'], Advice>
 
-/** The table from a risk level to its advice. */
+/** Advice by risk level. */
 export const ADVICE_BY_RISK = {
   low: 'allow',
   medium: 'review',
   high: 'block',
 } as const satisfies Record<ReturnType<typeof riskLevel>, Advice>
 
-/** Why an address is advised what it is, by the reason of its status, in words for a person. */
+/** The sentence that explains the advice, by the reason of the status. */
 export const WHY_BY_REASON: Readonly<Record<Reason<'email'>, string>> = {
   accepted: 'The mail server takes mail for this address.',
   accept_all: 'The mail server takes mail for any name of this domain, so this one may not exist.',
@@ -91,14 +93,14 @@ export const WHY_BY_REASON: Readonly<Record<Reason<'email'>, string>> = {
   timeout: 'The mail server did not answer in time.',
 }
 
-/** Why a flag decides, whatever the server says. */
+/** The sentence for a flag that overrides the status. */
 export const WHY_BY_FLAG = {
   spam_trap: 'This is a spam trap: mail to it harms the reputation of who sends it.',
   disposable: 'This is a throwaway address that will soon not be read.',
   role_account: 'This address is shared by several people, such as info@ or sales@.',
 } as const
 
-/** What to do with an answered address. */
+/** Advice for an answered address. */
 export function recommendEmail(email: BareOutcome<'email'>): Recommendation {
   const suggestion = suggestionOf(email)
   const { spamTrap, disposable, roleAccount } = email.facts
@@ -113,10 +115,10 @@ export function recommendEmail(email: BareOutcome<'email'>): Recommendation {
   return { advice, why: WHY_BY_REASON[email.reason], suggestion }
 }
 
-/** Reasons that a sentence names. */
+/** Reasons named in the sentence. */
 const NAMED_REASONS = 3
 
-/** What to do with a record by its fraud score: the three strongest reasons, each with its points. */
+/** Advice by the fraud score of a record, with the three strongest reasons and their points. */
 export function recommendByScore(
   score: Score,
   email: BareOutcome<'email'> | undefined,

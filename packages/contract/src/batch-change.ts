@@ -17,8 +17,8 @@ const {
 } = uploadFields.shape
 
 /**
- * The body of `PATCH /v1/batches/{id}`: what is left out stays, null takes back what was asked, so that it is
- * found out again.
+ * The body of `PATCH /v1/batches/{id}`: what is left out stays, null takes back what was asked, so
+ * that it is found out again.
  */
 export const batchChange = z
   .strictObject({
@@ -38,5 +38,5 @@ export const batchChange = z
   .refine((change) => Object.values(change).some((value) => value !== undefined), {
     message: 'Name at least one field to change.',
   })
-/** What of a batch is changed before it starts. */
+/** Changes of a batch before it starts. */
 export type BatchChange = z.infer<typeof batchChange>

@@ -2,7 +2,10 @@ import { z } from 'zod'
 import { BATCH_NAME, MAX_CREDITS } from './batch-request.ts'
 import { FILTERS_WANTED, isResultFilter } from './results-request.ts'
 
-/** How a batch is made of another: some rows asked anew, or its outcomes scored by other weights. */
+/**
+ * How a batch is made from another: by checking some rows again, or by scoring its outcomes with
+ * other weights.
+ */
 export const ORIGIN_KINDS = ['recheck', 'rescore'] as const
 /** One of them. */
 export type OriginKind = (typeof ORIGIN_KINDS)[number]
@@ -28,7 +31,7 @@ export const recheckBody = z
 /** Which rows of a batch are checked again. */
 export type RecheckBody = z.infer<typeof recheckBody>
 
-/** The body of `POST /v1/batches/{id}/rescore`: a version of weights; those in use where it is left out. */
+/** The body of `POST /v1/batches/{id}/rescore`: a version of weights; those in use if left out. */
 export const rescoreBody = z.strictObject({
   weights: z
     .string('`weights` must be a version of weights, as a batch names it.')
@@ -40,5 +43,5 @@ export const rescoreBody = z.strictObject({
 /** By which weights a batch is scored again. */
 export type RescoreBody = z.infer<typeof rescoreBody>
 
-/** Of which batch another was made. */
+/** The batch that another was made from, and how. */
 export const batchOrigin = z.strictObject({ batch: z.string(), kind: z.enum(ORIGIN_KINDS) })

@@ -23,7 +23,7 @@ const column = z.strictObject({
   kind: z.enum(COLUMN_KINDS),
   /** How sure the kind is, 0 to 1. */
   confidence: z.number().min(0).max(1),
-  /** What the column is taken for; null where it is only carried through. */
+  /** What the column is taken for; null if it is only carried through. */
   field: z.enum(MAPPED_FIELDS).nullable(),
 })
 /** A column of a file. */
@@ -49,7 +49,10 @@ const costPart = z.strictObject({
 /** What one part of a product costs in all. */
 export type CostPart = z.infer<typeof costPart>
 
-/** A batch before it costs anything. Long values are cut to 100 characters, and end with an ellipsis then. */
+/**
+ * A batch before it costs anything. Long values are cut to 100 characters, and end with an ellipsis
+ * then.
+ */
 export const batchPreview = z.strictObject({
   id: z.string(),
   product: z.enum(PRODUCTS),
@@ -65,9 +68,12 @@ export const batchPreview = z.strictObject({
     header_row: z.int().min(1).nullable(),
   }),
   columns: z.array(column),
-  /** Of phone numbers without country code, ISO 3166-1 alpha-2; null where none was chosen. */
+  /** Of phone numbers without country code, ISO 3166-1 alpha-2; null if none was chosen. */
   default_country: z.string().nullable(),
-  /** By verdicts of another service that are how many days old at most, and of which day where the file has none. */
+  /**
+   * By verdicts of another service that are how many days old at most, and of which day where the
+   * file has none.
+   */
   known: z.strictObject({ days: z.int().min(1), at: z.iso.date().nullable() }).nullable(),
   /** The first rows, as they came. */
   first_rows: z.array(z.array(z.string())),
@@ -85,9 +91,12 @@ export const batchPreview = z.strictObject({
       cap_discount: count,
       /** What a sample has paid already. */
       sampled: count,
-      /** What the start will hold: the sum of the parts less what stands above. */
+      /** What the start will hold: the sum of the parts less the amounts above. */
       credits: count,
-      /** What the account can spend now, and what is left of it then; below 0 where it does not suffice. */
+      /**
+       * What the account can spend now, and what is left of it then; below 0 where it does not
+       * suffice.
+       */
       balance: z.int(),
       balance_after: z.int(),
     })

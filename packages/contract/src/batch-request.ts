@@ -28,7 +28,10 @@ export function unknownMapping(field: string, product: Product): string {
   return `The mapping has the field ${named}; the fields of ${product} are ${fields}.`
 }
 
-/** Text without control characters and halves of surrogate pairs, which databases and terminals stumble over. */
+/**
+ * Text without control characters and unpaired surrogates, which databases and terminals cannot
+ * handle.
+ */
 const PLAIN = /^[^\p{Cc}\p{Cs}]*$/u
 
 const product = z
@@ -99,7 +102,7 @@ function truth(field: string) {
   return z.boolean(`\`${field}\` must be true or false.`)
 }
 
-/** Fields that say how a batch is worked on, whatever way it comes in. */
+/** Fields that say how a batch is processed, for both ways of sending it. */
 const options = {
   product,
   name: BATCH_NAME.optional(),
@@ -136,7 +139,10 @@ export const batchBody = z.strictObject({
     .min(1, '`records` must hold at least one record.'),
 })
 
-/** The fields of `POST /v1/batches` as multipart, read from their text; the file itself is the part `file`. */
+/**
+ * The fields of `POST /v1/batches` as multipart, read from their text; the file itself is the part
+ * `file`.
+ */
 export const uploadFields = z.strictObject({
   ...options,
   mapping: mapping.optional(),

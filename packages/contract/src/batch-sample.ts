@@ -3,28 +3,28 @@ import { z } from 'zod'
 const count = z.int().min(0)
 const share = z.number().min(0).max(1)
 
-/** Rows of a sample at most, and seconds after which what is not known counts as unknown. */
+/** Rows of a sample at most, and seconds after which unknown outcomes count as unknown. */
 export const SAMPLE = { rows: 50, seconds: 60 } as const
 
-/** A sample of a batch: what a few rows, drawn from all of it, came back with. */
+/** A sample of a batch: the results of a few rows drawn from all of it. */
 export const batchSample = z.strictObject({
   batch_id: z.string(),
   status: z.enum(['running', 'completed']),
-  /** What the draw was made with: the same for each sample of the batch. */
+  /** Seed of the draw: the same for each sample of the batch. */
   seed: z.string(),
   asked_at: z.iso.datetime(),
-  /** When what is not known by then counts as unknown. */
+  /** When missing outcomes count as unknown. */
   ends_at: z.iso.datetime(),
-  /** Rows that were drawn, and those of them whose last part is known. */
+  /** Rows that were drawn, and those whose outcomes are known. */
   rows: z.strictObject({ drawn: count, known: count }),
   /**
-   * Of the rows known so far, at the end of all: how many have each verdict, which share that is, and the interval
-   * (Wilson, 95 %) in which the share of the whole batch lies.
+   * Of the rows known so far, at the end of all: how many have each verdict, their share, and the
+   * interval (Wilson, 95 %) that contains the share of the whole batch.
    */
   shares: z.array(z.strictObject({ verdict: z.string(), count, share, low: share, high: share })),
-  /** What the sample has cost; the start of the batch holds so much less. */
+  /** What the sample has cost; the start of the batch holds that much less. */
   credits_used: count,
-  /** What all of the batch is expected to cost and to take; null until the sample has ended. */
+  /** Expected cost and time of the whole batch; null until the sample has ended. */
   expected: z.strictObject({ credits: count, seconds: count }).nullable(),
 })
 /** A sample of a batch. */

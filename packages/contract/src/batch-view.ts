@@ -6,19 +6,19 @@ import { PRODUCTS } from './products.ts'
 
 const count = z.int().min(0)
 
-/** What the rows of a batch are: `total` is the sum of the others. */
+/** Rows of a batch by kind: `total` is the sum of the others. */
 export const rowCounts = {
   total: count,
   blank: count,
   refused: count,
   duplicate: count,
-  /** They have a verdict of another service, by which the batch goes. */
+  /** Rows settled by another service's verdict. */
   known: count,
   billable: count,
 } as const
 const at = z.iso.datetime().optional()
 
-/** Which column of the file feeds a field, and how sure the recognition is (1 where it was told). */
+/** The column mapped to a field, and the confidence of its detection (1 if the client chose it). */
 const mappedColumn = z.strictObject({
   /** 0-based. */
   column: count,
@@ -26,11 +26,11 @@ const mappedColumn = z.strictObject({
   confidence: z.number().min(0).max(1),
 })
 
-/** What ended a batch or keeps it from starting. */
+/** Why a batch failed, or cannot start. */
 export const batchFault = z.strictObject({
   error: z.string(),
   message: z.string(),
-  /** The part of the request that can be changed with `PATCH` to mend it. */
+  /** The part of the request to change with `PATCH`. */
   field: z.enum(['mapping', 'known', 'known_at']).optional(),
 })
 /** What ended a batch or keeps it from starting, and where it can be mended. */
@@ -42,13 +42,13 @@ export const batchView = z.strictObject({
   product: z.enum(PRODUCTS),
   name: z.string().nullable(),
   status: z.enum(BATCH_STATES),
-  /** The batch of which it was made, by a recheck or rescore; null for an upload. */
+  /** The batch that it was made from, by a recheck or rescore; null for an upload. */
   origin: batchOrigin.nullable(),
   created_at: z.iso.datetime(),
   analyzing_at: at,
   ready_at: at,
   running_at: at,
-  /** When it was paused last. */
+  /** When it was last paused. */
   paused_at: at,
   finalizing_at: at,
   completed_at: at,
@@ -56,19 +56,19 @@ export const batchView = z.strictObject({
   canceled_at: at,
   failed_at: at,
   expired_at: at,
-  /** When file, chunks and results are erased; null until the end is reached. */
+  /** When file, chunks and results are erased; null until the batch has ended. */
   expires_at: z.iso.datetime().nullable(),
-  /** When a paused batch goes on by itself; null for others. */
+  /** When a paused batch resumes by itself; null for others. */
   resumes_at: z.iso.datetime().nullable(),
   file: z
     .strictObject({
       name: z.string().nullable(),
       bytes: count,
       encoding: z.string().nullable(),
-      /** How sure the encoding is: 1 where it was told, by the client or by the file itself. */
+      /** Confidence of the encoding: 1 if the client or the file itself tells it. */
       encoding_confidence: z.number().min(0).max(1).nullable(),
       delimiter: z.string().nullable(),
-      /** The sheet of a workbook that was read, and all that it has. */
+      /** The sheet of a workbook that was read, and all its sheets. */
       sheet: z.string().nullable(),
       sheets: z.array(z.string()).nullable(),
       /** The file of an archive that was read. */
@@ -76,16 +76,18 @@ export const batchView = z.strictObject({
     })
     .nullable(),
   mapping: z.partialRecord(z.enum(MAPPED_FIELDS), mappedColumn),
-  /** `done` counts rows whose last part is known, and of rows that cost nothing as large a share as of those around them. */
+  /**
+   * `done` counts rows with all their outcomes, and the same share of the rows that cost nothing.
+   */
   rows: z.strictObject({ ...rowCounts, done: count }),
-  /** Counts of billable records by email status, or by risk level for fraud signals. */
+  /** Billable records by email status, or by risk level for fraud signals. */
   verdicts: z.record(z.string(), count),
-  /** Version of the weights that all scores of the batch are made by; null until it starts. */
+  /** Version of the weights of all scores of the batch; null until it starts. */
   weights: z.string().nullable(),
   credits: z.strictObject({ estimate: count, held: count, used: count, released: count }),
-  /** The share that was answered; 1 for a batch that was completed. */
+  /** Share of subjects with an outcome; 1 for a completed batch. */
   progress: z.number().min(0).max(1),
-  /** At least until the last task that waits for a time is due; null where nothing can be said. */
+  /** At least until the last task that waits for a time is due; null if unknown. */
   eta_seconds: count.nullable(),
   error: batchFault.nullable(),
 })

@@ -38,11 +38,8 @@ export const UNFINISHED_STATES: readonly BatchState[] = [
   'canceling',
 ]
 
-/** Days after which a paused batch goes on by itself. */
+/** Days after which a paused batch resumes by itself. */
 export const PAUSED_DAYS = 7
 
-/**
- * What kind a row of a batch is; `total` is the sum of all five. A known one has a fresh verdict of another
- * service, by which the batch goes.
- */
+/** Kind of a row of a batch. A known row is settled by a recent verdict of another service. */
 export type RowKind = 'blank' | 'refused' | 'duplicate' | 'known' | 'billable'

@@ -12,14 +12,17 @@ export const comparison = z.strictObject({
   /** The batch that was made first, and the other. */
   before: z.string(),
   after: z.string(),
-  /** Answered rows that both have, those of them with another verdict, advice, status or reason, and the rest. */
+  /**
+   * Answered rows that both have, those of them with another verdict, advice, status or reason, and
+   * the other rows.
+   */
   rows: z.strictObject({
     compared: count,
     changed: count,
     only_before: count,
     only_after: count,
   }),
-  /** How many rows went from a verdict to which; empty for products without verdicts. */
+  /** How many rows changed from one verdict to another; empty for products without verdicts. */
   verdicts: z.record(z.string(), z.record(z.string(), count)),
 })
 /** What has changed between two batches. */

@@ -15,7 +15,9 @@ export const COUNTRIES: readonly string[] = CODES.trim().split(/\s+/)
 
 const KNOWN: ReadonlySet<string> = new Set(COUNTRIES)
 
-/** Whether a code in capitals is that of a country: not one that is reserved or gone (UK, EU, SU). */
+/**
+ * Whether a code in capitals is that of a country: not one that is reserved or gone (UK, EU, SU).
+ */
 export function isCountry(code: string): boolean {
   return KNOWN.has(code)
 }

@@ -1,4 +1,4 @@
-/** The encodings of a batch's file, by the name that a batch tells. */
+/** The supported encodings of a batch's file, by the names that a batch shows. */
 export const ENCODINGS = [
   'utf-8',
   'utf-16le',
@@ -46,8 +46,8 @@ export const ENCODINGS = [
 export type Encoding = (typeof ENCODINGS)[number]
 
 /**
- * Other names by which an encoding is asked for, without signs. An encoding that another contains, or nearly
- * so, is read as that one, as browsers do. Source: WHATWG Encoding, section 4.2.
+ * Other names of encodings, without punctuation. An encoding that is (nearly) a subset of another
+ * is read as that one, as browsers do. Source: WHATWG Encoding, section 4.2.
  */
 const ALIASES: Readonly<Record<string, Encoding>> = {
   ascii: 'windows-1252',

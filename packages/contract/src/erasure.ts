@@ -6,10 +6,13 @@ import { VALUE_MAX_CHARS } from './requests.ts'
 /** Values that one erasure takes at most. */
 export const ERASED_VALUES_MAX = 10_000
 
-/** The largest body of `POST /v1/erase`, in bytes: so many addresses of usual length, thrice over. */
+/**
+ * The largest body of `POST /v1/erase`, in bytes: three times the size of as many addresses of
+ * usual length.
+ */
 export const ERASE_BODY_BYTES = 2_097_152
 
-/** Erasures of an account that may be under way at once: each reads all that the account has. */
+/** Concurrent erasures of an account at most: each reads all that the account has. */
 export const ERASURES_RUNNING_MAX = 100
 
 const SHAPES: Readonly<Record<Check, string>> = {
@@ -38,7 +41,7 @@ function valuesOf(check: Check) {
   return z.union([one, several], wanted).optional()
 }
 
-/** `POST /v1/erase`: what is to be gone. */
+/** `POST /v1/erase`: the values to erase. */
 export const eraseRequest = z
   .strictObject({
     email: valuesOf('email'),
@@ -59,13 +62,13 @@ export const eraseRequest = z
     (body) => body.include_addresses !== true || listOf(body.domain).length > 0,
     '`include_addresses` is about the addresses of a domain; send `domain`.',
   )
-/** What is to be gone, as it was sent. */
+/** The values to erase, as sent. */
 export type EraseRequest = z.infer<typeof eraseRequest>
 
 /** The values of a request, by check. */
 export type ErasedValues = Readonly<Record<Check, readonly string[]>>
 
-/** Each value of a request once. */
+/** The values of a request without duplicates. */
 export function erasedValuesOf(request: EraseRequest): ErasedValues {
   const once = (check: Check): readonly string[] => [...new Set(listOf(request[check]))]
   return { email: once('email'), phone: once('phone'), ip: once('ip'), domain: once('domain') }
@@ -80,14 +83,14 @@ function listOf(values: string | readonly string[] | undefined): readonly string
   return typeof values === 'string' ? [values] : values
 }
 
-/** How an erasure stands. */
+/** States of an erasure. */
 export const ERASURE_STATES = ['running', 'completed'] as const
 /** One of them. */
 export type ErasureState = (typeof ERASURE_STATES)[number]
 
 const count = (description: string) => z.int().min(0).meta({ description })
 
-/** What was erased so far, by store. */
+/** Erased entries so far, by store. */
 export const erasureCounts = z.strictObject({
   batches: count('Batches in which something was blanked.'),
   rows: count('Rows of batches in which something was blanked.'),
@@ -98,10 +101,10 @@ export const erasureCounts = z.strictObject({
   facts: count('Remembered facts that were removed: verdicts of mailboxes, registrations.'),
   purchases: count('Bought facts about numbers that were removed.'),
 })
-/** What was erased, by store. */
+/** Erased entries, by store. */
 export type ErasureCounts = z.infer<typeof erasureCounts>
 
-/** An erasure as it is shown: never what it erases. */
+/** An erasure as the API shows it: without the values. */
 export const erasureView = z.strictObject({
   id: z.string(),
   status: z.enum(ERASURE_STATES),

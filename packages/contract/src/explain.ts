@@ -19,7 +19,7 @@ function partOf(check: Check) {
 
 const check = z.enum(CHECKS)
 
-/** What a composite score rests on; contributions add up to the score. */
+/** The reasons of a composite score; contributions add up to the score. */
 const explainScore = z.strictObject({
   reasons: z.array(
     z.strictObject({
@@ -39,7 +39,10 @@ const explainScore = z.strictObject({
   model_version: z.string(),
 })
 
-/** The object `explain` of a result: one part for each check asked, `fraud_score` for fraud signals. Source: decision 2. */
+/**
+ * The object `explain` of a result: one part for each check asked, `fraud_score` for fraud signals.
+ * Source: decision 2.
+ */
 export const explainShape = z.strictObject({
   email: partOf('email').optional(),
   phone: partOf('phone').optional(),

@@ -6,8 +6,8 @@ const GROUP = /^[0-9A-Fa-f]{1,4}$/
 const ADDRESS_MAX_CHARS = 45
 
 /**
- * Whether a text is an IPv4 address in dotted quads without leading zeros, or an IPv6 address without zone.
- * Source: RFC 4291 2.2, RFC 6943 3.1.1 ("strict").
+ * Whether a text is an IPv4 address in dotted quads without leading zeros, or an IPv6 address
+ * without zone. Source: RFC 4291 2.2, RFC 6943 3.1.1 ("strict").
  */
 export function isIpLiteral(text: string): boolean {
   if (text.length > ADDRESS_MAX_CHARS) return false
@@ -26,7 +26,7 @@ function isIpv6Literal(text: string): boolean {
   return halves.length === 2 ? count <= 7 : count === 8
 }
 
-/** How many 16-bit groups a run of them holds; null when one is malformed. */
+/** How many 16-bit groups a part of an address holds; null if one is malformed. */
 function groupCount(run: string, last: boolean): number | null {
   if (run === '') return 0
   const groups = run.split(':')

@@ -3,7 +3,7 @@ import { z } from 'zod'
 /** A JSON Schema (2020-12), or a piece of one. */
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
-/** A shape of the contract as JSON Schema, as it is sent: without what defaults add. */
+/** A shape of the contract as JSON Schema of its input: without defaults. */
 export function jsonSchemaOf(shape: z.ZodType): JsonSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(shape, { io: 'input', target: 'draft-2020-12' })
   return schema

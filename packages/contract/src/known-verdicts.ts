@@ -1,17 +1,17 @@
 import { z } from 'zod'
 import { KNOWN, VENDORS, type Vendor } from './vendors.ts'
 
-/** Verdicts of theirs that settle a row; all others are asked. */
+/** Another service's verdicts that settle a row; rows with others are checked. */
 export const SAID_VERDICTS = ['deliverable', 'undeliverable'] as const
 /** One of them. */
 export type SaidVerdict = (typeof SAID_VERDICTS)[number]
 
-/** The sentence for a date without what it is the date of. */
+/** The error for a date without `known`. */
 export const KNOWN_AT_ALONE =
   '`known_at` is the date of the verdicts that `known` goes by; send `known` too, such as 30d.'
 
 const daysWanted = `\`known\` must be a number of days such as 30d, from 1d to ${KNOWN.maxDays}d.`
-/** How old a verdict of another service may be that is believed. */
+/** Maximum age in days of an accepted verdict of another service. */
 export const known = z
   .string(daysWanted)
   .regex(/^[1-9]\d{0,2}d$/, daysWanted)
@@ -22,7 +22,7 @@ export const known = z
   })
 
 const atWanted = '`known_at` must be a day that has come, such as 2026-11-01.'
-/** When the verdicts were made, where the export does not say so for each. */
+/** Date of the verdicts, if the export does not give one for each. */
 export const knownAt = z
   .string(atWanted)
   .regex(/^\d{4}-\d\d-\d\d$/, atWanted)
@@ -39,7 +39,7 @@ export function daysOf(text: string): number {
 
 const DAY_MS = 86_400_000
 
-/** A day of the calendar; of tomorrow by UTC it may be, which is today in the east. */
+/** A calendar day; may be tomorrow by UTC, which is already today in the east. */
 function isDay(text: string): boolean {
   const ms = Date.parse(`${text}T00:00:00Z`)
   if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text) return false
@@ -49,7 +49,7 @@ function isDay(text: string): boolean {
 const count = z.int().min(0)
 const column = z.strictObject({ column: count, header: z.string() })
 
-/** What another service said of a row, and what the row came back with here. */
+/** Another service's verdict on a row, and our own outcome. */
 const askedRow = z.strictObject({
   row: z.int().min(1),
   ref: z.string().nullable(),
@@ -57,36 +57,39 @@ const askedRow = z.strictObject({
     verdict: z.enum(SAID_VERDICTS),
     /** The service's own word. */
     word: z.string(),
-    /** Day of the verdict. */
+    /** Date of the verdict. */
     at: z.iso.date(),
   }),
-  /** Null until the row is answered, and where it was not. */
+  /** Null until the row is answered, and if it was not. */
   found: z
     .strictObject({
       verdict: z.string(),
       reason: z.string(),
     })
     .nullable(),
-  /** Null where nothing was found, and where what was found settles nothing: risky, unknown. */
+  /** Null if there is no outcome, or it is not definite (risky, unknown). */
   agrees: z.boolean().nullable(),
 })
 
-/** The verdicts of another service that a batch goes by, and how those that were asked all the same compare. */
+/**
+ * Another service's verdicts that a batch accepts, and how the rows that were checked all the same
+ * compare.
+ */
 export const batchKnown = z.strictObject({
   batch_id: z.string(),
   vendor: z.enum(Object.keys(VENDORS) as [Vendor, ...Vendor[]]),
-  /** Column of the verdicts, and of their dates; null where `known_at` gave the day. */
+  /** Columns of the verdicts and of their dates; null if `known_at` gave the date. */
   columns: z.strictObject({ verdict: column, at: column.nullable() }),
   days: z.int().min(1),
   rows: z.strictObject({
-    /** Rows that are not asked. */
+    /** Rows that are not checked. */
     known: count,
-    /** Rows with a verdict that are asked all the same, and those of them that are answered. */
+    /** Rows with a verdict that are checked all the same, and those of them that are answered. */
     asked: count,
     answered: count,
     agreed: count,
     disagreed: count,
-    /** Answered rows of which nothing definite was found here. */
+    /** Answered rows without a definite outcome. */
     undecided: count,
   }),
   asked: z.array(askedRow),

@@ -2,7 +2,7 @@ const KIB = 1_024
 const MIB = 1_024 * KIB
 const GIB = 1_024 * MIB
 
-/** Bounds of one uploaded file: the settings that say so, with their defaults. Source: decision 37. */
+/** Limits of one uploaded file: settings with their defaults. Source: decision 37. */
 export const UPLOAD_LIMITS = {
   /** The file as uploaded, and unpacked. */
   UPLOAD_LIMIT_BYTES: 512 * MIB,
@@ -13,13 +13,19 @@ export const UPLOAD_LIMITS = {
   LINE_LIMIT_BYTES: 64 * KIB,
 } as const
 
-/** What the batches of one account may take together: settings with their defaults. Source: decision 37. */
+/**
+ * Limits of all batches of one account together: settings with their defaults. Source: decision 37.
+ */
 export const ACCOUNT_LIMITS = {
-  /** Rows that nobody pays for, in a UTC day: those of test keys, repeats, blank and refused rows. */
+  /**
+   * Rows that cost nothing, in a UTC day: those of test keys, duplicates, blank and refused rows.
+   */
   UNPAID_ROWS_PER_DAY: 1_000_000,
 } as const
 
-/** What one account and one call may take: settings with their defaults. Source: decisions 31 and 37. */
+/**
+ * Limits of one account and one call: settings with their defaults. Source: decisions 31 and 37.
+ */
 export const CALL_LIMITS = {
   RATE_LIMIT_PER_SECOND: 50,
   RATE_LIMIT_BURST: 100,
@@ -36,12 +42,12 @@ export const CALL_LIMITS = {
   UNFINISHED_BATCHES_LIMIT: 10,
   /** Uploads and results together. */
   STORED_LIMIT_BYTES: 5 * GIB,
-  /** Single calls under way on one process: of all accounts, and of one. */
+  /** Concurrent single calls of one process: of all accounts, and of one. */
   CALLS_LIMIT: 2_000,
   CALLS_PER_ACCOUNT: 300,
   /** A single call without a result by then gets 504 and its credits back. */
   CALL_TIMEOUT_SECONDS: 15,
 } as const
 
-/** Values of settings that stand under these names. */
+/** Values of the settings with these names. */
 export type LimitsOf<Defaults> = { readonly [Name in keyof Defaults]: number }

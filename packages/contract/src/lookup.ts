@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { PRODUCTS } from './products.ts'
 
-/** How long a lookup whose answer came later can be read. */
+/** Days for which the result of an asynchronous lookup can be read. */
 export const LOOKUP_KEPT_DAYS = 30
 
 /** The longest time that `GET /v1/lookups/{id}?wait=` waits for the end, in seconds. */
 export const LOOKUP_WAIT_SECONDS = 30
 
-/** How a lookup stands that answers later. */
+/** States of an asynchronous lookup. */
 export const LOOKUP_STATES = ['running', 'completed', 'failed'] as const
 /** A lookup that was asked with `Prefer: respond-async`. Source: decision 41. */
 export const lookupView = z.strictObject({
@@ -26,5 +26,5 @@ export const lookupView = z.strictObject({
     .optional()
     .meta({ description: 'Why there is no result; nothing was charged.' }),
 })
-/** A lookup that answers later. */
+/** An asynchronous lookup. */
 export type LookupView = z.infer<typeof lookupView>

@@ -2,14 +2,14 @@ import type { EmailFacts, DomainFacts, IpFacts, PhoneFacts, Signal } from './out
 import type { Check } from './products.ts'
 import type { Reason } from './reasons.ts'
 
-/** One magic value of a check that ends in an outcome: its reason, and where its facts differ from the check's usual ones. */
+/** A magic value with an outcome: its reason, and facts that differ from the check's usual ones. */
 export interface MagicOutcome<C extends Check, F> {
   readonly value: string
   readonly reason: Reason<C>
   readonly facts?: Partial<F>
 }
 
-/** Problems and delays that a test key can ask for, by the word in the value. */
+/** Refusals and delays that a test key can request, by the word in the value. */
 export const MAGIC_FAULTS = {
   'status-402': { problem: 'payment_required' },
   'status-429': { problem: 'too_many_requests' },
@@ -91,8 +91,8 @@ export const MAGIC_EMAILS: readonly MagicOutcome<'email', EmailFacts>[] = [
 ]
 
 /**
- * Facts of an email whose server accepts it, by how deep it is asked, and of one that could not be found out.
- * That not all names are accepted is what makes an acceptance certain.
+ * Facts of an accepted email by depth of the check, and of an unknown one. An acceptance is certain
+ * only if the domain is known not to be accept-all.
  */
 export const EMAIL_FACTS = {
   accepted: {
@@ -114,7 +114,10 @@ const nobodys = {
   countryCode: null,
 } as const
 
-/** One number for every phone outcome and line type; NANP 555-0100 to 555-0199 is kept for fiction. */
+/**
+ * One number for every phone outcome and line type; NANP 555-0100 to 555-0199 is reserved for
+ * fiction.
+ */
 export const MAGIC_PHONES: readonly MagicOutcome<'phone', PhoneFacts>[] = [
   { value: '+12025550100', reason: 'hlr_connected' },
   { value: '+12025550101', reason: 'hlr_connected', facts: { ported: true } },
@@ -159,7 +162,7 @@ export const MAGIC_PHONES: readonly MagicOutcome<'phone', PhoneFacts>[] = [
   { value: '+12025550115', reason: 'timeout', facts: unasked },
 ]
 
-/** Numbers that stand for a fault. */
+/** Numbers that give a refusal or delay. */
 export const MAGIC_FAULT_PHONES: Readonly<Record<string, MagicFault>> = {
   '+12025550142': 'status-402',
   '+12025550129': 'status-429',
@@ -193,7 +196,9 @@ function flagged(group: string, ...codes: readonly string[]): readonly Signal[] 
   return codes.map((code) => ({ group, code, source: 'magic' }))
 }
 
-/** One address for every IP outcome and flag; 192.0.2.0/24 is kept for documentation (RFC 5737). */
+/**
+ * One address for every IP outcome and flag; 192.0.2.0/24 is reserved for documentation (RFC 5737).
+ */
 export const MAGIC_IPS: readonly MagicOutcome<'ip', IpFacts>[] = [
   { value: '192.0.2.1', reason: 'located' },
   {
@@ -230,7 +235,7 @@ export const MAGIC_IPS: readonly MagicOutcome<'ip', IpFacts>[] = [
   { value: '192.0.2.9', reason: 'timeout', facts: { ...nowhere, ...unflagged, valid: false } },
 ]
 
-/** Addresses that stand for a fault. */
+/** Addresses that give a refusal or delay. */
 export const MAGIC_FAULT_IPS: Readonly<Record<string, MagicFault>> = {
   '192.0.2.142': 'status-402',
   '192.0.2.129': 'status-429',

@@ -24,21 +24,24 @@ import { MESSAGES, Problem } from './problem.ts'
 import type { Check, Depth } from './products.ts'
 import type { Reason } from './reasons.ts'
 
-/** What a test key answers for one subject: an outcome, a refusal, or an outcome after a delay. */
+/**
+ * The answer for one subject with a test key: an outcome, a refusal, or an outcome after a delay.
+ */
 export type MagicAnswer<C extends Check = Check> =
   | { readonly kind: 'outcome'; readonly outcome: Outcome<C> }
   | { readonly kind: 'slow'; readonly delayMs: number; readonly outcome: Outcome<C> }
   | { readonly kind: 'problem'; readonly problem: Problem }
 
-/** When every magic outcome says that it was checked, so that the same call gives the same result. */
+/** The time of every magic outcome, so that the same call gives the same result. */
 const CHECKED_AT = '2026-01-01T00:00:00.000Z'
 
 /** Seconds of `Retry-After` that magic refusals carry. */
 const RETRY_SECONDS = 1
 
 /**
- * The answer of a test key, from the table of magic values; a value that is not in it gets the check's
- * good outcome (an email that is no address at all: `invalid_syntax`). Pure. Source: decision 19.
+ * The answer for a subject with a test key, from the table of magic values. Other values get the
+ * check's good outcome (a text that is no email address: `invalid_syntax`). Pure. Source: decision
+ * 19.
  */
 export function magicAnswer<C extends Check>(
   check: C,
@@ -53,13 +56,13 @@ export function magicAnswer<C extends Check>(
   return { kind: 'problem', problem: magicProblem(effect.problem) }
 }
 
-/** A value that the table knows, and the refusal or delay that it stands for; null where it has an outcome. */
+/** A value of the table, and its refusal or delay; null if it has an outcome. */
 export interface MagicValue {
   readonly value: string
   readonly fault: MagicFault | null
 }
 
-/** The values of a check that the table knows, that of the good outcome first. */
+/** The values of a check in the table, that of the good outcome first. */
 export function magicValues(check: Check): readonly MagicValue[] {
   const outcomes = MAGIC_OUTCOMES[check].map(({ value }) => ({ value, fault: null }))
   const faults = Object.keys(MAGIC_FAULTS)
@@ -132,7 +135,7 @@ function faultValue(check: Check, fault: MagicFault): string {
   return Object.keys(values).find((value) => values[value] === fault) ?? ''
 }
 
-/** The refusal as the service gives it where it is in earnest. */
+/** The refusal with the message that a live key would get. */
 function magicProblem(code: keyof typeof MESSAGES): Problem {
   const retry = code === 'too_many_requests' || code === 'unavailable'
   return new Problem(code, MESSAGES[code], {
@@ -172,7 +175,7 @@ const EMAIL_STATUS: Partial<Record<Reason<'email'>, EmailStatus>> = {
   mailbox_disabled: 'undeliverable',
 }
 
-/** Reasons under which the server said yes to the recipient. */
+/** Reasons for which the server accepted the recipient. */
 const ACCEPTING: readonly Reason<'email'>[] = ['accepted', 'accept_all', 'accept_means_nothing']
 
 function emailOutcome(subject: string, depth: Depth): Outcome<'email'> {
@@ -200,7 +203,7 @@ function emailOutcome(subject: string, depth: Depth): Outcome<'email'> {
   return outcomeOf<'email'>(EMAIL_STATUS[reason] ?? 'unknown', reason, facts)
 }
 
-/** Phone reasons that leave open what a network was to be asked. */
+/** Phone reasons for which the network's answer is missing. */
 const PHONE_UNKNOWN: readonly Reason<'phone'>[] = [
   'hlr_undetermined',
   'hlr_in_doubt',
@@ -258,7 +261,7 @@ function ipOutcome(subject: string): Outcome<'ip'> {
   return outcomeOf<'ip'>(unknown ? 'unknown' : 'answered', reason, facts)
 }
 
-/** Domain reasons that leave open whether the name is registered. */
+/** Domain reasons for which it is unknown whether the name is registered. */
 const DOMAIN_UNKNOWN: readonly Reason<'domain'>[] = [
   'no_registry_data',
   'registry_throttled',

@@ -2,18 +2,20 @@ import { z } from 'zod'
 import { batchRecord, BATCH_NAME, MAX_CREDITS } from './batch-request.ts'
 import { PRODUCTS } from './products.ts'
 
-/** Bounds of what a model asks and is told: what it reads costs its user, and fills its context. */
+/**
+ * Limits of a model's requests and responses: its user pays for them, and they fill its context.
+ */
 export const MCP_LIMITS = {
   /** Of one message to the service. */
   messageBytes: 1_048_576,
-  /** Records of one batch that comes in a message. */
+  /** Records of one batch sent in a message. */
   records: 1_000,
-  /** Rows of one answer, and characters of any. */
+  /** Rows of one response, and characters of any. */
   rows: 200,
   resultChars: 65_536,
   /** How long one call may wait for a batch. */
   waitSeconds: 30,
-  /** Calls under way of one account on one process, or of one `plumbline mcp`. */
+  /** Concurrent calls of one account on one process, or of one `plumbline mcp`. */
   callsAtOnce: 16,
 } as const
 
@@ -28,7 +30,7 @@ const batchId = z
   .regex(/^bat_[A-Za-z0-9]+$/)
   .meta({ description: 'As estimate_batch or start_batch gave it.' })
 
-/** What the tools that are about batches take. */
+/** Input of the tools for batches. */
 export const MCP_INPUTS = {
   estimate_batch: z.strictObject({ product, records, name: BATCH_NAME.optional() }),
   start_batch: z

@@ -4,7 +4,7 @@ import { USAGE_DAYS_MAX, USAGE_PARTS } from './usage.ts'
 
 const tags = ['account']
 
-/** The paths of what an account has, uses and pays. */
+/** The paths about an account's data, usage and credits. */
 export function accountPaths(): Part {
   return {
     '/v1/account': {

@@ -206,7 +206,7 @@ function movePaths(parameters: readonly Part[]): Part {
   }
 }
 
-/** Moves that take no body, cost nothing and are no error where they were made before. */
+/** Changes of state without a body that cost nothing and may be repeated. */
 function restPaths(parameters: readonly Part[]): Part {
   const move = (operationId: string, summary: string, what: string): Part => ({
     post: {

@@ -2,7 +2,7 @@ import { answer, POSTING, ref, refusals, SPENDING, type Part } from './openapi-p
 
 const tags = ['batches']
 
-/** What is made of a batch that has ended. */
+/** The paths of what is made from an ended batch. */
 export function derivedPaths(parameters: readonly Part[]): Part {
   const posted = (
     operationId: string,

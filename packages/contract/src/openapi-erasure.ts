@@ -3,7 +3,7 @@ import { answer, ANY, headers, POSTING, query, ref, refusals, type Part } from '
 
 const tags = ['privacy']
 
-/** The paths about what is kept of an account. */
+/** The paths about an account's stored data. */
 export function erasurePaths(): Part {
   return {
     '/v1/erase': { get: list(), post: erase() },

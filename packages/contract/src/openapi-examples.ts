@@ -1,12 +1,15 @@
 import type { Part } from './openapi-parts.ts'
 
-/** An example of an operation: what is sent, and for lookups what a test key is answered, to the letter. */
+/** An example of an operation: the request, and for lookups the exact response to a test key. */
 interface Example {
   readonly request: Part
   readonly response?: Part
 }
 
-/** Examples by operation. Those of lookups hold values for test keys, so that anybody can run them for nothing. */
+/**
+ * Examples by operation. Those of lookups hold values for test keys, so that anybody can run them
+ * free of charge.
+ */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   lookUpEmail: {
     request: {

@@ -3,7 +3,7 @@ import { PROBLEMS, type ProblemCode } from './problem.ts'
 /** A piece of the description. */
 export type Part = { readonly [key: string]: unknown }
 
-/** What any call with a key may be refused for. */
+/** Refusals of any call with a key. */
 export const ANY: readonly ProblemCode[] = [
   'unauthorized',
   'forbidden',
@@ -11,9 +11,9 @@ export const ANY: readonly ProblemCode[] = [
   'internal',
   'unavailable',
 ]
-/** What a POST with a key may be refused for. */
+/** Refusals of a POST with a key. */
 export const POSTING: readonly ProblemCode[] = [...ANY, 'bad_request', 'conflict', 'unprocessable']
-/** What a call that spends credits may be refused for. */
+/** Refusals of a call that spends credits. */
 export const SPENDING: readonly ProblemCode[] = [
   ...POSTING,
   'payment_required',
@@ -155,10 +155,10 @@ export function refusals(codes: readonly ProblemCode[]): Part {
   )
 }
 
-/** Refusals that are told before it is known whose call it is, so that they have no headers of an account. */
+/** Refusals sent before the account is known, so without headers of an account. */
 const TOLD_TO_ANYONE: readonly ProblemCode[] = ['unauthorized']
 
-/** Headers that only some refusals have. */
+/** Headers of certain refusals only. */
 const MORE_HEADERS: Partial<Record<ProblemCode, readonly HeaderName[]>> = {
   unauthorized: ['Authenticate'],
   too_many_requests: ['RetryAfter'],
@@ -166,7 +166,7 @@ const MORE_HEADERS: Partial<Record<ProblemCode, readonly HeaderName[]>> = {
   conflict: ['RetryAfter'],
 }
 
-/** Every refusal that an operation can give, as components: 405 is of no operation. */
+/** Every refusal of an operation, as components; 405 belongs to none. */
 export function problemResponses(): Part {
   const codes = codesOfProblems().filter((code) => code !== 'method_not_allowed')
   return Object.fromEntries(

@@ -23,8 +23,8 @@ import type { ProblemCode } from './problem.ts'
 import { PRODUCTS, type Product } from './products.ts'
 
 /**
- * The description of every path of the service. OpenAPI 3.1.1; made from the shapes themselves. `testKeys` is
- * what it says of test keys, in Markdown.
+ * The description of every path of the service. OpenAPI 3.1.1; made from the shapes themselves.
+ * `testKeys` is what it says of test keys, in Markdown.
  */
 export function openApiDocument(testKeys: string): Part {
   return {

@@ -1,7 +1,7 @@
 import type { Check } from './products.ts'
 import type { Reason } from './reasons.ts'
 
-/** Plain JSON, as evidence and memory hold it. */
+/** Plain JSON, as stored for evidence and cached facts. */
 export type Json =
   | string
   | number
@@ -10,18 +10,20 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json }
 
-/** Facts are nullable where they can be unknown: null is "could not be found out", never "no". */
+/** Facts of an email address. Null is "could not be found out", never "no". */
 export interface EmailFacts {
   /** The address as asked. */
   readonly address: string
-  /** Lower-case A-label domain, provider dots and tags removed; the address itself when unparsable. */
+  /**
+   * Lower-case A-label domain, provider dots and tags removed; the address itself when unparsable.
+   */
   readonly normalized: string
   /** Domain part as A-label; null when there is none. */
   readonly domain: string | null
   readonly syntaxValid: boolean
   /** A usable MX record exists. */
   readonly mxFound: boolean | null
-  /** A host that takes mail exists: MX, or A/AAAA without a null MX. */
+  /** Whether a host that accepts mail exists: MX, or A/AAAA without a null MX. */
   readonly acceptsMail: boolean | null
   /** The server answered 250 or 251 to RCPT for this address. */
   readonly smtpValid: boolean | null
@@ -36,7 +38,7 @@ export interface EmailFacts {
   readonly confidence: 'high' | 'medium' | 'low'
 }
 
-/** What is known of a phone number; null where it could not be found out. */
+/** What is known of a phone number; null if it could not be found out. */
 export interface PhoneFacts {
   /** E.164. */
   readonly number: string
@@ -47,7 +49,9 @@ export interface PhoneFacts {
   readonly countryCode: string | null
   readonly nationalFormat: string | null
   readonly lineType: 'mobile' | 'landline' | 'voip' | 'unknown'
-  /** libphonenumber's own type, for scoring (`toll_free`, `premium_rate`, ...); null when unknown. */
+  /**
+   * libphonenumber's own type, for scoring (`toll_free`, `premium_rate`, ...); null when unknown.
+   */
   readonly numberType: string | null
   readonly carrier: string | null
   /** English country name of the carrier's country. */
@@ -56,7 +60,7 @@ export interface PhoneFacts {
   readonly roaming: boolean | null
 }
 
-/** What is known of an address; null where it could not be found out. */
+/** What is known of an address; null if it could not be found out. */
 export interface IpFacts {
   /** The address as asked. */
   readonly ip: string
@@ -77,11 +81,11 @@ export interface IpFacts {
   readonly isDatacenter: boolean | null
   /** A benign relay such as iCloud Private Relay; never also VPN. */
   readonly isRelay: boolean | null
-  /** Evidence for risk; what it weighs is the business of the score. */
+  /** Signals of risk; scores weight them. */
   readonly signals: readonly Signal[]
 }
 
-/** What is known of a domain; null where it could not be found out. */
+/** What is known of a domain; null if it could not be found out. */
 export interface DomainFacts {
   /** The name as asked. */
   readonly domain: string
@@ -99,7 +103,7 @@ export interface DomainFacts {
   readonly dmarcFound: boolean | null
   readonly disposable: boolean
   readonly parked: boolean | null
-  /** Evidence for risk, as with an address. */
+  /** Signals of risk, as with an IP address. */
   readonly signals: readonly Signal[]
 }
 
@@ -111,7 +115,7 @@ export interface FactsOf {
   readonly domain: DomainFacts
 }
 
-/** One piece of risk evidence: `group` and `code` name a row of the weights table. */
+/** A signal of risk: `group` and `code` name a row of the weights table. */
 export interface Signal {
   readonly group: string
   readonly code: string
@@ -122,16 +126,16 @@ export interface Signal {
 /** What an email check concludes about an address. */
 export type EmailStatus = 'deliverable' | 'undeliverable' | 'risky' | 'unknown'
 
-/** What a check came back with, without how it is known: all that results and scores are made of. */
+/** An outcome without how it is known: all that results and scores need. */
 export interface BareOutcome<C extends Check = Check> {
   readonly status: C extends 'email' ? EmailStatus : 'answered' | 'unknown'
   readonly reason: Reason<C>
   readonly facts: FactsOf[C]
-  /** Of an email, the domain that was probably meant; absent or null where there is none. */
+  /** For an email, the domain that was probably meant; absent or null if there is none. */
   readonly suggestedDomain?: string | null
 }
 
-/** What a check came back with: facts, a status and a closed reason code, and how it is known. */
+/** The result of a check: facts, a status and a closed reason code, and how it is known. */
 export interface Outcome<C extends Check = Check> extends BareOutcome<C> {
   readonly kind: 'outcome'
   readonly evidence: { readonly [key: string]: Json }

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-/** Plans of a new installation: credits a month, and whether they have test keys. Source: spec.md 5 and 8.2. */
+/**
+ * Plans of a new installation: credits a month, and whether they have test keys. Source: spec.md 5
+ * and 8.2.
+ */
 export const PLANS = {
   free: { monthlyCredits: 200, testKeys: false },
   starter: { monthlyCredits: 5_000, testKeys: true },
@@ -21,15 +24,23 @@ export type Pack = string
 /** What a plan or pack may be called. */
 export const OFFER_NAME = /^[a-z0-9][a-z0-9-]{0,39}$/
 
-/** Credits that one plan, pack or grant may have at most: what the ledger and the API take for a number of them. */
+/**
+ * Credits that one plan, pack or grant may have at most: what the ledger and the API take for a
+ * number of them.
+ */
 export const CREDITS_MAX = 1_000_000_000
 
-/** A price as people write it in US dollars, such as `25` or `24.90`, in cents; undefined where it is none. */
+/**
+ * A price as people write it in US dollars, such as `25` or `24.90`, in cents; undefined if it is
+ * none.
+ */
 export function priceCentsOf(text: string): number | undefined {
   return /^\d{1,7}(?:\.\d\d)?$/.test(text) ? Math.round(Number(text) * 100) : undefined
 }
 
-/** Limits that a plan, or one account, may have of its own in place of the installation's settings. */
+/**
+ * Limits that a plan, or one account, may have of its own in place of the installation's settings.
+ */
 export const OWN_LIMITS = [
   'calls_per_second',
   'calls_burst',
@@ -39,7 +50,10 @@ export const OWN_LIMITS = [
 ] as const
 /** One of these limits. */
 export type OwnLimit = (typeof OWN_LIMITS)[number]
-/** Smallest value of a limit: an account without batches or purchases is of use, one without calls is not. */
+/**
+ * Smallest value of a limit: an account without batches or purchases is of use, one without calls
+ * is not.
+ */
 export function ownLimitMin(name: OwnLimit): 0 | 1 {
   return name === 'unfinished_batches' || name === 'hlr_numbers_per_day' ? 0 : 1
 }

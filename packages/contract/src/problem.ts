@@ -20,7 +20,9 @@ export const PROBLEMS = {
 /** One of the codes. */
 export type ProblemCode = keyof typeof PROBLEMS
 
-/** Messages of refusals that a test key can ask for too. Source of the wording of 402: spec.md 7. */
+/**
+ * Messages of refusals that a test key can ask for too. Source of the wording of 402: spec.md 7.
+ */
 export const MESSAGES = {
   payment_required:
     'The credits of this account do not suffice; top up with an add-on pack or upgrade the plan.',
@@ -32,13 +34,15 @@ export const MESSAGES = {
   timeout: 'The call took too long and was not charged; send it again.',
 } as const satisfies Partial<Record<ProblemCode, string>>
 
-/** A refusal: `message` is public, says what to do and holds no internals; `cause` is for the log. */
+/**
+ * A refusal: `message` is public, says what to do and holds no internals; `cause` is for the log.
+ */
 export class Problem extends Error {
   override readonly name = 'Problem'
   readonly code: ProblemCode
   /** Seconds until a retry makes sense; sent as `Retry-After`. */
   readonly retryAfterSeconds: number | undefined
-  /** Asked for by a test key: nothing is wrong, so it is not logged as a fault. */
+  /** Requested by a test key: nothing is wrong, so it is not logged as an error. */
   readonly isRehearsed: boolean
 
   constructor(

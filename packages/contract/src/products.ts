@@ -4,8 +4,8 @@ export const CHECKS = ['email', 'phone', 'ip', 'domain'] as const
 export type Check = (typeof CHECKS)[number]
 
 /**
- * Checks whose outcomes may be bought from an outside provider: what is begun of them is awaited
- * and charged when a batch is canceled.
+ * Checks whose outcomes may be bought from an outside provider: when a batch is canceled, purchases
+ * in flight are awaited and charged.
  */
 export const PURCHASED_CHECKS: readonly Check[] = ['phone']
 
@@ -22,10 +22,13 @@ export const PRODUCTS = [
 /** One of the products. */
 export type Product = (typeof PRODUCTS)[number]
 
-/** How deep an email check goes: `basic` asks for the one recipient, `extended` looks for accept-all too. */
+/**
+ * Depth of an email check: `basic` probes the recipient, `extended` also whether the domain is
+ * accept-all.
+ */
 export type Depth = 'basic' | 'extended'
 
-/** What a product asks of a record: the checks in billing order, and which of them must be there. */
+/** The checks of a product in billing order, and which of them are required. */
 export interface ProductPlan {
   readonly required: Check
   readonly optional: readonly Check[]
@@ -62,7 +65,7 @@ const PART_CREDITS: Readonly<Record<Check, number>> = {
   domain: 2,
 }
 
-/** The checks a product may ask, required one first. */
+/** The checks of a product, the required one first. */
 export function checksOf(product: Product): readonly Check[] {
   const plan = PRODUCT_PLANS[product]
   return [plan.required, ...plan.optional]

@@ -3,8 +3,9 @@ import { Problem } from './problem.ts'
 import { unknownFields } from './requests.ts'
 
 /**
- * Reads a JSON body by its shape, whose messages are sentences.
- * @throws Problem `bad_request` that names the first field at fault
+ * Parses a JSON body by its shape, whose messages are sentences.
+ *
+ * @throws Problem `bad_request` that names the first invalid field
  */
 export function readBody<Shape extends z.ZodObject>(shape: Shape, body: unknown): z.infer<Shape> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {

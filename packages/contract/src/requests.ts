@@ -14,13 +14,13 @@ const SHAPES = {
   domain: 'a domain name (no IP address) without scheme, path, port, "@" or spaces',
 } as const satisfies Record<Check, string>
 
-/** What of that a pattern can say; the rest is judged by `READABLE`. */
+/** The part of these rules that a regular expression can express; `READABLE` checks the rest. */
 const PATTERNS: { readonly [C in Check]?: string } = {
   phone: '^\\+[0-9]{1,15}$',
   domain: '^[^\\s/:@]+$',
 }
 
-/** Whether a value is written so that its check can be asked at all (decision 5). */
+/** Whether a value has the notation that its check requires (decision 5). */
 const READABLE: Readonly<Record<Check, (value: string) => boolean>> = {
   email: () => true,
   phone: (value) => /^\+[0-9]{1,15}$/.test(value),
@@ -75,15 +75,17 @@ export const REQUESTS = {
 /** The body that a product takes; of any product where none is named. */
 export type RequestOf<P extends Product = Product> = z.infer<(typeof REQUESTS)[P]>
 
-/** What a call asks: a value for each supplied check, as it was sent. */
+/** A parsed request: a value for each supplied check, as sent. */
 export interface ProductRequest {
   readonly values: { readonly [C in Check]?: string }
   readonly explain: boolean
 }
 
 /**
- * Reads the body of a product.
- * Throws `Problem('bad_request')` that names the first field at fault and what it should be (decisions 5 and 7).
+ * Parses the body of a product.
+ *
+ * @throws Problem `bad_request` that names the first invalid field and what it should be (decisions
+ * 5 and 7)
  */
 export function readRequest(product: Product, body: unknown): ProductRequest {
   const read = REQUESTS[product].safeParse(body)

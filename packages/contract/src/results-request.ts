@@ -14,7 +14,7 @@ export const REFUSED_FORMATS = ['csv', 'ndjson', 'xlsx'] as const
 export const RESULT_FILTERS = {
   /** Email statuses, and risk levels of fraud signals. */
   verdicts: ['deliverable', 'undeliverable', 'risky', 'unknown', 'low', 'medium', 'high'],
-  /** What became of a row. */
+  /** Statuses of rows. */
   statuses: ['done', 'known', 'refused', 'blank', 'waiting', 'canceled', 'error'],
   advices: ADVICE,
   reasons: [...new Set(Object.values(REASONS).flatMap((reasons) => Object.keys(reasons)))],
@@ -27,10 +27,10 @@ export function isResultFilter(word: string): boolean {
   return FILTERS.has(word)
 }
 
-/** What `only` takes, in a sentence; the reasons are too many to name. */
+/** The values of `only`, in a sentence; reasons are too many to list. */
 export const FILTERS_WANTED = `\`only\` takes verdicts (${RESULT_FILTERS.verdicts.join(', ')}), row statuses (${RESULT_FILTERS.statuses.join(', ')}), advices (${ADVICE.join(', ')}) and reason codes such as mailbox_full, parted by commas.`
 
-/** Delimiters of a CSV result, by the names that a query may give them. */
+/** Names of delimiters in the query of a CSV result. */
 export const DELIMITER_NAMES: ReadonlyMap<string, Delimiter> = new Map([
   ...DELIMITERS.map((delimiter) => [delimiter, delimiter] as const),
   ['comma', ','],

@@ -110,7 +110,7 @@ const intelDomain = z.strictObject({
   safety_score: score,
 })
 
-/** `phone` is there when a phone was sent, in the shape of contact intelligence (decision 29). */
+/** `phone` is present if a phone was sent, in the shape of contact intelligence (decision 29). */
 const deliverabilityResult = z.strictObject({
   email: z.string(),
   deliverable: z.boolean(),

@@ -11,7 +11,7 @@ export interface ScoreReason {
   readonly source?: string
 }
 
-/** A composite score with what it rests on. */
+/** A composite score and its reasons. */
 export interface Score {
   /** 0 to 100, higher is riskier. */
   readonly score: number
@@ -36,21 +36,21 @@ export type FraudScorer = (outcomes: BareOutcomes) => Score
 /** A risk of 0 to 100 from signals of one subject: pure. */
 export type RiskScorer = (signals: readonly Signal[]) => number
 
-/** One row of a table of weights: the weight is the score if this were the only evidence. */
+/** One row of a table of weights: the weight is the score if this were the only signal. */
 export interface WeightRow {
-  /** 0 to 99; 0 switches the signal off. */
+  /** 0 to 99; 0 disables the signal. */
   readonly weight: number
   readonly reason: string
 }
 
 /** A table of weights: by group of signals, then by code. */
 export interface Weights {
-  /** Names the content: two tables that differ in anything have two versions. */
+  /** Identifies the content: tables that differ in anything have different versions. */
   readonly version: string
   readonly groups: Readonly<Record<string, Readonly<Record<string, WeightRow>>>>
 }
 
-/** Every score by one table of weights, so that scores beside each other agree. */
+/** All score functions with one table of weights, so that scores shown together are consistent. */
 export interface Scorer {
   /** Version of the table. */
   readonly version: string

@@ -60,5 +60,5 @@ const PHRASES: Readonly<Record<AnyCode, string>> = {
   fresh_and_hidden: 'a new domain together with a hidden origin',
 }
 
-/** What each signal of a score says to a person, by its code; one of a newer program has none. */
+/** A sentence for each signal, by its code; a signal of a newer version has none. */
 export const SIGNAL_PHRASES: ReadonlyMap<string, string> = new Map(Object.entries(PHRASES))

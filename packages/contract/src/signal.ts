@@ -1,7 +1,7 @@
 import type { Json, Signal } from './outcome.ts'
 
 /**
- * Every signal by its group. Signals of a group depend on each other: only the strongest of them counts.
+ * Every signal by its group. Signals of a group are correlated: only the strongest of them counts.
  * A table of weights has a row for each.
  */
 export const SIGNALS = {
@@ -46,10 +46,10 @@ export type SignalGroup = keyof typeof SIGNALS
 /** The codes of a group. */
 export type SignalCode<G extends SignalGroup> = (typeof SIGNALS)[G][number]
 
-/** What a signal may say besides its name. */
+/** Details of a signal besides its name. */
 export interface SignalDetail {
   readonly value?: Json
-  /** Where it is known from: a list, a server, a database. */
+  /** Its source: a list, a server, a database. */
   readonly source?: string
 }
 
@@ -62,7 +62,10 @@ export function riskSignal<G extends SignalGroup>(
   return { group, code, ...detail }
 }
 
-/** The steps of a domain's age, youngest first. Source: see the reasons in the `weights.json` of scoring. */
+/**
+ * The steps of a domain's age, youngest first. Source: see the reasons in the `weights.json` of
+ * scoring.
+ */
 const AGE_STEPS = [
   [7, 'under_7_days'],
   [30, 'under_30_days'],
@@ -70,7 +73,7 @@ const AGE_STEPS = [
   [365, 'under_365_days'],
 ] as const
 
-/** The signal of a domain's age in whole days; none from a year on and none when unknown. */
+/** The signal of a domain's age in whole days; none from a year on, and none if unknown. */
 export function ageSignal(ageDays: number | null, source?: string): Signal | undefined {
   if (ageDays === null || ageDays < 0) return undefined
   const step = AGE_STEPS.find(([days]) => ageDays < days)
@@ -84,7 +87,10 @@ export function ageSignal(ageDays: number | null, source?: string): Signal | und
 /** Level of networks that are hijacked or run by criminals, as in Spamhaus DROP. */
 const LEVEL_HIJACKED = 9
 
-/** The signal of an address by its level in a threat list: from 3 to 8 so many lists name it, below that one does. */
+/**
+ * The signal of an address by its level in a threat list: a level from 3 to 8 is the number of
+ * lists that name it, below that it is one list.
+ */
 export function threatSignal(level: number, source?: string): Signal {
   return riskSignal('ip.reputation', threatCode(level), {
     value: level,
@@ -98,7 +104,7 @@ function threatCode(level: number): SignalCode<'ip.reputation'> {
   return (['listed_3', 'listed_4', 'listed_5', 'listed_6'] as const)[level - 3] ?? 'listed_6'
 }
 
-/** The signal of an address in a network that a threat list names as a whole. */
+/** The signal of an address in a network that a threat list names entirely. */
 export function threatNetworkSignal(source: string): Signal {
   return threatSignal(LEVEL_HIJACKED, source)
 }

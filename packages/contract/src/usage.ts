@@ -1,28 +1,30 @@
 import { z } from 'zod'
 import { PRODUCTS } from './products.ts'
 
-/** Where an operation came from: a single call with a key, one from the web app, or a record of a batch. */
+/**
+ * Source of an operation: a single call with a key, one from the web app, or a record of a batch.
+ */
 export const USAGE_SOURCES = ['api', 'app', 'batch'] as const
 /** One of the sources. */
 export type UsageSource = (typeof USAGE_SOURCES)[number]
 
-/** What usage can be told apart by. */
+/** What usage can be grouped by. */
 export const USAGE_PARTS = ['day', 'product', 'source'] as const
 /** One of them. */
 export type UsagePart = (typeof USAGE_PARTS)[number]
 
-/** Days that one answer reaches over at most: a year, with its leap day. */
+/** Days in one response at most: a leap year. */
 export const USAGE_DAYS_MAX = 366
 
 const count = z.int()
 
-/** Charged operations and their credits; a refund takes back what the day of its call counted. */
+/** Charged operations and their credits; a refund is deducted from the day of its call. */
 const used = {
   operations: count.meta({ description: 'Calls and records of batches that were charged.' }),
   credits: count,
 }
 
-/** What an account used, by the parts that were asked for. */
+/** What an account used, grouped as requested. */
 export const usageView = z.strictObject({
   from: z.iso.date().meta({ description: 'First day, in the time zone of the account.' }),
   to: z.iso.date().meta({ description: 'Last day, counted in.' }),

@@ -1,4 +1,4 @@
-/** What is told of a row that waits, by the reason that its engine gave. */
+/** Explanation of a waiting row, by its engine's reason. */
 const SENTENCES: Readonly<Record<string, string>> = {
   greylisted: 'the mail server asked to be tried again later (greylisting)',
   rate_limited: 'the mail provider takes no more connections for now',
@@ -13,7 +13,11 @@ const SENTENCES: Readonly<Record<string, string>> = {
   hlr_in_doubt: 'the network lookup was begun and is not answered yet',
 }
 
-/** Why a row waits, as half a sentence. @param reason as an engine gave it; null where the row is under way */
+/**
+ * Why a row waits, as half a sentence.
+ *
+ * @param reason as an engine gave it; null if the row is being checked
+ */
 export function whyWaiting(reason: string | null): string {
   if (reason === null) return 'it is being asked, or its turn has not come'
   return SENTENCES[reason] ?? 'what came back first is not sure, and is asked again'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DELIVERY_STATES, WEBHOOK_RESPONSE_BYTES, WEBHOOK_URL_CHARS } from './webhook-limits.ts'
 
-/** What an endpoint can be told of. */
+/** Events that an endpoint can subscribe to. */
 export const WEBHOOK_EVENTS = [
   'batch.ready',
   'batch.completed',
@@ -15,9 +15,9 @@ export const WEBHOOK_EVENTS = [
 /** One of them. */
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 
-/** What is sent on request, to try an endpoint out; nobody subscribes to it. */
+/** The event of a test message; it cannot be subscribed to. */
 export const WEBHOOK_TEST = 'webhook.test'
-/** What a message can be about. */
+/** Event of a message. */
 export type WebhookType = WebhookEvent | typeof WEBHOOK_TEST
 
 const url = z
@@ -39,7 +39,10 @@ export const webhookRequest = z.strictObject({ url, events })
 /** The endpoint that is wanted. */
 export type WebhookRequest = z.infer<typeof webhookRequest>
 
-/** `PATCH /v1/webhooks/{id}`: what is sent is changed. `enabled: true` tries an endpoint again that was switched off. */
+/**
+ * `PATCH /v1/webhooks/{id}`: changes what is sent. `enabled: true` enables a disabled endpoint
+ * again.
+ */
 export const webhookChange = z
   .strictObject({
     url: url.optional(),
@@ -50,10 +53,10 @@ export const webhookChange = z
     (change) => Object.values(change).some((value) => value !== undefined),
     'Send at least one of `url`, `events` and `enabled`.',
   )
-/** What of an endpoint is to change. */
+/** Changes to an endpoint. */
 export type WebhookChange = z.infer<typeof webhookChange>
 
-/** `POST /v1/webhooks/{id}/replay`: sends again what was told since that time. */
+/** `POST /v1/webhooks/{id}/replay`: sends all messages since that time again. */
 export const webhookReplay = z.strictObject({
   since: z.iso.datetime({
     offset: true,
@@ -61,19 +64,19 @@ export const webhookReplay = z.strictObject({
   }),
 })
 
-/** An endpoint as it is shown, without its secret. */
+/** An endpoint without its secret. */
 export const webhookView = z.strictObject({
   id: z.string(),
   url: z.string(),
   events: z.array(z.enum(WEBHOOK_EVENTS)),
   created_at: z.iso.datetime(),
   enabled: z.boolean(),
-  /** When and why nothing is sent any more; null while it is enabled. */
+  /** When and why it was disabled; null while it is enabled. */
   disabled_at: z.iso.datetime().nullable(),
   disabled_reason: z.enum(['gone', 'failing', 'by_request']).nullable().meta({
     description: '`gone`: it answered 410. `failing`: nothing arrived for five days.',
   }),
-  /** Since when every delivery fails; null where the last one arrived. */
+  /** Since when every delivery has failed; null if the last one succeeded. */
   failing_since: z.iso.datetime().nullable(),
 })
 /** An endpoint as it is shown. */
@@ -91,22 +94,22 @@ export const webhookList = z.strictObject({ data: z.array(webhookView) })
 /** The endpoints of an account, oldest first. */
 export type WebhookList = z.infer<typeof webhookList>
 
-/** A message to one endpoint, and what came of it. */
+/** A message to one endpoint, and its result. */
 export const webhookDelivery = z.strictObject({
   id: z.string(),
-  /** The header `webhook-id`: the same in every attempt, and for every endpoint that is told. */
+  /** The header `webhook-id`: the same in every attempt, and for every endpoint. */
   webhook_id: z.string(),
   type: z.enum([...WEBHOOK_EVENTS, WEBHOOK_TEST]),
   status: z.enum(DELIVERY_STATES),
   created_at: z.iso.datetime(),
   attempts: z.int().min(0),
-  /** Null where there is none. */
+  /** Null if there is none. */
   next_attempt_at: z.iso.datetime().nullable(),
   /** Of the last attempt; null before the first. */
   attempted_at: z.iso.datetime().nullable(),
   duration_ms: z.int().min(0).nullable(),
   request: z.strictObject({ url: z.string(), body: z.string() }),
-  /** What came back; null where nothing did, and then `error` says why. */
+  /** The response; null if there was none, and then `error` says why. */
   response: z
     .strictObject({
       status: z.int(),
@@ -126,16 +129,16 @@ export const webhookDeliveries = z.strictObject({
 /** One page of deliveries. */
 export type WebhookDeliveries = z.infer<typeof webhookDeliveries>
 
-/** What `POST /v1/webhooks/{id}/replay` answers. */
+/** Response of `POST /v1/webhooks/{id}/replay`. */
 export const webhookReplayed = z.strictObject({ replayed: z.int().min(0) })
-/** How many messages are on their way again. */
+/** How many messages are sent again. */
 export type WebhookReplayed = z.infer<typeof webhookReplayed>
 
 /** The body of every message. Source: Standard Webhooks 1.0, payload structure. */
 export const webhookMessage = z.strictObject({
   type: z.enum([...WEBHOOK_EVENTS, WEBHOOK_TEST]),
   timestamp: z.iso.datetime(),
-  /** What its GET gives. */
+  /** The same object as its GET returns. */
   data: z.record(z.string(), z.unknown()),
 })
 /** The body of a message. */

@@ -5,7 +5,7 @@ export interface AsnList {
   readonly name: AsnListName
   readonly sources: readonly ListSource[]
   readonly count: number
-  /** The source that lists the number; null where none does. */
+  /** The source that lists the number; null if none does. */
   match(asn: number): ListSource | null
 }
 

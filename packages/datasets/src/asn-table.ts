@@ -14,15 +14,17 @@ export interface AsnTable {
   find(address: AddressBytes): AsnEntry | null
 }
 
-/** Rows read between two turns of the event loop: about 5 ms of work. */
+/** Rows parsed between two turns of the event loop: about 5 ms of work. */
 const ROWS_A_TURN = 8_000
 const NEWLINE = 0x0a
 const COMMA = 0x2c
 const QUOTE = 0x22
 
 /**
- * Builds the table from two CSV files of the form `first,last,asn,"organization"`, sorted by address.
- * `v4` has addresses as decimal numbers, `v6` as text. Throws where a row has another form.
+ * Builds the table from two CSV files of the form `first,last,asn,"organization"`, sorted by
+ * address. `v4` has addresses as decimal numbers, `v6` as text.
+ *
+ * @throws if a row has another form
  */
 export async function buildAsnTable(v4: Buffer, v6: Buffer): Promise<AsnTable> {
   const names = createNames()
@@ -91,7 +93,7 @@ function setAddress(
   return true
 }
 
-/** An unsigned number of at most ten digits; -1 where the bytes are none. */
+/** An unsigned number of at most ten digits; -1 if the bytes are not one. */
 function decimal(csv: Buffer, at: number, end: number): number {
   if (end <= at || end - at > 10) return -1
   let value = 0
@@ -124,7 +126,7 @@ interface Names {
   sealed(): (asn: number) => string | null
 }
 
-/** Names by number, each kept once, in one block of bytes. */
+/** Names by number, each stored once, in one block of bytes. */
 function createNames(): Names {
   const parts: Buffer[] = []
   const places = new Map<number, number>()

@@ -1,9 +1,12 @@
-/** Codes whose short English name is the one in use; the long one carries a status ("Hong Kong SAR China"). */
+/**
+ * Codes whose short English name is in common use; the long one includes a status ("Hong Kong SAR
+ * China").
+ */
 const SHORT_NAMED = new Set(['HK', 'MO', 'MM', 'PS'])
 
-/** English names of countries by ISO 3166-1 alpha-2 code, as CLDR has them; kept once read. */
+/** English names of countries by ISO 3166-1 alpha-2 code, from CLDR; cached. */
 export interface CountryNames {
-  /** Null for a code that names no country (`XX`, `T1`, `001`). */
+  /** Null for a code that is no country (`XX`, `T1`, `001`). */
   of(code: string): string | null
 }
 

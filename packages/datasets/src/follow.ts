@@ -1,15 +1,17 @@
-/** Something read from files, read again when they change. */
+/** A value loaded from files, and reloaded when they change. */
 export interface Followed<T> {
   readonly value: T
-  /** Why the last change could not be read; null where all is well. */
+  /** Why the last change could not be loaded; null if all is well. */
   readonly fault: string | null
-  /** Looks for a change. What cannot be read leaves the value as it was, and is tried again with the next change. */
+  /**
+   * Reloads after a change. If that fails, the old value stays, and the next change is tried again.
+   */
   refresh(): Promise<void>
 }
 
 /**
- * Reads once, then at each `refresh` that finds another stamp. The first reading throws what `load` throws;
- * later ones never throw.
+ * Loads once, then at each `refresh` that finds another stamp. The first load throws what `load`
+ * throws; later ones never throw.
  */
 export async function follow<T>(
   stamp: () => Promise<string>,

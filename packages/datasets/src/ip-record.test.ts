@@ -57,7 +57,7 @@ test('the flat shape of ip-location-db is read, empty texts as absent', () => {
   })
 })
 
-test('both shapes of IPinfo are told apart by what country holds', () => {
+test('both shapes of IPinfo are distinguished by the country field', () => {
   const lite = { country: 'Germany', country_code: 'DE', asn: 'AS24940', as_name: 'Hetzner' }
   const old = { country: 'DE', country_name: 'Germany', asn: 'AS24940', as_name: 'Hetzner' }
   const read = { ...EMPTY, country: 'Germany', countryCode: 'DE', asn: 24_940, isp: 'Hetzner' }
@@ -70,6 +70,6 @@ test('an anonymity record sets its flags and clears the others', () => {
   expect(record).toMatchObject({ isVpn: true, isProxy: false, isTor: false, isDatacenter: false })
 })
 
-test('coordinates that are none are not told', () => {
+test('invalid coordinates are left out', () => {
   expect(readRecord({ latitude: 91, longitude: 400 })).toEqual(EMPTY)
 })

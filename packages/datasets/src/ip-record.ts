@@ -1,6 +1,6 @@
 import { isMmdbMap, type MmdbMap, type MmdbValue } from './mmdb-value.ts'
 
-/** What a record of an IP database tells, in one form for all layouts; null where it does not tell. */
+/** A record of an IP database in one form for all layouts; null for missing values. */
 export interface IpRecord {
   readonly country: string | null
   readonly countryCode: string | null
@@ -18,11 +18,11 @@ export interface IpRecord {
 }
 
 /**
- * Reads a record by its shape, whatever the database calls itself.
- *
- * Nested (MaxMind, DB-IP, IP2Location): `country.iso_code`, `subdivisions[0].names.en`, `traits.isp`. Flat
- * (ip-location-db): `country_code`, `state1`, `city`. Flat (IPinfo): `country` as a name or, in older files, as a
- * code, `asn` as `AS15169`. Empty texts are absent. Source: the vendors' schema pages, November 2026.
+ * Parses a record by its shape, whatever the database is called. Nested (MaxMind, DB-IP,
+ * IP2Location): `country.iso_code`, `subdivisions[0].names.en`, `traits.isp`. Flat
+ * (ip-location-db): `country_code`, `state1`, `city`. Flat (IPinfo): `country` as a name or, in
+ * older files, as a code, `asn` as `AS15169`. Empty strings count as missing. Source: the vendors'
+ * schema pages, November 2026.
  */
 export function readRecord(value: MmdbValue): IpRecord {
   const record = fields(value)
@@ -78,8 +78,8 @@ function asnOf(record: MmdbMap, traits: MmdbMap): number | null {
 }
 
 /**
- * Flags of MaxMind's Anonymous IP database and traits. A flag that a record leaves out is false there, but only
- * a record that has at least one of them comes from a database that knows.
+ * Flags of MaxMind's Anonymous IP database and traits. A flag that a record leaves out is false,
+ * but only a record with at least one flag comes from a database that has them.
  */
 function flagsOf(
   record: MmdbMap,
@@ -123,7 +123,10 @@ function code(value: MmdbValue | undefined): string | null {
   return typeof value === 'string' && isCode(value) ? value : null
 }
 
-/** Degrees as the source's decimal digits: single-precision noise is cut at the fifth place (1 m). */
+/**
+ * Degrees with the source's decimal digits: rounded to five places (1 m), which removes
+ * single-precision noise.
+ */
 function degrees(value: MmdbValue | undefined, most: number): number | null {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value
   if (typeof number !== 'number' || !Number.isFinite(number) || Math.abs(number) > most) return null

@@ -1,16 +1,16 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A mirror of public sources on loopback, which has what it is given. */
+/** A mirror of public sources on loopback, with the files it is given. */
 export interface ListMirror extends AsyncDisposable {
   readonly url: string
-  /** Text by path; null: it never answers. What is not here is answered with 404. */
+  /** Text by path; null: never replies. Other paths give 404. */
   readonly files: Map<string, string | null>
-  /** Paths that it was asked for. */
+  /** Requested paths. */
   readonly asked: string[]
 }
 
-/** Where a short list is, of the source `bingbot`, and what file it becomes. */
+/** URL of a short list, of the source `bingbot`, and the file that it becomes. */
 export const SHORT_LIST = {
   path: '/www.bing.com/toolbox/bingbot.json',
   file: 'allow.bingbot.txt',

@@ -1,12 +1,15 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Where updated lists are put: where told, else `lists` below the data directory. */
+/** Folder of updated lists: the configured one, else `lists` below the data directory. */
 export function updatedListsDir(told: string | undefined, dataDir: string): string {
   return told ?? join(dataDir, 'lists')
 }
 
-/** Where the operator's lists are: where told, else the usual place if it is there; null for none. */
+/**
+ * Folder of the operator's lists: the configured one, else the default one if it exists; null for
+ * none.
+ */
 export async function findListsDir(
   told: string | undefined,
   dataDir: string,

@@ -3,14 +3,14 @@ import type { LoadedParts, LoadOrder } from './load-worker.ts'
 import { buildRanges, type RangeList } from './ranges.ts'
 import type { RangeListName } from './source.ts'
 
-/** Heap of the worker: the largest source has 300,000 lines. */
+/** Heap limit of the worker thread: the largest source has 300,000 lines. */
 const HEAP_MAX_MIB = 512
-/** Its short-lived objects: kept few, since the space for them stays with the process. */
+/** Young generation of its heap: small, since the process does not return that memory. */
 const YOUNG_MAX_MIB = 8
 
 /**
- * Lists of address ranges read in a thread of their own, so that the event loop is free while 300,000 lines are
- * read and sorted. Throws what `loadRanges` throws.
+ * Loads lists of address ranges in a worker thread, so that the event loop is free while 300,000
+ * lines are parsed and sorted. Throws what `loadRanges` throws.
  */
 export async function loadRangesInWorker(
   dir: string | null,

@@ -3,13 +3,13 @@ import { loadRangeParts } from './load.ts'
 import type { RangePart } from './ranges.ts'
 import type { RangeListName } from './source.ts'
 
-/** What the worker is asked for. */
+/** Message to the worker thread. */
 export interface LoadOrder {
   readonly dir: string | null
   readonly names: readonly RangeListName[]
 }
 
-/** What it sends back, the columns moved rather than copied. */
+/** Its reply, whose arrays are transferred, not copied. */
 export type LoadedParts = readonly (readonly RangePart[])[]
 
 const { dir, names }: LoadOrder = workerData

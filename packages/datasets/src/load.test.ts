@@ -37,7 +37,7 @@ test('a domain that asked not to be probed is found in any spelling of its name'
   expect(list.has('xn--fhren-jua.example')).toBe(true)
 })
 
-test('a file of the list stands in for the packaged ones, a file of a source is added to them', async () => {
+test('a file of the list replaces the packaged ones, a file of a source is added to them', async () => {
   const replaced = await loadNames(
     await folder({ 'disposable.txt': 'throw.example\n' }),
     'disposable',
@@ -51,7 +51,7 @@ test('a file of the list stands in for the packaged ones, a file of a source is 
   expect(added.sourceOf('throw.example')?.name).toBe('mine')
 })
 
-test('a fetched source stands in for the packaged one of its name', async () => {
+test('a fetched source replaces the packaged one of its name', async () => {
   const dir = await folder({ 'disposable.disposable-email-domains-js.txt': 'throw.example\n' })
   const list = await loadNames(dir, 'disposable')
   const named = list.sources.filter((source) => source.name === 'disposable-email-domains-js')

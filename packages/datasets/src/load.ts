@@ -10,24 +10,24 @@ import { buildRanges, type RangeList, type RangePart } from './ranges.ts'
 import { packagedNames } from './packaged.ts'
 import type { AsnListName, ListSource, NameListName, RangeListName } from './source.ts'
 
-/** Folder of the lists that come with the product. */
+/** Folder of the packaged lists. */
 const PACKAGED_DIR = fileURLToPath(new URL('../data', import.meta.url))
 
-/** Most bytes of one list file that are read. */
+/** Bytes of one list file that are read at most. */
 const LIST_FILE_MAX_BYTES = 64 * 1024 * 1024
 
-/** Lines handled between two turns of the event loop: about 2 ms of work. */
+/** Lines parsed between two turns of the event loop: about 2 ms of work. */
 const LINES_A_TURN = 2_000
 
 /** Bounds of a threat level. */
 const LEVEL_MAX = 9
 
 /**
- * A list of names from a folder, over the packaged one.
+ * A list of names from a folder, over the packaged one. `<name>.txt` or `<name>` in the folder
+ * replaces all packaged files of that list; `<name>.<source>.txt` is added to them, or replaces the
+ * packaged file or package of the same name. `dir` null: packaged lists only.
  *
- * `<name>.txt` or `<name>` in the folder stands in for all packaged files of that list; `<name>.<source>.txt` is added
- * to them, or stands in for the packaged file or package of the same name. `dir` null: packaged lists alone.
- * Throws where the folder or a file in it cannot be read, or is larger than `LIST_FILE_MAX_BYTES`.
+ * @throws if the folder or a file in it cannot be read, or is larger than `LIST_FILE_MAX_BYTES`
  */
 export async function loadNames(dir: string | null, name: NameListName): Promise<NameList> {
   const chosen = await chooseFiles(dir, name)
@@ -37,12 +37,15 @@ export async function loadNames(dir: string | null, name: NameListName): Promise
   return buildNames(name, parts)
 }
 
-/** A list of address ranges from a folder, over the packaged one; files are chosen as `loadNames` does. */
+/**
+ * A list of address ranges from a folder, over the packaged one; files are chosen as `loadNames`
+ * does.
+ */
 export async function loadRanges(dir: string | null, name: RangeListName): Promise<RangeList> {
   return buildRanges(name, await loadRangeParts(dir, name))
 }
 
-/** The sources of a list of address ranges, before they are one list. */
+/** The sources of a list of address ranges, before they are combined. */
 export async function loadRangeParts(
   dir: string | null,
   name: RangeListName,
@@ -54,17 +57,20 @@ export async function loadRangeParts(
   return parts
 }
 
-/** A list of autonomous systems from a folder, over the packaged one; files are chosen as `loadNames` does. */
+/**
+ * A list of autonomous systems from a folder, over the packaged one; files are chosen as
+ * `loadNames` does.
+ */
 export async function loadAsns(dir: string | null, name: AsnListName): Promise<AsnList> {
   const parts: AsnPart[] = []
   for (const file of (await chooseFiles(dir, name)).files) parts.push(await readAsnPart(file))
   return buildAsns(name, parts)
 }
 
-/** What an update puts beside the lists: databases, versions, RDAP servers. */
+/** Other files of an update in the folder: databases, versions, RDAP servers. */
 const NO_LIST = /\.(json|mmdb|part)$/
 
-/** Names, sizes and times of the files behind the lists of a folder, for noticing a change. */
+/** Names, sizes and times of the files behind the lists of a folder, to detect a change. */
 export async function stampOf(dir: string | null): Promise<string> {
   if (dir === null) return ''
   const names = (await readdir(dir))
@@ -116,7 +122,7 @@ async function readNamePart(file: ListFile, list: NameListName): Promise<NamePar
   return { source: { ...header, count: names.size }, names }
 }
 
-/** Host names become A-labels; local parts and patterns only lower case. */
+/** Normalizes an entry: host names become A-labels; local parts and patterns lower case. */
 function normalName(entry: string, list: NameListName): string {
   const lower = entry.toLowerCase().replace(/\.$/, '')
   if (list === 'role' || list === 'spam-trap') return lower
@@ -157,7 +163,7 @@ function rangeEntry(
   return { ...block, level: Math.min(level, LEVEL_MAX) }
 }
 
-/** Reads a list file entry by entry, with turns for others in between; answers its header. */
+/** Reads a list file entry by entry, yielding to other work; returns its header. */
 async function eachEntry(
   file: ListFile,
   take: (entry: string, line: number) => void,

@@ -2,7 +2,7 @@ import { loadNames } from './load.ts'
 import type { NameList } from './name-list.ts'
 import type { ListSource } from './source.ts'
 
-/** The lists by which a mail domain is judged. */
+/** The reference lists by which a mail domain is judged. */
 export interface MailDomainLists {
   readonly disposable: NameList
   readonly disposableAllow: NameList
@@ -10,11 +10,11 @@ export interface MailDomainLists {
   readonly free: NameList
 }
 
-/** What the lists say of a mail domain, and which entry of which source said it. */
+/** What the lists say of a mail domain, with the matching entry and its source. */
 export interface MailDomainJudgement {
   readonly disposable: boolean
   readonly freeProvider: boolean
-  /** A forwarding service that hides a lasting mailbox; never also disposable. */
+  /** Whether it is a forwarding service for permanent mailboxes; never also disposable. */
   readonly privacyRelay: boolean
   readonly evidence: { readonly entry: string; readonly source: ListSource } | null
 }
@@ -31,9 +31,10 @@ export async function loadMailDomainLists(dir: string | null): Promise<MailDomai
 }
 
 /**
- * Judges a domain (lower-case A-labels) by itself and its parents. The allow-list goes first, then privacy
- * relays, then disposable, then free providers, whose lists hold disposable names too. A domain that is itself a free
- * provider is not disposable because of a parent: the nearest entry knows best.
+ * Judges a domain (lower-case A-labels) by itself and its parents. The allow-list comes first, then
+ * privacy relays, then disposable, then free providers, whose lists contain disposable names too. A
+ * domain that is itself a free provider is not disposable because of a parent: the most specific
+ * entry wins.
  */
 export function judgeMailDomain(lists: MailDomainLists, domain: string): MailDomainJudgement {
   const free = freeEntry(lists, domain)
@@ -53,7 +54,9 @@ export function disposableDomains(lists: MailDomainLists): { has(domain: string)
   return { has: (domain) => judgeMailDomain(lists, domain).disposable }
 }
 
-/** A free provider's own name only: a host below it is a customer or a machine. */
+/**
+ * Matches a free provider's own domain only: a host below it belongs to a customer or is a machine.
+ */
 function freeEntry(lists: MailDomainLists, domain: string): string | null {
   return lists.free.exact(domain) ? domain : null
 }

@@ -17,7 +17,9 @@ export interface MmdbLayout {
   readonly buildEpoch: number
 }
 
-/** Builds a MaxMind DB from blocks (in CIDR notation) and their records. Blocks must not overlap. */
+/**
+ * Builds a MaxMind DB from blocks (in CIDR notation) and their records. Blocks must not overlap.
+ */
 export function buildMmdb(
   records: Readonly<Record<string, Writable>>,
   layout: Partial<MmdbLayout> = {},

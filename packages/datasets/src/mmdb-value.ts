@@ -16,7 +16,7 @@ export class MmdbError extends Error {
   override readonly name = 'MmdbError'
 }
 
-/** Bounds of one record, far above what real ones have (below 400 values, 6 deep). */
+/** Limits of one record, far above those of real ones (below 400 values, 6 levels). */
 const VALUES_MAX = 20_000
 const DEPTH_MAX = 32
 const STRING_MAX_BYTES = 65_536
@@ -42,13 +42,13 @@ const TYPE = {
 /** Values added to a pointer by its size. Source: the same, "pointer". */
 const POINTER_BASE = [0, 2048, 526_336, 0] as const
 
-/** Names of languages other than English in a map of names: never read. */
+/** Names in other languages are skipped. */
 const ENGLISH = 'en'
 
-/** Keys of maps by their place in the data: a file has some dozens, and points at them millions of times. */
+/** Map keys by their offset in the data: a file has some dozens, referred to millions of times. */
 export type KeyCache = Map<number, string>
 
-/** Keys kept; a hostile file could have any number. */
+/** Cached keys at most; a hostile file could have any number. */
 const KEYS_MAX = 4_096
 
 interface Cursor {
@@ -56,14 +56,16 @@ interface Cursor {
   readonly start: number
   readonly end: number
   readonly keys: KeyCache
-  /** Values left to this record. */
+  /** Values left for this record. */
   left: number
   at: number
 }
 
 /**
- * Decodes the value at `offset`, between `start` and `end` of the data section that pointers count from.
- * Of maps under the key `names` only the English entry is kept. Throws `MmdbError` on anything out of bounds.
+ * Decodes the value at `offset`, between `start` and `end` of the data section, which pointers
+ * refer to. Of maps under the key `names` only the English entry is kept.
+ *
+ * @throws MmdbError on anything out of bounds
  */
 export function decodeValue(
   buffer: Buffer,
@@ -165,7 +167,7 @@ function decodeScalar(cursor: Cursor, type: number, size: number): MmdbValue {
   }
 }
 
-/** Passes over one value without making it. */
+/** Skips one value without decoding it. */
 function skip(cursor: Cursor, depth: number): void {
   if (depth > DEPTH_MAX) throw new MmdbError(`expected at most ${DEPTH_MAX} levels, met more`)
   if (--cursor.left < 0) throw new MmdbError(`expected at most ${VALUES_MAX} values in a record`)
@@ -200,7 +202,7 @@ function pointer(cursor: Cursor, control: number): number {
   return target
 }
 
-/** Sizes from 29 on stand in one to three further bytes. */
+/** Sizes from 29 on are in one to three further bytes. */
 function sizeOf(cursor: Cursor, code: number): number {
   if (code < 29) return code
   if (code === 29) return 29 + byte(cursor)

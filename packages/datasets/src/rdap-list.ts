@@ -2,7 +2,7 @@ import packagedList from '../data/rdap-dns.json' with { type: 'json' }
 
 /** A list of RDAP servers in the form of RFC 9224. */
 export interface RdapList {
-  /** When it was published, ISO 8601; null where it does not say. */
+  /** When it was published, ISO 8601; null if it does not say. */
   readonly publication: string | null
   /** Zone to base URL, both as `normalEntry` writes them. */
   readonly zones: ReadonlyMap<string, string>
@@ -14,12 +14,12 @@ export const RDAP_LIST_FILE = 'rdap-dns.json'
 /** Bound of a list; IANA's has 70,000 bytes. */
 export const RDAP_LIST_MAX_BYTES = 4_000_000
 
-/** IANA's list as it came with this package; its date is in the file. */
+/** The packaged copy of IANA's list, with its date. */
 export function readPackagedRdapList(): RdapList {
   return { publication: packagedList.publication, zones: zonesOf(packagedList.services) }
 }
 
-/** Reads a list (RFC 9224 sections 3 and 4); null where it is none or names no zone. */
+/** Parses a list (RFC 9224 sections 3 and 4); null if it is malformed or names no zone. */
 export function parseRdapList(text: string): RdapList | null {
   let json: unknown
   try {
@@ -34,7 +34,7 @@ export function parseRdapList(text: string): RdapList | null {
   return zones.size === 0 ? null : { publication, zones }
 }
 
-/** A zone in lower case without outer dots, and its base URL with a last slash. */
+/** A zone in lower case without outer dots, and its base URL with a trailing slash. */
 export function normalEntry([zone, url]: readonly [string, string]): [string, string] {
   return [zone.toLowerCase().replace(/^\.|\.$/g, ''), url.endsWith('/') ? url : `${url}/`]
 }

@@ -9,16 +9,15 @@ export interface RdapUpdateOptions extends Pick<UpdateOptions, 'dir' | 'fetch' |
   readonly url: string
 }
 
-/** Fewer zones are a fault of the source: half of what IANA's list had in September 2026. */
+/** Fewer zones are an error of the source: half of IANA's list in September 2026. */
 const LEAST_OF_IANA = 600
 const TIMEOUT_MS = 30_000
 const REDIRECTS_MAX = 3
 
 /**
- * Fetches the list of RDAP servers into the folder of lists.
- *
- * It is checked for size, form and age, written beside its place, flushed and renamed; a list that
- * cannot be fetched or believed leaves the file as it was.
+ * Fetches the list of RDAP servers into the folder of lists. It is checked for size, format and
+ * age, written to a temporary file, flushed and renamed; a list that cannot be fetched or is
+ * implausible leaves the file as it was.
  */
 export async function updateRdapList(options: RdapUpdateOptions): Promise<SourceUpdate> {
   await mkdir(options.dir, { recursive: true })

@@ -1,11 +1,11 @@
-/** Where entries of a list come from: shown as evidence with every flag that rests on it. */
+/** Source of a list's entries: shown as evidence with every flag based on it. */
 export interface ListSource {
   /** Short name of the source, for example `x4bnet` or `disposable-email-domains`. */
   readonly name: string
   /** Address or package of origin. */
   readonly origin: string
   readonly licence: string | null
-  /** Day of the data, ISO 8601; null where it is not known. */
+  /** Date of the data, ISO 8601; null if unknown. */
   readonly date: string | null
   readonly count: number
 }
@@ -38,7 +38,7 @@ export const RANGE_LISTS = [
 /** Name of a list of addresses. */
 export type RangeListName = (typeof RANGE_LISTS)[number]
 
-/** Lists whose entries are autonomous system numbers, `AS64500`, with a remark after a blank. */
+/** Lists of autonomous system numbers, `AS64500`, with a comment after a blank. */
 export const ASN_LISTS = ['datacenter-asn', 'threat-asn'] as const
 /** Name of a list of autonomous systems. */
 export type AsnListName = (typeof ASN_LISTS)[number]

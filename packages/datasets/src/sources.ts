@@ -4,14 +4,14 @@ import type { AsnListName, NameListName, RangeListName } from './source.ts'
 /** A public source of a list. */
 export interface PublicSource {
   readonly list: NameListName | RangeListName | AsnListName
-  /** Names the file: `<list>.<name>.txt`. */
+  /** Part of the file name: `<list>.<name>.txt`. */
   readonly name: string
   readonly urls: readonly string[]
-  /** Where `urls` are pages: what the link to the list on them looks like. */
+  /** If `urls` are pages, matches the link to the list on them. */
   readonly link?: RegExp
   readonly format: ListFormat
   readonly licence: string
-  /** Fewer entries than this are a fault of the source, not news. */
+  /** Fewer entries are an error of the source, not a change. */
   readonly leastEntries: number
   readonly maxBytes: number
 }
@@ -20,12 +20,11 @@ const MIB = 1024 * 1024
 const GITHUB = 'https://raw.githubusercontent.com'
 
 /**
- * The public sources. Least entries: about half of what each had in August to November 2026.
- *
- * Left out: MISP's vpn-ipv4, which is a list of data centres, and its parking-domain, which holds addresses that
- * Cloudflare shares among its customers; of FireHOL level 1 (bogons, and DROP, which is here itself), levels 3 and 4
- * (false positives), anonymous (the sum of others here). CDNs are no data centres here: people's own traffic leaves
- * through them.
+ * The public sources. Minimum entries: about half of what each had in August to November 2026. Left
+ * out: MISP's vpn-ipv4, which is a list of data centres, and its parking-domain, with addresses
+ * that Cloudflare shares among its customers; of FireHOL level 1 (bogons, and DROP, which is
+ * included separately), levels 3 and 4 (false positives), anonymous (the union of others here).
+ * CDNs do not count as data centres: they carry the traffic of private users.
  */
 export const PUBLIC_SOURCES: readonly PublicSource[] = [
   {
@@ -241,8 +240,8 @@ export const PUBLIC_SOURCES: readonly PublicSource[] = [
 ]
 
 /**
- * Where a mirror has a public address: `https://host/path` stands at `<base>/host/path`. For networks without a way
- * out; an address that is not https is the network's own already.
+ * Address of a public file on a mirror: `https://host/path` becomes `<base>/host/path`. For
+ * networks without internet access; an address that is not https is already inside the network.
  */
 export function mirrorAt(base: string): (url: string) => string {
   const root = base.replace(/\/+$/, '')

@@ -5,19 +5,21 @@ import { type SourceUpdate, updateLists, type UpdateOptions } from './update.ts'
 import { DATABASE_SOURCES, UPDATED_FILES, updateDatabases } from './update-databases.ts'
 import { noteUpdateEnd, noteUpdateStart } from './update-record.ts'
 
-/** Where everything is fetched from, but for the public sources that are known. */
+/** Sources of an update besides the known public ones. */
 export interface UpdateChoice {
   readonly rdapUrl: string
   /** The operator's own databases: those are not fetched. */
   readonly cityDb: string | undefined
   readonly asnDb: string | undefined
-  /** `https://host/path` is fetched as `<mirror>/host/path`; unset: from its own place. */
+  /** `https://host/path` is fetched as `<mirror>/host/path`; unset: from its original URL. */
   readonly mirror?: string | undefined
 }
 
 /**
- * Fetches the public lists, that of RDAP servers and the IP databases into a folder, and notes there what came of it.
- * What cannot be fetched or believed stays as it is. Throws where the folder cannot be written.
+ * Fetches the public lists, the list of RDAP servers and the IP databases into a folder, and writes
+ * a record of the update there. What cannot be fetched or is implausible stays as it is.
+ *
+ * @throws if the folder cannot be written
  */
 export async function updateAll(
   given: Omit<UpdateOptions, 'sources'>,

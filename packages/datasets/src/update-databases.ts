@@ -10,17 +10,17 @@ import { parseAddress } from '@plumbline/net/address-bytes'
 import { type IpDatabase, readIpDatabase } from './ip-databases.ts'
 import type { IpRecord } from './ip-record.ts'
 
-/** A public source of a database that is published anew each month. */
+/** A public source of a database that is published monthly. */
 export interface DatabaseSource {
   /** Name of the file in the folder of lists. */
   readonly file: string
-  /** Where the file of a month is, gzipped; `month` as `2026-11`. */
+  /** URL of the gzipped file of a month; `month` as `2026-11`. */
   readonly urlOf: (month: string) => string
-  /** What a record must tell for the file to be the one that is meant. */
+  /** A field that records must have, to recognize the right file. */
   readonly tells: 'countryCode' | 'asn'
-  /** A smaller file is a fault of the source. */
+  /** A smaller file is an error of the source. */
   readonly leastBytes: number
-  /** Bytes as they come, and unpacked. */
+  /** Size limits, compressed and uncompressed. */
   readonly maxGzipBytes: number
   readonly maxBytes: number
 }
@@ -32,8 +32,9 @@ const DB_IP = 'https://download.db-ip.com/free'
 export const UPDATED_FILES = { city: 'dbip-city-lite.mmdb', asn: 'dbip-asn-lite.mmdb' } as const
 
 /**
- * DB-IP's own monthly files, both families in each, CC BY 4.0 (db-ip.com/db/lite.php, November 2026). Not the npm
- * packages that come with the product: their makers stopped publishing there in June 2026.
+ * DB-IP's own monthly files, both families in each, CC BY 4.0 (db-ip.com/db/lite.php, November
+ * 2026). Not the npm packages that come with the product: their makers stopped publishing there in
+ * June 2026.
  */
 export const DATABASE_SOURCES: readonly DatabaseSource[] = [
   {
@@ -57,16 +58,16 @@ export const DATABASE_SOURCES: readonly DatabaseSource[] = [
 /** Time for one file: 100 MB over a slow line. */
 const TIMEOUT_MS = 20 * 60_000
 const REDIRECTS_MAX = 3
-/** Public resolvers, which every such database knows; all but one must be told of. */
+/** Public resolvers, which every such database contains; all but one must be found. */
 const KNOWN = ['1.1.1.1', '8.8.8.8', '9.9.9.9', '208.67.222.222', '2001:4860:4860::8888'] as const
 
 const unzip = promisify(gunzip)
 
 /**
- * Fetches the databases of this month, or of the month before where this one's is not out yet.
- *
- * A file is checked for size, opened as a MaxMind DB (every node of its tree), asked about well-known addresses, and
- * only then renamed into its place. What cannot be fetched or believed leaves the file as it was.
+ * Fetches the databases of this month, or of the previous one if this one's is not published yet. A
+ * file is checked for size, opened as a MaxMind DB (checking every node of its tree), queried for
+ * well-known addresses, and only then renamed into place. What cannot be fetched or is implausible
+ * leaves the file as it was.
  */
 export async function updateDatabases(
   options: Omit<UpdateOptions, 'sources'> & { readonly sources?: readonly DatabaseSource[] },
@@ -119,7 +120,7 @@ async function updateOne(
   return done('failed', `neither this month's file nor the one before is at ${DB_IP}`)
 }
 
-/** The version of a file, unless the file is no longer what was fetched. */
+/** The recorded version of a file, unless the file has changed since it was fetched. */
 async function soundVersion(
   path: string,
   version: ListVersion | undefined,
@@ -174,7 +175,7 @@ async function fetchFile(
   }
 }
 
-/** The database, or why it is not believed. */
+/** The database, or why it is implausible. */
 async function judge(
   source: DatabaseSource,
   bytes: Buffer,

@@ -7,12 +7,16 @@ import type { UpdateMessage, UpdateOrder } from './update-worker.ts'
 /** Heap of the thread: the largest list has 300,000 lines; databases lie outside the heap. */
 const HEAP_MAX_MIB = 512
 
-/** How long an update that is told to end may take to; it is cut then, and no file is left half written. */
+/**
+ * Milliseconds that an aborted update has to end; then the thread is terminated, and no file is
+ * left incomplete.
+ */
 const END_MS = 3_000
 
 /**
- * `updateAll` in a thread of its own, so that the event loop is free while lists are parsed and databases are read
- * whole, and their memory is given back. Throws what that throws, and where the thread dies.
+ * `updateAll` in a worker thread, so that the event loop is free while lists are parsed and
+ * databases are read, and their memory is released afterwards. Throws what that throws, and if the
+ * thread dies.
  */
 export async function updateAllInWorker(
   order: UpdateOrder,

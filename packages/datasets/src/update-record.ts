@@ -4,24 +4,27 @@ import type { EngineHealth } from '@plumbline/ports/engine'
 import type { SourceUpdate } from './update.ts'
 import { writeAtomically } from './write-atomically.ts'
 
-/** What came of the last update of a folder of lists, as `last-update.json` there holds it. Times are ISO 8601. */
+/**
+ * Result of the last update of a folder of lists, stored there as `last-update.json`. Times are ISO
+ * 8601.
+ */
 export interface UpdateRecord {
   readonly startedAt: string
-  /** Null while it runs, and for good where its process ended first. */
+  /** Null while it runs, and for good if its process died. */
   readonly endedAt: string | null
-  /** When an update to which every source came last ended; null where none has yet. */
+  /** When the last update ended for which every source was available; null if there was none. */
   readonly wholeAt: string | null
-  /** How many sources were asked. */
+  /** How many sources were fetched. */
   readonly sourceCount: number
-  /** What did not come, so that the file of before stays in use. */
+  /** Sources that failed, so that their old files stay in use. */
   readonly missing: readonly Pick<SourceUpdate, 'file' | 'detail'>[]
 }
 
 const RECORD_FILE = 'last-update.json'
-/** Without an update for so long the operator is told. */
+/** Milliseconds without an update after which the operator is warned. */
 const LATE_MS = 3 * 86_400_000
 
-/** The record of a folder; null where nothing was updated there, or what was noted of it cannot be read. */
+/** The record of a folder; null if there is none, or it is malformed. */
 export async function readUpdateRecord(dir: string): Promise<UpdateRecord | null> {
   const text = await readFile(join(dir, RECORD_FILE), 'utf8').catch(() => null)
   return text === null ? null : recordIn(text)
@@ -54,12 +57,12 @@ export async function noteUpdateEnd(
   await writeRecord(dir, { ...record, endedAt, wholeAt, sourceCount: updates.length, missing })
 }
 
-/** Whether a source did not come, or was not believed. */
+/** Whether a source could not be fetched, or was implausible. */
 export function isMissing({ status }: SourceUpdate): boolean {
   return status === 'failed' || status === 'refused'
 }
 
-/** Whether the last update was as it should be, and what came of it in a sentence. */
+/** Whether the last update was complete, and its result in a sentence. */
 export function judgeUpdate(
   { startedAt, endedAt, sourceCount, missing }: UpdateRecord,
   now: Date,
@@ -78,7 +81,10 @@ async function writeRecord(dir: string, record: UpdateRecord): Promise<void> {
   await writeAtomically(dir, RECORD_FILE, `${JSON.stringify(record, null, 2)}\n`)
 }
 
-/** Safe because only this module writes the file, whole; one without a time is of somebody else. */
+/**
+ * Safe because only this module writes the file, atomically; one without a time comes from
+ * elsewhere.
+ */
 function recordIn(text: string): UpdateRecord | null {
   try {
     const record = JSON.parse(text) as UpdateRecord | null

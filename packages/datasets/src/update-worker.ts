@@ -5,16 +5,16 @@ import { createResolver } from '@plumbline/net/resolver'
 import type { SourceUpdate } from './update.ts'
 import { updateAll, type UpdateChoice } from './update-all.ts'
 
-/** What the thread is asked for. */
+/** Message to the worker thread. */
 export interface UpdateOrder extends UpdateChoice {
   readonly dir: string
-  /** CIDRs that are connected to although they are not public. */
+  /** CIDRs that may be connected to although they are not public. */
   readonly egressAllow: readonly string[]
   /** `ip` or `ip:port` of the resolvers. */
   readonly dnsServers: readonly string[]
 }
 
-/** What it sends back: lines for the log, then all that came of it. */
+/** Its messages: log lines, then the result. */
 export type UpdateMessage =
   | {
       readonly kind: 'line'
@@ -28,7 +28,7 @@ const { dir, egressAllow, dnsServers, ...choice }: UpdateOrder = workerData
 const egress = createEgress({ allow: [...egressAllow] })
 const resolver = createResolver({ servers: [...dnsServers], egress })
 const stop = new AbortController()
-// Whatever it is told, it is told to end.
+// Any message means that it must end.
 parentPort?.once('message', () => stop.abort())
 const updates = await updateAll(
   {

@@ -11,7 +11,7 @@ import { writeAtomically } from './write-atomically.ts'
 
 /** What an update needs. */
 export interface UpdateOptions {
-  /** Folder of lists; made where it is missing. */
+  /** Folder of lists; created if missing. */
   readonly dir: string
   readonly sources?: readonly PublicSource[]
   readonly fetch: (request: Omit<FetchRequest, 'egress' | 'resolver'>) => Promise<HttpAnswer>
@@ -20,7 +20,9 @@ export interface UpdateOptions {
   readonly now?: () => Date
 }
 
-/** What came of one source. `refused`: it came, and does not look like the list it should be. */
+/**
+ * Result for one source. `refused`: it was fetched, but does not look like the list it should be.
+ */
 export interface SourceUpdate {
   readonly file: string
   readonly status: 'updated' | 'unchanged' | 'refused' | 'failed'
@@ -30,18 +32,20 @@ export interface SourceUpdate {
 
 const TIMEOUT_MS = 60_000
 const REDIRECTS_MAX = 3
-/** Share of a list that may be unreadable before all of it is refused. */
+/** Share of a list that may be malformed before all of it is refused. */
 const BAD_SHARE_MAX = 0.01
-/** Share of what was there before (entries, zones, bytes) that an update must keep: what lost more is broken, not shorter. */
+/**
+ * Share of the previous size (entries, zones, bytes) that an update must have: one that lost more
+ * is taken for broken.
+ */
 export const SHRINK_MIN = 0.5
-/** Widest blocks that are believed: a list with 0.0.0.0/0 would flag everybody. */
+/** Shortest prefixes that are accepted: a list with 0.0.0.0/0 would flag every address. */
 const WIDEST_BITS = { 4: 8, 16: 19 } as const
 
 /**
- * Fetches all public sources into list files.
- *
- * Each is checked for size and shape, written beside its place, flushed and renamed, so that a reader sees the old file
- * or the new one. A source that fails leaves its file as it was. Versions go into `versions.json`.
+ * Fetches all public sources into list files. Each is checked for size and format, written to a
+ * temporary file, flushed and renamed, so that a reader sees the old file or the new one. A source
+ * that fails leaves its file as it was. Versions are recorded in `versions.json`.
  */
 export async function updateLists(options: UpdateOptions): Promise<readonly SourceUpdate[]> {
   await mkdir(options.dir, { recursive: true })
@@ -146,7 +150,7 @@ async function fetchText(options: UpdateOptions, source: PublicSource, url: stri
   return { text, date: dayOf(answer.headers['last-modified']) }
 }
 
-/** Fetches what a page links to: for a publisher that gives each edition an address of its own. */
+/** Fetches what a page links to, for a publisher that gives each edition an address of its own. */
 async function fetchLinked(
   options: UpdateOptions,
   source: PublicSource,
@@ -160,7 +164,7 @@ async function fetchLinked(
   return await fetchText(options, source, link)
 }
 
-/** The entry as it is written, or nothing where it is none. */
+/** The normalized entry, or nothing if it is invalid. */
 function soundEntry({ list }: PublicSource, entry: string): readonly string[] {
   if (isOneOf(RANGE_LISTS, list)) {
     const [text = ''] = entry.split('\t')

@@ -20,8 +20,8 @@ export type ListVersions = Readonly<Record<string, ListVersion>>
 const VERSIONS_FILE = 'versions.json'
 
 /**
- * The versions of the files in a folder that are still there; empty where nothing was fetched yet, or what was noted of
- * it cannot be read: all is fetched again then.
+ * The versions of the files in a folder that still exist; empty if nothing was fetched yet, or the
+ * record is malformed: then everything is fetched again.
  */
 export async function readVersions(dir: string): Promise<ListVersions> {
   const text = await readFile(join(dir, VERSIONS_FILE), 'utf8').catch(() => '{}')
@@ -29,7 +29,7 @@ export async function readVersions(dir: string): Promise<ListVersions> {
   return Object.fromEntries(Object.entries(versionsIn(text)).filter(([file]) => present.has(file)))
 }
 
-/** Safe because only `writeVersions` writes the file, whole. */
+/** Safe because only `writeVersions` writes the file, atomically. */
 function versionsIn(text: string): ListVersions {
   try {
     return JSON.parse(text) as ListVersions

@@ -2,8 +2,8 @@ import { open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Writes a file so that it is there whole or as it was before, after a crash too. It gets the folder's owner
- * and read permissions, since the process that updates need not be the one that reads.
+ * Replaces a file atomically, also across a crash. It gets the folder's owner and read permissions,
+ * since the updating process need not be the reading one.
  */
 export async function writeAtomically(
   dir: string,

@@ -4,7 +4,7 @@ import type { Db, Tx } from './database.ts'
 
 /**
  * Moves an account to another state, from one that allows it: a closed one stays closed.
- * @returns the state that it had; undefined where there is no such account, or it is closed
+ * @returns the state that it had; undefined if there is no such account, or it is closed
  */
 export async function setAccountState(
   tx: Tx,
@@ -27,8 +27,8 @@ export async function setAccountState(
 }
 
 /**
- * Ends at once whatever could speak for an account: keys, sessions that show it, invitations, links. People who
- * belong to no other account are removed with it; operators are not.
+ * Revokes at once every credential of an account: its keys, the sessions that show it, invitations
+ * and links. Users who belong to no other account are deleted with it; operators are not.
  */
 export async function endAccess(tx: Tx, accountId: string): Promise<void> {
   const id = sql`${accountId}`
@@ -46,7 +46,10 @@ export async function endAccess(tx: Tx, accountId: string): Promise<void> {
   await sql`delete from members where account_id = ${id}`.execute(tx)
 }
 
-/** Closed accounts whose data are still there, in no order: ones that cannot be erased yet hold up no other. */
+/**
+ * Closed accounts whose data are not erased yet, in no order, so that one that cannot be erased yet
+ * does not block the others.
+ */
 export async function listUnerased(db: Db, limit: number): Promise<readonly string[]> {
   const rows = await db.kysely
     .selectFrom('accounts')
@@ -59,7 +62,7 @@ export async function listUnerased(db: Db, limit: number): Promise<readonly stri
   return rows.map(({ id }) => id)
 }
 
-/** Batches of an account that are not being erased yet, of either mode. */
+/** Batches of an account that are not being erased yet, of live and test keys. */
 export async function listOwnBatches(
   db: Db,
   accountId: string,
@@ -87,8 +90,8 @@ export async function hasBatches(db: Db, accountId: string): Promise<boolean> {
 }
 
 /**
- * Erases what of a closed account names anybody, but batches, which must be gone before: address, name, keys,
- * kept answers, endpoints of webhooks and what they were told. Its credits stay, under its id.
+ * Erases the personal data of a closed account: address, name, keys, stored responses, webhook
+ * endpoints and their deliveries. Its batches must be erased first. Its credits stay, under its id.
  */
 export async function eraseAccount(tx: Tx, accountId: string): Promise<void> {
   const id = sql`${accountId}`

@@ -4,12 +4,12 @@ import { queriesOf, type Db, type Tx } from './database.ts'
 import { newId } from './ids.ts'
 import { requirePlan } from './offers.ts'
 
-/** Who pays, and by which plan and calendar. */
+/** A paying account, with its plan and time zone. */
 export interface Account {
   readonly id: string
   readonly email: string
   readonly plan: Plan
-  /** What the next billing cycle starts with; null where it stays. */
+  /** The plan that the next billing cycle starts with; null if it stays the same. */
   readonly nextPlan: Plan | null
   /** IANA name. */
   readonly timeZone: string
@@ -19,26 +19,29 @@ export interface Account {
   readonly statusReason: string | null
 }
 
-/** What an account is made of. */
+/** What `createAccount` needs. */
 export interface NewAccount {
   readonly email: string
   readonly plan: Plan
   /** Default `UTC`. */
   readonly timeZone?: string
-  /** What people call it; its address where absent. */
+  /** Display name; the address of the account if absent. */
   readonly name?: string
-  /** Made beforehand by `newId`, so that what is sent twice makes one account. */
+  /** Chosen by the caller with `newId`, so that a request sent twice creates one account. */
   readonly id?: string
-  /** Whether the first cycle begins without credits; those after it have what the plan gives. */
+  /**
+   * Whether the first billing cycle starts without credits; later ones get the allowance of the
+   * plan.
+   */
   readonly opensEmpty?: boolean
 }
 
 /**
- * Inserts an account; the database opens its balance with the first cycle's allowance, where it has one, in the
- * same moment. Takes a transaction or the pool.
+ * Inserts an account. A trigger opens its balance in the same statement, with the allowance of the
+ * first cycle if it has one. Takes a transaction or the pool.
  *
- * @throws Problem `unprocessable` where the time zone is not an IANA name, the email is empty or there is
- *   no such plan; `conflict` where there is an account of the id
+ * @throws Problem `unprocessable` if the time zone is not an IANA name, the email is empty or the
+ * plan does not exist; `conflict` if the id is taken
  */
 export async function createAccount(db: Db | Tx, account: NewAccount): Promise<Account> {
   const timeZone = account.timeZone ?? 'UTC'
@@ -67,7 +70,7 @@ export async function createAccount(db: Db | Tx, account: NewAccount): Promise<A
   return accountOf(row)
 }
 
-/** The account of an id; undefined where there is none. */
+/** The account of an id; undefined if there is none. */
 export async function getAccount(db: Db | Tx, id: string): Promise<Account | undefined> {
   const row = await queriesOf(db)
     .selectFrom('accounts')
@@ -77,18 +80,21 @@ export async function getAccount(db: Db | Tx, id: string): Promise<Account | und
   return row && accountOf(row)
 }
 
-/** What an owner sets for an account. */
+/** What an owner may set for an account. */
 export interface AccountPreferences {
-  /** What people call it; null: its address. */
+  /** Display name; null: the address. */
   readonly name: string | null
   readonly timeZone: string
-  /** Days that files and results of a batch are kept where the upload says nothing; null: as everywhere. */
+  /**
+   * Days that files and results of a batch are kept unless the upload says otherwise; null: the
+   * setting of the installation.
+   */
   readonly retentionDays: number | null
-  /** Whether members without a second factor may only look. */
+  /** Whether members without a second factor can only read. */
   readonly requiresFactor: boolean
 }
 
-/** What an owner has set for an account; undefined where there is none. */
+/** What an owner has set for an account; undefined if there is none. */
 export async function readPreferences(
   db: Db | Tx,
   id: string,
@@ -109,7 +115,10 @@ export async function readPreferences(
   )
 }
 
-/** Sets what is given and leaves the rest. @throws Problem `unprocessable` where the time zone is not an IANA name */
+/**
+ * Sets what is given and leaves the rest. @throws Problem `unprocessable` if the time zone is not
+ * an IANA name
+ */
 export async function setPreferences(
   tx: Tx,
   id: string,
@@ -129,7 +138,7 @@ export async function setPreferences(
   await tx.updateTable('accounts').set(set).where('id', '=', id).execute()
 }
 
-/** Sets how the owner of an account is reached and called. */
+/** Sets the email address and name of an account's owner. */
 export async function setAccountContact(
   tx: Tx,
   id: string,
@@ -139,8 +148,8 @@ export async function setAccountContact(
 }
 
 /**
- * Locks an account for the rest of the transaction, so that what is counted of it holds until the commit;
- * rows that point to it can still be written.
+ * Locks an account for the rest of the transaction, so that what is counted of it holds until the
+ * commit. Rows that reference it can still be written.
  */
 export async function lockAccount(tx: Tx, id: string): Promise<void> {
   await tx
@@ -153,7 +162,7 @@ export async function lockAccount(tx: Tx, id: string): Promise<void> {
 
 /**
  * Accounts, oldest first, at most `limit`.
- * @param search a part of an email, or an id; all where it is left out
+ * @param search a part of an email, or an id; all if left out
  */
 export async function listAccounts(
   db: Db | Tx,

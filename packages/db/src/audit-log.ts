@@ -3,7 +3,7 @@ import { queriesOf, type Db, type Tx } from './database.ts'
 import { jsonbText } from './jsonb.ts'
 import { retryStatement } from './retry.ts'
 
-/** What can be done to an account by its operator. */
+/** What an operator can do to an account. */
 export type AuditAction =
   | 'account.create'
   | 'account.plan'
@@ -27,27 +27,30 @@ export type AuditAction =
   | 'user.operator'
   | 'user.sign_out'
 
-/** An administrative act (decision 48). No subject, key or address may stand in it: nothing removes it. */
+/**
+ * An administrative act (decision 48). It must not contain a subject, key or address: it is never
+ * deleted.
+ */
 export interface AuditedAct {
-  /** Who did it: a user of the machine, or who they said they are. */
+  /** Who did it: an operating system user, or the name that the caller gave. */
   readonly actor: string
   readonly action: AuditAction
-  /** Null where it is about no account. */
+  /** The account that it is about; null if it concerns none. */
   readonly accountId: string | null
-  /** What was changed, as it was; null for what was not there. */
+  /** The state before the change; null for something that did not exist. */
   readonly before: Json | null
-  /** The same as it is now; null for what is gone. */
+  /** The state after the change; null for something that was removed. */
   readonly after: Json | null
 }
 
-/** An act as it stands in the log. */
+/** An act as the log holds it. */
 export interface AuditEntry extends Omit<AuditedAct, 'action'> {
   readonly id: number
   readonly actedAt: Date
   readonly action: string
 }
 
-/** Writes an act into the log, in the transaction that does it. */
+/** Appends an act to the log, in the transaction that does it. */
 export async function writeAudit(tx: Tx, act: AuditedAct): Promise<void> {
   await tx
     .insertInto('audit_log')
@@ -62,14 +65,14 @@ export async function writeAudit(tx: Tx, act: AuditedAct): Promise<void> {
 }
 
 /**
- * Runs work that takes effect once however often it runs in one transaction, again where the connection
- * broke or the server chose it as the loser.
+ * Runs idempotent work in one transaction, and retries it if the connection broke or the server
+ * aborted it because of a deadlock or serialization failure.
  */
 export async function inRetriedTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   return await retryStatement(() => db.kysely.transaction().execute(work))
 }
 
-/** The newest acts, newest first, of one account where one is named. */
+/** The newest acts first, of one account if one is given. */
 export async function listAudit(
   db: Db | Tx,
   wanted: { accountId: string | undefined; limit: number },

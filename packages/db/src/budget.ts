@@ -1,7 +1,9 @@
 import type { Budget } from '@plumbline/ports/budget'
 import type { Db } from './database.ts'
 
-/** Budgets in Postgres, by the day of its clock; what was taken is on disk before it is answered. */
+/**
+ * Budgets in Postgres, by the day of its clock; an amount taken is durable when the call returns.
+ */
 export function createPostgresBudget(db: Db): Budget {
   return {
     async take(name, count, mostPerDay) {
@@ -27,8 +29,9 @@ export function createPostgresBudget(db: Db): Budget {
 }
 
 /**
- * What was spent of each budget today, by the day of the database's clock.
- * @param except beginnings of names that are left out, such as those of single accounts
+ * What was spent from each budget today, by the database's clock.
+ *
+ * @param except prefixes of names to leave out, such as those of single accounts
  */
 export async function readSpending(
   db: Db,
@@ -43,7 +46,9 @@ export async function readSpending(
   return new Map(rows.map(({ name, spent }) => [name, spent]))
 }
 
-/** How many budgets whose names begin so were spent from today, and how many have reached `most`. */
+/**
+ * How many budgets with this name prefix were spent from today, and how many have reached `most`.
+ */
 export async function countSpenders(
   db: Db,
   beginning: string,

@@ -1,6 +1,6 @@
 import type { Db } from './database.ts'
 
-/** Milliseconds of the epoch by the database's clock. */
+/** Milliseconds since the Unix epoch by the database's clock. */
 export async function readClockMs(db: Db): Promise<number> {
   const { rows } = await db.pool.query<{ ms: number }>(
     `select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`,

@@ -1,12 +1,14 @@
 import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
 import type { Db } from './database.ts'
 
-/** A payload must be shorter than 8,000 bytes with the number before it. Source: Postgres, NOTIFY. */
+/**
+ * A payload must be shorter than 8,000 bytes with the number before it. Source: Postgres, NOTIFY.
+ */
 const MAX_ANNOUNCED_BYTES = 7_900
 
 /**
- * Live replies in an unlogged table, announced by the statement that keeps them; one too long for a
- * payload is announced by its number and fetched from the table.
+ * Live replies in an unlogged table, announced with NOTIFY by the statement that inserts them; one
+ * too long for a payload is announced by its number and fetched from the table.
  */
 export function createPostgresReplyChannel(db: Db, channel: Channel): ReplyChannel {
   return {
@@ -19,7 +21,10 @@ export function createPostgresReplyChannel(db: Db, channel: Channel): ReplyChann
         received = []
         for (const reply of await take(db, replyTo, ids)) onReply(reply)
       }
-      /** One fetch at a time takes all that came; one that fails leaves the replies to `fetchMissed`. */
+      /**
+       * One fetch at a time takes all that have arrived; after a failed one the replies are left to
+       * `fetchMissed`.
+       */
       function fetchSoon(): void {
         fetching = (fetching ?? Promise.resolve()).then(fetchMissed).catch(() => {})
       }
@@ -58,7 +63,7 @@ async function post(db: Db, replyTo: string, replies: readonly string[]): Promis
   })
 }
 
-/** Deletes every reply to this process, and answers with those that it had not received. */
+/** Deletes every reply to this process and returns those that it had not received yet. */
 async function take(
   db: Db,
   replyTo: string,

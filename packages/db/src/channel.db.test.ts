@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest'
 import { openPostgresChannel } from './channel.ts'
 import { openDatabase } from './database.ts'
 
-test('a connection by which nothing comes any more, though nothing resets it, is replaced by one that hears', async () => {
+test('a connection that receives nothing any more, without being reset, is replaced', async () => {
   await using database = await createTestDatabase()
   await using proxy = await openLossyProxy(database.url)
   await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })

@@ -5,26 +5,29 @@ import { createBatcher } from '@plumbline/concurrency/batcher'
 import pg from 'pg'
 import { STATEMENT_MS, type Db } from './database.ts'
 
-/** What a channel on Postgres needs. */
+/** What a pub/sub channel over Postgres needs. */
 export interface PostgresChannelOptions {
   readonly db: Db
-  /** Where the one connection that listens goes; the same database as `db`. */
+  /** Address of the one connection that listens; the same database as `db`. */
   readonly url: string
-  /** Told of lost connections; they come back by themselves. */
+  /** Called when the connection is lost; it reconnects by itself. */
   readonly onError: (error: unknown) => void
-  /** How often the connection is tried, and how long it may take to answer, in milliseconds. */
+  /** Interval of connection attempts, and the time-out of each, in milliseconds. */
   readonly tryMs?: number
 }
 
-/** A channel over one connection of the process, which others of it that listen can share. */
+/** A channel over one connection, which all listeners of the process share. */
 export interface PostgresChannel extends Channel, AsyncDisposable {
-  /** Calls back each time a lost connection is back: what was published meanwhile is lost. */
+  /**
+   * Registers a callback for reconnections: messages published while the connection was down are
+   * lost.
+   */
   onRenewed(renewed: () => void): void
 }
 
 /**
- * Postgres NOTIFY, over one connection that listens for all topics. Equal messages of one moment may
- * arrive as one.
+ * Pub/sub by Postgres LISTEN and NOTIFY, over one connection for all topics. Equal messages of the
+ * same moment may be delivered as one.
  */
 export function openPostgresChannel(options: PostgresChannelOptions): PostgresChannel {
   const listener = createListener(options)
@@ -60,7 +63,7 @@ async function notify(db: Db, items: readonly Published[]): Promise<readonly und
   return items.map(() => undefined)
 }
 
-/** Topics stand in LISTEN as identifiers, which cannot be parameters. */
+/** Checks that a topic is a plain identifier: LISTEN takes no parameters. */
 function checkTopic(topic: string): void {
   if (/^[a-z0-9:_-]{1,50}$/.test(topic)) return
   throw new RangeError(`a topic is 1 to 50 characters of a-z, 0-9, -, _ and :, met "${topic}"`)
@@ -78,7 +81,7 @@ function createListener({ url, onError, tryMs = TRY_MS }: PostgresChannelOptions
   const renewals: (() => void)[] = []
   let current: Promise<pg.Client> | undefined
 
-  /** Connects and listens for every topic, as often as it takes; ends only with `close`. */
+  /** Connects and listens for every topic, retrying until it succeeds or the channel is closed. */
   async function connect(): Promise<pg.Client> {
     for (let attempt = 0; ; attempt += 1) {
       closing.signal.throwIfAborted()
@@ -122,7 +125,8 @@ function createListener({ url, onError, tryMs = TRY_MS }: PostgresChannelOptions
         await client.query(text)
         return
       } catch (error) {
-        // A statement so simple fails only with its connection; the next one begins with all topics.
+        // A statement so simple fails only with its connection; the next one begins with all
+        // topics.
         onError(error)
         await Promise.race([once(client, 'end', closing), client.end()])
       }
@@ -188,6 +192,7 @@ const CLIENT = {
   application_name: 'plumbline channel',
   keepAliveInitialDelayMillis: 10_000,
   connectionTimeoutMillis: 10_000,
-  // PgBouncer refuses a connection that asks for it: there nobody would be heard, and nothing would say so.
+  // PgBouncer refuses a connection that asks for it: notifications would be lost there without an
+  // error.
   statement_timeout: STATEMENT_MS,
 } as const

@@ -9,32 +9,34 @@ import {
 import pg from 'pg'
 import type { Tables } from './tables.ts'
 
-/** A transaction of the caller's: what must be atomic takes one and cannot open its own. */
+/**
+ * A transaction that the caller opened: whatever must be atomic takes one and cannot open its own.
+ */
 export type Tx = Transaction<Tables>
 
-/** One pool of connections, with kysely for composed statements and `pool` for named ones. */
+/** A connection pool, with kysely for composed statements and `pool` for named ones. */
 export interface Db extends AsyncDisposable {
   readonly kysely: Kysely<Tables>
   readonly pool: pg.Pool
 }
 
-/** One connection of the pool, taken for several statements. */
-export type Session = pg.PoolClient
+/** One connection of the pool, checked out for several statements. */
+export type DbSession = pg.PoolClient
 
-/** What composes statements: in the transaction where one is given, else on a connection of the pool. */
+/** The query builder: in the transaction if one is given, else on a connection of the pool. */
 export function queriesOf(db: Db | Tx): Kysely<Tables> {
   return 'pool' in db ? db.kysely : db
 }
 
-/** Runs work that must be atomic in the caller's transaction, or in one of its own where there is none. */
+/** Runs work that must be atomic in the caller's transaction, or in a new one if there is none. */
 export async function inTransaction<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
   return await ('pool' in db ? db.kysely.transaction().execute(work) : work(db))
 }
 
 /**
- * Begins a statement that each connection prepares once, for those that run with every task: to parse and plan one
- * of many parts takes longer than to run it. One name has one text, which names the columns that it returns: a
- * statement that returns `*` fails when a migration has added a column.
+ * Begins a statement that each connection prepares once, for those that run with every task: to
+ * parse and plan one of many parts takes longer than to run it. One name has one text, which names
+ * the columns that it returns: a statement that returns `*` fails once a migration has added one.
  */
 export function preparedAs(name: string): RawBuilder<unknown> {
   return sql.raw(`/* prepared as ${name} */`)
@@ -42,7 +44,7 @@ export function preparedAs(name: string): RawBuilder<unknown> {
 
 const PREPARED_AS = /^\s*\/\* prepared as ([\w.-]+) \*\//
 
-/** Which database, and by how many connections. */
+/** Which database, and how many connections. */
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string
@@ -50,32 +52,36 @@ export interface DatabaseOptions {
   readonly poolSize: number
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string
-  /** Told of connections that broke while idle; the pool replaces them by itself. */
+  /** Called for connections that broke while idle; the pool replaces them by itself. */
   readonly onIdleError?: (error: Error) => void
-  /** What a statement may take; default a minute. */
+  /** Time-out of a statement in milliseconds; default one minute. */
   readonly statementMs?: number
   /**
-   * The address is that of a pooler in transaction mode, such as PgBouncer: each transaction may meet another
-   * session of the server, so nothing is kept in one. Statements have no names, and time-outs are those that
-   * the role has, see `limitSessions`; the driver's own stays.
+   * Whether the address is that of a pooler in transaction mode, such as PgBouncer. Each
+   * transaction may then run in another server session, so no session state is used: statements
+   * have no names, and time-outs are those of the role, see `limitSessions`. The driver's own
+   * time-out stays.
    */
   readonly pooled?: boolean
 }
 
-/** What a statement, and an open transaction in which nothing happens, may take. */
+/** Time-out of a statement, and of a transaction that is idle, in milliseconds. */
 export const STATEMENT_MS = 60_000
 
-/** What a server that ends a statement late is given before it is taken for hung. */
+/**
+ * Milliseconds that the driver waits beyond the statement time-out before it takes the server for
+ * hung.
+ */
 const SILENCE_MS = 5_000
 
 /**
  * Opens a pool; connects with the first statement.
  *
- * `bigint` arrives as a number and throws beyond 2^53 - 1, `date` as `YYYY-MM-DD`, both by the
- * pool's own parsers: the parsers of the driver are shared with every other user of it.
- * A transaction left idle for a minute is ended by the server, so that a stuck process cannot
- * keep rows locked. A statement is ended by the server after `statementMs`; a server that does not even
- * do that loses the connection five seconds later.
+ * `bigint` is read as a number and throws beyond 2^53 - 1, `date` as `YYYY-MM-DD`; the parsers are
+ * set for this pool alone, since those of the driver are shared by all its users. A transaction
+ * that is idle for a minute is ended by the server, so that a stuck process cannot keep rows
+ * locked. The server ends a statement after `statementMs`; if it does not, the connection is closed
+ * five seconds later.
  */
 export function openDatabase(options: DatabaseOptions): Db {
   const statementMs = options.statementMs ?? STATEMENT_MS
@@ -110,8 +116,8 @@ export function openDatabase(options: DatabaseOptions): Db {
 }
 
 /**
- * Takes the names from a connection's statements: one prepared by name stays in the session that a
- * transaction has met, and the next transaction may meet another.
+ * Removes the names of a connection's statements: a prepared statement stays in the server session,
+ * and behind a pooler the next transaction may run in another.
  */
 function dropNames(client: pg.PoolClient): void {
   const query: unknown = client.query
@@ -125,7 +131,7 @@ function dropNames(client: pg.PoolClient): void {
   client.query = unnamed as pg.PoolClient['query']
 }
 
-/** Settings of a statement as plain data; a query object of the driver's has its own life. */
+/** Whether a statement is plain data with a name; the driver's own query objects are left alone. */
 function isNamed(statement: unknown): statement is { readonly name: string } {
   return (
     typeof statement === 'object' &&
@@ -136,8 +142,8 @@ function isNamed(statement: unknown): statement is { readonly name: string } {
 }
 
 /**
- * Connections for kysely, which would give one that hangs back to the pool: after a statement without an
- * answer nothing more is asked on it, not even a rollback, and it is closed.
+ * A pool for kysely that closes hung connections. Kysely itself would return them to the pool;
+ * after a statement without a reply nothing more is sent on the connection, not even a rollback.
  */
 function droppingHung(pool: pg.Pool): PostgresPool {
   return {
@@ -168,12 +174,12 @@ function droppingHung(pool: pg.Pool): PostgresPool {
   }
 }
 
-/** Kysely's type also has cursors, which are asked for only where its dialect is given their class. */
+/** Safe because kysely uses cursors only if its dialect is given a cursor class. */
 function asPoolClient(client: object): Awaited<ReturnType<PostgresPool['connect']>> {
   return client as Awaited<ReturnType<PostgresPool['connect']>>
 }
 
-/** The driver's own word for `query_timeout`; it has no code. Source: pg 8.23, lib/client.js. */
+/** The driver's own message for `query_timeout`; it has no code. Source: pg 8.23, lib/client.js. */
 function isUnanswered(error: unknown): error is Error {
   return error instanceof Error && error.message === 'Query read timeout'
 }

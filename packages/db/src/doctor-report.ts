@@ -3,33 +3,33 @@ import type { EngineHealth } from '@plumbline/ports/engine'
 import type { Db } from './database.ts'
 import { createPostgresMemory } from './memory.ts'
 
-/** What an examination of the installation found: no subject stands in it. */
+/** Result of `doctor`, the examination of the installation. It contains no subjects. */
 export interface DoctorReport {
-  /** When it ended, in ISO 8601. */
+  /** When it was finished, ISO 8601. */
   readonly at: string
-  /** The machine that it ran on: what it reaches, others may not. */
+  /** The machine that it ran on: other machines may reach less or more. */
   readonly machine: string
   readonly findings: readonly (EngineHealth & { readonly advice: string | null })[]
 }
 
-/** An older report tells nothing of today. */
+/** Milliseconds after which a report is too old to show. */
 const KEPT_MS = 30 * 86_400_000
 const KEY = 'doctor:report'
 
-/** Keeps the newest report, for the operator's pages. */
+/** Stores the newest report, for the operator's pages. */
 export async function keepDoctorReport(db: Db, report: DoctorReport): Promise<void> {
   const memory = createPostgresMemory(db, { durable: true })
   await memory.set([{ key: KEY, value: asJson(report), ttlMs: KEPT_MS }])
 }
 
-/** The newest report; undefined where there is none of the last 30 days. */
+/** The newest report; undefined if there is none of the last 30 days. */
 export async function readDoctorReport(db: Db): Promise<DoctorReport | undefined> {
   const [value] = await createPostgresMemory(db, { durable: true }).get([KEY])
   // Safe because only `keepDoctorReport` writes under this key.
   return value as DoctorReport | undefined
 }
 
-/** Safe because a report is made of texts, lists and null alone. */
+/** Safe because a report holds only strings, arrays and null. */
 function asJson(report: DoctorReport): Json {
   return report as unknown as Json
 }

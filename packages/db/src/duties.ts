@@ -1,13 +1,14 @@
 import type { Db } from './database.ts'
 
-/** What one process of all does at a time. */
+/** Background work that only one process at a time does; a row of `duties` elects it. */
 export type Duty = 'dispatch' | 'lists' | 'reconcile' | 'results'
 
 /**
- * Takes a duty that nobody has, or keeps it, by database time. One that is held for longer than its term was
- * taken before the clock went back: who has it may be gone, and would keep others out until then.
- * @param holder tells this process from all others
- * @returns whether this process has it, for `termMs` from now on
+ * Takes a duty that no process holds, or extends it, by database time. A duty held for longer than
+ * its term was taken before the clock jumped back: its holder may be gone, so it may be taken.
+ *
+ * @param holder identifies this process
+ * @returns whether this process holds it, for `termMs` from now on
  */
 export async function holdDuty(
   db: Db,
@@ -28,7 +29,7 @@ export async function holdDuty(
   return rowCount === 1
 }
 
-/** Gives a duty up, so that another process has it at once. */
+/** Releases a duty, so that another process can take it at once. */
 export async function leaveDuty(db: Db, duty: Duty, holder: string): Promise<void> {
   await db.pool.query('delete from duties where name = $1 and holder = $2', [duty, holder])
 }

@@ -5,27 +5,29 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ServerLayout } from './embedded-layout.ts'
 import { randomBase62 } from './ids.ts'
 
-/** Name of the cluster's user and of its database. */
+/** Name of the cluster's superuser and of its database. */
 export const NAME = 'plumbline'
 
-/** The role that the service works as: what it may do, a migration grants. */
+/** The role that the service connects as; a migration grants its rights. */
 export const SERVING_NAME = 'plumbline_serving'
 
-/** What `postmaster.pid` says of the server that has the data open. */
+/** What `postmaster.pid` says of the server that uses the data directory. */
 export interface PidFile {
   readonly pid: number
   readonly port: number
   readonly ready: boolean
 }
 
-/** A password of the cluster, of its user or of the role that serves; chosen the first time. */
+/**
+ * A password of the cluster, for its superuser or for the serving role; generated the first time.
+ */
 export async function readPassword(
   home: string,
   file: 'password' | 'serving-password',
 ): Promise<string> {
   const path = join(home, file)
   try {
-    // Whoever comes second reads what the first wrote.
+    // If two processes run this, the second reads what the first wrote.
     await writeFile(path, randomBase62(32), { flag: 'wx', mode: 0o600 })
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
@@ -38,7 +40,9 @@ export async function readPassword(
   throw new Error(`${path} does not hold the database's password`)
 }
 
-/** Makes the cluster under another name and renames it, so that a kill leaves none half made. */
+/**
+ * Creates the cluster under another name and renames it, so that a kill leaves no incomplete one.
+ */
 export async function makeCluster(
   layout: ServerLayout,
   data: string,
@@ -92,7 +96,10 @@ async function initdb(
   if (code !== 0) throw new Error(`initdb ended with ${code}: ${said.trim()}`)
 }
 
-/** Undefined where no server has the data open, or none that says so. */
+/**
+ * Reads `postmaster.pid`; undefined if it is missing or incomplete, so that no server uses the
+ * directory.
+ */
 export async function readPidFile(data: string): Promise<PidFile | undefined> {
   const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => undefined)
   const lines = text?.split('\n')
@@ -101,14 +108,14 @@ export async function readPidFile(data: string): Promise<PidFile | undefined> {
   return { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' }
 }
 
-/** Whether a process of this number lives and, where the system tells, is a Postgres. */
+/** Whether a process with this id lives and, if the system can tell, is a Postgres. */
 export async function isPostgres(pid: number): Promise<boolean> {
   if (!signal(pid, 0)) return false
   const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => undefined)
   return name === undefined ? process.platform !== 'linux' : name.trim() === 'postgres'
 }
 
-/** Sends a signal, or with 0 only asks; false where there is no such process of ours. */
+/** Sends a signal, or with 0 only asks; false if there is no such process of this user. */
 export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name)
@@ -117,12 +124,12 @@ export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** The user to start a program as. */
+/** The user and group ids to start a program with. */
 export function identityOf(layout: ServerLayout): { uid?: number; gid?: number } {
   return layout.user === undefined ? {} : { uid: layout.user.uid, gid: layout.user.gid }
 }
 
-/** Settles with the exit code, the signal's name or why it did not start. */
+/** Resolves with the exit code, the signal's name, or the error that kept it from starting. */
 export function exitOf(child: ChildProcess): Promise<number | string | null> {
   return new Promise((settle) => {
     child.once('exit', (code, name) => settle(code ?? name))

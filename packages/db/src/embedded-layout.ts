@@ -16,32 +16,32 @@ import { createRequire } from 'node:module'
 import { arch, platform } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** The user that the server runs as, where it is not the one we are. */
+/** The user that the server runs as, if it is not that of this process. */
 export interface ServerUser {
   readonly name: string
   readonly uid: number
   readonly gid: number
 }
 
-/** Where one server has its data and its programs. */
+/** Directories of one server: its data and its programs. */
 export interface ServerLayout {
-  /** Holds `data`, and a copy of the programs where the packaged ones do not serve. */
+  /** Contains `data`, and a copy of the programs if the packaged ones cannot be used. */
   readonly base: string
-  /** Holds `bin/postgres`, `bin/initdb`, `lib`, `share`. */
+  /** Contains `bin/postgres`, `bin/initdb`, `lib`, `share`. */
   readonly programs: string
   readonly user: ServerUser | undefined
 }
 
-/** Where root puts what the server's user cannot reach under the data directory. */
+/** Used as root if the server's user cannot reach the data directory. */
 const SHARED_DIRECTORY = '/var/lib/plumbline'
 
 /**
- * Finds or makes a directory that the server's user can reach. Postgres refuses to run as root, so under
- * root it runs as `postgres` or else `nobody`, who is let through the directory that holds `home`; where
- * the way to that is closed, the data goes to `/var/lib/plumbline` and `home/elsewhere` links there.
+ * Finds or makes a directory that the server's user can reach. Postgres refuses to run as root, so
+ * under root it runs as `postgres` or else `nobody`, who is given access to `home`; if a parent
+ * directory denies it, the data goes to `/var/lib/plumbline` and `home/elsewhere` links there.
  *
- * @param home - our own directory for this server, within the data directory; made where missing
- * @throws with what to do, where no directory serves or no server is packaged for this machine
+ * @param home - directory for this server, within the data directory; made if missing
+ * @throws with what to do, if no directory can be used or no server is packaged for this machine
  */
 export async function prepareLayout(
   home: string,
@@ -53,7 +53,10 @@ export async function prepareLayout(
   return { base, user, programs: await preparePrograms(base, user) }
 }
 
-/** Directories of our own making let a user of the server's own through, whatever the mask, but not look. */
+/**
+ * Directories that we create can be entered but not listed by the server's user, whatever the
+ * umask.
+ */
 async function makeHome(home: string, user: ServerUser | undefined): Promise<void> {
   const made = await mkdir(home, { recursive: true, mode: 0o700 })
   if (made === undefined || user === undefined) return
@@ -115,7 +118,7 @@ async function reachableBase(
   return outside
 }
 
-/** Asks the system itself, as only it knows of access lists and mount options. */
+/** Asks the system itself, since only it knows access control lists and mount options. */
 function canWrite(directory: string, user: ServerUser): boolean {
   const { status } = spawnSync('/bin/sh', ['-c', 'cd "$1" && test -w .', 'sh', directory], {
     uid: user.uid,
@@ -135,7 +138,7 @@ function canRun(program: string, user: ServerUser | undefined): boolean {
   return status === 0
 }
 
-/** The packaged programs where they run as they lie, else a copy of them in `base`. */
+/** The packaged programs if they can be run where they are, else a copy of them in `base`. */
 async function preparePrograms(base: string, user: ServerUser | undefined): Promise<string> {
   const packaged = findPackage()
   if ((await completeLinks(packaged)) && canRun(join(packaged, 'bin/postgres'), user))
@@ -184,7 +187,10 @@ async function copyPrograms(packaged: string, copy: string): Promise<void> {
   })
 }
 
-/** Makes the links that the package's install script would, as scripts may be off; false where it cannot. */
+/**
+ * Makes the links that the package's install script would make, as install scripts may be disabled;
+ * false if it cannot.
+ */
 async function completeLinks(native: string): Promise<boolean> {
   try {
     await makeLinks(native)
@@ -207,7 +213,7 @@ async function makeLinks(native: string): Promise<void> {
   }
 }
 
-/** An entry names both ends below `native/`; a link's content is the name beside it. */
+/** A link entry: both paths are below `native/`, and the link points to the name beside it. */
 function linkOf(entry: unknown): { source: string; target: string } {
   const text = JSON.stringify(entry)
   const match = /^\{"source":"native\/([\w./+-]+)","target":"native\/([\w./+-]+)"\}$/.exec(text)

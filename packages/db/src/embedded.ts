@@ -17,36 +17,39 @@ import {
 } from './embedded-cluster.ts'
 import { prepareLayout, type ServerLayout } from './embedded-layout.ts'
 
-/** Where the packaged Postgres keeps its data, and how it is set. */
+/** Where the packaged Postgres keeps its data, and its settings. */
 export interface EmbeddedOptions {
-  /** Holds `postgres/`: the data, the password, the log. */
+  /** Contains `postgres/`: the data, the passwords, the log. */
   readonly dataDir: string
-  /** A free one where absent. */
+  /** A free port if absent. */
   readonly port?: number
-  /** Server settings that go before our own. */
+  /** Server settings that override our own. */
   readonly settings?: Readonly<Record<string, string>>
   readonly warn?: (message: string) => void
 }
 
 /** The packaged Postgres while it runs. */
 export interface EmbeddedPostgres {
-  /** As the user that made the cluster: for migrations alone. */
+  /** URL of the superuser: for migrations only. */
   readonly url: string
-  /** As the role that the service works as, which the first migration makes. */
+  /** URL of the role that the service connects as; the first migration creates it. */
   readonly servingUrl: string
-  /** Whether the server was started by another process, which ends it. */
+  /** Whether another process started the server, and will stop it. */
   readonly joined: boolean
-  /** Ends the server where it is ours; waits until its files are closed. */
+  /** Stops the server if this process started it; waits until its files are closed. */
   stop(): Promise<void>
 }
 
-/** Name of the session by which a running server is known to have an owner. */
+/** Application name of the session that shows that a running server has a living owner. */
 const OWNER = 'plumbline-owner'
 
 const START_MS = 60_000
 const STOP_MS = 30_000
 
-/** Durable as Postgres comes (fsync, full pages); the rest is sized for one small machine. */
+/**
+ * Durable as Postgres is by default (fsync, full page writes); the rest is sized for one small
+ * machine.
+ */
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -67,11 +70,11 @@ const SETTINGS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Starts the packaged Postgres on 127.0.0.1 with its data under `dataDir`, making the cluster the
- * first time. Where a server runs there already and its owner lives, joins that one. It ends with
- * `stop`, and by itself when this process is gone, even by SIGKILL.
+ * Starts the packaged Postgres on 127.0.0.1 with its data under `dataDir`, and creates the cluster
+ * the first time. If a server runs there already and its owner lives, uses that one. It ends with
+ * `stop`, or by itself when this process dies, even by SIGKILL.
  *
- * @throws where the server cannot start, with the end of its log
+ * @throws if the server cannot start, with the end of its log
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   if (process.platform === 'win32') {
@@ -105,7 +108,10 @@ interface Cluster {
   readonly password: string
 }
 
-/** The server that has the data open, once its owner is known to live; ends one whose owner is gone. */
+/**
+ * The server that uses the data directory, once its owner is known to live; stops one whose owner
+ * is gone.
+ */
 async function runningServer(
   data: string,
   password: string,
@@ -148,13 +154,16 @@ async function hasOwner(url: string): Promise<'yes' | 'no' | 'silent'> {
 }
 
 /**
- * Reasons not to start that pass. The last is what the old server's processes write on their way out, into the same
- * file, over what the new one said of their memory.
+ * Start-up errors that pass. The last is what exiting processes of the old server write into the
+ * same file, over what the new one wrote about its memory.
  */
 const PASSING =
   /postmaster\.pid" already exists|pre-existing shared memory|Address already in use|unexpected postmaster exit/
 
-/** Starts the server on the data; undefined where another came first or the last one's memory lingers. */
+/**
+ * Starts the server; undefined if another process was first, or the shared memory of the last one
+ * still exists.
+ */
 async function startServer(
   options: EmbeddedOptions,
   cluster: Cluster,
@@ -166,7 +175,8 @@ async function startServer(
   void exited.then(() => guard.kill('SIGKILL'))
   if (!(await becameReady(cluster.data, child, exited))) {
     const log = await logTail(cluster.home)
-    // Both end by themselves: the other server is joined, the old one's processes are on their way out.
+    // Both end by themselves: the other server is joined, the old one's processes are on their way
+    // out.
     if (PASSING.test(log)) {
       if (options.port === undefined || !log.includes('Address already in use')) return undefined
     }
@@ -196,7 +206,8 @@ async function spawnServer(
   cluster: Cluster,
   settings: Readonly<Record<string, string>>,
 ): Promise<ChildProcess> {
-  // Emptied at each start: what one run says is bounded, and `logTail` must not read an older one's.
+  // Emptied at each start: what one run says is bounded, and `logTail` must not read an older
+  // one's.
   const log = await open(join(cluster.home, 'server.log'), 'w', 0o600)
   try {
     const child = spawn(
@@ -221,7 +232,10 @@ async function spawnServer(
   }
 }
 
-/** A small process that outlives us: it reads a pipe that only our end closes, then ends the server. */
+/**
+ * Starts a small process that outlives us: it reads a pipe that closes when we die, then stops the
+ * server.
+ */
 function spawnGuard(layout: ServerLayout, server: ChildProcess): ChildProcess {
   const guard = spawn(
     '/bin/sh',
@@ -254,7 +268,7 @@ async function becameReady(
   return false
 }
 
-/** Opens the session that shows the server has an owner, and makes the database the first time. */
+/** Opens the session that marks the server as owned, and creates the database the first time. */
 async function ownServer(url: string): Promise<pg.Pool> {
   const admin = new URL(url)
   admin.pathname = '/postgres'

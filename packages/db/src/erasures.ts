@@ -7,15 +7,15 @@ import { newId } from './ids.ts'
 import { jsonbText } from './jsonb.ts'
 import type { ErasuresTable } from './tables/erasures.ts'
 
-/** An erasure as its row holds it. */
+/** A row of `erasures`. */
 export type ErasureRow = Readonly<Selectable<ErasuresTable>>
 
-/** A name for an erasure that is about to be made. */
+/** Generates the id of an erasure that is about to be created. */
 export function newErasureId(): string {
   return newId('ers')
 }
 
-/** Notes what is to be erased; a worker comes to it by itself. */
+/** Stores an erasure request; a worker picks it up by itself. */
 export async function createErasure(
   tx: Tx,
   erasure: {
@@ -44,7 +44,10 @@ export async function createErasure(
     .executeTakeFirstOrThrow()
 }
 
-/** How many erasures of an account are under way; others of it wait for the end of the transaction. */
+/**
+ * How many erasures of an account are under way; concurrent callers wait for the end of the
+ * transaction.
+ */
 export async function countRunningErasures(tx: Tx, accountId: string): Promise<number> {
   await sql`select from accounts where id = ${accountId} for no key update`.execute(tx)
   const row = await tx
@@ -56,7 +59,7 @@ export async function countRunningErasures(tx: Tx, accountId: string): Promise<n
   return row.running
 }
 
-/** An erasure of an account; undefined where there is none. */
+/** An erasure of an account; undefined if there is none. */
 export async function findErasure(
   db: Db,
   owner: { readonly accountId: string; readonly mode: KeyMode },
@@ -71,7 +74,7 @@ export async function findErasure(
     .executeTakeFirst()
 }
 
-/** Some erasures of an owner, newest first: from the newest, or from the one behind an id of the same owner. */
+/** A page of an owner's erasures, newest first, from the newest or after the given id. */
 export async function pageOfErasures(
   db: Db,
   owner: { readonly accountId: string; readonly mode: KeyMode },
@@ -101,7 +104,7 @@ export async function listErasures(db: Db, accountId: string): Promise<readonly 
     .execute()
 }
 
-/** Leases the erasure that waits longest and nobody works on, by database time; undefined where none waits. */
+/** Leases the erasure that has waited longest, by database time; undefined if none waits. */
 export async function claimErasure(db: Db, leaseMs: number): Promise<ErasureRow | undefined> {
   const { rows } = await sql<ErasureRow>`
     update erasures
@@ -114,13 +117,13 @@ export async function claimErasure(db: Db, leaseMs: number): Promise<ErasureRow 
   return rows[0]
 }
 
-/** The fencing number that what is written of an erasure carries. */
+/** The fencing number that all writes of an erasure carry. */
 export interface ErasureLease {
   readonly id: string
   readonly lease: number
 }
 
-/** Extends the lease of an erasure; false where another worker has it. */
+/** Extends the lease of an erasure; false if another worker has it. */
 export async function renewErasure(
   db: Db,
   { id, lease }: ErasureLease,
@@ -134,11 +137,14 @@ export async function renewErasure(
   return rowCount === 1
 }
 
-/** Another worker has the erasure, or its account is gone: what was under way is not kept. */
+/**
+ * Thrown if another worker has the erasure, or its account is gone: the transaction is rolled back.
+ */
 export class ErasureLost extends Error {}
 
 /**
- * Notes how far an erasure is, in the transaction that went so far.
+ * Stores the progress of an erasure, in the transaction that made it.
+ *
  * @throws ErasureLost
  */
 export async function noteErasure(
@@ -159,7 +165,7 @@ export async function noteErasure(
   if (rows.length === 0) throw new ErasureLost('another worker has the erasure')
 }
 
-/** Gives an erasure back, to be gone on with after a rest. */
+/** Returns an erasure, to be continued after a delay. */
 export async function restErasure(
   db: Db,
   { id, lease }: ErasureLease,
@@ -172,7 +178,11 @@ export async function restErasure(
   )
 }
 
-/** Ends an erasure: what it erased is not known any more. @throws ErasureLost */
+/**
+ * Completes an erasure and deletes the values that it searched for.
+ *
+ * @throws ErasureLost
+ */
 export async function completeErasure(db: Db, { id, lease }: ErasureLease): Promise<void> {
   const { rowCount } = await db.pool.query(
     `update erasures

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from './database.ts'
 import { randomBase62 } from './ids.ts'
 
-/** What this database is called in its store of files, such as `ins_4fT0...`; chosen with its first use. */
+/** The id of this database in its file store, such as `ins_4fT0...`; generated when first used. */
 export async function readStoreOwner(db: Db): Promise<string> {
   const found = await storeOwner(db)
   if (found !== undefined) return found
@@ -19,7 +19,10 @@ async function storeOwner(db: Db): Promise<string | undefined> {
   return rows[0]?.id
 }
 
-/** Whether the whole store was not looked through for so long, or never, by the database's clock. */
+/**
+ * Whether the last look through the whole store is this many hours ago, or there was none, by the
+ * database's clock.
+ */
 export async function isLookDue(db: Db, hours: number): Promise<boolean> {
   const { rows } = await db.pool.query<{ due: boolean }>(
     `select coalesce(looked_through_at not between
@@ -35,15 +38,17 @@ export async function noteLook(db: Db): Promise<void> {
   await db.pool.query('update file_store_owner set looked_through_at = clock_timestamp()')
 }
 
-/** How long the process that gives files up has for them alone. */
+/** Seconds in which only the process that released files tries to remove them. */
 const OWN_TRY_SECONDS = 60
 
-/** The longest wait between two tries: some twenty within the day that a removal may take. */
+/**
+ * Longest delay between two attempts: some twenty attempts within the day that a removal may take.
+ */
 const LONGEST_REST_SECONDS = 3_600
 
 /**
- * Notes files of an account that are to go, in the transaction that gives them up: they stand here until the
- * store has confirmed their removal.
+ * Records files of an account to be removed, in the transaction that stops referencing them; the
+ * record stays until the store has confirmed the removal.
  */
 export async function noteRemovals(
   db: Db | Tx,
@@ -58,7 +63,10 @@ export async function noteRemovals(
   `.execute(queriesOf(db))
 }
 
-/** Files whose removal is to be tried now; each is left alone then for a time that doubles, up to an hour. */
+/**
+ * Files whose removal is to be attempted now; each is then delayed for a time that doubles, up to
+ * an hour.
+ */
 export async function takeRemovals(db: Db, most: number): Promise<readonly string[]> {
   const { rows } = await db.pool.query<{ key: string }>(
     `update file_removals
@@ -73,12 +81,15 @@ export async function takeRemovals(db: Db, most: number): Promise<readonly strin
   return rows.map(({ key }) => key)
 }
 
-/** The store has confirmed that these are gone. */
+/** Deletes the records of files that the store has removed. */
 export async function confirmRemovals(db: Db, keys: readonly string[]): Promise<void> {
   await db.pool.query('delete from file_removals where key = any($1)', [[...keys]])
 }
 
-/** Files of an account that were given up until a moment, by the database's clock, and are not gone yet. */
+/**
+ * Files of an account that were released until a time, by the database's clock, and are not removed
+ * yet.
+ */
 export async function removalsOf(
   db: Db,
   accountId: string,
@@ -93,13 +104,13 @@ export async function removalsOf(
   return rows.map(({ key }) => key)
 }
 
-/** Removals that the store has not confirmed: how many, and since when the oldest waits. */
+/** Removals that the store has not confirmed: how many, and the age of the oldest. */
 export interface OpenRemovals {
   readonly count: number
   readonly oldestSeconds: number
 }
 
-/** What of removals is open, by the database's clock. */
+/** Reads the open removals, by the database's clock. */
 export async function readOpenRemovals(db: Db): Promise<OpenRemovals> {
   const { rows } = await db.pool.query<OpenRemovals>(
     `select count(*)::float8 as count,
@@ -110,8 +121,10 @@ export async function readOpenRemovals(db: Db): Promise<OpenRemovals> {
 }
 
 /**
- * Notes since when files are known that no batch names, and forgets those that a batch names by now.
- * @returns those of the strays that have been known for `graceDays`
+ * Records since when files exist that no batch references, and forgets those that are referenced by
+ * now.
+ *
+ * @returns those that have been unreferenced for `graceDays`
  */
 export async function judgeStrays(
   db: Db,
@@ -132,7 +145,7 @@ export async function judgeStrays(
   return rows.map(({ key }) => key)
 }
 
-/** These are no strays any more: removed, or named by a batch. */
+/** Forgets files that are removed, or referenced by a batch. */
 export async function forgetStrays(db: Db, keys: readonly string[]): Promise<void> {
   await db.pool.query('delete from stray_files where key = any($1)', [[...keys]])
 }

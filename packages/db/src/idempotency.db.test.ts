@@ -4,10 +4,10 @@ import { createTestDatabase, type TestDatabase } from '@plumbline/testkit/postgr
 import { openDatabase, type Db } from './database.ts'
 import {
   claimKey,
-  eraseAnswers,
+  eraseResponses,
   freeKey,
   isKeyHeld,
-  keepAnswer,
+  storeResponse,
   type IdempotentCall,
 } from './idempotency.ts'
 import { sweepExpired } from './sweep-expired.ts'
@@ -38,7 +38,7 @@ function callOf(key: string, run: number, request = 'same'): IdempotentCall {
 }
 
 function keep(call: IdempotentCall): Promise<boolean> {
-  return db.kysely.transaction().execute((tx) => keepAnswer(tx, call, answer))
+  return db.kysely.transaction().execute((tx) => storeResponse(tx, call, answer))
 }
 
 test('the first claims, others wait, and then get its answer', async () => {
@@ -120,13 +120,13 @@ test('an answer that shows a batch is emptied with it, and its key stays taken u
   const shows = (key: string, id: string | undefined): Promise<boolean> =>
     db.kysely
       .transaction()
-      .execute((tx) => keepAnswer(tx, callOf(key, 1), { ...answer, batchId: id }))
+      .execute((tx) => storeResponse(tx, callOf(key, 1), { ...answer, batchId: id }))
   for (const key of ['of-it', 'of-another', 'of-none']) await claimKey(db, callOf(key, 1), times)
   await claimKey(db, callOf('runs', 1), times)
   await shows('of-it', batchId)
   await shows('of-another', 'bat_2')
   await shows('of-none', undefined)
-  await db.kysely.transaction().execute((tx) => eraseAnswers(tx, batchId))
+  await db.kysely.transaction().execute((tx) => eraseResponses(tx, batchId))
   expect(await claimKey(db, callOf('of-it', 2), times)).toEqual({ kind: 'erased' })
   expect(await isKeyHeld(db, callOf('of-it', 2), times)).toBe(true)
   expect(await claimKey(db, callOf('of-it', 2, 'other'), times)).toEqual({ kind: 'mismatch' })
@@ -140,5 +140,5 @@ test('an answer that shows a batch is emptied with it, and its key stays taken u
   expect(await claimKey(db, callOf('of-it', 3), times)).toEqual({ kind: 'claimed' })
   // The new run has nothing to do with the batch that is gone.
   await shows('of-it', undefined)
-  await db.kysely.transaction().execute((tx) => eraseAnswers(tx, batchId))
+  await db.kysely.transaction().execute((tx) => eraseResponses(tx, batchId))
 })

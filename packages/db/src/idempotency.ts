@@ -2,15 +2,15 @@ import type { KeyMode } from '@plumbline/contract/plans'
 import { sql } from 'kysely'
 import type { Db, Tx } from './database.ts'
 
-/** How long a key counts, and its answer is kept. Source: decision 16. */
+/** Hours that a key is valid and its response is stored. Source: decision 16. */
 export const KEY_HOURS = 24
 
-/** Where an idempotency key counts. */
+/** Scope of an idempotency key. */
 export interface IdempotencyScope {
   readonly accountId: string
   readonly mode: KeyMode
   readonly path: string
-  /** HMAC of what the client sent. */
+  /** HMAC of the header's value. */
   readonly key: string
 }
 
@@ -18,34 +18,37 @@ export interface IdempotencyScope {
 export interface IdempotentCall extends IdempotencyScope {
   /** HMAC-SHA-256 of the request. */
   readonly fingerprint: Buffer
-  /** Names this run; the same as its debit's, so that a debit that was refunded frees the key. */
+  /**
+   * Identifies this run; equal to the operation key of its debit, so that a refund of the debit
+   * frees the key.
+   */
   readonly opKey: string
 }
 
-/** The answer that is kept. */
-export interface KeptAnswer {
+/** A stored response. */
+export interface StoredResponse {
   readonly status: number
   readonly location: string | null
-  /** Encrypted by who keeps it. */
+  /** Encrypted by the caller. */
   readonly body: string
 }
 
-/** An answer with the batch that it shows, with which it is to be erased. */
-export type AnswerToKeep = KeptAnswer & { readonly batchId?: string | undefined }
+/** A response to store, with the batch that it shows: it is erased with the batch. */
+export type ResponseToStore = StoredResponse & { readonly batchId?: string | undefined }
 
-/** What came of asking for a key: it is ours to work on, or why not. */
+/** Result of claiming a key: whether this run may work, and if not, why. */
 export type KeyClaim =
   | { readonly kind: 'claimed' }
-  | { readonly kind: 'answered'; readonly answer: KeptAnswer }
-  /** It was answered, and what the answer showed is no more. */
+  | { readonly kind: 'answered'; readonly answer: StoredResponse }
+  /** The key has a response, whose content was erased. */
   | { readonly kind: 'erased' }
   | { readonly kind: 'running' }
   | { readonly kind: 'mismatch' }
 
 /**
- * Claims a key for a run, or tells what became of the first call that had it.
- * A key is free when its 24 hours are over, when the debit of the run that holds it was refunded, and
- * when that run has not ended within `runMs`.
+ * Claims a key for a run, or tells what became of the first call with it. A key is free after its
+ * 24 hours, once the debit of the run that holds it was refunded, and if that run has not ended
+ * within `runMs`.
  */
 export async function claimKey(
   db: Db,
@@ -75,7 +78,10 @@ export async function claimKey(
   return { kind: 'running' }
 }
 
-/** When a key that is held may be taken over; `runMs` is the parameter that says how long a run may take. */
+/**
+ * SQL: when a key that is held may be taken over; `runMs` is the parameter with the longest time of
+ * a run.
+ */
 const freeAfter = (runMs: '$5' | '$8'): string => `
   held.expires_at <= now()
     or (held.status is null and (
@@ -93,7 +99,9 @@ const CLAIM = `
   where ${freeAfter('$8')}
   returning op_key`
 
-/** Whether a call with this key is answered or runs, so that another one would do no work. */
+/**
+ * Whether a call with this key was answered or is running, so that another one would do no work.
+ */
 export async function isKeyHeld(
   db: Db,
   { accountId, mode, path, key }: IdempotencyScope,
@@ -128,11 +136,11 @@ async function heldBy(db: Db, call: IdempotentCall): Promise<KeyClaim | undefine
   return { kind: 'answered', answer: { status, location, body } }
 }
 
-/** Keeps the answer of a run; false when the run has lost its key in the meantime. */
-export async function keepAnswer(
+/** Stores the response of a run; false if the run has lost its key meanwhile. */
+export async function storeResponse(
   tx: Tx,
   call: IdempotentCall,
-  { batchId, ...answer }: AnswerToKeep,
+  { batchId, ...answer }: ResponseToStore,
 ): Promise<boolean> {
   const kept = await tx
     .updateTable('idempotency_keys')
@@ -151,11 +159,14 @@ export async function keepAnswer(
   return kept.numUpdatedRows === 1n
 }
 
-/** No answer is empty. */
+/** Marks an erased response: no response body is empty. */
 const ERASED = ''
 
-/** Empties the kept answers that show a batch; their keys stay taken, so that no repeat does the work again. */
-export async function eraseAnswers(tx: Tx, batchId: string): Promise<void> {
+/**
+ * Empties the stored responses that show a batch. Their keys stay taken, so that no repeat does the
+ * work again.
+ */
+export async function eraseResponses(tx: Tx, batchId: string): Promise<void> {
   await tx
     .updateTable('idempotency_keys')
     .set({ body: ERASED, location: null })
@@ -164,21 +175,24 @@ export async function eraseAnswers(tx: Tx, batchId: string): Promise<void> {
     .execute()
 }
 
-/** A kept answer as its row holds it. */
-export interface HeldAnswer extends IdempotencyScope {
-  /** Encrypted; null while the call runs, empty once it was erased. */
+/** A stored response as its row holds it. */
+export interface HeldResponse extends IdempotencyScope {
+  /** Encrypted; null while the call runs, empty once erased. */
   readonly body: string | null
 }
 
-/** Answers of an account behind a place (mode, path and key of the one before), in that order. */
-export async function pageOfAnswers(
+/**
+ * Stored responses of an account after a position (mode, path and key of the one before), in that
+ * order.
+ */
+export async function pageOfResponses(
   db: Db,
   owner: { readonly accountId: string; readonly modes: readonly KeyMode[] },
   after: readonly string[] | null,
   most: number,
-): Promise<readonly HeldAnswer[]> {
+): Promise<readonly HeldResponse[]> {
   const [mode = '', path = '', key = ''] = after ?? []
-  const { rows } = await db.pool.query<HeldAnswer>(
+  const { rows } = await db.pool.query<HeldResponse>(
     `select account_id as "accountId", mode, path, key, body from idempotency_keys
      where account_id = $1 and mode = any($2) and (mode, path, key) > ($3, $4, $5)
      order by mode, path, key limit $6`,
@@ -187,8 +201,11 @@ export async function pageOfAnswers(
   return rows
 }
 
-/** Empties one kept answer, unless another call has the key by now; its key stays taken. Answers how many it was. */
-export async function eraseAnswer(tx: Tx, answer: HeldAnswer): Promise<number> {
+/**
+ * Empties one stored response, unless another call has the key by now; the key stays taken. Returns
+ * how many rows that were.
+ */
+export async function eraseResponse(tx: Tx, answer: HeldResponse): Promise<number> {
   const { numUpdatedRows } = await tx
     .updateTable('idempotency_keys')
     .set({ body: ERASED, location: null })

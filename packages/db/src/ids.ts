@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 
-/** Digits of base 62, in the order of their value. */
+/** Base62 digits in the order of their value. */
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** Random base62 characters from the system's generator, without bias. */
@@ -12,15 +12,16 @@ export function randomBase62(length: number): string {
 const TIME_DIGITS = 6
 
 /**
- * An id that begins with its time: `bat_`, 6 base62 digits of seconds since 1970, and 14 random ones (83 bits). What
- * it names lies in the order of time, rows of an index as well as files of a store, so that new ones stand together
- * and old ones can be cut off. A batch of one account is nothing to another, so that the time may be seen.
+ * An id that begins with its time: `bat_`, 6 base62 digits of seconds since 1970, and 14 random
+ * ones (83 bits). Ids sort by time, in indexes and in file stores, so that new entries are close
+ * together and old ones can be cut off. The time may be public: batches are visible to their
+ * account only.
  */
 export function newTimedId(prefix: 'bat' | 'lkp', nowMs = Date.now()): string {
   return `${prefix}_${timePrefix(nowMs)}${randomBase62(14)}`
 }
 
-/** What ids of such a time and later come after, in the order of their bytes. */
+/** The string after which all ids of this time and later sort, by bytes. */
 export function idsAfter(prefix: 'bat' | 'lkp', ms: number): string {
   return `${prefix}_${timePrefix(ms)}`
 }

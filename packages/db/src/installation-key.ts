@@ -2,8 +2,9 @@ import { sql } from 'kysely'
 import type { Db, Tx } from './database.ts'
 
 /**
- * Notes the fingerprint of the key that this installation uses; the first one stays.
- * @returns whether it is the one that stands there
+ * Stores the fingerprint of this installation's key if there is none yet.
+ *
+ * @returns whether the stored fingerprint equals this one
  */
 export async function noteInstallationKey(db: Db, fingerprint: string): Promise<boolean> {
   await db.pool.query(
@@ -17,8 +18,8 @@ export async function noteInstallationKey(db: Db, fingerprint: string): Promise<
 }
 
 /**
- * The fingerprint that is noted, undefined where there is none yet. A process that starts meanwhile waits for
- * the end of the transaction before it learns which key is right.
+ * Locks and reads the stored fingerprint, undefined if there is none yet. A process that starts
+ * meanwhile waits for the end of the transaction to learn which key is right.
  */
 export async function lockFingerprint(tx: Tx): Promise<string | undefined> {
   await sql`set local lock_timeout = '10s'`.execute(tx)
@@ -28,12 +29,12 @@ export async function lockFingerprint(tx: Tx): Promise<string | undefined> {
   return rows[0]?.fingerprint
 }
 
-/** Notes another key as the one of this installation. */
+/** Replaces the stored fingerprint. */
 export async function changeFingerprint(tx: Tx, fingerprint: string): Promise<void> {
   await sql`update installation_key set fingerprint = ${fingerprint}, noted_at = now()`.execute(tx)
 }
 
-/** Names of the programs that have this database open, beside the session of the transaction. */
+/** Names of the other programs that are connected to this database. */
 export async function otherPrograms(tx: Tx): Promise<readonly string[]> {
   const { rows } = await sql<{ name: string }>`
     select distinct coalesce(nullif(application_name, ''), 'one without a name') as name

@@ -9,7 +9,7 @@ const STATEMENT = {
   text: 'select count(*)::int as n from generate_series(1, $1::int) g, pg_class',
 }
 
-test('a statement is planned once, and anew where that is asked', async () => {
+test('a statement is planned once, and again on request', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
   const plans = async (): Promise<unknown> => {

@@ -1,22 +1,24 @@
 import type { QueryConfig, QueryResultRow } from 'pg'
 import type { Db } from './database.ts'
 
-/** A statement that is prepared once for each connection, and planned once. */
+/** A statement that each connection prepares and plans once. */
 type PlannedStatement = QueryConfig & { readonly name: string; readonly values: unknown[] }
 
-/** Runs a statement of a transaction by the plan that its connection keeps. */
+/** Runs a statement in the transaction with the plan that its connection has cached. */
 export type RunPlanned = <Row extends QueryResultRow>(
   statement: PlannedStatement,
 ) => Promise<readonly Row[]>
 
 /**
- * Runs statements in one transaction, by the plans that their connection keeps. Postgres plans a statement anew
- * each time where it expects the values to matter; for one of many parts that takes longer than running it.
+ * Runs statements in one transaction with the plans that their connection has cached. By default
+ * Postgres plans a statement again if it expects the values to matter; for a large statement that
+ * takes longer than running it.
  *
- * The commit is not waited for on the disk. Whatever builds on these rows commits later, and its own wait takes
- * in what was written before it; a server that fails between the two has neither. So this is for what is simply
- * done again where it is lost.
- * @param replan whether the connection makes all of its plans anew
+ * The commit is asynchronous. Whatever builds on these rows commits later and waits for what was
+ * written before it; a server that fails in between has neither. So this is for work that is simply
+ * repeated if lost.
+ *
+ * @param replan whether the connection discards its plans first
  */
 export async function byKeptPlans<T>(
   db: Db,

@@ -4,7 +4,9 @@ import { inTransaction, type Db, type Tx } from './database.ts'
 import { createKey, revokeActive, type KeyRecord } from './keys.ts'
 
 /**
- * Makes a key, which revokes the older one of its mode, and writes who made it to the audit log.
+ * Creates a key, which revokes the older one of its mode, and writes who created it to the audit
+ * log.
+ *
  * @returns the key, which cannot be shown again, its record, and the id of the older one
  * @throws Problem as `createKey` does
  */
@@ -25,7 +27,10 @@ export async function createAuditedKey(
   return made
 }
 
-/** Revokes the active key of a mode, and writes who did to the audit log; false where there was none. */
+/**
+ * Revokes the active key of a mode and writes who revoked it to the audit log; false if there was
+ * none.
+ */
 export async function revokeAuditedKey(
   db: Db | Tx,
   { accountId, mode }: { readonly accountId: string; readonly mode: KeyMode },

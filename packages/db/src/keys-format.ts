@@ -13,7 +13,7 @@ const SHAPE = new RegExp(
   `^([a-z][a-z0-9]{0,15})_(live|test)_([0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 )
 
-/** What can be read off a key without asking anybody. */
+/** What a key itself tells, without a query. */
 export interface KeyParts {
   /** `svc_live_`. */
   readonly prefix: string
@@ -27,7 +27,7 @@ export function newKey(service: string, mode: KeyMode): string {
   return body + checksumOf(body)
 }
 
-/** The parts of a well-formed key; undefined where its form, service or checksum is wrong. */
+/** The parts of a well-formed key; undefined if its form, service or checksum is wrong. */
 export function parseKey(service: string, key: string): KeyParts | undefined {
   const match = SHAPE.exec(key)
   if (match === null || match[1] !== service) return undefined
@@ -36,7 +36,7 @@ export function parseKey(service: string, key: string): KeyParts | undefined {
   return { prefix: `${service}_${mode}_`, mode, last4: key.slice(-4) }
 }
 
-/** SHA-256 of the whole key, the only form in which one is kept: a random key needs no slow hash. */
+/** SHA-256 of the whole key, the only stored form: a random key needs no slow hash. */
 export function digestOf(key: string): Buffer {
   return createHash('sha256').update(key, 'utf8').digest()
 }

@@ -80,7 +80,7 @@ test('keys made at the same moment leave exactly one active', async () => {
   expect(found.filter((one) => one !== undefined)).toHaveLength(1)
 })
 
-test('the Free plan has no test keys, and nobody has keys without an account', async () => {
+test('the Free plan has no test keys, and there are no keys without an account', async () => {
   await using context = await openContext()
   const { db } = context
   const { id } = await createAccount(db, { ...owner, plan: 'free' })

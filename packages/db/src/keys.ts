@@ -5,7 +5,7 @@ import { newId } from './ids.ts'
 import { digestOf, newKey, parseKey } from './keys-format.ts'
 import { noteEvent } from './webhooks/events.ts'
 
-/** A key as it is shown: never the key itself. */
+/** A key as it is listed: never the key itself. */
 export interface KeyRecord {
   readonly id: string
   readonly accountId: string
@@ -18,34 +18,31 @@ export interface KeyRecord {
   readonly lastUsedAt: Date | null
 }
 
-/** What of an account decides on every call, whoever makes it. */
+/** What of an account every call needs, by key or by session. */
 export interface AccountStanding {
   readonly accountId: string
   readonly plan: Plan
   readonly status: AccountState
-  /** Why it was suspended, as its people are told. */
+  /** Why it was suspended, as shown to its members. */
   readonly statusReason: string | null
   readonly hasTestKeys: boolean
-  /** The rate of its own or of its plan; null is the installation's setting. */
+  /** Rate limit of the account or its plan; null: the setting of the installation. */
   readonly callsPerSecond: number | null
   readonly callsBurst: number | null
 }
 
-/** Who a presented key speaks for. */
+/** The account that a presented key belongs to. */
 export interface KeyOwner extends AccountStanding {
   readonly keyId: string
   readonly mode: KeyMode
 }
 
-/**
- * What a statement selects for the standing of an account `a`; the names are those of `AccountStanding`.
- * It needs `STANDING_TABLES`.
- */
+/** Columns of `AccountStanding`, selected from an account `a`. Needs `STANDING_TABLES`. */
 export const STANDING = `a.id as "accountId", a.plan, a.status, a.status_reason as "statusReason",
   p.test_keys as "hasTestKeys", coalesce(l.calls_per_second, p.calls_per_second) as "callsPerSecond",
   coalesce(l.calls_burst, p.calls_burst) as "callsBurst"`
 
-/** The tables of `STANDING`. */
+/** The tables that `STANDING` selects from. */
 export const STANDING_TABLES = `accounts a join plans p on p.plan = a.plan
   left join account_limits l on l.account_id = a.id`
 
@@ -53,8 +50,9 @@ export const STANDING_TABLES = `accounts a join plans p on p.plan = a.plan
  * Makes the account's key of a mode and revokes the older one in the same transaction.
  *
  * @param service - the prefix of the installation, for example `svc`
- * @returns the key, which cannot be shown again, its record, and the id of the older one where there was one
- * @throws Problem `forbidden` where the plan has no test keys, `not_found` where there is no account
+ * @returns the key, which cannot be shown again, its record, and the id of the older one where
+ *   there was one
+ * @throws Problem `forbidden` if the plan has no test keys, `not_found` if there is no account
  */
 export async function createKey(
   db: Db | Tx,
@@ -104,9 +102,9 @@ export async function createKey(
 }
 
 /**
- * Who a presented key speaks for; undefined where it is malformed, unknown or revoked. A key whose
- * checksum is wrong costs no query. Always reads the database: a caller that keeps the answer must
- * forget it within a second.
+ * The account that a presented key belongs to; undefined if the key is malformed, unknown or
+ * revoked. A wrong checksum costs no query. Always reads the database: a caller that caches the
+ * result must drop it within a second.
  */
 export async function findKey(db: Db, service: string, key: string): Promise<KeyOwner | undefined> {
   if (parseKey(service, key) === undefined) return undefined
@@ -120,15 +118,18 @@ export async function findKey(db: Db, service: string, key: string): Promise<Key
   return rows[0]
 }
 
-/** Bytes of a key's digest that mark it: beside a million keys, one bad key in 280 million looks good. */
+/**
+ * Bytes of a key's digest in the filter of active keys: with a million keys, one wrong key in 280
+ * million passes.
+ */
 export const KEY_MARK_BYTES = 6
 
-/** Active keys whose marks are read at most: 12 MB. */
+/** Active keys that the filter holds at most: 12 MB. */
 const MARKS_MAX = 2_000_000
 
 /**
- * The marks of all active keys, one after the other in order: the first bytes of their digests. Undefined
- * where they are too many to tell.
+ * The first bytes of the digests of all active keys, concatenated in order, as a filter for wrong
+ * keys. Undefined if there are too many.
  */
 export async function readKeyMarks(db: Db): Promise<Buffer | undefined> {
   const { rows } = await db.pool.query<{ count: number; marks: Buffer | null }>({
@@ -141,7 +142,7 @@ export async function readKeyMarks(db: Db): Promise<Buffer | undefined> {
   return count > MARKS_MAX ? undefined : (marks ?? Buffer.alloc(0))
 }
 
-/** Every key the account has had, newest first. */
+/** Every key that the account has had, newest first. */
 export async function listKeys(db: Db, accountId: string): Promise<readonly KeyRecord[]> {
   const rows = await db.kysely
     .selectFrom('api_keys')
@@ -153,7 +154,7 @@ export async function listKeys(db: Db, accountId: string): Promise<readonly KeyR
   return rows.map(recordOf)
 }
 
-/** One key of an account as it is listed; undefined where there is none. */
+/** One key of an account as it is listed; undefined if there is none. */
 export async function findKeyRecord(
   db: Db | Tx,
   accountId: string,
@@ -168,7 +169,7 @@ export async function findKeyRecord(
   return row && recordOf(row)
 }
 
-/** Revokes the account's active key of a mode; false where there was none. */
+/** Revokes the account's active key of a mode; false if there was none. */
 export async function revokeKey(
   db: Db,
   which: { accountId: string; mode: KeyMode },
@@ -176,7 +177,7 @@ export async function revokeKey(
   return (await revokeActive(db, which)) !== null
 }
 
-/** Revokes the account's active key of a mode; answers its id, null where there was none. */
+/** Revokes the account's active key of a mode; returns its id, null if there was none. */
 export async function revokeActive(
   db: Db | Tx,
   which: { accountId: string; mode: KeyMode },
@@ -192,7 +193,7 @@ export async function revokeActive(
   return revoked?.id ?? null
 }
 
-/** Notes when keys were last used, to the minute, so that a busy key is written once a minute. */
+/** Stores when keys were last used, to the minute, so that a busy key is written once a minute. */
 export async function noteKeysUsed(db: Db, keyIds: readonly string[]): Promise<void> {
   await db.pool.query({
     name: 'keys.used',

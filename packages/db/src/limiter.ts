@@ -10,12 +10,12 @@ import {
 import { createBatcher } from '@plumbline/concurrency/batcher'
 import type { Db } from './database.ts'
 
-/** Takes in one statement at most: each holds its row until the statement ends. */
+/** Requests in one statement at most: each holds a row lock until the statement ends. */
 const MAX_TAKES = 200
 
 /**
- * Buckets and leases in Postgres by its own clock; what waits at the same moment goes in one
- * statement, which judges it in order of arrival.
+ * Token buckets and leases in Postgres, by its own clock. Requests that wait at the same moment go
+ * in one statement, which decides them in order of arrival.
  */
 export function createPostgresLimiter(db: Db): Limiter {
   const take = createBatcher((asks: readonly Take[]) => takeAll(db, asks), { maxItems: MAX_TAKES })

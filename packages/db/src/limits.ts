@@ -1,7 +1,7 @@
 import { OWN_LIMITS, type OwnLimits } from '@plumbline/contract/plans'
 import { queriesOf, type Db, type Tx } from './database.ts'
 
-/** Limits of no account: each is the installation's setting. */
+/** An account without limits of its own: the settings of the installation apply. */
 export const NO_OWN_LIMITS: OwnLimits = {
   calls_per_second: null,
   calls_burst: null,
@@ -10,7 +10,10 @@ export const NO_OWN_LIMITS: OwnLimits = {
   hlr_numbers_per_day: null,
 }
 
-/** The limits that hold for an account: its own, else those of its plan; null is the installation's setting. */
+/**
+ * The effective limits of an account: its own, else those of its plan; null means the setting of
+ * the installation.
+ */
 export async function readLimits(db: Db | Tx, accountId: string): Promise<OwnLimits> {
   const row = await queriesOf(db)
     .selectFrom('accounts')
@@ -34,7 +37,7 @@ export async function readOwnLimits(db: Db | Tx, accountId: string): Promise<Own
   return row ?? NO_OWN_LIMITS
 }
 
-/** Sets limits of one account; what is left out stays, null is that of its plan again. */
+/** Sets limits of one account; those left out stay, null returns to the limit of the plan. */
 export async function setOwnLimits(
   tx: Tx,
   accountId: string,

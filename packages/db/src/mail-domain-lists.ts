@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto'
 import type { Db } from './database.ts'
 
-/** Bytes of a name's hash that stand for it: of a million names none is taken for another. */
+/** Bytes of a name's hash that are stored: enough to tell a million names apart. */
 const MARK_BYTES = 8
 
-/** Names as they are kept: the hashes of all, in order. */
+/** Reference lists of domain names as they are stored: the hashes of all names, sorted. */
 export interface MailDomainMarks {
   readonly disposable: Buffer
   readonly free: Buffer
 }
 
-/** Keeps the lists that a worker has loaded, where they are not those that stand there. */
+/** Stores the reference lists that a worker has loaded, if they differ from the stored ones. */
 export async function writeMailDomainLists(
   db: Db,
   version: string,
@@ -28,7 +28,7 @@ export async function writeMailDomainLists(
   )
 }
 
-/** The lists; undefined until a worker has run. */
+/** The stored lists; undefined until a worker has run. */
 export async function readMailDomainLists(db: Db): Promise<MailDomainMarks | undefined> {
   const { rows } = await db.pool.query<MailDomainMarks>(
     'select disposable, free from mail_domain_lists',
@@ -36,7 +36,7 @@ export async function readMailDomainLists(db: Db): Promise<MailDomainMarks | und
   return rows[0]
 }
 
-/** Whether a name is among those of a list, by binary search. */
+/** Whether a name is in a list, by binary search. */
 export function isMarked(marks: Buffer, name: string): boolean {
   const mark = markOf(name)
   let low = 0

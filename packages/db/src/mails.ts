@@ -1,29 +1,30 @@
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from './database.ts'
 
-/** A message on its way out. */
+/** A message in the outbox. */
 export interface StoredMail {
   readonly id: number
   readonly kind: string
-  /** Encrypted by who wrote it. */
+  /** Encrypted by the caller. */
   readonly sealed: string
-  /** Tries before this one. */
+  /** Attempts before this one. */
   readonly attempts: number
 }
 
-/** What a message is made of. */
+/** What `insertMail` needs. */
 export interface NewMail {
   readonly kind: string
   readonly sealed: string
-  /** It is given up after so long. */
+  /** Hours after which it is given up. */
   readonly hours: number
-  /** What is told once only; absent where each is told. */
+  /** A message with this key is sent only once; absent: no limit. */
   readonly onceKey?: string
 }
 
 /**
- * Writes a message in the transaction of what it tells.
- * @returns whether it was written: what has a `onceKey` is told once
+ * Stores a message, in the transaction of the event that it reports.
+ *
+ * @returns whether it was stored: false if one with its `onceKey` was stored before
  */
 export async function insertMail(tx: Db | Tx, mail: NewMail): Promise<boolean> {
   const queries = queriesOf(tx)
@@ -51,8 +52,8 @@ export async function insertMail(tx: Db | Tx, mail: NewMail): Promise<boolean> {
 }
 
 /**
- * Takes messages that are due, for `leaseMs`: one that is not removed by then is due again, so that a process that
- * dies loses none. What is past its time is given up and counted.
+ * Leases messages that are due, for `leaseMs`. One that is not removed by then is due again, so
+ * that a process that dies loses none. Messages past their time are deleted and counted.
  */
 export async function takeMails(
   db: Db,
@@ -80,12 +81,12 @@ export async function takeMails(
   }
 }
 
-/** Removes a message that the mail server took, or that it will never take. */
+/** Deletes a message that the mail server accepted, or rejected for good. */
 export async function removeMail(db: Db, id: number): Promise<void> {
   await db.pool.query('delete from mails where id = $1', [id])
 }
 
-/** Puts a message off, with what kept it from being sent. */
+/** Postpones a message and stores why it could not be sent. */
 export async function putMailOff(
   db: Db,
   id: number,
@@ -97,7 +98,7 @@ export async function putMailOff(
   )
 }
 
-/** Milliseconds until the next message is due; undefined where none waits. */
+/** Milliseconds until the next message is due; undefined if none waits. */
 export async function nextMailMs(db: Db): Promise<number | undefined> {
   const { rows } = await db.pool.query<{ ms: number | null }>(
     'select extract(epoch from min(next_at) - now())::float8 * 1000 as ms from mails',

@@ -7,12 +7,13 @@ import type { Db } from './database.ts'
 /** Keys in one statement at most. */
 const MAX_KEYS = 1_000
 
-/** Where facts lie: `memory_entries` is emptied by a crash of the server, `durable_entries` is not. */
+/** Tables of facts: a crash of the server empties `memory_entries`, not `durable_entries`. */
 type Table = 'memory_entries' | 'durable_entries'
 
 /**
- * Shared facts in Postgres by its own clock; what waits at the same moment goes in one statement.
- * `durable` ones outlive a crash of the server: each write is on disk before it is answered.
+ * Shared facts in Postgres, by its own clock. Requests that wait at the same moment go in one
+ * statement. `durable` facts survive a crash of the server: each write is on disk when the call
+ * returns.
  */
 export function createPostgresMemory(db: Db, { durable = false } = {}): Memory {
   const table: Table = durable ? 'durable_entries' : 'memory_entries'
@@ -64,7 +65,7 @@ async function read(
   })
 }
 
-/** Rows are written in the order of their keys, so that two statements cannot block each other. */
+/** Rows are written in the order of their keys, so that two statements cannot deadlock. */
 async function write(
   db: Db,
   table: Table,
@@ -123,7 +124,7 @@ function columnsOf(entries: ReadonlyMap<string, MemoryEntry>): unknown[] {
   ]
 }
 
-/** Safe: only `write` and `writeWhereAbsent` fill the column, both from JSON. */
+/** Safe because only `write` and `writeWhereAbsent` fill the column, both with JSON. */
 function parsed(text: string): Json {
   return JSON.parse(text) as Json
 }

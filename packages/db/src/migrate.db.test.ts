@@ -130,7 +130,7 @@ test.each(['0002-dash.sql', '002_short.sql', 'index.sql'])(
   },
 )
 
-test('numbers may be left out and filled in later, and none stands twice', async () => {
+test('numbers may be skipped and filled in later, and none may occur twice', async () => {
   await using empty = await openEmpty()
   const { db, folders, write } = empty
   await write('migrations', '0004_later.sql', 'select 1')

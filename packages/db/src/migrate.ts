@@ -6,7 +6,7 @@ import { stateRules } from './batches/state-rules.ts'
 import type { Db } from './database.ts'
 import { hasState, SQLSTATE } from './sqlstate.ts'
 
-/** One SQL file in its order. */
+/** An SQL file and its number. */
 interface SqlFile {
   readonly name: string
   readonly sql: string
@@ -24,31 +24,38 @@ const PACKAGED: SchemaFolders = {
   functions: new URL('../functions/', import.meta.url),
 }
 
-/** Any number that no other advisory lock of the product uses. */
+/** Key of the advisory lock; any number that no other lock of the product uses. */
 const LOCK = 7_586_205_101
 
-/** What the wait for the lock, and each file, may take: six hours. */
+/** Longest wait for the lock, and longest run of each file: six hours, in milliseconds. */
 const LONGEST_MS = 6 * 3_600_000
 
-/** While a file waits for a lock of a table, every statement on that table waits behind it. */
+/**
+ * Lock time-out in milliseconds: while a file waits for a table lock, every statement on that table
+ * waits behind it.
+ */
 const LOCK_TIMEOUT_MS = 3_000
 const LOCK_TRIES = 10
 const BETWEEN_TRIES_MS = 1_000
 const LOCK_POLL_MS = 100
 
-/** First line of a file whose statements run one by one, as `create index concurrently` demands. */
+/**
+ * First line of a file whose statements run outside of a transaction, as `create index
+ * concurrently` requires.
+ */
 const OUTSIDE = '-- outside a transaction'
 
-/** The first file of the schema that development versions had; no release can carry it over. */
+/** The first file of the schema of development versions, which no release can upgrade. */
 const BEFORE_BASELINE = '0101_accounts.sql'
 
 /**
- * Brings the database to the newest form: runs the migrations that it has not had in the order of their
- * numbers, then every file of functions that changed since it was applied. Any number of processes may call it at once: one works, the others wait and find nothing to do.
+ * Upgrades the database: runs the migrations that it has not had in the order of their numbers,
+ * then every file of functions that has changed since it was applied. Any number of processes may
+ * call it at once: one works, the others wait and find nothing to do.
  *
- * @returns the names of the files it ran
- * @throws where a migration that was run before has changed since, or is gone, where the database is
- *   older than the first release, or where a table stays locked by others for about 40 seconds
+ * @returns the names of the files that were run
+ * @throws if a migration that was run before has changed or is gone, if the database is older than
+ * the first release, or if a table stays locked by others for about 40 seconds
  */
 export async function migrate(db: Db, folders = PACKAGED): Promise<readonly string[]> {
   const migrations = await readMigrations(folders.migrations)
@@ -84,8 +91,8 @@ export async function migrate(db: Db, folders = PACKAGED): Promise<readonly stri
 }
 
 /**
- * Waits until no other process migrates. It asks again and again: a statement that waits for a lock has a
- * snapshot, which an index that is built concurrently waits for in turn.
+ * Waits until no other process migrates. It polls: a statement that waits for a lock holds a
+ * snapshot, which `create index concurrently` would wait for.
  */
 async function takeTurn(client: pg.PoolClient): Promise<void> {
   const until = performance.now() + LONGEST_MS
@@ -106,9 +113,9 @@ function patient(text: string, values?: unknown[]): pg.QueryConfig & { query_tim
 }
 
 /**
- * The migrations in the order of their numbers; numbers may be left out, none stands twice.
+ * The migrations in the order of their numbers; gaps are allowed, duplicates are not.
  *
- * @throws where a name is not a number of its own and words, as in `0001_accounts.sql`
+ * @throws if a name is not a unique number and words, as in `0001_accounts.sql`
  */
 async function readMigrations(folder: URL): Promise<readonly SqlFile[]> {
   const files = await readFiles(folder)
@@ -124,7 +131,7 @@ async function readMigrations(folder: URL): Promise<readonly SqlFile[]> {
   return files
 }
 
-/** The files of functions, and the rules that the tables of states give. */
+/** The files of functions, and the generated state rules. */
 async function readFunctions(folder: URL): Promise<readonly SqlFile[]> {
   const files = [...(await readFiles(folder)), sqlFile('states', stateRules())]
   return files.toSorted((one, other) => (one.name < other.name ? -1 : 1))
@@ -182,8 +189,9 @@ function pendingOf(
 async function runMigration(client: pg.PoolClient, file: SqlFile): Promise<void> {
   if (!file.sql.startsWith(`${OUTSIDE}\n`)) return runInTransaction(client, file, 'migrations')
   try {
-    // One by one, as several in one message share a transaction. No lock time-out: an index that is built
-    // concurrently waits for older transactions while nothing waits for it, and would be left invalid.
+    // One by one, as several in one message share a transaction. No lock time-out: an index that is
+    // built concurrently waits for older transactions while nothing waits for it, and would be left
+    // invalid.
     for (const statement of file.sql.split(/;\s*(?:\n|$)/)) {
       if (statement.trim() !== '') await client.query(patient(statement))
     }

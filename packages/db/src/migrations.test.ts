@@ -4,7 +4,10 @@ import { expect, test } from 'vitest'
 
 const FOLDER = new URL('../migrations/', import.meta.url)
 
-/** SHA-256 of every migration that landed. A database that has run a file refuses another content of it. */
+/**
+ * SHA-256 of every migration that landed. A database that has run a file refuses another content of
+ * it.
+ */
 const LANDED: Readonly<Record<string, string>> = {
   '0001_accounts.sql': '59fde01062152007efea06dd9466654f23a753aa47a6106718de7b2266cd697d',
   '0002_credits.sql': '74e734dce80182c0ee8dd305f34ef965c55724f7de9b74f2bb11f7a372ae8715',

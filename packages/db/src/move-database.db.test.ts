@@ -25,7 +25,7 @@ async function openStage(): Promise<Stage> {
   return { source, target, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-test('a database is moved with what its numbers go on from, and asked again it is told the same', async () => {
+test('a database is moved with its sequences, and a repeat reports the same', async () => {
   await using stage = await openStage()
   const { source, target } = stage
   const moved = await moveDatabase(source, target)

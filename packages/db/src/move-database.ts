@@ -1,23 +1,23 @@
 import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
-import type { Db, Session } from './database.ts'
+import type { Db, DbSession } from './database.ts'
 
-/** A table that was moved, and how many rows it has. */
+/** A table that was copied, and its number of rows. */
 export interface MovedTable {
   readonly name: string
   readonly rowCount: number
 }
 
-/** What each database has by its own migrations. */
+/** Tables that each database fills by its own migrations. */
 const OWN = ['migrations', 'function_files']
 
-/** Filled by a migration, so that rows there are no sign of use. */
+/** Tables filled by a migration, whose rows are no sign that a database is in use. */
 const SEEDED = ['plans', 'packs']
 
 /**
- * Rows as text are compared, so both servers must write them alike; and each waits for the other as long as
- * that takes.
+ * Session settings: rows are compared as text, so both servers must print them alike, and each
+ * connection waits for the other as long as it takes.
  */
 const SAME_TEXT = `
   set local idle_in_transaction_session_timeout = 0;
@@ -28,16 +28,17 @@ const SAME_TEXT = `
   set local extra_float_digits = 1`
 
 /**
- * Copies all rows of a database into another of the same version that holds none, in one transaction there: all
- * of it or nothing. Afterwards both are compared, row for row by a digest. The queue is not copied: its jobs
- * are wake-up calls, and work whose job is lost is handed out again.
+ * Copies all rows of a database into an empty one of the same version, in one transaction of the
+ * target: all or nothing. Then compares both by a digest of every row. The queue is not copied: its
+ * jobs are wake-up calls, and work whose job is lost is dispatched again.
  *
- * Where the other holds exactly these rows already, as when who asked did not live to hear of it, that is
- * an answer, too.
+ * If the target holds exactly these rows already, as after a run whose caller died before its end,
+ * that is a success too.
  *
- * @param source nobody writes to it meanwhile
- * @param target a role that owns its tables; both must let a statement take as long as a large table needs
- * @throws Error where the target holds other rows, or what arrived differs from what was sent
+ * @param source nobody may write to it meanwhile
+ * @param target by a role that owns its tables; both must allow statements that last as long as a
+ * large table needs
+ * @throws Error if the target holds other rows, or what arrived differs from what was sent
  */
 export async function moveDatabase(source: Db, target: Db): Promise<readonly MovedTable[]> {
   const from = await source.pool.connect()
@@ -69,11 +70,11 @@ export async function moveDatabase(source: Db, target: Db): Promise<readonly Mov
 
 interface Table {
   readonly name: string
-  /** Quoted names of all columns that are stored. */
+  /** Quoted names of all columns that are not computed. */
   readonly columns: string
 }
 
-async function readTables(session: Session): Promise<readonly Table[]> {
+async function readTables(session: DbSession): Promise<readonly Table[]> {
   const { rows } = await session.query<Table>(
     `select c.relname as name,
        string_agg(quote_ident(a.attname), ', ' order by a.attnum) as columns
@@ -87,7 +88,7 @@ async function readTables(session: Session): Promise<readonly Table[]> {
 }
 
 async function firstFilled(
-  session: Session,
+  session: DbSession,
   tables: readonly Table[],
 ): Promise<string | undefined> {
   for (const { name } of tables) {
@@ -98,9 +99,9 @@ async function firstFilled(
   return undefined
 }
 
-async function copyAll(tables: readonly Table[], from: Session, to: Session): Promise<void> {
-  // Rows come in no order that the keys between tables would let through, and as they are: nothing that a
-  // trigger does on their way in is to be done again.
+async function copyAll(tables: readonly Table[], from: DbSession, to: DbSession): Promise<void> {
+  // Rows come in no order that the keys between tables would let through, and as they are: nothing
+  // that a trigger does on their way in is to be done again.
   const keys = await readForeignKeys(to)
   for (const { table, name } of keys) await to.query(`alter table ${table} drop constraint ${name}`)
   for (const { name } of tables) {
@@ -121,7 +122,7 @@ interface ForeignKey {
   readonly rule: string
 }
 
-async function readForeignKeys(session: Session): Promise<readonly ForeignKey[]> {
+async function readForeignKeys(session: DbSession): Promise<readonly ForeignKey[]> {
   const { rows } = await session.query<ForeignKey>(
     `select conrelid::regclass::text as table, quote_ident(conname) as name,
        pg_get_constraintdef(oid) as rule
@@ -132,7 +133,7 @@ async function readForeignKeys(session: Session): Promise<readonly ForeignKey[]>
   return rows
 }
 
-async function copyRows({ name, columns }: Table, from: Session, to: Session): Promise<void> {
+async function copyRows({ name, columns }: Table, from: DbSession, to: DbSession): Promise<void> {
   const list = `${quoted(name)} (${columns})`
   try {
     await pipeline(
@@ -144,8 +145,8 @@ async function copyRows({ name, columns }: Table, from: Session, to: Session): P
   }
 }
 
-/** Where numbers go on, so that none is given twice. */
-async function copySequences(from: Session, to: Session): Promise<void> {
+/** Sets the sequences of the target to those of the source, so that no number is issued twice. */
+async function copySequences(from: DbSession, to: DbSession): Promise<void> {
   const { rows } = await from.query<{ name: string }>(
     `select quote_ident(relname) as name from pg_class
      where relnamespace = 'public'::regnamespace and relkind = 'S' order by relname`,
@@ -160,11 +161,15 @@ async function copySequences(from: Session, to: Session): Promise<void> {
   }
 }
 
-/** @throws Error where a table differs; `filled` names one that held rows before */
+/**
+ * Compares all tables.
+ *
+ * @throws Error if a table differs; `filled` names one that held rows before
+ */
 async function compareAll(
   tables: readonly Table[],
-  from: Session,
-  to: Session,
+  from: DbSession,
+  to: DbSession,
   filled: string | undefined,
 ): Promise<readonly MovedTable[]> {
   const moved: MovedTable[] = []
@@ -186,11 +191,11 @@ async function compareAll(
 
 interface Digest {
   readonly rowCount: number
-  /** Equal for equal rows, in whatever order they lie. */
+  /** Equal for equal rows in any order. */
   readonly digest: string
 }
 
-async function readDigest(session: Session, { name, columns }: Table): Promise<Digest> {
+async function readDigest(session: DbSession, { name, columns }: Table): Promise<Digest> {
   const { rows } = await session.query<Digest>(
     `select count(*)::float8 as "rowCount",
        coalesce(sum(hashtextextended(t::text, 0)), 0)::text as digest

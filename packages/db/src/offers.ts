@@ -5,7 +5,7 @@ import { queriesOf, type Db, type Tx } from './database.ts'
 import { jsonbText } from './jsonb.ts'
 import type { PackRow, PlanRow } from './tables/accounts.ts'
 
-/** The plans there are, those that are offered no more among them, in the operator's order. */
+/** All plans, also those no longer offered, in the operator's order. */
 export async function listPlans(db: Db | Tx): Promise<readonly PlanRow[]> {
   return await queriesOf(db)
     .selectFrom('plans')
@@ -15,7 +15,7 @@ export async function listPlans(db: Db | Tx): Promise<readonly PlanRow[]> {
     .execute()
 }
 
-/** The add-on packs there are, those that are offered no more among them, in the operator's order. */
+/** All add-on packs, also those no longer offered, in the operator's order. */
 export async function listPacks(db: Db | Tx): Promise<readonly PackRow[]> {
   return await queriesOf(db)
     .selectFrom('packs')
@@ -25,18 +25,19 @@ export async function listPacks(db: Db | Tx): Promise<readonly PackRow[]> {
     .execute()
 }
 
-/** What of a plan is to be another; what is left out stays, and null takes a price or limit away. */
+/** Changes to a plan; what is left out stays, and null removes a price or limit. */
 export type PlanChanges = Partial<Omit<PlanRow, 'plan' | OwnLimit>> & {
   readonly [Name in OwnLimit]?: number | null
 }
 
-/** What of a pack is to be another. */
+/** Changes to a pack; what is left out stays. */
 export type PackChanges = Partial<Omit<PackRow, 'pack'>>
 
 /**
- * Changes a plan, or makes one, and writes it to the audit log. Credits of accounts that are on it change with
- * their next cycle, its limits at once.
- * @throws Problem `unprocessable` for a name that is none, and for a new plan without credits
+ * Changes or creates a plan and writes it to the audit log. Accounts on the plan get the new
+ * allowance with their next cycle, the new limits at once.
+ *
+ * @throws Problem `unprocessable` for an invalid name, and for a new plan without credits
  */
 export async function changePlanOffer(
   db: Db | Tx,
@@ -49,8 +50,9 @@ export async function changePlanOffer(
 }
 
 /**
- * The same of an add-on pack; what was bought before stays as it was.
- * @throws Problem `unprocessable` for a name that is none, and for a new pack without credits
+ * The same for an add-on pack; packs bought before stay as they were.
+ *
+ * @throws Problem `unprocessable` for an invalid name, and for a new pack without credits
  */
 export async function changePackOffer(
   db: Db | Tx,
@@ -69,7 +71,11 @@ function unknownOffer(kind: 'plan' | 'pack', name: string): Problem {
   return new Problem('unprocessable', message)
 }
 
-/** The plan of a name. @throws Problem `unprocessable` where there is none, with those there are */
+/**
+ * The plan of a name.
+ *
+ * @throws Problem `unprocessable` if there is none; the message lists those there are
+ */
 export async function requirePlan(db: Db | Tx, plan: string): Promise<PlanRow> {
   const plans = await listPlans(db)
   const found = plans.find((one) => one.plan === plan)
@@ -81,7 +87,11 @@ export async function requirePlan(db: Db | Tx, plan: string): Promise<PlanRow> {
   )
 }
 
-/** The add-on pack of a name. @throws Problem `unprocessable` where there is none, with those there are */
+/**
+ * The add-on pack of a name.
+ *
+ * @throws Problem `unprocessable` if there is none; the message lists those there are
+ */
 export async function requirePack(db: Db | Tx, pack: string): Promise<PackRow> {
   const packs = await listPacks(db)
   const found = packs.find((one) => one.pack === pack)

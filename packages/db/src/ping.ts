@@ -1,6 +1,10 @@
 import type { Db } from './database.ts'
 
-/** Asks the database for a sign of life; throws without one. */
+/**
+ * Runs a trivial query.
+ *
+ * @throws if the database does not reply
+ */
 export async function pingDatabase(db: Db): Promise<void> {
   await db.pool.query({ name: 'ping', text: 'select 1' })
 }

@@ -3,16 +3,16 @@ import type { Tx } from './database.ts'
 
 interface Column {
   readonly table: string
-  /** The column that names a row, and its type. */
+  /** The column that identifies a row, and its type. */
   readonly id: string
   readonly idType: 'text' | 'bytea' | 'bigint'
   readonly column: string
 }
 
 /**
- * Where something is encrypted under the installation's key that only this installation has: lost with the key,
- * it would have to be given anew by people. Stores whose rows are named by an HMAC are not here, since who asks
- * under another key asks for another name.
+ * Columns encrypted under the installation's key whose content only this installation has: lost
+ * with the key, it would have to be entered again. Tables whose rows are named by an HMAC are not
+ * listed, since another key gives other names.
  */
 const SEALED_COLUMNS = {
   webhookSecret: { table: 'webhook_endpoints', id: 'id', idType: 'text', column: 'secret' },
@@ -23,10 +23,13 @@ const SEALED_COLUMNS = {
   erasure: { table: 'erasures', id: 'id', idType: 'text', column: 'target' },
 } as const satisfies Readonly<Record<string, Column>>
 
-/** What of people and customers is encrypted under the installation's key. */
+/** A kind of data that is encrypted under the installation's key. */
 export type SealedKind = keyof typeof SEALED_COLUMNS
 
-/** How many values of a kind were encrypted anew, and how many stay since the old key opens them not. */
+/**
+ * How many values of a kind were re-encrypted, and how many stay because the old key cannot decrypt
+ * them.
+ */
 export interface Resealed {
   readonly resealedCount: number
   readonly unreadCount: number
@@ -36,8 +39,10 @@ export interface Resealed {
 const PAGE_ROWS = 500
 
 /**
- * Writes each value of a kind anew, a page at a time.
- * @param reseal what takes the place of a value of the row `id`; undefined where it cannot be read and stays
+ * Re-encrypts each value of a kind, a page at a time.
+ *
+ * @param reseal returns the new value for the row `id`; undefined if the old one cannot be
+ * decrypted and stays
  */
 export async function resealColumn(
   tx: Tx,

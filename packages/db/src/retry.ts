@@ -1,14 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { CONTENTION_STATES, isOutageState } from './sqlstate.ts'
 
-/** Waits between tries: 5 tries within about a second and a half. */
+/** Milliseconds between attempts: 5 attempts within about a second and a half. */
 const WAITS_MS = [20, 80, 300, 1_000] as const
 const LONGEST_WAIT_MS = 1_000
 
-/** How long a statement is tried that must outlast a failover to another server, which takes half a minute. */
+/**
+ * Milliseconds that a statement is retried if it must outlast a failover, which takes half a
+ * minute.
+ */
 export const FAILOVER_MS = 45_000
 
-/** A clock that tells how much time has passed, and lets it pass. */
+/** A clock that tells the elapsed time and can wait. */
 export interface RetryClock {
   nowMs(): number
   wait(ms: number): Promise<void>
@@ -17,9 +20,10 @@ export interface RetryClock {
 const CLOCK: RetryClock = { nowMs: () => performance.now(), wait: (ms) => delay(ms) }
 
 /**
- * Runs a statement again when the connection broke or the server chose it as the loser, for
- * statements that take effect once however often they run: the reply to a commit may be lost.
- * @param options `forMs`: how long it is tried at least, once a second
+ * Runs a statement again if the connection broke or the server aborted it because of a deadlock or
+ * serialization failure. Only for idempotent statements: the reply to a commit may be lost.
+ *
+ * @param options `forMs`: how long it is retried at least, once a second
  */
 export async function retryStatement<T>(
   run: () => Promise<T>,
@@ -40,13 +44,13 @@ export async function retryStatement<T>(
 const PASSING_SYSTEM = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED'])
 
 /**
- * The driver's own words for a connection that broke, before or while something was asked on it; they have no
+ * The driver's messages for a connection that broke before or during a statement; they have no
  * code. Source: pg 8.23, lib/client.js, and pg-pool 3.
  */
 const PASSING_MESSAGE =
   /connection (?:terminated|timeout)|timeout exceeded|read timeout|is not queryable/i
 
-/** Whether an error is of the connection or the moment, not of what was asked. */
+/** Whether an error comes from the connection or from contention, not from the statement itself. */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''

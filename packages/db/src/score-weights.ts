@@ -3,7 +3,9 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from './database.ts'
 import { jsonbText } from './jsonb.ts'
 
-/** Keeps a table of weights for as long as a batch may name it; one that is kept already stays as it is. */
+/**
+ * Stores a table of weights for as long as a batch may refer to it; an existing one stays as it is.
+ */
 export async function keepWeights(db: Db | Tx, weights: Weights): Promise<void> {
   await sql`
     insert into score_weights (version, groups)
@@ -12,7 +14,7 @@ export async function keepWeights(db: Db | Tx, weights: Weights): Promise<void> 
   `.execute(queriesOf(db))
 }
 
-/** The table of a version; undefined where no process ever had it. */
+/** The table of a version; undefined if it was never stored. */
 export async function readWeights(db: Db | Tx, version: string): Promise<Weights | undefined> {
   return await queriesOf(db)
     .selectFrom('score_weights')

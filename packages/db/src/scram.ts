@@ -1,12 +1,13 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 
-/** As Postgres makes its own. Source: its documentation, `scram_iterations`. */
+/** The default of Postgres. Source: its documentation, `scram_iterations`. */
 const ITERATIONS = 4_096
 const SALT_BYTES = 16
 
 /**
- * What a server keeps in place of a password, so that the password itself never stands in a statement
- * or a log. Source: RFC 5803, as Postgres stores it in `pg_authid.rolpassword`.
+ * The SCRAM verifier that a server stores in place of a password, so that the password never
+ * appears in a statement or log. Source: RFC 5803, as Postgres stores it in
+ * `pg_authid.rolpassword`.
  */
 export function scramVerifier(password: string, salt: Buffer = randomBytes(SALT_BYTES)): string {
   const salted = pbkdf2Sync(password.normalize('NFKC'), salt, ITERATIONS, 32, 'sha256')

@@ -6,7 +6,7 @@ import { openDatabase } from './database.ts'
 import { scramVerifier } from './scram.ts'
 import { grantServing, mayChangeLedger } from './serving-role.ts'
 
-async function openPlace() {
+async function openFixture() {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase())
   await migrateQueue(database.url)
@@ -36,8 +36,8 @@ async function rightsOf(db: pg.Pool, schema: string): Promise<Readonly<Record<st
 }
 
 test('the role that serves has these rights and no others', async () => {
-  await using place = await openPlace()
-  expect(await rightsOf(place.owner.pool, 'public')).toMatchInlineSnapshot(`
+  await using fixture = await openFixture()
+  expect(await rightsOf(fixture.owner.pool, 'public')).toMatchInlineSnapshot(`
     {
       "DELETE INSERT SELECT UPDATE": [
         "account_limits",
@@ -104,7 +104,7 @@ test('the role that serves has these rights and no others', async () => {
       ],
     }
   `)
-  expect(await rightsOf(place.owner.pool, 'bullmq')).toMatchInlineSnapshot(`
+  expect(await rightsOf(fixture.owner.pool, 'bullmq')).toMatchInlineSnapshot(`
     {
       "DELETE INSERT SELECT UPDATE": [
         "dedup",
@@ -127,7 +127,7 @@ test('the role that serves has these rights and no others', async () => {
       ],
     }
   `)
-  const { rows } = await place.owner.pool.query(
+  const { rows } = await fixture.owner.pool.query(
     `select rolsuper, rolcreaterole, rolcreatedb, rolbypassrls, rolreplication,
        has_schema_privilege(oid, 'public', 'create') as makes,
        has_schema_privilege(oid, 'bullmq', 'create') as makes_queues,
@@ -171,13 +171,13 @@ test.each([
   `delete from migrations`,
   `copy (select 1) to program 'true'`,
 ])('the role that serves cannot: %s', async (statement) => {
-  await using place = await openPlace()
-  await expect(place.serving.pool.query(statement)).rejects.toMatchObject({ code: '42501' })
+  await using fixture = await openFixture()
+  await expect(fixture.serving.pool.query(statement)).rejects.toMatchObject({ code: '42501' })
 })
 
-test('rights that were added by hand are taken away by the next migration, and nothing is written without need', async () => {
-  await using place = await openPlace()
-  const { owner, serving, servingUrl } = place
+test('rights added by hand are revoked by the next migration, and nothing is written without need', async () => {
+  await using fixture = await openFixture()
+  const { owner, serving, servingUrl } = fixture
   await owner.pool.query(`grant all on credit_entries, accounts to ${SERVING}`)
   await owner.pool.query(`revoke select on batches from ${SERVING}`)
   await grantServing(owner, servingUrl)
@@ -190,9 +190,9 @@ test('rights that were added by hand are taken away by the next migration, and n
   expect((await owner.pool.query(version)).rows).toEqual(before.rows)
 })
 
-test('a role that could change the ledger is told from one that could not', async () => {
-  await using place = await openPlace()
-  const { owner, serving, servingUrl } = place
+test('a role that could change the ledger is distinguished from one that could not', async () => {
+  await using fixture = await openFixture()
+  const { owner, serving, servingUrl } = fixture
   expect(await mayChangeLedger(owner)).toBe(true)
   expect(await mayChangeLedger(serving)).toBe(false)
   await owner.pool.query(`grant truncate on credit_entries to ${SERVING}`)
@@ -202,53 +202,55 @@ test('a role that could change the ledger is told from one that could not', asyn
 })
 
 test('migrations at the same moment grant alike', async () => {
-  await using place = await openPlace()
-  await place.owner.pool.query(`revoke all on all tables in schema public from ${SERVING}`)
-  await Promise.all(Array.from({ length: 4 }, () => grantServing(place.owner, place.servingUrl)))
-  expect((await place.serving.pool.query('select from batches')).rowCount).toBe(0)
+  await using fixture = await openFixture()
+  await fixture.owner.pool.query(`revoke all on all tables in schema public from ${SERVING}`)
+  await Promise.all(
+    Array.from({ length: 4 }, () => grantServing(fixture.owner, fixture.servingUrl)),
+  )
+  expect((await fixture.serving.pool.query('select from batches')).rowCount).toBe(0)
 })
 
 test('a role that is a superuser or has the rights of the owner is refused', async () => {
-  await using place = await openPlace()
+  await using fixture = await openFixture()
   const name = `mighty_${process.pid}`
-  await place.owner.pool.query(`create role ${name} login superuser`)
+  await fixture.owner.pool.query(`create role ${name} login superuser`)
   try {
-    const url = new URL(place.servingUrl)
+    const url = new URL(fixture.servingUrl)
     url.username = name
-    await expect(grantServing(place.owner, url.href)).rejects.toThrow(
+    await expect(grantServing(fixture.owner, url.href)).rejects.toThrow(
       `the role "${name}" of DATABASE_URL is a superuser`,
     )
   } finally {
-    await place.owner.pool.query(`drop role ${name}`)
+    await fixture.owner.pool.query(`drop role ${name}`)
   }
 })
 
-test('a missing role is made with a password that stands in no statement', async () => {
-  await using place = await openPlace()
+test('a missing role is created with a password that is in no statement', async () => {
+  await using fixture = await openFixture()
   const name = `made_${process.pid}`
-  const url = new URL(place.servingUrl)
+  const url = new URL(fixture.servingUrl)
   url.username = name
   url.password = encodeURIComponent('Grüße & mehr: 50 %')
   try {
-    await grantServing(place.owner, url.href)
+    await grantServing(fixture.owner, url.href)
     await using db = openDatabase({ url: url.href, poolSize: 1, applicationName: 'test' })
     await db.pool.query('select from batches')
-    const { rows } = await place.owner.pool.query<{ kept: string }>(
+    const { rows } = await fixture.owner.pool.query<{ kept: string }>(
       'select rolpassword as kept from pg_authid where rolname = $1',
       [name],
     )
     const [, salt = ''] = /^SCRAM-SHA-256\$4096:([^$]+)\$/.exec(rows[0]?.kept ?? '') ?? []
     expect(rows[0]?.kept).toBe(scramVerifier('Grüße & mehr: 50 %', Buffer.from(salt, 'base64')))
   } finally {
-    await place.owner.pool.query(`drop owned by ${name}; drop role ${name}`)
+    await fixture.owner.pool.query(`drop owned by ${name}; drop role ${name}`)
   }
 })
 
 test('a role that may make no other says what to do where the one that serves is missing', async () => {
-  await using place = await openPlace()
-  const url = new URL(place.servingUrl)
+  await using fixture = await openFixture()
+  const url = new URL(fixture.servingUrl)
   url.username = `missing_${process.pid}`
-  await expect(grantServing(place.serving, url.href)).rejects.toThrow(
+  await expect(grantServing(fixture.serving, url.href)).rejects.toThrow(
     `make it with "create role missing_${process.pid} login password '...'"`,
   )
 })

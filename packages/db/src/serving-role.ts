@@ -3,25 +3,29 @@ import type { Db } from './database.ts'
 import { scramVerifier } from './scram.ts'
 import { hasState, SQLSTATE } from './sqlstate.ts'
 
-/** Schemas of the product: its own, and the queue's. */
+/** Schemas of the product: its own, and that of the queue. */
 const SCHEMAS = ['public', 'bullmq'] as const
 
-/** What only a migration writes, and plans and packs, which functions of their own change and note. */
+/**
+ * Tables that the service only reads: only migrations write them, and plans and packs are changed
+ * by SQL functions.
+ */
 const READ_ONLY = ['migrations', 'function_files', 'migration', 'plans', 'packs']
 
-/** A table with a trigger of this name is never changed, only added to. */
+/** A table with a trigger of this name is append-only. */
 const APPEND_ONLY = 'append_only'
 
-/** Any number that no other advisory lock of the product uses. */
+/** Key of the advisory lock; any number that no other lock of the product uses. */
 const LOCK = 7_586_205_102
 
 /**
- * Lets the role of `servingUrl` do what the service needs, and nothing else: it owns nothing, and can add to
- * the ledger but not change, empty or alter it. The role is made where it is missing, with the password of
- * the URL. For the end of every migration; nothing is done where the role is that of `db` itself.
+ * Grants the role of `servingUrl` what the service needs, and nothing else: it owns nothing, and
+ * can append to the ledger but not change, truncate or alter it. Creates the role if it is missing,
+ * with the password of the URL. To be run at the end of every migration; does nothing if the role
+ * is that of `db` itself.
  *
- * @param db a session of the role that migrates, which owns the tables
- * @throws with what to do where the role is missing and cannot be made, or has rights of its own
+ * @param db a session of the migrating role, which owns the tables
+ * @throws with what to do if the role is missing and cannot be created, or has rights of its own
  */
 export async function grantServing(db: Db, servingUrl: string): Promise<void> {
   const client = await db.pool.connect()
@@ -41,7 +45,9 @@ export async function grantServing(db: Db, servingUrl: string): Promise<void> {
   }
 }
 
-/** Whether the role of this session could change the ledger: it owns it, or was given more than it needs. */
+/**
+ * Whether the role of this session could change the ledger: it owns it, or was granted too much.
+ */
 export async function mayChangeLedger(db: Db): Promise<boolean> {
   const { rows } = await db.pool.query<{ may: boolean }>(
     `select has_table_privilege(c.oid, 'update, delete, truncate') or pg_has_role(c.relowner, 'usage') as may
@@ -79,7 +85,7 @@ async function makeRole(client: pg.PoolClient, name: string, password: string): 
   }
 }
 
-/** A role with all rights anyway would be taken for one without. */
+/** Refuses a role that bypasses all grants, such as a superuser. */
 async function refusePrivileged(client: pg.PoolClient, role: string): Promise<void> {
   const { rowCount } = await client.query(
     `select from pg_roles where rolname = $1
@@ -99,7 +105,10 @@ interface Owned {
   readonly wanted: readonly string[]
 }
 
-/** Only what differs: a grant writes to the catalogue, which every session would have to read anew. */
+/**
+ * Only grants that are missing: each writes to the catalogue, which every session would have to
+ * reload.
+ */
 async function missingGrants(client: pg.PoolClient, role: string): Promise<readonly string[]> {
   const grantee = pg.escapeIdentifier(role)
   const { rows: schemas } = await client.query<{ name: string; used: boolean; filled: boolean }>(
@@ -121,7 +130,10 @@ async function missingGrants(client: pg.PoolClient, role: string): Promise<reado
   return statements
 }
 
-/** Tables and sequences that the migrating role may give rights to, with those the role has and should have. */
+/**
+ * Tables and sequences that the migrating role may grant rights on, with the rights that the role
+ * has and should have.
+ */
 async function ownedRelations(client: pg.PoolClient, role: string): Promise<readonly Owned[]> {
   const { rows } = await client.query<{
     relname: string

@@ -2,13 +2,12 @@ import pg from 'pg'
 import { STATEMENT_MS, type Db } from './database.ts'
 
 /**
- * Gives a role the time-outs of its sessions on this database, for a pooler: PgBouncer takes none from those
- * that connect through it. A session that sets its own has that, so what goes past the pooler is as before.
- * Written only where it differs.
+ * Sets the time-outs of a role on this database, for a pooler: PgBouncer does not pass on those of
+ * its clients. A session that sets its own is not affected. Written only if it differs.
  *
  * @param db a session of the role itself, or of one that may alter it
  * @param servingUrl names the role by its user
- * @throws with what to do where this role may not alter that one
+ * @throws with what to do if this role may not alter that one
  */
 export async function limitSessions(db: Db, servingUrl: string): Promise<void> {
   const role = decodeURIComponent(new URL(servingUrl).username)

@@ -8,14 +8,14 @@ export const SQLSTATE = {
   queryCanceled: '57014',
 } as const
 
-/** The server chose this statement as the loser of a contest; it may win the next one. */
+/** The server aborted this statement because of another one; a retry may succeed. */
 export const CONTENTION_STATES: readonly string[] = [
   SQLSTATE.serializationFailure,
   SQLSTATE.deadlockDetected,
   SQLSTATE.lockNotAvailable,
 ]
 
-/** Class 08 (connection), class 53 (resources), shutdown, crash, not yet ready. */
+/** Class 08 (connection), class 53 (resources), shutdown, crash, starting up. */
 const OUTAGE = /^(08...|53...|57P0[1-3])$/
 
 /** Whether a code says that the server cannot be reached or cannot work at the moment. */
@@ -23,7 +23,7 @@ export function isOutageState(code: string): boolean {
   return OUTAGE.test(code)
 }
 
-/** Whether an error of the server carries one of these codes. */
+/** Whether an error is a server error with one of these codes. */
 export function hasState(error: unknown, ...states: readonly string[]): boolean {
   if (!(error instanceof Error && 'code' in error)) return false
   return typeof error.code === 'string' && states.includes(error.code)

@@ -7,11 +7,11 @@ import { FREE_MAILBOX_DAYS } from './people/free-mailboxes.ts'
 const MAX_ROWS = 10_000
 
 /**
- * Deletes what has run out, however much it is: shared facts, idempotency keys, buckets full for an hour,
- * leases, live replies older than a minute, what was spent on days gone by, sessions, links and invitations,
- * mailboxes that may have free credits again,
- * old webhook messages. An idempotency key of a day to come counts from now on. Safe in several processes at once;
- * the signal ends it between two statements.
+ * Deletes what has expired, in bounded statements until nothing is left: shared facts, idempotency
+ * keys, buckets that were full for an hour, leases, live replies older than a minute, budgets of
+ * past days, sessions, links and invitations, free-credit records, old webhook messages. An
+ * idempotency key dated in the future is dated now. Safe in several processes at once; the signal
+ * stops it between two statements.
  */
 export async function sweepExpired(db: Db, signal: AbortSignal): Promise<void> {
   for (const statement of STATEMENTS) {
@@ -29,7 +29,7 @@ const STATEMENTS = [
      select ctid from durable_entries where expires_at <= now() limit $1 for update skip locked))`,
   `delete from idempotency_keys where ctid = any(array(
      select ctid from idempotency_keys where expires_at <= now() limit $1 for update skip locked))`,
-  // Claimed before the clock went back: whoever has it may be gone, and would keep others out until then.
+  // Claimed before the clock went back: its holder may be gone, and would block others until then.
   `update idempotency_keys set claimed_at = least(claimed_at, now()),
      expires_at = now() + interval '${KEY_HOURS} hours'
    where ctid = any(array(
@@ -45,7 +45,7 @@ const STATEMENTS = [
   `delete from live_replies where ctid = any(array(
      select ctid from live_replies where sent_at < now() - interval '1 minute'
       limit $1 for update skip locked))`,
-  // Two days more, for whoever gives back across midnight.
+  // Two more days, for refunds across midnight.
   `delete from budgets where ctid = any(array(
      select ctid from budgets where day < (now() at time zone 'utc')::date - 2
       limit $1 for update skip locked))`,
@@ -66,7 +66,7 @@ const STATEMENTS = [
   `delete from webhook_deliveries where ctid = any(array(
      select ctid from webhook_deliveries where created_at < now() - interval '${WEBHOOK_KEPT_DAYS} days'
       limit $1 for update skip locked))`,
-  // Gone from the store by another way; one that is still there is noted anew.
+  // Removed from the store in another way; one that still exists is recorded again.
   `delete from stray_files where ctid = any(array(
      select ctid from stray_files where seen_at < now() - interval '400 days'
       limit $1 for update skip locked))`,

@@ -9,46 +9,48 @@ export const WORKER_KINDS = [...CHECKS, 'batch'] as const
 /** One of `WORKER_KINDS`. */
 export type WorkerKind = (typeof WORKER_KINDS)[number]
 
-/** A worker process that lives, and how what it depends on is doing. */
+/** A live worker process and the health of its dependencies. */
 export interface WorkerReport {
-  /** Tells it from all others: machine and process. */
+  /** Unique name: machine and process. */
   readonly name: string
   readonly kind: WorkerKind
   readonly health: readonly EngineHealth[]
-  /** Of a worker of a check. */
+  /** For workers of a check only. */
   readonly room?: TaskRoom
 }
 
-/** How many tasks of batches are in work at once. */
+/** How many tasks of batches may be in work at once. */
 export interface TaskRoom {
   readonly slots: number
-  /** Beyond the slots, for accounts that have none in work. */
+  /** Tasks beyond the slots, for accounts that have none in work. */
   readonly reserve: number
 }
 
-/** A report, and how old it is in milliseconds by the database's clock. */
+/** A report, and its age in milliseconds by the database's clock. */
 export interface SeenWorker extends WorkerReport {
   readonly ageMs: number
 }
 
-/** How often a worker reports the health of what it leans on. */
+/** Milliseconds between two health reports of a worker. */
 export const REPORT_MS = 30_000
 
-/** How often a worker says that it lives. */
+/** Milliseconds between two heartbeats of a worker. */
 export const BEAT_MS = 5_000
 
 /**
- * The room of a worker that said nothing for so long counts no more. No sooner, since the tasks that it had are
- * handed out again when their leases run out: until then they would take the room of others.
+ * Milliseconds without a heartbeat after which a worker's capacity no longer counts. Not sooner:
+ * the tasks that it had are dispatched again only when their leases run out, and until then they
+ * would take the capacity of others.
  */
 const ROOM_MS = 30_000
 
-/** A worker that has not reported for so long is gone. */
+/** Milliseconds without a report after which a worker is taken for gone. */
 export const GONE_MS = 3 * REPORT_MS
 
 /**
- * Notes what a worker says of itself, and forgets those that are gone. In two statements, of which the one that
- * touches rows of others waits for none: after a pause of the database each worker takes all others for gone.
+ * Stores a worker's report and deletes those of workers that are gone. Two statements, of which the
+ * one that touches other workers' rows waits for no lock: after a pause of the database each worker
+ * takes all others for gone.
  */
 export async function reportWorker(
   db: Db,
@@ -73,7 +75,7 @@ export async function reportWorker(
   })
 }
 
-/** Notes that a worker lives; answers of how many kinds it is known to be one. */
+/** Stores a heartbeat; returns how many kinds of work the worker is registered for. */
 export async function beat(db: Db, name: string): Promise<number> {
   const { rowCount } = await db.pool.query({
     name: 'workers-beat',
@@ -83,7 +85,7 @@ export async function beat(db: Db, name: string): Promise<number> {
   return rowCount ?? 0
 }
 
-/** The room of the workers that live, by check. One that does not tell it has that of `usual`. */
+/** The capacity of the live workers, by check. One that does not report it has that of `usual`. */
 export async function readRoom(
   db: Db,
   usual: Readonly<Record<Check, TaskRoom>>,
@@ -113,12 +115,12 @@ export async function readRoom(
 
 const NO_ROOM: TaskRoom = { slots: 0, reserve: 0 }
 
-/** Forgets a worker that stops. */
+/** Deletes the report of a worker that stops. */
 export async function forgetWorker(db: Db, name: string): Promise<void> {
   await db.pool.query('delete from workers where name = $1', [name])
 }
 
-/** The workers that live, by kind and name. */
+/** The live workers, by kind and name. */
 export async function readWorkers(db: Db): Promise<readonly SeenWorker[]> {
   const { rows } = await db.pool.query<SeenWorker>(
     `select name, kind, health,

@@ -2,39 +2,42 @@ import type { DnsRecord, DnsReply } from '@plumbline/net/dns-message'
 import { resolveAddresses } from '@plumbline/net/resolve-addresses'
 import type { Resolver } from '@plumbline/net/resolver'
 
-/** How one name server of a zone answered for its SOA. */
+/** How one name server of a zone replied to a query for its SOA. */
 export interface NameServerCheck {
   readonly server: string
-  /** `lame`: it answers and does not know the zone. */
+  /** `lame`: it replies but does not serve the zone. */
   readonly verdict: 'authoritative' | 'lame' | 'silent' | 'no_address' | 'forbidden'
 }
 
-/** How a zone is delegated. */
+/** The delegation of a zone. */
 export interface Delegation {
   /**
-   * `ok`: every server that was asked knows the zone. `partly_lame`: some do. `broken`: it is delegated
-   * and none does. `absent`: not delegated. `unknown`: the DNS did not tell.
+   * `ok`: every queried server serves the zone. `partly_lame`: some do. `broken`: it is delegated
+   * and none does. `absent`: not delegated. `unknown`: DNS failed.
    */
   readonly state: 'ok' | 'partly_lame' | 'broken' | 'absent' | 'unknown'
   readonly nameServers: readonly string[]
   readonly checks: readonly NameServerCheck[]
 }
 
-/** What a look at the delegation needs. */
+/** What checking a delegation needs. */
 export interface DelegationOptions {
   readonly resolver: Resolver
   readonly signal: AbortSignal
-  /** Port of name servers; 53 but for tests. */
+  /** Port of name servers; 53 except in tests. */
   readonly port: number
 }
 
-/** Servers that are asked of one zone. RFC 2182 section 5 advises three, seldom more than seven. */
+/**
+ * Servers of one zone that are queried. RFC 2182 section 5 advises three, seldom more than seven.
+ */
 const MAX_SERVERS = 4
 const ASK_TIMEOUT_MS = 2_500
 
 /**
- * Finds the name servers of a zone and asks each for its SOA. Where the resolver cannot say who they
- * are, a server of the zone above is asked: so a broken delegation is told from none.
+ * Finds the name servers of a zone and queries each for its SOA. If the resolver cannot tell the
+ * servers, one of the parent zone is queried, so that a broken delegation is distinguished from
+ * none.
  */
 export async function checkDelegation(
   zone: string,
@@ -56,7 +59,7 @@ function stateOf(checks: readonly NameServerCheck[], resolves: boolean): Delegat
   const good = checks.filter((check) => check.verdict === 'authoritative').length
   if (good === checks.length) return 'ok'
   if (good > 0) return 'partly_lame'
-  // That nobody replies may be our network's fault: some let questions out to their own resolver only.
+  // Silence may be our network's fault: some only allow queries to their own resolver.
   const answered = checks.some(
     (check) => check.verdict === 'lame' || check.verdict === 'no_address',
   )
@@ -102,7 +105,9 @@ function firstOfEach(addresses: readonly string[]): string[] {
   return [v4, v6].filter((address) => address !== undefined)
 }
 
-/** Names in the referral of the zone above; empty where it denies the zone, null where it is silent. */
+/**
+ * Names in the referral of the parent zone; empty if it denies the zone, null if it does not reply.
+ */
 async function namesFromAbove(
   zone: string,
   options: DelegationOptions,

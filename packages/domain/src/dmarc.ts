@@ -1,24 +1,27 @@
 import type { Resolver } from '@plumbline/net/resolver'
 
-/** The DMARC record that holds for a name. */
+/** The DMARC record that applies to a name. */
 export interface DmarcRecord {
-  /** `none`, `quarantine` or `reject`; null where the record names no such policy. */
+  /** `none`, `quarantine` or `reject`; null if the record has no such policy. */
   readonly policy: string | null
-  /** Where it stands. */
+  /** The domain that publishes it. */
   readonly domain: string
 }
 
-/** What asking came to: a record, none, or no answer of the DNS. */
+/** Result of a query: a record, none, or a DNS failure. */
 export type DmarcAnswer =
   | { readonly kind: 'record'; readonly record: DmarcRecord }
   | { readonly kind: 'none' | 'failed' }
 
-/** A name of eight labels or more is asked itself, then by its last seven (RFC 9989 section 4.10). */
+/**
+ * For a name of eight labels or more, the name itself is queried, then its last seven labels (RFC
+ * 9989 section 4.10).
+ */
 const MOST_LABELS = 7
 
 /**
- * The record of a name: its own, else that of its organisational domain, else that of the public
- * suffix above it, found by the walk up the tree. Source: RFC 9989 sections 4.7 and 4.10.
+ * The record of a name: its own, else that of its organizational domain, else that of the public
+ * suffix above it, found by the DNS tree walk. Source: RFC 9989 sections 4.7 and 4.10.
  */
 export async function findDmarc(
   resolver: Resolver,
@@ -29,7 +32,7 @@ export async function findDmarc(
   for (const domain of walk(name)) {
     const answer = await resolver.resolve(`_dmarc.${domain}`, 'TXT', { signal })
     if (answer.kind === 'failed') {
-      // The record of the name itself holds, whatever stands above it.
+      // The record of the name itself applies, whatever its parents have.
       return found[0]?.domain === name ? recordOf(found[0]) : { kind: 'failed' }
     }
     const texts = answer.kind === 'records' ? answer.records.filter(isDmarc) : []
@@ -58,7 +61,9 @@ function* walk(name: string): Generator<string, void, undefined> {
   }
 }
 
-/** Found records stand longest name first; one that ends the walk is the last. */
+/**
+ * Chooses from the records found, sorted by length of the name; one that ends the walk is the last.
+ */
 function choose(name: string, found: readonly Published[]): Published | undefined {
   const [first] = found
   if (first?.domain === name) return first
@@ -70,12 +75,12 @@ function choose(name: string, found: readonly Published[]): Published | undefine
   return found.find(({ domain }) => domain === organisational) ?? last
 }
 
-/** The version stands first and in capitals; blanks around its `=` are allowed. */
+/** The version tag must come first and in capitals; blanks around its `=` are allowed. */
 function isDmarc(text: string): boolean {
   return /^v[ \t]*=[ \t]*DMARC1[ \t]*(?:;|$)/.test(text.trim().replace(/^V/, 'v'))
 }
 
-/** Of a tag that stands twice the last counts. */
+/** Of a duplicate tag the last counts. */
 function tagsOf(text: string): ReadonlyMap<string, string> {
   return new Map(
     text.split(';').flatMap((part): [string, string][] => {

@@ -6,35 +6,37 @@ import { checkDelegation } from './delegation.ts'
 import type { Delegation } from './delegation.ts'
 import type { DomainName } from './name.ts'
 
-/** What the DNS says of a name; null where it did not answer. */
+/** What DNS says of a name; null if it failed. */
 export interface DnsFacts {
   readonly addresses: readonly string[]
-  /** Last name of a CNAME chain. */
+  /** Last name of the CNAME chain. */
   readonly cname: string | null
   readonly mx: readonly MxRecord[]
-  /** The name says that it takes no mail (RFC 7505). */
+  /** Whether the name has a null MX and so accepts no mail (RFC 7505). */
   readonly nullMx: boolean
   readonly mxFound: boolean | null
-  /** An A, AAAA or MX record resolves. */
+  /** Whether an A, AAAA or MX record exists. */
   readonly resolves: boolean | null
-  /** The name's records are there and fail DNSSEC validation. */
+  /** Whether the name's records exist but fail DNSSEC validation. */
   readonly bogus: boolean
-  /** A label nobody made resolves too. */
+  /** Whether a random label resolves too. */
   readonly wildcard: boolean | null
-  /** Our own resolver could not vouch for the root: what it denied, or failed at, is unknown. */
+  /**
+   * Whether our resolver does not know the DNS root: its denials and failures then prove nothing.
+   */
   readonly unavailable: boolean
-  /** Of the registrable name. */
+  /** Of the registrable domain. */
   readonly delegation: Delegation
 }
 
-/** What the questions need. */
+/** What the queries need. */
 export interface DnsFactsOptions {
   readonly resolver: Resolver
   readonly signal: AbortSignal
   readonly nameServerPort: number
 }
 
-/** Asks all that the verdicts need, side by side. */
+/** Runs all queries that the outcome needs, in parallel. */
 export async function lookUpDns(name: DomainName, options: DnsFactsOptions): Promise<DnsFacts> {
   const { resolver, signal } = options
   const [a, aaaa, mx, delegation, wildcard] = await Promise.all([

@@ -9,7 +9,7 @@ import { createEgress } from '@plumbline/net/egress'
 import type { Connectors, Egress, Target } from '@plumbline/net/egress'
 import { createResolver } from '@plumbline/net/resolver'
 import { SPECIAL_BLOCKS } from '@plumbline/net/special-addresses'
-import { SILENT, ask, startWorld } from './engine-fixture.ts'
+import { SILENT, ask, startFixtureServers } from './engine-fixture.ts'
 
 /** An ordinary address in the place of the special ones: every path must lead there. */
 const CONTROL = '9.9.9.9'
@@ -19,8 +19,8 @@ const BULK_SESSIONS = DEFAULT_LIMITS.sessions - DEFAULT_LIMITS.liveSessions
 const PORTS = { smtp: 25, page: 80, redirect: 443 } as const
 
 /**
- * First, last and scattered addresses of every special block, but for the one that the test lives on;
- * those of IPv4 also in the forms in which an AAAA record can hold them.
+ * First, last and scattered addresses of every special block, but for the one that the test lives
+ * on; those of IPv4 also in the forms in which an AAAA record can hold them.
  */
 function specialAddresses(): string[] {
   const texts = new Set<string>()
@@ -44,7 +44,9 @@ function specialAddresses(): string[] {
   return [...texts].filter((text) => !/^(?:::ffff:)?127\.0\.0\.1$/.test(text))
 }
 
-/** Every name under a number leads to the address of that number: mail, name server, page, referral. */
+/**
+ * Every name under a number leads to the address of that number: mail, name server, page, referral.
+ */
 function zoneOf(addresses: readonly string[]): (name: string, type: string) => Reply | undefined {
   return (name, type) => {
     const number = /^(?:h|m|ns\.n|n)(\d+)\./.exec(name)?.[1]
@@ -128,7 +130,7 @@ test('no path dials a special address: mail, redirect, referral, name server, pa
   const counted: Counted = { attempts: 0, dialled: [], reached: new Set() }
   const guard = createEgress({ allow: [OWN], connect: notingConnectors(counted) })
   const egress = countingEgress(guard, counted)
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     dns: zoneOf(addresses),
     rdap(req, res) {
       const number = Number(/n(\d+)\./.exec(req.url ?? '')?.[1])
@@ -139,22 +141,22 @@ test('no path dials a special address: mail, redirect, referral, name server, pa
     },
   })
   const resolver = createResolver({
-    servers: [`${OWN}:${world.dns.port}`],
+    servers: [`${OWN}:${fixture.dns.port}`],
     egress,
     concurrency: 100,
   })
-  await using guarded = await startWorld({
+  await using guarded = await startFixtureServers({
     options: {
       egress,
       resolver,
       readPages: true,
       registryPerSecond: 1_000_000,
       registryConcurrency: 50,
-      whoisPort: world.whoisPort,
+      whoisPort: fixture.whoisPort,
       nameServerPort: 53,
-      rdapBootstrapUrl: `http://${OWN}:${world.rdapPort}/dns.json`,
+      rdapBootstrapUrl: `http://${OWN}:${fixture.rdapPort}/dns.json`,
       rdapOverrides: Object.fromEntries(
-        addresses.map((_, number) => [`t${number}`, `http://rdap.test:${world.rdapPort}/`]),
+        addresses.map((_, number) => [`t${number}`, `http://rdap.test:${fixture.rdapPort}/`]),
       ),
     },
   })
@@ -179,7 +181,7 @@ test('no path dials a special address: mail, redirect, referral, name server, pa
       `tcp ${smtp}`,
       `tcp ${page}`,
       `tcp ${redirect}`,
-      `tcp ${world.whoisPort}`,
+      `tcp ${fixture.whoisPort}`,
       'udp 53',
     ].toSorted(),
   )

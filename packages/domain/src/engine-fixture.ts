@@ -14,17 +14,17 @@ import { createResolver } from '@plumbline/net/resolver'
 import { createDomainEngine } from './engine.ts'
 import type { DomainEngineOptions } from './engine.ts'
 
-/** A world on loopback for one engine: DNS, RDAP and WHOIS, each one function. */
-export interface World {
+/** Servers on loopback for one engine: DNS, RDAP and WHOIS, each defined by a function. */
+export interface FixtureServers {
   /** Records by `NAME TYPE`; a name without any does not exist. */
   readonly zone?: Readonly<Record<string, DnsRecord[]>>
   readonly dns?: (name: string, type: string) => Reply | undefined
-  /** The reply to questions for the root; default: it is known. */
+  /** The reply to queries for the root; default: it is known. */
   readonly root?: () => Reply
-  /** The clock of the resolver; default the process's. */
+  /** The clock of the resolver; default that of the process. */
   readonly now?: () => number
   readonly rdap?: (req: IncomingMessage, res: ServerResponse) => void
-  /** Gets the line and the socket, and the port that servers are asked at. */
+  /** Handles a WHOIS connection: the query line and the socket. */
   readonly whois?: (line: string, socket: Socket) => void
   readonly options?: Partial<DomainEngineOptions>
 }
@@ -39,7 +39,7 @@ export interface Fixture extends AsyncDisposable {
   readonly memory: Map<string, Json>
 }
 
-/** Names of every test world that lead to loopback. */
+/** Host names that resolve to loopback in every test. */
 const HOSTS = [
   'rdap.test',
   'other.test',
@@ -52,15 +52,15 @@ const HOSTS = [
 /** The silent log of tests. */
 export const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
-/** Starts a world and an engine in it, whose RDAP list has `com` at `rdap.test`. */
-export async function startWorld(world: World): Promise<Fixture> {
+/** Starts the servers, and an engine that uses them; its RDAP list has `com` at `rdap.test`. */
+export async function startFixtureServers(servers: FixtureServers): Promise<Fixture> {
   const started = new AsyncDisposableStack()
   const rdapPaths: string[] = []
   const whoisLines: string[] = []
   const dns = started.use(
     await startDns(
-      (name, type) => answerDns(world, name, type),
-      world.root === undefined ? {} : { root: world.root },
+      (name, type) => answerDns(servers, name, type),
+      servers.root === undefined ? {} : { root: servers.root },
     ),
   )
   const rdapPort = await startHttp(started, (req, res) => {
@@ -70,13 +70,13 @@ export async function startWorld(world: World): Promise<Fixture> {
       return
     }
     rdapPaths.push(req.url ?? '')
-    if (world.rdap === undefined) res.writeHead(404).end()
-    else world.rdap(req, res)
+    if (servers.rdap === undefined) res.writeHead(404).end()
+    else servers.rdap(req, res)
   })
   const whoisPort = await startWhois(started, (line, socket) => {
     whoisLines.push(line)
-    if (world.whois === undefined) socket.end('No match')
-    else world.whois(line, socket)
+    if (servers.whois === undefined) socket.end('No match')
+    else servers.whois(line, socket)
   })
   const egress = createEgress({ allow: ['127.0.0.0/8'] })
   const { memory, held } = createTestMemory()
@@ -88,7 +88,7 @@ export async function startWorld(world: World): Promise<Fixture> {
         egress,
         timeoutMs: 400,
         tryMs: 150,
-        ...(world.now === undefined ? {} : { now: world.now }),
+        ...(servers.now === undefined ? {} : { now: servers.now }),
       }),
       memory,
       limiter: createOpenLimiter(),
@@ -102,7 +102,7 @@ export async function startWorld(world: World): Promise<Fixture> {
       nameServerPort: dns.port,
       registryPerSecond: 1_000,
       clock: () => new Date('2026-11-21T12:00:00Z'),
-      ...world.options,
+      ...servers.options,
     }),
   )
   return {
@@ -117,7 +117,7 @@ export async function startWorld(world: World): Promise<Fixture> {
   }
 }
 
-/** Asks the engine as a single call does. */
+/** Sends subjects to the engine as a single call. */
 export async function ask(
   fixture: Fixture,
   subjects: readonly string[],
@@ -133,7 +133,7 @@ export async function ask(
   })
 }
 
-/** The one outcome of one subject. */
+/** The outcome of one subject. */
 export async function askOne(fixture: Fixture, subject: string): Promise<Outcome<'domain'>> {
   const [answer] = await ask(fixture, [subject])
   if (answer?.kind !== 'outcome') throw new Error('no outcome')
@@ -185,14 +185,14 @@ export function sendJson(res: ServerResponse, status: number, body: unknown): vo
   res.writeHead(status, { 'content-type': 'application/rdap+json' }).end(JSON.stringify(body))
 }
 
-function answerDns(world: World, name: string, type: string): Reply {
-  const own = world.dns?.(name, type)
+function answerDns(servers: FixtureServers, name: string, type: string): Reply {
+  const own = servers.dns?.(name, type)
   if (own !== undefined) return own
   if (HOSTS.includes(name)) {
     const records: DnsRecord[] = [{ name, type: 'A', ttl: 60, data: '127.0.0.1' }]
     return { answers: type === 'A' ? records : [] }
   }
-  const zone = world.zone ?? {}
+  const zone = servers.zone ?? {}
   const answers = zone[`${name} ${type}`]
   if (answers !== undefined) return { answers, flags: RA | AA }
   const exists = Object.keys(zone).some((key) => key.split(' ')[0]?.endsWith(name))

@@ -2,14 +2,21 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Json } from '@plumbline/contract/outcome'
 import { expect, test, vi } from 'vitest'
 import { RA } from '@plumbline/net/dns-fixture'
-import { ask, askOne, healthyZone, rdapBody, sendJson, startWorld } from './engine-fixture.ts'
+import {
+  ask,
+  askOne,
+  healthyZone,
+  rdapBody,
+  sendJson,
+  startFixtureServers,
+} from './engine-fixture.ts'
 
 test('a registered, healthy name is answered with every fact', async () => {
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     zone: healthyZone('good.com'),
     rdap: (_req, res) => sendJson(res, 200, rdapBody('good.com')),
   })
-  const { facts, status, reason, evidence, cached } = await askOne(world, 'good.com')
+  const { facts, status, reason, evidence, cached } = await askOne(fixture, 'good.com')
   expect({ status, reason, cached }).toEqual({
     status: 'answered',
     reason: 'registered',
@@ -37,14 +44,14 @@ test('a registered, healthy name is answered with every fact', async () => {
     dns: { delegation: 'ok', name_server_checks: ['ns.good.com authoritative'] },
     mail: { spf_valid: true, dmarc_policy: 'reject', dmarc_domain: 'good.com' },
   })
-  expect(world.whoisLines).toEqual([])
+  expect(fixture.whoisLines).toEqual([])
 })
 
 test('an authoritative denial is unregistered; it is kept and not asked again', async () => {
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     rdap: (_req, res) => sendJson(res, 404, { errorCode: 404 }),
   })
-  const first = await askOne(world, 'free.com')
+  const first = await askOne(fixture, 'free.com')
   expect(first).toMatchObject({
     status: 'answered',
     reason: 'unregistered',
@@ -53,62 +60,62 @@ test('an authoritative denial is unregistered; it is kept and not asked again', 
   expect(first.facts.signals.map(({ group, code }) => `${group}/${code}`)).toEqual([
     'domain.registration/unregistered',
   ])
-  const second = await askOne(world, 'www.free.com')
+  const second = await askOne(fixture, 'www.free.com')
   expect(second).toMatchObject({ cached: true, facts: { registered: false } })
-  expect(world.rdapPaths).toEqual(['/domain/free.com'])
+  expect(fixture.rdapPaths).toEqual(['/domain/free.com'])
 })
 
-test('what is remembered was checked when the registry was asked, not when it is told', async () => {
+test('a cached registration shows when the registry was queried, not when it is returned', async () => {
   let now = new Date('2026-11-21T12:00:00Z')
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     zone: healthyZone('good.com'),
     rdap: (_req, res) => sendJson(res, 200, rdapBody('good.com')),
     options: { clock: () => now },
   })
   const asked = { cached: false, checkedAt: '2026-11-21T12:00:00.000Z' }
-  expect(await askOne(world, 'good.com')).toMatchObject(asked)
+  expect(await askOne(fixture, 'good.com')).toMatchObject(asked)
   now = new Date('2026-11-22T09:00:00Z')
-  const told = await askOne(world, 'www.good.com')
+  const told = await askOne(fixture, 'www.good.com')
   expect(told).toMatchObject({ ...asked, cached: true })
   // The age is that of today.
   expect(told.facts.ageDays).toBe(2_192)
 })
 
-test('a registration that was kept without its moment is still told', async () => {
-  await using world = await startWorld({ rdap: (_req, res) => sendJson(res, 404, {}) })
-  await askOne(world, 'free.com')
-  for (const [key, value] of world.memory) {
+test('a registration stored without its time is still returned', async () => {
+  await using fixture = await startFixtureServers({ rdap: (_req, res) => sendJson(res, 404, {}) })
+  await askOne(fixture, 'free.com')
+  for (const [key, value] of fixture.memory) {
     const { atMs: _atMs, ...older } = value as { readonly [name: string]: Json }
-    world.memory.set(key, older)
+    fixture.memory.set(key, older)
   }
   const told = { cached: true, reason: 'unregistered', checkedAt: '2026-11-21T12:00:00.000Z' }
-  expect(await askOne(world, 'free.com')).toMatchObject(told)
+  expect(await askOne(fixture, 'free.com')).toMatchObject(told)
 })
 
 test('a 404 without an RDAP body goes to WHOIS, and alone is never a denial', async () => {
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     rdap: (_req, res) => res.writeHead(404).end('<html>gone</html>'),
     whois: (line, socket) => socket.end(line === 'com' ? '% no server\n' : ''),
   })
-  const outcome = await askOne(world, 'some.com')
+  const outcome = await askOne(fixture, 'some.com')
   expect(outcome).toMatchObject({ status: 'unknown', facts: { registered: null, valid: false } })
-  expect(world.whoisLines).toEqual(['com'])
+  expect(fixture.whoisLines).toEqual(['com'])
 })
 
 test('a 404 of an RDAP server is a denial without a body too', async () => {
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     rdap: (_req, res) => res.writeHead(404, { 'content-type': 'application/rdap+json' }).end(),
   })
-  expect(await askOne(world, 'some.com')).toMatchObject({ facts: { registered: false } })
-  expect(world.whoisLines).toEqual([])
+  expect(await askOne(fixture, 'some.com')).toMatchObject({ facts: { registered: false } })
+  expect(fixture.whoisLines).toEqual([])
 })
 
 test('a denial by a server for a zone further up loses against a delegation', async () => {
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     zone: healthyZone('x.ac.uk'),
     rdap: (_req, res) => sendJson(res, 404, { errorCode: 404 }),
   })
-  expect(await askOne(world, 'x.ac.uk')).toMatchObject({
+  expect(await askOne(fixture, 'x.ac.uk')).toMatchObject({
     status: 'unknown',
     reason: 'no_registry_data',
     facts: { registered: null, dnsHealthy: true },
@@ -116,17 +123,17 @@ test('a denial by a server for a zone further up loses against a delegation', as
 })
 
 test('WHOIS answers where no RDAP server is listed, over the root and the registrar', async () => {
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     zone: healthyZone('x.zz'),
     whois(line, socket) {
       if (line === 'zz') socket.end('refer: registry.test\n')
-      else if (world.whoisLines.length === 2) {
+      else if (fixture.whoisLines.length === 2) {
         socket.end('Domain Name: x.zz\nRegistrar: Acme\nRegistrar WHOIS Server: registrar.test\n')
       } else socket.end('Domain Name: x.zz\nCreation Date: 2001-02-03\nExpiry Date: 2030-02-03\n')
     },
   })
-  expect((await askOne(world, 'x.zz')).facts.registered).toBe(true)
-  expect(await askOne(world, 'x.zz')).toMatchObject({
+  expect((await askOne(fixture, 'x.zz')).facts.registered).toBe(true)
+  expect(await askOne(fixture, 'x.zz')).toMatchObject({
     facts: {
       registrar: 'Acme',
       createdDate: '2001-02-03T00:00:00Z',
@@ -134,18 +141,20 @@ test('WHOIS answers where no RDAP server is listed, over the root and the regist
     },
     cached: true,
   })
-  expect(world.whoisLines).toEqual(['zz', 'x.zz', 'x.zz'])
+  expect(fixture.whoisLines).toEqual(['zz', 'x.zz', 'x.zz'])
 })
 
 test('a zone called like a member of every object is a zone like any other', async () => {
-  await using world = await startWorld({ whois: (_line, socket) => socket.end('% nothing here') })
-  const { status, reason } = await askOne(world, 'name.constructor')
+  await using fixture = await startFixtureServers({
+    whois: (_line, socket) => socket.end('% nothing here'),
+  })
+  const { status, reason } = await askOne(fixture, 'name.constructor')
   expect([status, reason]).toEqual(['unknown', 'no_registry_data'])
-  expect(world.whoisLines).toEqual(['constructor'])
+  expect(fixture.whoisLines).toEqual(['constructor'])
 })
 
-test('a name that a server will not speak of keeps nobody from the others', async () => {
-  await using world = await startWorld({
+test('a refusal for one name does not block others at the server', async () => {
+  await using fixture = await startFixtureServers({
     rdap(req, res) {
       const name = req.url?.split('/').at(-1) ?? ''
       if (name.startsWith('odd')) res.writeHead(403).end()
@@ -162,29 +171,29 @@ test('a name that a server will not speak of keeps nobody from the others', asyn
   })
   const reasons: string[] = []
   for (const name of ['odd.com', 'good.com', 'odd.lk', 'good.lk']) {
-    reasons.push((await askOne(world, name)).reason)
+    reasons.push((await askOne(fixture, name)).reason)
   }
   expect(reasons).toEqual(['registry_throttled', 'registered', 'registry_throttled', 'registered'])
 })
 
 test('a throttled registry is unknown at once, and answered later in a batch', async () => {
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     rdap: (_req, res) => res.writeHead(429, { 'retry-after': '7' }).end(),
     whois: (line, socket) => socket.end(line === 'com' ? '% none\n' : ''),
   })
-  expect(await askOne(world, 'a.com')).toMatchObject({
+  expect(await askOne(fixture, 'a.com')).toMatchObject({
     status: 'unknown',
     reason: 'registry_throttled',
     facts: { registered: null },
   })
-  const [later] = await ask(world, ['b.com'], { lane: 'bulk' })
+  const [later] = await ask(fixture, ['b.com'], { lane: 'bulk' })
   expect(later).toMatchObject({
     kind: 'later',
     group: 'rdap:rdap.test',
     reason: 'registry_throttled',
     state: { throttles: 1 },
   })
-  const [last] = await ask(world, ['b.com'], {
+  const [last] = await ask(fixture, ['b.com'], {
     lane: 'bulk',
     states: [{ throttles: 10 }],
   })
@@ -192,17 +201,17 @@ test('a throttled registry is unknown at once, and answered later in a batch', a
 })
 
 test('a batch asks once for each name and answers in order, each as soon as it is known', async () => {
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     zone: { ...healthyZone('a.com'), ...healthyZone('b.com') },
     rdap: (req, res) => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))),
   })
   const answered: number[] = []
   const subjects = ['a.com', 'b.com', 'A.com.', 'www.a.com', 'bad..name', 'b.com']
-  const answers = await ask(world, subjects, {
+  const answers = await ask(fixture, subjects, {
     lane: 'bulk',
     answered: (index) => answered.push(index),
   })
-  expect(world.rdapPaths.toSorted()).toEqual(['/domain/a.com', '/domain/b.com'])
+  expect(fixture.rdapPaths.toSorted()).toEqual(['/domain/a.com', '/domain/b.com'])
   expect(answered.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5])
   expect(answers.map((answer) => answer.kind === 'outcome' && answer.facts.domain)).toEqual(
     subjects,
@@ -219,23 +228,23 @@ test('a batch asks once for each name and answers in order, each as soon as it i
 
 test('tasks of a batch that run side by side ask once for a name of both', async () => {
   const held: (() => void)[] = []
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     rdap(req, res) {
       held.push(() => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))))
     },
   })
   const ended = new AbortController()
-  const cut = ask(world, ['a.com'], { lane: 'bulk', signal: ended.signal })
-  const both = ['a.com', 'www.a.com'].map((name) => ask(world, [name], { lane: 'bulk' }))
+  const cut = ask(fixture, ['a.com'], { lane: 'bulk', signal: ended.signal })
+  const both = ['a.com', 'www.a.com'].map((name) => ask(fixture, [name], { lane: 'bulk' }))
   await vi.waitUntil(() => held.length === 1)
   held.pop()?.()
   for (const [answer] of await Promise.all([cut, ...both])) {
     expect(answer).toMatchObject({ kind: 'outcome', reason: 'registered' })
   }
-  expect(world.rdapPaths).toEqual(['/domain/a.com'])
+  expect(fixture.rdapPaths).toEqual(['/domain/a.com'])
   // One that is ended takes nobody along.
-  const first = ask(world, ['b.com'], { lane: 'bulk', signal: ended.signal })
-  const second = ask(world, ['b.com'], { lane: 'bulk' })
+  const first = ask(fixture, ['b.com'], { lane: 'bulk', signal: ended.signal })
+  const second = ask(fixture, ['b.com'], { lane: 'bulk' })
   await vi.waitUntil(() => held.length === 1)
   ended.abort()
   await vi.waitUntil(() => held.length === 2)
@@ -245,25 +254,25 @@ test('tasks of a batch that run side by side ask once for a name of both', async
 })
 
 test('a batch of one zone asks the root of WHOIS once', async () => {
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     whois: (line, socket) =>
       socket.end(line === 'zz' ? 'refer: registry.test\n' : `${line} not found\n`),
   })
   const names = Array.from({ length: 30 }, (_, at) => `n${at}.zz`)
-  const answers = await ask(world, names, { lane: 'bulk' })
+  const answers = await ask(fixture, names, { lane: 'bulk' })
   expect(answers).toHaveLength(30)
   for (const answer of answers) expect(answer).toMatchObject({ reason: 'unregistered' })
-  expect(world.whoisLines.toSorted()).toEqual(['zz', ...names].toSorted())
+  expect(fixture.whoisLines.toSorted()).toEqual(['zz', ...names].toSorted())
 })
 
-test('names beyond what a registry bears are answered later, for when it has room', async () => {
-  await using world = await startWorld({
+test('names beyond the limit of a registry are answered later, for when it is below', async () => {
+  await using fixture = await startFixtureServers({
     rdap: (req, res) => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))),
     options: { registryPerSecond: 1_000, holdMs: 5 },
   })
   const subjects = Array.from({ length: 40 }, (_, i) => `n${i}.com`)
   const groups: (string | undefined)[] = []
-  const answers = await ask(world, subjects, {
+  const answers = await ask(fixture, subjects, {
     lane: 'bulk',
     answered: (index, _, group) => (groups[index] = group),
   })
@@ -282,20 +291,23 @@ test('names beyond what a registry bears are answered later, for when it has roo
 })
 
 test('when time runs out every name is unknown, with what the DNS had said', async () => {
-  await using world = await startWorld({ zone: healthyZone('slow.com'), rdap: () => undefined })
-  const [answer] = await ask(world, ['slow.com'], { signal: AbortSignal.timeout(300) })
+  await using fixture = await startFixtureServers({
+    zone: healthyZone('slow.com'),
+    rdap: () => undefined,
+  })
+  const [answer] = await ask(fixture, ['slow.com'], { signal: AbortSignal.timeout(300) })
   expect(answer).toMatchObject({ kind: 'outcome', status: 'unknown', reason: 'timeout' })
 })
 
 test('a silent DNS leaves facts unknown, a failing one is unhealthy', async () => {
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     rdap: (req, res) => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))),
     dns(name) {
       if (name.endsWith('silent.com')) return null
       return name.endsWith('failing.com') ? { flags: 0x80 | 2 } : undefined
     },
   })
-  expect((await askOne(world, 'silent.com')).facts).toMatchObject({
+  expect((await askOne(fixture, 'silent.com')).facts).toMatchObject({
     registered: true,
     dnsHealthy: null,
     mxFound: null,
@@ -303,7 +315,7 @@ test('a silent DNS leaves facts unknown, a failing one is unhealthy', async () =
     dmarcFound: null,
     parked: null,
   })
-  expect((await askOne(world, 'failing.com')).facts).toMatchObject({ dnsHealthy: false })
+  expect((await askOne(fixture, 'failing.com')).facts).toMatchObject({ dnsHealthy: false })
 })
 
 test.each([
@@ -318,12 +330,12 @@ test.each([
     { eventAction: 'registration', eventDate: '2001-01-01T00:00:00Z' },
     { eventAction: 'expiration', eventDate: '2026-11-01T00:00:00Z' },
   ]
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     zone: healthyZone('x.com'),
     rdap: (_req, res) => sendJson(res, 200, rdapBody('x.com', { status, events })),
   })
-  const first = await askOne(world, 'x.com')
-  const again = await askOne(world, 'x.com')
+  const first = await askOne(fixture, 'x.com')
+  const again = await askOne(fixture, 'x.com')
   expect(again.cached).toBe(true)
   for (const { status: told, reason, facts } of [first, again]) {
     expect([told, reason]).toEqual(['answered', registered ? 'registered' : 'registration_lapsed'])
@@ -342,7 +354,7 @@ test.each([
   ['pendingDelete / redemptionPeriod', false],
   ['ok / autoRenewPeriod', true],
 ])('a name whose WHOIS status is %s is registered: %s', async (status, registered) => {
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     whois: (line, socket) =>
       socket.end(
         line === 'lk'
@@ -350,7 +362,7 @@ test.each([
           : `domain: x.lk\nstatus: ${status}\nregistrar: Some Names\ncreated: 2020-01-02\n`,
       ),
   })
-  expect((await askOne(world, 'x.lk')).facts).toMatchObject({
+  expect((await askOne(fixture, 'x.lk')).facts).toMatchObject({
     registered,
     valid: registered,
     registrar: 'Some Names',
@@ -358,7 +370,7 @@ test.each([
 })
 
 test('statuses, age and expiry give the signals of the weights table', async () => {
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     zone: healthyZone('x.com'),
     rdap: (_req, res) =>
       sendJson(
@@ -373,7 +385,7 @@ test('statuses, age and expiry give the signals of the weights table', async () 
         }),
       ),
   })
-  const { facts, reason } = await askOne(world, 'x.com')
+  const { facts, reason } = await askOne(fixture, 'x.com')
   expect(reason).toBe('registration_lapsed')
   expect(facts.ageDays).toBe(1)
   expect(facts.signals.map((signal) => signal.code).toSorted()).toEqual([
@@ -385,7 +397,7 @@ test('statuses, age and expiry give the signals of the weights table', async () 
   ])
 })
 
-test('parked and disposable names are told, and own mail speaks against parking', async () => {
+test('parked and disposable names are recognized, and mail of their own is a sign against parking', async () => {
   const zone = (name: string, mx: boolean): Record<string, never[]> => {
     const records = healthyZone(name) as Record<string, never[]>
     const ns = [{ name, type: 'NS', ttl: 60, data: 'ns1.parking.test' }] as never[]
@@ -393,7 +405,7 @@ test('parked and disposable names are told, and own mail speaks against parking'
     if (!mx) delete out[`${name} MX`]
     return out
   }
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     zone: {
       ...zone('parked.com', false),
       ...zone('mailed.com', true),
@@ -401,20 +413,20 @@ test('parked and disposable names are told, and own mail speaks against parking'
     },
     rdap: (req, res) => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))),
   })
-  const parked = await askOne(world, 'parked.com')
+  const parked = await askOne(fixture, 'parked.com')
   expect(parked).toMatchObject({ facts: { parked: true }, evidence: { parked: ['name_servers'] } })
-  const mailed = await askOne(world, 'mailed.com')
+  const mailed = await askOne(fixture, 'mailed.com')
   expect(mailed).toMatchObject({
     facts: { parked: false },
     evidence: { parked: ['name_servers', 'takes_mail'] },
   })
-  expect((await askOne(world, 'throwaway.com')).facts.disposable).toBe(true)
+  expect((await askOne(fixture, 'throwaway.com')).facts.disposable).toBe(true)
 })
 
-test('behind a resolver without the root nothing is told of a name, and no registry is left alone', async () => {
+test('with a resolver that does not know the root a name stays unknown, and no registry is paused', async () => {
   let isClosed = true
   let nowMs = 0
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     zone: healthyZone('good.com'),
     dns: () => (isClosed ? { flags: RA | 3 } : undefined),
     root: () => (isClosed ? { flags: RA | 3 } : { answers: [] }),
@@ -424,7 +436,7 @@ test('behind a resolver without the root nothing is told of a name, and no regis
   })
   // As often as would make a silent server be left alone.
   for (let asked = 0; asked < 7; asked++) {
-    const { status, reason, facts, evidence } = await askOne(world, `a${asked}.good.com`)
+    const { status, reason, facts, evidence } = await askOne(fixture, `a${asked}.good.com`)
     expect([status, reason]).toEqual(['unknown', 'dns_unavailable'])
     expect(facts).toMatchObject({
       registered: null,
@@ -437,11 +449,11 @@ test('behind a resolver without the root nothing is told of a name, and no regis
     })
     expect(evidence).toMatchObject({ dns: { unavailable: true, delegation: 'unknown' } })
   }
-  expect([...world.memory.keys()]).toEqual([])
+  expect([...fixture.memory.keys()]).toEqual([])
   isClosed = false
   // By then the list of RDAP servers is read once more, too.
   nowMs = 3_600_000
-  expect(await askOne(world, 'good.com')).toMatchObject({
+  expect(await askOne(fixture, 'good.com')).toMatchObject({
     status: 'answered',
     reason: 'registered',
     facts: { registered: true, dnsHealthy: true, spfFound: true, dmarcFound: true },
@@ -450,7 +462,7 @@ test('behind a resolver without the root nothing is told of a name, and no regis
 
 test('names of a batch are begun a few in each turn of the event loop, and all in the end', async () => {
   const begun = new Set<string>()
-  await using world = await startWorld({
+  await using fixture = await startFixtureServers({
     options: {
       memory: {
         async get(keys) {
@@ -466,7 +478,7 @@ test('names of a batch are begun a few in each turn of the event loop, and all i
   const stop = new AbortController()
   const names = Array.from({ length: 1_000 }, (_, no) => `name${no}.com`)
   const tasks = [names.slice(0, 500), names.slice(500)].map((subjects) =>
-    ask(world, subjects, { lane: 'bulk', signal: stop.signal }),
+    ask(fixture, subjects, { lane: 'bulk', signal: stop.signal }),
   )
   const turns: number[] = []
   while (begun.size < names.length) {

@@ -13,7 +13,7 @@ import { createRegistry } from './registry.ts'
 import { createRun } from './run.ts'
 import type { Sharing } from '@plumbline/ports/sharing'
 
-/** Settings and live things of the domain engine. */
+/** Settings and dependencies of the domain engine. */
 export interface DomainEngineOptions extends Sharing {
   readonly resolver: Resolver
   readonly egress: Egress
@@ -25,27 +25,30 @@ export interface DomainEngineOptions extends Sharing {
   readonly parkingIp: ParkingLists['addresses']
   /** Default: IANA's list. */
   readonly rdapBootstrapUrl?: string
-  /** Where an update puts that list; followed while the engine runs. */
+  /** File of that list as an update writes it; reloaded when it changes. */
   readonly rdapListFile?: string | null
-  /** Zone to base URL; they go before IANA's list. */
+  /** Zone to base URL; overrides IANA's list. */
   readonly rdapOverrides?: Readonly<Record<string, string>>
-  /** The WHOIS server that names each zone's own; default `whois.iana.org`. */
+  /** The WHOIS server that refers to each zone's own; default `whois.iana.org`. */
   readonly whoisServer?: string
   /** Port of every WHOIS query; default 43. */
   readonly whoisPort?: number
-  /** Port of name servers that are asked directly; default 53. */
+  /** Port of name servers that are queried directly; default 53. */
   readonly nameServerPort?: number
-  /** Queries per second that a registry server allows; default 2. */
+  /** Queries per second to one registry server; default 2. */
   readonly registryPerSecond?: number
-  /** Queries under way at one registry server; default 2. */
+  /** Concurrent queries to one registry server; default 2. */
   readonly registryConcurrency?: number
-  /** One RDAP query, redirects included; default 8,000. */
+  /** Time-out of an RDAP query, redirects included; default 8,000. */
   readonly rdapTimeoutMs?: number
-  /** One WHOIS query; default 10,000. */
+  /** Time-out of a WHOIS query; default 10,000. */
   readonly whoisTimeoutMs?: number
-  /** How long a batch waits for a registry before a name is answered `later`; default 10,000. */
+  /**
+   * Milliseconds that a batch waits for a registry before a name is answered `later`; default
+   * 10,000.
+   */
   readonly holdMs?: number
-  /** Whether front pages are read to tell parked names; default false. */
+  /** Whether front pages are fetched to detect parked domains; default false. */
   readonly readPages?: boolean
   readonly clock?: () => Date
 }
@@ -107,7 +110,7 @@ export function createDomainEngine(options: DomainEngineOptions): Engine<'domain
 // What is remembered only saves questions: without it the engine asks more and answers the same.
 function optional(memory: Memory, log: Log): Memory {
   const warn = (error: unknown): void =>
-    log.warn({ err: error }, 'the shared memory is out of reach')
+    log.warn({ err: error }, 'the shared memory cannot be reached')
   return {
     claim: (entry) => memory.claim(entry),
     delete: (keys) => memory.delete(keys),

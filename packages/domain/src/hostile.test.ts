@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { askOne, rdapBody, sendJson, startWorld } from './engine-fixture.ts'
-import type { World } from './engine-fixture.ts'
+import { askOne, rdapBody, sendJson, startFixtureServers } from './engine-fixture.ts'
+import type { FixtureServers } from './engine-fixture.ts'
 
 /** An RDAP server's misdeed; the path and port let it redirect to itself and others. */
 type RdapCase = (res: ServerResponse, path: string, port: number) => void
@@ -118,9 +118,12 @@ const REFERRALS: Record<string, string> = {
 
 const LIMITS = { rdapTimeoutMs: 300, whoisTimeoutMs: 300 }
 
-async function expectUnknown(world: World): Promise<void> {
+async function expectUnknown(world: FixtureServers): Promise<void> {
   const started = performance.now()
-  await using fixture = await startWorld({ ...world, options: { ...LIMITS, ...world.options } })
+  await using fixture = await startFixtureServers({
+    ...world,
+    options: { ...LIMITS, ...world.options },
+  })
   const outcome = await askOne(fixture, 'victim.com')
   expect(outcome.facts.registered).toBeNull()
   expect(outcome.status).toBe('unknown')
@@ -160,7 +163,7 @@ describe('a hostile referral is not followed beyond its bounds', () => {
 })
 
 test('a registrar that refers on and on is asked once', async () => {
-  await using fixture = await startWorld({
+  await using fixture = await startFixtureServers({
     options: LIMITS,
     rdap: (_req, res) => res.writeHead(501).end(),
     whois(line, socket) {

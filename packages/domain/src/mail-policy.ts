@@ -1,20 +1,25 @@
 import type { Resolver } from '@plumbline/net/resolver'
 import { findDmarc } from './dmarc.ts'
 
-/** What a name says about who may send in its name; null where the DNS did not answer. */
+/** Which servers a domain allows to send in its name; null if DNS failed. */
 export interface MailPolicy {
-  /** A record that begins with `v=spf1` exists, be it valid or not. */
+  /** Whether a record that begins with `v=spf1` exists, valid or not. */
   readonly spfFound: boolean | null
-  /** Exactly one such record; two are an error to every receiver (RFC 7208 section 4.5). */
+  /**
+   * Whether there is exactly one such record; two are an error to every receiver (RFC 7208 section
+   * 4.5).
+   */
   readonly spfValid: boolean | null
   readonly dmarcFound: boolean | null
   /** `none`, `quarantine` or `reject`; null without a record or a policy. */
   readonly dmarcPolicy: string | null
-  /** Where the record stands: the name itself, or the organisational domain above it. */
+  /**
+   * The domain that publishes the record: the name itself, or the organizational domain above it.
+   */
   readonly dmarcDomain: string | null
 }
 
-/** Asks for SPF (RFC 7208) at the name and for DMARC (RFC 9989) by its walk up the tree. */
+/** Queries SPF (RFC 7208) of the name and DMARC (RFC 9989) by its tree walk. */
 export async function lookUpMailPolicy(
   resolver: Resolver,
   name: string,

@@ -2,7 +2,7 @@ import { parse as parseSuffix } from 'tldts'
 import { toASCII, toUnicode } from 'tr46'
 import { parseAddress } from '@plumbline/net/address'
 
-/** Why a text is not a domain name that can be asked about. */
+/** Why a text is not a domain name that can be checked. */
 export type NameFault =
   | 'empty'
   | 'too_long'
@@ -22,14 +22,14 @@ export interface DomainName {
   /** A-labels, lower case, without a last dot. */
   readonly ascii: string
   readonly unicode: string
-  /** What is registered: the public suffix of the registry and one label. */
+  /** What is registered: the registry's public suffix and one label. */
   readonly registrable: string
-  /** The public suffix of the registry (private rows of the list left aside). */
+  /** The registry's public suffix (private entries of the list are ignored). */
   readonly suffix: string
   readonly tld: string
 }
 
-/** A text that is no name to ask about. */
+/** A text that is not a domain name, and why. */
 export interface BadName {
   readonly kind: 'bad'
   readonly fault: NameFault
@@ -48,8 +48,8 @@ const RESERVED_SUFFIXES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The A-label form of a name by UTS 46, non-transitional, strict (bidi, joiners, hyphens, lengths, and
- * letters, digits and hyphens only). Null where it has none.
+ * The A-label form of a name by UTS 46, non-transitional and strict (bidi, joiners, hyphens,
+ * lengths, only letters, digits and hyphens). Null if it has none.
  */
 export function toAscii(name: string): string | null {
   if (name.length > MAX_INPUT_LENGTH) return null
@@ -64,13 +64,13 @@ export function toAscii(name: string): string | null {
   })
 }
 
-/** A name in Unicode is never longer than this in its A-label form's limits. */
+/** Characters; no Unicode name of more fits the limits of its A-label form. */
 const MAX_INPUT_LENGTH = 1_000
 
 /**
- * Reads a bare domain name: its A-label form and what of it is registered, or why it is no name.
- * One last dot is let go. Names of plain letters, digits and hyphens may hold hyphens in the third and
- * fourth place, which UTS 46 forbids and registries have sold.
+ * Parses a bare domain name: its A-label form and registrable domain, or why it is none. One
+ * trailing dot is allowed. ASCII names may have hyphens in the third and fourth position, which UTS
+ * 46 forbids but registries have sold.
  */
 export function readName(text: string): DomainName | BadName {
   const bare = text.trim().replace(/[.。．｡]$/u, '')

@@ -6,12 +6,12 @@ import type { Parked } from './parked.ts'
 import type { Registration } from './registration.ts'
 import { domainSignals, unregisteredSignal } from './risk-signals.ts'
 
-/** What was found out of one name, as far as it was. */
+/** What is known of one name so far. */
 export interface DomainKnowledge {
   readonly name: DomainName
   readonly registration: Registration
   readonly cached: boolean
-  /** When the oldest of it was found out, milliseconds since the epoch; absent: just now. */
+  /** When its oldest fact was found out, in milliseconds since the Unix epoch; absent: just now. */
   readonly atMs?: number
   readonly dns: DnsFacts
   readonly mail: MailPolicy
@@ -19,13 +19,13 @@ export interface DomainKnowledge {
   readonly parked: Parked
 }
 
-/** When an answer was made, and how long it took. */
+/** When an outcome was made, and how long it took. */
 export interface Stamp {
   readonly now: Date
   readonly durationMs: number
 }
 
-/** DNS facts of which nothing is known. */
+/** DNS facts that are all unknown. */
 export const NO_DNS: DnsFacts = {
   addresses: [],
   cname: null,
@@ -39,7 +39,7 @@ export const NO_DNS: DnsFacts = {
   delegation: { state: 'unknown', nameServers: [], checks: [] },
 }
 
-/** A mail policy of which nothing is known. */
+/** A mail policy that is all unknown. */
 export const NO_MAIL: MailPolicy = {
   spfFound: null,
   spfValid: null,
@@ -50,7 +50,7 @@ export const NO_MAIL: MailPolicy = {
 
 const DAY_MS = 86_400_000
 
-/** The outcome of a well-formed name: answered when a registry said yes or no. */
+/** The outcome of a valid name: answered if a registry confirmed or denied the registration. */
 export function domainOutcome(
   subject: string,
   found: DomainKnowledge,
@@ -95,7 +95,7 @@ export function domainOutcome(
   }
 }
 
-/** The outcome of a text that is no name to be registered: answered, with the fault as evidence. */
+/** The outcome of a text that is not a registrable name: answered, with the fault as evidence. */
 export function badNameOutcome(subject: string, bad: BadName, stamp: Stamp): Outcome<'domain'> {
   return {
     kind: 'outcome',
@@ -124,7 +124,7 @@ export function badNameOutcome(subject: string, bad: BadName, stamp: Stamp): Out
   }
 }
 
-/** Whole days between the UTC days of two moments, never below 0; null without a first. */
+/** Whole days between the UTC days of two times, never below 0; null without a first. */
 function ageInDays(created: string | null, now: Date): number | null {
   if (created === null) return null
   const from = Date.parse(created)

@@ -4,26 +4,29 @@ import type { Resolver } from '@plumbline/net/resolver'
 import { type AddressBytes, parseAddress } from '@plumbline/net/address-bytes'
 import type { DnsFacts } from './dns-facts.ts'
 
-/** Lists of parking services. */
+/** Reference lists of parking services. */
 export interface ParkingLists {
-  /** Names of their name servers and hosts; a name below a listed one is listed too. */
+  /** Names of their name servers and hosts; subdomains of a listed name count too. */
   readonly names: { has(name: string): boolean }
   readonly addresses: { has(address: AddressBytes): boolean }
 }
 
-/** Whether a name is parked, and what says so; null where the DNS did not answer. */
+/** Whether a domain is parked, and the signs of it; null if DNS failed. */
 export interface Parked {
   readonly parked: boolean | null
   readonly signs: readonly ParkingSign[]
 }
 
-/** `takes_mail` speaks against the others: registrars park on the servers that their customers use. */
+/**
+ * `takes_mail` is a sign against parking: registrars park domains on the servers of their
+ * customers.
+ */
 export type ParkingSign = 'name_servers' | 'address' | 'cname' | 'wildcard' | 'page' | 'takes_mail'
 
 /**
- * Judges by the DNS, and by the page where one was read. Name servers or addresses of a parking service
- * count unless the name takes mail elsewhere; a CNAME to one and a page that says so count always. A
- * wildcard alone is no sign of parking, and only stands in the evidence.
+ * Judges by DNS, and by the front page if it was fetched. Name servers or addresses of a parking
+ * service count unless the domain receives mail elsewhere; a CNAME to one and a parking page always
+ * count. A wildcard alone is no sign, and only evidence.
  */
 export function judgeParked(
   dns: DnsFacts,
@@ -45,7 +48,10 @@ export function judgeParked(
   return { parked: known ? parked : null, signs }
 }
 
-/** Words of parking pages, each a phrase or a host that no other page has. No repeat is unbounded: the page is a stranger's. */
+/**
+ * Phrases and hosts that occur on parking pages only. All repetitions are bounded, since the page
+ * is untrusted.
+ */
 const PAGE_SIGNS: readonly RegExp[] = [
   /\bth(?:is|e) domain(?: name)?(?: \S{1,260})? (?:is|may be) (?:for sale|available for purchase)\b/i,
   /\bbuy this domain\b/i,
@@ -57,7 +63,7 @@ const PAGE_SIGNS: readonly RegExp[] = [
 const PAGE_BYTES = 65_536
 const PAGE_TIMEOUT_MS = 5_000
 
-/** Reads the front page, bounded and guarded; null where there is none. */
+/** Fetches the front page within limits; null if there is none. */
 export async function readParkingPage(
   name: string,
   net: { readonly egress: Egress; readonly resolver: Resolver },
@@ -76,7 +82,7 @@ export async function readParkingPage(
   return saysParked(Buffer.from(answer.body).toString('utf8'))
 }
 
-/** Whether the text of a page says that its name is parked. */
+/** Whether the text of a page is that of a parking page. */
 export function saysParked(text: string): boolean {
   return PAGE_SIGNS.some((pattern) => pattern.test(text))
 }

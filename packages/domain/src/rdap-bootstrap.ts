@@ -12,49 +12,49 @@ import {
 import type { RdapList } from '@plumbline/datasets/rdap-list'
 import packagedOverrides from './rdap-overrides.json' with { type: 'json' }
 
-/** A server that says of itself that it knows a zone, with a last slash. */
+/** Base URL of an RDAP server, with a trailing slash, and the zone that it is listed for. */
 export interface RdapBase {
   readonly suffix: string
   readonly url: string
 }
 
-/** Where RDAP servers are listed. */
+/** The list of RDAP servers. */
 export interface RdapBootstrap {
-  /** The server of the longest zone that holds the name; null where none is known. */
+  /** The server of the longest zone that contains the name; null if none is known. */
   baseOf(name: string, signal: AbortSignal): Promise<RdapBase | null>
-  /** The list that serves now. */
+  /** The list in use. */
   readonly current: { readonly from: ListOrigin; readonly publication: string | null }
 }
 
-/** Where a list came from: its URL, the file of an update, or this package. */
+/** Origin of a list: its URL, the file of an update, or this package. */
 export type ListOrigin = 'url' | 'file' | 'package'
 
 /** Where the list of RDAP servers comes from. */
 export interface RdapBootstrapOptions {
   readonly url: string
-  /** Where an update puts the list; looked at again and again, and read when it has changed. */
+  /** File of the list as an update writes it; checked regularly, and reloaded when it changes. */
   readonly file?: string | null
-  /** Zone to base URL; they go before every list. */
+  /** Zone to base URL; overrides every list. */
   readonly overrides?: Readonly<Record<string, string>>
   readonly egress: Egress
   readonly resolver: Resolver
   readonly clock: () => Date
 }
 
-/** RFC 9224 section 8 lets a client keep the file by its Expires; IANA changes it daily. */
+/** RFC 9224 section 8 lets a client cache the file until it expires; IANA changes it daily. */
 const FRESH_MS = 24 * 3_600_000
-/** After a failure, and never more often than this. */
+/** Minimum interval, used after a failure. */
 const RETRY_MS = 15 * 60_000
 const FETCH_TIMEOUT_MS = 10_000
-/** How long the first asker waits for a list that is newer than the packaged one. */
+/** Milliseconds that the first caller waits for a list newer than the packaged one. */
 const FIRST_WAIT_MS = 3_000
-/** How often the file is looked at. */
+/** Interval of checking the file. */
 const LOOK_MS = 10_000
 
 /**
- * Makes the list. It is read from its URL on the first question and once a day, and from its file
- * whenever that changes; the one published last serves, and until there is one the packaged copy.
- * Zones that IANA does not list have the additions that came with this package.
+ * Loads the list from its URL at the first query and once a day, and from its file whenever that
+ * changes; the most recently published one is used, and the packaged copy until there is one. Zones
+ * that IANA does not list come from additions in this package.
  */
 export function createRdapBootstrap(options: RdapBootstrapOptions): RdapBootstrap {
   const overrides = new Map(Object.entries(options.overrides ?? {}).map(normalEntry))
@@ -94,7 +94,7 @@ function isLater(one: RdapList, other: RdapList): boolean {
 
 interface FollowedUrl {
   readonly list: RdapList | null
-  /** Reads it when it is due; `waits`: there is nothing yet to go by, so the asker waits for it. */
+  /** Loads it if it is due; `waits`: there is no list yet, so the caller waits for it. */
   refresh(signal: AbortSignal, waits: boolean): Promise<void>
 }
 

@@ -1,10 +1,10 @@
 import { parseWhoisDate } from './whois-date.ts'
 
-/** What an RDAP domain object says; null where it does not. */
+/** Content of an RDAP domain object; null for missing parts. */
 export interface RdapRecord {
-  /** The name the object is of, lower case; null where the body is no domain object. */
+  /** Name of the object, lower case; null if the body is not a domain object. */
   readonly name: string | null
-  /** As the server wrote it: RFC 3339, or another form that holds a date. */
+  /** As the server wrote it: RFC 3339, or another format with a date. */
   readonly created: string | null
   readonly expires: string | null
   readonly registrar: string | null
@@ -14,14 +14,14 @@ export interface RdapRecord {
   readonly statuses: readonly string[]
 }
 
-/** Members of one array that are read, and levels of entities in entities. */
+/** Members of one array that are parsed, and nesting levels of entities. */
 const MAX_MEMBERS = 200
 const MAX_DEPTH = 3
 
 /**
- * Reads the body of a domain query (RFC 9083), forgiving what servers get wrong: statuses in EPP
- * spelling, events without a date, entities in entities, names in vCard, JSContact or plain form.
- * Redacted parts (RFC 9537) are null like missing ones. Never throws.
+ * Parses the body of a domain query (RFC 9083), tolerating common errors of servers: EPP statuses,
+ * events without a date, nested entities, names in vCard, JSContact or plain text. Redacted parts
+ * (RFC 9537) are null like missing ones. Never throws.
  */
 export function parseRdap(body: unknown): RdapRecord {
   const object = objectOf(body)
@@ -37,7 +37,10 @@ export function parseRdap(body: unknown): RdapRecord {
   }
 }
 
-/** The date of an event in ISO 8601, UTC, to the second; null beyond the year 9999 or without a date. */
+/**
+ * The date of an event in ISO 8601, UTC, to the second; null beyond the year 9999 or without a
+ * date.
+ */
 export function rdapInstant(text: string): string | null {
   const trimmed = text.trim()
   if (/^\d{4}-\d{2}-\d{2}T.*(?:Z|[+-]\d{2}:\d{2})$/i.test(trimmed)) {
@@ -148,7 +151,7 @@ function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value.slice(0, MAX_MEMBERS) : []
 }
 
-/** Safe: an object of JSON has only such members, and an array's are unused here. */
+/** Safe: a JSON object has only such members, and those of an array are not used here. */
 function objectOf(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null ? (value as JsonObject) : {}
 }

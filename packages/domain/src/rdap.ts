@@ -6,19 +6,23 @@ import { parseRdap } from './rdap-parse.ts'
 import type { RdapRecord } from './rdap-parse.ts'
 import type { RdapBase } from './rdap-bootstrap.ts'
 
-/** What one RDAP server says of one name. */
+/** Reply of one RDAP server about one name. */
 export type RdapAnswer =
   | { readonly kind: 'found'; readonly record: RdapRecord; readonly server: string }
-  /** An authoritative server denies the name. */
+  /** An authoritative server denies that the name exists. */
   | { readonly kind: 'absent'; readonly server: string }
-  /** The server limits the asker; not `isSure`: it refuses, be it for that or for this name. */
+  /**
+   * The server limits our queries; if not `isSure`, it refused, for that reason or for this name.
+   */
   | {
       readonly kind: 'throttled'
       readonly server: string
       readonly retryMs: number | null
       readonly isSure: boolean
     }
-  /** No word about the name: it may be asked elsewhere. `fault` is for evidence. */
+  /**
+   * The reply says nothing about the name: another server may be queried. `fault` is for evidence.
+   */
   | {
       readonly kind: 'failed'
       readonly server: string
@@ -26,22 +30,23 @@ export type RdapAnswer =
       readonly busy: boolean
     }
 
-/** The way to RDAP servers. */
+/** Network access to RDAP servers. */
 export interface RdapNet {
   readonly egress: Egress
   readonly resolver: Resolver
   readonly timeoutMs: number
 }
 
-/** Bounds of one query. An answer is a few kilobytes; redirects lead from a list to its registry. */
+/** Limits of one query. A reply has a few kilobytes; redirects lead from a list to its registry. */
 const MAX_BYTES = 512_000
 const MAX_REDIRECTS = 5
-/** A server that asks for more patience than this is as good as down. */
+/** A server that asks for a longer delay than this counts as down, in milliseconds. */
 const MAX_RETRY_MS = 3_600_000
 
 /**
- * Asks one server about one name (RFC 9082 section 3.1.3). A 404 counts as a denial only from the very
- * server that the zone is listed with, in the form of RDAP: pages of proxies say 404 too. Never throws.
+ * Queries one server about one name (RFC 9082 section 3.1.3). A 404 counts as a denial only from
+ * the server that the zone is listed with, and as RDAP: error pages of proxies are 404 too. Never
+ * throws.
  */
 export async function askRdap(
   base: RdapBase,
@@ -106,7 +111,8 @@ function parseBody(body: Uint8Array): unknown {
   }
 }
 
-// A body is optional (RFC 7480 section 5.3); without one the content type tells an RDAP server from a proxy.
+// A body is optional (RFC 7480 section 5.3); without one the content type tells an RDAP server from
+// a proxy.
 function isBareDenial({ body, headers }: Extract<HttpAnswer, { kind: 'response' }>): boolean {
   return body.length === 0 && /^application\/rdap\+json\b/i.test(headers['content-type'] ?? '')
 }
@@ -122,7 +128,9 @@ function isUnicode(name: string): boolean {
   return /[^\x20-\x7e]/.test(name)
 }
 
-/** The wait that a `Retry-After` asks for, in seconds or as a date; null without a usable one. */
+/**
+ * The delay of a `Retry-After` header, in seconds or as a date; null if it has none that is usable.
+ */
 function retryAfterMs(value: string | undefined, nowMs = Date.now()): number | null {
   if (value === undefined) return null
   const text = value.trim()

@@ -1,7 +1,7 @@
 import type { Reason } from '@plumbline/contract/reasons'
-import type { Caller, RateLimited } from './registry-rate-limiter.ts'
+import type { RegistryCaller, RateLimited } from './registry-rate-limiter.ts'
 
-/** What is known of a registration; null where no registry said it. */
+/** A registration; null for parts that no registry told. */
 export interface Registration {
   readonly registered: boolean | null
   readonly reason: Reason<'domain'>
@@ -14,19 +14,19 @@ export interface Registration {
   readonly reserved: boolean
   readonly source: 'rdap' | 'whois' | null
   readonly server: string | null
-  /** The server is the one listed for the name's own suffix, not for a zone above it. */
+  /** Whether the server is listed for the name's own suffix, not for a zone above it. */
   readonly exact: boolean
-  /** What went wrong, for the evidence. */
+  /** Errors met, for the evidence. */
   readonly faults: readonly string[]
 }
 
-/** A registration, or when to ask again. */
+/** A registration, or when to try again. */
 export type LookupResult =
   | {
       readonly kind: 'registration'
       readonly registration: Registration
       readonly cached: boolean
-      /** When a registry was asked, milliseconds since the epoch; absent: just now. */
+      /** When a registry was queried, in milliseconds since the Unix epoch; absent: just now. */
       readonly atMs?: number
     }
   | {
@@ -37,19 +37,20 @@ export type LookupResult =
     }
 
 /**
- * Statuses of a name that nobody can use any more: its holder may redeem it, or it is about to be free. A name
- * in its grace after expiry has none of them (RFC 3915, section 3.1; `quarantine` is how SIDN and EURid say it).
+ * Statuses of a name that can no longer be used: its holder may redeem it, or it is about to be
+ * deleted. A name in its grace period after expiry has none of them (RFC 3915, section 3.1; SIDN
+ * and EURid call it `quarantine`).
  */
 const LAPSED = /redemption|quarantine|^pending delete/
 
-/** A registration as it counts: one that has lapsed is no active one, though the registry has its record yet. */
+/** Counts a lapsed registration as none, though the registry still has its record. */
 export function asActive(registration: Registration): Registration {
   const { registered, statuses } = registration
   if (registered !== true || !statuses.some((status) => LAPSED.test(status))) return registration
   return { ...registration, registered: false, reason: 'registration_lapsed' }
 }
 
-/** A registration of which nothing is known. */
+/** A registration that is all unknown. */
 export const UNKNOWN: Registration = {
   registered: null,
   reason: 'no_registry_data',
@@ -64,10 +65,10 @@ export const UNKNOWN: Registration = {
   faults: [],
 }
 
-/** When a batch asks again, where a server has no room or throttles; null in every other case. */
+/** The delay of a name in a batch, if a server is at its limit or throttles; null otherwise. */
 export function laterOf(
   limited: RateLimited<unknown>,
-  caller: Caller,
+  caller: RegistryCaller,
   server: string,
 ): LookupResult | null {
   if (limited.kind === 'later') {
@@ -79,12 +80,12 @@ export function laterOf(
   return null
 }
 
-/** When a batch asks again after a server has throttled; a minute where it did not say. */
+/** The delay after throttling; a minute if the server named none. */
 export function laterAfterThrottle(server: string, retryMs: number | null): LookupResult {
   return { kind: 'later', afterMs: retryMs ?? 60_000, group: server, reason: 'registry_throttled' }
 }
 
-/** A registration that a server just told. */
+/** A registration that was just queried. */
 export function fromServer(registration: Registration): LookupResult {
   return { kind: 'registration', registration: asActive(registration), cached: false }
 }

@@ -6,7 +6,7 @@ import { createRegistryRateLimiter } from './registry-rate-limiter.ts'
 import type {
   RegistryRateLimiter,
   RegistryRateLimiterOptions,
-  Caller,
+  RegistryCaller,
   RateLimited,
 } from './registry-rate-limiter.ts'
 import type { QueryResult } from './registry-server.ts'
@@ -41,9 +41,9 @@ function openLimiter(
 function take(
   rateLimiter: RegistryRateLimiter,
   result: QueryResult = ANSWERED,
-  caller: Partial<Caller> = {},
+  caller: Partial<RegistryCaller> = {},
 ): Promise<RateLimited<string>> {
-  const full: Caller = { lane: 'bulk', signal: NEVER, ...caller }
+  const full: RegistryCaller = { lane: 'bulk', signal: NEVER, ...caller }
   return rateLimiter.run('rdap:a.test', full, async () => ({ value: 'asked', result }))
 }
 
@@ -118,7 +118,7 @@ test('live goes before bulk, and no more are asked at once than allowed', async 
   const order: string[] = []
   let open = 0
   let most = 0
-  const ask = (name: string, lane: Caller['lane']): Promise<RateLimited<null>> =>
+  const ask = (name: string, lane: RegistryCaller['lane']): Promise<RateLimited<null>> =>
     rateLimiter.run('whois:b.test', { lane, signal: NEVER }, async () => {
       most = Math.max(most, ++open)
       await new Promise(setImmediate)
@@ -176,7 +176,7 @@ test('a fault in asking reaches the asker, and the next is served', async () => 
   expect(await take(rateLimiter)).toMatchObject({ kind: 'done' })
 })
 
-test('limits out of reach ask nobody, and go on when they are back', async () => {
+test('with unreachable limits nothing is sent, and work continues when they are back', async () => {
   let tries = 0
   const open = createOpenLimiter()
   const flaky: Limiter = {

@@ -5,38 +5,40 @@ import { createRegistryServer, isPaused, noteResult } from './registry-server.ts
 import type { QueryResult, RegistryServer } from './registry-server.ts'
 
 /** On whose behalf a server is asked: a single call or a batch, and what ends the wait. */
-export interface Caller {
+export interface RegistryCaller {
   readonly lane: 'live' | 'bulk'
   readonly signal: AbortSignal
 }
 
-/** What came of a rate-limited query: its value, or why it was not sent. */
+/** Result of a rate-limited query: its value, or why it was not sent. */
 export type RateLimited<T> =
   | { readonly kind: 'done'; readonly value: T }
-  /** More queries wait than a batch may wait for; in `afterMs` they will be nearly through. */
+  /**
+   * More queries are queued than a batch may wait for; after `afterMs` they will be nearly done.
+   */
   | { readonly kind: 'later'; readonly afterMs: number }
-  /** The server is paused: it throttles, or is down. */
+  /** Queries to the server are paused: it throttles, or is down. */
   | { readonly kind: 'paused'; readonly why: 'throttled' | 'silent'; readonly retryMs: number }
   | { readonly kind: 'aborted' }
 
 /**
- * Keeps all workers together within the rate and the concurrency that each registry server allows.
- *
- * A server counts queries as they arrive, and nobody here knows when one did. So a query counts from
- * before it is sent until a second after its reply: no second of the server's own clock then holds more
- * than it allows, however the network delays them.
+ * Keeps all workers together within the rate and concurrency that each registry server allows. A
+ * server counts queries on arrival, which we cannot observe, so each query counts from before it is
+ * sent until a second after its reply: whatever the network delay, no second of the server's clock
+ * then sees more than it allows.
  */
 export interface RegistryRateLimiter extends AsyncDisposable {
   /**
-   * Runs `ask` when `server` has room. Live goes before bulk; where more single calls come than the server
-   * allows, those that still have time for a reply go before those that have waited too long.
+   * Runs `ask` when the limits of `server` allow it. Live before bulk; if there are more single
+   * calls than the server allows, those with enough time left for a reply come before those that
+   * have waited too long.
    */
   run<T>(
     server: string,
-    caller: Caller,
+    caller: RegistryCaller,
     ask: () => Promise<{ readonly value: T; readonly result: QueryResult }>,
   ): Promise<RateLimited<T>>
-  /** Servers that are not asked now, and for how long. */
+  /** Paused servers, and for how long. */
   paused(): readonly { readonly server: string; readonly retryMs: number }[]
 }
 
@@ -44,13 +46,13 @@ export interface RegistryRateLimiter extends AsyncDisposable {
 export interface RegistryRateLimiterOptions {
   readonly limiter: Limiter
   readonly memory: Memory
-  /** Queries per second that a server allows, a fraction for fewer; default 2. */
+  /** Queries per second that a server allows; may be below 1; default 2. */
   readonly perSecond?: number
-  /** Queries under way at one server; default 2. */
+  /** Concurrent queries to one server; default 2. */
   readonly concurrency?: number
-  /** How long a batch waits for a server before it is answered `later`; default 10,000. */
+  /** Milliseconds that a batch waits for a server before it is answered `later`; default 10,000. */
   readonly holdMs?: number
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the Unix epoch. */
   readonly now: () => number
   readonly log: Pick<Log, 'warn'>
 }
@@ -58,21 +60,29 @@ export interface RegistryRateLimiterOptions {
 const DEFAULT_PER_SECOND = 2
 const DEFAULT_CONCURRENCY = 2
 const DEFAULT_HOLD_MS = 10_000
-/** Longer than any query may take; a lease of a worker that died ends after it. */
+/** Milliseconds; longer than any query. The lease of a worker that died ends after it. */
 const LEASE_MS = 15_000
 const SECOND_MS = 1_000
-/** Pause before another try at a lease that other workers hold. */
+/** Delay before another attempt to get a lease that other workers hold. */
 const LEASE_RETRY_MS = 25
-/** Work that is still queued when a batch comes again, so that the server never idles. */
+/**
+ * Milliseconds of work left in the queue when postponed names return, so that the server is never
+ * idle.
+ */
 const KEEP_MS = 2_000
 const LEAST_LATER_MS = 250
 const LIMITS_RETRY_MS = 500
-/** A single call that has waited so long has hardly the time left for a slow reply. */
+/** Milliseconds after which a waiting single call has hardly time left for a slow reply. */
 const FRESH_MS = 8_000
-/** A caller that gave up sooner than this did not give the server time to reply, which proves no outage. */
+/**
+ * Milliseconds; a caller that gave up sooner did not give the server time to reply, which proves no
+ * outage.
+ */
 const LEAST_REPLY_MS = 3_000
 
-/** Makes the rate limiter. Pauses are shared through `memory`, rates and slots through `limiter`. */
+/**
+ * Makes the rate limiter. Pauses are shared through `memory`, rates and slots through `limiter`.
+ */
 export function createRegistryRateLimiter(
   options: RegistryRateLimiterOptions,
 ): RegistryRateLimiter {
@@ -117,9 +127,11 @@ type Settings = RegistryRateLimiterOptions & {
 type Held = Extract<Lease, { granted: true }>
 
 interface Waiter {
-  readonly caller: Caller
+  readonly caller: RegistryCaller
   readonly sinceMs: number
-  /** Runs the query; tells how the server took it, null where it says nothing about the server. */
+  /**
+   * Runs the query; returns the result for the server, null if it says nothing about the server.
+   */
   readonly start: () => Promise<QueryResult | null>
   readonly fail: (error: unknown) => void
   readonly refuse: (limited: Exclude<RateLimited<never>, { kind: 'done' }>) => void
@@ -127,9 +139,9 @@ interface Waiter {
 
 interface Server extends RegistryServer {
   readonly waiting: { readonly live: Waiter[]; readonly bulk: Waiter[] }
-  /** Queries of this process that the window counts; each ends when it leaves the window. */
+  /** Queries of this process in the current window; each resolves when it leaves the window. */
   readonly inWindow: Set<Promise<void>>
-  /** A token of the rate is taken already, ahead of the moment at which the window has room. */
+  /** Whether a token was taken already, before the window has capacity. */
   hasToken: boolean
   running: number
   pumping: boolean
@@ -148,7 +160,7 @@ function createServer(name: string, perSecond: number): Server {
 
 function enqueue<T>(
   server: Server,
-  caller: Caller,
+  caller: RegistryCaller,
   ask: () => Promise<{ readonly value: T; readonly result: QueryResult }>,
   settings: Settings,
 ): Promise<RateLimited<T>> {
@@ -193,7 +205,7 @@ async function pump(server: Server, settings: Settings): Promise<void> {
         else await startNext(server, settings)
       } catch (error) {
         // Without the shared limits no server is asked: callers wait until they are back.
-        settings.log.warn({ err: error }, 'the limits of registry servers are out of reach')
+        settings.log.warn({ err: error }, 'the limits of registry servers cannot be reached')
         await sleep(LIMITS_RETRY_MS)
       }
     }
@@ -234,7 +246,9 @@ async function startNext(server: Server, settings: Settings): Promise<void> {
   })
 }
 
-/** A slot and a place in the window, asked for side by side; null where one of them is not to be had. */
+/**
+ * Takes a concurrency lease and a token of the window in parallel; null if either is not available.
+ */
 async function takeLeases(
   { name, window }: Server,
   { limiter, concurrency }: Settings,
@@ -256,7 +270,7 @@ async function heldOrNull(asked: Promise<Lease>): Promise<Held | null> {
   return lease?.granted === true ? lease : null
 }
 
-/** What is not given back ends by itself. */
+/** Errors are ignored: an unreleased lease expires. */
 function noMatter(): void {}
 
 function nextLive({ waiting: { live } }: Server, now: number): Waiter | undefined {

@@ -1,15 +1,15 @@
 import type { Memory } from '@plumbline/ports/memory'
 
-/** What a query told about the server itself, whatever it said of the name. */
+/** What a query showed about the server, whatever it said of the name. */
 export type QueryResult =
   | { readonly kind: 'answered' }
-  /** No reply: the server is down, overloaded or out of reach. */
+  /** No reply: the server is down, overloaded or unreachable. */
   | { readonly kind: 'silent' }
-  /** Refused, be it for the number of queries or for this one name. */
+  /** Refused, because of the number of queries or this one name. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'throttled'; readonly retryMs: number | null }
 
-/** One registry server as this process knows it: its limits, the results of the last queries, its pause. */
+/** State of one registry server in this process: its limits, recent results, and pause. */
 export interface RegistryServer {
   readonly name: string
   readonly perSecond: number
@@ -17,29 +17,32 @@ export interface RegistryServer {
   readonly window: { readonly queries: number; readonly ms: number }
   pause: { until: number; why: 'throttled' | 'silent' }
   readAt: number
-  /** Queries in a row that had no reply or were refused. */
+  /** Consecutive queries without a reply or refused. */
   misses: number
   pauses: number
 }
 
-/** Where pauses are kept, and the clock that they are measured by. */
+/** Where pauses are stored, and the clock for them. */
 export interface PauseSettings {
   readonly memory: Memory
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the Unix epoch. */
   readonly now: () => number
 }
 
-/** Queries without a reply, and refusals, in a row until a server is paused, and the first pause; it doubles. */
+/**
+ * Consecutive missing replies, and refusals, until a server is paused, and the first pause; doubled
+ * each time.
+ */
 const SILENCES = 5
 const REFUSALS = 3
 const SILENT_PAUSE_MS = 30_000
 const THROTTLED_PAUSE_MS = 60_000
 const MAX_PAUSE_MS = 3_600_000
-/** How old what is known of other workers' pauses may be. */
+/** Maximum age of other workers' pauses in the local cache. */
 const PAUSE_READ_MS = 1_000
 const SECOND_MS = 1_000
 
-/** A server that was not asked yet; below one query a second the window is longer than a second. */
+/** A server without queries so far; below one query a second the window is longer than a second. */
 export function createRegistryServer(name: string, perSecond: number): RegistryServer {
   return {
     name,
@@ -55,7 +58,7 @@ export function createRegistryServer(name: string, perSecond: number): RegistryS
   }
 }
 
-/** Notes how a query went: a refusal for its rate, or many misses, begins a pause that every worker keeps. */
+/** Records the result of a query: throttling, or many misses, starts a pause for every worker. */
 export async function noteResult(
   server: RegistryServer,
   result: QueryResult,

@@ -1,6 +1,6 @@
 import type { Json } from '@plumbline/contract/outcome'
 import { createSingleFlight } from '@plumbline/concurrency/single-flight'
-import type { Caller } from './registry-rate-limiter.ts'
+import type { RegistryCaller } from './registry-rate-limiter.ts'
 import type { DomainName } from './name.ts'
 import { rdapInstant } from './rdap-parse.ts'
 import { askRdap } from './rdap.ts'
@@ -14,8 +14,11 @@ import { momentFor, nameFor, type Sharing } from '@plumbline/ports/sharing'
 
 /** Looks up registrations. */
 export interface Registry {
-  /** What another account found out is told with its day alone, or not at all where accounts share nothing. */
-  lookUp(name: DomainName, caller: Caller, account: string): Promise<LookupResult>
+  /**
+   * A registration that another account's call found out is returned with its day only, or not at
+   * all if accounts share nothing.
+   */
+  lookUp(name: DomainName, caller: RegistryCaller, account: string): Promise<LookupResult>
 }
 
 /** What the lookup of registrations needs. */
@@ -29,9 +32,9 @@ const POSITIVE_TTL_MS = 24 * 3_600_000
 const NEGATIVE_TTL_MS = 3_600_000
 
 /**
- * Makes the lookup of registrations: memory, then RDAP where the zone has it, then WHOIS. A registration
- * is remembered for a day and a denial for an hour; what is unknown is not. Tasks of batches that run at
- * the same time and hold the same name ask for it once.
+ * Makes the lookup of registrations: cache, then RDAP if the zone supports it, then WHOIS. A
+ * registration is cached for a day and a denial for an hour; unknown results are not. Concurrent
+ * tasks of batches share the lookup of a name.
  */
 export function createRegistry(options: RegistryOptions): Registry {
   const whois = createWhoisLookup(options)
@@ -41,13 +44,14 @@ export function createRegistry(options: RegistryOptions): Registry {
       const key = registrationKey(name.registrable, account, options)
       const lookUp = (): Promise<LookupResult> =>
         lookUpOne(options, whois, { key, account }, name, caller)
-      // A single call has its own place in the rate limiter's queue, and takes `throttled` for an answer.
+      // A single call has its own place in the rate limiter's queue, and takes `throttled` for an
+      // answer.
       return caller.lane === 'live' ? lookUp() : shared(key, caller.signal, lookUp)
     },
   }
 }
 
-/** The key under which memory holds the registration of a name for an account. */
+/** Cache key of a name's registration for an account. */
 export function registrationKey(registrable: string, account: string, sharing: Sharing): string {
   return nameFor(`domain:registration:${registrable}`, account, sharing)
 }
@@ -57,7 +61,7 @@ async function lookUpOne(
   whois: Whois,
   { key, account }: { readonly key: string; readonly account: string },
   name: DomainName,
-  caller: Caller,
+  caller: RegistryCaller,
 ): Promise<LookupResult> {
   const [held] = await options.memory.get([key])
   const kept = held === undefined ? null : fromMemory(held, account)
@@ -77,7 +81,7 @@ type Whois = ReturnType<typeof createWhoisLookup>
 async function overRdap(
   options: RegistryOptions,
   name: DomainName,
-  caller: Caller,
+  caller: RegistryCaller,
   whois: Whois,
 ): Promise<LookupResult> {
   const base = await options.bootstrap.baseOf(name.registrable, caller.signal)
@@ -141,7 +145,7 @@ function fromRdap(
   }
 }
 
-/** Safe: only this module writes under its keys, and the fields it judges by are checked. */
+/** Safe: only this module writes under its keys, and the fields that decide are checked. */
 function fromMemory(held: Json, account: string): LookupResult | null {
   if (typeof held !== 'object' || held === null || Array.isArray(held)) return null
   if (!('registered' in held) || typeof held['registered'] !== 'boolean') return null

@@ -4,7 +4,7 @@ import type { DnsFacts } from './dns-facts.ts'
 import type { MailPolicy } from './mail-policy.ts'
 import type { Registration } from './registration.ts'
 
-/** What the signals of a name rest on. */
+/** The facts that the signals of a domain are derived from. */
 export interface DomainEvidence {
   readonly registration: Registration
   readonly ageDays: number | null
@@ -16,8 +16,8 @@ export interface DomainEvidence {
 }
 
 /**
- * The risk evidence of a name, by the names of the weights table. What is unknown gives none. A name that
- * is free has no DNS, mail or age to be judged: that says all of it. One that has lapsed has a record yet.
+ * The risk signals of a domain. Unknown facts give none. An unregistered name has no DNS, mail or
+ * age to judge, so it has one signal only; a lapsed one still has a record.
  */
 export function domainSignals(evidence: DomainEvidence): Signal[] {
   const { registered, reason } = evidence.registration
@@ -29,7 +29,7 @@ export function domainSignals(evidence: DomainEvidence): Signal[] {
   return signals
 }
 
-/** The signal of a name that is not one, or that is not registered. */
+/** The signal of an invalid or unregistered name. */
 export function unregisteredSignal(source?: string): Signal {
   return riskSignal('domain.registration', 'unregistered', source === undefined ? {} : { source })
 }

@@ -9,7 +9,7 @@ import { lookUpDns } from './dns-facts.ts'
 import type { DnsFacts } from './dns-facts.ts'
 import { lookUpMailPolicy } from './mail-policy.ts'
 import type { MailPolicy } from './mail-policy.ts'
-import type { Caller } from './registry-rate-limiter.ts'
+import type { RegistryCaller } from './registry-rate-limiter.ts'
 import { readName } from './name.ts'
 import type { DomainName } from './name.ts'
 import { NO_DNS, NO_MAIL, badNameOutcome, domainOutcome } from './outcome.ts'
@@ -20,7 +20,7 @@ import { UNKNOWN } from './registration.ts'
 import type { LookupResult, Registration } from './registration.ts'
 import type { Registry } from './registry.ts'
 
-/** What a run of the engine works with. */
+/** What a run of the engine needs. */
 export interface RunContext {
   readonly registry: Registry
   readonly resolver: Resolver
@@ -32,19 +32,19 @@ export interface RunContext {
   readonly readPages: boolean
 }
 
-/** Times that a name is put off because its registry throttles, until its outcome is unknown. */
+/** Times that a name is postponed because its registry throttles; then its outcome is unknown. */
 const MAX_THROTTLES = 10
 const LEAST_LATER_MS = 250
 
-/** Names of batches whose DNS is asked at once. */
+/** Names of batches whose DNS is queried concurrently. */
 const DNS_CONCURRENCY = 64
 
-/** Names of batches that are begun before whatever else the process has to do gets its turn. */
+/** Names of batches that are begun before other work gets its turn. */
 const BEGUN_A_TURN = 32
 
 /**
- * Makes the run: every name of a request is asked once, and every registration once, however many of its
- * subdomains are in the request.
+ * Makes the run: every name of a request is checked once, and every registration queried once,
+ * however many of its subdomains are in the request.
  */
 export function createRun(
   context: RunContext,
@@ -78,8 +78,8 @@ export function createRun(
 }
 
 /**
- * Begins all subjects of a request and awaits them. Those of batches are begun a few in each turn of the event
- * loop, whichever task they are of: ten thousand at once would keep a single call waiting for seconds.
+ * Begins all subjects of a request and awaits them. Those of batches are begun a few per turn of
+ * the event loop, over all tasks: ten thousand at once would delay a single call by seconds.
  */
 async function inTurns<T>(
   { turns }: Work,
@@ -90,7 +90,7 @@ async function inTurns<T>(
   for (const index of subjects.keys()) {
     if (lane === 'bulk' && index % BEGUN_A_TURN === 0) await turns.run(() => nextTurn())
     const answer = begin(index)
-    // A fault is thrown by the wait for all; until then it is nobody's.
+    // An error is thrown when all are awaited; until then it must not be unhandled.
     answer.catch(() => undefined)
     begun.push(answer)
   }
@@ -103,7 +103,7 @@ interface Wait {
   readonly atMs: number
 }
 
-// What waits is told so when the rest is done: the time is counted from when the run ends.
+// Waiting names are reported when the rest is done: their delay counts from the end of the run.
 function fromNow({ answer, atMs }: Wait): Later {
   const passedMs = performance.now() - atMs
   return { ...answer, afterMs: Math.max(LEAST_LATER_MS, Math.ceil(answer.afterMs - passedMs)) }
@@ -111,7 +111,7 @@ function fromNow({ answer, atMs }: Wait): Later {
 
 interface Work extends RunContext {
   readonly dnsSlots: Semaphore
-  /** Who begins names of batches next. */
+  /** Order in which batches begin names. */
   readonly turns: Semaphore
 }
 
@@ -135,7 +135,7 @@ async function answerOne(
   const name = readName(subject)
   if (name.kind === 'bad') return { answer: badNameOutcome(subject, name, stamp()) }
   const throttles = throttlesOf(request.states?.[index])
-  const caller: Caller = { lane: request.lane, signal: request.signal }
+  const caller: RegistryCaller = { lane: request.lane, signal: request.signal }
   const found = await once(shared.names, name.ascii, () => {
     const lookUp = (): Promise<LookupResult> => work.registry.lookUp(name, caller, request.tenant)
     const registering = once(shared.registrations, name.registrable, lookUp)
@@ -146,7 +146,7 @@ async function answerOne(
   return { answer: domainOutcome(subject, knowledge, stamp()), group: groupOf(knowledge) }
 }
 
-/** The group of the server that was asked just now; undefined where none was. */
+/** The waiting group of the server that was queried just now; undefined if none was. */
 function groupOf({ cached, registration }: DomainKnowledge): string | undefined {
   const { source, server } = registration
   return cached || source === null || server === null ? undefined : `${source}:${server}`
@@ -156,7 +156,7 @@ async function findOut(
   work: Work,
   name: DomainName,
   registering: Promise<LookupResult>,
-  caller: Caller,
+  caller: RegistryCaller,
   isLastTry: boolean,
 ): Promise<Found> {
   // A batch asks the DNS only after the registry: a name that is put off would ask it twice.
@@ -217,8 +217,8 @@ function askDns(
   return atOnce ? ask() : work.dnsSlots.run(ask)
 }
 
-// A server that is listed for a zone further up may not know who runs the zone below it: its denial of
-// a name that the DNS delegates is no denial.
+// A server that is listed for a zone further up may not know who runs the zone below it: its denial
+// of a name that the DNS delegates is no denial.
 function judged(registration: Registration, dns: DnsFacts, signal: AbortSignal): Registration {
   if (registration.registered === null) {
     if (signal.aborted) return { ...registration, reason: 'timeout' }
@@ -233,7 +233,7 @@ function judged(registration: Registration, dns: DnsFacts, signal: AbortSignal):
   return { ...UNKNOWN, faults: [...registration.faults, fault] }
 }
 
-/** How often the name was put off because its registry throttles. */
+/** How often the name was postponed because its registry throttles. */
 function throttlesOf(state: Json | undefined): number {
   if (typeof state !== 'object' || state === null || !('throttles' in state)) return 0
   return Number(state['throttles']) || 0

@@ -1,50 +1,57 @@
 import { expect, test } from 'vitest'
 import type { Outcome } from '@plumbline/contract/outcome'
-import { ask, healthyZone, rdapBody, sendJson, startWorld, type Fixture } from './engine-fixture.ts'
+import {
+  ask,
+  healthyZone,
+  rdapBody,
+  sendJson,
+  startFixtureServers,
+  type Fixture,
+} from './engine-fixture.ts'
 
 async function told(
-  world: Fixture,
+  fixture: Fixture,
   tenant: string,
   lane: 'live' | 'bulk' = 'live',
 ): Promise<Outcome<'domain'>> {
-  const [answer] = await ask(world, ['good.com'], { tenant, lane })
+  const [answer] = await ask(fixture, ['good.com'], { tenant, lane })
   if (answer?.kind !== 'outcome') throw new Error('no outcome')
   return answer
 }
 
 function open(options: { clock?: () => Date; shareFindings?: boolean }): Promise<Fixture> {
-  return startWorld({
+  return startFixtureServers({
     zone: healthyZone('good.com'),
     rdap: (_req, res) => sendJson(res, 200, rdapBody('good.com')),
     options,
   })
 }
 
-test('a registration is told to its own account by the millisecond, to another by the day', async () => {
+test('a registration shows its millisecond to its own account, its day to another', async () => {
   let now = new Date('2026-11-21T12:34:56.789Z')
-  await using world = await open({ clock: () => now })
-  await told(world, 'first')
+  await using fixture = await open({ clock: () => now })
+  await told(fixture, 'first')
   now = new Date('2026-11-22T09:00:00Z')
-  const own = await told(world, 'first')
+  const own = await told(fixture, 'first')
   expect(own).toMatchObject({ cached: true, checkedAt: '2026-11-21T12:34:56.789Z' })
-  const anothers = await told(world, 'second')
+  const anothers = await told(fixture, 'second')
   expect(anothers).toMatchObject({
     cached: true,
     checkedAt: '2026-11-21T00:00:00.000Z',
     facts: own.facts,
     evidence: own.evidence,
   })
-  expect(world.rdapPaths).toEqual(['/domain/good.com'])
+  expect(fixture.rdapPaths).toEqual(['/domain/good.com'])
 })
 
 test.each(['live', 'bulk'] as const)(
   'with accounts apart each asks the registry for itself, at the same moment too (%s)',
   async (lane) => {
-    await using world = await open({ shareFindings: false })
-    const both = ['first', 'second'].map((tenant) => told(world, tenant, lane))
+    await using fixture = await open({ shareFindings: false })
+    const both = ['first', 'second'].map((tenant) => told(fixture, tenant, lane))
     for (const outcome of await Promise.all(both)) expect(outcome.cached).toBe(false)
-    expect(world.rdapPaths).toEqual(['/domain/good.com', '/domain/good.com'])
-    expect((await told(world, 'first', lane)).cached).toBe(true)
-    expect((await told(world, 'third', lane)).cached).toBe(false)
+    expect(fixture.rdapPaths).toEqual(['/domain/good.com', '/domain/good.com'])
+    expect((await told(fixture, 'first', lane)).cached).toBe(true)
+    expect((await told(fixture, 'third', lane)).cached).toBe(false)
   },
 )

@@ -1,12 +1,12 @@
-/** A pattern on one line of a reply, with the registries that write it. */
+/** A pattern for one line of a reply, with the registries that use it. */
 export interface LineRule {
   readonly pattern: RegExp
   readonly source: string
 }
 
 /**
- * Lines that say that a name is not registered. They stand alone on their line: the legal text of many
- * registries speaks of "no match" too.
+ * Lines that say that a name is not registered. They must match a whole line, since the legal text
+ * of many registries contains "no match" too.
  */
 export const DENIALS: readonly LineRule[] = [
   {
@@ -216,22 +216,22 @@ export const DENIALS: readonly LineRule[] = [
   },
 ]
 
-/** Lines that deny another thing than the name: a host, a page, a person. */
+/** Lines that deny something else than the name: a host, a page, a person. */
 export const OF_ANOTHER =
   /^(?:http\/\d|\d{3} not found$)|^(?:the )?(?:name ?servers?|hosts?|servers?|services?|pages?|files?|urls?|commands?|registrars?|contacts?|persons?|handles?|routes?|tlds?)\b|\b(?:find|locate|matching|such)\b.{0,30}\b(?:hosts?|servers?|services?|pages?|files?)\b/i
 
-/** How a page begins that answers in the place of a WHOIS server. */
+/** Start of an HTML page sent by a host that is no WHOIS server. */
 export const PAGE = /^\s*(?:HTTP\/\d|<!doctype html|<html)/i
 
-/** Values of a status that say the same. */
+/** Status values that say the same. */
 export const FREE_STATUS =
   /^(?:220 )?(?:free|available|not registered|unassigned|no object found|not found|unregistered|no match|not assigned|invalid|deleted|not exist|510 )\b/i
 
-/** Values of a status of a name that the registry keeps: nobody can register it. */
+/** Status values of a name that the registry reserves: nobody can register it. */
 export const RESERVED =
   /\b(?:reserved (?:by|name|domain)|restricted from registration|can ?not be registered|not allowed by the policy|registration (?:is )?(?:prohibited|not allowed)|prohibited string)\b|^(?:reserved|blocked|restricted)\.?$/i
 
-/** Lines of a server that refuses or limits the asker, never a word about the name. */
+/** Lines of a server that limits or refuses us, which say nothing about the name. */
 export const REFUSALS: readonly LineRule[] = [
   {
     pattern:

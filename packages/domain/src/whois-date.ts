@@ -1,19 +1,19 @@
-/** In which order a date of three plain numbers stands. */
+/** Order of a date of three plain numbers. */
 export type DateOrder = 'dmy' | 'mdy'
 
-/** A date as a registry wrote it: the day by its own clock, and the instant where a time was given. */
+/** A date as a registry wrote it: the day by its own clock, and the instant if a time was given. */
 export interface WhoisDate {
-  /** `YYYY-MM-DD`, not shifted by a zone: registries that print one count their days in it. */
+  /** `YYYY-MM-DD`, not converted by a time zone: registries that print one count days in it. */
   readonly day: string
-  /** ISO 8601, UTC; null where the reply names only a day. */
+  /** ISO 8601, UTC; null if the reply names only a day. */
   readonly instant: string | null
 }
 
-/** The least and the most believable year: the first names are of 1985 (RFC 920). */
+/** First and last plausible year: the first names are of 1985 (RFC 920). */
 const FIRST_YEAR = 1980
 const LAST_YEAR = 2200
 
-/** Month names by their first letters, of the languages that registries write. */
+/** Prefixes of month names in the languages that registries use. */
 const MONTHS: readonly (readonly string[])[] = [
   ['jan', 'ene', 'gen', 'oca', 'янв'],
   ['feb', 'fev', 'fév', 'şub', 'фев'],
@@ -29,7 +29,7 @@ const MONTHS: readonly (readonly string[])[] = [
   ['dec', 'dez', 'dic', 'déc', 'ara', 'дек'],
 ]
 
-/** Hours east of Greenwich of the zone names that registries print. Names of several zones are left out. */
+/** Hours east of UTC of time zone names that registries print. Ambiguous names are left out. */
 const ZONES: Readonly<Record<string, number>> = {
   Z: 0,
   UTC: 0,
@@ -60,7 +60,7 @@ const ZONES: Readonly<Record<string, number>> = {
   BRST: -2,
 }
 
-/** Each form of a day, and which of its groups are what. */
+/** Each format of a date, and the meaning of its groups. */
 interface Form {
   readonly pattern: RegExp
   readonly groups: 'ymd' | 'dmy' | 'mdy' | 'plain' | 'my'
@@ -86,15 +86,15 @@ const FORMS: readonly Form[] = [
 ]
 
 const WEEKDAY = /^(?:mon|tue|wed|thu|fri|sat|sun)\p{L}*\.?,? +/iu
-/** RoTLD and Nominet write it of names older than their records. */
+/** Used by RoTLD and Nominet for names older than their records. */
 const VAGUE = /^(?:before|prior to|since|on)\s+/i
 const CLOCK =
   /(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)? ?([ap]m)?\s*\(?(?:(?:UTC|GMT)\s?([+-]\d{1,2})(?::?(\d{2}))?|([+-]\d{2}):?(\d{2})?|([A-Z]{1,5}))?/i
 
 /**
- * Reads a date at the start of a value, in any of the forms that registries use.
- * A number over 12 settles its own order whatever `order` says. Null where there is no date, or one
- * outside of the years 1980 to 2200. `before Aug-1996` gives the first day of that month.
+ * Parses a date at the start of a value, in any format that registries use. A number over 12
+ * determines the order whatever `order` says. Null if there is no date, or one outside of the years
+ * 1980 to 2200. `before Aug-1996` gives the first day of that month.
  */
 export function parseWhoisDate(value: string, order: DateOrder): WhoisDate | null {
   const text = value.trim().replace(VAGUE, '').replace(WEEKDAY, '')
@@ -149,7 +149,7 @@ function monthOf(text: string): number {
   return MONTHS.findIndex((names) => names.some((start) => name.startsWith(start))) + 1
 }
 
-// In the form of ctime the clock stands inside of the date.
+// In the format of ctime the time is inside the date.
 function timeText(text: string, matched: string, form: Form): string {
   const inside = form.groups === 'mdy' && matched.includes(':')
   if (inside) return matched.replace(/\d{4}$/, '')

@@ -1,6 +1,6 @@
 import { createSingleFlight } from '@plumbline/concurrency/single-flight'
 import type { Memory } from '@plumbline/ports/memory'
-import type { RegistryRateLimiter, Caller } from './registry-rate-limiter.ts'
+import type { RegistryRateLimiter, RegistryCaller } from './registry-rate-limiter.ts'
 import type { DomainName } from './name.ts'
 import { UNKNOWN, fromServer, laterOf, laterAfterThrottle } from './registration.ts'
 import type { LookupResult, Registration } from './registration.ts'
@@ -11,7 +11,7 @@ import { WHOIS_ZONES, whoisQuery } from './whois-servers.ts'
 import { askWhois, isHost } from './whois.ts'
 import type { WhoisAnswer, WhoisNet } from './whois.ts'
 
-/** What was met before WHOIS was asked. */
+/** Results and errors from before WHOIS was queried. */
 export interface Before {
   readonly throttled?: boolean
   readonly failed?: boolean
@@ -22,7 +22,7 @@ export interface Before {
 export interface WhoisLookupOptions {
   readonly rateLimiter: RegistryRateLimiter
   readonly memory: Memory
-  /** `root`: the server that names each zone's own. */
+  /** `root`: the server that refers to each zone's own. */
   readonly whois: WhoisNet & { readonly root: string }
 }
 
@@ -30,12 +30,13 @@ const SERVER_TTL_MS = 7 * 24 * 3_600_000
 const NO_SERVER_TTL_MS = 24 * 3_600_000
 
 /**
- * Makes the lookup over port 43: the root server names the registry's server, which is asked for the name;
- * where it leaves out the registrar or a date, the registrar's own server is asked once.
+ * Makes the lookup over port 43: the root server refers to the registry's server, which is queried
+ * for the name; if its reply lacks the registrar or a date, the registrar's own server is queried
+ * once.
  */
 export function createWhoisLookup(
   options: WhoisLookupOptions,
-): (name: DomainName, caller: Caller, before: Before) => Promise<LookupResult> {
+): (name: DomainName, caller: RegistryCaller, before: Before) => Promise<LookupResult> {
   const shared = createSingleFlight<Host>()
   return async (name, caller, before) => {
     const find = (): Promise<Host> => serverOfZone(options, name, caller)
@@ -79,7 +80,7 @@ async function askServer(
   options: WhoisLookupOptions,
   host: string,
   name: DomainName,
-  caller: Caller,
+  caller: RegistryCaller,
 ): Promise<Reply> {
   const query = whoisQuery(host, name.registrable)
   const answer = await askWhois(host, query, options.whois, caller.signal)
@@ -92,7 +93,7 @@ async function askServer(
 function resultOf(reply: Reply): QueryResult {
   if (reply.kind === 'record') {
     if (!reply.record.throttled) return { kind: 'answered' }
-    // Some hang up on who asks too much, and some say so that a name is free.
+    // Some close the connection on too many queries, and some to say that a name is free.
     return reply.isBlank ? { kind: 'refused' } : { kind: 'throttled', retryMs: null }
   }
   return { kind: reply.busy ? 'silent' : 'answered' }
@@ -106,7 +107,7 @@ type Host =
 async function serverOfZone(
   options: WhoisLookupOptions,
   name: DomainName,
-  caller: Caller,
+  caller: RegistryCaller,
 ): Promise<Host> {
   const key = `domain:whois-server:${name.tld}`
   const [held] = await options.memory.get([key])
@@ -147,7 +148,7 @@ async function completed(
   options: WhoisLookupOptions,
   host: string,
   name: DomainName,
-  caller: Caller,
+  caller: RegistryCaller,
   record: WhoisRecord,
 ): Promise<Registration> {
   const { referral } = record
@@ -179,7 +180,7 @@ async function askRegistrar(
   options: WhoisLookupOptions,
   host: string,
   name: DomainName,
-  caller: Caller,
+  caller: RegistryCaller,
 ): Promise<WhoisRecord | null> {
   const limited = await options.rateLimiter.run(`whois:${host}`, caller, async () => {
     const value = await askServer(options, host, name, caller)

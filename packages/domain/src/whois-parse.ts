@@ -6,35 +6,35 @@ import type { DateOrder, WhoisDate } from './whois-date.ts'
 import { readWhoisText } from './whois-text.ts'
 import type { WhoisEntry, WhoisText } from './whois-text.ts'
 
-/** What is known of a reply besides its text. */
+/** Context of a reply. */
 export interface WhoisHints {
   readonly tld?: string | null
   readonly server?: string | null
   readonly domain?: string | null
 }
 
-/** What a reply says; null where it does not. Days are those of the registry's own clock. */
+/** Content of a reply; null for missing parts. Days are those of the registry's own clock. */
 export interface WhoisRecord {
-  /** Null where the reply is no word about the name: refused, limited, cut, or not understood. */
+  /** Null if the reply says nothing about the name: refused, throttled, cut, or not understood. */
   readonly registered: boolean | null
   readonly registrar: string | null
   /** `YYYY-MM-DD`. */
   readonly created: string | null
   /** `YYYY-MM-DD`. */
   readonly expires: string | null
-  /** The same as instants, ISO 8601, UTC; midnight where only a day is told. */
+  /** The same as instants, ISO 8601, UTC; midnight if only a day is given. */
   readonly createdAt: string | null
   readonly expiresAt: string | null
-  /** The server limits or refuses the asker. */
+  /** Whether the server limits or refuses us. */
   readonly throttled: boolean
-  /** The registry keeps the name for itself. */
+  /** Whether the registry reserves the name. */
   readonly reserved: boolean
   readonly statuses: readonly string[]
   /** The registrar's own WHOIS server. */
   readonly referral: string | null
 }
 
-/** Reads a reply of port 43, of whatever registry. */
+/** Parses a port 43 reply of any registry. */
 export function parseWhois(text: string, hints: WhoisHints = {}): WhoisRecord {
   if (PAGE.test(text)) return BLANK
   const reply = ofTheName(readWhoisText(text))
@@ -99,7 +99,7 @@ function deniesName(reply: WhoisText): boolean {
   return reply.lines.some(isDenial)
 }
 
-/** What servers put before and behind the sentence itself. */
+/** Text that servers put before and after the sentence itself. */
 const AROUND = /^(?:(?:error|info|notice|result|message)\b[\s:.-]*(?:\d+[\s:]+)?)+|(?<=\w)\.{2,}$/gi
 
 function isDenial(line: string): boolean {
@@ -112,7 +112,8 @@ function isReserved(line: string): boolean {
   return RESERVED.test(line)
 }
 
-// Some registries tell neither dates nor servers under any known key, but always who holds the name.
+// Some registries tell neither dates nor servers under any known key, but always who holds the
+// name.
 function speaksOfName(entries: readonly WhoisEntry[], statuses: readonly string[]): boolean {
   if (valuesOf('domain', entries).length === 0) return false
   if (statuses.length > 0) return true
@@ -148,7 +149,7 @@ function registrarOf(entries: readonly WhoisEntry[]): string | null {
   return null
 }
 
-/** `REG-GRANSY`, `ua.markmonitor`: a name of one word that is not written as a company writes its own. */
+/** `REG-GRANSY`, `ua.markmonitor`: identifiers, which are not written like company names. */
 const HANDLE = /^(?:[A-Z0-9]+-[A-Z0-9-]+|[a-z]{2}\.[a-z0-9-]+)$/
 
 // Registries that keep registrars as objects print the object in a paragraph of its own.
@@ -165,7 +166,8 @@ function nameOfHandle(handle: string, entries: readonly WhoisEntry[]): string | 
   return null
 }
 
-// Handles and tags that a registry puts behind the name are not part of it. White space is tried from its beginning alone.
+// Handles and tags that a registry puts behind the name are not part of it. White space is tried
+// from its beginning alone.
 function cleanRegistrar(value: string): string | null {
   const name = value
     .replace(/(?<!\s)\s*\[tag = .*$/i, '')

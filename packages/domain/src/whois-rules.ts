@@ -1,12 +1,12 @@
 import type { DateOrder } from './whois-date.ts'
 
-/** What a key says. The first fitting entry wins, those of a lower `rank` before the others. */
+/** Meaning of a key. The first matching entry wins, those of a lower `rank` before the others. */
 export interface FieldRule {
   readonly field: 'created' | 'expires' | 'registrar' | 'status' | 'referral' | 'domain' | 'holder'
   readonly rank: number
-  /** Whole key, in the form of `keyForm`. */
+  /** Matches the whole key, in the form of `keyForm`. */
   readonly key: RegExp
-  /** The heading it must stand under. */
+  /** The heading it must be under. */
   readonly section?: RegExp
   readonly source: string
 }
@@ -14,7 +14,7 @@ export interface FieldRule {
 const REGISTRAR_SECTION =
   /^(?:current |sponsoring |domain )?(?:registrar|registrar information|registrar contact|registrar info)$/
 
-/** Keys by field. Dates besides are known by the words of their key: see `DATE_WORDS`. */
+/** Keys by field. Keys of dates are also recognized by their words: see `DATE_WORDS`. */
 export const FIELDS: readonly FieldRule[] = [
   {
     field: 'registrar',
@@ -122,7 +122,7 @@ export const DATE_WORDS: readonly {
   },
 ]
 
-/** Sentences that hold a date. */
+/** Sentences that contain a date. */
 export const DATE_SENTENCES: readonly {
   readonly field: 'expires' | 'created'
   readonly pattern: RegExp
@@ -144,12 +144,13 @@ export const DATE_SENTENCES: readonly {
 ]
 
 /**
- * Registries that write a date of plain numbers with the month first. Every other writes the day first.
- * Where a reply itself settles the order (a number over 12, or `DD/MM/YYYY` in its head), that wins.
+ * Registries that write a date of plain numbers with the month first; all others write the day
+ * first. If a reply itself shows the order (a number over 12, or `DD/MM/YYYY` in its header), that
+ * wins.
  */
 const MONTH_FIRST: ReadonlySet<string> = new Set(['tk', 'ga', 'ml', 'cf', 'gq'])
 
-/** The order of one zone. */
+/** The date order of a TLD. */
 export function dateOrderOf(tld: string | undefined): DateOrder {
   return tld !== undefined && MONTH_FIRST.has(tld) ? 'mdy' : 'dmy'
 }

@@ -1,4 +1,4 @@
-/** How one server wants to be asked. */
+/** Query format of a server. */
 export interface WhoisForm {
   /** Host names of the server. */
   readonly host: RegExp
@@ -6,7 +6,7 @@ export interface WhoisForm {
   readonly source: string
 }
 
-/** Query forms that differ from the bare name. */
+/** Query formats other than the bare name. */
 const WHOIS_FORMS: readonly WhoisForm[] = [
   {
     host: /(?:^|\.)verisign-grs\.com$|^whois\.nic\.(?:cc|tv|name)$/,
@@ -30,13 +30,13 @@ const WHOIS_FORMS: readonly WhoisForm[] = [
   },
 ]
 
-/** Zones below a TLD with a server of their own, which the root server does not name. */
+/** Zones below a TLD with a server of their own, which the root server does not refer to. */
 export const WHOIS_ZONES: ReadonlyMap<string, string> = new Map([
   ['ac.uk', 'whois.nic.ac.uk'],
   ['gov.uk', 'whois.nic.ac.uk'],
 ])
 
-/** The line that asks a server about a name. */
+/** The query line for a name. */
 export function whoisQuery(host: string, name: string): string {
   const form = WHOIS_FORMS.find((row) => row.host.test(host))
   return form === undefined ? name : form.query(name)

@@ -1,27 +1,30 @@
-/** One fact of a reply: a key and its value, with the heading it stands under. */
+/** A key and its value from a reply, with the heading above. */
 export interface WhoisEntry {
   /** In the form of `keyForm`. */
   readonly key: string
   readonly value: string
-  /** The heading above, in the form of a key; empty where there is none. */
+  /** The heading above, in the form of a key; empty if there is none. */
   readonly section: string
-  /** Counts the paragraphs of the reply. */
+  /** Number of its paragraph in the reply. */
   readonly block: number
 }
 
-/** A reply taken apart. */
+/** A parsed reply. */
 export interface WhoisText {
   readonly entries: readonly WhoisEntry[]
-  /** Every line without its comment signs; blank lines and legal text are left out. */
+  /** Every line without comment signs; blank lines and legal text are left out. */
   readonly lines: readonly string[]
 }
 
-/** What of a reply is read. Replies are a few kilobytes; the rest is legal text. */
+/** Lines of a reply that are parsed. Replies are a few kilobytes; the rest is legal text. */
 const MAX_LINES = 2_000
 const MAX_LINE_LENGTH = 1_000
 
 const COMMENT = /^\s*(?:[%#;]+|-{2,}(?=\s|$))/
-/** The end is looked for from the beginning of a run alone: else a long run inside a line is tried at each of its places. */
+/**
+ * The lookbehind anchors the trailing part at the start of a run, so that a long run inside a line
+ * is not tried at each position.
+ */
 const DECORATION = /^[\s%#*;>-]+|(?<![\s<])[\s<]+$/g
 const BRACKETS = /^\s*(?:[a-z0-9]{1,2}\s*\.?\s*)?\[([^\]\n]{1,80})\]\s*(.*)$/i
 const COLON = /^\s*(?:\*\*\s*)?([\p{L}\p{N}][^:：]{0,80}?)[.\s]*[:：](?!\/\/)\s*(.*)$/u
@@ -35,8 +38,8 @@ const LEADERS = /^\.{3,}/
 const SPACED_LEADERS = /#?\.?(?: \.){4,}\s*/
 
 /**
- * Takes a reply apart into keys and values, whatever its layout: `Key: value`, `Key......: value`,
- * `[Key] value`, columns, and a heading with its value or its keys on the lines below.
+ * Splits a reply into keys and values, in any layout: `Key: value`, `Key......: value`, `[Key]
+ * value`, columns, and a heading with its value or keys on the lines below.
  */
 export function readWhoisText(text: string): WhoisText {
   const raw = unescapeMarkup(text)
@@ -49,7 +52,10 @@ export function readWhoisText(text: string): WhoisText {
   }
 }
 
-/** A paragraph of this many lines that are this long on average is legal text, as is one very long line. */
+/**
+ * A paragraph with at least this many lines of this mean length is legal text, as is one very long
+ * line.
+ */
 const PROSE = { lines: 4, meanLength: 45, lineLength: 300 } as const
 
 function isShort(line: string): boolean {
@@ -83,7 +89,8 @@ function statements(raw: readonly string[]): string[] {
   return kept
 }
 
-// The end of a sentence that began a line before says nothing by itself: "... or you will be\nblacklisted."
+// The end of a sentence that began a line before says nothing by itself: "... or you will
+// be\nblacklisted."
 function goesOn(before: string, line: string): boolean {
   const lastWord = before.slice(before.lastIndexOf(' ') + 1)
   const ended = /[.!?:;>]$/.test(before) || /https?:\S/.test(lastWord)
@@ -91,7 +98,7 @@ function goesOn(before: string, line: string): boolean {
   return open && /^[a-z(]/.test(line) && !SHORT_KEY.test(line)
 }
 
-/** The form in which keys are compared: lower case, without accents, words and nothing else. */
+/** The form in which keys are compared: lower case, without accents, only words. */
 function keyForm(text: string): string {
   return text
     .toLowerCase()

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { parseWhois } from './whois-parse.ts'
 
-// Whole replies, one a line, as registries and registrars write them; ` / ` stands for a line break.
+// Whole replies, one a line, as registries and registrars write them; ` / ` stands for a line
+// break.
 const FREE = `
 NOT FOUND
 No Data Found

@@ -4,12 +4,12 @@ import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
 import { readName } from './name.ts'
 
-/** The way to WHOIS servers. */
+/** Network access to WHOIS servers. */
 export interface WhoisNet {
   readonly egress: Egress
   readonly resolver: Resolver
   readonly port: number
-  /** Connection and reply together. */
+  /** Time-out of connection and reply together. */
   readonly timeoutMs: number
 }
 
@@ -22,9 +22,9 @@ const MAX_BYTES = 256_000
 const MAX_ADDRESSES = 2
 
 /**
- * Asks one server one line (RFC 3912) and reads until it closes. A reply that goes on beyond its bound
- * is cut there; one that ends by the clock is no reply. The text is UTF-8 where it can be, else Latin-1.
- * Never throws.
+ * Sends one server one query line (RFC 3912) and reads until it closes. A reply beyond the size
+ * limit is cut; one that times out is no reply. The text is decoded as UTF-8 if valid, else
+ * Latin-1. Never throws.
  */
 export async function askWhois(
   host: string,
@@ -44,12 +44,13 @@ export async function askWhois(
   return answer
 }
 
-// Where our own resolver cannot vouch for the root, nothing was heard of the server, be it up or down.
+// Where our own resolver cannot vouch for the root, nothing was heard of the server, be it up or
+// down.
 function isSilent(found: HostAddresses): boolean {
   return found.kind === 'failed' && found.reason !== 'unvouched'
 }
 
-/** Whether a text from a referral can be the name of a server: nothing else is ever resolved. */
+/** Whether a text from a referral can be a host name: nothing else is ever resolved. */
 export function isHost(text: string): boolean {
   return text.length <= 253 && readName(text).kind === 'name'
 }

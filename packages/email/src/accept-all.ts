@@ -8,7 +8,7 @@ import type { Provider } from './providers.ts'
 import type { Recipients } from './probe-queue.ts'
 import type { Reply } from './smtp-reply.ts'
 
-/** What finding out whether a domain accepts all names needs. */
+/** What an accept-all probe needs. */
 export interface AcceptAllTools {
   readonly cache: ProbeCache
   /** Accept-all probes in flight, by domain. */
@@ -17,7 +17,9 @@ export interface AcceptAllTools {
   readonly randomLocal: () => string
 }
 
-/** Whether somebody asks for accept-all, and it is neither known of the domain nor being found out. */
+/**
+ * Whether a caller asks for accept-all, and it is neither cached for the domain nor being probed.
+ */
 export async function needsAcceptAllProbe(
   recipients: Recipients,
   provider: Provider,
@@ -29,7 +31,7 @@ export async function needsAcceptAllProbe(
   return (await tools.cache.acceptAll(recipients.domain)) === undefined
 }
 
-/** Asks for a random mailbox, which cannot exist; what is found is remembered for the domain. */
+/** Probes a random mailbox, which cannot exist, and caches the result for the domain. */
 export function probeAcceptAll(
   connection: SmtpConnection,
   recipients: Recipients,
@@ -55,14 +57,20 @@ export function probeAcceptAll(
   return current
 }
 
-/** Beside an accepted mailbox a lasting refusal of a random one is about its name. */
+/**
+ * A permanent refusal of a random name counts only beside an accepted mailbox: it then concerns the
+ * name.
+ */
 function acceptAllOf(reply: Reply, provider: string): AcceptAll {
   if (reply.code === 250 || reply.code === 251) return 'yes'
   const met = classifyReply({ ...factsOf(reply), phase: 'rcpt', provider })
   return reply.code >= 500 && met.party !== 'rate' && !met.retry ? 'no' : 'unknown'
 }
 
-/** Whether the domain accepts all names, with what real ones showed: a missing mailbox proves that it does not. */
+/**
+ * Whether the domain is accept-all, also judged by real recipients: a missing mailbox proves that
+ * it is not.
+ */
 export async function acceptAllFrom(
   recipients: Recipients,
   learnt: Promise<AcceptAllFact | undefined>,
@@ -81,7 +89,7 @@ export async function acceptAllFrom(
   return { value }
 }
 
-/** The account whose probe it was; empty where recipients of several shared the transaction. */
+/** The account of the probes; empty if recipients of several accounts shared the transaction. */
 function accountOf({ probes }: Recipients): string {
   const [first, ...more] = new Set(probes.map(({ account }) => account))
   return first === undefined || more.length > 0 ? '' : first

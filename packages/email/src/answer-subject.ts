@@ -33,42 +33,42 @@ export interface RunTools extends TargetTools, Sharing {
   readonly now: () => number
 }
 
-/** One request that is being answered. */
+/** State of one request while it runs. */
 export interface Run {
   readonly tools: RunTools
   readonly request: EngineRequest<'email'>
   readonly answers: (Answer<'email'> | undefined)[]
-  /** Subjects that were begun and have no answer yet, by index. */
+  /** Subjects that were begun and have no outcome yet, by index. */
   readonly open: Map<number, Subject>
-  /** Domains that subjects are asked about, for the life of the run. */
+  /** Probe targets by domain, for the life of the run. */
   readonly targets: Map<string, ProbeTarget>
   readonly done: PromiseWithResolvers<void>
-  /** Lets the run begin more subjects when fewer than half the window are open. */
+  /** Lets the run begin more subjects when fewer than half of the window are open. */
   wake: (() => void) | null
-  /** The last time that was formatted: many subjects end in the same millisecond. */
+  /** Cache of the last formatted time: many subjects end in the same millisecond. */
   clock: { readonly atMs: number; readonly iso: string }
   left: number
 }
 
-/** A mailbox on its way to an answer. */
+/** A mailbox that is being checked. */
 export interface Subject extends ProbeRequest {
   readonly index: number
   readonly text: string
   readonly state: WaitState
   readonly beganMs: number
-  /** Where it is probed; null before that is known. */
+  /** Null before it is known. */
   target: ProbeTarget | null
   hosts: readonly string[]
-  /** The probe it waits for, and what is told of its result. */
+  /** The probe it waits for, and the listener for its result. */
   waits: { readonly probe: Probe; readonly listener: Listener } | null
 }
 
-/** How long the dictionary-attack guard keeps a subject back. */
+/** Milliseconds for which the dictionary-attack guard delays a subject. */
 const GUARD_MS = 15 * 60_000
 
 /**
- * Finds out about a subject: from memory (`known`), from DNS alone, or by a probe. It makes no promise
- * where nothing must be awaited, as for all but the first subject of a domain.
+ * Finds the outcome of a subject: from the cache (`known`), from DNS alone, or by a probe. Creates
+ * no promise unless something must be awaited, which for most subjects of a domain is not the case.
  */
 export function answerSubject(run: Run, subject: Subject, known: ProbeResult | undefined): void {
   if (run.answers[subject.index] !== undefined) return
@@ -156,7 +156,7 @@ async function askHosts(
   if (run.answers[subject.index] === undefined) join(run, subject, target)
 }
 
-/** Waits for the probe of the subject's address, which is submitted unless one is under way. */
+/** Waits for the probe of the subject's address, and submits one unless it is in flight. */
 function join(run: Run, subject: Subject, target: ProbeTarget): void {
   const { tools, request } = run
   const listener = (result: ProbeResult): void => {
@@ -175,7 +175,10 @@ function join(run: Run, subject: Subject, target: ProbeTarget): void {
   tools.pool.submit(probe, { ...target.to, route })
 }
 
-/** Answers with a result that is final; one that waits comes back later where the lane lets it. */
+/**
+ * Turns a final probe result into the answer; one that must wait becomes `later` if the lane allows
+ * it.
+ */
 function takeResult(run: Run, subject: Subject, group: string, result: ProbeResult): void {
   const { tools, request } = run
   const { first } = subject.state
@@ -194,7 +197,7 @@ function takeResult(run: Run, subject: Subject, group: string, result: ProbeResu
   const silence = isCall ? outage.behindCall(result) : outage.behind(result)
   silence.then(
     (away) => {
-      // What nobody can look up says nothing of the domain.
+      // A failed lookup says nothing about the domain.
       const met = away === 'resolver' ? { ...result, reason: 'dns_unavailable' as const } : result
       takeWait(run, subject, group, { result: met, wait, away })
     },
@@ -231,7 +234,7 @@ function takeWait(
   else answerWith(run, subject, afterRecheck(first, overdue(waiting)), false)
 }
 
-/** Whether what is remembered answers this request without another probe. */
+/** Whether a cached result answers this request without another probe. */
 function isEnough(known: ProbeResult, run: Run, acceptAll: AcceptAllFact | undefined): boolean {
   const { depth, lane } = run.request
   if (needsRecheck(known)) return lane === 'live' || run.tools.limits.recheckMs === 0
@@ -239,7 +242,7 @@ function isEnough(known: ProbeResult, run: Run, acceptAll: AcceptAllFact | undef
   return known.catchAll !== null || acceptAll !== undefined
 }
 
-/** A remembered result with what is known by now of whether the domain accepts all names. */
+/** A cached result with the current accept-all fact of the domain. */
 function withAcceptAll(
   known: ProbeResult,
   run: Run,
@@ -261,12 +264,12 @@ function withAcceptAll(
     : known
 }
 
-/** The result of a domain that has no mail host to be asked. */
+/** The result for a domain without a mail host. */
 export function resultOfRoute(kind: 'null_mx' | 'no_domain' | 'no_mail_host'): ProbeResult {
   return { ...unknownResult(kind), status: 'undeliverable', smtpValid: false, confidence: 'high' }
 }
 
-/** The result of DNS alone, where probing is off: whether any mail host exists. */
+/** The result from DNS alone, when probing is off: whether any mail host exists. */
 async function resultOfNames(tools: RunTools, route: HostsRoute): Promise<ProbeResult> {
   for (const host of route.hosts) {
     const found = await findAddresses(tools.resolver, tools.egress.permits, host)
@@ -275,7 +278,7 @@ async function resultOfNames(tools: RunTools, route: HostsRoute): Promise<ProbeR
   return resultOfRoute('no_mail_host')
 }
 
-/** Answers a subject with what was found, unless it has its answer already. */
+/** Answers a subject with a result, unless it is answered already. */
 export function answerWith(run: Run, subject: Subject, result: ProbeResult, cached: boolean): void {
   const { tools } = run
   const isBlocked = result.reason === 'connect_failed' && tools.port25.isBlocked()
@@ -290,8 +293,9 @@ export function answerWith(run: Run, subject: Subject, result: ProbeResult, cach
 }
 
 /**
- * Sets the answer of one subject; a second one is dropped.
- * @param group that a host was asked at the pace of
+ * Sets the answer of one subject; a second one is ignored.
+ *
+ * @param group the provider group under whose limit a host was asked
  */
 export function setAnswer(run: Run, index: number, answer: Answer<'email'>, group?: string): void {
   if (run.answers[index] !== undefined) return
@@ -303,7 +307,7 @@ export function setAnswer(run: Run, index: number, answer: Answer<'email'>, grou
   if (run.left === 0) run.done.resolve()
 }
 
-/** The times of an answer that is given now; `foundMs`: when it was found out, where that is not now. */
+/** The times of an answer that is given now; `foundMs`: when it was found out, if earlier. */
 export function circumstances(
   run: Run,
   of: Pick<Subject, 'beganMs' | 'state'>,

@@ -6,20 +6,20 @@ import { REPLY_RULES } from './reply-rules.ts'
 import type { CompiledRule, ReplyKind } from './reply-rule.ts'
 import { quotedReply, readable } from './reply-text.ts'
 
-/** The phase of the session in which a reply came. */
+/** The phase of the session in which a reply was received. */
 export type Phase = 'connect' | 'greeting' | 'ehlo' | 'starttls' | 'mail' | 'rcpt' | 'rset' | 'quit'
 
-/** What a reply is about: `us` is the sender and its host, `rate` our speed. */
+/** What a reply is about: `us` is the sender and its host, `rate` our sending rate. */
 export type Party = 'mailbox' | 'domain' | 'us' | 'server' | 'rate'
 
-/** A reply with where it came from. */
+/** A reply and its context. */
 export interface ReplyFacts {
   readonly phase: Phase
   /** Provider id or name of the mail host. */
   readonly provider: string
-  /** Three digits; null where a text came without one. */
+  /** Three digits; null for a text without a code. */
   readonly code: number | null
-  /** Enhanced status code `5.1.1`; read from the text where absent. */
+  /** Enhanced status code such as `5.1.1`; read from the text if absent. */
   readonly enhanced?: string | null
   readonly text: string
   /** Our own names and addresses: a refusal that names one of them is about us. */
@@ -33,13 +33,13 @@ export interface Classified {
   readonly party: Party
   /** What is proven about the mailbox. */
   readonly mailbox: 'accepted' | 'missing' | 'disabled' | 'full' | 'unknown'
-  /** How far to trust it. */
+  /** Confidence in the classification. */
   readonly confidence: 'high' | 'medium' | 'low'
-  /** Whether asking again later may give another answer. */
+  /** Whether a later probe may get another reply. */
   readonly retry: boolean
-  /** Seconds the reply asks to wait; null where it names none. */
+  /** Seconds the reply asks to wait; null if it names none. */
   readonly retrySeconds: number | null
-  /** The rule that matched, or `code` where the code alone told. */
+  /** The id of the rule that matched, or `code` if only the code decided. */
   readonly rule: string
 }
 
@@ -90,7 +90,7 @@ export function factsOf({
   return { code, enhanced, text }
 }
 
-/** The enhanced status code a text begins with or carries (RFC 3463); null where there is none. */
+/** The enhanced status code in a text (RFC 3463); null if there is none. */
 export function enhancedOf(text: string): string | null {
   const met =
     /^(?:\d{3}[ -])?\s*(?:[a-z]+_[a-z]+ )?#?([245]\.\d{1,3}\.\d{1,3})(?![.\d])/.exec(text) ??
@@ -98,7 +98,7 @@ export function enhancedOf(text: string): string | null {
   return met?.[1] ?? null
 }
 
-/** Signs, in a text that carries another server's reply, that the reply came before RCPT. */
+/** Signs in a text that quotes another server's reply that it was given before RCPT. */
 const EARLIER_PHASE =
   /in reply to (?:mail from|ehlo|helo)|after (?:initial connection|ehlo|helo|mail from)|refused to talk to me|\[mail_from\]|sender was rejected/
 
@@ -120,7 +120,7 @@ function matches(
 type Meaning = Pick<Classified, 'reason' | 'party'> &
   Partial<Pick<Classified, 'status' | 'mailbox' | 'confidence' | 'retry'>>
 
-/** What each kind means; unknown and of low confidence where a row does not say otherwise. */
+/** The meaning of each kind; unknown and of low confidence unless a row says otherwise. */
 const MEANINGS: Readonly<Record<ReplyKind, Meaning>> = {
   missing: {
     reason: 'mailbox_not_found',
@@ -198,7 +198,7 @@ const ACCEPTED: Classified = {
   rule: 'code',
 }
 
-/** Before a recipient was named a refusal speaks of the sender or of the server. */
+/** A refusal before RCPT is about the sender or the server. */
 function beforeRecipient(text: string, severity: number): Classified {
   const limited = REPLY_RULES.find((rule) => rule.kind === 'rate' && rule.text?.test(text) === true)
   if (limited !== undefined) return outcome('rate', limited.id, text, severity)
@@ -215,7 +215,7 @@ function beforeRecipient(text: string, severity: number): Classified {
 }
 
 /**
- * Class of a reply. The enhanced code wins only where the code is missing, odd, or is a permanent one
+ * Class of a reply. The enhanced code wins only if the code is missing, invalid, or a permanent one
  * that wraps a temporary reason (`554 4.4.7`).
  */
 function severityOf(code: number | null, enhanced: string | null): number {
@@ -230,13 +230,16 @@ function namesUs(text: string, own: readonly string[]): boolean {
   return own.some((name) => name !== '' && text.includes(name.toLowerCase()))
 }
 
-/** Seconds for each unit that replies use. */
+/** Seconds in each unit that replies use. */
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 }
 
-/** A wait longer than this is a figure of something else. */
+/** A longer wait is taken for a number that means something else. */
 const WAIT_MAX_SECONDS = 12 * 3600
 
-/** The wait that a reply names (`in 300 seconds`, `for 5 minutes`, `00:04:59`); null where it names none. */
+/**
+ * The wait that a reply names (`in 300 seconds`, `for 5 minutes`, `00:04:59`); null if it names
+ * none.
+ */
 function waitSeconds(text: string): number | null {
   const clock = /\b(\d{1,2}):(\d{2}):(\d{2})\b/.exec(text)
   if (clock !== null && /grey|gray|retry|again|wait/.test(text)) {

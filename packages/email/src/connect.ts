@@ -6,7 +6,7 @@ import { classifyReply, factsOf } from './classify.ts'
 import type { Phase } from './classify.ts'
 import { maskedText, unknownResult, withWait } from './probe-result.ts'
 import type { ProbeResult } from './probe-result.ts'
-import { findAddresses, type HostAddresses } from './mx.ts'
+import { findAddresses, type MailHostAddresses } from './mx.ts'
 import type { HostsRoute } from './probe-queue.ts'
 import { openSession } from './smtp-session.ts'
 import type { Opened, Session, SessionTimes } from './smtp-session.ts'
@@ -39,11 +39,11 @@ export interface SmtpConnection {
   readonly session: Session
   readonly host: string
   readonly address: string
-  /** The address that was to be avoided when it was opened, where there was one. */
+  /** The address that was to be avoided when it was opened, if any. */
   readonly avoided: string | undefined
 }
 
-/** A session with the first host that lets us in, or the result that the probes end with. */
+/** A session with the first host that accepts us, or the result that the probes end with. */
 export type ConnectResult =
   | { readonly kind: 'connected'; readonly connection: SmtpConnection }
   | {
@@ -51,27 +51,27 @@ export type ConnectResult =
       readonly result: ProbeResult
       /** The server refused us before a recipient was named. */
       readonly refusedUs: boolean
-      /** It asked to go slower: another connection may be served all the same. */
+      /** It asked us to slow down: another connection may still be accepted. */
       readonly throttled: boolean
-      /** No host answered at all. */
+      /** No host replied at all. */
       readonly unreachable: boolean
     }
 
-/** Who waits for a connection while it is being opened. */
+/** Callers that wait for a connection while it is being opened. */
 export interface Attendance {
-  /** Ends the opening: nobody waits for it any more. */
+  /** Aborts the attempt when nobody waits for it any more. */
   readonly signal: AbortSignal
-  /** Called when a host has answered something. */
+  /** Called when a host has sent a reply. */
   readonly heard: () => void
 }
 
 type ConnectFailure = ConnectResult & { readonly kind: 'failed' }
 
-/** How long a host that could not be reached is not tried again. */
+/** Milliseconds for which an unreachable host is not tried again. */
 const DOWN_MS = 60_000
 const DOWN_HELD_MAX = 10_000
 
-/** Opening all hosts of a domain ends after this, whatever the single times are. */
+/** Time-out of trying all hosts of a domain, whatever the individual time-outs are. */
 const OPENING_MS = 60_000
 
 /** Makes the function that opens a session for a route. */
@@ -140,7 +140,7 @@ export function createConnector(
 }
 
 type Attempt =
-  | (Exclude<HostAddresses, { kind: 'addresses' }> & { readonly host: string })
+  | (Exclude<MailHostAddresses, { kind: 'addresses' }> & { readonly host: string })
   | (Opened & { readonly kind: 'refused' } & { readonly host: string; readonly address: string })
   | {
       readonly kind: 'failed_open'
@@ -150,7 +150,10 @@ type Attempt =
       readonly fault: WireFault | 'unreachable'
     }
 
-/** The failure of all attempts, by the most telling one: a reply, a broken session, no answer, a DNS fault. */
+/**
+ * The failure of all attempts, reported by the most informative one: a reply, a broken session, no
+ * reply, a DNS failure.
+ */
 function failureOf(
   met: readonly Attempt[],
   provider: string,
@@ -201,7 +204,7 @@ function failureOf(
   if (unnamed !== undefined) return unanswered(unknownResult(unnamed.why, names), false)
   if (met.some((attempt) => attempt.kind === 'unsafe'))
     return finalFailure(unknownResult('unsafe_host', names))
-  // Every host that the records name does not exist: there is nobody to take mail.
+  // None of the hosts in the records exists: nothing accepts mail.
   return finalFailure({
     ...unknownResult('no_mail_host', names),
     status: 'undeliverable',
@@ -210,17 +213,17 @@ function failureOf(
   })
 }
 
-/** The reason that a broken session ends with. */
+/** The outcome reason of a broken session. */
 export function faultReason(fault: WireFault | 'unreachable' | null): 'timeout' | 'protocol_error' {
   return fault === 'timeout' || fault === 'aborted' ? 'timeout' : 'protocol_error'
 }
 
-/** A failure that another try would not change. */
+/** A failure that another attempt would not change. */
 function finalFailure(result: ProbeResult): ConnectFailure {
   return { kind: 'failed', result, refusedUs: false, throttled: false, unreachable: false }
 }
 
-/** A failure that may be one of the network between, so that another try follows. */
+/** A failure that may be caused by the network in between, so that it is retried. */
 function unanswered(result: ProbeResult, unreachable: boolean): ConnectFailure {
   const waiting: ProbeResult = { ...result, wait: { cause: 'no_reply', afterMs: 0 } }
   return { kind: 'failed', result: waiting, refusedUs: false, throttled: false, unreachable }
@@ -248,7 +251,10 @@ function openAt(
   return openSession({ dial, host, heloName: options.heloName, times, signal, heard })
 }
 
-/** SOCKS5 (RFC 1928) over a connection that the guard made; the far address is a checked literal. */
+/**
+ * SOCKS5 (RFC 1928) over a connection made by the egress guard; the destination is a checked
+ * address literal.
+ */
 async function dialThrough(
   proxy: ProxyTarget,
   target: { readonly address: string; readonly port: number },

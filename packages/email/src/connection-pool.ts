@@ -9,7 +9,7 @@ import type { Destination, PooledConnection, ProviderGroup } from './provider-gr
 import type { EmailLimits } from './limits.ts'
 import type { Probe } from './probe-queue.ts'
 
-/** What the pool works with. */
+/** What the pool needs. */
 export interface PoolOptions extends Pick<
   ConnectionTools,
   'limits' | 'limiter' | 'verify' | 'connect' | 'reached' | 'now'
@@ -21,17 +21,17 @@ export interface PoolOptions extends Pick<
 /** Collects the probes of all runs by provider group and sends them over few connections. */
 export interface ConnectionPool extends AsyncDisposable {
   submit(probe: Probe, destination: Destination): void
-  /** Provider ids of the groups that refuse us now. */
+  /** Provider ids of the groups whose circuit breakers are open. */
   broken(): readonly string[]
 }
 
-/** What the pool holds; the states of its groups and connections are drawn at `POOL_MOVES`. */
+/** State of the pool; the states of its groups and connections are drawn at `POOL_MOVES`. */
 interface Pool {
   readonly limits: EmailLimits
   readonly options: PoolOptions
   readonly connection: ConnectionTools
   readonly groups: Map<string, ProviderGroup>
-  /** Groups with probes that found all connections of the process in use. */
+  /** Groups whose probes wait because all connections of the process are in use. */
   readonly starved: Set<ProviderGroup>
   readonly running: Set<Promise<void>>
   expiryTimer: NodeJS.Timeout | null
@@ -39,10 +39,10 @@ interface Pool {
   isOver: boolean
 }
 
-/** How often the queues are looked through for bulk probes that have waited too long. */
+/** Milliseconds between two checks for bulk probes that have waited too long. */
 const EXPIRY_MS = 250
 
-/** With so few connections allowed to a group, each is a large part of what all workers share. */
+/** A group limited to this many connections: each one is a large part of what all workers share. */
 const SCARCE_CONNECTIONS = 2
 
 /** Groups without probes that are kept. */
@@ -95,7 +95,7 @@ function submit(pool: Pool, probe: Probe, to: Destination): void {
   grow(pool, group)
 }
 
-/** Whether as many live probes wait for a silent group as may: they are its share of what is slow. */
+/** Whether a silent group already holds as many live probes as it may: its share of slow calls. */
 function isSilent({ limits, options }: Pool, { silentSinceMs, queue }: ProviderGroup): boolean {
   if (silentSinceMs === null || queue.liveSize < limits.silentProbes) return false
   return options.now() - silentSinceMs >= limits.silentMs
@@ -112,7 +112,7 @@ function groupOf(pool: Pool, to: Destination): ProviderGroup {
   return group
 }
 
-/** Wakes idle connections and starts as many as the waiting probes need and the limits allow. */
+/** Wakes idle connections, and opens as many as the waiting probes need and the limits allow. */
 function grow(pool: Pool, group: ProviderGroup): void {
   if (pool.isOver) return
   const { counts, idle: waiting } = group
@@ -133,7 +133,7 @@ function grow(pool: Pool, group: ProviderGroup): void {
   }
 }
 
-/** Bulk probes leave connections for live ones, which somebody waits for. */
+/** Connections that bulk probes may use: some are left for live ones. */
 function sessionsFor({ limits }: Pool, { queue }: ProviderGroup): number {
   const { sessions, liveSessions } = limits
   return queue.liveSize > 0 ? sessions : sessions - Math.min(liveSessions, Math.floor(sessions / 2))
@@ -157,11 +157,11 @@ function start(pool: Pool, group: ProviderGroup): void {
   pool.running.add(done)
 }
 
-/** After a connection has closed: its group may need another, and so may a starved group. */
+/** After a connection was closed: its group may need another one, and so may a starved group. */
 function afterConnection(pool: Pool, group: ProviderGroup): void {
   if (group.queue.size > 0) grow(pool, group)
   const starved = [...pool.starved]
-  // Somebody waits for live probes.
+  // Callers wait for live probes.
   for (const isLive of [true, false]) {
     for (const other of starved) {
       if (pool.openCount >= pool.limits.sessions) break
@@ -185,7 +185,9 @@ function endOneIdle(pool: Pool): void {
   }
 }
 
-/** Sends the group nothing for so long; its bulk probes are postponed where that is more than a moment. */
+/**
+ * Sends the group nothing for this time; its bulk probes are postponed if it is more than a moment.
+ */
 function holdBack(pool: Pool, group: ProviderGroup, ms: number): void {
   const { limits, options } = pool
   group.fullUntilMs = options.now() + ms
@@ -194,7 +196,7 @@ function holdBack(pool: Pool, group: ProviderGroup, ms: number): void {
   holdRate(group, Math.max(1, ms), () => grow(pool, group))
 }
 
-/** Postpones bulk probes that have waited long enough, so that their batch goes on. */
+/** Postpones bulk probes that have waited too long, so that their batch can go on. */
 function expireBulk(pool: Pool): void {
   const { limits, options } = pool
   let waits = false
@@ -209,7 +211,7 @@ function expireBulk(pool: Pool): void {
   pool.expiryTimer = null
 }
 
-/** Waits for probes; false where the connection should close. */
+/** Waits for probes; false if the connection should close. */
 function idle(pool: Pool, connection: PooledConnection): Promise<boolean> {
   if (pool.starved.size > 0) return Promise.resolve(false)
   moveConnection(connection, 'idle')
@@ -225,7 +227,7 @@ function idle(pool: Pool, connection: PooledConnection): Promise<boolean> {
   })
 }
 
-/** Where few connections are allowed, an idle one keeps another worker's probes waiting. */
+/** If few connections are allowed, an idle one blocks the probes of another worker. */
 function idleMs({ limits }: Pool, group: ProviderGroup): number {
   return group.limits.connections <= SCARCE_CONNECTIONS ? limits.idleScarceMs : limits.idleMs
 }

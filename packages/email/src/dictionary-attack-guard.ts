@@ -1,6 +1,6 @@
 import type { Memory } from '@plumbline/ports/memory'
 
-/** Notices an account that tries names at a domain until some exist (a dictionary attack). */
+/** Detects an account that guesses mailbox names at a domain (a dictionary attack). */
 export interface DictionaryAttackGuard {
   /** The counts of an account at a domain. */
   pair(tenant: string, domain: string): Pair
@@ -12,26 +12,27 @@ export interface DictionaryAttackGuard {
 
 /** An account and a domain, with what was asked since when. */
 export interface Pair {
-  /** Where the shared memory holds its end. */
+  /** Key of its entry in the shared memory. */
   readonly key: string
   asked: number
   missing: number
   sinceMs: number
   stoppedUntilMs: number
-  /** The read of the shared memory in flight, which all who ask meanwhile wait for. */
+  /** The read of the shared memory in flight, which concurrent callers share. */
   look: Promise<boolean> | null
   lookedMs: number
 }
 
-/** Pairs of account and domain that are counted; the count starts anew after an hour. */
+/** Pairs of account and domain that are counted; a count starts over after an hour. */
 const PAIRS_MAX = 10_000
 const COUNT_MS = 3_600_000
 const STOP_MS = 3_600_000
 const LOOK_MS = 30_000
 
 /**
- * Makes the guard: from `asked` recipients on, a share of missing ones above `share` stops the
- * account at that domain for an hour, in every worker. A batch that is merely old stays below it.
+ * Makes the guard. Once an account has probed `asked` recipients of a domain and more than `share`
+ * of them are missing, it is stopped at that domain for an hour, in every worker. An old batch of
+ * real addresses stays below the share.
  */
 export function createDictionaryAttackGuard(
   limits: { readonly dictionaryAsked: number; readonly dictionaryShare: number },

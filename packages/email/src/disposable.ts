@@ -1,12 +1,12 @@
 import { judgeMailDomain } from '@plumbline/datasets/mail-domains'
 import type { MailDomainLists } from '@plumbline/datasets/mail-domains'
 
-/** What the lists say of a domain with its mail hosts. */
+/** What the reference lists say of a domain and its mail hosts. */
 export interface DomainJudgement {
   readonly disposable: boolean
   readonly free: boolean
   readonly relay: boolean
-  /** Entry and source that said so; null where no list did. */
+  /** The matching entry and its source; null if no list matched. */
   readonly source: {
     readonly entry: string
     readonly list: string
@@ -15,8 +15,8 @@ export interface DomainJudgement {
 }
 
 /**
- * Judges a domain by itself and its parents, then by its mail hosts: throw-away services put many
- * names on one host. A free or allowed name is not disposable because of a host it shares.
+ * Judges a domain by its name and its parents, then by its mail hosts: disposable services put many
+ * names on one host. A free or allowed name is not disposable because of a shared host.
  */
 export function judgeDomain(
   domain: string,

@@ -20,7 +20,7 @@ export interface EmailLists extends MailDomainLists {
   readonly optOut: NameList
 }
 
-/** Routes, destinations and flags of domains, each held for a short while. */
+/** Mail routes, destinations and flags of domains, each cached for a short time. */
 export interface DomainCache {
   route(domain: string): Promise<MailRoute>
   destination(domain: string, route: HostsRoute): Destination
@@ -28,23 +28,23 @@ export interface DomainCache {
   readonly lists: EmailLists
 }
 
-/** What finding mail hosts needs. */
+/** What the domain cache needs. */
 export interface DomainCacheOptions {
   readonly resolver: Resolver
   readonly lists: () => EmailLists
   readonly sourceAddresses: readonly string[]
-  /** The group of a mail host of no known provider. */
+  /** The provider group of a mail host of no known provider. */
   readonly groupOf: (host: string) => string
   readonly random: () => number
   readonly now: () => number
 }
 
-/** Domains held in this process, and how long a route is; the resolver keeps its own lifetimes. */
+/** Domains cached in this process, and for how long; the resolver has its own lifetimes. */
 const DOMAINS_MAX = 5_000
 const ROUTE_MS = 60_000
 
 interface DomainFlags extends Pick<Flags, 'judgement' | 'didYouMean' | 'listVersion'> {
-  /** The first mail host, by which they were judged beside the name. */
+  /** The first mail host, which was judged besides the name. */
   readonly host: string | undefined
 }
 
@@ -145,7 +145,7 @@ function untagged(local: string): string {
   return plus > 0 ? lower.slice(0, plus) : lower
 }
 
-/** A number that a name always gives (FNV-1a). */
+/** A pseudo-random number derived from a name (FNV-1a). */
 function spread(name: string): number {
   let sum = 0x811c9dc5
   for (let at = 0; at < name.length; at++) {

@@ -5,7 +5,7 @@ import { createEmailEngine } from './engine.ts'
 import type { EmailEngineOptions } from './engine.ts'
 import { fakeResolver, nameList, processLimiter, processMemory } from './smtp-fixture.ts'
 
-/** An engine over loopback with everything in this process; single options may be set. */
+/** An engine over loopback with all its dependencies in this process; options can be overridden. */
 export function testEngine(
   port: number,
   zone: Parameters<typeof fakeResolver>[0],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer } from '@plumbline/ports/engine'
 import { ask, brief, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
-import { resultKey } from './probe-cache.ts'
+import { probeResultKey } from './probe-cache.ts'
 import { processLimiter, processMemory, startSmtp } from './smtp-fixture.ts'
 import type { SmtpScript } from './smtp-fixture.ts'
 
@@ -111,7 +111,7 @@ describe('results and their evidence', () => {
     expect(outcome.evidence['did_you_mean']).toBe('gmail.com')
   })
 
-  test('answers stand in the order of the subjects and are told one by one', async () => {
+  test('answers are in the order of the subjects and are reported one by one', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone, { limits: { recipientsPerMinute: 1e6 } })
     const subjects = Array.from({ length: 300 }, (_, n) =>
@@ -126,7 +126,7 @@ describe('results and their evidence', () => {
     expect([...told].toSorted((a, b) => a[0] - b[0]).map(([, text]) => text)).toEqual(subjects)
   })
 
-  test('an answer tells at the pace of whom it came, unless nobody was asked', async () => {
+  test('an answer names the group whose limit it counts for, unless no server was asked', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone)
     const groupsOf = async (subjects: readonly string[]): Promise<readonly unknown[]> => {
@@ -224,7 +224,7 @@ describe('memory', () => {
     expect(count(smtp.lines, 'RCPT')).toBe(2)
   })
 
-  test('what is remembered was checked when the host was asked, not when it is told', async () => {
+  test('a cached result shows when the host was asked, not when it is returned', async () => {
     await using smtp = await startSmtp(ORDINARY)
     let nowMs = Date.parse('2026-11-01T12:00:00Z')
     const memory = processMemory(() => nowMs)
@@ -258,7 +258,7 @@ describe('memory', () => {
     expect(count(smtp.lines, 'RCPT')).toBe(3)
   })
 
-  test('what was kept without its moment is still told', async () => {
+  test('a result stored without its time is still returned', async () => {
     const nowMs = Date.parse('2026-11-01T12:00:00Z')
     await using smtp = await startSmtp(ORDINARY)
     const memory = processMemory(() => nowMs)
@@ -273,7 +273,7 @@ describe('memory', () => {
     }
     const ttlMs = DAY_MS
     await memory.set([
-      { key: resultKey('ok@a.test', 'tenant', {}), value: finding, ttlMs },
+      { key: probeResultKey('ok@a.test', 'tenant', {}), value: finding, ttlMs },
       { key: 'email:accept-all:a.test', value: 'no', ttlMs },
     ])
     await using engine = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
@@ -397,13 +397,13 @@ describe('waiting', () => {
     expect(second.map(brief)).toEqual([`unknown ${reason}`])
   })
 
-  test('a single call hears when a host out of reach may be asked again', async () => {
+  test('a single call is told when an unreachable host may be tried again', async () => {
     await using engine = testEngine(1, zoneOf({ 'dead.test': '127.9.9.9' }))
     const outcome = outcomeOf((await ask(engine, ['ok@dead.test']))[0])
     expect([outcome.reason, outcome.evidence['retry_after']]).toEqual(['connect_failed', 300])
   })
 
-  test('a server that is busy before it hears a recipient is asked again, too', async () => {
+  test('a server that is busy before RCPT is probed again, too', async () => {
     await using smtp = await startSmtp({
       greeting: '421 4.3.2 Service not available, try again in 60 seconds',
     })
@@ -722,7 +722,7 @@ describe('what a server allows', () => {
 })
 
 describe('shares', () => {
-  test('a group held to a trickle delays nobody else and stays in its limits', async () => {
+  test('a group with a low limit delays no other group and stays within its limits', async () => {
     await using smtp = await startSmtp(ORDINARY)
     const google = 'aspmx.l.google.com'
     const all = {

@@ -34,17 +34,17 @@ import type { Sharing } from '@plumbline/ports/sharing'
 import { createPort25Health } from './port-25-health.ts'
 import { createOutageWatch } from './outage.ts'
 
-/** Everything the engine works with. */
+/** Dependencies and settings of the email engine. */
 export interface EmailEngineOptions extends Sharing {
   readonly resolver: Resolver
   readonly egress: Egress
   readonly memory: Memory
   readonly limiter: Limiter
-  /** Lists, or a function that gives the newest ones. */
+  /** Reference lists, or a function that returns the newest ones. */
   readonly lists: EmailLists | (() => EmailLists)
   readonly smtp: {
     readonly port: number
-    /** A name that resolves to our address and back. */
+    /** A host name that resolves to our address, which resolves back to it. */
     readonly heloName: string
     /** The fixed envelope sender; its domain should be ours. */
     readonly mailFrom: string
@@ -54,24 +54,27 @@ export interface EmailEngineOptions extends Sharing {
   }
   /** `dns_only` never connects to a mail host. */
   readonly probing: 'smtp' | 'dns_only'
-  /** Provider ids or registrable domains of mail hosts that are never connected to. */
+  /** Provider ids or registrable domains of mail hosts that are never probed. */
   readonly probingOff?: readonly string[]
-  /** Waits after a temporary refusal; one retry for each. */
+  /** Delays before the retries after a temporary refusal. */
   readonly greylistScheduleSeconds: readonly number[]
   readonly limits?: Partial<EmailLimits>
   readonly times?: Partial<SessionTimes>
-  /** The hourly self-test of the mail port and our names; false switches it off. */
+  /** The hourly self-test of port 25 and of our host names; false disables it. */
   readonly selfTest?:
     | false
     | { readonly targets?: readonly string[]; readonly dnsbl?: readonly string[] }
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the Unix epoch. */
   readonly clock?: () => number
   /** 0 up to 1, for choices that need no secrecy. */
   readonly random?: () => number
   readonly log: Log
 }
 
-/** Makes the email engine. Throws where the sender, the HELO name, an address or the proxy is malformed. */
+/**
+ * Makes the email engine. Throws where the sender, the HELO name, an address or the proxy is
+ * malformed.
+ */
 export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> {
   assertSender(options.smtp)
   const now = options.clock ?? Date.now
@@ -159,7 +162,7 @@ function verifyTools(
     failed: (error) => log.error({ err: error }, 'email engine: results could not be settled'),
     unclassified(provider, reply) {
       const fields = { provider, code: reply.code, enhanced: reply.enhanced }
-      log.info(fields, 'a reply that no rule knows')
+      log.info(fields, 'a reply matches no rule')
     },
   }
 }
@@ -182,7 +185,10 @@ function connectorOf(
   })
 }
 
-/** The self-test with its settings; null where it is off, or would test another way than the proxy's. */
+/**
+ * The self-test with its settings; null if it is disabled, or would not go through the proxy as
+ * probes do.
+ */
 function selfTestOf(
   options: EmailEngineOptions,
   signal: AbortSignal,
@@ -216,7 +222,7 @@ function probingHealth(probing: 'smtp' | 'dns_only', broken: readonly string[]):
   return { name, status: 'degraded', detail: `refused by ${[...known, ...hosts].join(', ')}` }
 }
 
-/** A local part of twenty random characters, a letter first, that no mailbox has. */
+/** A random local part that no mailbox has: twenty characters, beginning with a letter. */
 function randomLocal(): string {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
   const bytes = randomBytes(20)
@@ -225,7 +231,7 @@ function randomLocal(): string {
   return local
 }
 
-/** The group of a mail host of no known provider: its registrable domain. */
+/** The provider group of a mail host of no known provider: its registrable domain. */
 function groupOf(host: string): string {
   return getDomain(host, { allowPrivateDomains: true, validateHostname: false }) ?? host
 }

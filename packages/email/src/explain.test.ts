@@ -175,7 +175,7 @@ const TABLE: Readonly<Record<Reason<'email'>, Row>> = {
   },
 }
 
-test('there is a row for each reason that a client can be told', () => {
+test('there is a row for each reason that a client can get', () => {
   expect(Object.keys(TABLE).toSorted()).toEqual(Object.keys(REASONS.email).toSorted())
 })
 

@@ -6,26 +6,26 @@ import type { ParsedMailbox } from './syntax.ts'
 /** Called with the result of a probe. */
 export type Listener = (result: ProbeResult) => void
 
-/** A mailbox with its names on the wire and in memory. */
+/** A mailbox, as sent and as cached. */
 export interface ProbeRequest {
   readonly mailbox: ParsedMailbox
   readonly address: string
   readonly memoryKey: string
-  /** The account that asks; a result is remembered as found out for it. */
+  /** The account that asks; the cached result notes it. */
   readonly account: string
 }
 
-/** Probes in flight, so that all who ask for the same address at the same time share one. */
+/** Probes in flight: concurrent requests for the same address share one. */
 export interface InFlightProbes {
-  /** Listens to the probe of an address; one that is new must be submitted to the pool. */
+  /** Listens to the probe of an address; the caller submits a new one to the pool. */
   join(
     wanted: ProbeRequest,
     request: Pick<EngineRequest<'email'>, 'lane' | 'depth'>,
     listener: Listener,
-    /** Called whenever the host of the address has answered something. */
+    /** Called whenever the host of the address has sent a reply. */
     heard?: () => void,
   ): { readonly probe: Probe; readonly isNew: boolean }
-  /** Stops listening; a probe that nobody listens to is given up. */
+  /** Stops listening; a probe without listeners is given up. */
   leave(probe: Probe, listener: Listener): void
 }
 

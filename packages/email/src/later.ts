@@ -5,23 +5,23 @@ import { resultJson, readResult } from './probe-cache.ts'
 import type { EmailLimits } from './limits.ts'
 import type { OurPart } from './outage.ts'
 
-/** What a subject that came back carries. */
+/** State that a waiting subject carries to its next attempt. */
 export interface WaitState {
   /** Retries after temporary refusals. */
   readonly tries: number
-  /** Whether no host or name server answered at a first try. */
+  /** Whether no host or name server replied at the first attempt. */
   readonly silent: boolean
-  /** Since when it waits at all, milliseconds since the epoch; 0 for not yet. */
+  /** When it began to wait, in milliseconds since the Unix epoch; 0 if it has not waited. */
   readonly sinceMs: number
-  /** The refusal that it is rechecked for; null where there was none. */
+  /** The refusal that is being rechecked; null if there is none. */
   readonly first: ProbeResult | null
 }
 
-/** A subject that must wait: for what, and under which rules. */
+/** A subject that must wait: for what, and under which limits. */
 export interface Waiting {
   readonly result: ProbeResult
   readonly wait: ProbeWait
-  /** What of ours is away, where the silence that was met is ours. */
+  /** The failed component, if the missing reply was our fault. */
   readonly away: OurPart | null
   readonly state: WaitState
   readonly domain: string
@@ -34,7 +34,7 @@ export interface Waiting {
 
 type LaterAnswer = Answer<'email'> & { readonly kind: 'later' }
 
-/** The answer of a subject that waits; null where it may not wait, or not any more. */
+/** The `later` answer of a waiting subject; null if it may not wait, or not any longer. */
 export function laterOf(waiting: Waiting): LaterAnswer | null {
   const { result, wait, state, domain, group, limits, nowMs } = waiting
   if (waiting.lane === 'live') return null
@@ -95,17 +95,17 @@ export function laterOf(waiting: Waiting): LaterAnswer | null {
   }
 }
 
-/** The group in which subjects wait until a group of mail hosts has room. */
+/** The waiting group of subjects that wait for the limits of a provider group. */
 export function roomGroup(group: string): string {
   return `mx:${group}`
 }
 
-/** How often a few try whether what of ours was away is there again. */
+/** Milliseconds between two trials whether a failed component of ours works again. */
 const TRIAL_MS = 30_000
 
 /**
- * All that meet a silence of ours wait in one group, of which a few are tried before all go (`silence:` in the
- * database): it spends no try of theirs.
+ * All subjects that got no reply because of a failure of ours wait in one group, of which a few are
+ * tried before all others (`silence:` in the database). It costs them no retry.
  */
 function ourSilence(waiting: Waiting, away: OurPart, sinceMs: number): LaterAnswer | null {
   const { state, result, limits, nowMs, scheduleSeconds } = waiting
@@ -115,14 +115,19 @@ function ourSilence(waiting: Waiting, away: OurPart, sinceMs: number): LaterAnsw
   return { kind: 'later', afterMs, group: `silence:${away}`, reason: result.reason, state: next }
 }
 
-/** What a subject that waits no more ends with, and in how many seconds another try may tell more. */
+/**
+ * The final result of a subject that stops waiting, with the seconds after which another try may
+ * help.
+ */
 export function overdue({ result, wait, scheduleSeconds, limits }: Waiting): ProbeResult {
   if (wait.cause === 'recheck') return withRecheckTime(result, limits)
   const afterMs = wait.afterMs > 0 ? wait.afterMs : (scheduleSeconds[0] ?? 300) * 1000
   return withRetry(result, afterMs)
 }
 
-/** A refusal to be rechecked as a call that cannot wait sees it: with the seconds until another try. */
+/**
+ * A refusal that needs a recheck, for a call that cannot wait: with the seconds until another try.
+ */
 export function withRecheckTime(result: ProbeResult, { recheckMs }: EmailLimits): ProbeResult {
   return recheckMs === 0 ? result : withRetry(result, recheckMs)
 }
@@ -143,7 +148,7 @@ function stateJson({ tries, silent, sinceMs, first }: WaitState): Json {
   }
 }
 
-/** Reads what `laterOf` wrote; anything else is a first try. */
+/** Parses what `laterOf` wrote; anything else is a first try. */
 export function waitStateOf(value: Json | undefined): WaitState {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return FIRST_TRY
   const held = value as { readonly [key: string]: Json }

@@ -1,17 +1,19 @@
 import type { Provider } from './providers.ts'
 
-/** How much is asked of others, and how long a subject may wait for room. */
+/** Limits towards mail hosts, and how long a subject may wait. */
 export interface EmailLimits {
   /** Connections open at once in this process. */
   readonly sessions: number
-  /** Of these, those that live probes alone may open; half of them at most. */
+  /** Of these, connections reserved for live probes; half of them at most. */
   readonly liveSessions: number
-  /** Live probes that may wait for a group of which nothing was heard for `silentMs`. */
+  /** Live probes that may wait for a group that has not replied for `silentMs`. */
   readonly silentProbes: number
   readonly silentMs: number
-  /** Connections at once to a group from one outgoing address; absent: the provider's own. */
+  /**
+   * Concurrent connections to a group from one outgoing address; absent: the provider's own limit.
+   */
   readonly connectionsPerGroup?: number
-  /** Recipients a minute to a group from one outgoing address; absent: the provider's own. */
+  /** Recipients a minute to a group from one outgoing address; absent: the provider's own limit. */
   readonly recipientsPerMinute?: number
   /** The same for single groups, by provider id or registrable domain of the mail host. */
   readonly groups?: {
@@ -20,34 +22,42 @@ export interface EmailLimits {
       readonly recipientsPerMinute?: number
     }
   }
-  /** Connections a group begins with. */
+  /** Connections that a group begins with. */
   readonly startConnections: number
-  /** Recipients of one domain that may be asked for in an hour. */
+  /** Recipients of one domain that may be probed in an hour. */
   readonly recipientsPerDomainPerHour: number
   /** Recipients in a transaction, at most. */
   readonly recipientsPerTransaction: number
-  /** Refusals in a row after which a session ends (Postfix hangs up at 20 errors). */
+  /** Consecutive refusals after which a session is closed (Postfix disconnects after 20 errors). */
   readonly refusalsPerSession: number
-  /** Where a limit has no room for longer than this, bulk probes are postponed. */
+  /** If a limit delays a group for longer than this, bulk probes are postponed. */
   readonly soonMs: number
-  /** A bulk probe that has waited for so long in a group's queue is postponed. */
+  /** A bulk probe that has waited in a group's queue for this time is postponed. */
   readonly queueMs: number
-  /** A subject that a limit or guard kept back for so long ends as unknown. */
+  /** A subject that a limit or guard has delayed for this time ends as unknown. */
   readonly guardWaitMs: number
   readonly rateWaitMs: number
-  /** Subjects of one run in work at once. */
+  /** Subjects of one run that are processed concurrently. */
   readonly window: number
-  /** A refusal that one reply does not prove is rechecked after this; 0 for never. */
+  /** Delay before the recheck of a refusal that one reply does not prove; 0 disables rechecks. */
   readonly recheckMs: number
-  /** Idle connections are kept for so long: of groups that allow several, and of those that allow few. */
+  /**
+   * Time for which idle connections are kept: of groups that allow several, and of those that allow
+   * few.
+   */
   readonly idleMs: number
   readonly idleScarceMs: number
-  /** An account that asks for so many recipients of a domain, this share of them missing, is stopped. */
+  /**
+   * Recipients of a domain, and share of missing ones among them, from which on an account is
+   * stopped.
+   */
   readonly dictionaryAsked: number
   readonly dictionaryShare: number
 }
 
-/** Sources: the reference figures of Postfix (2 to 20 connections, 20 errors) and of one recipient a second. */
+/**
+ * Sources: the defaults of Postfix (2 to 20 connections, 20 errors) and of one recipient a second.
+ */
 export const DEFAULT_LIMITS: EmailLimits = {
   sessions: 1_200,
   liveSessions: 600,
@@ -73,11 +83,11 @@ export const DEFAULT_LIMITS: EmailLimits = {
 export interface GroupLimits {
   readonly connections: number
   readonly recipientsPerTransaction: number
-  /** Bucket that grants at most the recipients a minute in any 60 s. */
+  /** Token bucket that grants at most the recipients a minute in any 60 s. */
   readonly bucket: { readonly perSecond: number; readonly burst: number }
 }
 
-/** The limits that hold for a group: its own, else those for all, else the provider's. */
+/** The limits of a group: its own, else those for all groups, else the provider's. */
 export function limitsOf(limits: EmailLimits, group: string, provider: Provider): GroupLimits {
   const own = limits.groups?.[group]
   const perMinute =

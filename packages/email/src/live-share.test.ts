@@ -23,7 +23,7 @@ test('a connection that nobody waits for any more is closed while its host is st
   await expect.poll(() => server.sessions.open).toBe(0)
 })
 
-test('a host that was given up is asked again for whoever comes next', async () => {
+test('a host that was given up is tried again for the next caller', async () => {
   let isSilent = true
   await using server = await startSmtp({
     raw: (socket) => {
@@ -44,7 +44,7 @@ test('a host that was given up is asked again for whoever comes next', async () 
   expect(outcomeOf(answer).reason).not.toBe('timeout')
 })
 
-test('whoever waits hears of each reply of the host, and of nothing where it is silent', async () => {
+test('waiting callers are notified of each reply of the host, and of nothing while it is silent', async () => {
   await using talking = await startSmtp({})
   await using silent = await startSmtp({ greeting: null }, '127.0.0.2', talking.port)
   const zone = zoneOf({ 'talking.test': '127.0.0.1', 'silent.test': '127.0.0.2' })
@@ -56,7 +56,7 @@ test('whoever waits hears of each reply of the host, and of nothing where it is 
   expect(new Set(heard)).toEqual(new Set([0]))
 })
 
-test('a group of which nothing is heard keeps a bounded number of callers waiting', async () => {
+test('a silent group keeps a limited number of callers waiting', async () => {
   await using server = await startSmtp({ greeting: null })
   const zone = zoneOf({ 'silent.test': '127.0.0.1' })
   await using engine = testEngine(server.port, zone, {
@@ -82,7 +82,7 @@ test('a group of which nothing is heard keeps a bounded number of callers waitin
   await first
 })
 
-test('live probes of one group go out in turn by account, whatever each has waiting', () => {
+test('live probes of one group are sent in turn by account, whatever each has waiting', () => {
   const queue = createProbeQueue()
   for (let at = 0; at < 20; at += 1) queue.push(probeOf('busy', `busy${at % 4}.test`), ROUTE)
   queue.push(probeOf('other', 'other.test'), ROUTE)

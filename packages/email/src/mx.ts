@@ -2,24 +2,24 @@ import { dnsFault, type DnsFault } from '@plumbline/net/dns-answer'
 import type { Resolver } from '@plumbline/net/resolver'
 import { readDomain } from './syntax.ts'
 
-/** Where mail for a domain goes. */
+/** How mail for a domain is routed. */
 export type MailRoute =
   | {
       readonly kind: 'hosts'
       /** Best preference first, equals in random order; at most `HOSTS_MAX`. */
       readonly hosts: readonly string[]
-      /** No MX record: the domain itself, by its address (RFC 5321 5.1). */
+      /** Whether there is no MX record and the domain itself is the host (RFC 5321 5.1). */
       readonly implicit: boolean
-      /** Every exchange the MX records name, for the lists. */
+      /** Every exchange in the MX records, to be looked up in the reference lists. */
       readonly exchanges: readonly string[]
-      /** An address that gave a refusal to be rechecked: another one is asked where there is one. */
+      /** An address whose refusal is to be rechecked: another one is used if there is one. */
       readonly avoid?: string
     }
   | { readonly kind: 'null_mx' | 'no_domain' | 'no_mail_host' }
   | { readonly kind: 'failed'; readonly why: DnsFault }
 
 /** Addresses of one mail host. */
-export type HostAddresses =
+export type MailHostAddresses =
   | { readonly kind: 'addresses'; readonly addresses: readonly string[] }
   | { readonly kind: 'none' | 'unsafe' }
   | { readonly kind: 'failed'; readonly why: DnsFault }
@@ -28,12 +28,12 @@ export type HostAddresses =
 const HOSTS_MAX = 3
 const ADDRESSES_MAX = 2
 
-/** Exchanges of one domain that are read at all. */
+/** MX records of one domain that are considered at most. */
 const EXCHANGES_MAX = 20
 
 /**
- * Finds the mail hosts of a domain (A-labels). A null MX (RFC 7505) and a name that does not exist are
- * definitive; a failure to answer is never one.
+ * Finds the mail hosts of a domain (A-labels). A null MX (RFC 7505) and a name that does not exist
+ * are definitive; a DNS failure never is.
  */
 export async function findRoute(
   resolver: Resolver,
@@ -65,15 +65,15 @@ export async function findRoute(
 }
 
 /**
- * Addresses of a mail host that may be dialled, IPv4 first: senders over IPv6 need reverse names at
- * the large providers. `unsafe` where all of them are special-purpose addresses.
+ * Addresses of a mail host that may be connected to, IPv4 first: large providers require reverse
+ * DNS from senders over IPv6. `unsafe` if all of them are special-purpose addresses.
  */
 export async function findAddresses(
   resolver: Resolver,
   permits: (address: string) => boolean,
   host: string,
   signal?: AbortSignal,
-): Promise<HostAddresses> {
+): Promise<MailHostAddresses> {
   const options = signal === undefined ? {} : { signal }
   const v4 = await resolver.resolve(host, 'A', options)
   const met: string[] = v4.kind === 'records' ? [...v4.records] : []
@@ -107,7 +107,7 @@ async function domainAddresses(
   return v6.kind === 'failed' ? dnsFault(v6.reason) : 'none'
 }
 
-/** An exchange must be a host name: an address or an odd label in its place is no mail host. */
+/** An exchange must be a host name; an address or an invalid label is ignored. */
 function isHostName(exchange: string): boolean {
   const read = readDomain(exchange)
   return read.ok && !/(?:^|\.)\d+$/.test(read.name)

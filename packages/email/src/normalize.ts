@@ -1,11 +1,11 @@
 import type { ParsedMailbox } from './syntax.ts'
 
-/** How a provider reads local parts that reach one mailbox. */
+/** Which local parts reach the same mailbox at a provider. */
 interface AliasRule {
-  /** The domain that stands for all names of the provider; absent where each is its own. */
+  /** The domain that stands for all domains of the provider; absent if they are distinct. */
   readonly canonical?: string
   readonly dropDots?: true
-  /** What begins a tag that does not count. */
+  /** The character that begins an ignored tag. */
   readonly tag: '+' | '-'
 }
 
@@ -30,8 +30,8 @@ const ALIAS_RULES: ReadonlyMap<string, AliasRule> = new Map([
 ])
 
 /**
- * The form by which repeats are known: lower-case domain; where the provider is known, lower-case
- * local part without the dots and tags it ignores. Never the address that is probed.
+ * The form by which duplicates are found: lower-case domain; for a known provider, lower-case local
+ * part without the dots and tags that it ignores. Never the address that is probed.
  */
 export function normalForm(mailbox: ParsedMailbox): string {
   const rule = ALIAS_RULES.get(mailbox.domain)

@@ -4,29 +4,32 @@ import type { Resolver } from '@plumbline/net/resolver'
 import type { Port25Health } from './port-25-health.ts'
 import type { ProbeResult } from './probe-result.ts'
 
-/** What of ours may be away, so that whoever is asked seems silent. */
+/** A component of ours that may have failed, so that others seem not to reply. */
 export type OurPart = 'resolver' | 'network'
 
-/** Tells hosts and name servers that stay silent from a silence that is ours. */
+/** Tells hosts and name servers that do not reply from a failure of our own resolver or network. */
 export interface OutageWatch {
-  /** Which part of ours is away, now that a subject met no reply; null where it is theirs. */
+  /**
+   * Which component of ours has failed, after a subject got no reply; null if the fault is not
+   * ours.
+   */
   behind(result: ProbeResult): Promise<OurPart | null>
   /**
-   * The same for a call that can hardly wait, of the resolver alone: one that left a question of the call without
-   * an answer and denies no name for two seconds either is away.
+   * The same for a live call, for the resolver alone: it has failed if it left a query of the call
+   * unanswered and does not answer a test query within two seconds either.
    */
   behindCall(result: ProbeResult): Promise<OurPart | null>
 }
 
-/** How long a call that met no answer waits for the resolver to deny a name: five times what takes long. */
+/** Milliseconds that a live call waits for the resolver's test query: five times a slow reply. */
 const CALL_WAITS_MS = 2_000
 
-/** How long what was found counts; a question or a self-test at most is asked for all that fail in that time. */
+/** Milliseconds for which a result is reused, so that many failures share one test. */
 const HELD_MS = 2_000
 
 /**
- * How long after it was found away a silence is still the resolver's: twice what a question may take, for those that
- * were asked before it came again.
+ * Milliseconds after a failure of the resolver in which missing replies are still attributed to it:
+ * twice the time-out of a query, for those sent before it recovered.
  */
 const AFTERMATH_MS = 10_000
 
@@ -64,8 +67,9 @@ export function createOutageWatch(options: {
 }
 
 /**
- * Asks for a name that nobody has looked up, so that no cache has it: a resolver that works denies it. One that
- * denies without knowing the root of the DNS is there; that is a fault of its own (`dns_unavailable`).
+ * Queries a random name, which no cache holds: a working resolver answers that it does not exist. A
+ * resolver that answers without knowing the root of the DNS counts as working here; that fault is
+ * reported separately (`dns_unavailable`).
  */
 async function isAway(resolver: Resolver): Promise<boolean> {
   const answer = await resolver.resolve(`plumbline-${randomBytes(10).toString('hex')}.com`, 'A')

@@ -4,7 +4,7 @@ import type { ProbeResult } from './probe-result.ts'
 import { normalForm } from './normalize.ts'
 import type { Mailbox, ParsedMailbox } from './syntax.ts'
 
-/** What lists say of an address. */
+/** What reference lists say of an address. */
 export interface Flags {
   readonly judgement: DomainJudgement
   readonly role: boolean
@@ -14,7 +14,7 @@ export interface Flags {
   readonly listVersion: string | null
 }
 
-/** When and how an answer came. */
+/** When and how an outcome was found. */
 export interface Circumstances {
   readonly cached: boolean
   readonly checkedAt: string
@@ -22,7 +22,7 @@ export interface Circumstances {
   readonly tries: number
 }
 
-/** The outcome of a text that is no mailbox. */
+/** The outcome of a text that is not an email address. */
 export function syntaxOutcome(
   subject: string,
   mailbox: Mailbox & { readonly ok: false },
@@ -60,7 +60,7 @@ export function syntaxOutcome(
   }
 }
 
-/** The outcome of a mailbox from what was found, with the flags of the lists. */
+/** The outcome of a mailbox from its probe result and the flags of the reference lists. */
 export function mailboxOutcome(
   subject: string,
   mailbox: ParsedMailbox,
@@ -95,7 +95,7 @@ export function mailboxOutcome(
   }
 }
 
-/** What the reason says of the domain's mail hosts. */
+/** What the reason implies for the domain's mail hosts. */
 function hostFacts(result: ProbeResult): Pick<EmailFacts, 'mxFound' | 'acceptsMail'> {
   switch (result.reason) {
     case 'no_domain':
@@ -117,7 +117,7 @@ function hostFacts(result: ProbeResult): Pick<EmailFacts, 'mxFound' | 'acceptsMa
   }
 }
 
-/** Most addresses have no flag, and then nothing is copied. */
+/** Adds the flags to the evidence; copies nothing for addresses without flags, as most are. */
 function withFlags(evidence: Evidence, flags: Flags, tries: number): Evidence {
   const { judgement, didYouMean, trap, listVersion } = flags
   const isListed = judgement.disposable || judgement.free || judgement.relay

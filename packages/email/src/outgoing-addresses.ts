@@ -1,9 +1,10 @@
 import { formatAddress, parseAddress } from '@plumbline/net/address'
 
 /**
- * The addresses that probes leave from, each once and in its canonical text: what a provider allows belongs to
- * an address, so that one address under two spellings must not be counted as two.
- * @throws where one is no address literal
+ * The addresses that probes are sent from, without duplicates and in canonical form: providers'
+ * limits apply to an address, so one address in two notations must not count twice.
+ *
+ * @throws if one is not an address literal
  */
 export function outgoingAddresses(texts: readonly string[]): readonly string[] {
   const canonical = texts.map((text) => {

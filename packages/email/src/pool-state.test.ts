@@ -51,7 +51,7 @@ describe('a circuit breaker', () => {
     return { breaker, clock, memory }
   }
 
-  test('opens at the third refusal in a row, and an acceptance between them counts anew', () => {
+  test('opens at the third refusal in a row, and an acceptance between them restarts the count', () => {
     const { breaker } = breakerAt()
     breaker.refused()
     breaker.refused()

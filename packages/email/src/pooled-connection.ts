@@ -10,7 +10,7 @@ import type { PooledConnection, ProviderGroup } from './provider-group.ts'
 import { verifyRecipients } from './verify-recipients.ts'
 import type { TransactionSummary, VerifyTools } from './verify-recipients.ts'
 
-/** What a connection works with. */
+/** What a pooled connection needs. */
 export interface ConnectionTools {
   readonly limits: EmailLimits
   readonly limiter: Limiter
@@ -22,30 +22,32 @@ export interface ConnectionTools {
     source: string | undefined,
     attendance: Attendance,
   ) => Promise<ConnectResult>
-  /** Called after each attempt to connect, with whether any host answered. */
+  /** Called after each attempt to connect, with whether any host accepted the connection. */
   readonly reached: (ok: boolean) => void
   readonly now: () => number
-  /** Called where the group must not be sent anything for so long. */
+  /** Called if the group must not be sent anything for a time. */
   readonly holdBack: (group: ProviderGroup, ms: number) => void
-  /** Called where there may be work for another connection. */
+  /** Called if there may be work for another connection. */
   readonly grow: (group: ProviderGroup) => void
-  /** Waits for more probes; false where the connection should close. */
+  /** Waits for more probes; false if the connection should close. */
   readonly idle: (connection: PooledConnection) => Promise<boolean>
-  /** Whether so many connections are open that none should serve those who have gone. */
+  /** Whether so many connections are open that none should serve probes that nobody waits for. */
   readonly isScarce: () => boolean
   readonly isOver: () => boolean
 }
 
-/** A lease that is not renewed ends after this, so that a killed worker's is soon free. */
+/**
+ * Milliseconds after which an unrenewed lease ends, so that a killed worker's lease is soon free.
+ */
 export const LEASE_MS = 20_000
 
-/** Where all leases are held elsewhere, bulk probes come back after this at the latest. */
+/** Longest delay of bulk probes while all leases are held by other workers. */
 const LEASE_AGAIN_MS = 5_000
 
-/** Sessions are ended after so many transactions, before servers do it. */
+/** Transactions after which a session is closed, before the server does it. */
 const TRANSACTIONS_MAX = 200
 
-/** The life of one connection: a shared lease, then transaction after transaction until no probe waits. */
+/** Runs one connection: acquires a shared lease, then runs transactions until no probe waits. */
 export async function runConnection(
   connection: PooledConnection,
   tools: ConnectionTools,
@@ -92,7 +94,7 @@ async function runUnderLease(connection: PooledConnection, tools: ConnectionTool
   }
 }
 
-/** One transaction; false where the connection has nothing more to do. */
+/** Runs one transaction; false if the connection has nothing more to do. */
 async function step(connection: PooledConnection, tools: ConnectionTools): Promise<boolean> {
   const { group, smtp } = connection
   const { breaker, pace, perTransaction, queue } = group
@@ -104,7 +106,7 @@ async function step(connection: PooledConnection, tools: ConnectionTools): Promi
   try {
     return await runTransaction(connection, recipients, tools)
   } catch (error) {
-    // Nobody else holds these probes, and whoever waits for them must not wait for ever.
+    // Nothing else holds these probes, and their callers must not wait for ever.
     const result = unknownResult('protocol_error', { provider: group.provider.id })
     for (const probe of recipients.probes) probe.settle(result)
     throw error
@@ -133,7 +135,7 @@ async function runTransaction(
   return !summary.throttled && group.breaker.openMs() === 0
 }
 
-/** Calls `gone` once nobody waits for any of the probes, until it is disposed of. */
+/** Calls `gone` once nobody waits for any of the probes; disposing of the result stops that. */
 function whenAllHaveGone(probes: readonly Probe[], gone: () => void): Disposable {
   const look = (): void => {
     if (probes.every(({ settled }) => settled)) gone()
@@ -146,7 +148,10 @@ function whenAllHaveGone(probes: readonly Probe[], gone: () => void): Disposable
   }
 }
 
-/** What a transaction teaches of its group: circuit, size of transactions, and pace. */
+/**
+ * Applies the result of a transaction to its group: circuit breaker, size of transactions, and
+ * pace.
+ */
 function applySummary(
   group: ProviderGroup,
   summary: TransactionSummary,
@@ -171,7 +176,10 @@ function slowDown(group: ProviderGroup, tools: ConnectionTools): void {
   tools.holdBack(group, group.pace.pausedUntilMs - tools.now())
 }
 
-/** Takes the shared tokens of the recipients, or of as many as there are tokens for; null where none is left. */
+/**
+ * Takes shared rate-limit tokens for the recipients, or for as many as there are tokens; null if
+ * there are none.
+ */
 async function takeTokens(
   group: ProviderGroup,
   recipients: Recipients,
@@ -206,14 +214,14 @@ async function takeTokens(
   return null
 }
 
-/** Whether a session is with a host of the route, and not with an address that the route avoids. */
+/** Whether a session is with a host of the route, and not with an address to avoid. */
 function serves(smtp: SmtpConnection, route: HostsRoute): boolean {
   if (!route.hosts.includes(smtp.host)) return false
   // Where every other address was tried in vain, the avoided one serves.
   return route.avoid === undefined || route.avoid !== smtp.address || smtp.avoided === route.avoid
 }
 
-/** The open session where it serves the recipients, else a new one; null where no host lets us in. */
+/** The open session if it can serve the recipients, else a new one; null if no host accepts us. */
 async function openFor(
   connection: PooledConnection,
   recipients: Recipients,
@@ -252,7 +260,7 @@ async function openFor(
   return null
 }
 
-/** Opens a session while anybody waits for it; null where all have gone before there was one. */
+/** Opens a session as long as anybody waits for it; null if nobody does any more. */
 async function openAttended(
   group: ProviderGroup,
   { probes, route }: Recipients,
@@ -268,6 +276,6 @@ async function openAttended(
       for (const probe of probes) probe.heard()
     },
   })
-  // It tells of nobody's silence but of ours.
+  // It says nothing about the host, as we did not wait.
   return unattended.signal.aborted && opened.kind === 'failed' ? null : opened
 }

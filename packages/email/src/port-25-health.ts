@@ -1,32 +1,33 @@
 import type { EngineHealth } from '@plumbline/ports/engine'
 import type { SelfTest } from './selftest.ts'
 
-/** Whether connections to port 25 leave this machine at all. */
+/** Whether this machine can open connections to port 25 at all. */
 export interface Port25Health {
-  /** Whether no mail host can be reached: a host that was not says nothing of itself then. */
+  /** Whether no mail host can be reached: then an unreachable host says nothing about itself. */
   isBlocked(): boolean
   /**
-   * Whether nobody can be reached at the moment: several hosts in a row were not, and none of the large
-   * providers is. False where that was never tested.
+   * Whether no host can be reached at the moment: several in a row could not, nor any large
+   * provider. False if it was never tested.
    */
   isSilent(): Promise<boolean>
-  /** Counts a host that could be connected to, or could not. */
+  /** Counts a host that could, or could not, be connected to. */
   reached(ok: boolean): void
-  /** The rows of the last self-test, waiting for one under way. */
+  /** The results of the last self-test; waits for one that is running. */
   health(): Promise<readonly EngineHealth[]>
   close(): void
 }
 
-/** How long a self-test, and a connection once made, count. */
+/** Milliseconds for which a self-test, and a successful connection, count. */
 const HOUR_MS = 3_600_000
 
-/** Hosts in a row that could not be reached, before it is asked whether that is ours, and how often it is asked. */
+/** Consecutive unreachable hosts after which a self-test is run, and the interval of such tests. */
 const SUSPICIOUS_FAILURES = 5
 const SUSPICION_MS = 30_000
 
 /**
- * Watches port 25. It is blocked where the self-test reached none of the large providers and no
- * connection was made for an hour, while at least one failed. `test` null: never tested, never blocked.
+ * Monitors port 25. It is blocked if the self-test reached none of the large providers and no
+ * connection succeeded for an hour, while at least one failed. `test` null: never tested, never
+ * blocked.
  */
 export function createPort25Health(
   test: (() => Promise<SelfTest>) | null,

@@ -7,7 +7,10 @@ import { resultFor, needsRecheck } from './probe-result.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** How long each result stays true: mailboxes are made and closed in days, emptied in hours. */
+/**
+ * How long each result is valid, in milliseconds: mailboxes are created and closed within days,
+ * emptied within hours.
+ */
 const RESULT_TTL_MS = {
   accepted: 7 * DAY_MS,
   missing: 3 * DAY_MS,
@@ -15,22 +18,25 @@ const RESULT_TTL_MS = {
   full: 6 * HOUR_MS,
 } as const
 
-/** A refusal that one reply does not prove is asked again soon. */
+/** A refusal that one reply does not prove is probed again soon. */
 const RECHECK_TTL_MS = 10 * 60_000
 
-/** How long it stays true that a domain accepts all names, or does not. */
+/** How long an accept-all fact is valid, in milliseconds. */
 const ACCEPT_ALL_TTL_MS: Readonly<Record<AcceptAll, number>> = {
   yes: 7 * DAY_MS,
   no: DAY_MS,
   unknown: 10 * 60_000,
 }
 
-/** Results of probes, shared between workers. A fault of the memory is a miss, never a failed check. */
+/**
+ * Probe results, shared by all workers. A failure of the shared memory is a cache miss, never a
+ * failed check.
+ */
 export interface ProbeCache {
-  /** What is remembered under the keys of `resultKey`, as an account may see it. */
+  /** The cached results of the keys of `probeResultKey`, as an account may see them. */
   results(keys: readonly string[], account: string): Promise<readonly (ProbeResult | undefined)[]>
   acceptAll(domain: string): Promise<AcceptAllFact | undefined>
-  /** Keeps what one transaction found out, with the time and the account. */
+  /** Stores the results of one transaction, with their time and account. */
   remember(learnt: {
     readonly results: readonly NewResult[]
     readonly acceptAll?: {
@@ -39,21 +45,21 @@ export interface ProbeCache {
       readonly by: string
     }
   }): void
-  /** Waits until all that is to be remembered is stored. */
+  /** Waits until all pending results are stored. */
   flush(): Promise<void>
 }
 
-/** The result of one address, and the account it was found out for. */
+/** The result of one address, and the account whose probe found it. */
 export interface NewResult {
   readonly key: string
   readonly result: ProbeResult
   readonly by: string
 }
 
-/** Domains whose accept-all fact is held in this process. */
+/** Domains whose accept-all fact is cached in this process. */
 const DOMAINS_HELD_MAX = 20_000
 
-/** How long such a fact is used in this process before memory is read again. */
+/** Milliseconds for which the local copy is used before the shared memory is read again. */
 const LOCAL_TTL_MS = 60_000
 
 /** Makes the cache over the shared memory. */
@@ -128,30 +134,33 @@ export function createProbeCache(
   }
 }
 
-/** What memory is to keep of a result; null where nothing was found out. */
+/** The memory entry of a result; null if nothing was found out. */
 function entryOf({ key, result, by }: NewResult, nowMs: number): MemoryEntry | null {
   if (result.mailbox === 'unknown') return null
   const ttlMs = needsRecheck(result) ? RECHECK_TTL_MS : RESULT_TTL_MS[result.mailbox]
   return { key, value: resultJson({ ...result, atMs: result.atMs ?? nowMs, by }), ttlMs }
 }
 
-/** The key under which memory holds the result of an address for an account. */
-export function resultKey(address: string, account: string, sharing: Sharing): string {
+/** The key of an address's result for an account. */
+export function probeResultKey(address: string, account: string, sharing: Sharing): string {
   return nameFor(`email:result:${address}`, account, sharing)
 }
 
-/** The key under which memory holds how a domain takes unknown names. */
+/** The key of a domain's accept-all fact. */
 export function acceptAllKey(domain: string): string {
   return `email:accept-all:${domain}`
 }
 
-/** A result as memory and the state of a waiting subject hold it: without `wait`. */
+/** A result as it is stored in memory and in the state of a waiting subject: without `wait`. */
 export function resultJson(result: ProbeResult): Json {
   const { wait: _, ...kept } = result
   return kept
 }
 
-/** A result as `resultJson` wrote it. The cast is safe once the fields that decide are of their kind. */
+/**
+ * Parses what `resultJson` wrote. The cast is safe once the fields that decide have the right
+ * types.
+ */
 export function readResult(value: Json | undefined): ProbeResult | undefined {
   if (typeof value !== 'object' || value === null || !('status' in value)) return undefined
   const good =
@@ -163,7 +172,7 @@ export function readResult(value: Json | undefined): ProbeResult | undefined {
   return good ? (value as unknown as ProbeResult) : undefined
 }
 
-/** An accept-all fact as `remember` wrote it; an earlier version kept the value alone. */
+/** Parses what `remember` wrote; an earlier version stored the value alone. */
 function readAcceptAll(held: Json | undefined): AcceptAllFact | undefined {
   if (isAcceptAll(held)) return { value: held }
   if (typeof held !== 'object' || held === null || !('value' in held)) return undefined

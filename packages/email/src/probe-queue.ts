@@ -2,11 +2,11 @@ import type { Depth } from '@plumbline/contract/products'
 import type { ProbeResult } from './probe-result.ts'
 import type { MailRoute } from './mx.ts'
 
-/** One mailbox to be asked about. */
+/** A mailbox to probe. */
 export interface Probe {
-  /** As it goes on the wire: local part and A-label domain. */
+  /** As sent: local part and A-label domain. */
   readonly address: string
-  /** Where memory holds what is found out. */
+  /** Key of its result in the probe cache. */
   readonly memoryKey: string
   /** The account that asked first. */
   readonly account: string
@@ -19,12 +19,12 @@ export interface Probe {
   readonly queuedMs: number
   /** Sessions that broke before there was a reply. */
   attempts: number
-  /** Answered or given up: nothing more is to be done. */
+  /** Answered or given up. */
   settled: boolean
   settle(result: ProbeResult): void
-  /** Tells who waits for it that its host has answered something. */
+  /** Tells the callers that its host has sent a reply. */
   heard(): void
-  /** Called when nobody waits for it any more; set by whoever has it in hand. */
+  /** Called when no caller waits for it any more; set by its current owner. */
   onGivenUp: (() => void) | null
 }
 
@@ -45,7 +45,7 @@ interface DomainQueue {
   readonly bulk: Probe[]
 }
 
-/** The probes that wait for one group: a queue for each domain, served in turn, live probes first. */
+/** The waiting probes of one group: a queue for each domain, served in turn, live probes first. */
 export interface ProbeQueue {
   readonly size: number
   readonly bulkSize: number
@@ -53,26 +53,29 @@ export interface ProbeQueue {
   push(probe: Probe, route: HostsRoute): void
   /** Puts probes back at the head of their queue. */
   putBack(probes: readonly Probe[], route: HostsRoute): void
-  /** The next probes of one domain, live ones first; a domain that `prefers` accepts goes first. Null when empty. */
+  /**
+   * The next probes of one domain, live ones first; a domain that `prefers` accepts comes first.
+   * Null if empty.
+   */
   take(count: number, prefers?: (route: HostsRoute) => boolean): Recipients | null
-  /** Removes the bulk probes that were queued before a time. */
+  /** Removes and returns the bulk probes that were queued before a time. */
   expire(beforeMs: number): readonly Probe[]
-  /** Removes every probe of a domain. */
+  /** Removes and returns every probe of a domain. */
   drain(domain: string): readonly Probe[]
-  /** Removes everything. */
+  /** Removes and returns all probes. */
   clear(): readonly Probe[]
 }
 
-/** DomainQueues looked at for one that the open connection can serve. */
+/** Domain queues examined for one that the open connection can serve. */
 const PREFERENCE_LOOKS = 8
 
 /**
- * Accounts are served in turn, by start-time fair queueing: a live probe gets the turn after the last one of
- * its account, or the current one, and the lowest goes first.
+ * Start-time fair queueing over accounts: a live probe gets the turn after the last one of its
+ * account, or the current one, and the lowest turn is served first.
  */
 interface Turns {
   readonly of: WeakMap<Probe, number>
-  /** The last turn that each account with waiting live probes was given. */
+  /** The last turn given to each account with waiting live probes. */
   readonly last: Map<string, number>
   current: number
 }
@@ -80,7 +83,7 @@ interface Turns {
 interface DomainQueues {
   readonly all: Map<string, DomainQueue>
   readonly turns: Turns
-  /** Keys beside the plain one, by domain. */
+  /** Keys besides the plain one, by domain. */
   readonly variants: Map<string, Set<string>>
   /** Keys of queues with a live probe. */
   readonly live: Set<string>
@@ -128,7 +131,7 @@ export function createProbeQueue(): ProbeQueue {
   }
 }
 
-/** The queue of a probe that is about to join it. */
+/** The queue that a probe is about to join. */
 function queueFor(queues: DomainQueues, probe: Probe, route: HostsRoute): DomainQueue {
   const { domain } = probe
   const key = keyOf(probe, route)
@@ -148,7 +151,10 @@ function queueFor(queues: DomainQueues, probe: Probe, route: HostsRoute): Domain
   return queue
 }
 
-/** SMTPUTF8 is a parameter of the transaction, and an address to avoid one of the connection. */
+/**
+ * SMTPUTF8 is a parameter of the transaction, and an address to avoid is one of the connection, so
+ * both are part of the key.
+ */
 function keyOf({ domain, utf8 }: Probe, { avoid }: HostsRoute): string {
   const name = utf8 ? `${domain} utf8` : domain
   return avoid === undefined ? name : `${name} not ${avoid}`
@@ -205,7 +211,7 @@ function choose(
   return first
 }
 
-/** The domain whose first live probe has the lowest turn; one that is preferred may be a turn ahead. */
+/** The domain whose first live probe has the lowest turn; a preferred one may be one turn ahead. */
 function chooseInTurn(
   queues: DomainQueues,
   prefers: ((route: HostsRoute) => boolean) | undefined,

@@ -5,8 +5,8 @@ import { maskLocals } from './reply-text.ts'
 import { momentFor } from '@plumbline/ports/sharing'
 
 /**
- * What is known of one mailbox on its way through the engine, apart from what lists say of it. It becomes
- * an `Outcome` once it waits for nothing; memory keeps it as it is, without `wait`.
+ * What is known of one mailbox while the engine works on it, without the flags of reference lists.
+ * It becomes an `Outcome` once it need not wait; the cache stores it as it is, without `wait`.
  */
 export interface ProbeResult {
   readonly status: EmailStatus
@@ -16,39 +16,45 @@ export interface ProbeResult {
   readonly catchAll: boolean | null
   readonly confidence: 'high' | 'medium' | 'low'
   readonly evidence: { readonly [key: string]: Json }
-  /** When the oldest fact behind it was found out, milliseconds since the epoch; absent: just now. */
+  /** When its oldest fact was found out, in milliseconds since the Unix epoch; absent: just now. */
   readonly atMs?: number
-  /** The account that it was found out for; in memory alone. */
+  /** The account whose probe found it; only set in the cache. */
   readonly by?: string
-  /** What must be waited for before this is the last word; absent: it is. */
+  /** What must be waited for before the result is final; absent: it is final. */
   readonly wait?: ProbeWait
 }
 
-/** Why another try is needed, and after how many milliseconds; 0 for the usual time of that cause. */
+/**
+ * Why another try is needed, and after how many milliseconds; 0 for the usual delay of that cause.
+ */
 export interface ProbeWait {
   readonly cause: WaitCause
   readonly afterMs: number
 }
 
 /**
- * Why a subject waits: `greylist` for the server's own delay, `rate_limit` for room in the limits of its
- * provider group, `guard` for a guard against too many probes, `blocked` while the group refuses us,
- * `recheck` for another try at a refusal that one reply does not prove, `no_reply` for another try at
- * hosts or name servers that did not answer, which may be a fault of the network between.
+ * Why a subject waits: `greylist` for the delay that the server asks for, `rate_limit` for the
+ * limits of its provider group, `guard` for the dictionary-attack guard, `blocked` while the group
+ * refuses us, `recheck` for another try at a refusal that one reply does not prove, `no_reply` for
+ * another try at hosts or name servers that did not reply, perhaps because of the network in
+ * between.
  */
 export type WaitCause = 'greylist' | 'rate_limit' | 'guard' | 'blocked' | 'recheck' | 'no_reply'
 
 /** Whether a domain accepts mail for names that do not exist. */
 export type AcceptAll = 'yes' | 'no' | 'unknown'
 
-/** Whether a domain accepts all names, and when that was found out; `atMs` absent: just now. */
+/** Whether a domain is accept-all, and when that was found out; `atMs` absent: just now. */
 export interface AcceptAllFact {
   readonly value: AcceptAll
   readonly atMs?: number
   readonly by?: string
 }
 
-/** A result that also depends on a fact of the domain: its time is that of the older of the two, as the account may know it. */
+/**
+ * Combines a result with a fact of the domain: its time is that of the older of the two, as the
+ * account may see it.
+ */
 export function withOlderFact(
   result: ProbeResult,
   fact: AcceptAllFact,
@@ -61,8 +67,8 @@ export function withOlderFact(
 }
 
 /**
- * A remembered result as an account may see it. Of another account's result it sees the day, and not the
- * text of the reply, which often holds the time and a transaction id of that account's probe.
+ * A cached result as an account may see it. Of another account's result it sees the day, and not
+ * the text of the reply, which often holds the time and a transaction id of that account's probe.
  */
 export function resultFor({ by, ...result }: ProbeResult, account: string): ProbeResult {
   if (by === account) return result
@@ -88,7 +94,10 @@ export function unknownResult(
   }
 }
 
-/** The result of one reply to RCPT; `acceptAll` and `acceptance` say what an acceptance is worth there. */
+/**
+ * The result of one reply to RCPT; `acceptAll` and `acceptance` say what an acceptance proves
+ * there.
+ */
 export function resultOfReply(
   met: Classified,
   acceptAll: AcceptAll,
@@ -132,7 +141,9 @@ export function resultOfReply(
   }
 }
 
-/** The result of a reply with what it waits for: a temporary refusal, a throttled one, or one to be rechecked. */
+/**
+ * The result of a reply with what it must wait for: a temporary refusal, throttling, or a recheck.
+ */
 export function withWait(met: Classified, result: ProbeResult): ProbeResult {
   if (needsRecheck(result)) return { ...result, wait: { cause: 'recheck', afterMs: 0 } }
   if (met.retry && met.party === 'server') {
@@ -145,14 +156,17 @@ export function withWait(met: Classified, result: ProbeResult): ProbeResult {
 }
 
 /**
- * Whether a refusal is one that a single reply does not prove: its source also uses the code or the
- * words for faults of its own, as Microsoft does 5.4.1 and 5.5.0 while its directories are out of step.
+ * Whether a refusal is not proven by a single reply: its sender also uses the code or text for
+ * faults of its own, as Microsoft does 5.4.1 and 5.5.0 while its directories are out of sync.
  */
 export function needsRecheck(result: ProbeResult): boolean {
   return result.status === 'undeliverable' && result.confidence === 'medium'
 }
 
-/** The result of a probe and its recheck: the second decides where it tells anything of the mailbox. `first` null: no recheck. */
+/**
+ * The result of a probe and its recheck: the recheck decides if it says anything about the mailbox.
+ * `first` null: no recheck.
+ */
 export function afterRecheck(first: ProbeResult | null, second: ProbeResult): ProbeResult {
   if (first === null) return second
   const marked = (
@@ -173,8 +187,8 @@ export function afterRecheck(first: ProbeResult | null, second: ProbeResult): Pr
 }
 
 /**
- * Reasons of an unknown that outweigh a doubtful refusal: the mailbox was shown to exist, or the
- * server turns out to refuse us, and then its vague refusal may have been meant for us too.
+ * Reasons of an unknown result that outweigh a doubtful refusal: the mailbox was shown to exist, or
+ * the server refuses us, and then its vague refusal may have been about us too.
  */
 const OUTWEIGHING: ReadonlySet<ProbeResult['reason']> = new Set([
   'accepted_exists',
@@ -194,10 +208,10 @@ export function maskedText(text: string, local: string): string {
 /** Printable ASCII with single spaces inside. */
 const PLAIN_TEXT = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/
 
-/** A local part shorter than this is too often a word of the reply itself. */
+/** A shorter local part is too likely to be a word of the reply itself. */
 const LOCAL_MIN_CHARS = 3
 
-/** Masks a name where it stands alone, without a pattern made of foreign text. */
+/** Masks a name that occurs as a whole word, without building a pattern from foreign text. */
 function withoutWord(text: string, word: string): string {
   const lower = text.toLowerCase()
   // Where lower case changes the length, positions would not fit.

@@ -5,22 +5,24 @@ import type { Destination } from './provider-group.ts'
 import type { DictionaryAttackGuard, Pair } from './dictionary-attack-guard.ts'
 import type { HostsRoute } from './probe-queue.ts'
 
-/** A domain with mail hosts: where its probes go, and whether they may. The same for all subjects of a run. */
+/**
+ * The mail hosts of a domain and whether they may be probed; the same for all subjects of a run.
+ */
 export interface ProbeTarget {
   readonly route: HostsRoute
   readonly to: Destination
   readonly pair: Pair
-  /** Why nobody is asked there; null where they are. */
+  /** Why the domain is not probed; null if it is. */
   readonly off: 'opted_out' | 'probing_off' | null
   readonly evidence: { readonly [key: string]: Json }
 }
 
-/** What decides about a target. */
+/** What is needed to find a target. */
 export interface TargetTools {
   readonly domains: DomainCache
   readonly dictionary: DictionaryAttackGuard
   readonly probing: 'smtp' | 'dns_only'
-  /** Provider ids or registrable domains of mail hosts that are never connected to. */
+  /** Provider ids or registrable domains of mail hosts that are never probed. */
   readonly probingOff: readonly string[]
 }
 
@@ -50,7 +52,9 @@ export function probeTargetOf(
   }
 }
 
-/** The evidence of a result with that of its target; where a host was asked, the result has it already. */
+/**
+ * The evidence of a result with that of its target; if a host was asked, the result has it already.
+ */
 export function evidenceAt(
   target: ProbeTarget | null,
   { evidence }: ProbeResult,

@@ -10,20 +10,20 @@ import { unknownResult } from './probe-result.ts'
 import type { ProbeResult } from './probe-result.ts'
 import type { Provider } from './providers.ts'
 
-/** Where a probe is sent. */
+/** Where a probe is sent to. */
 export interface Destination {
   /** Provider id, or registrable domain of the mail host. */
   readonly group: string
   readonly provider: Provider
   readonly route: HostsRoute
-  /** Outgoing address; undefined for the system's choice. */
+  /** Outgoing address; undefined lets the system choose. */
   readonly source: string | undefined
 }
 
-/** Mail hosts under one administration, asked from one outgoing address. */
+/** Mail hosts under one administration, probed from one outgoing address. */
 export interface ProviderGroup {
   readonly name: string
-  /** Name and outgoing address, as shared limits know it. */
+  /** Name and outgoing address: its key in the shared limits. */
   readonly key: string
   readonly provider: Provider
   readonly source: string | undefined
@@ -31,18 +31,21 @@ export interface ProviderGroup {
   readonly queue: ProbeQueue
   readonly pace: Pace
   readonly breaker: CircuitBreaker
-  /** Connections by state; the closed ones are not counted. */
+  /** Connections by state, without closed ones. */
   readonly counts: Record<Exclude<PoolState<'connection'>, 'closed'>, number>
   /** Connections that wait for probes, the longest idle first. */
   readonly idle: Set<PooledConnection>
-  /** Recipients in one transaction; falls where the server takes fewer. */
+  /** Recipients in one transaction; lowered if the server takes fewer. */
   perTransaction: number
   /** `held`: no probe is sent before `holdTimer` fires. */
   rate: PoolState<'rate'>
   holdTimer: NodeJS.Timeout | null
-  /** When the last shortage of tokens or leases is over; bulk probes are postponed until then. */
+  /** End of the last shortage of tokens or leases; bulk probes are postponed until then. */
   fullUntilMs: number
-  /** Since when connections are tried without a word of any host, by the clock of the pool; null where one has answered. */
+  /**
+   * Since when connections are attempted without a reply of any host, by the pool's clock; null if
+   * one has replied.
+   */
   silentSinceMs: number | null
 }
 
@@ -50,19 +53,19 @@ export interface ProviderGroup {
 export interface PooledConnection {
   readonly group: ProviderGroup
   state: PoolState<'connection'>
-  /** The open SMTP session; null where there is none yet, or none that is still good. */
+  /** The open SMTP session; null if there is none, or it is broken. */
   smtp: SmtpConnection | null
-  /** Transactions of the session. */
+  /** Transactions in this session. */
   transactions: number
-  /** Refused recipients since the last accepted one. */
+  /** Consecutive refused recipients. */
   refusals: number
-  /** The lease is another's by now: nothing more may be asked. */
+  /** Whether the lease was lost: nothing more may be sent. */
   isLost: boolean
-  /** Ends its idle time: with true it takes probes again, with false it closes. */
+  /** Ends the idle time: with true it takes probes again, with false it closes. */
   wake: ((goesOn: boolean) => void) | null
 }
 
-/** A connection of the group, in state `starting`. */
+/** Adds a connection to the group, in state `starting`. */
 export function addConnection(group: ProviderGroup): PooledConnection {
   group.counts.starting++
   return {
@@ -94,7 +97,7 @@ export function connectionCount({ counts }: ProviderGroup): number {
   return counts.starting + counts.busy + counts.idle + counts.closing
 }
 
-/** Sends no probe for so long, and then calls `onReady`; the group must be ready. */
+/** Sends no probe for this time, and then calls `onReady`; the group must be ready. */
 export function holdRate(group: ProviderGroup, ms: number, onReady: () => void): void {
   group.rate = moved('rate', group.rate, 'held')
   group.holdTimer = setTimeout(() => {
@@ -104,7 +107,7 @@ export function holdRate(group: ProviderGroup, ms: number, onReady: () => void):
   }, ms)
 }
 
-/** Longest time for which a probe is postponed for want of room. */
+/** Longest delay of a probe because of the group's limits. */
 const POSTPONE_MAX_MS = 10 * 60_000
 
 /** A group without probes or connections. */
@@ -137,8 +140,8 @@ export function createProviderGroup(
 }
 
 /**
- * Ends bulk probes as `later`, until the group has room for half a transaction. All get the same wait:
- * the batch keeps its waiting subjects by group and sends them again one task at a time.
+ * Ends bulk probes as `later`, until the group has capacity for half a transaction. All get the
+ * same delay: the batch stores its waiting subjects by group and dispatches one task at a time.
  */
 export function postpone(group: ProviderGroup, probes: readonly Probe[], ms: number): void {
   const count = Math.min(probes.length, Math.ceil(group.perTransaction / 2))
@@ -147,7 +150,7 @@ export function postpone(group: ProviderGroup, probes: readonly Probe[], ms: num
   for (const probe of probes) probe.settle(result)
 }
 
-/** Ends every probe that waits for a group which refuses us. */
+/** Ends every waiting probe of a group that refuses us. */
 export function refuseWaiting(group: ProviderGroup, openMs: number): void {
   for (const probe of group.queue.clear()) {
     if (probe.lane === 'bulk') probe.settle(waitingResult('blocked', openMs))
@@ -155,7 +158,7 @@ export function refuseWaiting(group: ProviderGroup, openMs: number): void {
   }
 }
 
-/** The result of a probe that was not sent: why not, and the milliseconds until it may be. */
+/** The result of a probe that was not sent: why, and the milliseconds until it may be. */
 export function waitingResult(
   cause: 'guard' | 'blocked' | 'rate_limit',
   afterMs: number,
@@ -168,26 +171,32 @@ export function waitingResult(
   return { ...unknownResult(reason[cause]), wait: { cause, afterMs } }
 }
 
-/** How many connections a group may have now, and when it may be asked again. */
+/** How many connections a group may have now, and when it may be probed again. */
 export interface Pace {
   /** Connections allowed at this moment. */
   connections(): number
-  /** A transaction in which the server did not throttle us. */
+  /** Records a transaction that was not throttled. */
   succeeded(): void
-  /** A refusal for going too fast. */
+  /** Records that we were throttled. */
   throttled(): void
-  /** Until when nothing is sent after being throttled, by the clock of the group; 0 where it never was. */
+  /** End of the pause after throttling, by the group's clock; 0 if there was none. */
   readonly pausedUntilMs: number
 }
 
-/** The pause after the first throttled transaction, doubled with each further one up to the longest. */
+/**
+ * The pause after the first throttled transaction; doubled with each further one, up to the
+ * longest.
+ */
 const PAUSE_FIRST_MS = 2_000
 const PAUSE_LONGEST_MS = 5 * 60_000
 
-/** Good transactions on each connection before another is added. */
+/** Successful transactions on each connection before another one is added. */
 const GROW_TRANSACTIONS = 4
 
-/** Begins with `start` connections; one more while all goes well, half of them when throttled, at most `cap`. */
+/**
+ * Begins with `start` connections; adds one while transactions succeed, halves them when throttled,
+ * up to `cap`.
+ */
 export function createPace(start: number, cap: number, now: () => number): Pace {
   let allowed = Math.max(1, Math.min(start, cap))
   let goodCount = 0
@@ -216,22 +225,22 @@ export function createPace(start: number, cap: number, now: () => number): Pace 
 /** Stops probing a group that refuses us, in all workers. */
 export interface CircuitBreaker {
   state(): PoolState<'circuit'>
-  /** Milliseconds until the group may be asked again; 0 while it may. */
+  /** Milliseconds until the group may be probed again; 0 if it may. */
   openMs(): number
-  /** A transaction in which we were refused and nobody was accepted. */
+  /** Records a transaction in which we were refused and no recipient was accepted. */
   refused(): void
   accepted(): void
   /** Reads whether another worker has opened it; at most every 30 s. */
   refresh(): Promise<void>
 }
 
-/** Refusals in a row that open it, and for how long: doubled each time, up to the longest. */
+/** Consecutive refusals that open it, and for how long: doubled each time, up to the longest. */
 const REFUSALS_TO_OPEN = 3
 const OPEN_FIRST_MS = 15 * 60_000
 const OPEN_LONGEST_MS = 6 * 3_600_000
 const REFRESH_MS = 30_000
 
-/** A breaker kept under one key of the shared memory. */
+/** A circuit breaker stored under one key of the shared memory. */
 export function createCircuitBreaker(
   key: string,
   memory: Memory,

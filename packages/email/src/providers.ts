@@ -1,7 +1,7 @@
-/** A large mail system that has ways of its own. */
+/** A large mail system with limits and behaviour of its own. */
 export interface Provider {
   readonly id: string
-  /** Suffixes of its mail hosts, longest match wins. */
+  /** Suffixes of its mail host names; the longest match wins. */
   readonly hosts: readonly string[]
   /** Recipients that one transaction may name. */
   readonly recipientsPerTransaction: number
@@ -9,7 +9,10 @@ export interface Provider {
   readonly connections: number
   /** Recipients a minute from one outgoing address, at most. */
   readonly recipientsPerMinute: number
-  /** What a 250 to RCPT proves: `mailbox`, or nothing because unknown names are accepted too. */
+  /**
+   * What a 250 reply to RCPT proves: the mailbox, or nothing because unknown names are accepted
+   * too.
+   */
   readonly acceptance: 'mailbox' | 'nothing'
   readonly source: string
 }
@@ -21,7 +24,7 @@ const ORDINARY = {
   acceptance: 'mailbox',
 } as const
 
-/** What holds for a mail host of no known provider. */
+/** Limits of a mail host of no known provider. */
 export const ORDINARY_PROVIDER: Provider = {
   ...ORDINARY,
   id: 'other',
@@ -31,7 +34,7 @@ export const ORDINARY_PROVIDER: Provider = {
     'Postfix smtpd: 2 to 20 connections at once are ordinary (postconf 5, initial_destination_concurrency)',
 }
 
-/** Providers and their ways; what differs from the ordinary stands in the row. */
+/** The known providers; each row overrides the ordinary values. */
 export const PROVIDERS: readonly Provider[] = [
   {
     ...ORDINARY,
@@ -182,8 +185,8 @@ export const PROVIDERS: readonly Provider[] = [
 ]
 
 /**
- * Domains of single providers that refuse unknown names at RCPT, so that an accept-all probe need not
- * be asked for. Source: the providers' rows above; observed 550 5.1.1 and 5.5.0 replies.
+ * Domains of some providers that refuse unknown names at RCPT, so that no accept-all probe is
+ * needed. Source: the providers' rows above; observed 550 5.1.1 and 5.5.0 replies.
  */
 export const REFUSE_UNKNOWN_NAMES: ReadonlySet<string> = new Set([
   'gmail.com',
@@ -197,7 +200,7 @@ export const REFUSE_UNKNOWN_NAMES: ReadonlySet<string> = new Set([
   'msn.com',
 ])
 
-/** Labels by which others name the same providers. */
+/** Other names of the same providers. */
 const LABELS: ReadonlyMap<string, string> = new Map([
   ['microsoft', 'microsoft365'],
   ['outlook', 'outlook_consumer'],
@@ -207,7 +210,7 @@ const LABELS: ReadonlyMap<string, string> = new Map([
   ['messagelabs', 'symantec'],
 ])
 
-/** The provider of a mail host, or of a provider's id; the ordinary one where none is known. */
+/** The provider of a mail host, or of a provider id; the ordinary one if it is unknown. */
 export function providerOf(hostOrId: string): Provider {
   const name = hostOrId.toLowerCase().replace(/\.$/, '')
   const id = LABELS.get(name) ?? name

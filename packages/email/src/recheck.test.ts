@@ -125,7 +125,7 @@ describe('a refusal that one reply does not prove', () => {
     ])
   })
 
-  test('is told a live call at once, with less confidence and when to ask again', async () => {
+  test('is answered to a live call at once, with less confidence and a time to retry', async () => {
     await using pair = await startPair(EDGE_BLOCK)
     await using engine = testEngine(pair.one.port, zone)
     for (const cached of [false, true]) {

@@ -17,7 +17,7 @@ const PHRASES = REPLY_RULES.flatMap(({ id, phrases }) =>
 )
 
 describe('the phrases of the reply rules', () => {
-  test('are met in every reply that stands beside them', () => {
+  test('match every reply listed with them', () => {
     const missed = PHRASES.flatMap(({ id, phrase, seen }) =>
       seen
         .filter((reply) => !new RegExp(expanded(phrase)).test(readable(reply)))

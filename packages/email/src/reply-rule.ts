@@ -2,17 +2,17 @@ import { REPLY_WORDS } from './reply-words.ts'
 
 /** What a reply to RCPT says. */
 export type ReplyKind =
-  /** The mailbox does not exist, said in so many words. */
+  /** The mailbox does not exist, stated explicitly. */
   | 'missing'
-  /** The same by a code or words that the source uses for little else. */
+  /** Probably missing: by a code or words that the sender uses for little else. */
   | 'likely_missing'
   | 'disabled'
-  /** The mailbox is locked or held back for a time. */
+  /** The mailbox is locked or suspended for a time. */
   | 'held'
   | 'full'
-  /** A refusal that proves the mailbox: a rate or a restriction of its own. */
+  /** A refusal that proves that the mailbox exists: a rate limit or restriction of its own. */
   | 'exists'
-  /** The recipient's own choice or filter: exists or not, nothing is proven. */
+  /** Rejected by a filter or choice of the recipient: proves nothing about existence. */
   | 'filtered'
   | 'no_domain'
   | 'no_mail'
@@ -25,13 +25,14 @@ export type ReplyKind =
   | 'unclassified'
 
 /**
- * Phrases of a rule, each with a reply it stands in, met or published; null where it comes from the
- * `source` of its rule and no such reply is at hand. A phrase is a regular expression over the lower-case text of one line with
- * mail addresses masked as `someone@host`; `{name}` in it stands for any word of that set of `REPLY_WORDS`.
+ * Phrases of a rule, each with a reply that contains it, observed or published; null if it comes
+ * from the `source` of its rule and no such reply is known. A phrase is a regular expression over
+ * the lower-case text of one line, with mail addresses masked as `someone@host`; `{name}` stands
+ * for any word of that set of `REPLY_WORDS`.
  */
 export type Phrases = Readonly<Record<string, string | readonly string[] | null>>
 
-/** One rule: every condition that it has must hold; the first rule that holds decides. */
+/** One rule: all of its conditions must hold; the first rule that matches decides. */
 export interface ReplyRule {
   readonly id: string
   readonly kind: ReplyKind
@@ -39,27 +40,34 @@ export interface ReplyRule {
   /** Class of the reply, 4 or 5; absent for both. */
   readonly severity?: 4 | 5
   readonly enhanced?: RegExp
-  /** Codes that the rule is not for. */
+  /** Enhanced codes that the rule does not apply to. */
   readonly notEnhanced?: RegExp
-  /** Any of them must be in the text. */
+  /** At least one of them must be in the text. */
   readonly phrases?: Phrases
-  /** A pattern that is made of tables of its own, in the place of phrases. */
+  /** A pattern built from a table, in place of phrases. */
   readonly pattern?: RegExp
   readonly source: string
 }
 
-/** A rule as replies are matched with it. All have every field, so that matching meets one shape of object. */
+/**
+ * A rule in the form used for matching. All objects have every field, so that they share one hidden
+ * class.
+ */
 export interface CompiledRule extends Pick<ReplyRule, 'id' | 'kind' | 'source'> {
   readonly provider: string | undefined
   readonly severity: 4 | 5 | undefined
   readonly enhanced: RegExp | undefined
   readonly notEnhanced: RegExp | undefined
-  /** One pattern of all phrases. */
+  /** All phrases as one pattern. */
   readonly text: RegExp | undefined
   readonly phrases: Phrases | undefined
 }
 
-/** Makes one pattern of all phrases of a rule. Throws where a phrase names a set of words that there is not. */
+/**
+ * Compiles all phrases of a rule into one pattern.
+ *
+ * @throws if a phrase refers to an unknown set of words
+ */
 export function compileRule(rule: ReplyRule): CompiledRule {
   const { id, kind, provider, severity, enhanced, notEnhanced, phrases, pattern, source } = rule
   const text =
@@ -67,7 +75,7 @@ export function compileRule(rule: ReplyRule): CompiledRule {
   return { id, kind, provider, severity, enhanced, notEnhanced, text, phrases, source }
 }
 
-/** A phrase with its sets of words written out. */
+/** A phrase with its word sets expanded. */
 export function expanded(phrase: string): string {
   return phrase.replaceAll(/\{([a-z-]+)\}/g, (_, name: string) => {
     const words = REPLY_WORDS[name]

@@ -1,11 +1,11 @@
-/** Characters of a reply that are read; a longer one has said it by then. */
+/** Characters of a reply that are examined. */
 const READ_MAX_CHARS = 4000
 
-/** Words that relays put before what another server said: IronPort, qmail, Exchange. */
+/** Prefixes that relays add to another server's reply: IronPort, qmail, Exchange. */
 const RELAY_WORDS =
   /unknown address error|remote (?:host|server|mta) (?:said|returned|responded)[: ]/g
 
-/** Lower case, one line, without mail addresses: a local part may hold any word. */
+/** Lower case, one line, mail addresses masked, since a local part may contain any word. */
 export function readable(text: string): string {
   const lower = maskLocals(text.slice(0, READ_MAX_CHARS).toLowerCase(), 'someone')
   const plain = /[^\x20-\x5f\x61-\x7e]/.test(lower)
@@ -15,7 +15,7 @@ export function readable(text: string): string {
   return spelled(own.includes('  ') ? own.replaceAll(/ +/g, ' ') : own)
 }
 
-/** Letters without accents, so that a word has one spelling. Hangul is put together again. */
+/** Letters without accents, so that a word has one spelling. Hangul is recomposed. */
 function folded(text: string): string {
   const bare = text
     .normalize('NFD')
@@ -34,15 +34,15 @@ const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ı: 'i',
 }
 
-/** A word of replies, and how it is misspelt. */
+/** A common misspelling in replies. */
 interface Misspelling {
   readonly pattern: RegExp
   readonly right: string
 }
 
 /**
- * Misspellings that mail servers send. None of them is a word of another language that the rules know:
- * `adress` is Swedish, `invalide` and `inexistant` are French.
+ * Misspellings that mail servers send. None of them is a word of another language that the rules
+ * know: `adress` is Swedish, `invalide` and `inexistant` are French.
  */
 const MISSPELLINGS: readonly Misspelling[] = [
   { pattern: /\bre[cs][ei]{1,2}p[ie]{0,3}[ae]?nt(s?)\b/g, right: 'recipient$1' },
@@ -63,19 +63,19 @@ const MISSPELLINGS: readonly Misspelling[] = [
   { pattern: /\b(?:non?|un)[ -]?exist(?:[ae]nt|ing|ed)\b/g, right: 'nonexistent' },
 ]
 
-/** Verbs before "not exist", some of them with half of a contraction. */
+/** Verbs before "not exist", also as contractions. */
 const AUXILIARY =
   '(?:do|does|dose|dos|doe|doen|doens|dosn|dosen|doesn|don|did|didn|is|isn|was|wasn|has|hasn|have|haven)'
 
 const EXIST = '(?:ex(?:s?ist|sit|it|isit|ixt|st|is)(?:s|ed|ing|[ae]nt|st)?|eixsts?|exsi(?:s?ts?))'
 
-/** "does not exist" in all its forms. What may or might not exist is left as it is: it is no statement. */
+/** "does not exist" in all its forms, but not "may not exist", which states nothing. */
 const NOT_EXIST = new RegExp(
   `\\b(?:(${AUXILIARY})(?: ?not|['" ]?n?'?t| no)|(?<!\\b(?:may|might|could|can|should) )(?:not?)) (?:been |be )?${EXIST}\\b`,
   'g',
 )
 
-/** The text with the usual misspellings of replies put right. Takes lower case. */
+/** The text with common misspellings corrected. Takes lower case. */
 function spelled(text: string): string {
   let right = text.replaceAll(/\\?[´`]|\\'/g, "'")
   for (const each of MISSPELLINGS) right = right.replaceAll(each.pattern, each.right)
@@ -90,18 +90,20 @@ export interface QuotedReply {
   readonly text: string
 }
 
-/** Words of a server that asked another one about the recipient before it answered. */
+/** Words of a server that verified the recipient at another server (a call-out). */
 const CALLOUT =
   /\bcall-?(?:out|ahead|forward|back)\b|\bverif(?:y|ied|ication)\b|\bun(?:deliverable|verified) address\b|\b(?:refused|rejected) by \S{1,100} ?:/
 
-/** A call-out may also have asked about the sender; then its answer is none about the recipient. */
+/**
+ * A call-out may also have verified the sender; then its reply says nothing about the recipient.
+ */
 const ABOUT_SENDER = /sender|originator|mail ?from|from address|(?:return|reverse)[ -]path|\byour\b/
 
-/** A code in the place where another server's words begin: `said: 550-550 5.1.1 …`. */
+/** A code at the point where a quoted reply begins: `said: 550-550 5.1.1 …`. */
 const QUOTE =
   /(?:[:"'(]|\b(?:said|says|was|with|response|returned|replied|responded|answered)) ?["'(]? ?([45]\d\d)[ -](?:\1[ -])*/
 
-/** The reply that a call-out quotes, which decides; null where there is none. Takes lower case. */
+/** The reply that a call-out quotes, which decides; null if there is none. Takes lower case. */
 export function quotedReply(text: string): QuotedReply | null {
   const called = CALLOUT.exec(text)
   if (called === null || ABOUT_SENDER.test(text)) return null
@@ -111,10 +113,10 @@ export function quotedReply(text: string): QuotedReply | null {
   return { code: Number(met[1]), text: rest.slice(met.index + met[0].length).trim() }
 }
 
-/** What ends a local part inside a sentence. */
+/** Characters that end a local part within a sentence. */
 const DELIMITERS = ' <>@:;,"\'()[]'
 
-/** Puts a word in the place of what stands before each `@`, in one pass whatever the text is. */
+/** Replaces what precedes each `@`, in one linear pass. */
 export function maskLocals(text: string, mask: string): string {
   let out = ''
   let from = 0

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { type Classified, classifyReply } from './classify.ts'
 
-/** The texts that are read in another way than the one wanted, each with the rule that read it so. */
+/**
+ * The texts that are read in another way than the one wanted, each with the rule that read it so.
+ */
 function readOtherwise(
   texts: readonly string[],
   wanted: (met: Classified) => boolean,
@@ -12,7 +14,10 @@ function readOtherwise(
   })
 }
 
-/** Reads a text that begins with its code; the provider stands before a bar where the words are its own. */
+/**
+ * Reads a text that begins with its code; the provider stands before a bar where the words are its
+ * own.
+ */
 function classify(given: string): Classified {
   const [, provider = 'mx.server.example', text = ''] = /^(?:([a-z0-9]+)\|)?(.*)$/.exec(given) ?? []
   const code = /^\d{3}/.exec(text)

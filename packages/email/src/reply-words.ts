@@ -1,6 +1,6 @@
 /**
- * Sets of words by name: `{name}` in a phrase of a reply rule stands for any one of them. Each word is a
- * piece of a regular expression over the lower-case text of a reply.
+ * Sets of words by name: `{name}` in a phrase of a reply rule stands for any one of them. Each word
+ * is a piece of a regular expression over the lower-case text of a reply.
  */
 // oxfmt-ignore
 export const REPLY_WORDS: Readonly<Record<string, readonly string[]>> = {

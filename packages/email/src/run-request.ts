@@ -1,17 +1,17 @@
 import type { Answer, EngineRequest } from '@plumbline/ports/engine'
 import { answerSubject, answerWith, circumstances, setAnswer } from './answer-subject.ts'
 import type { Run, RunTools, Subject } from './answer-subject.ts'
-import { resultKey } from './probe-cache.ts'
+import { probeResultKey } from './probe-cache.ts'
 import { waitStateOf } from './later.ts'
 import { syntaxOutcome } from './outcome.ts'
 import { afterRecheck, unknownResult } from './probe-result.ts'
 import { parseMailbox } from './syntax.ts'
 import { suggestDomain } from './typo.ts'
 
-/** Subjects looked up in memory at once. */
+/** Subjects read from the cache at once. */
 const LOOKUP_COUNT = 250
 
-/** Answers the subjects of one request, at most `limits.window` of them in work at once. */
+/** Processes the subjects of one request, at most `limits.window` of them concurrently. */
 export async function runRequest(
   tools: RunTools,
   request: EngineRequest<'email'>,
@@ -64,7 +64,7 @@ async function readSubjects(run: Run): Promise<void> {
   }
 }
 
-/** Parses a text; one that is no mailbox is answered at once. */
+/** Parses a text; one that is not an email address is answered at once. */
 function begin(run: Run, index: number, text: string): Subject | null {
   const beganMs = run.tools.now()
   const mailbox = parseMailbox(text)
@@ -81,7 +81,7 @@ function begin(run: Run, index: number, text: string): Subject | null {
     text,
     mailbox,
     address,
-    memoryKey: resultKey(address, account, run.tools),
+    memoryKey: probeResultKey(address, account, run.tools),
     account,
     state,
     beganMs,
@@ -93,7 +93,7 @@ function begin(run: Run, index: number, text: string): Subject | null {
   return subject
 }
 
-/** Time is up: what is open, or was not even begun, is unknown. */
+/** At the end of the request's time, every unanswered subject is unknown. */
 function expire(run: Run): void {
   leaveProbes(run)
   run.request.subjects.forEach((text, index) => {

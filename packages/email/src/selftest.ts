@@ -5,7 +5,7 @@ import { parseAddress } from '@plumbline/net/address'
 import { findAddresses, findRoute } from './mx.ts'
 import { checkSpf } from './spf.ts'
 
-/** What the self-test looks at. */
+/** What the self-test examines. */
 export interface SelfTestOptions {
   readonly egress: Egress
   readonly resolver: Resolver
@@ -13,27 +13,32 @@ export interface SelfTestOptions {
   readonly heloName: string
   readonly mailFrom: string
   readonly sourceAddresses: readonly string[]
-  /** Zones of DNS blocklists to ask for our addresses; none by default, as most want a contract. */
+  /**
+   * DNS blocklist zones to query for our addresses; none by default, as most require a contract.
+   */
   readonly dnsbl: readonly string[]
-  /** Domains whose mail hosts show whether the port is open. */
+  /** Domains whose mail hosts show whether port 25 is open. */
   readonly targets: readonly string[]
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
 
-/** Domains of three large providers: where none of them can be reached, port 25 is blocked on our side. */
+/**
+ * Domains of three large providers: if none of them can be reached, port 25 is blocked on our side.
+ */
 export const SELF_TEST_TARGETS: readonly string[] = ['gmail.com', 'outlook.com', 'yahoo.com']
 
-/** What it found. */
+/** Result of the self-test. */
 export interface SelfTest {
-  /** Whether mail hosts can be reached at all; null where names could not be asked. */
+  /** Whether mail hosts can be reached at all; null if DNS failed. */
   readonly portOpen: boolean | null
   readonly health: readonly EngineHealth[]
 }
 
 /**
- * Tests what mail hosts see of us: mail port, HELO name, reverse name, SPF of the sender and blocklists. Rows that
- * need our public address are left out where no source address is set and the socket shows a private one.
+ * Tests what mail hosts see of us: port 25, HELO name, reverse DNS, SPF of the sender, and
+ * blocklists. Rows that need our public address are left out if no source address is set and the
+ * socket shows a private one.
  */
 export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
   const port = await testPort(options)
@@ -179,7 +184,7 @@ async function testBlocklist(
     : { name, status: 'ok', detail: `${address} is not listed` }
 }
 
-/** `4.3.2.1.in-addr.arpa`, or the nibbles under `ip6.arpa`; null for what is no address. */
+/** `4.3.2.1.in-addr.arpa`, or the nibbles under `ip6.arpa`; null for a text that is no address. */
 export function reverseName(text: string): string | null {
   const address = parseAddress(text)
   if (address === null) return null

@@ -27,7 +27,7 @@ async function told(
   return outcomeOf(answer)
 }
 
-test('a finding is told to its own account by the millisecond, to another by the day alone', async () => {
+test('a cached outcome shows its millisecond to its own account, its day only to another', async () => {
   await using smtp = await startSmtp(script)
   let nowMs = NOON
   const memory = processMemory(() => nowMs)
@@ -50,7 +50,7 @@ test('a finding is told to its own account by the millisecond, to another by the
   expect(JSON.stringify(anothers)).not.toMatch(/12:34|08DE28F5F7|first/)
 })
 
-test('what rests on how another found its domain to be is told by the day, kept or fresh', async () => {
+test("a result based on another account's domain fact shows the day only, cached or fresh", async () => {
   await using smtp = await startSmtp({})
   let nowMs = NOON
   const memory = processMemory(() => nowMs)
@@ -64,7 +64,7 @@ test('what rests on how another found its domain to be is told by the day, kept 
   expect(own).toMatchObject({ cached: true, checkedAt: '2026-11-01T12:34:56.789Z' })
 })
 
-test('a doubtful refusal that another met serves as a first look, and is told by the day', async () => {
+test('a doubtful refusal that another account got counts as the first probe, and shows its day only', async () => {
   await using smtp = await startSmtp({ recipient: () => '550 5.4.1 Recipient address rejected' })
   let nowMs = NOON
   const memory = processMemory(() => nowMs)

@@ -7,15 +7,18 @@ import type { NameList } from '@plumbline/datasets/name-list'
 import type { Resolver } from '@plumbline/net/resolver'
 import type { DnsAnswer } from '@plumbline/net/dns-answer'
 
-/** What a scripted server does with each line it hears; null says nothing. */
+/** Replies of a scripted server; null sends nothing. */
 export interface SmtpScript {
-  /** First words, or what gives those of a connection; null to keep silent. Default `220 mx.test ESMTP`. */
+  /**
+   * The greeting, or a function of the connection; null to stay silent. Default `220 mx.test
+   * ESMTP`.
+   */
   readonly greeting?: string | null | ((socket: Socket) => string)
   /** Lines after `250-mx.test` in reply to EHLO. Default `PIPELINING`. */
   readonly offers?: readonly string[]
   /** Reply to a recipient (lower case). Default `250 2.1.5 ok`. */
   readonly recipient?: (address: string, session: SmtpSession) => string | null
-  /** Reply to any command; undefined for the ordinary one. */
+  /** Reply to any command; undefined for the default reply. */
   readonly command?: (line: string, session: SmtpSession) => string | null | undefined
   /** Takes over the bare socket. */
   readonly raw?: (socket: Socket) => void
@@ -28,7 +31,7 @@ export interface SmtpSession {
   readonly remote: string
 }
 
-/** A mail server on loopback that follows a script and keeps what it heard. */
+/** A mail server on loopback that follows a script and records what it receives. */
 export interface SmtpFixture extends AsyncDisposable {
   readonly port: number
   readonly lines: string[]
@@ -123,7 +126,7 @@ function replyTo(line: string, script: SmtpScript, session: SmtpSession): string
   }
 }
 
-/** A resolver over a fixed zone: `name TYPE` to records; what is not there does not exist. */
+/** A resolver over a fixed zone: `name TYPE` to records; other names do not exist. */
 export function fakeResolver(
   zone: Readonly<Record<string, readonly unknown[] | DnsAnswer['kind'] | 'unvouched' | 'hang'>>,
 ): Resolver & { readonly asked: string[] } {
@@ -151,7 +154,7 @@ export function fakeResolver(
   }
 }
 
-/** Memory of one process. */
+/** In-process memory. */
 export function processMemory(now: () => number = Date.now): Memory {
   const held = new Map<string, { value: Json; untilMs: number }>()
   const read = (key: string): Json | undefined => {
@@ -176,7 +179,7 @@ export function processMemory(now: () => number = Date.now): Memory {
   }
 }
 
-/** Limits of one process. */
+/** In-process limiter. */
 export function processLimiter(now: () => number = Date.now): Limiter {
   const buckets = new Map<string, { level: number; atMs: number }>()
   const places = new Map<string, Set<symbol>>()
@@ -211,7 +214,7 @@ export function processLimiter(now: () => number = Date.now): Limiter {
   }
 }
 
-/** A list of the given names. */
+/** A reference list of the given names. */
 export function nameList(name: NameList['name'], entries: readonly string[]): NameList {
   const names = new Set(entries)
   const source = {

@@ -1,28 +1,28 @@
-/** One whole reply of a server. */
+/** One complete reply of a server. */
 export interface Reply {
   readonly code: number
-  /** Enhanced status code of its first line that has one, `5.1.1`; null where there is none. */
+  /** Enhanced status code of its first line that has one, `5.1.1`; null if there is none. */
   readonly enhanced: string | null
-  /** Texts of its lines without codes, joined by a space. */
+  /** The texts of its lines without codes, joined by a space. */
   readonly text: string
   /** Texts line by line, as EHLO needs them. */
   readonly lines: readonly string[]
 }
 
-/** Why bytes are no reply. */
+/** Why bytes are not a reply. */
 export type ReplyFault = 'malformed' | 'too_long'
 
-/** Reads replies out of bytes as they come. */
+/** Parses replies from received bytes. */
 export interface ReplyReader {
-  /** Whole replies that the bytes complete, in order; a fault ends the reading for good. */
+  /** The replies that the bytes complete, in order; after a fault nothing more is parsed. */
   push(chunk: Buffer): { readonly replies: readonly Reply[]; readonly fault: ReplyFault | null }
-  /** Bytes held that are no whole reply yet. */
+  /** Bytes of a reply that is not complete yet. */
   readonly pendingBytes: number
 }
 
 /**
- * Octets of a line, of a whole reply, and lines of a reply. RFC 5321 4.5.3.1.5 allows 512 octets a
- * line; real servers send more, none sends kilobytes.
+ * Limits: octets of a line, octets of a reply, lines of a reply. RFC 5321 4.5.3.1.5 allows 512
+ * octets a line; real servers send more, none sends kilobytes.
  */
 export const LINE_MAX_BYTES = 2048
 const REPLY_MAX_BYTES = 65_536
@@ -88,7 +88,7 @@ export function createReplyReader(): ReplyReader {
   }
 }
 
-/** The code of a line, 200 to 599; 0 where it begins with none. */
+/** The code of a line, 200 to 599; 0 if it begins with none. */
 function codeAt(bytes: Buffer, start: number, end: number): number {
   if (end - start < 3) return 0
   const hundreds = (bytes[start] ?? 0) - 0x30

@@ -5,7 +5,7 @@ import type { Reply } from './smtp-reply.ts'
 import { createSmtpWire } from './smtp-wire.ts'
 import type { SmtpWire, WireFault } from './smtp-wire.ts'
 
-/** How long each phase may take, and a session as a whole. */
+/** Time-outs of each phase, and of a session as a whole. */
 export interface SessionTimes {
   readonly connectMs: number
   readonly greetingMs: number
@@ -15,8 +15,8 @@ export interface SessionTimes {
 }
 
 /**
- * Ten seconds to connect; greetings are held back on purpose for some seconds (postscreen), and some
- * servers take 30 s over a recipient. RFC 5321 4.5.3.2 allows minutes, which no caller waits for.
+ * Milliseconds. Some servers delay the greeting by some seconds on purpose (postscreen), and some
+ * take 30 s for a recipient. RFC 5321 4.5.3.2 allows minutes, which is too long for a caller.
  */
 export const DEFAULT_TIMES: SessionTimes = {
   connectMs: 10_000,
@@ -28,7 +28,7 @@ export const DEFAULT_TIMES: SessionTimes = {
 
 /** What a session needs. */
 export interface SessionOptions {
-  /** Opens the connection; throws where it cannot. */
+  /** Opens the connection; throws if it cannot. */
   readonly dial: () => Promise<Socket>
   readonly host: string
   readonly heloName: string
@@ -46,43 +46,43 @@ export interface Session {
   readonly smtputf8: boolean
   /** Whether another transaction may begin. */
   readonly usable: boolean
-  /** Names the recipients of one transaction, in order. Never throws. */
+  /** Sends MAIL and RCPT for the recipients of one transaction, in order. Never throws. */
   ask(transaction: TransactionRequest): Promise<TransactionReplies>
   /** Ends the transaction and begins none. */
   reset(): Promise<void>
-  /** Says QUIT where that is still possible, and closes. */
+  /** Sends QUIT if that is still possible, and closes. */
   close(): void
 }
 
-/** Recipients that are asked for in one mail transaction. */
+/** Recipients to verify in one mail transaction. */
 export interface TransactionRequest {
   readonly sender: string
   readonly recipients: readonly string[]
-  /** Begins with MAIL; false to name more recipients in the one that is open. */
+  /** Whether it begins with MAIL; false to add recipients to the open transaction. */
   readonly begin: boolean
-  /** Ends with RSET. */
+  /** Whether it ends with RSET. */
   readonly end: boolean
   readonly smtputf8: boolean
 }
 
 /** The replies of a transaction. */
 export interface TransactionReplies {
-  /** The refusal of MAIL; null where it was accepted or not sent. */
+  /** The refusal of MAIL; null if it was accepted or not sent. */
   readonly sender: Reply | null
-  /** Replies in the order of the recipients; shorter where the session broke. */
+  /** Replies in the order of the recipients; shorter if the session broke. */
   readonly recipients: readonly Reply[]
   readonly fault: WireFault | null
 }
 
-/** The session that was opened, or why there is none. */
+/** The open session, or why there is none. */
 export type Opened =
   | { readonly kind: 'open'; readonly session: Session }
   | { readonly kind: 'refused'; readonly phase: Phase; readonly reply: Reply }
   | { readonly kind: 'failed'; readonly phase: Phase; readonly fault: WireFault | 'unreachable' }
 
 /**
- * Opens a session: greeting, EHLO (HELO where that is unknown), STARTTLS where it is offered with any
- * certificate, and once more without it where TLS breaks.
+ * Opens a session: greeting, EHLO (HELO if that is not supported), STARTTLS with any certificate if
+ * it is offered, and once more without TLS if the handshake fails.
  */
 export async function openSession(options: SessionOptions): Promise<Opened> {
   const first = await openOnce(options, true)
@@ -143,7 +143,7 @@ async function upgrade(
 
 type Greeted = { readonly kind: 'greeted'; readonly offers: ReadonlySet<string> }
 
-/** EHLO, or HELO where the server knows only that (RFC 5321 3.2, 4.1.1.1). */
+/** EHLO, or HELO if the server only supports that (RFC 5321 3.2, 4.1.1.1). */
 async function greet(
   wire: SmtpWire,
   options: SessionOptions,
@@ -200,7 +200,7 @@ function opened(
   return { kind: 'open', session }
 }
 
-/** RFC 2920: MAIL, every RCPT and RSET in one write; replies come in order. */
+/** Pipelining (RFC 2920): MAIL, every RCPT and RSET in one write; replies come in order. */
 async function askAtOnce(
   wire: SmtpWire,
   asked: TransactionRequest,
@@ -256,8 +256,10 @@ function recipientCommand(recipient: string): string {
 }
 
 /**
- * One command line. A control character in an argument would begin another command, so it is a bug
- * of the caller; the mailbox grammar lets none through. Throws on one.
+ * One command line.
+ *
+ * @throws on a control character in an argument, which would begin another command: a bug of the
+ * caller, since the mailbox grammar allows none
  */
 export function command(verb: string, argument: string): string {
   for (let at = 0; at < argument.length; at++) {

@@ -5,24 +5,25 @@ import type { Reply, ReplyReader } from './smtp-reply.ts'
 /** Why a connection gave no further reply. */
 export type WireFault = 'timeout' | 'closed' | 'malformed' | 'too_long' | 'unsolicited' | 'aborted'
 
-/** What came back: the replies that came whole, in order, and the fault that kept the rest. */
+/** The complete replies, in order, and the fault that prevented the others. */
 export interface Exchanged {
   readonly replies: readonly Reply[]
   readonly fault: WireFault | null
 }
 
-/** A connection on which commands go out and replies come in. */
+/** A connection that sends commands and receives replies. */
 export interface SmtpWire {
   /**
-   * Sends bytes (none to wait for the greeting) and waits for `count` replies. Each reply has
-   * `replyTimeoutMs`, all end with the wire's deadline. Never throws; one exchange at a time.
+   * Sends bytes (none to wait for the greeting) and waits for `count` replies. Each reply has a
+   * time-out of `replyTimeoutMs`; all end at the deadline of the connection. Never throws; one
+   * exchange at a time.
    */
   exchange(payload: string, count: number, replyTimeoutMs: number): Promise<Exchanged>
-  /** Sends bytes and waits for nothing. */
+  /** Sends bytes without waiting for a reply. */
   send(payload: string): void
-  /** The fault that ended the wire; null while it is good. */
+  /** The fault that ended the connection; null while it is usable. */
   readonly fault: WireFault | null
-  /** Gives the bare socket back, for TLS; null where bytes came that nobody asked for. */
+  /** Returns the socket, for TLS; null if unexpected bytes have arrived. */
   release(): Socket | null
   /** Closes at once. */
   destroy(): void
@@ -31,10 +32,10 @@ export interface SmtpWire {
 interface Open {
   readonly socket: Socket
   readonly reader: ReplyReader
-  /** When the wire must end, by the monotonic clock. */
+  /** Deadline by the monotonic clock. */
   readonly endMs: number
   fault: WireFault | null
-  /** Replies the exchange waits for, those it has, and who waits. */
+  /** State of the current exchange: expected replies, received ones, and its resolver. */
   wanted: number
   got: Reply[]
   settle: ((exchanged: Exchanged) => void) | null
@@ -42,7 +43,7 @@ interface Open {
   timer: NodeJS.Timeout | null
 }
 
-/** Takes an open socket. `lifeMs` bounds the life of the wire, whatever the peer sends. */
+/** Takes an open socket. `lifeMs` bounds its lifetime, whatever the peer sends. */
 export function createSmtpWire(socket: Socket, lifeMs: number, signal: AbortSignal): SmtpWire {
   const wire: Open = {
     socket,
@@ -112,7 +113,7 @@ function onBytes(wire: Open, chunk: Buffer): void {
   const read = wire.reader.push(chunk)
   for (const reply of read.replies) {
     if (wire.settle === null || wire.got.length >= wire.wanted) {
-      // A reply too many: from here on nobody could tell which reply answers what.
+      // An unexpected reply: from here on replies could not be matched to commands.
       wire.fault ??= reply.code === 421 ? 'closed' : 'unsolicited'
       break
     }
@@ -128,7 +129,7 @@ function onBytes(wire: Open, chunk: Buffer): void {
   else if (read.replies.length > 0) arm(wire)
 }
 
-/** Each whole reply earns the time of the next; a part of one earns nothing. */
+/** Restarts the time-out with each complete reply; a partial one does not extend it. */
 function arm(wire: Open): void {
   if (wire.timer !== null) clearTimeout(wire.timer)
   const leftMs = wire.endMs - performance.now()
@@ -153,7 +154,7 @@ function finish(wire: Open): void {
   else resolve?.({ replies: got, fault: got.length >= wanted ? null : fault })
 }
 
-/** One octet a character is much cheaper to write, and most commands are ASCII. */
+/** Latin-1 is much cheaper to write, and most commands are ASCII. */
 function encodingOf(payload: string): 'latin1' | 'utf8' {
   for (let at = 0; at < payload.length; at++) if (payload.charCodeAt(at) > 0x7f) return 'utf8'
   return 'latin1'

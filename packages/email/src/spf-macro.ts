@@ -1,6 +1,6 @@
 import { formatAddress, type IpAddress } from '@plumbline/net/address'
 
-/** What macros stand for. */
+/** Values of the macros. */
 export interface MacroValues {
   readonly sender: string
   readonly helo: string
@@ -16,7 +16,10 @@ export function isMacroString(text: string): boolean {
   return MACRO_STRING.test(text) && !/%\{[a-z]0+r?[^}]*\}/i.test(text)
 }
 
-/** A name with its macros filled in, its last 253 characters; null where one has no place in a name. */
+/**
+ * Expands the macros of a name and returns its last 253 characters; null if it holds a macro not
+ * allowed in names.
+ */
 export function expandMacros(spec: string, values: MacroValues): string | null {
   let isAllowed = true
   const name = spec.replaceAll(
@@ -41,7 +44,7 @@ const SIGNS = new Map([
   ['-', '%20'],
 ])
 
-/** `c`, `r` and `t` belong into explanations alone (RFC 7208 section 7.2). */
+/** `c`, `r` and `t` are only allowed in explanations (RFC 7208 section 7.2). */
 function valueOf(letter: string, { sender, helo, domain, address }: MacroValues): string | null {
   const at = sender.lastIndexOf('@')
   switch (letter) {

@@ -4,7 +4,10 @@ import { isMacroString } from './spf-macro.ts'
 /** What a match means: pass, fail, softfail or neutral. */
 export type SpfQualifier = '+' | '-' | '~' | '?'
 
-/** One directive of an SPF record; a target may hold macros, and is absent for the domain itself. */
+/**
+ * One directive of an SPF record; a target may hold macros, and is absent if it is the domain
+ * itself.
+ */
 export type Mechanism = { readonly qualifier: SpfQualifier } & (
   | { readonly kind: 'all' }
   | { readonly kind: 'ip'; readonly block: IpBlock }
@@ -18,13 +21,13 @@ export type Mechanism = { readonly qualifier: SpfQualifier } & (
     }
 )
 
-/** An SPF record; `redirect` is absent where an `all` makes it void. */
+/** An SPF record; `redirect` is absent if an `all` overrides it. */
 export interface SpfRecord {
   readonly mechanisms: readonly Mechanism[]
   readonly redirect: string | undefined
 }
 
-/** Reads a record whole, as RFC 7208 section 4.6 asks; null where any of it is malformed. */
+/** Parses a whole record, as RFC 7208 section 4.6 requires; null if any of it is malformed. */
 export function parseSpf(text: string): SpfRecord | null {
   const terms = text.split(' ').slice(1).filter(Boolean)
   const mechanisms: Mechanism[] = []

@@ -4,7 +4,7 @@ import type { Resolver } from '@plumbline/net/resolver'
 import { expandMacros } from './spf-macro.ts'
 import { parseSpf, type Mechanism, type SpfQualifier } from './spf-record.ts'
 
-/** What a domain says to an address that sends in its name. Source: RFC 7208 section 2.6. */
+/** Whether a domain permits an address to send in its name. Source: RFC 7208 section 2.6. */
 export type SpfResult =
   | 'none'
   | 'neutral'
@@ -14,19 +14,19 @@ export type SpfResult =
   | 'temperror'
   | 'permerror'
 
-/** Bounds of one evaluation. Source: RFC 7208 section 4.6.4. */
+/** Limits of one evaluation. Source: RFC 7208 section 4.6.4. */
 const MOST_LOOKUPS = 10
 const MOST_VOID_LOOKUPS = 2
 const MOST_HOSTS = 10
 
-/** Who sends: the envelope address, its IP address and the name it greets with. */
+/** The sender: envelope address, IP address and HELO name. */
 export interface SpfSender {
   readonly sender: string
   readonly ip: string
   readonly helo: string
 }
 
-/** Asks whether the domain of a sender permits its address (RFC 7208, `check_host`). */
+/** Checks whether the domain of a sender permits its address (RFC 7208, `check_host`). */
 export async function checkSpf(
   resolver: Resolver,
   from: SpfSender,
@@ -152,7 +152,10 @@ async function hasMailHost(asking: Asking, name: string, prefixes: Prefixes): Pr
   return false
 }
 
-/** Whether the address has a name under the target that leads back to it (RFC 7208 section 5.5). */
+/**
+ * Whether the reverse name of the address is below the target and resolves back to it (RFC 7208
+ * section 5.5).
+ */
 async function hasName(asking: Asking, target: string): Promise<boolean> {
   const { resolver, signal } = asking
   const answer = await resolver.resolve(reverseNameOf(asking.address), 'PTR', { signal })

@@ -1,10 +1,10 @@
 import { isIPv6 } from 'node:net'
 import { domainToASCII } from 'node:url'
 
-/** A parsed mailbox, or why the text is none. */
+/** A parsed mailbox, or why the text is not one. */
 export type Mailbox = ParsedMailbox | { readonly ok: false; readonly why: SyntaxFault }
 
-/** An address taken apart. */
+/** A parsed email address. */
 export interface ParsedMailbox {
   readonly ok: true
   /** Local part as written, quotes included. */
@@ -19,7 +19,7 @@ export interface ParsedMailbox {
   readonly utf8: boolean
 }
 
-/** What is wrong with a text that is no mailbox. */
+/** Why a text is not a mailbox. */
 export type SyntaxFault =
   | 'empty'
   | 'no_at_sign'
@@ -34,15 +34,17 @@ export type SyntaxFault =
   | 'domain_literal'
   | 'path_too_long'
 
-/** Octets. Source: RFC 5321 4.5.3.1.1; 4.5.3.1.3 with erratum 1690 (256 less the angle brackets). */
+/**
+ * Octets. Source: RFC 5321 4.5.3.1.1; 4.5.3.1.3 with erratum 1690 (256 less the angle brackets).
+ */
 const LOCAL_MAX_BYTES = 64
 const PATH_MAX_BYTES = 254
 
-/** Octets of a name written out, and of a label. Source: RFC 1035 2.3.4. */
+/** Octets of a domain name in text form, and of a label. Source: RFC 1035 2.3.4. */
 const DOMAIN_MAX_BYTES = 253
 const LABEL_MAX_BYTES = 63
 
-/** Text longer than this in UTF-16 units cannot fit the path and is refused unread. */
+/** A longer text, in UTF-16 units, cannot fit the path and is refused without parsing. */
 const TEXT_MAX_CHARS = 1000
 
 const QUOTE = 0x22
@@ -53,7 +55,8 @@ const HYPHEN = 0x2d
 
 /**
  * Parses an RFC 5321 Mailbox in one pass: dot-string or quoted string, domain or address literal,
- * UTF-8 by RFC 6531, names by UTS 46. Comments, folding and general literals are no part of it.
+ * UTF-8 by RFC 6531, domain names by UTS 46. Comments, folding and general address literals are not
+ * supported.
  */
 export function parseMailbox(text: string): Mailbox {
   if (text.length === 0) return fault('empty')
@@ -75,8 +78,8 @@ export function parseMailbox(text: string): Mailbox {
 }
 
 /**
- * Reads a domain name into lower-case A-labels: LDH labels of at most 63 octets, 253 in all.
- * A single label and a numeric top label are well-formed here.
+ * Parses a domain name into lower-case A-labels: LDH labels of at most 63 octets, 253 in all. A
+ * single label and a numeric top label are valid here.
  */
 export function readDomain(
   text: string,
@@ -158,7 +161,7 @@ function readLiteral(
   return good ? { ok: true, name: text.toLowerCase() } : fault('domain_literal')
 }
 
-/** Four numbers up to 255, leading zeros and all (RFC 5321 4.1.3, `Snum`). */
+/** Four numbers up to 255, leading zeros allowed (RFC 5321 4.1.3, `Snum`). */
 function isQuad(text: string): boolean {
   return (
     /^\d{1,3}(?:\.\d{1,3}){3}$/.test(text) && text.split('.').every((part) => Number(part) <= 255)
@@ -182,8 +185,8 @@ function hasGoodLabels(name: string): boolean {
 }
 
 /**
- * The A-label form by UTS 46, non-transitional; empty where there is none. Node maps the name as
- * URLs do, which reads numeric names as addresses, so a last label of digits is kept from it.
+ * The A-label form by UTS 46, non-transitional; empty if there is none. Node converts names as in
+ * URLs, which reads numeric names as addresses, so a numeric last label is not passed to it.
  */
 function asciiOf(text: string): string {
   const name = domainToASCII(`${text}.a`)
@@ -203,7 +206,9 @@ function isLetterOrDigit(code: number): boolean {
   return (code >= 0x61 && code <= 0x7a) || (code >= 0x30 && code <= 0x39)
 }
 
-/** Controls, format characters, lone surrogates, unassigned and spaces are no text of a mailbox name. */
+/**
+ * Controls, format characters, lone surrogates, unassigned characters and spaces are not allowed.
+ */
 function isLetterLike(point: number): boolean {
   return !/[\p{C}\p{Z}]/u.test(String.fromCodePoint(point))
 }

@@ -1,22 +1,22 @@
 import { readDomain } from './syntax.ts'
 
-/** A list of names that can be walked. */
+/** An iterable list of names. */
 export interface EntryList {
   entries(): IterableIterator<string>
 }
 
-/** Tells whether an address is on the operator's list of traps or looks like a known kind. */
+/** Tells whether an address is in the operator's list of spam traps or looks like a known kind. */
 export interface TrapMatcher {
   match(local: string, domain: string): string | null
 }
 
-/** Patterns with a star that are kept; each costs a look at every address. */
+/** Patterns with a star at most; each is compared with every address. */
 const PATTERNS_MAX = 1000
 
 /**
- * Reads entries of these forms, lower case: `name@domain.example` (one address), `@domain.example` or
- * `domain.example` (a domain and what is below it), `name` or `name@` (a local part anywhere); a star
- * stands for any run of characters. Domains may be written in Unicode, but for those with a star.
+ * Compiles entries of these forms, in lower case: `name@domain.example` (one address),
+ * `@domain.example` or `domain.example` (a domain and its subdomains), `name` or `name@` (a local
+ * part at any domain); a star stands for any characters. Domains without a star may be in Unicode.
  */
 export function compileTraps(list: EntryList): TrapMatcher {
   const locals = new Set<string>()
@@ -54,7 +54,7 @@ export function compileTraps(list: EntryList): TrapMatcher {
   }
 }
 
-/** The A-label form, in which mailboxes have their domains. */
+/** The A-label form, as in parsed mailboxes. */
 function asciiOf(domain: string): string {
   const read = readDomain(domain)
   return read.ok ? read.name : domain
@@ -65,7 +65,7 @@ function formOf(entry: string): string {
   return entry.includes('.') ? `@${entry}` : `${entry}@`
 }
 
-/** A star match by its literal parts in order: linear in the text for each part. */
+/** Matches a star pattern by its literal parts in order: linear in the text for each part. */
 function fits(text: string, parts: readonly string[]): boolean {
   const first = parts[0] ?? ''
   const last = parts.at(-1) ?? ''

@@ -1,7 +1,7 @@
 import { parse as parseSuffix } from 'tldts'
 import { parseMailbox } from './syntax.ts'
 
-/** A mailbox provider whose name people mistype. */
+/** A mailbox provider whose name is often mistyped. */
 interface Target {
   readonly name: string
   readonly suffix: string
@@ -44,7 +44,7 @@ const TARGETS: readonly Target[] = [
   'mail.ru',
 ].map(targetOf)
 
-/** Providers with names so short or so common that only a suffix that does not exist is told to be mistyped. */
+/** Providers with names so short or common that only a non-existent suffix counts as a typo. */
 const EXACT_TARGETS: readonly Target[] = [
   'ymail.com',
   'rocketmail.com',
@@ -86,7 +86,7 @@ const EXACT_TARGETS: readonly Target[] = [
   'seznam.cz',
 ].map(targetOf)
 
-/** Names that are no typos though they look like one; their country variants too. */
+/** Real domains that look like typos; their country variants too. */
 const REAL_NAMES: ReadonlySet<string> = new Set(
   (
     'mail email imail gmx gmu ymail zmail amail fmail hmail lmail omail rmail umail vmail wmail ' +
@@ -98,24 +98,25 @@ const REAL_NAMES: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Country top labels under which a slip of the suffix is far likelier than the name itself. */
+/** Country suffixes that are far more likely a typo than intended. */
 const SLIPPED_COUNTRY_SUFFIXES: ReadonlyMap<string, readonly string[]> = new Map([
   ['com', ['co', 'cm', 'om']],
   ['net', ['ne', 'et']],
 ])
 
-/** Providers with one name in the world: every other suffix is a slip. */
+/** Providers with a single domain: every other suffix is a typo. */
 const SINGLE_NAMES: ReadonlySet<string> = new Set(['gmail'])
 
-/** Generic suffixes taken for `com` by mistake where the name itself is exact. */
+/** Generic suffixes taken for `com` by mistake if the name itself is exact. */
 const OTHER_GENERIC: ReadonlySet<string> = new Set(['net', 'org', 'info', 'biz'])
 
-/** Longest text worth comparing: the longest target with three letters too many. */
+/** Longest text worth comparing: the longest target plus three letters. */
 const COMPARED_MAX_CHARS = 20
 
 /**
- * The provider domain that the address probably meant, or null. Slips are weighed by how fingers
- * err (neighbouring keys, doubled, dropped and swapped letters); a name known to be real is kept.
+ * The provider domain that the address probably meant, or null. Errors are weighted by how people
+ * mistype (neighbouring keys, doubled, dropped and swapped letters); a domain known to be real is
+ * kept.
  */
 export function suggestDomain(address: string): string | null {
   const mailbox = parseMailbox(address)
@@ -162,7 +163,9 @@ function slipCost(met: Target, target: Target): number {
     : name + suffix
 }
 
-/** How much may be wrong: in three letters hardly anything, in long names two slips. */
+/**
+ * Largest edit cost that counts as a typo: near zero for three letters, two errors for long names.
+ */
 function boundOf(name: string): number {
   if (name.length <= 4) return 0.5
   if (name.length === 5) return 1.2
@@ -185,12 +188,12 @@ function suffixCost(met: string, target: string, exactName: boolean, single: boo
   return editCost(met, target) <= 1.3 ? 0.3 : Number.POSITIVE_INFINITY
 }
 
-/** Whether domains are registered under it at all. */
+/** Whether it is a public suffix. */
 function isSuffix(suffix: string): boolean {
   return parseSuffix(`a.${suffix}`).isIcann === true
 }
 
-/** Real top labels near those of the targets. */
+/** Real top-level domains similar to those of the targets. */
 const KNOWN_SUFFIXES: ReadonlySet<string> = new Set([
   'com',
   'net',
@@ -239,14 +242,16 @@ function editCost(met: string, target: string): number {
   return last[width - 1] ?? 0
 }
 
-/** A letter of the target left out: likelier for a vowel or one of a pair. */
+/** Cost of a missing letter: lower for a vowel or one of a pair. */
 function dropCost(target: string, at: number): number {
   const letter = target[at] ?? ''
   if (letter === target[at - 1] || letter === target[at + 1]) return 0.5
   return 'aeiou'.includes(letter) ? 0.6 : 1
 }
 
-/** A letter too many: likelier where it repeats or neighbours the one beside it. */
+/**
+ * Cost of an extra letter: lower if it repeats, or is next on the keyboard to, the one beside it.
+ */
 function addCost(met: string, at: number): number {
   const letter = met[at] ?? ''
   const beside = [met[at - 1], met[at + 1]]
@@ -261,10 +266,10 @@ function swapCost(met: string | undefined, meant: string | undefined): number {
   return 'aeiou'.includes(met) && 'aeiou'.includes(meant) ? 0.8 : 1.2
 }
 
-/** Rows of a QWERTY keyboard, each half a key to the right of the one above. */
+/** Rows of a QWERTY keyboard, each shifted half a key to the right of the one above. */
 const KEY_ROWS = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm']
 
-/** Pairs of keys that touch each other, both ways round. */
+/** Pairs of adjacent keys, in both orders. */
 const NEAR_KEYS: ReadonlySet<string> = new Set(
   KEY_ROWS.flatMap((keys, row) =>
     [...keys].flatMap((a, columnA) =>
@@ -308,7 +313,7 @@ function targetOf(domain: string): Target {
   return { name: domain.slice(0, dot), suffix: domain.slice(dot + 1) }
 }
 
-/** `yahoocom` with its dot put back; unchanged where it ends in no known suffix. */
+/** `yahoocom` with its dot restored; unchanged if it ends in no known suffix. */
 function withDot(domain: string): string {
   const suffix = ['com', 'net', 'de', 'fr', 'ru', 'it'].find((end) => domain.endsWith(end))
   return suffix === undefined ? `${domain}.` : `${domain.slice(0, -suffix.length)}.${suffix}`

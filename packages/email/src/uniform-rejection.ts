@@ -1,18 +1,20 @@
-/** Notices a server that refuses every recipient in the same words: then the refusal is about us. */
+/**
+ * Detects a server that refuses every recipient with the same text: then the refusal is about us.
+ */
 export interface UniformRejection {
-  /** A recipient that was accepted: the refusals beside it are of their mailboxes. */
+  /** Records an accepted recipient: refusals beside it are about their mailboxes. */
   accepted(group: string): void
   /**
-   * A refusal of one address. True from the third distinct address on that met the same words while
-   * nobody was accepted.
+   * Records the refusal of one address. True from the third distinct address on that was refused
+   * with the same text while no recipient was accepted.
    */
   refused(group: string, address: string, words: string): boolean
 }
 
-/** Three different names refused in the same words are no accident where no recipient is accepted. */
+/** Distinct names refused with the same text that are no coincidence. */
 const SAME_REFUSALS = 3
 
-/** Groups watched, and addresses kept of each. */
+/** Groups tracked, and addresses of each. */
 const GROUPS_MAX = 5_000
 const WATCH_MS = 30 * 60_000
 
@@ -22,7 +24,7 @@ interface Watch {
   bornMs: number
 }
 
-/** Makes a guard for one process. */
+/** Makes a detector for one process. */
 export function createUniformRejection(now: () => number): UniformRejection {
   const watches = new Map<string, Watch>()
   const watchOf = (group: string): Watch => {
@@ -64,10 +66,12 @@ export function createUniformRejection(now: () => number): UniformRejection {
   }
 }
 
-/** Characters of a refusal that are compared: a server may send 64 KB of them for each recipient. */
+/**
+ * Characters of a refusal that are compared: a server may send 64 KB of them for each recipient.
+ */
 const COMPARED_MAX_CHARS = 2_000
 
-/** A text without what differs from reply to reply: addresses, names and figures. */
+/** A text without the parts that differ between replies: addresses, names and numbers. */
 function likeness(words: string, address: string): string {
   const local = address.slice(0, address.lastIndexOf('@'))
   return words

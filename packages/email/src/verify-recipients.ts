@@ -14,27 +14,30 @@ import type { Provider } from './providers.ts'
 import type { Reply } from './smtp-reply.ts'
 import type { UniformRejection } from './uniform-rejection.ts'
 
-/** What verifying recipients needs beside a session. */
+/** What verifying recipients needs besides a session. */
 export interface VerifyTools extends AcceptAllTools {
   readonly uniform: UniformRejection
-  /** Our own names, and the sender's domain after an at sign: a refusal that holds one is about us. */
+  /**
+   * Our own names, and the sender's domain after an at sign: a refusal that contains one is about
+   * us.
+   */
   readonly own: readonly string[]
   /** Called with each reply that no rule knows, for the operator's log. */
   readonly unclassified: (provider: string, reply: Reply) => void
-  /** Called with what went wrong while results were settled beside the session. */
+  /** Called with errors of settling results outside of the session. */
   readonly failed: (error: unknown) => void
 }
 
-/** What a transaction showed beside the results of its probes. */
+/** What a transaction showed besides the results of its probes. */
 export interface TransactionSummary {
-  /** Probes that had no reply, to be sent in another transaction. */
+  /** Probes without a reply, to be sent in another transaction. */
   readonly unanswered: readonly Probe[]
   readonly accepted: boolean
-  /** We were refused and nobody was accepted. */
+  /** Whether we were refused and no recipient was accepted. */
   readonly refusedUs: boolean
-  /** The server asked to go slower. */
+  /** Whether the server asked us to slow down. */
   readonly throttled: boolean
-  /** It takes fewer recipients at once than were named. */
+  /** Whether it takes fewer recipients per transaction than were sent. */
   readonly tooMany: boolean
   readonly refusals: number
 }
@@ -48,28 +51,28 @@ const NOTHING_SHOWN: TransactionSummary = {
   refusals: 0,
 }
 
-/** One transaction: what is asked, of whom, and with what. */
+/** One transaction: its recipients and tools. */
 interface Transaction {
   readonly connection: SmtpConnection
   readonly recipients: Recipients
   readonly provider: Provider
   readonly group: string
   readonly tools: VerifyTools
-  /** Our own names, less the sender's domain where recipients of that domain are asked about. */
+  /** Our own names, without the sender's domain if recipients of that domain are probed. */
   readonly own: readonly string[]
 }
 
-/** A recipient's reply with its meaning. */
+/** A recipient's reply and its meaning. */
 interface Answered {
   readonly probe: Probe
   readonly reply: Reply
   readonly met: Classified
 }
 
-/** Sessions that may break before a probe had its reply; then it ends as unknown. */
+/** Sessions that may break before a probe gets its reply; then it ends as unknown. */
 const ATTEMPTS_MAX = 2
 
-/** Names the recipients in one mail transaction and settles their probes. */
+/** Verifies the recipients in one mail transaction and settles their probes. */
 export async function verifyRecipients(
   connection: SmtpConnection,
   recipients: Recipients,
@@ -125,7 +128,7 @@ export async function verifyRecipients(
   // The session goes on while another one finds out whether the domain accepts all names.
   settleAll(about, answered, final, acceptAll, isUniform).catch((error: unknown) => {
     tools.failed(error)
-    // Nobody else holds these probes, and whoever waits for them must not wait for ever.
+    // Nothing else holds these probes, and their callers must not wait for ever.
     const result = unknownResult('protocol_error', { provider: provider.id })
     for (const { probe } of final) probe.settle(result)
   })
@@ -154,8 +157,9 @@ function isTooMany({ reply }: Answered): boolean {
 }
 
 /**
- * Whether the refusals met here are the same for everybody. `postmaster`, which every domain that
- * takes mail must have (RFC 5321 4.5.1), tells a strict server from one that refuses us.
+ * Whether the server refuses everybody alike. It is asked for `postmaster`, which every domain that
+ * accepts mail must have (RFC 5321 4.5.1): a strict server accepts it, one that refuses us does
+ * not.
  */
 async function isUniformRejection(
   { connection, recipients, group, tools }: Transaction,
@@ -181,13 +185,16 @@ async function isUniformRejection(
   return false
 }
 
-/** A lasting refusal that does not say by itself that it is about us. */
+/** A permanent refusal that is not explicitly about us. */
 function isRefusal(met: Classified, reply: Reply): boolean {
   if (met.status === 'undeliverable') return true
   return reply.code >= 500 && met.reason === 'unclassified_reply'
 }
 
-/** Settles the probes of `final`, and remembers what is worth it; `answered` are all that had a reply. */
+/**
+ * Settles the probes of `final`, and caches the results worth it; `answered` are all that had a
+ * reply.
+ */
 async function settleAll(
   about: Transaction,
   answered: readonly Answered[],
@@ -218,7 +225,7 @@ async function settleAll(
   tools.cache.remember({ results })
 }
 
-/** The server refused MAIL: no recipient was named, and all of them end with that reply. */
+/** After a refusal of MAIL no recipient was sent, and all of them end with that reply. */
 function senderRefused(about: Transaction, reply: Reply): TransactionSummary {
   const met = classified(about, reply, 'mail')
   const evidence = { ...evidenceOf(about, reply, ''), phase: 'mail' }

@@ -54,7 +54,7 @@ describe('a file is read out of what it is packed in', () => {
 describe('of several files', () => {
   const several = { 'a.csv': CSV, 'dir/B.csv': 'email\nbo@b.example\n', 'readme.txt': 'hello' }
 
-  test('none is read until one is named, and all are told', async () => {
+  test('none is read until one is named, and all are listed', async () => {
     await expect(readBytes(await zipOf(several))).rejects.toThrow(
       /holds 3 files; name one of them as `entry`: "a.csv", "dir\/B.csv", "readme.txt"/,
     )
@@ -158,7 +158,7 @@ describe('the sheet', () => {
     Old: rowOf('email') + rowOf('bo@b.example'),
   }
 
-  it('that holds contacts is taken, and all are told', async () => {
+  it('with contacts is chosen, and all are listed', async () => {
     const { file, rows } = await readBytes(await xlsxOf({ sheets }))
     expect(file.layout).toEqual({
       kind: 'sheet',
@@ -180,7 +180,7 @@ describe('the sheet', () => {
     expect(rows[0]?.cells[0]).toBe(email)
   })
 
-  it('that is empty is told by its name', async () => {
+  it('an empty one is reported by its name', async () => {
     await expect(readBytes(await xlsxOf({ rows: '' }))).rejects.toThrow(/workbook is empty/)
     await expect(readBytes(await xlsxOf({ rows: '' }), { sheet: 1 })).rejects.toThrow(
       /sheet "Sheet1" is empty/,

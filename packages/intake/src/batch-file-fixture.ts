@@ -7,14 +7,14 @@ import type { BatchFileOptions } from './file-layout.ts'
 import { openBatchFile, type BatchFile } from './open-batch-file.ts'
 import { readRows, type FileSummary } from './read-rows.ts'
 
-/** What a file was read as. */
+/** What a test file was read as. */
 export interface ReadFile {
   readonly file: BatchFile
   readonly rows: readonly FileRow[]
   readonly summary: FileSummary
 }
 
-/** Writes bytes to a file of its own and reads it; email product unless told. */
+/** Writes bytes to a temporary file and reads it as a batch file; product `email` by default. */
 export async function readBytes(
   bytes: string | Uint8Array,
   options: Partial<Omit<BatchFileOptions, 'path'>> = {},

@@ -5,23 +5,28 @@ import { createGunzip } from 'node:zlib'
 import type { UploadLimits } from './limits.ts'
 import { IntakeError } from './intake-error.ts'
 
-/** Where the bytes of a file come from; may be opened again and again. */
+/** A source of bytes that can be opened repeatedly. */
 export interface ByteSource {
   readonly sizeBytes: number
-  /** The chunks are valid until the next one is asked for. */
+  /** A chunk is valid only until the next one is requested. */
   open(signal: AbortSignal): AsyncIterable<Buffer>
 }
 
 const CHUNK_BYTES = 64 * 1024
 
 /**
- * Beyond this, a file whose start unpacks to more than `MAX_RATIO` times its packed size is a bomb. The
- * start alone counts: what follows in a large file could pay for minutes of unpacking.
+ * Beyond this many unpacked bytes, a file whose start expands to more than `MAX_RATIO` times its
+ * packed size is refused as a decompression bomb. Only the start counts: later parts of a large
+ * file could allow minutes of unpacking.
  */
 const RATIO_FREE_BYTES = 4 * 1024 * 1024
 const MAX_RATIO = 120
 
-/** The bytes of a file on disk. Throws the file system's error when it cannot be opened. */
+/**
+ * The bytes of a file on disk.
+ *
+ * @throws the file system's error if it cannot be opened
+ */
 export async function fileSource(path: string): Promise<ByteSource> {
   await using handle = await open(path, 'r')
   const { size } = await handle.stat()
@@ -46,9 +51,9 @@ export function isGzip(start: Buffer): boolean {
 }
 
 /**
- * The unpacked bytes of a file, bounded in size and in how far they may swell.
+ * The unpacked bytes of a file, with limits on size and expansion ratio.
  *
- * Throws `IntakeError`: `payload_too_large` past a bound, `unprocessable` on damaged gzip data.
+ * @throws IntakeError `payload_too_large` beyond a limit, `unprocessable` on damaged gzip data
  */
 export async function* unpackedBytes(
   source: ByteSource,
@@ -100,7 +105,7 @@ async function* gunzip(
   }
 }
 
-/** Chunks that stay valid: those of a source are used again once the next one is asked for. */
+/** Copies chunks so that they stay valid: a source reuses its buffer for the next one. */
 async function* copies(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) yield Buffer.from(chunk)
 }

@@ -6,18 +6,21 @@ const PHONE =
   /^'?(?:tel:|p:)?(?:\+|00)?\(?\d[\d\s().\-/\u00a0]{5,20}\d(?:\s*(?:x|ext\.?)\s*\d{1,6})?$/i
 const DOMAIN =
   /^(?:https?:\/\/)?(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+(?:\p{L}{2,24}|xn--[a-z0-9-]{2,59})\.?(?:[/?#].*)?$/iu
-/** A page of somebody on a site that is not theirs. */
+/** A profile URL on a social network or similar site. */
 const PROFILE =
   /^(?:https?:\/\/)?(?:[a-z-]+\.)*(?:linkedin|facebook|fb|instagram|twitter|x|xing|github|youtube|tiktok|pinterest|threads|gravatar)\.(?:com|net)\/./i
-/** Degrees, and other numbers with a point that a phone number has not. */
+/** Degrees and other decimals, which are no phone numbers. */
 const DECIMAL = /^-?\d{1,3}\.\d{3,}$/
 const NUMBER = /^[+-]?\d+(?:[.,]\d+)*(?:e[+-]?\d+)?%?$/i
 const DATE = /^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?$/
 
-/** What a cell looks like; `digits` may be a phone or a number, `text` is all that is nothing else. */
+/**
+ * What a cell looks like; `digits` may be a phone number or another number, `text` is everything
+ * else.
+ */
 export type CellKind = Check | 'digits' | 'number' | 'date' | 'text' | 'empty'
 
-/** The kind of a trimmed cell; a guess for choosing columns, never an outcome. */
+/** The kind of a trimmed cell: a guess for finding columns, not a check. */
 export function cellKind(cell: string): CellKind {
   if (cell === '') return 'empty'
   if (cell.length > 320) return 'text'

@@ -1,11 +1,11 @@
-/** Cells that are not ASCII, drawn from all of a file. */
+/** Non-ASCII cells sampled from a whole file. */
 export interface CellSample {
   add(bytes: Buffer): void
-  /** Different ones, in the order of the file. */
+  /** Distinct cells, in the order of the file. */
   cells(): readonly Buffer[]
 }
 
-/** Cells that are kept, and bytes of one. */
+/** Cells that are kept, and bytes of each. */
 const MAX_CELLS = 300
 const MAX_CELL_BYTES = 120
 
@@ -13,8 +13,8 @@ const MAX_CELL_BYTES = 120
 const ENDS = new Set([...'\t\n\r",;'].map((char) => char.charCodeAt(0)))
 
 /**
- * A sample of bounded size: once it is full, every other cell goes and only every second of the next ones is
- * taken, so that the whole file has its say.
+ * A sample of bounded size: when it is full, every second cell is dropped and from then on half as
+ * many are taken, so that the whole file is represented.
  */
 export function createCellSample(): CellSample {
   let kept: Buffer[] = []
@@ -53,7 +53,9 @@ export function createCellSample(): CellSample {
   }
 }
 
-/** Where a cell is cut that is too long: at a blank where there is one, so that no character is halved. */
+/**
+ * Where to cut a cell that is too long: at a blank if there is one, so that no character is split.
+ */
 function endOfPart(bytes: Buffer, high: number, end: number, most: number): number {
   if (end <= most) return end
   const blank = bytes.lastIndexOf(32, most)

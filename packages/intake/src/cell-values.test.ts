@@ -3,7 +3,7 @@ import { readBytes } from './batch-file-fixture.ts'
 import { numberStyle, patterned, plainNumber, serialText } from './number-format.ts'
 import { rowOf, xlsxOf, type WorkbookParts } from './workbook-fixture.ts'
 
-describe('a number is told with all its digits and no exponent', () => {
+describe('a number is shown with all its digits and no exponent', () => {
   it.each([
     ['4.47912123456E11', '447912123456'],
     ['447911123456', '447911123456'],
@@ -42,7 +42,7 @@ describe('a format of digits shows its zeros and signs, and others the number', 
   )
 })
 
-describe('dates are told by their format and calendar', () => {
+describe('dates are recognized by their format and calendar', () => {
   it.each([
     ['yyyy-mm-dd', 45_000, false, '2023-03-15'],
     ['d. mmmm yyyy', 45_000.5, false, '2023-03-15 12:00:00'],
@@ -148,7 +148,7 @@ describe('cells of every type', () => {
     ])
   })
 
-  test('the 1904 calendar is told by the workbook', async () => {
+  test('the workbook tells the 1904 calendar', async () => {
     const rows = `<row r="1">${A}<c r="B1" s="1"><v>43538</v></c></row>`
     expect(await cellsOf({ rows, styles: [0, 14], workbookPr: 'date1904="1"' })).toEqual([
       ['a@b.example', '2023-03-15'],

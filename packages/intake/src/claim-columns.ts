@@ -1,39 +1,42 @@
 import type { Vendor } from '@plumbline/contract/vendors'
 
-/** A column of an export that tells something of a verdict. */
+/** A column of another service's export that is needed to read its verdicts. */
 export interface ClaimColumn {
   /** 0-based. */
   readonly column: number
   readonly header: string
 }
 
-/** Where an export of another service says what it found out about an address, and when. */
+/** Columns of another service's export with its verdict on an address, and the date. */
 export interface ClaimColumns {
   readonly vendor: Vendor
   readonly verdict: ClaimColumn
-  /** What lies behind the verdict: a sub-status or reason. */
+  /** The reason for the verdict, or a sub-status. */
   readonly detail: ClaimColumn | undefined
   readonly acceptAll: ClaimColumn | undefined
   readonly at: ClaimColumn | undefined
 }
 
-/** How the columns of a service's export are named; names are compared in lower case, words parted by a blank. */
+/** Column names of a service's export, compared in lower case with words separated by blanks. */
 interface ExportNames {
   readonly vendor: Vendor
-  /** What the service, or who appends its columns, puts before them. */
+  /** Prefix that the service, or a program that appends its columns, adds to names. */
   readonly prefix: string
-  /** A column that is the service's beyond doubt. */
+  /** A name that only this service uses. */
   readonly own: RegExp
-  /** A name that others use too: believed where all of `beside` are there and its cells are the service's words. */
+  /**
+   * A name that others use too: accepted if all columns of `beside` exist and its cells hold the
+   * service's words.
+   */
   readonly plain: RegExp
   readonly beside: readonly RegExp[]
   readonly detail: RegExp
 }
 
 /**
- * Columns as the services write them. Sources: the SDKs of ZeroBounce (`getfile`) and its page "Downloading your
- * results"; `jobs/download` of NeverBounce's API 4.2; the batch results of Kickbox, Emailable and Bouncer by their
- * API references; all read in November 2026.
+ * Column names of the services. Sources: the SDKs of ZeroBounce (`getfile`) and its page
+ * "Downloading your results"; `jobs/download` of NeverBounce's API 4.2; the batch results of
+ * Kickbox, Emailable and Bouncer by their API references; all read in November 2026.
  */
 const EXPORTS: readonly ExportNames[] = [
   {
@@ -81,14 +84,15 @@ const EXPORTS: readonly ExportNames[] = [
   },
 ]
 
-/** Times of a verdict, without what services put in front. */
+/** Names of columns with the time of a verdict, without prefixes. */
 const AT =
   '(?:(?:verified|validated|verification|validation|processed|checked) (?:at|on|date|time|timestamp)|last (?:verified|validated|checked)(?: at| on)?|date (?:verified|validated|processed|checked))'
 
 /**
- * Finds the columns of an export of another service.
- * @param rows a sample, by which names that others use too are believed
- * @param isWord whether a cell holds one of a service's words
+ * Finds the columns of another service's export.
+ *
+ * @param rows a sample, to verify names that others use too
+ * @param isWord whether a cell holds one of a service's verdict words
  */
 export function findClaimColumns(
   header: readonly string[],
@@ -121,10 +125,10 @@ export function findClaimColumns(
   return undefined
 }
 
-/** Characters of a column's name at most: what is longer is no name of theirs, and may hold anything. */
+/** Longest column name that is compared. */
 const NAME_CHARS = 60
 
-/** `domain.acceptAll`, `Domain_Accept-All` and `domain accept all` are one name. */
+/** Normalizes a name: `domain.acceptAll`, `Domain_Accept-All` and `domain accept all` are equal. */
 function plainName(name: string): string {
   if (name.length > NAME_CHARS) return ''
   return name

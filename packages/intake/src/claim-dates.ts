@@ -1,4 +1,7 @@
-/** Reads a date as the moments, in milliseconds of the epoch, that it may stand for: two where it is not plain. */
+/**
+ * Parses a date into its possible times, in milliseconds since the Unix epoch: two if day and month
+ * are ambiguous.
+ */
 export type DateReader = (text: string) => readonly number[]
 
 /** Characters of a date at most. */
@@ -16,8 +19,9 @@ const MONTH_NAMED = new RegExp(String.raw`^([a-z]{3,9})[ .]+(\d{1,2}),? +(\d{4})
 const MONTHS = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ')
 
 /**
- * Makes the reader of a column of dates: ISO 8601, numbers with the year last, and English names of months. Without
- * a zone a date is of UTC. `1/2/2026` is of the order that the sample shows; where none is seen, it is both.
+ * Makes a parser for a column of dates: ISO 8601, numbers with the year last, and English month
+ * names. A date without time zone is UTC. `1/2/2026` is read in the order that the sample shows; if
+ * it shows none, both readings are returned.
  */
 export function createDateReader(sample: readonly string[]): DateReader {
   const order = orderIn(sample)
@@ -41,7 +45,7 @@ export function createDateReader(sample: readonly string[]): DateReader {
   }
 }
 
-/** Whether the sample shows days or months first; undefined where it shows neither, or both. */
+/** Whether the sample has the day or the month first; undefined if it shows neither, or both. */
 function orderIn(sample: readonly string[]): 'day' | 'month' | undefined {
   let isDay = false
   let isMonth = false
@@ -56,7 +60,7 @@ function orderIn(sample: readonly string[]): 'day' | 'month' | undefined {
 
 type Day = readonly [year: string | undefined, month: string | undefined, day: string | undefined]
 
-/** The moments of those days that the calendar has. */
+/** The times of those days that exist in the calendar. */
 function momentsOf(
   days: readonly Day[],
   [hour = '0', minute = '0', second = '0', half, zone]: readonly (string | undefined)[],

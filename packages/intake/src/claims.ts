@@ -3,34 +3,34 @@ import type { Vendor } from '@plumbline/contract/vendors'
 import type { ClaimColumn, ClaimColumns } from './claim-columns.ts'
 import { createDateReader } from './claim-dates.ts'
 
-/** What another service said of an address, fresh and definite. */
+/** A recent and definite verdict of another service on an address. */
 export interface Claim {
   readonly verdict: SaidVerdict
-  /** Its own word, of those that are known. */
+  /** The service's own word, one of the known ones. */
   readonly word: string
-  /** Day of the verdict, `2026-11-01`. */
+  /** Date of the verdict, `2026-11-01`. */
   readonly at: string
 }
 
-/** Reads what a row says of its address; undefined where that settles nothing. */
+/** Reads the verdict in a row; undefined if it settles nothing. */
 export type ClaimReader = (cell: (column: ClaimColumn) => string | undefined) => Claim | undefined
 
-/** Which verdicts are believed. */
+/** Which verdicts are accepted. */
 export interface ClaimRules {
-  /** Whole days that a verdict counts. */
+  /** Days that a verdict is accepted. */
   readonly days: number
-  /** Day of the verdicts that have none of their own. */
+  /** Date of verdicts without a date of their own. */
   readonly at: string | undefined
-  /** When the batch came in: what it goes by does not depend on when it is read. */
+  /** When the batch was received, so that the result does not depend on when it is read. */
   readonly asOf: Date
-  /** Dates of a sample, which show the order of day and month. */
+  /** Sample of dates, which show the order of day and month. */
   readonly dates: readonly string[]
 }
 
-/** Characters of the longest word of any service, and some more. */
+/** Longer than the longest word of any service. */
 const WORD_CHARS = 40
 
-/** What the words of a service mean; null settles nothing. */
+/** Meaning of the words of each service; null settles nothing. */
 const WORDS: Readonly<Record<Vendor, Readonly<Record<string, SaidVerdict | null>>>> = {
   zerobounce: {
     valid: 'deliverable',
@@ -79,7 +79,7 @@ const WORDS: Readonly<Record<Vendor, Readonly<Record<string, SaidVerdict | null>
   },
 }
 
-/** Details that leave a verdict open: it was a guess about the domain, or of the moment. */
+/** Details that make a verdict indefinite: a guess about the domain, or a temporary state. */
 const OPEN_DETAILS: ReadonlySet<string> = new Set([
   'accept_all',
   'role_based_accept_all',
@@ -129,7 +129,9 @@ export function createClaimReader(columns: ClaimColumns, rules: ClaimRules): Cla
 
 const DAY_MS = 86_400_000
 
-/** The day of a verdict that is fresh: by its own date, or by that of the whole export. */
+/**
+ * Makes a function that returns the date of a recent verdict: its own, or that of the whole export.
+ */
 function createDayReader(rules: ClaimRules): (text: string) => string | undefined {
   const asOfMs = rules.asOf.getTime()
   const isFresh = (ms: number): boolean =>

@@ -1,16 +1,16 @@
 import type { Check } from '@plumbline/contract/products'
 
-/** How the names of a check's columns are recognized. */
+/** Rules for the names of a check's columns. */
 interface NameRules {
   /** Words for the subject itself. */
   readonly subject: RegExp
-  /** Words that make a column one about the subject instead of the subject itself. */
+  /** Words that mark a column as information about the subject instead of the subject itself. */
   readonly not: RegExp
-  /** The first pattern that fits decides. */
+  /** Confidence by pattern; the first match decides. */
   readonly ranks: readonly (readonly [RegExp, number])[]
 }
 
-/** Words that make a name speak about a subject: flags, dates, counts, and where it came from. */
+/** Words of columns about a subject: flags, dates, counts, and origin. */
 const ABOUT = [
   'type|typ|tipo|label|format|display|angezeigter|visualizzato|pantalla|status|statut|stato|estado|source|reason',
   'valid|invalid|validity|verified|verification|confirmed|confirmation|deliverable|deliverability|catch all',
@@ -25,8 +25,8 @@ const ABOUT = [
 ].join('|')
 
 /**
- * Names of columns as contact exports have them: Google Contacts, Outlook (English, German, French, Spanish),
- * HubSpot, Mailchimp, Salesforce, and what people write by hand.
+ * Names of columns as contact exports have them: Google Contacts, Outlook (English, German, French,
+ * Spanish), HubSpot, Mailchimp, Salesforce, and what people write by hand.
  */
 export const NAMES: Readonly<Record<Check, NameRules>> = {
   email: {

@@ -1,7 +1,7 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { NAMES } from './column-name-rules.ts'
 
-/** How well a column name says that a column holds subjects of a check: 0 (not) to 1 (surely). */
+/** How likely a column with this name holds subjects of a check: 0 (not) to 1 (certain). */
 export function nameScore(check: Check, name: string): number {
   const words = nameWords(name)
   if (words === '') return 0
@@ -14,24 +14,26 @@ export function nameScore(check: Check, name: string): number {
   return others.every((word) => QUALIFIERS.has(word) || /^\d$/.test(word)) ? QUALIFIED : UNCERTAIN
 }
 
-/** Whether a name speaks of subjects of a check without being theirs: "email status", "IP country". */
+/**
+ * Whether a name is about subjects of a check without holding them: "email status", "IP country".
+ */
 export function speaksAbout(check: Check, name: string): boolean {
   return NAMES[check].subject.test(nameWords(name)) && isAbout(check, name)
 }
 
 const WHOLE_NAME = 0.7
 
-/** "Work email", "email of the buyer": the subject under words that only say whose it is. */
+/** "Work email", "email of the buyer": the subject with words that only say whose it is. */
 const QUALIFIED = 0.65
 
-/** The subject among words that nobody foresaw: the cells decide. */
+/** The subject among unknown words: the cells decide. */
 const UNCERTAIN = 0.55
 
 function isAbout(check: Check, name: string): boolean {
   return NAMES[check].not.test(nameWords(name)) || asideIsAbout(check, name)
 }
 
-/** What stands in brackets says whose it is ("billing") or how to write it, unless it says "verified". */
+/** Text in brackets says whose it is ("billing") or how to write it, unless it says "verified". */
 function asideIsAbout(check: Check, name: string): boolean {
   const [, aside = ''] = /\(([^()]*)\)/.exec(name) ?? []
   return (
@@ -41,7 +43,7 @@ function asideIsAbout(check: Check, name: string): boolean {
   )
 }
 
-/** The words of a name without asides, and a question without its phrase. */
+/** The words of a name without bracketed text, and of a question without its phrase. */
 function nameWords(name: string): string {
   const words = wordsOf(name.replaceAll(/\([^()]*\)/g, ' '))
   return words.replace(
@@ -50,14 +52,17 @@ function nameWords(name: string): string {
   )
 }
 
-/** Whether a name is one that columns of contact lists have. */
+/** Whether a name is a usual column name of contact files. */
 export function isKnownName(name: string): boolean {
   const words = wordsOf(name)
   if (words === '') return false
   return OTHER_NAMES.test(words) || CHECKS.some((check) => nameScore(check, name) >= 0.5)
 }
 
-/** Lower-case words without marks: `E-mail 1 - Value` and `email1Value` become `email 1 value`. */
+/**
+ * Lower-case words without punctuation: `E-mail 1 - Value` and `email1Value` become `email 1
+ * value`.
+ */
 export function wordsOf(name: string): string {
   return name
     .slice(0, 120)
@@ -91,6 +96,6 @@ const QUALIFIERS: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Names that tell a header line, though no check reads their columns. */
+/** Names that identify a header, though no check reads their columns. */
 const OTHER_NAMES =
   /^(?:(?:first|last|full|middle|given|family|sur|company|user|display|nick|sur)? ?name|surname|lastname|firstname|forename|nachname|vorname|nom|prenom|nombre|apellidos?|cognome|title|salutation|anrede|suffix|company|firma|organi[sz]ation(?: name)?|account(?: name)?|job title|position|department|street(?: address)?|address(?: line)? ?[12]?|city|stadt|ville|ciudad|state|region|county|zip|zip ?code|postal ?code|plz|country(?: code| region)?|land|pays|pais|id|uuid|record id|contact id|lead id|customer id|external id|ref|reference|notes?|comments?|description|tags?|labels?|group membership|birthday|date|created|created at|created date|updated at|last modified|gender|sex|language|locale|timezone|latitude|longitude|status|source|type|category|value|key|amount|price|quantity|score|age|member rating|leid|euid)$/

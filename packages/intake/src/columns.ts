@@ -8,7 +8,7 @@ export interface ColumnGuess {
   /** 0-based. */
   readonly column: number
   readonly header: string | null
-  /** How sure this is: 0 to 1, two decimals. */
+  /** Confidence from 0 to 1, two decimals. */
   readonly confidence: number
 }
 
@@ -17,7 +17,7 @@ export type ColumnRoles = Readonly<Record<Check, readonly ColumnGuess[]>>
 
 const MIN_CONFIDENCE = 0.3
 
-/** Finds the columns of each check by their names and by what a sample of their cells looks like. */
+/** Finds the columns of each check by their names and a sample of their cells. */
 export function findRoles(
   header: readonly string[] | null,
   rows: readonly (readonly string[])[],
@@ -44,9 +44,9 @@ function guessesOf(
     .map(({ column, header: name, confidence }) => ({ column, header: name, confidence }))
 }
 
-/** What the filled cells of a column look like. */
+/** Shares of kinds among the filled cells of a column. */
 interface Shares {
-  /** Share of rows with something in the cell. */
+  /** Share of rows with a non-empty cell. */
   readonly filled: number
   readonly of: (kind: CellKind) => number
 }
@@ -66,7 +66,10 @@ function sharesOf(rows: readonly (readonly string[])[], column: number): Shares 
   }
 }
 
-/** A name alone decides for empty columns; a name and cells together; cells alone where they cannot be else. */
+/**
+ * Confidence by name alone for empty columns; by name and cells together; by cells alone if they
+ * are unmistakable.
+ */
 function confidenceOf(check: Check, name: string | null, shares: Shares): number {
   const byName = name === null ? 0 : nameScore(check, name)
   const looks = looksLike(check, shares, name !== null && byName === 0)
@@ -84,16 +87,16 @@ function confidenceOf(check: Check, name: string | null, shares: Shares): number
   return round(looks * alone * UNKNOWN_NAME)
 }
 
-/** A name that stands above cells that look otherwise. */
+/** A certain name over cells that look different. */
 const SURE_NAME = 0.9
 
-/** What is left of a lesser name where none of its cells looks like it. */
+/** Factor for a less certain name over cells of which none matches. */
 const UNLIKE_ITS_NAME = 0.3
 
-/** A name that says nothing of the check takes away from what its cells say. */
+/** Factor for matching cells under an unrelated name. */
 const UNKNOWN_NAME = 0.75
 
-/** Addresses of somebody else: taken where a file has no others. */
+/** Addresses of other people: used if a file has no others. */
 const LAST_RESORT = 0.31
 
 function looksLike(check: Check, shares: Shares, oddName: boolean): number {
@@ -108,7 +111,7 @@ function looksLike(check: Check, shares: Shares, oddName: boolean): number {
   }
 }
 
-/** Fax numbers look like phones, profile pages like domains: a name that says so is believed. */
+/** Fax numbers look like phone numbers, profile pages like domains: the name tells. */
 function isAboutAnother(check: Check, name: string): boolean {
   const words = wordsOf(name)
   if (check === 'email')

@@ -15,22 +15,22 @@ import type { Workbook } from './workbook.ts'
 import { openXlsx } from './xlsx.ts'
 import { openZip, type ZipArchive } from './zip-archive.ts'
 
-/** What an uploaded file holds, whatever it is packed in. */
+/** The content of an uploaded file, unpacked if it was packed. */
 export type Container = AsyncDisposable & {
-  /** The file of an archive that was taken. */
+  /** The file chosen from an archive. */
   readonly entry: string | null
 } & (
     | {
         readonly kind: 'text'
-        /** By the name of the file, or of that in the archive. */
+        /** Format by the extension of the file, or of that in the archive. */
         readonly named: FileFormat | undefined
-        /** The bytes of the text; can be asked for again and again. */
+        /** The bytes of the text; can be read repeatedly. */
         bytes(signal: AbortSignal): AsyncIterable<Buffer>
       }
     | { readonly kind: 'workbook'; readonly format: 'xlsx' | 'ods'; readonly workbook: Workbook }
   )
 
-/** A file, or what was unpacked of one; the second such is not unpacked again. */
+/** A file, or the content of one that was unpacked; nested archives are not unpacked. */
 interface Packed {
   readonly path: string
   readonly fileName: string
@@ -40,10 +40,10 @@ interface Packed {
 }
 
 /**
- * Opens an uploaded file: a text, a workbook, a gzip file of one of them, or a ZIP file of one or of the one
- * that `entry` names.
+ * Opens an uploaded file: a text, a workbook, a gzip file of one of them, or a ZIP file that holds
+ * one, or the one that `entry` names.
  *
- * @throws IntakeError for what is none of them, is empty, is damaged, or needs `entry`
+ * @throws IntakeError for other files, and for one that is empty, damaged, or needs `entry`
  */
 export async function openContainer(
   options: BatchFileOptions,
@@ -130,7 +130,7 @@ async function openArchive(
   }
 }
 
-/** Names by which the archive of an application is known; all others are archives of files. */
+/** Recognizes archives of applications by the files in them; all others are archives of files. */
 async function kindOf(
   zip: ZipArchive,
   signal: AbortSignal,
@@ -167,7 +167,7 @@ async function isProtected(zip: ZipArchive, signal: AbortSignal): Promise<boolea
   return Buffer.concat(chunks).includes('encryption-data')
 }
 
-/** What an archive holds beside the files that somebody put into it. */
+/** Files that archive programs and operating systems add. */
 const NO_FILE = /(?:^|\/)(?:__MACOSX\/|\.[^/]*$|thumbs\.db$|desktop\.ini$)/i
 
 const SHOWN_NAMES = 20
@@ -201,7 +201,7 @@ function entryOf(zip: ZipArchive, { entry: asked }: BatchFileOptions): Entry {
   return only
 }
 
-/** A name without its folders, in whatever case and form of its letters. */
+/** Whether two file names are equal, without folders and ignoring case and Unicode form. */
 function isAlike(fileName: string, asked: string): boolean {
   const plain = (name: string): string => name.normalize('NFC').toLowerCase()
   const base = fileName.slice(fileName.lastIndexOf('/') + 1)
@@ -256,7 +256,10 @@ async function* within(
   }
 }
 
-/** Unpacks a workbook, which is read in several places at once, to a file that is removed with its container. */
+/**
+ * Unpacks a workbook, which needs random access, to a temporary file that is removed with its
+ * container.
+ */
 async function unpackTo(
   file: Packed,
   bytes: AsyncIterable<Buffer>,
@@ -284,7 +287,10 @@ async function firstOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.alloc(0)
 }
 
-/** Local file headers, and the end of the directory of an archive without files. Source: APPNOTE 4.3. */
+/**
+ * Local file headers, and the end of the directory of an archive without files. Source: APPNOTE
+ * 4.3.
+ */
 function isZip(start: Buffer): boolean {
   const magic = start.subarray(0, 4).toString('hex')
   return magic === '504b0304' || magic === '504b0506'

@@ -55,7 +55,10 @@ function runs(field: string): boolean {
   return /^["\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]/u.test(field)
 }
 
-/** A number that stands alone in its cell, read with what follows it where the reader splits otherwise. */
+/**
+ * A number that stands alone in its cell, read with what follows it where the reader splits
+ * otherwise.
+ */
 function isNumber(field: string): boolean {
   return /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?(?:,|$)/.test(field)
 }

@@ -1,7 +1,9 @@
-/** Blanks, invisible characters and quotes: what a reader may drop before it looks for a formula. */
+/**
+ * Blanks, invisible characters and quotes, which a program may skip before it looks for a formula.
+ */
 const SKIPPED = String.raw`['"\s\p{Cc}\p{Cf}]`
 
-/** A character that begins a formula, with all that is skipped before it. Source: OWASP, CSV Injection. */
+/** A character that begins a formula, after anything skipped. Source: OWASP, CSV Injection. */
 const SIGN = String.raw`[=+\-@＝＋－＠﹦﹢﹣﹫]`
 const FORMULA = `${SKIPPED}*${SIGN}`
 
@@ -9,30 +11,29 @@ const HAS_SIGN = new RegExp(SIGN, 'u')
 const STARTS_FORMULA = new RegExp(`^${FORMULA}`, 'u')
 const FORMULAS = new RegExp(`(?<!${SKIPPED})${FORMULA}`, 'gu')
 
-/** Where a tab or a line break lets a field begin. */
+/** Tabs and line breaks, after which some programs begin a new field. */
 const BREAK = /\r\n|[\t\r\n\v\f\u0085\u2028\u2029]/g
 const GUARDED_BREAK = /(\r\n|[\t\r\n\v\f\u0085\u2028\u2029])'/g
 
 /**
- * First characters that make a cell suspect without a formula behind them (OWASP), and the line by
- * which a file tells Excel its delimiter.
+ * First characters that make a cell suspect without a formula (OWASP), and the line that tells
+ * Excel the delimiter.
  */
 const SUSPECT_START = /^(?:'*[\0\t\r\n]|['"\s]*sep=)/i
 
-/** Whole cells that begin like a formula and are none: a phone number or a plain number. */
+/** Cells that begin like a formula but are harmless: a phone number or a plain number. */
 const HARMLESS = /^(?:\+\d{1,15}|[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$/
 
-/** Whatever some reader takes for the end of a field or of a line. */
+/** Characters that some program takes for the end of a field or line. */
 const NEEDS_QUOTES = /[",;\t\r\n\v\f\u0085\u2028\u2029]/
 
 /**
- * A text as a cell of a CSV line, quoted where needed (RFC 4180).
+ * A CSV cell, quoted if needed (RFC 4180). Unless `raw`, a `'` is inserted wherever a formula could
+ * begin for a program that splits at commas, semicolons, tabs or line breaks, with or without
+ * regard to quotes: at the start of the cell and after each of those characters. A cell that is an
+ * E.164 number or a plain number is left unchanged. `unguarded` reverses it.
  *
- * Unless `raw`, a `'` is put wherever a formula would begin for a reader that splits at commas,
- * semicolons, tabs or line breaks, whether it honours quotes or not: at the start of the cell and
- * behind each of those characters. A whole cell that is an E.164 number or a plain number stays.
- * `unguarded` gives the text back.
- * @param hasBars whether the file is split at bars, which then count like commas
+ * @param hasBars whether the file is delimited by `|`, which then counts like a comma
  */
 export function csvCell(text: string, raw: boolean, hasBars = false): string {
   if (text === '') return ''
@@ -42,7 +43,7 @@ export function csvCell(text: string, raw: boolean, hasBars = false): string {
   return isDivided || isBlankEdged(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
 
-/** The text that a guarded cell was made from. */
+/** Reverses the protection of a cell. */
 export function unguarded(cell: string, hasBars = false): string {
   if (HARMLESS.test(cell)) return cell
   const text = cell.replace(FORMULAS, (run, at: number) => {
@@ -65,7 +66,10 @@ function isSuspectOnly(text: string): boolean {
   return SUSPECT_START.test(text) && !STARTS_FORMULA.test(text)
 }
 
-/** Whether a field begins here for a reader that splits at commas or at semicolons, or at bars too. */
+/**
+ * Whether a field begins here for a program that splits at commas, semicolons or, with `hasBars`,
+ * bars.
+ */
 function beginsField(text: string, at: number, hasBars: boolean): boolean {
   const before = text.charCodeAt(at - 1)
   return at === 0 || before === COMMA || before === SEMICOLON || (hasBars && before === BAR)
@@ -77,8 +81,8 @@ const SEMICOLON = 59
 const EQUALS = 61
 
 /**
- * Letters, digits and most signs cannot begin what runs, and what names a delimiter has its `=` in
- * the fourth place or behind a blank: nearly every cell ends here.
+ * Quick test that excludes nearly every cell: letters, digits and most punctuation cannot begin a
+ * formula, and `sep=` has its `=` in the fourth position or after a blank.
  */
 function mayRun(text: string): boolean {
   const first = text.charCodeAt(0)

@@ -2,33 +2,40 @@ import Papa from 'papaparse'
 import { isOver } from './limits.ts'
 import { IntakeError } from './intake-error.ts'
 
-/** Stands for a record that was over the line limit and is not kept. */
+/** Placeholder for a record that exceeded the line limit and was skipped. */
 export const TOO_LONG: readonly string[] = Object.freeze([])
 
-/** How the records and cells of a file are separated. */
+/** Delimiter and line ends of a file. */
 export interface CsvDialect {
   /** One character. */
   readonly delimiter: string
-  /** `\n` takes `\r\n` too, record by record. */
+  /** `\n` also accepts `\r\n`, for each record. */
   readonly newline: '\n' | '\r'
 }
 
-/** Reads records from text that comes in pieces. */
+/** Parses records from text that arrives in pieces. */
 export interface CsvReader {
-  /** The records that this piece completes, as arrays of cells; `TOO_LONG` for one that was skipped. */
+  /**
+   * The records completed by this piece, as arrays of cells; `TOO_LONG` for one that was skipped.
+   */
   push(text: string): (readonly string[])[]
-  /** The last record, where the file does not end its line. Throws `IntakeError` inside a quote. */
+  /**
+   * The last record, if the file does not end with a line end.
+   *
+   * @throws IntakeError inside a quote
+   */
   end(): (readonly string[])[]
 }
 
 /**
- * A reader whose memory is bounded by `maxRecordBytes`, as a record is written without its line end, and the
- * size of the pieces. Records without quotes may come whole from a piece that holds more of them.
+ * A reader whose memory is bounded by `maxRecordBytes`, as a record is written without its line
+ * end, and the size of the pieces. Records without quotes may come whole from a piece that holds
+ * more of them.
  *
- * papaparse reads the cells. It is only ever given whole records: where records end is found here, by
- * the same rules as papaparse has for quotes, so that neither an endless line nor an endless quote
- * reaches it. A quote that never closes, or that closes in a later line with loose text behind it, is
- * lost framing and throws `IntakeError` with the line of the quote.
+ * papaparse reads the cells. It is only ever given whole records: where records end is found here,
+ * by the same rules as papaparse has for quotes, so that neither an endless line nor an endless
+ * quote reaches it. A quote that never closes, or that closes in a later line with loose text
+ * behind it, is lost framing and throws `IntakeError` with the line of the quote.
  */
 export function createCsvReader(
   dialect: CsvDialect,
@@ -63,20 +70,23 @@ export function createCsvReader(
   }
 }
 
-/** Where the reading stands between two pieces. */
+/** State of the parser between two pieces. */
 interface Scan extends CsvDialect {
   readonly maxRecordBytes: number
   /** Text from the start of the open record; while `skipping`, only what the scan needs. */
   rest: string
-  /** Where in `rest` the scan goes on. */
+  /** Position in `rest` where the scan continues. */
   at: number
   restHasQuote: boolean
   quoted: boolean
-  /** A quote inside the open quoted cell was neither doubled nor closing. */
+  /** Whether the open quoted cell holds a quote that is neither doubled nor closing. */
   loose: boolean
-  /** The open record is over the limit. */
+  /** Whether the open record exceeds the limit. */
   skipping: boolean
-  /** Line of the open record's start, of its last quote, and its line breaks in quotes so far. */
+  /**
+   * Line numbers of the open record's start and of its last quote, and the line breaks in quotes so
+   * far.
+   */
   line: number
   quoteLine: number
   breaks: number
@@ -97,7 +107,7 @@ function pushPlain(scan: Scan, text: string): Rows {
   return rows
 }
 
-/** Keeps the open record for the next piece, or only its end once it is over the limit. */
+/** Keeps the open record for the next piece, or only its end once it exceeds the limit. */
 function keep(scan: Scan, text: string, scanned: number): void {
   scan.rest = text
   scan.at = scanned
@@ -115,7 +125,7 @@ function keep(scan: Scan, text: string, scanned: number): void {
 function pushQuoted(scan: Scan, text: string, last: boolean): Rows {
   const { delimiter, newline } = scan
   const rows: Rows = []
-  // While skipping, the record's start is gone, and no quote stands there.
+  // While skipping, the record's start is gone, and holds no quote.
   let start = scan.skipping ? -1 : 0
   let segment = 0
   let segmentNewline = ''
@@ -183,7 +193,10 @@ function openQuote(scan: Scan): void {
   scan.quoteLine = scan.line + scan.breaks
 }
 
-/** Passes the next quote inside quotes; returns where to go on, or -1 when more text is needed. */
+/**
+ * Finds the next quote inside a quoted cell; returns where to continue, or -1 if more text is
+ * needed.
+ */
 function closeQuote(scan: Scan, text: string, from: number, quote: number, last: boolean): number {
   const { delimiter, newline } = scan
   // Searched in the part alone: a search of the whole text for each quote would be quadratic.
@@ -205,9 +218,9 @@ function closeQuote(scan: Scan, text: string, from: number, quote: number, last:
 }
 
 /**
- * Where the text after a quote inside quotes decides what it is: `quote` itself for a doubled one, the
- * index of the delimiter or line end for a closing one, -1 for a loose one, the length of the text
- * where it does not tell yet.
+ * Decides what a quote inside a quoted cell is: returns `quote` itself for a doubled one, the index
+ * of the delimiter or line end for a closing one, -1 for a loose one, and the length of the text if
+ * more text is needed.
  */
 function afterQuote(text: string, quote: number, delimiter: string, newline: string): number {
   if (text.charAt(quote + 1) === '"') return quote
@@ -219,7 +232,7 @@ function afterQuote(text: string, quote: number, delimiter: string, newline: str
   return text.length
 }
 
-/** The cells of whole records; the text ends with its newline. */
+/** The cells of complete records; the text ends with its newline. */
 function readCells(text: string, delimiter: string, newline: string): string[][] {
   // papaparse takes one byte order mark off every text; this one would be part of a cell.
   const kept = text.charCodeAt(0) === 0xfeff ? `\ufeff${text}` : text
@@ -233,7 +246,7 @@ function newlineOf(text: string): '\r\n' | '\n' | '\r' {
   return text === '\r\n' || text === '\r' ? text : '\n'
 }
 
-/** Takes the `\r` of `\r\n` off the last cells of records without quotes. */
+/** Removes the `\r` of `\r\n` from the last cells of unquoted records. */
 function stripReturns(rows: readonly string[][]): void {
   for (const row of rows) {
     const last = row.length - 1

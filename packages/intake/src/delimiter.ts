@@ -1,9 +1,9 @@
 import Papa from 'papaparse'
 
-/** What a spreadsheet's `sep=;` line says, and where the records begin. */
+/** The `sep=;` line of a spreadsheet, and where the records begin. */
 export interface SeparatorLine {
   readonly delimiter: string
-  /** Characters that the line takes. */
+  /** Characters of the line. */
   readonly length: number
 }
 
@@ -16,14 +16,17 @@ export function separatorLine(text: string): SeparatorLine | undefined {
     : { delimiter, length: match[0].length }
 }
 
-/** In the order of preference where two fit alike: the rarer in cells goes first. */
+/** In order of preference if two fit equally: the one that is rarer in cells comes first. */
 const CANDIDATES = ['\t', ';', ',', '|'] as const
 
 const SAMPLE_ROWS = 60
 const SAMPLE_CHARS = 64 * 1024
 const MIN_FIT = 0.4
 
-/** The delimiter by which most records of a sample have the same number of cells; null for one column. */
+/**
+ * The delimiter with which most records of a sample have the same number of cells; null for one
+ * column.
+ */
 export function findDelimiter(sample: string, newline: '\n' | '\r'): string | null {
   let best: string | null = null
   let bestFit = MIN_FIT

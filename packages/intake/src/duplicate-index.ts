@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { createRowSet } from './row-set.ts'
 import { createHashTable } from './hash-table.ts'
 
-/** Finds identical records; holds 128 bits of hash for each different one, and no text. */
+/** Finds identical records; stores a 128-bit hash for each distinct one, and no text. */
 export interface DuplicateIndex {
-  /** The row of the first record with these subjects, or -1 when it is this one. */
+  /** The row of the first record with these subjects, or -1 if it is this one. */
   find(row: number, ...subjects: readonly (string | undefined)[]): number
   readonly count: number
   /** Bytes of its tables. */
@@ -12,11 +12,10 @@ export interface DuplicateIndex {
 }
 
 /**
- * An empty table. Rows must be given in rising order.
- *
- * 21 to 27 bytes for each different record and an eighth for each row: 5,000,000 records take about
- * 115 MB. Two different records of such a file meet with a chance of 2^-83. The seed is random, so that
- * nobody can prepare a file whose records all fall on one place.
+ * An empty index. Rows must be added in ascending order. Takes 21 to 27 bytes for each distinct
+ * record and an eighth of a byte for each row: about 115 MB for 5,000,000 records. The probability
+ * of a collision in such a file is 2^-83. The seed is random, so that nobody can craft a file whose
+ * records all collide.
  */
 export function createDuplicateIndex(seed: Buffer = randomBytes(16)): DuplicateIndex {
   const [seed0 = 0, seed1 = 0, seed2 = 0, seed3 = 0] = [0, 4, 8, 12].map((at) =>
@@ -69,7 +68,7 @@ export function createDuplicateIndex(seed: Buffer = randomBytes(16)): DuplicateI
   }
 }
 
-/** The last step of MurmurHash3: every bit of the input moves every bit of the output. */
+/** Finalizer of MurmurHash3: every bit of the input affects every bit of the output. */
 function mixed(word: number): number {
   let hash = word
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)

@@ -1,10 +1,13 @@
-/** A language whose text files come in old encodings, with what is known of how it is written. */
+/** A language whose text files use legacy encodings, with samples of its writing. */
 export interface Language {
   /** BCP 47. */
   readonly tag: string
-  /** `latin` is told by its ASCII letters too; of `wide` each character is a word or syllable, of thousands. */
+  /**
+   * `latin` is also recognized by its ASCII letters; in `wide` each of thousands of characters is a
+   * word or syllable.
+   */
   readonly writing: 'latin' | 'letters' | 'wide'
-  /** Words that names and addresses are full of, and names of countries are not. */
+  /** Words that are frequent in names and addresses but not in names of countries. */
   readonly seeds: string
 }
 
@@ -37,7 +40,7 @@ const CZECH = latin(
   'Svoboda Novotný Procházka Kučera Veselý Horák Pokorný Hájek Jelínek Růžena Zdeněk Miloš Štěpán Vojtěch Jaroslav Třebíč Ústí Jihlava Děčín Příbram ulice Nádražní Školní Křížová Žďár Čech Šťastný Pěkný Hoření Řehoř Květa Olomouc',
 )
 
-/** The languages that are told apart, by the family of encodings that they are written in. */
+/** The languages that are distinguished, by the family of encodings that they use. */
 export const LANGUAGES = {
   western: [
     GERMAN,

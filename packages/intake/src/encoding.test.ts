@@ -14,7 +14,9 @@ function namesOf(rows: readonly { readonly cells: readonly string[] }[]): (strin
   return rows.map(({ cells }) => cells[1])
 }
 
-/** Windows-1258 has letters with a circumflex, breve or horn, and the marks of tones behind them. */
+/**
+ * Windows-1258 has letters with a circumflex, breve or horn, and the marks of tones behind them.
+ */
 function withMarksApart(text: string): string {
   return text
     .normalize('NFD')

@@ -3,18 +3,18 @@ import type { Encoding } from '@plumbline/contract/encodings'
 import iconv from 'iconv-lite'
 import { incompleteTail } from './utf8.ts'
 
-/** An encoding, how sure it is, and how many bytes its mark takes at the start. */
+/** An encoding, its confidence, and the length of its byte order mark. */
 export interface FoundEncoding {
   readonly encoding: Encoding
   readonly markBytes: number
-  /** 0 to 1; 1 where it was told, by the client or by a mark. */
+  /** 0 to 1; 1 if the client or a byte order mark determines it. */
   readonly confidence: number
 }
 
-/** Bytes by which lines and cells can no longer be told: half a character of UTF-16, or a NUL. */
+/** Invalid bytes that make lines and cells unrecognizable: half a UTF-16 character, or a NUL. */
 export class DecodeFault extends Error {
   override readonly name = 'DecodeFault'
-  /** Bytes of the unpacked file before the fault, byte order mark included. */
+  /** Position in the unpacked file, byte order mark included. */
   readonly offsetBytes: number
   readonly encoding: Encoding
   readonly what: 'broken' | 'nul'
@@ -36,8 +36,8 @@ const MARKS: readonly (readonly [Encoding, Buffer])[] = [
 ]
 
 /**
- * The encoding that the first bytes of a text tell by themselves: asked for, else by a byte order mark, else
- * UTF-16 by its zero bytes. Undefined where all of the text has to be looked at.
+ * The encoding that the first bytes determine: the requested one, else a byte order mark, else
+ * UTF-16 by its zero bytes. Undefined if the whole text must be examined.
  */
 export function encodingOfStart(
   sample: Buffer,
@@ -56,16 +56,18 @@ export function encodingOfStart(
   return wide === undefined ? undefined : { encoding: wide, markBytes: 0, confidence: 0.95 }
 }
 
-/** Bytes of the byte order mark of UTF-8 at the start. */
+/** Length of the UTF-8 byte order mark at the start. */
 export function utf8MarkBytes(start: Buffer): number {
   return start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf ? 3 : 0
 }
 
-/** Zeros that a text of UTF-16 has for its ids, addresses and line ends at least, and on the other side at most. */
+/** Minimum share of zero bytes on one side of UTF-16 text, and maximum on the other. */
 const WIDE_SHARE = 0.15
 const WIDE_STRAY = 0.02
 
-/** ASCII in UTF-16 has a zero in every other byte, always on the same side; no other text has zeros. */
+/**
+ * ASCII in UTF-16 has a zero in every other byte, always on the same side; no other text has zeros.
+ */
 function findWide(sample: Buffer): Encoding | undefined {
   const pairs = Math.min(sample.length >> 1, 4096)
   if (pairs < 2) return undefined
@@ -80,26 +82,26 @@ function findWide(sample: Buffer): Encoding | undefined {
   return undefined
 }
 
-/** Turns the chunks of a file into text; throws `DecodeFault`. */
+/** Decodes the chunks of a file; throws `DecodeFault`. */
 export interface Decoder {
   decode(chunk: Buffer): string
-  /** The rest; throws when the last character of UTF-16 is not whole. */
+  /** The remaining text; throws if the last UTF-16 character is incomplete. */
   end(): string
-  /** Whether bytes were met that the encoding has not. */
+  /** Whether bytes were met that are invalid in the encoding. */
   readonly hasBroken: boolean
 }
 
-/** What stands in a decoded text for bytes that its encoding has not: half of a surrogate pair, which no text has. */
+/** Replaces invalid bytes in decoded text: an unpaired surrogate, which no valid text contains. */
 const BROKEN = '\udcff'
 
-/** Whether a decoded text holds bytes that its encoding has not; `toWellFormed` shows them as U+FFFD. */
+/** Whether a decoded text contains invalid bytes; `toWellFormed` shows them as U+FFFD. */
 export function isBroken(text: string): boolean {
   return !text.isWellFormed()
 }
 
 const NOTHING = Buffer.alloc(0)
 
-/** A decoder for chunks cut at any byte, that skips the byte order mark. */
+/** A decoder for chunks cut at any byte, which skips the byte order mark. */
 export function createDecoder({ encoding, markBytes }: FoundEncoding): Decoder {
   const decodePart = partDecoder(encoding)
   let offsetBytes = 0
@@ -138,7 +140,7 @@ export function createDecoder({ encoding, markBytes }: FoundEncoding): Decoder {
 
 interface DecodedPart {
   readonly text: string
-  /** Bytes that belong to what follows. */
+  /** Bytes that belong to the next chunk. */
   readonly rest: Buffer
   readonly hasBroken: boolean
 }
@@ -174,7 +176,7 @@ function decodeUtf8(bytes: Buffer, last: boolean): DecodedPart {
   return { text: decodeByLine(whole), rest, hasBroken: true }
 }
 
-/** Text of which some lines are no UTF-8: these hold `BROKEN`, and the others are as they are. */
+/** Decodes line by line: lines that are not UTF-8 contain `BROKEN`, the others are unchanged. */
 function decodeByLine(bytes: Buffer): string {
   const lines: string[] = []
   for (let at = 0; at < bytes.length;) {
@@ -226,7 +228,10 @@ function legacyDecoder(encoding: Encoding): PartDecoder {
   }
 }
 
-/** The five bytes that Windows-1252 leaves open are controls. Source: WHATWG Encoding, index windows-1252. */
+/**
+ * The five bytes that Windows-1252 leaves undefined become control characters. Source: WHATWG
+ * Encoding, index windows-1252.
+ */
 function withControls(text: string, bytes: Buffer): string {
   if (!text.includes('\ufffd')) return text
   return text.replaceAll('\ufffd', (_, at: number) => String.fromCharCode(bytes[at] ?? 0xfffd))

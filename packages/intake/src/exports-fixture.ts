@@ -1,11 +1,11 @@
-/** An export as a program writes it, and which of its columns hold what. */
+/** An export as a program writes it, and which of its columns hold subjects. */
 export interface ExportCase {
   readonly name: string
-  /** The header line, with the lines above it where the program writes some. */
+  /** The header line, with preceding lines if the program writes some. */
   readonly header: string
-  /** A record that somebody may have. */
+  /** A plausible record. */
   readonly row: string
-  /** Columns by name, divided by `|`; absent where there is none. */
+  /** Columns by name, separated by `|`; absent if there is none. */
   readonly email?: string
   readonly phone?: string
   readonly ip?: string

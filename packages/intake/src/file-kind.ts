@@ -1,15 +1,18 @@
 import { open } from 'node:fs/promises'
 import { IntakeError } from './intake-error.ts'
 
-/** The formats that are read: texts, and workbooks. */
+/** The supported formats: text files and workbooks. */
 const FILE_FORMATS = ['csv', 'tsv', 'txt', 'ndjson', 'xlsx', 'ods'] as const
 /** One of the formats. */
 export type FileFormat = (typeof FILE_FORMATS)[number]
 
-/** The first bytes of a container of old Office. Source: [MS-CFB] 2.2. */
+/** The first bytes of legacy Office files. Source: [MS-CFB] 2.2. */
 const OLD_MAGIC = 'd0cf11e0a1b11ae1'
 
-/** First bytes of files that are no text, and what to do about them. Source: the formats' own documents. */
+/**
+ * First bytes of files that are not text, and what to do about them. Source: the specifications of
+ * the formats.
+ */
 const BINARY_KINDS: readonly {
   start: string
   at?: number
@@ -37,7 +40,10 @@ const BINARY_KINDS: readonly {
   { start: '7f454c46', what: 'a program' },
 ]
 
-/** Throws `unsupported_media_type` when the unpacked bytes begin like a file that is no text. */
+/**
+ * @throws IntakeError `unsupported_media_type` if the unpacked bytes begin like a file that is not
+ * text
+ */
 export function refuseBinary(start: Buffer): void {
   for (const { start: magic, at = 0, what, instead } of BINARY_KINDS) {
     const bytes = Buffer.from(magic, 'hex')
@@ -45,7 +51,7 @@ export function refuseBinary(start: Buffer): void {
   }
 }
 
-/** Throws `unsupported_media_type` when the text is a page or a document rather than records. */
+/** @throws IntakeError `unsupported_media_type` if the text is HTML or another markup document */
 export function refuseMarkup(text: string): void {
   const start = text.slice(0, 512).trimStart().toLowerCase()
   if (/^<(?:!doctype|html|table|\?xml|head|body)\b/.test(start))
@@ -54,7 +60,11 @@ export function refuseMarkup(text: string): void {
   if (start.startsWith('begin:vcard')) throw unsupported('a vCard file')
 }
 
-/** The format by a file's name, or undefined; `.gz` is ignored. Throws on names of other formats. */
+/**
+ * The format by a file's extension, or undefined; `.gz` is ignored.
+ *
+ * @throws on extensions of other formats
+ */
 export function formatOfName(fileName: string): FileFormat | undefined {
   const extension = /\.([a-z0-9]+)(?:\.gz)?$/i.exec(fileName)?.[1]?.toLowerCase()
   switch (extension) {
@@ -81,7 +91,9 @@ export function formatOfName(fileName: string): FileFormat | undefined {
   }
 }
 
-/** The format of a text by its first character: a JSON object begins NDJSON, all else is cells. */
+/**
+ * The format of a text by its first character: a JSON object means NDJSON, everything else cells.
+ */
 export function formatOfText(text: string): FileFormat {
   const start = text.trimStart()
   if (start.startsWith('{"') || /^\{\s*"/.test(start)) return 'ndjson'
@@ -91,7 +103,7 @@ export function formatOfText(text: string): FileFormat {
   return 'csv'
 }
 
-/** The refusal of what is packed as a workbook is and cannot be read. */
+/** The refusal of an archive that looks like a workbook and cannot be read. */
 export function ofOtherArchive(kind: 'xlsb' | 'numbers' | 'document' | 'protected'): IntakeError {
   switch (kind) {
     case 'xlsb':
@@ -109,12 +121,14 @@ const SAVE_AS_XLSX = 'open it and save it as .xlsx or CSV'
 const UNPROTECT =
   'open it, take the password off (File > Info > Protect Workbook > Encrypt with Password), save it and upload that'
 
-/** Bytes that are searched for the names of what an old container holds, at its start and its end. */
+/**
+ * Bytes at the start and end of a legacy Office file that are searched for the names of its parts.
+ */
 const OLD_BYTES = 1024 * 1024
 
 /**
- * Throws where a file begins as the containers of old Office do, which hold .xls workbooks and, since 2007,
- * workbooks protected by a password. Source: [MS-CFB] 2.2, [MS-OFFCRYPTO] 2.3.4.4.
+ * @throws if a file begins like a legacy Office file: an .xls workbook or, since 2007, a workbook
+ * protected by a password. Source: [MS-CFB] 2.2, [MS-OFFCRYPTO] 2.3.4.4.
  */
 export async function ofOldWorkbook(start: Buffer, path: string): Promise<void> {
   if (!start.subarray(0, 8).equals(Buffer.from(OLD_MAGIC, 'hex'))) return

@@ -6,32 +6,34 @@ import type { JsonKeys } from './json-row.ts'
 import type { UploadLimits } from './limits.ts'
 import type { AskedMapping } from './mapping.ts'
 
-/** What is known about a file before it is read. */
+/** What the client said about a file. */
 export interface BatchFileOptions {
   readonly path: string
-  /** Where a workbook that comes packed is unpacked to; the system's folder if absent. */
+  /** Directory for unpacked workbooks; the system's temporary directory if absent. */
   readonly scratchDir?: string | undefined
-  /** As the client named it; its extension says the format. */
+  /** File name from the client; its extension tells the format. */
   readonly fileName: string | null
-  /** `records` is NDJSON made of JSON records, whose keys are the fields; found out if absent. */
+  /**
+   * `records` is NDJSON made of JSON records, whose keys are the field names; detected if absent.
+   */
   readonly format?: FileFormat | 'records' | undefined
   readonly limits: UploadLimits
-  /** Sheet of a workbook, by name or number from 1; the first with contacts if absent. */
+  /** Sheet of a workbook, by name or number from 1; if absent, the first with contacts. */
   readonly sheet?: string | number | undefined
-  /** File of an archive; the only one if absent. */
+  /** File within an archive; the only one if absent. */
   readonly entry?: string | undefined
-  /** Name of the encoding; found out if absent. */
+  /** Name of the encoding; detected if absent. */
   readonly encoding?: string | undefined
-  /** Whether the first record names the columns; found out if absent. */
+  /** Whether the first record is a header; detected if absent. */
   readonly header?: boolean | undefined
   readonly mapping?: AskedMapping | undefined
-  /** What separates the cells of a text file; found out if absent. */
+  /** Delimiter of a text file; detected if absent. */
   readonly delimiter?: Delimiter | undefined
-  /** Days that a verdict of another service is believed; none is if absent. */
+  /** Days that verdicts of another service are accepted; none are if absent. */
   readonly known?: number | undefined
-  /** Day of such verdicts where the file has none, `2026-11-01`. */
+  /** Date of such verdicts if the file has none, `2026-11-01`. */
   readonly knownAt?: string | undefined
-  /** When the file came; now if absent. */
+  /** When the file was received; now if absent. */
   readonly receivedAt?: Date | undefined
   readonly product: Product
   /** ISO alpha-2, for phones without a country code. */
@@ -41,7 +43,7 @@ export interface BatchFileOptions {
 /** The start of a file's text. */
 export interface FileSample {
   readonly text: string
-  /** Whether the file goes on after it. */
+  /** Whether the file continues after it. */
   readonly cut: boolean
 }
 
@@ -52,7 +54,7 @@ export type FileLayout =
   | { readonly kind: 'json'; readonly keys: JsonKeys }
   | { readonly kind: 'sheet'; readonly sheet: string; readonly sheets: readonly string[] }
 
-/** The layout of a file as its start shows it. */
+/** The layout of a file as found in its start. */
 export interface FoundLayout {
   readonly format: FileFormat | 'records'
   readonly layout: FileLayout
@@ -60,6 +62,6 @@ export interface FoundLayout {
   readonly skipRecords: number
   readonly delimiter: string | null
   readonly header: readonly string[] | null
-  /** Rows of the sample, header left out. */
+  /** Rows of the sample, without the header. */
   readonly rows: readonly (readonly string[])[]
 }

@@ -11,7 +11,9 @@ import { describe, expect, it, test } from 'vitest'
 import writeExcelFile, { type SheetData } from 'write-excel-file/node'
 import { readBytes } from './batch-file-fixture.ts'
 
-/** What every program is given: texts of all scripts, a number, a date, a boolean, an empty cell. */
+/**
+ * What every program is given: texts of all scripts, a number, a date, a boolean, an empty cell.
+ */
 const HEADER = ['Email', 'Name', 'Phone', 'Born', 'Member', 'Note']
 const PEOPLE = [
   ['ann@a.example', 'Zoë "Ann" <b>', 447_911_123_456, new Date('1990-02-28T00:00:00Z'), true, null],

@@ -1,14 +1,14 @@
 import type { DecodeFault } from './encoding.ts'
 import { IntakeError } from './intake-error.ts'
 
-/** The error for bytes that are no text, with its line, counted over the chunks before it. */
+/** The error for undecodable bytes, with their line number, counted by reading the chunks again. */
 export function faultOfBytes(fault: DecodeFault, chunks: Iterable<Buffer>): IntakeError {
   const counter = createLineCounter(fault)
   for (const chunk of chunks) counter.count(chunk)
   return counter.error()
 }
 
-/** Counts lines up to a fault, over chunks that are read again. */
+/** Counts lines up to a fault in chunks that are read again. */
 export interface LineCounter {
   count(chunk: Buffer): void
   error(): IntakeError
@@ -17,7 +17,7 @@ export interface LineCounter {
 /** A counter of the lines before a fault. */
 export function createLineCounter(fault: DecodeFault): LineCounter {
   const wide = fault.encoding === 'utf-16le' || fault.encoding === 'utf-16be'
-  /** In UTF-16 a line feed is this byte beside a zero; which of the two it is goes by the side. */
+  /** Offset of the line feed byte in a UTF-16 unit, which depends on the byte order. */
   const side = fault.encoding === 'utf-16le' ? 0 : 1
   let left = fault.offsetBytes
   let seen = 0

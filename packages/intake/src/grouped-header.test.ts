@@ -54,7 +54,7 @@ describe('a header of two rows is one', () => {
     expect(rows[0]?.subjects).toMatchObject({ email: 'ann@a.example', phone: '+14155550100' })
   })
 
-  test('of the same names in two groups each is told apart', async () => {
+  test('equal names in two groups are distinguished', async () => {
     const { file } = await read([
       ['Id', 'Work', '', 'Home', ''],
       ['', 'Email', 'Phone', 'Email', 'Phone'],

@@ -1,27 +1,28 @@
 import { cellKind, type CellKind } from './cell-kinds.ts'
 import { isKnownName } from './column-names.ts'
 
-/** Rows above a header of two, titles and notes: how far down one is looked for. */
+/** Rows above a two-row header (titles and notes) that are skipped at most. */
 const PREAMBLE_ROWS = 20
 
-/** Rows below it that are looked at. */
+/** Rows below it that are examined. */
 const SAMPLE_ROWS = 50
 
-/** No header has cells that look so. */
+/** Kinds of cells that no header has. */
 const DATA: ReadonlySet<CellKind> = new Set(['email', 'phone', 'digits', 'ip', 'domain', 'date'])
 
-/** A header of two rows as one. */
+/** A two-row header merged into one. */
 export interface GroupedHeader {
-  /** Rows up to its end. */
+  /** Rows to skip, including the header. */
   readonly skipRecords: number
   readonly header: readonly string[]
 }
 
 /**
- * Finds a header of two rows among the first of a sheet: groups above the names of their columns, as merged
- * cells show them. Of merged cells the first alone holds the text, so a group is a cell with empty ones behind
- * it, above cells that are all filled; a name that is merged over both rows has an empty cell below. The rows
- * behind must hold what names do not look like, so that a record is not taken for a part of the header.
+ * Finds a two-row header among the first rows of a sheet: group names above column names, as merged
+ * cells store them. Only the first of merged cells holds text, so a group is a cell followed by
+ * empty ones, above cells that are all filled; a name merged over both rows has an empty cell
+ * below. The rows below must hold values that look unlike names, so that a record is not taken for
+ * a part of the header.
  */
 export function findGroupedHeader(
   records: readonly (readonly string[])[],
@@ -42,7 +43,7 @@ export function findGroupedHeader(
   return undefined
 }
 
-/** Both rows as one; undefined where they are no groups and names. */
+/** Both rows merged; undefined if they are not group and column names. */
 function joined(upper: readonly string[], lower: readonly string[]): string[] | undefined {
   const width = Math.max(upper.length, lower.length)
   const names: string[] = []
@@ -71,12 +72,12 @@ function joined(upper: readonly string[], lower: readonly string[]): string[] | 
   return groups > 0 && !isTitle && isKnown ? names.map((name) => name.toWellFormed()) : undefined
 }
 
-/** Names are short words of no numbers and addresses. */
+/** Names are short words, not numbers or addresses. */
 function isName(cell: string): boolean {
   return cell.length <= 60 && cellKind(cell) === 'text' && /\p{L}/u.test(cell)
 }
 
-/** Whether below a name there are cells that no name looks like. */
+/** Whether the cells below the names look unlike names. */
 function isAbove(header: readonly string[], records: readonly (readonly string[])[]): boolean {
   return header.some((_, column) => {
     const cells = records.map((row) => (row[column] ?? '').trim()).filter((cell) => cell !== '')

@@ -4,20 +4,23 @@ import iconv from 'iconv-lite'
 import { languageModels, type LanguageModel, type LanguageModels } from './language-model.ts'
 import { LEGACY_ENCODINGS, type LegacyEncoding } from './legacy-encodings.ts'
 
-/** An encoding that bytes read best in. */
+/** The most likely encoding of some bytes. */
 export interface EncodingGuess {
   readonly encoding: Encoding
-  /** 0.5 to 0.99, two decimals: how far ahead it is of the next that reads otherwise. */
+  /** 0.5 to 0.99, two decimals: the lead over the next encoding that gives another text. */
   readonly confidence: number
 }
 
-/** Cells by which most encodings are ruled out, and how many are compared by all cells. */
+/**
+ * Cells by which most encodings are excluded, and how many encodings are then compared on all
+ * cells.
+ */
 const FIRST_CELLS = 24
 const FINALISTS = 8
 
 /**
- * The legacy encoding of cells that hold bytes above 127: the one in which they are most like words of a
- * language that is written in it. Where two read alike, the commoner one.
+ * Guesses the legacy encoding of cells with bytes above 127: the one in which they look most like
+ * words of a language that uses it. Between equally likely ones the more common wins.
  */
 export async function guessEncoding(cells: readonly Buffer[]): Promise<EncodingGuess> {
   const models = await languageModels()
@@ -54,11 +57,11 @@ async function ranked(
   return all.toSorted((a, b) => b.score - a.score)
 }
 
-/** Rounds in which the shares of the languages of a file are learned, and cells that each has at first. */
+/** Iterations that estimate the shares of languages in a file, and the initial share of each. */
 const ROUNDS = 3
 const AT_FIRST = 0.1
 
-/** Likelihood of cells that are each of one language, in shares that fit them best. */
+/** Log likelihood of the cells as a mixture of languages, with the shares that fit best. */
 function mixtureOf(texts: readonly string[], models: readonly LanguageModel[]): number {
   const each = texts.map((text) => models.map((model) => model.likelihood(text)))
   let shares = models.map(() => 1 / models.length)

@@ -1,21 +1,21 @@
-/** A growing table of 128-bit hashes, each with the number it was put in as. */
+/** A growing table of 128-bit hashes, each with its ordinal. */
 export interface HashTable {
-  /** The ordinal of an equal hash, or -1 when this one was put in, as the next. */
+  /** The ordinal of an equal hash, or -1 if this one was added. */
   place(a: number, b: number, c: number, d: number): number
   readonly count: number
   /** Bytes of its arrays. */
   readonly sizeBytes: number
 }
 
-/** Hashes are kept in segments, so that growth copies none of them. */
+/** Hashes are stored in segments, so that growing copies none of them. */
 const SEGMENT_HASHES = 1 << 16
 const WORDS = 4
 const MAX_LOAD = 0.75
 
-/** An empty table: 16 bytes for each hash, and 5 to 11 for its place in the index. */
+/** An empty table: 16 bytes for each hash, and 5 to 11 for its index entry. */
 export function createHashTable(): HashTable {
   const segments: Int32Array[] = []
-  /** Ordinal + 1 of a hash, or 0 where free; searched onward from the hash's own place. */
+  /** Ordinal + 1 of a hash, or 0 if free; open addressing with linear probing. */
   let index = new Int32Array(1 << 12)
   let count = 0
 

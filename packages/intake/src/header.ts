@@ -3,12 +3,12 @@ import { isKnownName } from './column-names.ts'
 
 const SAMPLE_ROWS = 50
 
-/** Records of a sample above its header, titles and notes: how far down one is looked for. */
+/** Records above the header (titles and notes) that are skipped at most. */
 const PREAMBLE_ROWS = 20
 
 /**
- * How many records stand above the header: 0 unless titles or notes of few cells come before a record
- * of several known names, as reports and the exports of LinkedIn have them.
+ * How many records precede the header: 0 unless titles or notes of few cells come before a record
+ * of several known names, as in reports and the exports of LinkedIn.
  */
 export function findPreamble(rows: readonly (readonly string[])[]): number {
   let widest = 0
@@ -27,10 +27,8 @@ export function findPreamble(rows: readonly (readonly string[])[]): number {
 }
 
 /**
- * Whether the first record names the columns.
- *
- * A first record that holds addresses or numbers is data; one with known names is a header; else each
- * column votes by whether its first cell differs in kind from those below.
+ * Whether the first record is a header. One with addresses or numbers is data; one with known names
+ * is a header; else each column votes by whether its first cell differs in kind from those below.
  */
 export function findHeader(rows: readonly (readonly string[])[]): boolean {
   const at = rows.findIndex((row) => row.some((cell) => cell.trim() !== ''))
@@ -54,10 +52,10 @@ export function findHeader(rows: readonly (readonly string[])[]): boolean {
   return areNames(first)
 }
 
-/** No header has cells that look so. */
+/** Kinds of cells that no header has. */
 const DATA: ReadonlySet<CellKind> = new Set(['email', 'phone', 'digits', 'ip'])
 
-/** Names are different, short and hold no digits. */
+/** Column names are distinct, short and hold no digits. */
 function areNames(cells: readonly string[]): boolean {
   const different = new Set(cells).size === cells.length
   return cells.length > 1 && different && cells.every((cell) => /^\D{1,40}$/.test(cell))

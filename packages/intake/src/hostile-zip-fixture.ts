@@ -1,9 +1,9 @@
 import { crc32, deflateRawSync, constants } from 'node:zlib'
 
-/** A file of an archive, with what its headers say of it, true or not. */
+/** A file of an archive, with true or false headers. */
 export interface RawEntry {
   readonly name: string
-  /** As it lies in the archive. */
+  /** The stored bytes. */
   readonly packed: Buffer
   readonly sizeBytes: number
   readonly packedBytes?: number
@@ -13,7 +13,7 @@ export interface RawEntry {
   readonly flags?: number
 }
 
-/** An entry that says what is true. */
+/** An entry with true headers. */
 export function entryOf(name: string, text: string): RawEntry {
   const bytes = Buffer.from(text)
   return { name, packed: deflateRawSync(bytes), sizeBytes: bytes.length, crc: crc32(bytes) }
@@ -21,7 +21,10 @@ export function entryOf(name: string, text: string): RawEntry {
 
 const PIECE_BYTES = 1024 * 1024
 
-/** An entry of one character so many times, between two texts: made without holding it. */
+/**
+ * An entry that unpacks to one character repeated, between two texts; built without holding it in
+ * memory.
+ */
 export function bombOf(name: string, before: string, after: string, megabytes: number): RawEntry {
   const flush = { finishFlush: constants.Z_FULL_FLUSH, level: 9 }
   const piece = deflateRawSync(Buffer.alloc(PIECE_BYTES, ' '), flush)
@@ -36,7 +39,10 @@ export function bombOf(name: string, before: string, after: string, megabytes: n
   }
 }
 
-/** A ZIP file of entries as they say they are. Source: APPNOTE 6.3, sections 4.3.7, 4.3.12 and 4.3.16. */
+/**
+ * A ZIP file of entries with their headers as given. Source: APPNOTE 6.3, sections 4.3.7, 4.3.12
+ * and 4.3.16.
+ */
 export function rawZip(entries: readonly RawEntry[], count = entries.length): Buffer {
   const files: Buffer[] = []
   const directory: Buffer[] = []

@@ -1,6 +1,6 @@
 import { Problem, type ProblemCode } from '@plumbline/contract/problem'
 
-/** Codes that an unreadable file can be refused with. */
+/** Problem codes of an unreadable file. */
 export type IntakeErrorCode = Extract<
   ProblemCode,
   | 'bad_request'
@@ -10,7 +10,7 @@ export type IntakeErrorCode = Extract<
   | 'too_many_requests'
 >
 
-/** A file that cannot be read as a whole; the message is public and names the line where there is one. */
+/** A file that cannot be read as a whole; the message is public and names the line if known. */
 export class IntakeError extends Problem {
   declare readonly code: IntakeErrorCode
   /** 1-based line of the unpacked file. */

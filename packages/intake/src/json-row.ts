@@ -5,12 +5,13 @@ import type { FieldText, FileRow, RowBuilder } from './row-builder.ts'
 /** A record of a JSON file. */
 export type JsonRecord = Readonly<Record<string, unknown>>
 
-/** Names of the fields of a JSON file: which key feeds which field. */
+/** Which key of a JSON file is mapped to which field. */
 export type JsonKeys = { readonly [F in Check | 'ref']?: string }
 
 /**
- * Reads one line of NDJSON into a row; its cells are the one JSON text.
- * @param broken why the row is refused whatever it holds
+ * Parses one line of NDJSON into a row; its only cell is the JSON text.
+ *
+ * @param broken an error that refuses the row whatever it holds
  */
 export function jsonRow(
   line: string,
@@ -38,16 +39,16 @@ export function jsonRow(
   return rows.fromFields([text], field, own.length, textOf)
 }
 
-/** The columns that a JSON file is shown in: one for each key while some are left. */
+/** The columns of a JSON file: one for each key, up to a limit. */
 export interface JsonColumns {
   readonly names: readonly string[]
-  /** Whether something of the file has no column of its own. */
+  /** Whether some values have no column of their own. */
   readonly hasRest: boolean
   add(key: string): void
   addRest(): void
 }
 
-/** Columns for the keys that were met before, and at most `most` in all. */
+/** Columns for known keys, and for new ones up to `most` in all. */
 export function createJsonColumns(known: readonly string[], most: number): JsonColumns {
   const names = new Set(known)
   let hasRest = false
@@ -69,12 +70,12 @@ export function createJsonColumns(known: readonly string[], most: number): JsonC
   }
 }
 
-/** Whether a key can name a column: databases keep no NUL and no half of a surrogate pair. */
+/** Whether a key can name a column: databases store no NUL and no unpaired surrogate. */
 export function canBeColumn(key: string): boolean {
   return key.isWellFormed() && !key.includes('\0')
 }
 
-/** The object that a line holds; undefined when it holds none. */
+/** The object in a line; undefined if it is not an object. */
 export function parseRecord(text: string): JsonRecord | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -84,15 +85,15 @@ export function parseRecord(text: string): JsonRecord | undefined {
   }
 }
 
-/** What a row of a JSON file is shown as. */
+/** A row of a JSON file as cells. */
 export interface JsonCells {
-  /** By column: texts as they are, all else as JSON text, absent ones empty. */
+  /** By column: strings unchanged, other values as JSON text, absent ones empty. */
   readonly cells: readonly string[]
-  /** What has no column: keys with their values, or the line where it is no object. */
+  /** Values without a column, with their keys; or the line, if it is not an object. */
   readonly rest: string
 }
 
-/** The cells of a row as `jsonRow` made it. */
+/** The cells of a row that `jsonRow` parsed. */
 export function jsonCells(text: string, columns: readonly string[]): JsonCells {
   const record = parseExactly(text)
   if (record === undefined) return { cells: columns.map(() => ''), rest: lineIn(text) }
@@ -112,7 +113,7 @@ export function jsonCells(text: string, columns: readonly string[]): JsonCells {
   }
 }
 
-/** A JSON value as a cell; empty where it nests deeper than the stack goes. */
+/** A JSON value as a cell; empty if it is nested too deeply to be serialized. */
 export function valueText(value: unknown): string {
   try {
     return writeValue(value)
@@ -126,7 +127,7 @@ function writeValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Brackets of a line below which its values can be written, whatever the stack is like. */
+/** With fewer brackets than this a value can be serialized whatever the stack depth. */
 const SHALLOW_BRACKETS = 1_000
 
 function nestsDeep(text: string): boolean {
@@ -136,16 +137,16 @@ function nestsDeep(text: string): boolean {
   )
 }
 
-/** The line that was no object, as it came; empty where it was not kept. */
+/** The line that was not an object, as it came; empty if it was not kept. */
 function lineIn(text: string): string {
   const line: unknown = text === '' ? '' : JSON.parse(text)
   return typeof line === 'string' ? line : ''
 }
 
-/** Numbers that may come back as others: too many digits, or an exponent. */
+/** Numbers that may lose precision: too many digits, or an exponent. */
 const INEXACT = /[\d.]{16}|\d[eE]/
 
-/** Like `parseRecord`, and numbers are written again as they came. */
+/** Like `parseRecord`, but numbers are serialized exactly as they came. */
 function parseExactly(text: string): JsonRecord | undefined {
   if (!INEXACT.test(text)) return parseRecord(text)
   try {
@@ -158,7 +159,10 @@ function parseExactly(text: string): JsonRecord | undefined {
   }
 }
 
-/** Safe because Node 24 has it (ECMAScript, JSON.parse source text access); the types do not yet. */
+/**
+ * Safe because Node 24 supports it (ECMAScript, JSON.parse source text access); the types do not
+ * yet.
+ */
 function parseWithSources(
   text: string,
   revive: (value: unknown, source: string | undefined) => unknown,
@@ -170,7 +174,7 @@ function parseWithSources(
   return parse(text, (_key, value, { source }) => revive(value, source))
 }
 
-/** Safe as above: an object that is written as this text. */
+/** Safe as above: serializes as this text. */
 function rawJson(text: string): unknown {
   return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)
 }
@@ -185,7 +189,7 @@ function fieldsOf(record: JsonRecord, keys: JsonKeys): FieldText {
   }
 }
 
-/** Numbers are taken for phones and references, which people write so. */
+/** Numbers are accepted for phones and references, which are often written so. */
 function valueFault(record: JsonRecord, keys: JsonKeys): string | undefined {
   for (const [field, key] of Object.entries(keys)) {
     const value = Object.hasOwn(record, key) ? record[key] : undefined
@@ -196,7 +200,7 @@ function valueFault(record: JsonRecord, keys: JsonKeys): string | undefined {
   return undefined
 }
 
-/** Whether a value is as good as none, like a cell that holds nothing. */
+/** Whether a value counts as absent, like an empty cell. */
 function isBlank(value: unknown): boolean {
   return value === null || (typeof value === 'string' && value.trim() === '')
 }

@@ -3,19 +3,22 @@ import iconv from 'iconv-lite'
 import { LANGUAGES, type Language, type LanguageFamily } from './encoding-languages.ts'
 import { BOUNDARY, foldedCode, likelihoodOf, type PairLikelihood } from './text-likelihood.ts'
 
-/** How likely the texts of a language are. */
+/** A statistical model of a language's texts. */
 export interface LanguageModel {
   /** Natural logarithm of the likelihood of the text of one cell. */
   likelihood(text: string): number
 }
 
-/** Models of all languages by family. */
+/** Models of all languages, by family. */
 export type LanguageModels = Readonly<Record<LanguageFamily, readonly LanguageModel[]>>
 
-/** How often the seeds of a language count: they are few, and what lists are full of. */
+/** Weight of a language's seed words: they are few, and typical of contact files. */
 const SEED_WEIGHT = 3
 
-/** Names of countries, languages and moneys show how a language is written. Source: Unicode CLDR, with Node. */
+/**
+ * Names of countries, languages and currencies show how a language is written. Source: Unicode
+ * CLDR, from Node.
+ */
 function namesIn({ tag, seeds }: Language): string[] {
   const names: string[] = Array.from({ length: SEED_WEIGHT }, () => seeds)
   const alphabet = [...'abcdefghijklmnopqrstuvwxyz']
@@ -36,7 +39,7 @@ function namesIn({ tag, seeds }: Language): string[] {
   return names
 }
 
-/** How often characters of a language come, alone and behind one another. */
+/** Counts of characters and character pairs of a language. */
 interface Counts {
   readonly singles: Map<number, number>
   readonly pairs: Map<number, number>
@@ -61,10 +64,13 @@ function countName(counts: Counts, name: string): void {
   }
 }
 
-/** Weight of what one character is in itself against what follows another. */
+/** Weight of single characters against character pairs. */
 const SMOOTHING = 6
 
-/** Logarithms for what a language was not seen to have. A letter of its own is between -2 and -8. */
+/**
+ * Log probabilities of characters that a language does not use. A letter of its own is between -2
+ * and -8.
+ */
 const FOREIGN_LETTER = -11
 const COMMON_IDEOGRAPH = -9.5
 const RARE_IDEOGRAPH = -13
@@ -111,7 +117,7 @@ function add(counts: Map<number, number>, key: number): void {
   counts.set(key, (counts.get(key) ?? 0) + 1)
 }
 
-/** Rows of the national standards that hold what is in common use: the encoding, its first and last lead byte. */
+/** Rows of the national standards in common use: the encoding, its first and last lead byte. */
 const COMMON_ROWS: Readonly<Record<string, readonly [string, number, number]>> = {
   'zh-Hans': ['gb18030', 0xb0, 0xd7],
   'zh-Hant': ['big5', 0xa4, 0xc6],
@@ -134,7 +140,7 @@ function commonIdeographs(tag: string): (code: number) => boolean {
 
 let loading: Promise<LanguageModels> | undefined
 
-/** The models; made once a process, in some 300 ms of steps that let others have their turn. */
+/** The models; built once per process, in some 300 ms of steps that yield to other work. */
 export async function languageModels(): Promise<LanguageModels> {
   loading ??= loadModels()
   return await loading
@@ -161,7 +167,7 @@ async function loadModels(): Promise<LanguageModels> {
   return byFamily(families)
 }
 
-/** Safe because the entries are made from those of LANGUAGES. */
+/** Safe because the entries are made from those of `LANGUAGES`. */
 function byFamily(entries: readonly [string, LanguageModel[]][]): LanguageModels {
   return Object.fromEntries(entries) as Record<LanguageFamily, LanguageModel[]>
 }

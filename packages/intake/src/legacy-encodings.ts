@@ -1,21 +1,21 @@
 import type { Encoding } from '@plumbline/contract/encodings'
 import type { LanguageFamily } from './encoding-languages.ts'
 
-/** An encoding of one byte a character or of one to four, that a file can be guessed to be in. */
+/** A legacy encoding that can be guessed, with one to four bytes a character. */
 export interface LegacyEncoding {
-  /** As it is told. */
+  /** Name shown to users. */
   readonly name: Encoding
   readonly family: LanguageFamily
   /**
-   * How much rarer than the commonest encoding of its kind, as a natural logarithm: 0 or below. Where two
-   * read alike, the commoner wins.
+   * How much rarer than the most common encoding of its kind, as a natural logarithm of 0 or less.
+   * Between equally likely ones the more common wins.
    */
   readonly rarity: number
 }
 
 /**
- * The legacy encodings that are read, the commonest first. Windows' own go before those of ISO, which they
- * contain or nearly so; those of DOS and the old Macintosh are last.
+ * The supported legacy encodings, the most common first: those of Windows, then those of ISO, which
+ * they mostly contain; those of DOS and the old Macintosh are last.
  */
 export const LEGACY_ENCODINGS = [
   { name: 'windows-1252', family: 'western', rarity: 0 },

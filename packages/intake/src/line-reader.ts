@@ -1,15 +1,18 @@
 import { isOver } from './limits.ts'
 
-/** A line, or `undefined` for one that was over the limit and is not kept. */
+/** A line, or `undefined` for one that exceeded the limit and was skipped. */
 export type Line = string | undefined
 
-/** Cuts text that comes in pieces into lines, without their ends. */
+/** Splits text that arrives in pieces into lines, without line ends. */
 export interface LineReader {
   push(text: string): Line[]
   end(): Line[]
 }
 
-/** A reader whose memory is bounded by `maxBytes`, without line ends, and the size of the pieces. */
+/**
+ * A reader whose memory is bounded by `maxBytes` (of a line without its end) and the size of the
+ * pieces.
+ */
 export function createLineReader(newline: '\n' | '\r', maxBytes: number): LineReader {
   let rest = ''
   let skipping = false

@@ -4,10 +4,13 @@ import type { ColumnGuess, ColumnRoles } from './columns.ts'
 import { wordsOf } from './column-names.ts'
 import { IntakeError } from './intake-error.ts'
 
-/** What a column can be mapped to. */
+/** A field that a column can be mapped to. */
 export type MappedField = (typeof MAPPED_FIELDS)[number]
 
-/** Which column feeds which field, and how sure that is; what the client said is sure. */
+/**
+ * Which column is mapped to which field, with the confidence; a mapping by the client has
+ * confidence 1.
+ */
 export type ColumnMapping = { readonly [F in MappedField]?: ColumnGuess }
 
 /** A client's mapping: field to column name or 0-based column. */
@@ -18,7 +21,7 @@ const RIVAL_GAP = 0.1
 const ONLY_COLUMN = 0.5
 const SURELY_ANOTHER = 0.8
 
-/** What the mapping is made from. */
+/** What a mapping is made from. */
 export interface MappingSource {
   readonly product: Product
   readonly header: readonly string[] | null
@@ -27,8 +30,9 @@ export interface MappingSource {
 }
 
 /**
- * The mapping of a file: what the client asked where it names any field to check, else what was found.
- * Throws `IntakeError` on a wrong field, name or column, and when the required field has no column.
+ * The mapping of a file: the client's if it names a field to check, else the detected one.
+ *
+ * @throws IntakeError for an unknown field, name or column, and if the required field has no column
  */
 export function mapColumns(source: MappingSource, asked: AskedMapping | undefined): ColumnMapping {
   const explicit: { [F in MappedField]?: ColumnGuess } = {}
@@ -113,7 +117,7 @@ function foundMapping({ product, roles, columns, header }: MappingSource): Colum
   return mapping
 }
 
-/** Whether a column is surely one of another check: the file was sent to the wrong product. */
+/** Whether a column clearly belongs to another check: the file was sent to the wrong product. */
 function holdsAnother(roles: ColumnRoles, check: Check): boolean {
   return CHECKS.some(
     (other) =>
@@ -121,7 +125,7 @@ function holdsAnother(roles: ColumnRoles, check: Check): boolean {
   )
 }
 
-/** The only column can only hold what the product asks. */
+/** A single column must hold what the product checks. */
 function onlyColumn(header: readonly string[] | null): ColumnGuess {
   return { column: 0, header: header?.[0] ?? null, confidence: ONLY_COLUMN }
 }

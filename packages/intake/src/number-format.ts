@@ -1,20 +1,23 @@
-/** How the numbers of a cell's style are meant. */
+/** How the numbers of a cell style are displayed. */
 export type NumberStyle =
   | { readonly kind: 'number' }
-  /** A number that stands for a truth: not 0 is true. */
+  /** A boolean: any number but 0 is true. */
   | { readonly kind: 'boolean' }
   | { readonly kind: 'date' | 'datetime' | 'time' | 'elapsed' }
-  /** Digits laid into a pattern: leading zeros, the blanks and signs of a phone number. */
+  /** Digits in a pattern: leading zeros, blanks and punctuation of a phone number. */
   | { readonly kind: 'digits'; readonly pattern: readonly PatternPart[] }
 
-/** A place for a digit, with what stands there where the number has none; or a sign. */
+/** A digit, with what is shown if the number has none there; or a literal character. */
 export type PatternPart =
   | { readonly digit: '0' | ''; readonly sign?: undefined }
   | { readonly digit?: undefined; readonly sign: string }
 
 const NUMBER: NumberStyle = { kind: 'number' }
 
-/** Formats that have a number only, and are dates or times. Source: ECMA-376, part 1, section 18.8.30. */
+/**
+ * Built-in formats that are dates or times, which have only a number. Source: ECMA-376, part 1,
+ * section 18.8.30.
+ */
 const BUILT_IN: ReadonlyMap<number, NumberStyle> = new Map([
   ...numbers(14, 17, { kind: 'date' }),
   ...numbers(18, 21, { kind: 'time' }),
@@ -32,10 +35,13 @@ function numbers(first: number, last: number, style: NumberStyle): [number, Numb
   return Array.from({ length: last - first + 1 }, (_, at) => [first + at, style])
 }
 
-/** Two words, one of them for all numbers but zero: as LibreOffice writes booleans, in any language. */
+/**
+ * Two words, one of them for all numbers but zero: LibreOffice's format of booleans, in any
+ * language.
+ */
 const BOOLEAN = /^("[^"]+");\1;"[^"]+"$/
 
-/** The style of a number format, by its number or by its code where it has one. */
+/** The style of a number format, by its code, or by its number if it is built in. */
 export function numberStyle(id: number, code: string | undefined): NumberStyle {
   if (code === undefined) return BUILT_IN.get(id) ?? NUMBER
   if (BOOLEAN.test(code)) return { kind: 'boolean' }
@@ -59,7 +65,7 @@ function sectionsOf(code: string): string[] {
 
 const DIGIT_TOKENS = /"([^"]*)"|\\(.)|_.|\*.|\[[^\]]*\]|([0#?])|([ +\-/():.])|(.)/g
 
-/** A pattern of whole digits with leading zeros or with signs in between; undefined for all others. */
+/** A pattern of whole digits with leading zeros or punctuation; undefined for other formats. */
 function digitStyle(section: string): NumberStyle | undefined {
   const pattern: PatternPart[] = []
   let digits = 0
@@ -84,7 +90,7 @@ function digitStyle(section: string): NumberStyle | undefined {
   return isPattern ? { kind: 'digits', pattern } : undefined
 }
 
-/** A whole number laid into a pattern from the right; what it has more stands in front. */
+/** Fills a whole number into a pattern from the right; extra digits come first. */
 export function patterned(digits: string, pattern: readonly PatternPart[]): string {
   const out: string[] = []
   let left = digits
@@ -112,10 +118,13 @@ function needsZero(pattern: readonly PatternPart[], before: number): boolean {
   return pattern.slice(0, before).some(({ digit }) => digit === '0')
 }
 
-/** Digits of a number that a spreadsheet keeps. Source: Microsoft, "Excel specifications and limits". */
+/**
+ * Significant digits that a spreadsheet stores. Source: Microsoft, "Excel specifications and
+ * limits".
+ */
 const PRECISION = 15
 
-/** A number as plain digits, without an exponent and rounded to the digits that spreadsheets keep. */
+/** A number as plain digits, without an exponent and rounded to the precision of spreadsheets. */
 export function plainNumber(value: number): string {
   const short = String(value)
   // Most numbers have fewer digits than are kept; writing them with all is slow.
@@ -137,12 +146,18 @@ export function plainNumber(value: number): string {
 }
 
 const DAY_SECONDS = 86_400
-/** The day before the first of each calendar, in days of 1970. Serial 60 of 1900 is a 29 February that never was. */
+/**
+ * Day 0 of each date system, in days since 1970. Serial 60 of the 1900 system is a 29 February that
+ * never was.
+ */
 const EPOCH_1900 = Date.UTC(1899, 11, 31) / 86_400_000
 const EPOCH_1904 = Date.UTC(1904, 0, 1) / 86_400_000
 const LAST_SERIAL = 2_958_466
 
-/** What a serial number of a date or time says, as in ISO 8601 with a blank between; undefined where it is none. */
+/**
+ * A date or time serial number as text: ISO 8601 with a blank in between; undefined if it is
+ * invalid.
+ */
 export function serialText(
   serial: number,
   kind: 'date' | 'datetime' | 'time' | 'elapsed',

@@ -17,12 +17,16 @@ import { damaged, type ZipArchive } from './zip-archive.ts'
 
 const MAX_SHEETS = 1_000
 
-/** Rows that repeat in a run are told as one: that hold something, or that stand before such a one, at most. */
+/**
+ * Repeated rows that are expanded at most, if they hold something or come before a row that does.
+ */
 const MAX_REPEATED_ROWS = 100_000
 
 /**
- * Reads an .ods workbook, whose sheets are all in one part. Source: OASIS OpenDocument 1.3, part 3, section 9.
- * @throws IntakeError where it is damaged or has no sheet
+ * Opens an .ods workbook, whose sheets are all in one part. Source: OASIS OpenDocument 1.3, part 3,
+ * section 9.
+ *
+ * @throws IntakeError if it is damaged or has no sheet
  */
 export async function openOds(zip: ZipArchive, signal: AbortSignal): Promise<Workbook> {
   const entry = zip.find('content.xml')
@@ -72,26 +76,26 @@ interface OpenCell {
   readonly paragraphs: string[]
 }
 
-/** Where the reading of a sheet stands. */
+/** State of the parser. */
 interface Scan {
   readonly wanted: number
   sheet: number
   isOver: boolean
   done: SheetRow[]
-  /** Rows that hold nothing, since the last that does. */
+  /** Empty rows since the last one with content. */
   emptyRows: number
-  /** How often the open row stands there. */
+  /** Repeat count of the open row. */
   repeat: number
-  /** Cells that were told by others, in all rows. */
+  /** Repeated cells in all rows. */
   repeated: number
-  /** Cells of rows that reach beyond the near columns. */
+  /** Cells of rows that extend beyond the near columns. */
   farCells: number
   cells: string[]
   kinds: number[]
   column: number
   cell: OpenCell | undefined
   inParagraph: boolean
-  /** Depth in what is no text of the cell: notes. */
+  /** Nesting depth in elements that are not cell text, such as notes. */
   aside: number
 }
 

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { readBytes } from './batch-file-fixture.ts'
 import { zipOf } from './workbook-fixture.ts'
 
-// Neither Excel nor Google Sheets runs here. These parts are written by hand with the structure that they
-// write: namespaces, attributes, order of elements and targets as in files of theirs.
+// Neither Excel nor Google Sheets runs here. These parts are written by hand with the structure
+// that they write: namespaces, attributes, order of elements and targets as in files of theirs.
 
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\r\n'
 const READ = {
@@ -101,7 +101,10 @@ test('a strict workbook with the structure of Excel, with dates of ISO 8601', as
   await expectRead(excelParts({ names: STRICT, root: '', dates }))
 })
 
-/** Without dimension, document properties and theme; texts of formulas by `str`; a thousand rows, most of them empty. */
+/**
+ * Without dimension, document properties and theme; texts of formulas by `str`; a thousand rows,
+ * most of them empty.
+ */
 function googleParts(): Record<string, string> {
   const { main, office } = TRANSITIONAL
   const relation = (id: string, type: string, target: string): string =>

@@ -20,42 +20,42 @@ import { scanEncoding } from './scan-encoding.ts'
 import { findSheet } from './sheet-layout.ts'
 import { findTextLayout } from './text-layout.ts'
 
-/** A file of which all is known but its rows. */
+/** An opened batch file: everything is known but its rows. */
 export interface BatchFile {
   readonly options: BatchFileOptions
-  /** How its text is encoded; null for a workbook, which says so itself. */
+  /** The encoding of its text; null for a workbook, which declares it. */
   readonly found: FoundEncoding | null
   readonly layout: FileLayout
-  /** Characters at the start that are no record: a separator line. */
+  /** Characters at the start that belong to no record: a separator line. */
   readonly skipChars: number
-  /** Records at the start that are no rows: blank ones before a header, and the header. */
+  /** Records at the start that are no rows: blank ones, titles, and the header. */
   readonly skipRecords: number
 
   readonly format: FileFormat | 'records'
   readonly encoding: Encoding | null
-  /** The file of an archive that was taken. */
+  /** The file chosen from an archive. */
   readonly entry: string | null
-  /** As the sample shows it; null where it shows none, for JSON and for workbooks. */
+  /** The delimiter found in the sample; null if there is none, and for JSON and workbooks. */
   readonly delimiter: string | null
-  /** As it came, repeated names too; for JSON the keys of the sample. */
+  /** As it came, including repeated names; for JSON the keys of the sample. */
   readonly header: readonly string[] | null
   readonly columns: number
   readonly mapping: ColumnMapping
-  /** Where another service's verdicts stand; null where the batch does not go by them. */
+  /** Columns of another service's verdicts; null if the batch does not accept them. */
   readonly claims: ClaimColumns | null
-  /** Every column that may hold subjects of a check, whatever the product asks. */
+  /** Every column that may hold subjects of a check, whatever the product. */
   readonly roles: ColumnRoles
-  /** What is shown of it before its rows are read. */
+  /** What a preview shows of it before its rows are read. */
   readonly sketch: FileSketch
 }
 
 const SAMPLE_BYTES = 256 * 1024
 
 /**
- * Finds out how a file is to be read, from its beginning; the encoding of a text from all of it.
+ * Determines how a file is to be read from its start; the encoding of a text from all of it.
  *
- * Throws `IntakeError` when it cannot be: empty, of no kind that is read, no column for the product, a mapping,
- * sheet or entry that it has not, damaged, or over a limit that shows at once.
+ * @throws IntakeError if it cannot be read: empty, of an unsupported kind, without a column for the
+ * product, an unknown mapping, sheet or entry, damaged, or over a limit that shows at once
  */
 export async function openBatchFile(
   options: BatchFileOptions,
@@ -148,10 +148,10 @@ function batchFileOf(
   }
 }
 
-/** Part of the request that is to be changed. */
+/** The option of the request that must be changed. */
 type FaultyField = NonNullable<BatchFault['field']>
 
-/** A file that could be read, had its columns been named right; it can be shown nevertheless. */
+/** A file that could be read with another mapping; its preview can still be shown. */
 export class MappingFault extends IntakeError {
   readonly field: FaultyField
   readonly sketch: FileSketch
@@ -175,7 +175,7 @@ function mappingOf(
   }
 }
 
-/** The columns of the verdicts that the batch goes by. */
+/** The columns of the verdicts that the batch accepts. */
 function claimsOf({ known, knownAt }: BatchFileOptions, sketch: FileSketch): ClaimColumns | null {
   if (known === undefined) return null
   const found = findClaimColumns(sketch.header ?? [], sketch.rows, isVendorWord)

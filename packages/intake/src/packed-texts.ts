@@ -1,35 +1,43 @@
 import { IntakeError } from './intake-error.ts'
 
-/** Texts by number, as bytes in large blocks: millions of them are no objects of their own. */
+/** Texts by index, stored as bytes in large blocks instead of as millions of strings. */
 export interface PackedTexts {
   readonly count: number
-  /** @throws IntakeError `payload_too_large` past 192 MiB of texts, or 40 MiB and twenty times the file */
+  /**
+   * @throws IntakeError `payload_too_large` beyond 192 MiB of texts, or beyond 40 MiB plus twenty
+   * times the file
+   */
   add(text: string): void
-  /** Undefined for a number that has no text. */
+  /** Undefined for an index without text. */
   get(index: number): string | undefined
 }
 
 /** A text of up to a third of this many characters fits into one block. */
 const BLOCK_BYTES = 4 * 1024 * 1024
-/** Blocks at least and at most; 48 are some three times the texts of a million rows and eight columns. */
+/**
+ * Minimum and maximum number of blocks; 48 hold three times the texts of a million rows with eight
+ * columns.
+ */
 const BLOCKS = { least: 10, most: 48 } as const
 const LEAST_TEXTS = 500_000
-/** How many times its size the texts of a file may take, and how many of its bytes each text has. */
+/** Maximum ratio of the texts' size to the file, and minimum file bytes per text. */
 const MAX_RATIO = 20
 const BYTES_A_TEXT = 2
 
 /**
- * Holds nothing at first; takes the bytes of the texts and four more for each.
- * @param fileBytes size of the file that the texts come from, by which they are bounded: a small one swells
+ * An empty store; takes the bytes of the texts and four more for each.
+ *
+ * @param fileBytes size of the file that the texts come from, which bounds the store, since a small
+ * file may expand
  */
 export function createPackedTexts(fileBytes: number): PackedTexts {
   const fitting = Math.ceil((fileBytes * MAX_RATIO) / BLOCK_BYTES)
   const maxBlocks = Math.min(BLOCKS.most, Math.max(BLOCKS.least, fitting))
   const maxTexts = Math.max(LEAST_TEXTS, Math.ceil(fileBytes / BYTES_A_TEXT))
   const blocks: Buffer[] = []
-  /** Where each text begins, counted over all blocks; the next one's start, or the block's end, ends it. */
+  /** Offset of each text over all blocks; the next offset, or the block's end, ends it. */
   let starts = new Uint32Array(1024)
-  /** Where the texts of each block end. */
+  /** End of the texts in each block. */
   const filled: number[] = []
   let count = 0
 

@@ -1,4 +1,4 @@
-/** Names, streets and cities as customer lists hold them. */
+/** Names, streets and cities as in customer files. */
 export interface People {
   readonly language: string
   /** Encodings that files of the language come in. */
@@ -6,7 +6,7 @@ export interface People {
   readonly cells: readonly string[]
 }
 
-/** Ten of them for each language. */
+/** Ten for each language. */
 export const PEOPLE: readonly People[] = [
   people(
     'German',

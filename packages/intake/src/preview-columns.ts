@@ -6,22 +6,26 @@ import { cellKind } from './cell-kinds.ts'
 import type { ColumnRoles } from './columns.ts'
 import type { ColumnMapping } from './mapping.ts'
 
-/** What of a file is known by its start. */
+/** What is known of a file from its start. */
 export interface FileSketch {
   readonly format: string
   readonly encoding: string | null
   readonly delimiter: string | null
   readonly sheet: string | null
-  /** Number of the record that is the header, from 1; null without one. */
+  /** 1-based number of the header record; null without one. */
   readonly headerRow: number | null
   readonly header: readonly string[] | null
   readonly columns: number
-  /** The first rows that are not blank. */
+  /** The first non-blank rows. */
   readonly rows: readonly (readonly string[])[]
   readonly roles: ColumnRoles
 }
 
-/** What a preview shows of a file by its start. @param mapping empty where none could be made */
+/**
+ * The part of a preview that the start of a file gives.
+ *
+ * @param mapping empty if none could be made
+ */
 export function previewHead(
   sketch: FileSketch,
   mapping: ColumnMapping,
@@ -36,7 +40,7 @@ export function previewHead(
   }
 }
 
-/** A value short enough to be shown. */
+/** A value shortened for display. */
 export function cutValue(value: string): string {
   if (value.length <= PREVIEW.chars) return value
   return `${value.slice(0, PREVIEW.chars - 1).toWellFormed()}…`
@@ -55,7 +59,7 @@ function columnOf(sketch: FileSketch, mapping: ColumnMapping, column: number): P
   }
 }
 
-/** Below this a column is said to be what its cells look like. */
+/** Below this confidence a column is described by what its cells look like. */
 const LEAST_ROLE = 0.5
 
 function kindOf(

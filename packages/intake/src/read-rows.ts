@@ -9,39 +9,41 @@ import { createRowSource } from './row-source.ts'
 /** A run of rows, in the order of the file. */
 export type RowBlock = readonly FileRow[]
 
-/** What is known once all rows were read. */
+/** Known once all rows were read. */
 export interface FileSummary {
   readonly counts: RowCounts
-  /** The file's own, or for JSON every key that a record had, as long as columns are left. */
+  /** The file's header, or for JSON every key of any record, up to the limit of columns. */
   readonly header: readonly string[] | null
-  /** What separated its cells; null for one column and for JSON. */
+  /** The delimiter of its cells; null for one column and for JSON. */
   readonly delimiter: string | null
-  /** Columns that hold the file: its header's, or those of its widest row. */
+  /** Columns of the file: those of its header, or of its widest row. */
   readonly columns: number
-  /** Of which type the cells of each column of a workbook are; null for texts, of which nothing tells it. */
+  /** Types of the cells of each column of a workbook; null for text files. */
   readonly columnKinds: readonly ColumnKind[] | null
-  /** Whether something of the file has no column: cells or keys beyond the most, lines that are no object. */
+  /**
+   * Whether some content has no column: cells or keys beyond the limit, lines that are no object.
+   */
   readonly hasRest: boolean
-  /** One bit a row, lowest bit first: set where a later row repeats this one. */
+  /** One bit a row, lowest bit first: set if the row has later duplicates. */
   readonly repeated: Buffer
 }
 
 /** The rows of a file, to be read once. */
 export interface RowStream extends AsyncIterable<RowBlock> {
-  /** Throws before the last block was read. */
+  /** @throws before the last block was read */
   summary(): FileSummary
 }
 
-/** Rows in a block at most, and characters from which on it is full: rows may be of 64 KiB each. */
+/** Rows in a block at most, and characters after which it is full: rows may have 64 KiB each. */
 const BLOCK_ROWS = 500
 const BLOCK_CHARS = 1_048_576
 
 /**
- * Reads the rows of a file as a stream, in memory bounded by the file's limits and 21 to 28 bytes for
- * each different record.
+ * Reads the rows of a file as a stream, with memory bounded by the file's limits and 21 to 28 bytes
+ * for each distinct record.
  *
- * While reading throws `IntakeError` for lost framing (with the line), too many rows, a bomb, and a file
- * without records. The signal ends the reading with its reason.
+ * @throws IntakeError while reading, for broken quotes (with the line), too many rows, a
+ * decompression bomb, and a file without records. If the signal aborts, its reason
  */
 export function readRows(file: BatchFile, signal: AbortSignal): RowStream {
   let summary: FileSummary | undefined
@@ -96,7 +98,9 @@ export function readRows(file: BatchFile, signal: AbortSignal): RowStream {
   }
 }
 
-/** A sample that fits no delimiter well is read by commas all the same, and some rows may hold them. */
+/**
+ * If no delimiter fits the sample, the file is read with commas, and later rows may contain them.
+ */
 function delimiterOf({ delimiter, layout }: BatchFile, columns: number): string | null {
   if (delimiter !== null || layout.kind !== 'csv' || columns < 2) return delimiter
   return layout.dialect.delimiter

@@ -3,7 +3,7 @@ import type { Claim, ClaimReader } from './claims.ts'
 import { createDuplicateIndex } from './duplicate-index.ts'
 import { createRowSet } from './row-set.ts'
 
-/** Subjects of a record, as a single call would be asked; undefined where absent or dropped. */
+/** Subjects of a record, as in a single call; undefined if absent or dropped. */
 export interface Subjects {
   readonly email: string | undefined
   readonly phone: string | undefined
@@ -11,30 +11,30 @@ export interface Subjects {
   readonly domain: string | undefined
 }
 
-/** The text in a column that feeds no field; undefined where absent. */
+/** The text in a column that is mapped to no field; undefined if absent. */
 export type ColumnText = (column: ClaimColumn) => string | undefined
 
-/** What a record that can be asked is, by those before it and by what another service said of it. */
+/** Kind of a valid record, by earlier records and by another service's verdict. */
 export interface RecordKind {
   readonly kind: 'billable' | 'duplicate' | 'known'
-  /** The first row of the same subjects, where it was not this one. */
+  /** The first row with the same subjects, if it is not this one. */
   readonly ofRow?: number
   readonly claim?: Claim
 }
 
-/** Tells the kinds of records, in the order of the file, and remembers every one. */
+/** Determines the kinds of records in the order of the file, and remembers each record. */
 export interface RecordKinds {
-  /** @param keys subjects in normal form: equal for what is the same */
+  /** @param keys subjects in normal form, for comparison */
   of(row: number, subjects: Subjects, keys: Subjects, textOf: ColumnText): RecordKind
-  /** Rows that a later row repeats: one bit a row, lowest first. */
+  /** One bit a row, lowest first: set if the row has later duplicates. */
   repeated(): Buffer
 }
 
-/** Makes one; without `claimOf` nothing is known. */
+/** Makes one; without `claimOf` there are no known rows. */
 export function createRecordKinds(claimOf: ClaimReader | undefined): RecordKinds {
   const duplicates = createDuplicateIndex()
   const repeated = createRowSet()
-  /** First rows that are known. */
+  /** First occurrences that are known rows. */
   const known = createRowSet()
   return {
     of: (row, subjects, keys, textOf) => {
@@ -53,7 +53,7 @@ export function createRecordKinds(claimOf: ClaimReader | undefined): RecordKinds
   }
 }
 
-/** What others say of an address settles nothing of a record's other parts. */
+/** Another service's verdict on an address does not settle a record with other subjects. */
 function isAddressAlone({ email, phone, ip, domain }: Subjects): boolean {
   return email !== undefined && phone === undefined && ip === undefined && domain === undefined
 }

@@ -4,31 +4,32 @@ import { findHeader, findPreamble } from './header.ts'
 import { IntakeError } from './intake-error.ts'
 import type { UploadLimits } from './limits.ts'
 
-/** Rows of a sample by which columns are found. */
+/** Rows of the sample in which columns are detected. */
 const SAMPLE_ROWS = 200
 
-/** What the first records of a file are. */
+/** Layout of the first records of a file. */
 export interface RecordLayout {
-  /** Records at the start that are no rows: titles, blank ones before a header, and the header. */
+  /** Records at the start that are no rows: titles, blank ones, and the header. */
   readonly skipRecords: number
   readonly header: readonly string[] | null
-  /** Rows of the sample, header left out. */
+  /** Rows of the sample, without the header. */
   readonly rows: readonly (readonly string[])[]
 }
 
 /**
  * Finds the header among the first records of a file.
- * @throws IntakeError where the header is longer than a line may be
+ *
+ * @throws IntakeError if the header exceeds the line limit
  */
 export function findRecords(
   all: readonly (readonly string[])[],
   options: {
-    /** Whether there is one; found out if absent. */
+    /** Whether there is one; detected if absent. */
     readonly header: boolean | undefined
     readonly limits: UploadLimits
-    /** Whether titles and notes can stand above it. */
+    /** Whether titles and notes may precede it. */
     readonly passesTitles: boolean
-    /** Whether cells can be merged, so that a header may be of two rows. */
+    /** Whether cells can be merged, so that a header may have two rows. */
     readonly canMerge?: boolean
     readonly firstLine: number
   },

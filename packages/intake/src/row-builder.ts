@@ -8,35 +8,35 @@ import { cellReaders, type CellReader } from './subject.ts'
 
 /** One row of a file. */
 export interface FileRow {
-  /** 0-based among the rows; the header is none. */
+  /** 0-based number, the header not counted. */
   readonly row: number
   readonly kind: RowKind
   /**
-   * As they came, those beyond the most columns gathered in one more; for JSON files the one JSON text.
-   * Empty where the line was too long to keep.
+   * As they came, those beyond the column limit joined into one more; for JSON files the JSON text.
+   * Empty if the line was too long to keep.
    */
   readonly cells: readonly string[]
   readonly subjects: Subjects
   readonly ref: string | undefined
   /**
-   * For a duplicate the row of the first identical record; for a known row too, where another service's verdict of
-   * that one is what settles it.
+   * For a duplicate, the row of the first identical record; for a known row, the row whose verdict
+   * of another service settles it.
    */
   readonly ofRow: number | undefined
-  /** The verdict of another service by which a known row is not asked. */
+  /** The verdict of another service because of which a known row is not checked. */
   readonly claim: Claim | undefined
-  /** Why a record was refused, or which of its parts could not be read. */
+  /** Why a record was refused, or which of its fields could not be read. */
   readonly error: string | undefined
 }
 
-/** Characters that a row's cells hold. */
+/** Characters of a row's cells. */
 export function charsOf({ cells }: FileRow): number {
   let chars = 0
   for (const cell of cells) chars += cell.length
   return chars
 }
 
-/** Counts of what was read so far. */
+/** Counts of the rows read so far. */
 export interface RowCounts {
   readonly total: number
   readonly blank: number
@@ -44,7 +44,7 @@ export interface RowCounts {
   readonly duplicate: number
   readonly known: number
   readonly billable: number
-  /** Most cells of any row, up to the limit. */
+  /** Cells of the widest row, up to the limit. */
   readonly columns: number
   /** Whether a row has cells beyond the limit. */
   readonly hasRest: boolean
@@ -57,14 +57,14 @@ const NO_SUBJECTS: Subjects = {
   domain: undefined,
 }
 
-/** Where a field's text is in a row: undefined where absent; a fault where it is no text. */
+/** The text of a field in a row: undefined if absent; a fault if it is not a string. */
 export type FieldText = (check: Check | 'ref') => string | undefined
 
-/** Turns cells into rows, in the order of the file. */
+/** Builds rows from cells, in the order of the file. */
 export interface RowBuilder {
-  /** A row of cells in their columns; `fault` refuses it whatever it holds. */
+  /** A row from the cells of its columns; `fault` refuses it whatever it holds. */
   fromCells(cells: readonly string[], fault?: string): FileRow
-  /** A row whose fields are not simply cells; `width` is the number of its columns. */
+  /** A row from named fields; `width` is its number of columns. */
   fromFields(
     cells: readonly string[],
     field: FieldText,
@@ -74,7 +74,7 @@ export interface RowBuilder {
   refuse(cells: readonly string[], error: string, ref?: string): FileRow
   blank(cells: readonly string[]): FileRow
   readonly counts: RowCounts
-  /** Rows that a later row repeats: one bit a row, lowest first. */
+  /** One bit a row, lowest first: set if the row has later duplicates. */
   repeated(): Buffer
 }
 
@@ -84,18 +84,18 @@ export interface RowRules {
   readonly columns: { readonly [F in Check | 'ref']?: number }
   readonly defaultCountry: string | undefined
   readonly limits: UploadLimits
-  /** Reads another service's verdicts, where the batch goes by them. */
+  /** Reads another service's verdicts, if the batch accepts them. */
   readonly claimOf?: ClaimReader | undefined
 }
 
-/** A maker that remembers every record, to find repeats. */
+/** Makes a builder that remembers every record to find duplicates. */
 export function createRowBuilder(rules: RowRules): RowBuilder {
   const { limits } = rules
   const parts = partsOf(rules)
   const refColumn = rules.columns.ref ?? -1
   const records = createRecordKinds(rules.claimOf)
   const kinds = { blank: 0, refused: 0, duplicate: 0, known: 0, billable: 0 }
-  /** Below this many characters no cell or line can be over its limit, whatever they are. */
+  /** With fewer characters than this no cell or line can exceed its limit. */
   const safeChars = Math.floor(Math.min(limits.cellBytes, limits.lineBytes) / 3)
   let row = 0
   let widest = 0
@@ -164,13 +164,13 @@ export function createRowBuilder(rules: RowRules): RowBuilder {
 
 type Cells = readonly string[]
 
-/** The cells up to the limit, and those beyond it as one: a line can hold tens of thousands. */
+/** The cells up to the limit, and the others joined into one: a line can hold tens of thousands. */
 function gathered(cells: Cells, { columns }: UploadLimits): Cells {
   const rest = cells.slice(columns).map((cell) => csvCell(cell, true))
   return [...cells.slice(0, columns), rest.join(',')]
 }
 
-/** One part of a record: where it stands and how it is read. */
+/** One field of a record: its column and parser. */
 interface Part {
   readonly check: Check
   readonly column: number
@@ -188,7 +188,10 @@ function partsOf({ product, columns, defaultCountry }: RowRules): readonly Part[
   })
 }
 
-/** The subjects of a record, or why it is refused; a part that cannot be read is left out and named. */
+/**
+ * The subjects of a record, or why it is refused; an optional field that cannot be read is left out
+ * and named in the error.
+ */
 function readParts(
   parts: readonly Part[],
   cells: Cells,
@@ -225,7 +228,7 @@ function limitFault(cells: readonly string[], limits: UploadLimits): string | un
   return long === -1 ? undefined : `column ${long}: is over ${limits.cellBytes} bytes`
 }
 
-/** Whether cells make a line over its limit, as they are written without quotes. */
+/** Whether cells make a line over its limit, counted without quotes. */
 export function isLongLine(cells: readonly string[], { lineBytes }: UploadLimits): boolean {
   let chars = cells.length - 1
   for (const cell of cells) chars += cell.length
@@ -240,7 +243,7 @@ function columnsFault(width: number, limits: UploadLimits): string {
   return `the record has ${width} columns; the most is ${limits.columns}`
 }
 
-/** Why a record is refused whose line is over its limit. */
+/** The error of a record whose line exceeds the limit. */
 export function lineFault(limits: UploadLimits): string {
   return `the line is over ${limits.lineBytes} bytes`
 }

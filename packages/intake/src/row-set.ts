@@ -1,8 +1,10 @@
-/** A growing set of row numbers, one bit each. */
+/** A growing set of row numbers, stored as a bitmap. */
 export interface RowSet {
   add(row: number): void
   has(row: number): boolean
-  /** The row of the `rank`-th member, counted from 0; members must have been added in rising order. */
+  /**
+   * The `rank`-th smallest member, counted from 0; members must have been added in ascending order.
+   */
   at(rank: number): number
   readonly count: number
   /** Bytes of its arrays. */
@@ -11,14 +13,14 @@ export interface RowSet {
   toBuffer(): Buffer
 }
 
-/** Members counted together: a directory entry for so many rows. */
+/** Members per directory entry. */
 const BLOCK_ROWS = 2048
 const BLOCK_WORDS = BLOCK_ROWS / 32
 
-/** An empty set; takes an eighth of a byte a row, up to the highest member. */
+/** An empty set; takes an eighth of a byte per row, up to the largest member. */
 export function createRowSet(): RowSet {
   let words = new Uint32Array(BLOCK_WORDS)
-  /** Members before each block. */
+  /** Number of members before each block. */
   let before = new Uint32Array(16)
   let count = 0
   let block = 0

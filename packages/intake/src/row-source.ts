@@ -9,17 +9,17 @@ import type { BatchFile } from './open-batch-file.ts'
 import { lineFault, type FileRow, type RowBuilder } from './row-builder.ts'
 import { createColumnKinds } from './workbook.ts'
 
-/** The rows of an opened file, one part after the other. */
+/** The rows of an opened file, in batches. */
 export interface RowSource {
   rows(container: Container, signal: AbortSignal): AsyncIterable<FileRow[]>
-  /** With the keys of the records of a JSON file so far. */
+  /** For JSON with the keys of the records so far. */
   readonly header: readonly string[] | null
   readonly hasRest: boolean
-  /** Of which type the cells of a workbook's columns are so far. */
+  /** Types of the cells of a workbook's columns so far. */
   kinds(columns: number): readonly ColumnKind[] | null
 }
 
-/** The source for a file as it was found to be; `container` must be of the same file. */
+/** The source for an opened file; `container` must belong to the same file. */
 export function createRowSource(file: BatchFile, rows: RowBuilder): RowSource {
   const { layout, found } = file
   if (layout.kind === 'sheet') return createSheetSource(file, layout.sheet, rows)
@@ -87,7 +87,7 @@ async function* textRows(
   yield* withLines(container, signal, texts())
 }
 
-/** Turns a fault of bytes into one that names the line, by reading again up to it. */
+/** Replaces a decoding fault by an error that names the line, by reading again up to it. */
 async function* withLines<T>(
   container: TextContainer,
   signal: AbortSignal,
@@ -108,7 +108,7 @@ async function* withLines<T>(
   }
 }
 
-/** Why a text is refused that holds bytes which its encoding has not. */
+/** The error of a row that contains invalid bytes. */
 type FaultOf = (text: readonly string[]) => string | undefined
 
 function brokenFault({ encoding }: FoundEncoding, hasBroken: () => boolean): FaultOf {
@@ -119,7 +119,7 @@ function brokenFault({ encoding }: FoundEncoding, hasBroken: () => boolean): Fau
 interface RecordReader {
   push(text: string): FileRow[]
   end(): FileRow[]
-  /** With the keys of the records of a JSON file so far. */
+  /** For JSON with the keys of the records so far. */
   readonly header: readonly string[] | null
   readonly hasRest: boolean
 }

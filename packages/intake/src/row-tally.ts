@@ -5,17 +5,17 @@ import type { FileRow } from './row-builder.ts'
 /** Cells of a refused row that are shown. */
 const EXAMPLE_CELLS = 20
 
-/** Reasons that are told apart while a file is read; rows of others are counted together. */
+/** Distinct errors that are counted separately; rows with others are counted together. */
 const REASONS = 200
 const OTHERS = 'other reasons'
 
-/** What a preview tells of the rows of a file. */
+/** Counts of a file's rows for its preview. */
 export interface RowTally {
   meet(row: FileRow): void
   counts(): PreviewCounts
 }
 
-/** Notes why rows are refused, with the first of each, and which repeat others; in bounded memory. */
+/** Counts refused rows by error, with the first of each, and duplicates; in bounded memory. */
 export function createRowTally(): RowTally {
   const refused = new Map<string, { count: number; examples: RefusedRows['examples'] }>()
   const repeats: PreviewCounts['repeats'] = []
@@ -39,7 +39,7 @@ export function createRowTally(): RowTally {
   }
 }
 
-/** The commonest reasons, the others as one. */
+/** The most frequent errors, and the others as one. */
 function mostOf(refused: ReadonlyMap<string, Omit<RefusedRows, 'reason'>>): RefusedRows[] {
   const all = [...refused]
     .map(([reason, { count, examples }]) => ({ reason, count, examples }))

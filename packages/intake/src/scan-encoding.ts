@@ -5,20 +5,20 @@ import { encodingOfStart, utf8MarkBytes, type FoundEncoding } from './encoding.t
 import { guessEncoding } from './guess-encoding.ts'
 import { countUtf8, incompleteTail, type Utf8Counts } from './utf8.ts'
 
-/** Text that has so many times more whole sequences of UTF-8 than broken bytes is UTF-8, with faults. */
+/** Text with at least this ratio of valid UTF-8 sequences to invalid bytes is UTF-8 with errors. */
 const WHOLE_TO_BROKEN = 3
 
-/** Sequences and bytes that are counted: more would not change what they say. */
+/** Sequences and bytes after which counting stops. */
 const ENOUGH_WHOLE = 1_000_000
 const ENOUGH_BROKEN = 200_000
 
 /**
- * The encoding of a whole text. One that was asked for is taken, then a mark decides, then zero bytes, then
- * UTF-8 where all or most of what is not ASCII is UTF-8; else it is guessed from the cells that are not ASCII,
- * wherever in the file they are.
+ * The encoding of a whole text: the requested one, else by a byte order mark, else by zero bytes,
+ * else UTF-8 if all or most non-ASCII bytes are valid UTF-8, else guessed from the non-ASCII cells
+ * of the whole file.
  *
- * @param start the first bytes, some kilobytes of them
- * @param chunks all bytes; not read where the start tells enough
+ * @param start the first few kilobytes
+ * @param chunks all bytes; not read if the start determines the encoding
  */
 export async function scanEncoding(
   start: Buffer,
@@ -60,7 +60,7 @@ export async function scanEncoding(
   return { ...(await guessEncoding(sample.cells())), markBytes: 0 }
 }
 
-/** Sequences of valid UTF-8: one for each byte that leads more than itself. */
+/** Counts valid UTF-8 sequences of several bytes. */
 function countWhole(bytes: Buffer, counts: Utf8Counts): void {
   for (let at = 0; at < bytes.length && counts.whole < ENOUGH_WHOLE; at++) {
     if ((bytes[at] ?? 0) >= 0xc0) counts.whole += 1

@@ -2,15 +2,15 @@ import { createPackedTexts } from './packed-texts.ts'
 import { cellText } from './xlsx-text.ts'
 import { createXmlReader } from './xml-reader.ts'
 
-/** The texts that the cells of a workbook share, read as far as they are asked for. */
+/** The shared strings of a workbook, read as far as they are needed. */
 export interface SharedStrings extends AsyncDisposable {
-  /** Reads on until there are so many texts, or the end. */
+  /** Reads on until this many strings are loaded, or the end. */
   ensure(count: number): Promise<void>
-  /** Empty where the workbook has no such text. */
+  /** Empty if the workbook has no such string. */
   get(index: number): string
 }
 
-/** Reads `sharedStrings.xml` from its chunks. Source: ECMA-376, part 1, section 18.4.9. */
+/** Reads `sharedStrings.xml`. Source: ECMA-376, part 1, section 18.4.9. */
 export function createSharedStrings(
   chunks: AsyncGenerator<Buffer> | undefined,
   fileBytes: number,

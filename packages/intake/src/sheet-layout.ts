@@ -7,21 +7,21 @@ import { findRecords } from './record-layout.ts'
 import { isLongLine } from './row-builder.ts'
 import type { Sheet, Workbook } from './workbook.ts'
 
-/** Rows of a sheet by which its header and columns are found. */
+/** Rows of a sheet in which its header and columns are detected. */
 const SAMPLE_ROWS = 300
 
-/** Sheets that are looked into, to find the one that holds contacts. */
+/** Sheets that are examined to find one with contacts. */
 const SHEETS_LOOKED_AT = 50
 
-/** A workbook whose sheet was chosen. */
+/** A workbook with the chosen sheet. */
 export interface FoundSheet {
   readonly sheet: Sheet
   readonly layout: FoundLayout
 }
 
 /**
- * Finds the sheet to read and its layout: the one that was asked for, else the first that has a column for what
- * the product needs, visible ones before hidden ones, else the first that holds anything.
+ * Chooses the sheet to read and finds its layout: the requested sheet, else the first with a column
+ * for the product, visible ones before hidden ones, else the first that is not empty.
  */
 export async function findSheet(
   workbook: Workbook,

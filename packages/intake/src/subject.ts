@@ -3,32 +3,32 @@ import type { Check } from '@plumbline/contract/products'
 import { VALUE_MAX_CHARS } from '@plumbline/contract/requests'
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max'
 
-/** What a cell says, or why it cannot be read. */
+/** The subject in a cell, or why it cannot be read. */
 export type Reading =
   | {
-      /** As a single call would be asked. */
+      /** As in a single call. */
       readonly subject: string
-      /** Its normal form, where that differs: equal for what is the same subject. */
+      /** Its normal form, if that differs: equal for equal subjects. */
       readonly key?: string
       readonly note?: string
     }
   | { readonly subject?: undefined; readonly fault: string }
 
-/** Google Contacts puts several values of one kind into a cell with this between them. */
+/** Separator of several values in one cell, as written by Google Contacts. */
 const SEVERAL = ' ::: '
 
-/** The first of the values that a cell holds. */
+/** The first of the values in a cell. */
 export function firstValue(cell: string): string {
   const end = cell.indexOf(SEVERAL)
   return end === -1 ? cell : cell.slice(0, end)
 }
 
-/** Reads the cells of one check; `text` is trimmed and not empty. */
+/** Parses the cells of one check; `text` is trimmed and not empty. */
 export type CellReader = (text: string) => Reading
 
 /**
- * The readers of a file's cells; `defaultCountry` (ISO alpha-2) is that of phones without a country code.
- * Of one that has no numbering plan no national number is read.
+ * The parsers of a file's cells; `defaultCountry` (ISO alpha-2) applies to phone numbers without a
+ * country code. For a country without a numbering plan no national number is accepted.
  */
 export function cellReaders(defaultCountry: string | undefined): Record<Check, CellReader> {
   return {
@@ -49,7 +49,10 @@ function read(text: string, reader: CellReader): Reading {
     : { ...first, note: `holds ${values.length} values, of which the first was checked` }
 }
 
-/** Any text is an address to be judged; its domain is compared in lower case. Source: decision 6. */
+/**
+ * Accepts any text, since the check judges it; compared with its domain in lower case. Source:
+ * decision 6.
+ */
 export function readEmail(text: string): Reading {
   const at = text.lastIndexOf('@') + 1
   if (at === 0) return { subject: text }
@@ -59,11 +62,14 @@ export function readEmail(text: string): Reading {
 }
 
 const E164 = /^\+\d{1,15}$/
-/** Two digits at most after the country code's opening: no national 0 in brackets, no extension. */
+/**
+ * International format with separators only: at most two digits in the first group, no national 0
+ * in brackets, no extension.
+ */
 const SPACED_E164 = /^\+\d[\d .\-/\u00a0]{5,24}\d$/
 const SCIENTIFIC = /^\+?\d(?:[.,]\d+)?e\+?\d+$/i
 
-/** A phone number in E.164; numbers in other forms are read by libphonenumber. Source: decision 31. */
+/** A phone number in E.164; other notations are parsed by libphonenumber. Source: decision 31. */
 export function readPhone(text: string, defaultCountry: string | undefined): Reading {
   if (E164.test(text)) return { subject: text }
   if (SCIENTIFIC.test(text)) {
@@ -101,14 +107,14 @@ export function readPhone(text: string, defaultCountry: string | undefined): Rea
   }
 }
 
-/** Takes off what stands around a number to keep it a text: `'+44...`, `="+44..."`, `tel:`, Facebook's `p:`. */
+/** Removes markers that keep a number a text: `'+44...`, `="+44..."`, `tel:`, Facebook's `p:`. */
 function unmarked(text: string): string {
   const [, formula] = /^="([^"]*)"$/.exec(text) ?? []
   if (formula !== undefined) return formula.trim()
   return text.startsWith("'") ? text.slice(1).trim() : text.replace(/^(?:tel|p):/i, '')
 }
 
-/** An IPv4 or IPv6 literal in strict notation; IPv6 is compared in the form of RFC 5952. */
+/** A strict IPv4 or IPv6 literal; IPv6 is compared in the form of RFC 5952. */
 export function readIp(text: string): Reading {
   switch (isIP(text)) {
     case 4:
@@ -121,7 +127,10 @@ export function readIp(text: string): Reading {
   return { fault: 'is not an IPv4 or IPv6 address' }
 }
 
-/** A bare name, or the host of a URL; compared in lower case without last dots. Source: decisions 5 and 31. */
+/**
+ * A bare name, or the host of a URL; compared in lower case without trailing dots. Source:
+ * decisions 5 and 31.
+ */
 export function readDomain(text: string): Reading {
   const host =
     /^(?:[a-z][a-z0-9+.-]*:)?\/\//i.test(text) || /[/?#:]/.test(text) ? hostOf(text) : text

@@ -6,7 +6,7 @@ import { isLongLine } from './row-builder.ts'
 import { findRecords } from './record-layout.ts'
 import type { FoundLayout, FileLayout, BatchFileOptions, FileSample } from './file-layout.ts'
 
-/** Finds delimiter and header of a file of cells, from its start. */
+/** Detects the delimiter and header of a text file, from its start. */
 export function findTextLayout(
   { text, cut }: FileSample,
   named: FileFormat | undefined,
@@ -65,7 +65,7 @@ function recordsOf(
   return records.length > 2000 ? records.slice(0, 2000) : records
 }
 
-/** Whether the lines of a file of one column are quoted cells. */
+/** Whether the lines of a one-column file are quoted cells. */
 function isQuoted(body: string): boolean {
   const lines = body
     .slice(0, 4096)

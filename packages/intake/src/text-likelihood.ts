@@ -1,19 +1,19 @@
-/** Natural logarithm of how likely a folded character follows another. */
+/** Natural logarithm of the probability that a folded character follows another. */
 export type PairLikelihood = (previous: number, code: number) => number
 
-/** How the characters of a language are weighed. */
+/** How the characters of a language are weighted. */
 export interface Weighing {
   readonly pair: PairLikelihood
-  /** What ASCII letters are like in all languages together; absent where the language has none. */
+  /** Model of ASCII letters over all languages; absent for languages without them. */
   readonly latin?: PairLikelihood
-  /** Whether letters of several scripts stand in one word. */
+  /** Whether words mix letters of several scripts. */
   readonly mixesScripts: boolean
 }
 
-/** Where a word begins and ends, and any ASCII that is no letter. */
+/** A word boundary, and any ASCII character that is not a letter. */
 export const BOUNDARY = 32
 
-/** Logarithms for what hardly any text has. */
+/** Log probabilities of characters that texts hardly ever contain. */
 const CONTROL = -20
 const ODD_CASE = -6
 const TWO_CAPITALS = -4
@@ -23,19 +23,19 @@ const SIGN_AT_WORD = -10
 const ODD_SIGN = -11
 const USUAL_SIGN = -6
 
-/** How much ASCII letters tell of the language: they are the same in whatever encoding. */
+/** Weight of ASCII letters: they are the same in every encoding. */
 const ASCII_WEIGHT = 0.4
 const ASCII_MOST = 1.5
 
-/** Signs that stand alone, before a word, and behind it. */
+/** Symbols that stand alone, before a word, and after it. */
 const ALONE = new Set('–—…€£°№·•§™®©')
 const OPENING = new Set('“„«‘‚‹¿¡「（')
 const CLOSING = new Set('”“»’™®°ªº…›」）')
 const IN_WORD = new Set('’·')
-/** Signs of texts in wide characters. */
+/** Punctuation of wide scripts. */
 const WIDE = new Set('、。，：・！？～　')
 
-/** The logarithm of the likelihood of a text; what ASCII has counts only as far as it tells a language. */
+/** Log likelihood of a text; ASCII counts only as far as it tells the language. */
 export function likelihoodOf(text: string, { pair, latin, mixesScripts }: Weighing): number {
   let sum = 0
   let previous = BOUNDARY
@@ -58,7 +58,7 @@ export function likelihoodOf(text: string, { pair, latin, mixesScripts }: Weighi
     if (isForeign || wasForeign) {
       sum += pair(previous, folded)
       if (previous !== BOUNDARY && folded !== BOUNDARY) {
-        // No capital stands behind a small letter of the same word.
+        // No capital follows a small letter of the same word.
         if (wasLower && isCapital(char)) sum += ODD_CASE
         // Nor does a word begin with two of them.
         if (capitals > 1 && !isCapital(char) && char !== char.toUpperCase()) sum += TWO_CAPITALS
@@ -80,7 +80,7 @@ function isCapital(char: string): boolean {
   return char !== char.toLowerCase()
 }
 
-/** A letter in lower case, or the boundary. */
+/** The code of a lower-cased letter, or the boundary. */
 export function foldedCode(char: string): number {
   const code = char.codePointAt(0) ?? BOUNDARY
   if (code < 128) {
@@ -92,7 +92,9 @@ export function foldedCode(char: string): number {
 
 const LETTER = /[\p{L}\p{M}]/u
 
-/** Whether a character is one of words; the signs of ordinals are letters to Unicode alone. */
+/**
+ * Whether a character is a letter; ordinal indicators, which Unicode counts as letters, are not.
+ */
 export function isLetter(char: string, code: number): boolean {
   return code !== 0xaa && code !== 0xba && (code < 128 ? isAsciiLetter(code) : LETTER.test(char))
 }
@@ -101,7 +103,7 @@ function isAsciiLetter(code: number): boolean {
   return (code >= 97 && code <= 122) || (code >= 65 && code <= 90)
 }
 
-/** Latin ends before U+0370, goes on in U+1E00, and takes the marks of U+0300 with it. */
+/** Latin blocks: below U+0370 and from U+1E00, with the combining marks of U+0300. */
 function isLatin(code: number): boolean {
   return code < 0x370 || (code >= 0x1e00 && code < 0x1f00)
 }

@@ -1,14 +1,14 @@
 import { isUtf8 } from 'node:buffer'
 
-/** What of some bytes is UTF-8. */
+/** Counts of valid and invalid UTF-8. */
 export interface Utf8Counts {
-  /** Sequences of more than one byte that are whole. */
+  /** Valid sequences of several bytes. */
   whole: number
-  /** Bytes that are in none. */
+  /** Bytes in no valid sequence. */
   broken: number
 }
 
-/** Counts what of bytes is UTF-8. */
+/** Adds the counts of some bytes. */
 export function countUtf8(bytes: Buffer, counts: Utf8Counts): void {
   for (let at = 0; at < bytes.length;) {
     const byte = bytes[at] ?? 0
@@ -32,7 +32,7 @@ function isSequence(bytes: Buffer, at: number, length: number): boolean {
   return length === 2 || (at + length <= bytes.length && isUtf8(bytes.subarray(at, at + length)))
 }
 
-/** How many bytes at the end begin a UTF-8 sequence that goes on after it: 0 to 3. */
+/** How many bytes at the end begin a UTF-8 sequence that is incomplete: 0 to 3. */
 export function incompleteTail(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0
@@ -42,7 +42,9 @@ export function incompleteTail(bytes: Buffer): number {
   return 0
 }
 
-/** Length of the sequence that a byte leads; 1 for a byte that leads none. Source: RFC 3629, section 4. */
+/**
+ * Length of the sequence that a lead byte begins; 1 for other bytes. Source: RFC 3629, section 4.
+ */
 function sequenceLength(lead: number): number {
   if (lead >= 0xc2 && lead < 0xe0) return 2
   if (lead >= 0xe0 && lead < 0xf0) return 3

@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import { ZipFile } from 'yazl'
 
-/** Packs parts into a ZIP file; a part that is given as bytes is stored as it is. */
+/** Packs parts into a ZIP file; parts given as bytes are stored uncompressed. */
 export async function zipOf(parts: Readonly<Record<string, string | Buffer>>): Promise<Buffer> {
   const zip = new ZipFile()
   for (const [name, content] of Object.entries(parts)) {
@@ -18,7 +18,7 @@ const MAIN = `${OFFICE}/spreadsheetml/2006/main`
 /** Namespace and type of what a document refers to; strict documents have another one. */
 const RELATIONS = `${OFFICE}/officeDocument/2006/relationships`
 
-/** What of a workbook is other than that of one sheet of these cells. */
+/** Parts of a workbook that differ from the defaults. */
 export interface WorkbookParts {
   /** The XML within `sheetData`. */
   readonly rows?: string

@@ -1,10 +1,10 @@
 import type { ColumnKind } from '@plumbline/db/tables/batches'
 import { IntakeError } from './intake-error.ts'
 
-/** An open workbook, of whatever program. */
+/** An open workbook of any format. */
 export interface Workbook extends AsyncDisposable {
   readonly sheets: readonly Sheet[]
-  /** The rows of a sheet, from its first on; those between that are missing are there, without cells. */
+  /** The rows of a sheet from the first on; missing rows are yielded without cells. */
   rows(sheet: Sheet, signal: AbortSignal): AsyncGenerator<readonly SheetRow[]>
 }
 
@@ -12,19 +12,19 @@ export interface Workbook extends AsyncDisposable {
 export interface Sheet {
   readonly name: string
   readonly isHidden: boolean
-  /** Where its cells are in the workbook. */
+  /** The part of the workbook with its cells. */
   readonly part: string
 }
 
-/** One row of a sheet, up to its last cell that holds something. */
+/** One row of a sheet, up to its last non-empty cell. */
 export interface SheetRow {
-  /** As they are shown, numbers with all their digits. */
+  /** As displayed, but numbers with all their digits. */
   readonly cells: readonly string[]
   /** For each cell one bit of `KIND_BITS`, or 0. */
   readonly kinds: readonly number[]
 }
 
-/** What a cell can be, as a bit. */
+/** Types of a cell, as bits. */
 export const KIND_BITS = {
   text: 1,
   number: 2,
@@ -34,7 +34,7 @@ export const KIND_BITS = {
   boolean: 32,
 } as const
 
-/** Gathers of which kind the cells of columns are. */
+/** Collects the types of each column's cells. */
 export interface ColumnKinds {
   add(row: SheetRow): void
   kinds(columns: number): readonly ColumnKind[]
@@ -75,16 +75,16 @@ function kindOf(mask: number): ColumnKind {
   }
 }
 
-/** Columns that any file may have; what lies beyond them is counted. */
+/** Columns that are always allowed; cells beyond them are counted. */
 export const NEAR_COLUMNS = 256
 
-/** Cells of a sheet beyond its near columns that hold nothing: a few bytes could stand for billions. */
+/** Empty cells beyond the near columns, at most: a few bytes could encode billions. */
 export const MAX_FAR_CELLS = 1_000_000
 
-/** Cells of a sheet that are told by others that they repeat, at most. */
+/** Repeated cells of a sheet, at most. */
 export const MAX_REPEATED_CELLS = 20_000_000
 
-/** The refusal of a sheet beyond that. */
+/** The refusal of a sheet beyond these limits. */
 export function sparse(): IntakeError {
   return new IntakeError(
     'payload_too_large',

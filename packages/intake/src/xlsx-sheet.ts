@@ -13,18 +13,18 @@ import { cellText } from './xlsx-text.ts'
 import { createXmlReader } from './xml-reader.ts'
 import type { XmlAttributes } from './xml-attributes.ts'
 
-/** What the cells of a workbook are read by. */
+/** What is needed to read the cells of a workbook. */
 export interface CellRules {
-  /** By the number of a cell's style. */
+  /** By style number. */
   readonly styles: readonly NumberStyle[]
   readonly is1904: boolean
   readonly strings: SharedStrings
 }
 
-/** Rows that were missing before one that holds something, at most: a stray cell far down would cost as many. */
+/** Missing rows before one with content, at most: a stray cell far down would cost as many. */
 const MAX_GAP_ROWS = 100_000
 
-/** The rows of a sheet's XML, those at the end that hold nothing left out. */
+/** The rows of a sheet's XML, without empty rows at the end. */
 export async function* sheetRows(
   chunks: AsyncIterable<Buffer>,
   rules: CellRules,
@@ -43,28 +43,28 @@ export async function* sheetRows(
 interface OpenRow {
   readonly cells: string[]
   readonly kinds: number[]
-  /** Column and number of the cells whose text is shared, in turn. */
+  /** Column and string number, alternating, of the cells with shared strings. */
   readonly shared: number[]
 }
 
 interface SheetParser {
   push(chunk: Buffer): void
   end(): void
-  /** The rows that are whole by now. */
+  /** The rows that are complete so far. */
   take(): Promise<readonly SheetRow[]>
   readonly isOver: boolean
 }
 
-/** Where the reading of a sheet stands. */
+/** State of the parser. */
 interface Scan {
   readonly rules: CellRules
   done: OpenRow[]
-  /** Rows that hold nothing, since the last that does. */
+  /** Empty rows since the last one with content. */
   emptyRows: number
   rowNumber: number
-  /** Cells without anything before ones far to the right. */
+  /** Empty cells before cells far to the right. */
   farCells: number
-  /** How many shared texts the cells so far need. */
+  /** Number of shared strings that the cells need so far. */
   strings: number
   isOver: boolean
   row: OpenRow
@@ -72,7 +72,7 @@ interface Scan {
   type: string
   style: number
   value: string
-  /** Whether the text that comes is of the cell. */
+  /** Whether character data belongs to the cell. */
   takes: boolean
   phonetic: number
 }
@@ -124,7 +124,7 @@ function createSheetParser(rules: CellRules): SheetParser {
   }
 }
 
-/** The rows that are whole by now, with their shared texts. */
+/** The rows that are complete so far, with their shared strings. */
 async function takeRows(scan: Scan): Promise<readonly SheetRow[]> {
   const rows = scan.done
   scan.done = []
@@ -198,7 +198,7 @@ function putCell(scan: Scan, text: string, kind: number): void {
   row.kinds[column] = kind
 }
 
-/** A cell's text and kind by its type. Source: ECMA-376, part 1, section 18.18.11. */
+/** A cell's text and type. Source: ECMA-376, part 1, section 18.18.11. */
 function readCell(
   type: string,
   value: string,

@@ -6,24 +6,25 @@ import { sheetRows } from './xlsx-sheet.ts'
 import { createXmlReader, type XmlListener } from './xml-reader.ts'
 import { damaged, type ZipArchive } from './zip-archive.ts'
 
-/** Sheets of a workbook, and styles of its cells, at most. */
+/** Limits: sheets of a workbook, and cell styles. */
 const MAX_SHEETS = 1_000
 const MAX_STYLES = 65_536
 
-/** Bytes of the small parts: of one that lists sheets, relationships or styles. */
+/** Bytes of each small part: those with sheets, relationships or styles. */
 const MAX_PART_BYTES = 16 * 1024 * 1024
 
-/** What one part says of another. Source: ECMA-376, part 2, section 9.3. */
+/** A relationship between parts. Source: ECMA-376, part 2, section 9.3. */
 interface Relationship {
   readonly id: string
-  /** The last word of its type: strict and transitional documents have the same. */
+  /** The last segment of its type, which strict and transitional documents share. */
   readonly type: string
   readonly part: string
 }
 
 /**
- * Reads the parts of an .xlsx or .xlsm workbook that tell what its sheets are; nothing of it is run.
- * @throws IntakeError where it is damaged or has no sheet of cells
+ * Reads the parts of an .xlsx or .xlsm workbook that describe its sheets; macros are ignored.
+ *
+ * @throws IntakeError if it is damaged or has no worksheet
  */
 export async function openXlsx(zip: ZipArchive, signal: AbortSignal): Promise<Workbook> {
   const [main] = (await relationships(zip, '', signal)).filter(
@@ -114,7 +115,7 @@ async function readStyles(
   return styles
 }
 
-/** The relationships of a part; of the whole package for the part `''`. None where it has none. */
+/** The relationships of a part; of the whole package for the part `''`. Empty if there are none. */
 async function relationships(
   zip: ZipArchive,
   part: string,
@@ -141,7 +142,7 @@ async function relationships(
   return found
 }
 
-/** The name of a target in the package: absolute, or from a part's folder. It leads nowhere else. */
+/** Resolves a target within the package: absolute, or relative to a part's folder. */
 function partNamed(target: string, folder: string): string {
   const steps: string[] = target.startsWith('/') ? [] : folder.split('/')
   for (const step of target.split('/')) {

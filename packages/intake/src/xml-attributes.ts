@@ -1,27 +1,28 @@
 import { charsOfEntities } from './xml-entities.ts'
 
-/** The attributes of the tag that was just read; they are gone when the next one is. */
+/** The attributes of the current tag; invalid once the next tag is read. */
 export interface XmlAttributes {
-  /** The value under a name as it is written, with its prefix; of two that have it, the first. */
+  /** The value of a name with its prefix; of duplicates the first. */
   get(name: string): string | undefined
-  /** The value under a name whatever its prefix, which is the writer's choice (`r:id`). */
+  /** The value of a name with any prefix, which the writer may choose (`r:id`). */
   getLocal(name: string): string | undefined
-  /** All of them, by name as it is written. */
+  /** All attributes, by name with prefix. */
   toRecord(): Readonly<Record<string, string>>
 }
 
-/** Reads the attributes of one tag after the other. */
+/** Parses the attributes of one tag after the other. */
 export interface TagAttributes extends XmlAttributes {
   /**
-   * Reads what follows a tag's name, one character for each byte.
-   * @returns the place behind the tag, or `INCOMPLETE`
+   * Parses what follows a tag's name, one character per byte.
+   *
+   * @returns the position after the tag, or `INCOMPLETE`
    */
   scan(text: string, from: number): number
-  /** Whether the tag that was read closes itself. */
+  /** Whether the tag is self-closing. */
   readonly isEmptyTag: boolean
 }
 
-/** Answer of a scan that met the end of what is there. */
+/** Returned by a scan that met the end of the available text. */
 export const INCOMPLETE = -1
 
 const TAB = 9
@@ -35,24 +36,27 @@ const LESS = 60
 const EQUALS = 61
 const GREATER = 62
 
-/** Numbers that are kept of an attribute: where its name and value begin and end, and whether that is plain. */
+/**
+ * Numbers stored per attribute: start and end of name and value, and whether it needs no decoding.
+ */
 const FIELDS = 5
 
-/** Where the reading of tags stands. */
+/** State of the parser. */
 interface Scan {
   readonly decode: (bytes: string) => string
   readonly fault: (what: string) => never
   text: string
   isEmptyTag: boolean
-  /** How much of `places` is of this tag. */
+  /** How much of `places` belongs to this tag. */
   filled: number
   readonly places: number[]
 }
 
 /**
- * Of most attributes nobody asks: they are kept as places, and cut out when they are asked for.
- * @param decode the characters of a text that has one for each byte
- * @param fault called, and must throw, for what is no XML
+ * Most attributes are never read: they are stored as positions, and extracted on demand.
+ *
+ * @param decode decodes a text of one character per byte
+ * @param fault called, and must throw, for invalid XML
  */
 export function createAttributes(
   decode: (bytes: string) => string,
@@ -154,7 +158,9 @@ function valueAt({ text, places, decode, fault }: Scan, place: number): string {
   return charsOfEntities(value.replaceAll(/[\t\n]/g, ' '), fault)
 }
 
-/** Whether a name is all that stands between two places. Of one letter, as most are, without a search. */
+/**
+ * Whether the text between two positions equals a name; fast for names of one letter, as most are.
+ */
 export function standsAt(text: string, from: number, to: number, name: string): boolean {
   if (to - from !== name.length) return false
   return name.length === 1
@@ -162,7 +168,7 @@ export function standsAt(text: string, from: number, to: number, name: string): 
     : text.startsWith(name, from)
 }
 
-/** Where a name ends that begins at a place; at the end of the text where nothing ends it. */
+/** End of the name that begins at a position, or of the text. */
 export function endOfName(text: string, from: number): number {
   let at = from
   for (;;) {

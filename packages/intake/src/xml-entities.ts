@@ -1,4 +1,4 @@
-/** The five entities that every document has. Source: XML 1.0, section 4.6. */
+/** The five predefined entities. Source: XML 1.0, section 4.6. */
 const NAMED: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
@@ -11,8 +11,9 @@ const REFERENCE = /&([^;&]{0,12}[;&]?)/g
 const NUMBER = /^#(?:x([\dA-Fa-f]{1,8})|(\d{1,10}));$/
 
 /**
- * A text or value with the characters that its references stand for; those of a document type are none.
- * @param fault called, and must throw, for a reference that is none
+ * Replaces references by their characters; entities of a document type are not supported.
+ *
+ * @param fault called, and must throw, for an invalid reference
  */
 export function charsOfEntities(text: string, fault: (what: string) => never): string {
   if (!text.includes('&')) return text
@@ -25,7 +26,7 @@ export function charsOfEntities(text: string, fault: (what: string) => never): s
   })
 }
 
-/** What a document may hold. Source: XML 1.0, section 2.2. */
+/** Whether XML allows a character. Source: XML 1.0, section 2.2. */
 function isCharacter(code: number): boolean {
   return (
     code === 0x9 ||

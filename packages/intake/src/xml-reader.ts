@@ -4,34 +4,37 @@ import type { XmlAttributes } from './xml-attributes.ts'
 import { createXmlTokenizer } from './xml-tokens.ts'
 import { damaged } from './zip-archive.ts'
 
-/** What is told of an XML document; names are without their prefix. */
+/** Events of an XML document; names are without prefix. */
 export interface XmlListener {
-  /** `attributes` are gone when the next tag is read. */
+  /** `attributes` are invalid once the next tag is read. */
   open(name: string, attributes: XmlAttributes): void
   close(name: string): void
   text?(text: string): void
 }
 
-/** Reads an XML document that comes in pieces. */
+/** Parses an XML document that arrives in pieces. */
 export interface XmlReader {
   /** @throws IntakeError `unprocessable` */
   push(chunk: Buffer): void
   end(): void
 }
 
-/** Elements within one another: workbooks have ten. */
+/** Nesting depth of elements at most: workbooks have ten. */
 const MAX_DEPTH = 64
 
-/** Bytes of one text, tag or comment: a cell has 32,767 characters at most, each of them ten as an entity. */
+/**
+ * Bytes of one text, tag or comment at most: a cell has up to 32,767 characters, each up to ten
+ * bytes as an entity.
+ */
 const MAX_PIECE_BYTES = 1024 * 1024
 
 /**
- * A reader of bounded memory. No document type is taken, so there are no entities but the five of XML: what
- * they stand for cannot grow or name another file.
+ * A parser with bounded memory. Document types are refused, so there are no entities but the five
+ * predefined ones: nothing can expand or refer to another file.
  */
 export function createXmlReader(listener: XmlListener): XmlReader {
   const onText = listener.text ?? (() => {})
-  /** Of a document in UTF-16; undefined of one in UTF-8. */
+  /** Decoder of a document in UTF-16; undefined for UTF-8. */
   let wide: StringDecoder | undefined
   let isStart = true
   let depth = 0

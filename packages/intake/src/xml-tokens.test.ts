@@ -168,7 +168,8 @@ describe('an XML document', () => {
           try {
             expected = theirs(broken)
           } catch {
-            // What the other refuses we may read: there are documents that only the letter of XML forbids.
+            // What the other refuses we may read: there are documents that only the letter of XML
+            // forbids.
             return
           }
           expect(ours(Buffer.from(broken), pieceBytes)).toEqual(expected)

@@ -9,22 +9,22 @@ import {
 } from './xml-attributes.ts'
 import { charsOfEntities } from './xml-entities.ts'
 
-/** What a document consists of; names are without their prefix. */
+/** Events of a document; names are without prefix. */
 export interface XmlHandler {
   open(name: string, attributes: XmlAttributes): void
   close(name: string): void
-  /** A run of text may come in several pieces. */
+  /** A run of text may arrive in several calls. */
   text(text: string): void
   doctype(): void
-  /** What is no XML; must throw. */
+  /** Called for invalid XML; must throw. */
   fault(what: string): never
 }
 
-/** Takes an XML document in UTF-8 apart, piece by piece. */
+/** Tokenizes an XML document in UTF-8, piece by piece. */
 export interface XmlTokenizer {
   push(piece: Buffer): void
   end(): void
-  /** Bytes of the tag, comment or other construct that is not whole yet. */
+  /** Bytes of the incomplete tag, comment or other construct. */
   readonly openBytes: number
 }
 
@@ -34,33 +34,35 @@ const SLASH = 47
 const BLANK = 32
 const QUESTION = 63
 
-/** What XML 1.0 forbids (section 2.2), one character for each byte; the two behind are U+FFFE and U+FFFF. */
+/**
+ * What XML 1.0 forbids (section 2.2), one character for each byte; the two behind are U+FFFE and
+ * U+FFFF.
+ */
 // oxlint-disable-next-line no-control-regex
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]/
 
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 const NOTHING = Buffer.alloc(0)
 
-/** Where the reading of a document stands. */
+/** State of the tokenizer. */
 interface Scan {
   readonly handler: XmlHandler
   readonly attributes: TagAttributes
-  /** The name that stands at a place of a text. */
+  /** The name at a position of a text. */
   readonly nameAt: (text: string, from: number, to: number) => Name
-  /** Elements that are open. */
+  /** Open elements. */
   readonly open: Name[]
   hasRoot: boolean
-  /** Whether what is read is ASCII, so that a byte is a character. */
+  /** Whether the current text is ASCII, so that a byte is a character. */
   isPlain: boolean
 }
 
 /**
- * A tokenizer for what well-formed documents without a document type hold. It is lenient where nothing can be
- * misread by it: `]]>` in a text, `--` in a comment, an attribute that is there twice.
- *
- * It works on texts of one character for each byte, which are made and searched several times as fast as others;
- * what is not ASCII is decoded when it is given out.
- * Source: W3C, Extensible Markup Language (XML) 1.0 (Fifth Edition).
+ * A tokenizer for well-formed documents without document type. It is lenient where nothing can be
+ * misread: `]]>` in a text, `--` in a comment, a duplicate attribute. It works on strings of one
+ * character per byte, which are created and searched several times faster than others; non-ASCII
+ * text is decoded when it is passed on. Source: W3C, Extensible Markup Language (XML) 1.0 (Fifth
+ * Edition).
  */
 export function createXmlTokenizer(handler: XmlHandler): XmlTokenizer {
   let rest: Buffer = NOTHING
@@ -98,7 +100,7 @@ export function createXmlTokenizer(handler: XmlHandler): XmlTokenizer {
   }
 }
 
-/** Reads what is whole; answers where the rest begins. */
+/** Reads what is complete; returns where the rest begins. */
 function read(scan: Scan, text: string): number {
   let at = 0
   for (;;) {
@@ -163,7 +165,7 @@ function readCloseTag({ handler, open }: Scan, text: string, from: number): numb
   return end + 1
 }
 
-/** Comments, instructions, literal texts; a document type is told as soon as it begins. */
+/** Comments, processing instructions, CDATA; a document type is refused as soon as it begins. */
 function readOther(scan: Scan, text: string, from: number): number {
   const { handler } = scan
   if (text.charCodeAt(from) === QUESTION) return behind(text, '?>', from + 1)
@@ -186,7 +188,10 @@ function behind(text: string, mark: string, from: number): number {
   return at === -1 ? INCOMPLETE : at + mark.length
 }
 
-/** Where the text that is whole ends: a reference, or a character of several bytes, may go on in the next piece. */
+/**
+ * End of the complete text: a reference, or a character of several bytes, may continue in the next
+ * piece.
+ */
 function endOfText(text: string, from: number): number {
   const reference = text.lastIndexOf('&')
   let end = reference < from || text.indexOf(';', reference) !== -1 ? text.length : reference
@@ -203,7 +208,7 @@ function endOfText(text: string, from: number): number {
   return end
 }
 
-/** Line ends are one character, however they are written (section 2.11). `held` of the last bytes stay. */
+/** Normalizes line ends (section 2.11). The last `held` bytes stay. */
 function withoutReturns(bytes: Buffer, held: number): Buffer {
   const text = bytes.toString('latin1', 0, bytes.length - held).replaceAll(/\r\n?/g, '\n')
   return Buffer.from(text + '\r'.repeat(held), 'latin1')
@@ -213,17 +218,19 @@ function decode({ isPlain }: Scan, bytes: string): string {
   return isPlain || !/[\x80-\xff]/.test(bytes) ? bytes : Buffer.from(bytes, 'latin1').toString()
 }
 
-/** A name as its bytes are written, and without its prefix. */
+/** A name as its bytes, and without its prefix. */
 interface Name {
   readonly bytes: string
   readonly local: string
 }
 
-/** Names are few in a document; beyond so many they are checked each time. */
+/** Names that are cached; documents have few, and further ones are checked each time. */
 const MOST_NAMES = 1_000
 const NAME = /^[\p{L}\p{Nl}_:][\p{L}\p{N}\p{M}_:.·-]*$/u
 
-/** Names that were met, checked once. Of most tags of a workbook the name is one letter, which needs no text. */
+/**
+ * Cache of checked names. Most tags of a workbook have a one-letter name, which needs no string.
+ */
 function createNames(handler: XmlHandler): Scan['nameAt'] {
   const known = new Map<string, Name>()
   const letters: (Name | undefined)[] = Array.from({ length: 256 })

@@ -5,21 +5,21 @@ import { IntakeError } from './intake-error.ts'
 
 /** An open ZIP file. */
 export interface ZipArchive extends AsyncDisposable {
-  /** Files, in the order of the directory; folders are left out. */
+  /** Files, in the order of the directory, without folders. */
   readonly entries: readonly Entry[]
-  /** The file of a name, in whatever case. */
+  /** The file of a name, ignoring case. */
   find(name: string): Entry | undefined
-  /** The bytes of a file, unpacked and checked. Chunks stay valid. */
+  /** The bytes of a file, unpacked and verified. Chunks stay valid. */
   read(entry: Entry, signal: AbortSignal): AsyncGenerator<Buffer>
 }
 
-/** Files in an archive at most: of workbooks, those of one with thousands of sheets and pictures. */
+/** Files in an archive at most, enough for a workbook with thousands of sheets and pictures. */
 const MAX_ENTRIES = 10_000
 
-/** Bytes that all files may unpack to while an archive is open. */
+/** Bytes that all files of an archive may unpack to, together. */
 const MAX_UNPACKED_BYTES = 4 * 1024 * 1024 * 1024
 
-/** Beyond so many bytes a file that swells to more than this many times its size is a bomb. */
+/** Beyond this many bytes a file that expands to more than this ratio is a decompression bomb. */
 const RATIO_FREE_BYTES = 16 * 1024 * 1024
 const MAX_RATIO = 250
 
@@ -27,7 +27,8 @@ const CHUNK_BYTES = 64 * 1024
 
 /**
  * Opens a ZIP file for reading.
- * @throws IntakeError `unprocessable` where it is damaged, `payload_too_large` past a bound
+ *
+ * @throws IntakeError `unprocessable` if it is damaged, `payload_too_large` beyond a limit
  */
 export async function openZip(path: string): Promise<ZipArchive> {
   const zip = await openPromise(path, { lazyEntries: true, autoClose: false }).catch(
@@ -142,14 +143,17 @@ async function* unpack(
   }
 }
 
-/** Errors of yauzl and zlib about what a file holds; those of the disk have a code of the system. */
+/**
+ * Whether an error of yauzl or zlib is about the file's content; those of the disk have a system
+ * code.
+ */
 function isFault(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof IntakeError) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   return code === '' || code.startsWith('Z_') || code === 'ERR_STREAM_PREMATURE_CLOSE'
 }
 
-/** The refusal of an archive, or a workbook, whose bytes are not what they should be. */
+/** The refusal of an archive or workbook with invalid bytes. */
 export function damaged(cause: unknown): IntakeError {
   return new IntakeError(
     'unprocessable',

@@ -20,26 +20,30 @@ import { createRoutabilityJudge } from './routability.ts'
 
 /** Where IP data comes from. */
 export interface IpDataOptions {
-  /** Paths of MMDB files, comma-separated; absent: the updated city data, else the packaged. */
+  /** Paths of MMDB files, comma-separated; absent: the updated city data, else the packaged one. */
   readonly cityDb?: string | undefined
-  /** Paths of MMDB files, comma-separated; absent: the updated data of networks, else the packaged. */
+  /**
+   * Paths of MMDB files, comma-separated; absent: the updated network data, else the packaged one.
+   */
   readonly asnDb?: string | undefined
-  /** Folder of lists and databases over the packaged ones; null: packaged alone. */
+  /** Folder of lists and databases that override the packaged ones; null: packaged only. */
   readonly listsDir: string | null
 }
 
-/** IP data that follows its files. */
+/** IP data that is reloaded when its files change. */
 export interface IpDataStore {
-  /** What lookups read now: swapped whole, so one lookup never sees two states. */
+  /** The current data: replaced as a whole, so that one lookup never sees two versions. */
   readonly current: IpData
-  /** Reads again what has changed. What cannot be read keeps its old state and shows in `health`. */
+  /** Reloads changed files. A file that cannot be read keeps its old data and shows in `health`. */
   refresh(): Promise<void>
   health(): readonly EngineHealth[]
 }
 
 /**
- * Loads all IP data. Throws where a database or list that was set cannot be read; packaged data that is not
- * installed is only missing.
+ * Loads all IP data.
+ *
+ * @throws if a configured database or list cannot be read; packaged data that is not installed is
+ * only missing
  */
 export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
   const { listsDir } = options
@@ -107,7 +111,10 @@ export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
 
 const RANGES = ['tor', 'vpn', 'proxy', 'datacenter', 'relay', 'threat', 'allow'] as const
 
-/** The lists of an IP lookup from a folder, over the packaged ones; a folder is read in a thread of its own. */
+/**
+ * The reference lists of an IP lookup from a folder, overriding the packaged ones; a folder is read
+ * in a worker thread.
+ */
 export async function loadIpLists(dir: string | null): Promise<IpLists> {
   const [ranges, datacenterAsn, threatAsn] = await Promise.all([
     // The packaged ones are some hundred lines: less than a thread costs.
@@ -132,11 +139,11 @@ export async function loadIpLists(dir: string | null): Promise<IpLists> {
   }
 }
 
-/** What stands where no files were set. */
+/** Data used if no files are configured. */
 interface Shipped {
   readonly databases: readonly IpDatabase[]
   readonly asnTable: PackagedAsn | null
-  /** Why the updated file is not what is read. */
+  /** Why the updated file is not used. */
   readonly fault?: string
 }
 
@@ -144,7 +151,7 @@ function tells({ databases, asnTable }: Shipped): boolean {
   return databases.length > 0 || asnTable !== null
 }
 
-/** The updated file of the folder, else what comes with the product; nothing where files were set. */
+/** The updated file of the folder, else the packaged data; nothing if files are configured. */
 async function followShipped(
   set: string | undefined,
   dir: string | null,
@@ -173,7 +180,7 @@ async function followShipped(
   })
 }
 
-/** Files that the operator set: what is read of them comes first, in their order. */
+/** Files that the operator configured: they take precedence, in their order. */
 function setFiles({ cityDb, asnDb }: IpDataOptions): readonly string[] {
   return [...new Set([...splitPaths(cityDb ?? ''), ...splitPaths(asnDb ?? '')])]
 }

@@ -4,15 +4,15 @@ import type { Resolver } from '@plumbline/net/resolver'
 import { riskSignal } from '@plumbline/contract/signal'
 import { type AddressBytes, formatAddress } from '@plumbline/net/address-bytes'
 
-/** Lists that are asked over DNS: off unless the operator names them, since they tell others whom we ask about. */
+/** Lists queried over DNS: off unless configured, since queries reveal the subjects to others. */
 export interface DnsListSettings {
-  /** Ask the Tor Project whether an IPv4 address is an exit. */
+  /** Whether to ask the Tor Project if an IPv4 address is an exit. */
   readonly torDnsel: boolean
-  /** Zones of block lists that the operator may ask, for example `zen.spamhaus.org`. */
+  /** Zones of block lists to query, for example `zen.spamhaus.org`. */
   readonly blockZones: readonly string[]
 }
 
-/** The lists in the zones that an operator names; the zone of the Tor Project is told from block lists. */
+/** Sorts configured zones: the Tor Project's from block lists. */
 export function dnsListsIn(zones: readonly string[]): DnsListSettings {
   const names = zones.map((zone) => zone.toLowerCase().replace(/\.$/, ''))
   return {
@@ -21,31 +21,31 @@ export function dnsListsIn(zones: readonly string[]): DnsListSettings {
   }
 }
 
-/** What lists over DNS say of an address. */
-export interface DnsFindings {
-  /** Null where nobody was asked or answered. */
+/** What DNS lists say of an address. */
+export interface DnsListResults {
+  /** Null if the list was not queried or gave no reply. */
   readonly isTor: boolean | null
   readonly signals: readonly Signal[]
   readonly evidence: readonly Json[]
 }
 
-/** Nothing asked, nothing found. */
-export const NO_FINDINGS: DnsFindings = { isTor: null, signals: [], evidence: [] }
+/** No list was queried. */
+export const NO_DNS_LISTS: DnsListResults = { isTor: null, signals: [], evidence: [] }
 
 /** Source: check.torproject.org, DNSEL: 127.0.0.2 for an exit, no such name otherwise. */
 const TOR_ZONE = 'dnsel.torproject.org'
 const TOR_EXIT = '127.0.0.2'
 
-/** Codes of Spamhaus that say that addresses are for customers of an access provider, which is no abuse. */
+/** Codes of Spamhaus for addresses of access provider customers, which is no abuse. */
 const POLICY_CODES = new Set(['127.0.0.10', '127.0.0.11'])
 
-/** Asks all lists that are set about one address. Never throws; what gives no answer tells nothing. */
+/** Queries all configured lists about one address. Never throws; a failed query gives nothing. */
 export async function askDnsLists(
   resolver: Resolver,
   settings: DnsListSettings,
   address: AddressBytes,
   signal: AbortSignal,
-): Promise<DnsFindings> {
+): Promise<DnsListResults> {
   const tor = settings.torDnsel && address.length === 4
   const [exit, ...listings] = await Promise.all([
     tor ? codesIn(resolver, TOR_ZONE, address, signal) : null,
@@ -70,7 +70,7 @@ export async function askDnsLists(
   return { isTor, signals, evidence }
 }
 
-/** The name under which an address stands in a zone. Source: RFC 5782 2.1 and 2.4. */
+/** The name of an address in a zone. Source: RFC 5782 2.1 and 2.4. */
 export function reversedName(address: AddressBytes, zone: string): string {
   const parts =
     address.length === 4
@@ -80,14 +80,17 @@ export function reversedName(address: AddressBytes, zone: string): string {
 }
 
 /**
- * Whether a code is a listing. 127.255.255.0/24 are errors (a public resolver, a typing error, too many questions), and
- * anything outside of 127.0.0.0/8 is a resolver that lies. Source: RFC 5782 2.3; spamhaus.org, DNSBL usage.
+ * Whether a code is a listing. 127.255.255.0/24 are errors (a public resolver, a typing error, too
+ * many queries), and anything outside of 127.0.0.0/8 comes from a lying resolver. Source: RFC 5782
+ * 2.3; spamhaus.org, DNSBL usage.
  */
 function isListing(code: string): boolean {
   return code.startsWith('127.') && !code.startsWith('127.255.255.') && !POLICY_CODES.has(code)
 }
 
-/** The codes of a listing; none for an address that is not listed, and why where there was no answer. */
+/**
+ * The codes of a listing; empty if the address is not listed; the failure if there was no reply.
+ */
 async function codesIn(
   resolver: Resolver,
   zone: string,

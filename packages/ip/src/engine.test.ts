@@ -176,7 +176,7 @@ test('a database that was set and is broken stops the start, and says which', as
   await expect(loadIpData({ cityDb, listsDir: null })).rejects.toThrow(cityDb)
 })
 
-test('answers stand in the order of the subjects, and an ended run answers timeout', async () => {
+test('answers are in the order of the subjects, and an ended run answers timeout', async () => {
   const dir = await folder({ 'city.mmdb': buildMmdb({ '5.0.0.0/8': OSLO }) })
   const cityDb = join(dir, 'city.mmdb')
   const log = { debug() {}, info() {}, warn() {}, error() {} }

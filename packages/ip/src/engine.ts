@@ -4,25 +4,34 @@ import type { Outcome } from '@plumbline/contract/outcome'
 import { type IpDataOptions, type IpDataStore, loadIpData } from './data.ts'
 import type { Resolver } from '@plumbline/net/resolver'
 import { parseAddress } from '@plumbline/net/address-bytes'
-import { askDnsLists, type DnsFindings, type DnsListSettings, NO_FINDINGS } from './dns-lists.ts'
+import {
+  askDnsLists,
+  type DnsListResults,
+  type DnsListSettings,
+  NO_DNS_LISTS,
+} from './dns-lists.ts'
 import { type IpLookup, lookupIp } from './lookup.ts'
 
-/** Settings and live things of the IP engine. */
+/** Settings and dependencies of the IP engine. */
 export interface IpEngineOptions extends IpDataOptions {
   readonly log: Log
-  /** Lists to be asked over DNS; absent: none. */
+  /** Lists to query over DNS; absent: none. */
   readonly dnsLists?: DnsListSettings & { readonly resolver: Resolver }
-  /** How often files are looked at for a change; 0: never. */
+  /** Milliseconds between two checks of the files for changes; 0: never. */
   readonly refreshMs?: number
 }
 
-/** Default time between two looks at the files. */
+/** Default milliseconds between two checks of the files. */
 const REFRESH_MS = 30_000
 
 /** Lookups between two turns of the event loop: about 2 ms of work. */
 const LOOKUPS_A_TURN = 500
 
-/** The engine of IP checks: loads its data, then answers from memory. Throws where set data cannot be read. */
+/**
+ * The engine of IP checks: loads its data, then answers from memory.
+ *
+ * @throws if configured data cannot be read
+ */
 export async function createIpEngine(options: IpEngineOptions): Promise<Engine<'ip'>> {
   const store = await loadIpData(options)
   const said = new Set<string>()
@@ -71,7 +80,7 @@ async function run(
   return answers
 }
 
-/** Addresses asked about over DNS at a time. */
+/** Addresses queried over DNS concurrently. */
 const DNS_AT_ONCE = 64
 
 async function runOverDns(
@@ -101,12 +110,12 @@ async function findings(
   lists: DnsListSettings & { readonly resolver: Resolver },
   { current }: IpDataStore,
   subject: string,
-): Promise<DnsFindings> {
+): Promise<DnsListResults> {
   const address = parseAddress(subject)
-  if (address === null || request.signal.aborted) return NO_FINDINGS
+  if (address === null || request.signal.aborted) return NO_DNS_LISTS
   const { reachable, judged } = current.judge(address)
-  // Who is on the allow-list is nobody else's business.
-  if (!reachable || current.lists.allow.has(judged)) return NO_FINDINGS
+  // Addresses on the allow-list are not revealed to others.
+  if (!reachable || current.lists.allow.has(judged)) return NO_DNS_LISTS
   return askDnsLists(lists.resolver, lists, judged, request.signal)
 }
 
@@ -155,7 +164,10 @@ function timedOut(subject: string): Outcome<'ip'> {
   }
 }
 
-/** Repeats work with pauses in between, never two at once; the answer stops it and waits for the last. */
+/**
+ * Repeats work with delays in between, never concurrently; the returned function stops it and waits
+ * for the last run.
+ */
 function every(pauseMs: number, work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout | undefined

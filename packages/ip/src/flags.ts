@@ -5,7 +5,7 @@ import { riskSignal, threatNetworkSignal, threatSignal } from '@plumbline/contra
 import type { AddressBytes } from '@plumbline/net/address-bytes'
 import type { IpRecord } from '@plumbline/datasets/ip-record'
 
-/** The lists by which an address is flagged. */
+/** The reference lists by which an address is flagged. */
 export interface IpLists {
   readonly tor: RangeList
   readonly vpn: RangeList
@@ -18,7 +18,7 @@ export interface IpLists {
   readonly threatAsn: AsnList
 }
 
-/** What is known of an address besides its place. Null: nothing installed could have told. */
+/** Flags of an address. Null: no installed data could tell. */
 export interface IpFlags {
   readonly isVpn: boolean | null
   readonly isProxy: boolean | null
@@ -30,7 +30,7 @@ export interface IpFlags {
   readonly evidence: readonly FlagRow[]
 }
 
-/** Which source named an address for what, and how old the source is. */
+/** A source that flagged the address, why, and the date of the source. */
 export type FlagRow = {
   readonly flag: FlagName | 'allow' | 'threat'
   readonly list: string
@@ -52,10 +52,8 @@ const CODES = {
 } as const satisfies Record<FlagName, string>
 
 /**
- * Flags of an address by the lists and by what a database says of it.
- *
- * The allow-list clears every flag. A benign relay is neither VPN nor proxy nor data centre, although its
- * machines stand in one.
+ * Flags an address by the lists and a database. The allow-list clears every flag. A benign relay is
+ * neither VPN nor proxy nor data centre, although its machines are in one.
  */
 export function flagAddress(
   lists: IpLists,
@@ -96,7 +94,7 @@ export function flagAddress(
   }
 }
 
-/** A flag that is not set is "no" only where something installed could have set it. */
+/** An unset flag is "no" only if some installed data could have set it. */
 function known(
   lists: IpLists,
   record: IpRecord | null,

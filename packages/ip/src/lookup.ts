@@ -5,15 +5,15 @@ import { type AddressBytes, formatAddress, parseAddress } from '@plumbline/net/a
 import type { AsnEntry } from '@plumbline/datasets/asn-table'
 import type { CountryNames } from '@plumbline/datasets/country-names'
 import type { IpDatabase, PackagedAsn } from '@plumbline/datasets/ip-databases'
-import { type DnsFindings, NO_FINDINGS } from './dns-lists.ts'
+import { type DnsListResults, NO_DNS_LISTS } from './dns-lists.ts'
 import { flagAddress, type IpFlags, type IpLists } from './flags.ts'
 import type { IpRecord } from '@plumbline/datasets/ip-record'
 import type { RoutabilityJudge } from './routability.ts'
 import { riskSignal } from '@plumbline/contract/signal'
 
-/** Everything that an IP lookup reads: all of it in memory. */
+/** All data of an IP lookup, in memory. */
 export interface IpData {
-  /** Databases in order of trust; the first that tells a field is believed. */
+  /** Databases in order of trust; the first with a value for a field wins. */
   readonly databases: readonly IpDatabase[]
   readonly asnTable: PackagedAsn | null
   readonly lists: IpLists
@@ -21,7 +21,7 @@ export interface IpData {
   readonly countries: CountryNames
 }
 
-/** What a lookup came to: the parts of an outcome that do not depend on the clock. */
+/** Result of a lookup: the parts of an outcome that do not depend on the time. */
 export interface IpLookup {
   readonly reason: Reason<'ip'>
   readonly facts: IpFacts
@@ -29,10 +29,15 @@ export interface IpLookup {
 }
 
 /**
- * Looks an address up: pure, no network. `found` is what lists over DNS said of it before.
- * Throws where the text is no address literal: the request's shape was to be checked before.
+ * Looks up an address: pure, no network. `found` is what DNS lists said before.
+ *
+ * @throws if the text is not an address literal; requests are validated earlier
  */
-export function lookupIp(data: IpData, text: string, found: DnsFindings = NO_FINDINGS): IpLookup {
+export function lookupIp(
+  data: IpData,
+  text: string,
+  found: DnsListResults = NO_DNS_LISTS,
+): IpLookup {
   const address = parseAddress(text)
   if (address === null)
     throw new Error(`expected an IPv4 or IPv6 literal, met ${text.length} characters`)
@@ -42,7 +47,7 @@ export function lookupIp(data: IpData, text: string, found: DnsFindings = NO_FIN
   if (!reachable) return unroutable(data, text, place, carried)
   const flags = flagAddress(data.lists, judged, place.asn?.asn ?? null, place.record)
   const allowed = flags.evidence.some((row) => row.flag === 'allow')
-  const more = allowed ? NO_FINDINGS : found
+  const more = allowed ? NO_DNS_LISTS : found
   const signals = [...flags.signals, ...more.signals]
   const isTor = more.isTor === true ? true : (flags.isTor ?? more.isTor)
   return {
@@ -60,7 +65,7 @@ interface Place {
   readonly record: IpRecord | null
   readonly asn: AsnEntry | null
   readonly timezone: { readonly name: string; readonly from: 'database' | 'coordinates' } | null
-  /** Which databases told something. */
+  /** Databases that had data on the address. */
   readonly databases: readonly { readonly source: string; readonly date: string | null }[]
 }
 
@@ -107,7 +112,9 @@ function overlay(first: IpRecord, second: IpRecord): IpRecord {
   }
 }
 
-/** Without a city or region the coordinates are the middle of a country, which tells no time zone. */
+/**
+ * Without a city or region the coordinates are the centre of a country, which gives no time zone.
+ */
 function timezoneOf(record: IpRecord | null): Place['timezone'] {
   if (record === null) return null
   if (record.timezone !== null) return { name: record.timezone, from: 'database' }
@@ -147,7 +154,10 @@ function factsOf(
   }
 }
 
-/** Not routed: nobody's exit, relay or data centre; the place is told where the operator's own database has it. */
+/**
+ * An address that is not routed is no exit, relay or data centre; its location is set if the
+ * operator's own database has it.
+ */
 function unroutable(
   data: IpData,
   text: string,
@@ -170,7 +180,7 @@ function unroutable(
   }
 }
 
-/** Flags that nothing installed could tell. */
+/** Flags that no installed data could tell. */
 function unknownFlags(flags: IpFlags): { readonly unknown_flags?: readonly string[] } {
   const names: string[] = []
   if (flags.isVpn === null) names.push('vpn')

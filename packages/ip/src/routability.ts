@@ -4,22 +4,22 @@ import { collectRanges, type RangeTable } from '@plumbline/datasets/range-table'
 import { levelAt } from '@plumbline/datasets/ranges'
 import type { AddressBytes } from '@plumbline/net/address-bytes'
 
-/** How an address is judged by the IANA registries. */
+/** Whether an address is routable by the IANA registries. */
 export interface Routability {
   readonly reachable: boolean
-  /** What the address says of itself, or the IPv4 address it carries. */
+  /** The address itself, or the IPv4 address embedded in it. */
   readonly judged: AddressBytes
-  /** How the IPv4 address is carried; null where there is none inside. */
+  /** How the IPv4 address is embedded; null if there is none. */
   readonly form: 'mapped' | 'nat64' | '6to4' | 'teredo' | null
 }
 
-/** Judges address bytes; built once, since it sorts the table of special blocks. */
+/** Judges address bytes; created once, since it sorts the table of special blocks. */
 export type RoutabilityJudge = (address: AddressBytes) => Routability
 
 /**
- * A judge over the one table of special blocks, as sorted ranges: for bulk use.
- * The most specific row wins; N/A counts as no; mapped, NAT64, 6to4 and Teredo addresses are judged by the
- * IPv4 address inside (decision 27).
+ * A judge over the table of special blocks, as sorted ranges, for bulk use. The most specific row
+ * wins; N/A counts as no; mapped, NAT64, 6to4 and Teredo addresses are judged by the embedded IPv4
+ * address (decision 27).
  */
 export function createRoutabilityJudge(): RoutabilityJudge {
   const collectors = { 4: collectRanges(1), 6: collectRanges(4) }
@@ -37,13 +37,19 @@ export function createRoutabilityJudge(): RoutabilityJudge {
   }
 }
 
-/** Ranges carry their prefix length twice over, plus one where they are reachable; 0 is an ordinary address. */
+/**
+ * The level of a range is twice its prefix length, plus one if it is reachable; 0 means an ordinary
+ * address.
+ */
 function reachableIn(table: RangeTable, address: AddressBytes): boolean {
   const level = levelAt(table, address)
   return level === 0 || level % 2 === 1
 }
 
-/** The IPv4 address inside an IPv6 one. Source: RFC 4291 2.5.5.2, RFC 6052 2.1, RFC 3056 2, RFC 4380 4. */
+/**
+ * The IPv4 address embedded in an IPv6 one. Source: RFC 4291 2.5.5.2, RFC 6052 2.1, RFC 3056 2, RFC
+ * 4380 4.
+ */
 function carried(address: AddressBytes): Pick<Routability, 'judged' | 'form'> {
   if (address.length === 4) return { judged: address, form: null }
   const [a = 0, b = 0, c = 0, d = 0] = address

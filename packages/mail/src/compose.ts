@@ -1,6 +1,6 @@
 import type { MailMessage } from './message.ts'
 
-/** A message as it goes out. */
+/** A message as it is sent. */
 export interface ComposedMail {
   readonly to: string
   readonly subject: string
@@ -8,17 +8,17 @@ export interface ComposedMail {
   readonly html: string
 }
 
-/** What a message says: paragraphs, and one link where there is something to do. */
+/** Content of a message: paragraphs, and one link if there is something to do. */
 interface Content {
   readonly subject: string
   readonly lines: readonly string[]
   readonly link?: { readonly label: string; readonly url: string }
 }
 
-/** Characters of a name that a person chose, as they stand in a message, at most. */
+/** Characters of a user-chosen name that a message shows at most. */
 const NAME_CHARS = 100
 
-/** Writes a message as text and as HTML, which say the same and load nothing. */
+/** Renders a message as text and as HTML, with the same content and no external resources. */
 export function composeMail(message: MailMessage): ComposedMail {
   const { subject, lines, link } = contentOf(message)
   const linkText = link === undefined ? [] : [`${link.label}:\n${link.url}`]
@@ -190,8 +190,8 @@ function contentOfWork(message: Work): Content {
 }
 
 /**
- * What a person chose, as text of a message: on one line, of a bounded length, without controls of direction, and
- * without what a mail program makes a link of.
+ * User-chosen text, safe to show in a message: on one line, of bounded length, without
+ * bidirectional controls, and without anything that a mail program turns into a link.
  */
 function shown(text: string): string {
   const plain = oneLine(text)

@@ -1,4 +1,4 @@
-/** What is told by mail, by kind, with what its text needs. */
+/** A message by kind, with the data that its text needs. */
 export type MailMessage = { readonly to: string } & (
   | { readonly kind: 'verify'; readonly name: string; readonly link: string }
   | { readonly kind: 'already_signed_up'; readonly name: string; readonly link: string }
@@ -49,7 +49,10 @@ export type MailMessage = { readonly to: string } & (
 /** One of the kinds. */
 export type MailKind = MailMessage['kind']
 
-/** Hours that a message is tried for: a link is worthless after its own time, news are stale after five days. */
+/**
+ * Hours for which sending is tried: a link becomes invalid, other notices are outdated after five
+ * days.
+ */
 export const MAIL_HOURS: Readonly<Record<MailKind, number>> = {
   verify: 24,
   already_signed_up: 24,

@@ -3,19 +3,20 @@ import { insertMail } from '@plumbline/db/mails'
 import { composeMail, type ComposedMail } from './compose.ts'
 import { MAIL_HOURS, type MailMessage } from './message.ts'
 
-/** What hides a message while it waits; the installation's key does. */
+/** Encrypts messages while they wait, with the installation's key. */
 export interface Sealer {
   encrypt(value: string, name: string): string
   decrypt(text: string, name: string): string | undefined
 }
 
-/** Name under which messages are hidden. */
+/** Associated data under which messages are encrypted. */
 export const MAIL_SEALED_AS = 'mail'
 
 /**
- * Writes a message in the transaction of what it tells; it goes out after the commit.
- * @param onceKey what is told once only, however often this is called
- * @returns whether it was written
+ * Stores a message in the transaction of the event that it reports; it is sent after the commit.
+ *
+ * @param onceKey a message with this key is sent only once
+ * @returns whether it was stored
  */
 export async function queueMail(
   tx: Db | Tx,
@@ -32,7 +33,7 @@ export async function queueMail(
   })
 }
 
-/** The message again; undefined where it was hidden under another key. */
+/** Decrypts a message; undefined if it was encrypted under another key. */
 export function openMail(
   sealer: Pick<Sealer, 'decrypt'>,
   sealed: string,

@@ -4,9 +4,9 @@ import { nextMailMs, putMailOff, removeMail, takeMails, type StoredMail } from '
 import { createTransport } from 'nodemailer'
 import { openMail, type Sealer } from './outbox.ts'
 
-/** Sends what waits in the outbox until it is disposed of. */
+/** Sends the messages of the outbox until it is disposed of. */
 export interface MailSender extends AsyncDisposable {
-  /** Looks at once, instead of within seconds: something was written by this process. */
+  /** Checks the outbox at once: this process has stored a message. */
   wake(): void
 }
 
@@ -14,7 +14,9 @@ export interface MailSender extends AsyncDisposable {
 export interface MailSenderOptions {
   readonly db: Db
   readonly sealer: Sealer
-  /** `smtp://user:password@host:587` or `smtps://host:465`; STARTTLS is used where it is offered. */
+  /**
+   * `smtp://user:password@host:587` or `smtps://host:465`; STARTTLS is used where it is offered.
+   */
   readonly url: string
   /** `Name <address>`. */
   readonly from: string
@@ -22,23 +24,23 @@ export interface MailSenderOptions {
     warn(fields: object, message: string): void
     error(fields: object, message: string): void
   }
-  /** How often the outbox is looked at for what other processes wrote; 2 s unless said otherwise. */
+  /** Milliseconds between two checks of the outbox for messages of other processes; default 2 s. */
   readonly lookMs?: number
 }
 
-/** Messages sent at once at most. */
+/** Messages sent concurrently at most. */
 const AT_ONCE = 4
-/** A message that a process took and did not end is due again after it. */
+/** Milliseconds after which a message whose process died is due again. */
 const LEASE_MS = 120_000
-/** What each step with the mail server may take, so that a message is ended within its lease. */
+/** Time-out of each step with the mail server, so that a message is finished within its lease. */
 const STEP_MS = 15_000
 const SEND_MS = 90_000
 const LOOK_MS = 2_000
-/** Waits after the first faults; then an hour each. */
+/** Delays after the first failures; then an hour each. */
 const PAUSES_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const
 const LONGEST_PAUSE_MS = 3_600_000
 
-/** Starts to send. Nothing is lost when the server is away: a message waits and is tried again. */
+/** Starts sending. While the server is down, messages wait and are tried again. */
 export function startMailSender(options: MailSenderOptions): MailSender {
   const stop = new AbortController()
   let looking = new AbortController()
@@ -55,7 +57,7 @@ export function startMailSender(options: MailSenderOptions): MailSender {
   const send = async (mail: StoredMail): Promise<void> => {
     const composed = openMail(options.sealer, mail.sealed)
     if (composed === undefined) {
-      options.log.error({ kind: mail.kind }, 'a message is of another installation key and dropped')
+      options.log.error({ kind: mail.kind }, 'a message of another installation key was dropped')
       await removeMail(options.db, mail.id)
       return
     }
@@ -107,13 +109,13 @@ export function startMailSender(options: MailSenderOptions): MailSender {
   }
 }
 
-/** A password goes over TLS, or stays on the machine. */
+/** A password is only sent over TLS, or to this machine. */
 function mustEncrypt(address: string): boolean {
   const { password, hostname } = new URL(address)
   return password !== '' && !['127.0.0.1', '[::1]', 'localhost'].includes(hostname)
 }
 
-/** A refusal of the message itself will not change; what is of the server or the moment may. */
+/** Deletes a message that was rejected for good, and postpones it after any other failure. */
 async function refuseOrPutOff(
   { db, log }: MailSenderOptions,
   mail: StoredMail,
@@ -130,7 +132,10 @@ async function refuseOrPutOff(
   await putMailOff(db, mail.id, { afterMs, fault })
 }
 
-/** A permanent reply to RCPT or DATA. Source: RFC 5321 4.2.1; nodemailer's codes `EENVELOPE` and `EMESSAGE`. */
+/**
+ * A permanent reply to RCPT or DATA. Source: RFC 5321 4.2.1; nodemailer's codes `EENVELOPE` and
+ * `EMESSAGE`.
+ */
 function isRefusalOfMessage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, responseCode } = error as Error & { code?: unknown; responseCode?: unknown }
@@ -138,7 +143,7 @@ function isRefusalOfMessage(error: unknown): boolean {
   return isAboutMessage && typeof responseCode === 'number' && responseCode >= 500
 }
 
-/** What happened, without the words of the server, which may hold the address. */
+/** The error without the server's text, which may hold the address. */
 function faultOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const { code, responseCode } = error as Error & { code?: unknown; responseCode?: unknown }
@@ -161,7 +166,10 @@ async function tooLong(sent: Promise<unknown>): Promise<never> {
   throw new Error('the mail server took too long')
 }
 
-/** The same for each try, so that a server that took a message twice can drop one. */
+/**
+ * The same Message-ID for each attempt, so that a server that received a message twice can drop
+ * one.
+ */
 function idOf({ id }: StoredMail, from: string): string {
   const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'
   return `<plumbline.${id}@${domain}>`

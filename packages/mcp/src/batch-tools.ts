@@ -7,7 +7,7 @@ import { jsonSchemaOf } from '@plumbline/contract/json-schema'
 import { MCP_INPUTS, MCP_LIMITS } from '@plumbline/contract/mcp'
 import { readInput, ToolFault, type Tool } from './tool.ts'
 
-/** How often a batch is looked at while it is waited for. */
+/** Polling interval while waiting for a batch, in milliseconds. */
 const EVERY_MS = 500
 
 /** The tools about batches and credits. */
@@ -48,7 +48,7 @@ function startBatch(): Tool {
   })
 }
 
-/** Starts a batch that waits, where it costs no more than that. */
+/** Starts a waiting batch, if it costs no more than the given amount. */
 async function startEstimated(
   client: Client,
   id: string,
@@ -130,7 +130,7 @@ function tool(
   return { name, title, inputSchema: jsonSchemaOf(MCP_INPUTS[name]), ...rest }
 }
 
-/** Waits until a batch is in another than these states, or the time is over. */
+/** Waits until a batch is in none of these states any more, or the time is over. */
 async function untilChanged(
   client: Client,
   batch: BatchView,
@@ -147,7 +147,7 @@ async function untilChanged(
   return seen
 }
 
-/** What of a batch a model needs. */
+/** The fields of a batch that a model needs. */
 function summary(batch: BatchView): object {
   const { id, product, name, status, rows, verdicts, credits, progress, eta_seconds, error } = batch
   return {

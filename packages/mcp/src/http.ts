@@ -4,12 +4,12 @@ import { createToolServer, type McpOptions } from './server.ts'
 /** One POST to `/mcp`. */
 export interface HttpMessage {
   readonly headers: Headers
-  /** Parsed, one message and no array of them. */
+  /** Parsed; one message, not an array. */
   readonly body: unknown
   readonly signal: AbortSignal
 }
 
-/** What is answered to it. */
+/** The response to it. */
 export interface HttpAnswer {
   readonly status: number
   readonly type: string | undefined
@@ -17,8 +17,8 @@ export interface HttpAnswer {
 }
 
 /**
- * Answers one message of streamable HTTP. Each stands alone: there are no sessions that could be kept open or taken
- * over, and no streams.
+ * Answers one message of streamable HTTP. Stateless: there are no sessions that could be kept open
+ * or hijacked, and no streams.
  */
 export async function answerMessage(
   sdk: Sdk,

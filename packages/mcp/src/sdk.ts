@@ -6,7 +6,7 @@ import type {
   ListToolsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 
-/** What of the SDK is used. */
+/** The parts of the SDK that are used. */
 export interface Sdk {
   readonly McpServer: typeof McpServer
   readonly StdioServerTransport: typeof StdioServerTransport
@@ -15,11 +15,11 @@ export interface Sdk {
   readonly ListToolsRequestSchema: typeof ListToolsRequestSchema
 }
 
-/** Said where the package is not installed. */
+/** Error if the package is not installed. */
 export const SDK_MISSING =
   'MCP is not installed here: run "npm install" in the folder of the service without --omit=optional.'
 
-/** Loads the SDK, which is an optional dependency; undefined where it is not installed. */
+/** Loads the SDK, an optional dependency; undefined if it is not installed. */
 export async function loadSdk(): Promise<Sdk | undefined> {
   try {
     const [mcp, stdio, http, types] = await Promise.all([

@@ -4,7 +4,7 @@ import { MCP_LIMITS } from '@plumbline/contract/mcp'
 import type { Sdk } from './sdk.ts'
 import { createToolServer } from './server.ts'
 
-/** Where messages come from and go to: JSON-RPC, a line each. */
+/** Streams of JSON-RPC messages, one a line. */
 export interface StdioOptions {
   readonly input: Readable
   readonly write: (text: string) => void

@@ -1,7 +1,10 @@
 import type { Client } from '@plumbline/client/client'
 import type { JsonSchema } from '@plumbline/contract/json-schema'
 
-/** One tool that a model can call. Its words are fixed: nothing that a user or stranger wrote is among them. */
+/**
+ * One tool that a model can call. Its description is fixed: it contains nothing written by users or
+ * third parties.
+ */
 export interface Tool {
   readonly name: string
   readonly title: string
@@ -10,19 +13,20 @@ export interface Tool {
   /** Whether it changes nothing and costs nothing. */
   readonly readOnly: boolean
   /**
-   * Does what it is for.
-   * @param input as it came
-   * @throws ToolFault, and what the client throws
+   * Runs the tool.
+   *
+   * @param input unvalidated
+   * @throws ToolFault, and errors of the client
    */
   run(client: Client, input: unknown, signal: AbortSignal): Promise<object>
 }
 
-/** What is wrong with a call, in a sentence for the model. */
+/** An invalid call, explained in a sentence for the model. */
 export class ToolFault extends Error {
   override readonly name = 'ToolFault'
 }
 
-/** What of a shape reads input. */
+/** The part of a schema that parses input. */
 interface Reader<T> {
   safeParse(
     input: unknown,
@@ -36,7 +40,11 @@ interface Issue {
   readonly message: string
 }
 
-/** Reads the input of a tool. @throws ToolFault that names the field */
+/**
+ * Parses the input of a tool.
+ *
+ * @throws ToolFault that names the field
+ */
 export function readInput<T>(shape: Reader<T>, input: unknown): T {
   const read = shape.safeParse(input ?? {})
   if (read.success) return read.data

@@ -8,23 +8,23 @@ import { requirePack, requirePlan } from '@plumbline/db/offers'
 import { lockBalance } from './balance.ts'
 import { changePlan, grantGoodwill, grantPack, type PlanChange } from './grant.ts'
 
-/** An administrative act: whose it is, and which account it is about. */
+/** An administrative act: who does it, and to which account. */
 export interface Act {
-  /** A user of the machine, an operator, or who they said they are. */
+  /** An operating system user, an operator, or the name that the caller gave. */
   readonly actor: string
   readonly accountId: string
 }
 
-/** What a grant came to. */
+/** Result of a grant. */
 export interface Granted {
-  /** False where one of the same source was made before; nothing is written then. */
+  /** False if one with the same source was made before; nothing is written then. */
   readonly granted: boolean
   readonly credits: number
 }
 
 /**
  * Moves an account to a plan, and writes it to the audit log.
- * @throws Problem `unprocessable` where there is no such plan
+ * @throws Problem `unprocessable` if there is no such plan
  */
 export async function moveToPlan(
   db: Db,
@@ -46,8 +46,9 @@ export async function moveToPlan(
 }
 
 /**
- * Adds a pack, and writes it to the audit log; once for each source.
- * @throws Problem `unprocessable` where there is no such pack
+ * Adds a pack and writes it to the audit log; once for each source.
+ *
+ * @throws Problem `unprocessable` if there is no such pack
  */
 export async function givePack(
   db: Db,
@@ -60,7 +61,7 @@ export async function givePack(
   return { granted, credits }
 }
 
-/** Adds credits as goodwill, and writes it to the audit log; once for each source. */
+/** Adds goodwill credits and writes it to the audit log; once for each source. */
 export async function giveCredits(
   db: Db,
   act: Act & { readonly credits: number; readonly sourceRef: string },
@@ -103,7 +104,9 @@ async function grantAudited(
   })
 }
 
-/** Sets limits of one account, and writes it to the audit log; null is the limit of its plan again. */
+/**
+ * Sets limits of one account and writes it to the audit log; null returns to the limit of the plan.
+ */
 export async function limitAccount(
   db: Db,
   { actor, accountId, limits }: Act & { readonly limits: Partial<OwnLimits> },
@@ -120,8 +123,10 @@ export async function limitAccount(
 }
 
 /**
- * Suspends an account: its calls are refused with the reason, and its batches rest.
- * @throws Problem `conflict` where it is closed
+ * Suspends an account: its calls are refused with the reason, and no task of its batches is
+ * dispatched.
+ *
+ * @throws Problem `conflict` if it is closed
  */
 export async function suspendAccount(
   db: Db,
@@ -130,14 +135,20 @@ export async function suspendAccount(
   await moveAudited(db, act, { action: 'account.suspend', status: 'suspended', reason: act.reason })
 }
 
-/** Lifts a suspension: batches go on where they were. @throws Problem `conflict` where it is closed */
+/**
+ * Lifts a suspension: batches continue.
+ *
+ * @throws Problem `conflict` if it is closed
+ */
 export async function resumeAccount(db: Db, act: Act): Promise<void> {
   await moveAudited(db, act, { action: 'account.resume', status: 'active', reason: null })
 }
 
 /**
- * Closes an account for good: keys and sessions end with the commit, its data are erased by the sweeps.
- * @throws Problem `conflict` where it is closed already
+ * Closes an account for good: keys and sessions end with the commit, its data are erased by the
+ * sweeps.
+ *
+ * @throws Problem `conflict` if it is closed already
  */
 export async function closeAccount(db: Db, act: Act): Promise<void> {
   await moveAudited(db, act, { action: 'account.close', status: 'closed', reason: null })

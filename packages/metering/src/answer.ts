@@ -14,13 +14,13 @@ export interface Ended {
 
 /** A debit whose call was answered. */
 export interface AnswerAsk extends Operation {
-  /** Credits to give back though the call was answered; at most what was taken. */
+  /** Credits to refund although the call was answered; at most what was debited. */
   readonly giveBack?: number
 }
 
 /** A debit whose call was not answered. */
 export interface RefundAsk extends Operation {
-  /** Kept in the ledger. */
+  /** Stored in the ledger. */
   readonly reason: string
 }
 
@@ -34,10 +34,10 @@ export interface Closing extends Operation {
 const MAX_ITEMS = 256
 const MAX_RUNS = 2
 
-/** They wait for company: their commits would be in the way of debits, for which callers wait. */
+/** These wait a little for others: their commits would delay debits, for which callers wait. */
 const PLAIN = { maxItems: 1_024, maxRuns: 1, restMs: 20 } as const
 
-/** Ends of debits that wait at the same moment, in group commit. */
+/** Closes debits by group commit. */
 export function openClosings(db: Db): GroupCommit<Closing, Ended> {
   return openGroupCommit<Closing, Ended>({
     maxItems: MAX_ITEMS,
@@ -47,7 +47,7 @@ export function openClosings(db: Db): GroupCommit<Closing, Ended> {
   })
 }
 
-/** The same for ends that give nothing back, made behind the answer: nobody waits for them. */
+/** The same for debits closed without refund after the response: no caller waits for them. */
 export function openPlainClosings(db: Db): GroupCommit<Closing, Ended> {
   return openGroupCommit<Closing, Ended>({
     ...PLAIN,
@@ -66,7 +66,7 @@ async function runPlainClosings(
     values: [closings.map((one) => one.accountId), closings.map((one) => one.opKey)],
   })
   if (row?.ended === closings.length) return closings.map(() => ({ state: 'answered', given: 0 }))
-  // Some had ended before: asked again, each is told how.
+  // Some were closed before: a repeat returns how.
   return runClosings(db, closings)
 }
 
@@ -98,7 +98,7 @@ async function close(db: Db, closings: readonly Closing[]): Promise<readonly End
   })
 }
 
-/** The row that ends a debit whose caller has its answer. */
+/** The row that closes a debit whose call was answered. */
 export function closingOfAnswer(ask: AnswerAsk): Closing {
   assertKey('opKey', ask.opKey)
   assertCredits(ask.giveBack ?? 0, 0)
@@ -111,7 +111,7 @@ export function closingOfAnswer(ask: AnswerAsk): Closing {
   }
 }
 
-/** The row that gives a debit back whole. */
+/** The row that refunds a whole debit. */
 export function closingOfRefund(ask: RefundAsk): Closing {
   assertKey('opKey', ask.opKey)
   return {
@@ -124,7 +124,7 @@ export function closingOfRefund(ask: RefundAsk): Closing {
   }
 }
 
-/** Ends one debit in the caller's transaction. */
+/** Closes one debit in the caller's transaction. */
 export async function closeIn(tx: Tx, closing: Closing): Promise<Ended> {
   const { rows } = await sql<Ended>`
     select state, given from credit_close(array[${closing.accountId}], array[${closing.opKey}],

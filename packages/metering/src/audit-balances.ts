@@ -1,13 +1,19 @@
 import type { Db } from '@plumbline/db/database'
 import { ENTRIES_A_STEP, faultsOf, HOLD_SUMS, newestEntry, sumEntries } from './audit-entries.ts'
-import { MOST_EXAMPLES, renewAudit, type AuditRun, type Fault, type Faults } from './audit-run.ts'
+import {
+  MOST_EXAMPLES,
+  renewAudit,
+  type AuditRun,
+  type LedgerFault,
+  type Faults,
+} from './audit-run.ts'
 
-/** Accounts that one statement judges at most. */
+/** Accounts that one statement checks at most. */
 const ACCOUNTS_A_STEP = 2_000
 
 /**
- * Judges every balance, hold and waiting debit by the sums, a run of accounts at a time: each in one
- * statement, so that balances and the entries that are not in the sums yet are of one moment.
+ * Checks every balance, hold and open debit against the sums, a range of accounts at a time: each
+ * in one statement, so that balances and the entries not summed yet are of the same snapshot.
  */
 export async function judgeBalances(
   db: Db,
@@ -16,7 +22,7 @@ export async function judgeBalances(
 ): Promise<{ run: AuditRun; faults: Faults }> {
   let at = run
   let count = 0
-  const examples: Fault[] = []
+  const examples: LedgerFault[] = []
   for (let from: string | null = ''; from !== null;) {
     signal.throwIfAborted()
     if ((await newestEntry(db)) - at.auditedTo > ENTRIES_A_STEP) {
@@ -32,7 +38,9 @@ export async function judgeBalances(
   return { run: at, faults: { count, examples } }
 }
 
-/** The last of the next accounts; null where fewer are left, so that the last run has no end. */
+/**
+ * The last account of the next range; null if fewer are left, so that the last range is open-ended.
+ */
 async function endOfRun(db: Db, from: string): Promise<string | null> {
   const { rows } = await db.pool.query<{ id: string }>(
     'select id from accounts where id > $1 order by id offset $2 limit 1',
@@ -60,7 +68,10 @@ async function judge(db: Db, run: AuditRun, from: string, to: string | null): Pr
   }
 }
 
-/** The statement over the accounts within bounds; a bound that may be absent would be no bound to an index. */
+/**
+ * The statement for a range of accounts; the bounds are in its text, since an optional bound would
+ * prevent the use of an index.
+ */
 function judgement(...bounds: readonly string[]): string {
   const within = (column: string): string =>
     bounds.map((bound) => `${column} ${bound}`).join(' and ')
@@ -69,7 +80,9 @@ function judgement(...bounds: readonly string[]): string {
     from (${brokenWithin(within)}) broken limit ${MOST_EXAMPLES}`
 }
 
-/** What the entries of accounts add up to: those in the sums, and the rest of this moment. */
+/**
+ * Sums of the entries of accounts: the stored sums, and the entries after them in this snapshot.
+ */
 function sumsWithin(within: (column: string) => string): string {
   return `
   rest as materialized (
@@ -109,7 +122,7 @@ function sumsWithin(within: (column: string) => string): string {
   )`
 }
 
-/** Each part selects the accounts that break a rule, with what was met. */
+/** Each part selects the accounts that violate a rule, with the numbers found. */
 function brokenWithin(within: (column: string) => string): string {
   return `
     select 'balance is the sum of its entries' as rule, c.account_id, format(

@@ -1,25 +1,28 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Db, Session } from '@plumbline/db/database'
+import type { Db, DbSession } from '@plumbline/db/database'
 import {
   advanceAudit,
   MOST_EXAMPLES,
   noteEntries,
   type AuditRun,
-  type Fault,
+  type LedgerFault,
   type Faults,
 } from './audit-run.ts'
 
 /** Entries that one transaction reads at most. */
 export const ENTRIES_A_STEP = 20_000
 
-/** Longest wait for transactions that write to the ledger: none of ours is open for that long. */
+/**
+ * Longest wait for transactions that write to the ledger, in milliseconds: none of ours is open for
+ * that long.
+ */
 const LONGEST_WAIT_MS = 600_000
 
 const LOOK_MS = 20
 
 /**
- * Puts all entries into the sums whose place in the ledger is decided: step by step, each a short
- * transaction, judging them on the way.
+ * Adds all entries whose position in the ledger is final to the sums: step by step, each a short
+ * transaction, and checks them on the way.
  */
 export async function sumEntries(db: Db, run: AuditRun, signal: AbortSignal): Promise<AuditRun> {
   const last = await lastDecidedEntry(db, signal)
@@ -31,7 +34,10 @@ export async function sumEntries(db: Db, run: AuditRun, signal: AbortSignal): Pr
   return at
 }
 
-/** Number of the newest entry there may be; of none, a sequence tells the number that the first will have. */
+/**
+ * Highest entry number that may exist; for an empty ledger a sequence returns the number that the
+ * first entry will get.
+ */
 export async function newestEntry(db: Db): Promise<number> {
   const { rows } = await db.pool.query<{ last: number }>(
     'select case when is_called then last_value else 0 end as last from credit_entries_id_seq',
@@ -40,9 +46,9 @@ export async function newestEntry(db: Db): Promise<number> {
 }
 
 /**
- * A number up to which every entry is committed or never will be. Numbers are drawn before a commit, so
- * that a lower one may come to light after a higher one: what writes to the ledger holds a lock on the
- * table from before it draws until its end is seen, so all that hold one now are waited for.
+ * A number up to which every entry is committed or never will be. Numbers are drawn before a
+ * commit, so a lower one may become visible after a higher one. Writers hold a lock on the table
+ * from before they draw a number until they end, so all current lock holders are waited for.
  */
 async function lastDecidedEntry(db: Db, signal: AbortSignal): Promise<number> {
   const last = await newestEntry(db)
@@ -59,7 +65,7 @@ async function lastDecidedEntry(db: Db, signal: AbortSignal): Promise<number> {
   return last
 }
 
-/** Transactions that have written, or are about to write, to the ledger. */
+/** Transactions that have written, or may write, to the ledger. */
 async function openWriters(db: Db): Promise<readonly string[]> {
   const { rows } = await db.pool.query<{ writer: string }>(`
     select virtualtransaction as writer from pg_locks
@@ -100,14 +106,21 @@ async function sumStep(db: Db, run: AuditRun, to: number): Promise<AuditRun> {
   }
 }
 
-/** Runs a statement that selects faults with their whole number. */
-export async function faultsOf(session: Session, text: string, values: unknown[]): Promise<Faults> {
-  const { rows } = await session.query<Fault & { count: number }>(text, values)
+/** Runs a statement that selects faults with their total number. */
+export async function faultsOf(
+  session: DbSession,
+  text: string,
+  values: unknown[],
+): Promise<Faults> {
+  const { rows } = await session.query<LedgerFault & { count: number }>(text, values)
   const examples = rows.map(({ rule, accountId, detail }) => ({ rule, accountId, detail }))
   return { count: rows[0]?.count ?? 0, examples }
 }
 
-/** Balances change under the lock of their row, so those of an account are in the order of their numbers. */
+/**
+ * Balances change under the lock of their row, so an account's balances are in the order of entry
+ * numbers.
+ */
 const BELOW_ZERO = `
   with slice as materialized (
     select account_id, id, allowance_delta, packs_delta from credit_entries
@@ -160,7 +173,7 @@ const ADD_TO_ACCOUNTS = `
   )
   select coalesce(sum(entries), 0)::bigint as entries from added`
 
-/** What the entries of a hold move, by kind. */
+/** Sums of the entries of a hold, by kind. */
 export const HOLD_SUMS = `
   coalesce(sum(held_delta) filter (where kind = 'hold'), 0) as held,
   coalesce(-sum(held_delta) filter (where kind = 'settle'), 0) as settled,
@@ -180,8 +193,8 @@ const ADD_TO_HOLDS = `
       + case when s.generation = excluded.generation then s.released else 0 end`
 
 /**
- * A closed hold whose entries are all there is found right once; an entry after that shows as a fault. Its release
- * is the last of them, and must be among those that were summed: the hold may have been closed since.
+ * A closed hold with all its entries is checked once; a later entry shows as a fault. Its release
+ * is the last entry, and must be among those summed: the hold may have been closed since.
  */
 const DROP_CLOSED_HOLDS = `
   delete from ledger_hold_sums s

@@ -1,20 +1,20 @@
 import { jsonbText } from '@plumbline/db/jsonb'
-import type { Db, Session } from '@plumbline/db/database'
+import type { Db, DbSession } from '@plumbline/db/database'
 
-/** One thing that must never be, as a sentence with the figures met. */
-export interface Fault {
+/** A violated rule, as a sentence with the numbers found. */
+export interface LedgerFault {
   readonly rule: string
   readonly accountId: string
   readonly detail: string
 }
 
-/** Faults that a step met: how many, and the first of them. */
+/** Violations found in a step: how many, and the first of them. */
 export interface Faults {
   readonly count: number
-  readonly examples: readonly Fault[]
+  readonly examples: readonly LedgerFault[]
 }
 
-/** Faults that are kept with their figures; of the others it is known how many they are. */
+/** Violations that are stored in detail; the others are only counted. */
 export const MOST_EXAMPLES = 20
 
 /** A claimed audit. `lease` is the fencing number that all its writes carry. */
@@ -22,18 +22,18 @@ export interface AuditRun {
   readonly id: number
   readonly lease: number
   readonly whole: boolean
-  /** Number of the whole audit that the sums began with. */
+  /** Number of the full audit that the sums began with. */
   readonly generation: number
   /** Entries up to this one are in the sums. */
   readonly auditedTo: number
 }
 
-/** Longer than any step, and any wait for transactions that are open, may take. */
+/** Longer than any step, and than any wait for open transactions. */
 const LEASE = "interval '15 minutes'"
 
 const RUN = `id, lease, whole, coalesce(generation, id) as generation, audited_to as "auditedTo"`
 
-/** Takes over the open audit where whoever worked on it is gone. */
+/** Takes over the open audit if its process is gone. */
 export async function takeOverAudit(db: Db): Promise<AuditRun | undefined> {
   const { rows } = await db.pool.query<AuditRun>(`
     update ledger_audits set lease = lease + 1, lease_until = clock_timestamp() + ${LEASE}
@@ -43,9 +43,9 @@ export async function takeOverAudit(db: Db): Promise<AuditRun | undefined> {
 }
 
 /**
- * Begins an audit where none is open and one is due by database time: each day, and a whole one each
- * month, and after one that was not whole and found a balance wrong, since its sums may be what is wrong.
- * `always` begins a whole one whenever.
+ * Begins an audit if none is open and one is due by database time: each day from the last audited
+ * entry on; a full one each month, and after a partial one that found a wrong balance, since its
+ * sums may be wrong. `always` begins a full one now.
  */
 export async function beginAudit(db: Db, always: boolean): Promise<AuditRun | undefined> {
   const { rows } = await db.pool.query<AuditRun>(
@@ -76,15 +76,20 @@ export async function beginAudit(db: Db, always: boolean): Promise<AuditRun | un
   return rows[0]
 }
 
-/** Another process has the audit: what this one would write may be wrong by now. */
+/** Thrown if another process has the audit: what this one would write may be wrong. */
 export class AuditLost extends Error {}
 
 /**
- * Notes that entries up to `to` are in the sums, first in the transaction that puts them there, so that
- * nobody else does.
+ * Stores that entries up to `to` are in the sums, as the first statement of the transaction that
+ * adds them, so that no other process does.
+ *
  * @throws AuditLost
  */
-export async function advanceAudit(session: Session, run: AuditRun, to: number): Promise<AuditRun> {
+export async function advanceAudit(
+  session: DbSession,
+  run: AuditRun,
+  to: number,
+): Promise<AuditRun> {
   const { rowCount } = await session.query(
     `update ledger_audits set audited_to = $4, lease_until = clock_timestamp() + ${LEASE}
     where id = $1 and lease = $2 and audited_to = $3 and finished_at is null`,
@@ -104,9 +109,9 @@ export async function renewAudit(db: Db, run: AuditRun): Promise<void> {
   if (rowCount !== 1) throw new AuditLost(`audit ${run.id} is in other hands`)
 }
 
-/** Adds what the entries of a step showed. */
+/** Adds the results of a step. */
 export async function noteEntries(
-  session: Session,
+  session: DbSession,
   run: AuditRun,
   entryCount: number,
   faults: Faults,
@@ -120,7 +125,11 @@ export async function noteEntries(
   )
 }
 
-/** Ends an audit with what the balances showed. @throws AuditLost */
+/**
+ * Completes an audit with the results of checking the balances.
+ *
+ * @throws AuditLost
+ */
 export async function finishAudit(db: Db, run: AuditRun, faults: Faults): Promise<void> {
   const { rowCount } = await db.pool.query(
     `with ended as (
@@ -141,7 +150,7 @@ export async function finishAudit(db: Db, run: AuditRun, faults: Faults): Promis
   if (rowCount !== 1) throw new AuditLost(`audit ${run.id} is in other hands`)
 }
 
-/** Leaves an audit to whoever looks next; it goes on from where it was. */
+/** Releases an audit; the next process continues it. */
 export async function leaveAudit(db: Db, run: AuditRun): Promise<void> {
   await db.pool.query(
     `update ledger_audits set lease_until = '-infinity'
@@ -154,21 +163,21 @@ function examplesText({ examples }: Faults, of: 'entries' | 'balances'): string 
   return jsonbText(examples.map((fault) => ({ ...fault, of })))
 }
 
-/** How an audit ended, and how long ago by the database's clock. */
+/** Result of an audit, and its age by the database's clock. */
 export interface AuditResult {
   readonly id: number
   readonly whole: boolean
   readonly ageSeconds: number
-  /** Since the last whole audit ended; null before the first. */
+  /** Seconds since the last full audit ended; null before the first. */
   readonly wholeAgeSeconds: number | null
   /** Entries that this audit read. */
   readonly entryCount: number
   readonly faultCount: number
-  /** The first faults. */
-  readonly examples: readonly Fault[]
+  /** The first violations. */
+  readonly examples: readonly LedgerFault[]
 }
 
-/** How the last audit ended; undefined before the first has. */
+/** The last completed audit; undefined before the first. */
 export async function readLastAudit(db: Db): Promise<AuditResult | undefined> {
   const { rows } = await db.pool.query<AuditResult>(`
     select id, whole, entry_count as "entryCount",

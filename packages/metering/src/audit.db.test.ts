@@ -139,7 +139,7 @@ test('the first entry of all is not passed over by an audit before it', async ()
   expect((await auditWhenDue(context.db, never))?.examples).toEqual([])
 })
 
-test('a fault of an entry is told until a whole audit no longer finds it', async () => {
+test('a fault of an entry is reported until a full audit no longer finds it', async () => {
   await using context = await openMeteringContext()
   await account(context)
   await auditWhenDue(context.db, never)
@@ -154,7 +154,7 @@ test('a fault of an entry is told until a whole audit no longer finds it', async
   expect(await readLastAudit(context.db)).toMatchObject({ whole: true, faultCount: 0 })
 })
 
-test('sums that were damaged are made anew by a whole audit the day after', async () => {
+test('damaged sums are rebuilt by a full audit the day after', async () => {
   await using context = await openMeteringContext()
   await account(context)
   await auditWhenDue(context.db, never)
@@ -236,7 +236,7 @@ test('an audit that was broken off goes on in another process, at once where it 
   expect(await auditWhenDue(context.db, never)).toMatchObject({ id: 1, entryCount: 3 })
 })
 
-test('an audit whose connection broke holds up nobody, and goes on where it was left', async () => {
+test('an audit whose connection broke blocks no other, and continues where it was', async () => {
   await using context = await openMeteringContext()
   await account(context)
   await using proxy = await openLossyProxy(context.url)
@@ -248,7 +248,7 @@ test('an audit whose connection broke holds up nobody, and goes on where it was 
   expect(await auditWhenDue(context.db, never)).toMatchObject({ id: 1, entryCount: 3 })
 })
 
-test('a whole audit brings one to its end that nobody works on, and then looks for itself', async () => {
+test('a full audit completes an abandoned one, and then runs itself', async () => {
   await using context = await openMeteringContext()
   const id = await account(context)
   await beginAudit(context.db, false)
@@ -262,7 +262,7 @@ test('a whole audit brings one to its end that nobody works on, and then looks f
   expect(rows).toEqual([{ open: false }, { open: false }, { open: false }])
 })
 
-test('whoever lost an audit writes nothing of it any more', async () => {
+test('a process that lost an audit writes nothing of it any more', async () => {
   await using context = await openMeteringContext()
   const lost = await beginAudit(context.db, false)
   if (lost === undefined) throw new Error('no audit was due')

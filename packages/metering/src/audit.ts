@@ -11,19 +11,18 @@ import {
   takeOverAudit,
   type AuditResult,
   type AuditRun,
-  type Fault,
+  type LedgerFault,
 } from './audit-run.ts'
 
 /**
- * Audits the ledger where that is due by database time: each day from the last audited entry on, each
- * month from the first, in one process at a time. What was broken off goes on from where it was.
+ * Audits the ledger if that is due by database time: each day from the last audited entry on, each
+ * month from the first, in one process at a time; an interrupted audit is continued. It proves that
+ * every balance is the sum of its entries and was never below zero, that the held credits are what
+ * the open holds have left, that every hold adds up to its entries, that nothing was refunded twice
+ * or beyond what was debited, that the current cycle's allowance was granted, and that every open
+ * debit is in the ledger. Source: decision 15.
  *
- * It proves that every balance is the sum of its entries and was never below zero, that what is held is
- * what the open holds have left, that every hold adds up to its entries, that nothing was given back twice
- * or beyond what was taken, that the cycle under way was granted, and that every waiting debit is in the
- * ledger. Source: decision 15.
- *
- * @returns how it ended; undefined where none was due, or another process has it
+ * @returns the result; undefined if none was due, or another process has it
  */
 export async function auditWhenDue(db: Db, signal: AbortSignal): Promise<AuditResult | undefined> {
   const run = (await takeOverAudit(db)) ?? (await beginAudit(db, false))
@@ -34,11 +33,12 @@ const LOOK_MS = 50
 const LONGEST_WAIT_MS = 60_000
 
 /**
- * Audits the whole ledger now, after an audit that is under way, which it brings to its end where nobody works on it
- * any more; an empty list is no fault.
- * @throws where the one under way does not end within a minute
+ * Audits the whole ledger now. An audit under way is awaited, or completed if its process is gone.
+ * Empty: no violation.
+ *
+ * @throws if the one under way does not end within a minute
  */
-export async function auditLedger(db: Db): Promise<readonly Fault[]> {
+export async function auditLedger(db: Db): Promise<readonly LedgerFault[]> {
   const { signal } = new AbortController()
   const until = performance.now() + LONGEST_WAIT_MS
   for (;;) {
@@ -61,7 +61,8 @@ async function workAudit(db: Db, taken: AuditRun, signal: AbortSignal): Promise<
     const { run, faults } = await judgeBalances(db, summed, signal)
     await finishAudit(db, run, faults)
   } catch (error) {
-    // One that failed by a fault of ours rests until its lease ends, so that the fault is not met all the time.
+    // After an error the audit waits until its lease ends, so that the error does not repeat all
+    // the time.
     if (signal.aborted || isPassing(error)) await leaveBrokenOff(db, taken)
     throw error
   }
@@ -70,7 +71,7 @@ async function workAudit(db: Db, taken: AuditRun, signal: AbortSignal): Promise<
   return result
 }
 
-/** Leaves an audit to whoever looks next. Where not even that can be written, its lease ends by itself. */
+/** Releases an audit after an error. If that fails too, its lease runs out. */
 async function leaveBrokenOff(db: Db, run: AuditRun): Promise<void> {
   try {
     await retryStatement(() => leaveAudit(db, run))

@@ -2,16 +2,16 @@ import type { Plan } from '@plumbline/contract/plans'
 import type { Db, Tx } from '@plumbline/db/database'
 import { runStatement } from './statement.ts'
 
-/** What an account has and when its allowance comes anew. */
+/** Credits of an account, and when its next cycle begins. */
 export interface Balance {
   readonly plan: Plan
-  /** What the next cycle starts with; null where the plan stays. */
+  /** The plan of the next cycle; null if it stays the same. */
   readonly nextPlan: Plan | null
-  /** Left of this cycle's allowance. */
+  /** What is left of this cycle's allowance. */
   readonly allowance: number
-  /** Left of add-on packs and goodwill. */
+  /** What is left of add-on packs and goodwill. */
   readonly packs: number
-  /** Set aside for unfinished batches; neither in `allowance` nor in `packs`. */
+  /** Held for unfinished batches; in neither `allowance` nor `packs`. */
   readonly held: number
   /** `allowance + packs`. */
   readonly available: number
@@ -28,7 +28,10 @@ interface BalanceRow {
   due: boolean
 }
 
-/** The balance by database time, turning the cycle first where it is over; undefined without account. */
+/**
+ * The balance by database time, after turning the cycle if it is over; undefined if there is no
+ * account.
+ */
 export async function readBalance(db: Db | Tx, accountId: string): Promise<Balance | undefined> {
   let row = await selectBalance(db, accountId)
   if (row?.due === true) {
@@ -48,7 +51,7 @@ export async function readBalance(db: Db | Tx, accountId: string): Promise<Balan
   )
 }
 
-/** The balance as above, locked for the rest of the transaction: what is done next to it meets it so. */
+/** The same, locked for the rest of the transaction. */
 export async function lockBalance(tx: Tx, accountId: string): Promise<Balance | undefined> {
   await runStatement(tx, {
     name: 'metering.lock',
@@ -58,7 +61,7 @@ export async function lockBalance(tx: Tx, accountId: string): Promise<Balance | 
   return await readBalance(tx, accountId)
 }
 
-/** What can be spent now, by one read of one row; undefined without account. */
+/** The spendable credits, by a read of one row; undefined if there is no account. */
 export async function readRemaining(db: Db, accountId: string): Promise<number | undefined> {
   const rows = await runStatement<{ remaining: number; due: boolean }>(db, {
     name: 'metering.remaining',
@@ -73,7 +76,7 @@ export async function readRemaining(db: Db, accountId: string): Promise<number |
   return rows[0]?.remaining
 }
 
-/** One pack or goodwill grant with what is left of it. */
+/** One pack or goodwill grant, and what is left of it. */
 export interface PackLeft {
   readonly kind: 'pack' | 'goodwill'
   /** Name of the pack; null for goodwill. */
@@ -84,8 +87,8 @@ export interface PackLeft {
 }
 
 /**
- * Packs and goodwill, oldest first. Credits of packs are alike and never expire, so what was spent is
- * counted against the oldest; what holds have set aside counts as spent.
+ * Packs and goodwill, oldest first. Credits of packs are alike and never expire, so spending is
+ * attributed to the oldest; held credits count as spent.
  */
 export async function readPacks(db: Db, accountId: string): Promise<readonly PackLeft[]> {
   const rows = await runStatement<{

@@ -157,7 +157,7 @@ test.each([
   },
 )
 
-test('a row that somebody keeps locked holds up its own account only', async () => {
+test('a locked row delays its own account only', async () => {
   await using context = await openMeteringContext()
   const [locked, free] = [await context.account(), await context.account()]
   await using blocker = await keepLocked(context, locked)

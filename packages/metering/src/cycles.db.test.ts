@@ -70,7 +70,7 @@ test('a new cycle ends what was left of the allowance and keeps the packs', asyn
   expect(await auditLedger(context.db)).toEqual([])
 })
 
-test('cycles that nobody touched are jumped over with one grant', async () => {
+test('skipped cycles are turned with one grant', async () => {
   await using context = await openMeteringContext()
   const id = await context.account('free')
   await context.age(id, 7)

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest'
 import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
 import { isSoak } from '@plumbline/testkit/soak'
 
-/** Scenes that are drawn; a fault of the sum or the order shows within a few. */
+/** Examples that are drawn; a fault of the sum or the order shows within a few. */
 const RUNS = isSoak() ? 1_000 : 80
 
 /** A balance, what it was asked for before, and a batch of asks, some of them asked before. */
-const scene = fc.record({
+const example = fc.record({
   allowance: fc.constantFrom(0, 5, 30, 60),
   packs: fc.constantFrom(0, 5, 30, 60),
   isOver: fc.nat(5).map((n) => n === 0),
@@ -18,13 +18,13 @@ const scene = fc.record({
     maxLength: 8,
   }),
 })
-type Scene = typeof scene extends fc.Arbitrary<infer Value> ? Value : never
+type Example = typeof example extends fc.Arbitrary<infer Value> ? Value : never
 
 test('what is taken at once is what judging ask by ask takes, or nothing', async () => {
   await using context = await openMeteringContext()
   let together = 0
   await fc.assert(
-    fc.asyncProperty(scene, async (drawn) => {
+    fc.asyncProperty(example, async (drawn) => {
       const atOnce = await play(context, drawn, 'one')
       const judged = await play(context, drawn, 'each')
       if (atOnce === undefined) return
@@ -61,7 +61,9 @@ const WAYS = {
       array_agg(1) as asked from generate_series(1, 20) n) a, credit_debit(a.accounts, a.keys, a.asked) d`,
 }
 
-/** Entries of the ledger that a statement reads beside those that it writes, on a new connection. */
+/**
+ * Entries of the ledger that a statement reads beside those that it writes, on a new connection.
+ */
 async function entriesReadBy(
   { db }: MeteringContext,
   statement: string,
@@ -83,8 +85,8 @@ async function entriesReadBy(
   }
 }
 
-/** Plays a scene on an account of its own; undefined where nothing was taken, which is asserted. */
-async function play({ db, account }: MeteringContext, drawn: Scene, way: 'one' | 'each') {
+/** Plays a example on an account of its own; undefined if nothing was taken, which is asserted. */
+async function play({ db, account }: MeteringContext, drawn: Example, way: 'one' | 'each') {
   const payer = await account()
   const { pool } = db
   await pool.query('update credit_accounts set allowance = 100 where account_id = $1', [payer])

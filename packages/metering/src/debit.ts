@@ -4,31 +4,31 @@ import { assertCredits, assertKey, repeatsIn, type Operation } from './operation
 import type { CallUse } from './usage.ts'
 import { runStatement } from './statement.ts'
 
-/** What is to be taken for one operation. */
+/** A debit to make. */
 export interface DebitAsk extends Operation {
   readonly credits: number
-  /** What it is for, as usage counts it; left out, usage counts it nowhere. */
+  /** What usage statistics count it for; if left out, it is not counted. */
   readonly use?: CallUse
 }
 
-/** A debit is granted whole or not at all. */
+/** A debit is granted in full or refused. */
 export type DebitAnswer = { readonly granted: true; readonly remaining: number } | Short
 
-/** A refusal of credits, with what the account has. */
+/** A refusal for lack of credits, with what the account has. */
 export interface Short {
   readonly granted: false
   readonly available: number
-  /** Whether the balance was too low, or only the account's own limit for the day. */
+  /** Whether the balance was too low, or only the account's own daily limit. */
   readonly lacks: 'balance' | 'daily_limit'
 }
 
-/** Enough for every caller that one process serves at once; keeps a statement under about 10 ms. */
+/** Enough for every concurrent caller of one process; keeps a statement below about 10 ms. */
 const MAX_ITEMS = 256
 
-/** Over many accounts a second batch computes while the first is flushed; an account is in one only. */
+/** While one batch is flushed to disk, a second one of other accounts is computed. */
 const MAX_RUNS = 2
 
-/** Debits that wait at the same moment, of all accounts, in group commit. */
+/** Makes debits of all accounts by group commit. */
 export function openDebits(db: Db): GroupCommit<DebitAsk, DebitAnswer> {
   const commits = openGroupCommit<DebitAsk, DebitAnswer>({
     maxItems: MAX_ITEMS,
@@ -57,7 +57,7 @@ async function runDebits(
   return asks.map((_, index) => (repeats.has(index) ? RETRY : (answers[next++] ?? RETRY)))
 }
 
-/** Takes what one account is asked for where nothing speaks against any of it; else takes nothing. */
+/** Makes the debits of one account if all can be granted; else makes none. */
 async function takeAtOnce(
   db: Db,
   asks: readonly DebitAsk[],

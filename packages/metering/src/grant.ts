@@ -7,9 +7,9 @@ import { runStatement } from './statement.ts'
 /**
  * Adds an add-on pack; its credits never expire.
  *
- * @param sourceRef - the payment it came from; takes effect once, for one account only
- * @returns false where that payment was credited before
- * @throws Problem `unprocessable` where there is no such pack
+ * @param sourceRef id of the payment; takes effect once, for one account only
+ * @returns false if that payment was credited before
+ * @throws Problem `unprocessable` if there is no such pack
  */
 export async function grantPack(
   db: Db | Tx,
@@ -56,18 +56,18 @@ async function grant(
   return rows[0]?.granted === true
 }
 
-/** What a change of plan came to. */
+/** Result of a change of plan. */
 export interface PlanChange {
   readonly plan: Plan
-  /** What the next cycle starts with; null where the plan stays. */
+  /** The plan of the next cycle; null if it stays the same. */
   readonly nextPlan: Plan | null
   /** Credits added at once. */
   readonly granted: number
 }
 
 /**
- * Moves an account to a plan: one with more credits at once, with the difference; one with fewer with
- * the next cycle. Asking for the plan it is on calls off what was waiting.
+ * Moves an account to a plan: a larger one at once, with the difference in credits; a smaller one
+ * with the next cycle. Requesting the current plan cancels a pending change.
  */
 export async function changePlan(db: Db | Tx, accountId: string, plan: Plan): Promise<PlanChange> {
   const rows = await runStatement<{ plan_now: Plan; plan_next: Plan | null; granted: number }>(db, {

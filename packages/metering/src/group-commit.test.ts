@@ -148,7 +148,7 @@ test('every ask is answered once, in order within its key, whatever the interlea
   )
 })
 
-test('asks that nobody waits for rest for company, and closing cuts the rest short', async () => {
+test('requests without a waiting caller wait for others, and closing ends that wait', async () => {
   const { commits, batches } = controlled({ maxRuns: 1, restMs: 60_000 })
   const first = commits.ask('a1')
   await turn()

@@ -1,28 +1,34 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { isPassing } from '@plumbline/db/retry'
 
-/** Answers asks one by one, though those that wait at the same moment share a statement and its commit. */
+/**
+ * Answers requests individually, though those that wait at the same moment share a statement and
+ * its commit.
+ */
 export interface GroupCommit<Ask, Answer> extends AsyncDisposable {
-  /** Settles when the batch that the ask was in is committed. */
+  /** Resolves when the batch that holds the request is committed. */
   ask(ask: Ask): Promise<Answer>
 }
 
-/** What a run says of an ask that has to go into another batch, before those that came after it. */
+/** Result for a request that must go into another batch, before those that arrived after it. */
 export const RETRY = Symbol('retry')
 
-/** How asks share statements. */
+/** How requests share statements. */
 export interface GroupCommitOptions<Ask, Answer> {
-  /** Asks in a batch at most. */
+  /** Requests in a batch at most. */
   readonly maxItems: number
   /** Batches in flight at most. */
   readonly maxRuns: number
-  /** Milliseconds to wait for company after a batch; 0 by default. For asks that nobody waits for. */
+  /**
+   * Milliseconds to wait for more requests after a batch; default 0. For requests that no caller
+   * waits for.
+   */
   readonly restMs?: number
-  /** Asks of one key are never in two batches at once, so they keep their order. */
+  /** Requests with the same key are never in two batches at once, so they keep their order. */
   readonly orderKeyOf: (ask: Ask) => string
   /**
-   * Carries out a batch and answers in its order; must take effect once for each ask however often it
-   * is run.
+   * Executes a batch and returns results in its order; each request must take effect once, however
+   * often it is run.
    */
   readonly run: (asks: readonly Ask[]) => Promise<readonly (Answer | typeof RETRY)[]>
 }
@@ -34,11 +40,10 @@ interface Waiting<Ask, Answer> {
 }
 
 /**
- * Commits the asks that come while batches are in flight as the next one, in order of arrival within each
- * key. Alone, an ask is run at once.
- *
- * When a batch fails for what it holds, each of its asks is tried by itself, so that one that cannot
- * be carried out does not fail its neighbours; when the database is away, all of them fail.
+ * Commits the requests that arrive while batches are in flight as the next batch, in order of
+ * arrival within each key. A lone request is run at once. If a batch fails because of its content,
+ * each of its requests is tried alone, so that an invalid one does not fail the others; if the
+ * database is down, all of them fail.
  */
 export function openGroupCommit<Ask, Answer>(
   options: GroupCommitOptions<Ask, Answer>,
@@ -62,7 +67,7 @@ export function openGroupCommit<Ask, Answer>(
     }
   }
 
-  /** Takes those whose key is free, and keeps their keys busy until the batch is committed. */
+  /** Takes requests whose key is free, and reserves their keys until the batch is committed. */
   function takeBatch(): readonly Waiting<Ask, Answer>[] {
     const batch: Waiting<Ask, Answer>[] = []
     const left: Waiting<Ask, Answer>[] = []
@@ -106,7 +111,7 @@ export function openGroupCommit<Ask, Answer>(
   }
 }
 
-/** Runs a batch and settles its asks; answers those that have to be run again. */
+/** Runs a batch and settles its requests; returns those that must be run again. */
 async function runAndSettle<Ask, Answer>(
   run: GroupCommitOptions<Ask, Answer>['run'],
   batch: readonly Waiting<Ask, Answer>[],

@@ -5,33 +5,35 @@ import type { Short } from './debit.ts'
 import { assertCredits, assertKey } from './operation.ts'
 
 /**
- * A hold is granted whole or not at all. In one transaction settle before release, and release or hold after
- * everything that may wait.
+ * A hold is granted in full or refused. Within one transaction, settle before release, and release
+ * or hold after everything that may wait, as they lock the account.
  */
 export type HoldAnswer = { readonly granted: true; readonly remaining: number } | Short
 
-/** What is to be set aside for a batch. */
+/** Credits to hold for a batch. */
 export interface HoldAsk {
   readonly accountId: string
-  /** Names the hold; asking again with the same credits answers the same. */
+  /** Names the hold; a repeat with the same credits returns the same result. */
   readonly ref: string
   readonly credits: number
-  /** The batch's product, under which usage counts what is settled; left out, usage counts it nowhere. */
+  /**
+   * The batch's product, for usage statistics of what is settled; if left out, it is not counted.
+   */
   readonly product?: Product
 }
 
-/** What of a hold is used up. */
+/** A part of a hold to charge. */
 export interface SettleAsk {
   readonly accountId: string
   readonly ref: string
   readonly credits: number
-  /** Takes effect once. */
+  /** Idempotency key of the operation. */
   readonly opKey: string
-  /** Records that it pays for, as usage counts them; none by default. */
+  /** Records that it pays for, for usage statistics; default none. */
   readonly records?: number
 }
 
-/** A hold whose rest goes back. */
+/** A hold whose rest is to be released. */
 export interface ReleaseAsk {
   readonly accountId: string
   readonly ref: string
@@ -39,8 +41,9 @@ export interface ReleaseAsk {
 }
 
 /**
- * Sets credits aside in the caller's transaction, allowance first; locks the account until its end. All of a
- * hold counts toward the daily limit of the day it is made on; what is released on that day counts no more.
+ * Holds credits in the caller's transaction, from the allowance first; locks the account until its
+ * end. The whole hold counts toward the daily limit of its day; what is released on the same day is
+ * deducted.
  */
 export async function hold(tx: Tx, ask: HoldAsk): Promise<HoldAnswer> {
   assertKey('ref', ask.ref)
@@ -63,8 +66,8 @@ export async function hold(tx: Tx, ask: HoldAsk): Promise<HoldAnswer> {
 /**
  * Charges a part of a hold in the caller's transaction; locks the hold, never the account.
  *
- * @returns false where the operation took effect before
- * @throws where the hold is closed or has less: more was settled than held is a bug
+ * @returns false if the operation took effect before
+ * @throws if the hold is closed or has less left: settling more than was held is a bug
  */
 export async function settle(tx: Tx, ask: SettleAsk): Promise<boolean> {
   assertKey('ref', ask.ref)
@@ -78,11 +81,11 @@ export async function settle(tx: Tx, ask: SettleAsk): Promise<boolean> {
 }
 
 /**
- * Closes a hold in the caller's transaction and gives its rest back; what came from the allowance of
- * an ended cycle stays ended.
+ * Closes a hold in the caller's transaction and returns its rest to the account; credits from the
+ * allowance of an ended cycle expire.
  *
- * @returns credits that the hold had left, those that stay ended among them; undefined where no hold
- *   of that name is open
+ * @returns credits that the hold had left, expired ones included; undefined if no hold of that name
+ * is open
  */
 export async function release(tx: Tx, ask: ReleaseAsk): Promise<number | undefined> {
   assertKey('ref', ask.ref)

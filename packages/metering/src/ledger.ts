@@ -3,16 +3,16 @@ import type { LedgerEntry } from '@plumbline/contract/ledger'
 import type { Db } from '@plumbline/db/database'
 import { runStatement } from './statement.ts'
 
-/** Where a page of the ledger begins: behind which entry, and what could be spent before that entry. */
-export interface LedgerPlace {
+/** Position in the ledger: an entry, and the balance before it. */
+export interface LedgerPosition {
   readonly before: number
   readonly balance: number
 }
 
-/** Entries, newest first, and where the next page begins; null where there are no more. */
+/** Entries, newest first, and the position of the next page; null if there are no more. */
 export interface LedgerSlice {
   readonly entries: readonly LedgerEntry[]
-  readonly next: LedgerPlace | null
+  readonly next: LedgerPosition | null
 }
 
 interface EntryRow extends Omit<LedgerEntry, 'at' | 'balance'> {
@@ -22,16 +22,17 @@ interface EntryRow extends Omit<LedgerEntry, 'at' | 'balance'> {
 }
 
 /**
- * Reads entries of an account's ledger, newest first, each with the balance after it. Entries that change a
- * balance are numbered under its lock, so the balance of a page goes on from that of the page before: a page
- * costs what it shows, wherever it lies. Entries that were made since the first page are not in later ones.
+ * Reads entries of an account's ledger, newest first, each with the balance after it. Entries that
+ * change a balance are numbered under its lock, so each page continues the balance of the one
+ * before: the cost of a page does not depend on its position. Entries made since the first page are
+ * not in later ones.
  *
  * @param place where the page before ended; undefined begins with the newest
  */
 export async function readLedger(
   db: Db,
   accountId: string,
-  { limit, place }: { readonly limit: number; readonly place: LedgerPlace | undefined },
+  { limit, place }: { readonly limit: number; readonly place: LedgerPosition | undefined },
 ): Promise<LedgerSlice> {
   const rows = await runStatement<EntryRow>(db, {
     name: 'metering.ledger',

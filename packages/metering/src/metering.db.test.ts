@@ -128,7 +128,7 @@ test('an unanswered debit is refunded once, an answered one never', async () => 
   expect(await auditLedger(context.db)).toEqual([])
 })
 
-test('what is ended twice at the same moment is told the same as twice in turn', async () => {
+test('closing a debit twice at once gives the same result as twice in turn', async () => {
   await using context = await openMeteringContext()
   const id = await context.account()
   const { metering } = context

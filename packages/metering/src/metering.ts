@@ -13,26 +13,29 @@ import { readBalance, readRemaining, type Balance } from './balance.ts'
 import { openDebits, type DebitAnswer, type DebitAsk } from './debit.ts'
 
 /**
- * Credits of single calls. Moves without `tx` are durable when they settle; debits, answers and refunds
- * that wait at the same moment are committed together.
+ * Credits of single calls. Moves without `tx` are durable when they resolve; debits, answers and
+ * refunds that wait at the same moment are committed together.
  */
 export interface Metering extends AsyncDisposable {
-  /** Takes credits for a single call before its work; the caller must end it by an answer or a refund. */
+  /**
+   * Takes credits for a single call before its work; the caller must close the debit by an answer
+   * or a refund.
+   */
   debit(ask: DebitAsk): Promise<DebitAnswer>
   /**
-   * Ends a debit whose caller has its answer, giving back `giveBack` credits of it. Where nothing goes
-   * back it waits a little, to share a commit with others.
+   * Closes a debit whose call was answered, and refunds `giveBack` credits of it. Without a refund
+   * it waits a little, to share a commit with others.
    */
   answered(ask: AnswerAsk): Promise<Ended>
-  /** The same within the transaction that keeps the answer. */
+  /** The same within the transaction that stores the response. */
   answer(tx: Tx, ask: AnswerAsk): Promise<Ended>
-  /** Gives a debit back whole; does nothing where it was answered before. */
+  /** Refunds a whole debit; does nothing if it was answered before. */
   refund(ask: RefundAsk): Promise<Ended>
   balance(accountId: string): Promise<Balance | undefined>
   remaining(accountId: string): Promise<number | undefined>
 }
 
-/** Metering over a database; disposing of it waits for what is under way and refuses what comes after. */
+/** Opens metering over a database; disposing of it waits for pending moves and refuses new ones. */
 export function createMetering(db: Db): Metering {
   const debits = openDebits(db)
   const closings = openClosings(db)

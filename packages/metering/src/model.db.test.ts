@@ -95,7 +95,7 @@ function heldIn(model: Model): number {
   return [...model.holds.values()].reduce((sum, hold) => sum + hold.allowance + hold.packs, 0)
 }
 
-/** Takes credits from the model, allowance first; undefined where it has fewer. */
+/** Takes credits from the model, allowance first; undefined if it has fewer. */
 function take(model: Model, wanted: number): Taken | undefined {
   if (wanted > model.allowance + model.packs) return undefined
   const allowance = Math.min(model.allowance, wanted)
@@ -104,7 +104,10 @@ function take(model: Model, wanted: number): Taken | undefined {
   return { allowance, packs: wanted - allowance, cycle: model.cycle }
 }
 
-/** Puts credits back, packs first, and what belongs to an ended cycle nowhere; counts what came back. */
+/**
+ * Puts credits back, packs first, and what belongs to an ended cycle nowhere; counts what came
+ * back.
+ */
 function putBack(model: Model, taken: Taken, most: number): number {
   const packs = Math.min(most, taken.packs)
   const rest = Math.min(most - packs, taken.allowance)

@@ -4,18 +4,19 @@ import { inTransaction, type Db } from '@plumbline/db/database'
 import { createAuditedKey } from '@plumbline/db/key-acts'
 import { requirePlan } from '@plumbline/db/offers'
 
-/** An account that was just made; its keys cannot be shown again. */
+/** A new account; its keys cannot be shown again. */
 export interface OpenedAccount {
   readonly id: string
   readonly liveKey: string
-  /** Null where the plan has no test keys. */
+  /** Null if the plan has no test keys. */
   readonly testKey: string | null
 }
 
 /**
- * Makes an account with its keys, and writes both to the audit log.
+ * Creates an account with its keys and writes both to the audit log.
+ *
  * @param service the prefix of the installation's keys, for example `svc`
- * @throws Problem `unprocessable` where there is no such plan or time zone
+ * @throws Problem `unprocessable` if there is no such plan or time zone
  */
 export async function openAccount(
   db: Db,

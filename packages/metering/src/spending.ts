@@ -4,20 +4,23 @@ import type { Act } from './administer.ts'
 import { assertCredits } from './operation.ts'
 import { runStatement } from './statement.ts'
 
-/** The bounds that an account has set itself; null where it has none. */
+/** Limits that an account has set for itself; null if none. */
 export interface SpendingBounds {
-  /** Credits that may be spent on a day of its calendar. */
+  /** Credits that may be spent per day of its calendar. */
   readonly dailyLimit: number | null
-  /** Below this balance its people are told, once a day at most. */
+  /** Balance below which its members are notified, once a day at most. */
   readonly lowMark: number | null
 }
 
-/** Its bounds, and what was spent today: debits less refunds, and what batches set aside today. */
+/** Its limits, and what was spent today: debits less refunds, and what batches held today. */
 export interface Spending extends SpendingBounds {
   readonly today: number
 }
 
-/** The bounds of an account and what it spent today, by its calendar; undefined without account. */
+/**
+ * The limits of an account and what it spent today, by its calendar; undefined if there is no
+ * account.
+ */
 export async function readSpending(db: Db | Tx, accountId: string): Promise<Spending | undefined> {
   const rows = await runStatement<Spending>(db, {
     name: 'metering.spending',
@@ -30,8 +33,9 @@ export async function readSpending(db: Db | Tx, accountId: string): Promise<Spen
 }
 
 /**
- * Sets bounds of an account, and writes it to the audit log; what is left out stays.
- * @returns the bounds there are now; undefined without account
+ * Sets limits of an account and writes it to the audit log; those left out stay.
+ *
+ * @returns the limits after that; undefined if there is no account
  */
 export async function setSpending(
   db: Db | Tx,
@@ -71,15 +75,15 @@ export async function setSpending(
 /** That an account went below its low-credit mark. */
 export interface LowCredits {
   readonly accountId: string
-  /** By the account's calendar: there is one notice a day at most. */
+  /** By the account's calendar: there is at most one notice a day. */
   readonly day: string
   readonly available: number
   readonly lowMark: number
 }
 
 /**
- * Takes notices of low credits that nobody was told of, oldest first, in the transaction that tells: they
- * count as told with its commit, and other processes leave them alone until then.
+ * Takes low-credit notices that were not sent, oldest first, in the transaction that writes the
+ * messages: they count as sent with its commit, and other processes skip them until then.
  */
 export async function takeLowCredits(tx: Tx, limit: number): Promise<readonly LowCredits[]> {
   return await runStatement<LowCredits>(tx, {

@@ -2,19 +2,22 @@ import type { Db, Tx } from '@plumbline/db/database'
 import { retryStatement } from '@plumbline/db/retry'
 import { CompiledQuery } from 'kysely'
 
-/** A statement of metering; the name makes it prepared once for each connection. */
+/** A named statement, which each connection prepares once. */
 export interface Statement {
   readonly name: string
   readonly text: string
   readonly values: unknown[]
 }
 
-/** A connection that gives no answer for so long is given up, and the statement tried on another. */
+/**
+ * Milliseconds without a reply after which a connection is abandoned, and the statement tried on
+ * another.
+ */
 const ANSWER_MS = 10_000
 
 /**
- * Runs a statement that takes effect once however often it runs, with a bound on each try; in a transaction
- * of the caller's it is tried once.
+ * Runs an idempotent statement with retries and a time-out of each attempt; in the caller's
+ * transaction it is tried once.
  */
 export async function runStatement<Row extends object>(
   db: Db | Tx,

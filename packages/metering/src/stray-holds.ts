@@ -2,13 +2,13 @@ import { UNFINISHED_STATES } from '@plumbline/contract/batch'
 import { queriesOf, type Db } from '@plumbline/db/database'
 import { sql } from 'kysely'
 
-/** An open hold whose batch has ended, or is gone. */
+/** An open hold whose batch has ended, or does not exist. */
 export interface StrayHold {
   readonly accountId: string
   readonly ref: string
 }
 
-/** Holds that nothing will release any more. */
+/** Holds that no batch will release any more. */
 export async function strayHolds(db: Db, most: number): Promise<readonly StrayHold[]> {
   const { rows } = await sql<StrayHold>`
     select h.account_id as "accountId", h.ref

@@ -5,10 +5,10 @@ import { runStatement } from './statement.ts'
 const SWEEP_LIMIT = 500
 
 /**
- * Refunds debits that have had no answer for longer than `olderThanSeconds` of database time; those
- * that another process is ending at this moment are left to it. Source: decision 12.
+ * Refunds debits that have been unanswered for longer than `olderThanSeconds` of database time;
+ * those that another process is closing are skipped. Source: decision 12.
  *
- * @returns the operations it gave back, whose idempotency keys are free again
+ * @returns the refunded operations, whose idempotency keys are free again
  */
 export async function sweepUnanswered(
   db: Db,
@@ -27,8 +27,8 @@ export async function sweepUnanswered(
 }
 
 /**
- * Turns every cycle that is over, so that plans and balances are right though nobody asks; counts them.
- * Source: decision 14.
+ * Turns every billing cycle that is over, so that plans and balances are right even if nobody reads
+ * them; returns how many. Source: decision 14.
  */
 export async function rollDue(db: Db): Promise<number> {
   let total = 0

@@ -3,7 +3,7 @@ import { PRODUCTS } from '@plumbline/contract/products'
 import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
 import { expect, test } from 'vitest'
 import { hold, release, settle } from './hold.ts'
-import { readLedger, type LedgerPlace } from './ledger.ts'
+import { readLedger, type LedgerPosition } from './ledger.ts'
 import { readUsage, type UsageAsk } from './usage.ts'
 
 const ALL: UsageAsk = { from: null, to: null, by: ['day', 'product', 'source'] }
@@ -14,7 +14,7 @@ async function wholeLedger(
   limit: number,
 ): Promise<readonly LedgerEntry[]> {
   const entries: LedgerEntry[] = []
-  let place: LedgerPlace | undefined
+  let place: LedgerPosition | undefined
   for (;;) {
     const slice = await readLedger(db, id, { limit, place })
     entries.push(...slice.entries)
@@ -127,13 +127,14 @@ test('usage is what the ledger says, and each balance is the one before it and i
   expect(rows[0]?.least).toBeGreaterThanOrEqual(0)
 })
 
-test('what was used before midnight is told under its day, a refund after midnight too', async () => {
+test('usage before midnight counts for its day, even if refunded after midnight', async () => {
   await using context = await openMeteringContext()
   const { db, metering } = context
   const id = await context.account()
   const use = { product: 'email', source: 'api' } as const
   for (const opKey of ['a', 'b']) await metering.debit({ accountId: id, opKey, credits: 1, use })
-  // As if those were yesterday's: entries stand for ever, so the rows that count them are moved with their day.
+  // As if those were yesterday's: entries stand for ever, so the rows that count them are moved
+  // with their day.
   await db.pool.query(`alter table credit_entries disable trigger append_only`)
   await db.pool.query(`update credit_entries set used_on = used_on - 1`)
   await db.pool.query(`update credit_usage set day = day - 1`)

@@ -8,19 +8,19 @@ import {
 import type { Db } from '@plumbline/db/database'
 import { runStatement } from './statement.ts'
 
-/** What a single call is for. */
+/** What a single call is counted for. */
 export interface CallUse {
   readonly product: Product
   readonly source: Exclude<UsageSource, 'batch'>
 }
 
-/** Which days of an account, and what to tell apart. */
+/** Days of an account, and how to group them. */
 export interface UsageAsk {
-  /** First day, `2026-11-01`; null is 29 days before the last. */
+  /** First day, `2026-11-01`; null means 29 days before the last. */
   readonly from: string | null
-  /** Last day; null is today. */
+  /** Last day; null means today. */
   readonly to: string | null
-  /** In the order of the answer's rows. */
+  /** In the order of the result's rows. */
   readonly by: readonly UsagePart[]
 }
 
@@ -28,13 +28,14 @@ type UsageRow = UsageView['data'][number] & {
   readonly from_day: string
   readonly to_day: string
   readonly time_zone: string
-  /** Zero in the row that only tells the days, where nothing was used. */
+  /** Zero in the row that only tells the range of days, if nothing was used. */
   readonly row_count: number
 }
 
 /**
- * What an account used on some of its days, by its calendar; undefined without account. Reads a row for each
- * day, product and source, and one for each batch of a day, however many operations they count.
+ * Usage of an account on some of its days, by its calendar; undefined if there is no account. Reads
+ * a row for each day, product and source, and one for each batch and day, however many operations
+ * they count.
  */
 export async function readUsage(
   db: Db,

@@ -4,10 +4,9 @@ import { isIP } from 'node:net'
 export type AddressBytes = Uint8Array
 
 /**
- * The bytes of an address literal, or null where the text is not one in strict notation.
- *
- * Refused: leading zeros, hexadecimal or short IPv4, zone identifiers, brackets, prefixes, blanks.
- * Source: RFC 6943 3.1.1 (strict form), RFC 4291 2.2.
+ * The bytes of an address literal in strict notation; null for other text. Refused: leading zeros,
+ * hexadecimal or short IPv4, zone identifiers, brackets, prefixes, blanks. Source: RFC 6943 3.1.1
+ * (strict form), RFC 4291 2.2.
  */
 export function parseAddress(text: string): AddressBytes | null {
   const family = text.length > 45 ? 0 : isIP(text)
@@ -22,7 +21,7 @@ export interface ByteBlock {
   readonly prefix: number
 }
 
-/** Reads `address/prefix`, or a bare address as a block of one; null when malformed. */
+/** Parses `address/prefix`, or a bare address as a block of one; null if malformed. */
 export function parseBlock(text: string): ByteBlock | null {
   const slash = text.indexOf('/')
   const first = parseAddress(slash < 0 ? text : text.slice(0, slash))

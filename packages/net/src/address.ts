@@ -19,13 +19,15 @@ export interface IpBlock {
   readonly last: bigint
 }
 
-/** Reads an address literal in strict notation, as `address-bytes` does; null for anything else. */
+/**
+ * Parses an address literal in strict notation, as `address-bytes` does; null for anything else.
+ */
 export function parseAddress(text: string): IpAddress | null {
   const bytes = parseBytes(text)
   return bytes === null ? null : { version: versionOf(bytes), value: valueOf(bytes) }
 }
 
-/** Reads `address/prefix`, or a bare address as a block of one; null when malformed. */
+/** Parses `address/prefix`, or a bare address as a block of one; null if malformed. */
 export function parseBlock(text: string): IpBlock | null {
   const block = parseByteBlock(text)
   if (block === null) return null
@@ -40,7 +42,7 @@ export function blockHolds(block: IpBlock, address: IpAddress): boolean {
   )
 }
 
-/** Writes an address in its canonical text: RFC 5952 for version 6, without dotted tails. */
+/** Canonical text of an address: RFC 5952 for version 6, without dotted tails. */
 export function formatAddress(address: IpAddress): string {
   return formatBytes(bytesOf(address))
 }

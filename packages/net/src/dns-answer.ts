@@ -1,6 +1,6 @@
 import type { DnsReply, RecordOf, RecordType } from './dns-message.ts'
 
-/** What a question came to. `cname` is the last name of the chain where there was one. */
+/** Result of a query. `cname` is the last name of the CNAME chain, if there was one. */
 export type DnsAnswer<T extends RecordType = RecordType> =
   | {
       readonly kind: 'records'
@@ -11,14 +11,14 @@ export type DnsAnswer<T extends RecordType = RecordType> =
   | { readonly kind: 'nodata' | 'nxdomain'; readonly ttlSeconds: number; readonly cname?: string }
   | { readonly kind: 'failed'; readonly reason: DnsFailure }
 
-/** The reply of one name server asked directly. */
+/** The reply of one name server queried directly. */
 export type DirectAnswer =
   | { readonly kind: 'reply'; readonly reply: DnsReply }
   | { readonly kind: 'failed'; readonly reason: DnsFailure | 'forbidden' }
 
 /**
- * Why a question has no answer; never to be taken for "no such record". `unvouched`: a server denied it,
- * or failed at it, that cannot vouch for the root of the DNS.
+ * Why a query has no result; never to be taken for "no such record". `unvouched`: denied, or
+ * failed, by a server that does not know the DNS root.
  */
 export type DnsFailure =
   | 'servfail'
@@ -29,10 +29,10 @@ export type DnsFailure =
   | 'network'
   | 'unvouched'
 
-/** Whose fault a failure is: the name servers' of the name, or that of our own resolver. */
+/** Whose fault a failure is: that of the name's own servers, or of our resolver. */
 export type DnsFault = 'dns_failed' | 'dns_unavailable'
 
-/** The fault that a failure is told as. */
+/** The reason code of a failure. */
 export function dnsFault(failure: DnsFailure): DnsFault {
   return failure === 'unvouched' ? 'dns_unavailable' : 'dns_failed'
 }

@@ -4,7 +4,7 @@ import { createAnswerCache } from './dns-cache.ts'
 
 const DENIED: DnsAnswer = { kind: 'nxdomain', ttlSeconds: 60 }
 
-test('what was used least recently goes where there is no room, and never more than a part of it', () => {
+test('a full cache evicts the least recently used entries, and never more than a part', () => {
   const names = Array.from({ length: 1_000 }, (_, no) => `name${no}`)
   for (const count of [99, 100, 500, 1_000]) {
     const cache = createAnswerCache({ size: 100, now: () => 0 })

@@ -1,16 +1,17 @@
 import type { DnsAnswer } from './dns-answer.ts'
 
-/** Answers whose lifetime has not ended. */
+/** Unexpired results of queries. */
 export interface AnswerCache {
   get(key: string): DnsAnswer | undefined
   put(key: string, answer: DnsAnswer): void
-  /** Drops every denial. */
+  /** Drops every negative result. */
   forgetDenials(): void
 }
 
 /**
- * Lifetimes in seconds, whatever the records say. Negative: RFC 2308 section 5 asks for at most three
- * hours; an hour is kept. Failures: RFC 9520 section 3.2 asks for between one second and five minutes.
+ * Limits of lifetimes in seconds, whatever the records say. Negative: RFC 2308 section 5 recommends
+ * at most three hours; one hour is used. Failures: RFC 9520 section 3.2 requires one second to five
+ * minutes.
  */
 const LIFETIME_SECONDS = {
   records: { least: 5, most: 86_400 },
@@ -18,10 +19,10 @@ const LIFETIME_SECONDS = {
   failed: 5,
 } as const
 
-/** One in so many goes where there is no room. */
+/** When the cache is full, one entry in this many is evicted. */
 const EVICTED_SHARE = 16
 
-/** Makes a cache that drops what was least recently used. `now` in milliseconds, monotonic. */
+/** Makes a least-recently-used cache. `now` in milliseconds, monotonic. */
 export function createAnswerCache(options: { size: number; now: () => number }): AnswerCache {
   const entries = new Map<string, { answer: DnsAnswer; expiresAt: number }>()
   return {

@@ -1,14 +1,20 @@
-import type { DnsRecord, DnsReply, Question, RecordType } from './dns-message.ts'
+import type { DnsRecord, DnsReply, DnsQuestion, RecordType } from './dns-message.ts'
 
 /** A CNAME record. */
-export type Link = Extract<DnsRecord, { type: 'CNAME' }>
+export type CnameRecord = Extract<DnsRecord, { type: 'CNAME' }>
 
-/** Links of one CNAME chain. Source: the `max-query-restarts` default of Unbound (11). */
+/** Records of one CNAME chain at most. Source: the `max-query-restarts` default of Unbound (11). */
 export const MAX_LINKS = 11
 
-/** The links of a reply from a name on, in order; none where CNAME itself was asked for. */
-export function linksFrom(start: string, type: RecordType, answers: readonly DnsRecord[]): Link[] {
-  const links: Link[] = []
+/**
+ * The CNAME records of a reply, beginning at a name, in order; none if CNAME itself was queried.
+ */
+export function linksFrom(
+  start: string,
+  type: RecordType,
+  answers: readonly DnsRecord[],
+): CnameRecord[] {
+  const links: CnameRecord[] = []
   if (type === 'CNAME') return links
   let target = start
   while (links.length <= MAX_LINKS) {
@@ -20,7 +26,10 @@ export function linksFrom(start: string, type: RecordType, answers: readonly Dns
   return links
 }
 
-/** How long a denial holds, by RFC 2308 section 5: the smaller of the SOA's own lifetime and its last field. */
+/**
+ * Lifetime of a negative reply by RFC 2308 section 5: the smaller of the SOA's TTL and its last
+ * field.
+ */
 export function negativeTtlSeconds(reply: DnsReply): number | null {
   for (const record of reply.authorities) {
     if (record.type === 'SOA') return Math.min(record.ttlSeconds, record.data.minimum)
@@ -28,8 +37,11 @@ export function negativeTtlSeconds(reply: DnsReply): number | null {
   return null
 }
 
-/** Whether a reply says that there is no such name or record, at the end of its chain or at once. */
-export function denies(reply: DnsReply, { name, type }: Question): boolean {
+/**
+ * Whether a reply says that the name or record does not exist, directly or at the end of its CNAME
+ * chain.
+ */
+export function denies(reply: DnsReply, { name, type }: DnsQuestion): boolean {
   if (reply.code === 3) return true
   const links = linksFrom(name, type, reply.answers)
   const end = links.at(-1)?.data ?? name

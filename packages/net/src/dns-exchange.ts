@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { encodeQuery, readReply } from './dns-message.ts'
-import type { DnsReply, QueryFlags, Question } from './dns-message.ts'
+import type { DnsReply, QueryFlags, DnsQuestion } from './dns-message.ts'
 import { DialError } from './egress.ts'
 import type { Egress } from './egress.ts'
 
@@ -8,34 +8,34 @@ import type { Egress } from './egress.ts'
 export interface DnsServer {
   readonly address: string
   readonly port: number
-  /** The operator named it in the settings: it may be private. */
+  /** Whether it comes from the settings: it may be private. */
   readonly trusted: boolean
 }
 
-/** What one question to one server came to. */
+/** Result of one query to one server. */
 export type Exchange =
   | { readonly kind: 'reply'; readonly reply: DnsReply }
   | { readonly kind: 'failed'; readonly reason: 'timeout' | 'malformed' | 'network' }
 
-/** What bounds one exchange. */
+/** Limits of one exchange. */
 export interface ExchangeLimits {
   readonly egress: Egress
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
 
-/** Foreign datagrams to sit through before a server counts as hostile. */
+/** Unrelated datagrams that are ignored before a server counts as hostile. */
 const MAX_FOREIGN = 16
 
 const MAX_TCP_BYTES = 65_535
 
 /**
- * Asks one server one question: UDP from a fresh port with a random id, TCP where the reply is cut,
- * and once more without EDNS where the server does not know it (RFC 6891 section 7).
+ * Sends one server one query: UDP from a fresh port with a random id, TCP if the reply is
+ * truncated, and once more without EDNS if the server does not support it (RFC 6891 section 7).
  */
 export async function exchange(
   server: DnsServer,
-  question: Question,
+  question: DnsQuestion,
   flags: Omit<QueryFlags, 'edns'>,
   limits: ExchangeLimits,
 ): Promise<Exchange> {
@@ -63,7 +63,7 @@ function knowsNoEdns(code: number): boolean {
 
 function overUdp(
   server: DnsServer,
-  question: Question,
+  question: DnsQuestion,
   flags: QueryFlags,
   limits: ExchangeLimits,
 ): Promise<Exchange> {
@@ -103,7 +103,7 @@ function overUdp(
 
 async function overTcp(
   server: DnsServer,
-  question: Question,
+  question: DnsQuestion,
   flags: QueryFlags,
   limits: ExchangeLimits,
 ): Promise<Exchange> {

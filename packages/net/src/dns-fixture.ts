@@ -6,7 +6,7 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { decode, encode } from 'dns-packet'
 import type { Answer, Packet } from 'dns-packet'
 
-/** What a test server sends back: records and flags, raw bytes, or nothing at all. */
+/** Reply of a test server: records and flags, raw bytes, or none. */
 export type Reply =
   | {
       readonly answers?: Answer[]
@@ -17,7 +17,7 @@ export type Reply =
   | { readonly raw: (query: Buffer) => Buffer }
   | null
 
-/** A name server on loopback over UDP and TCP, made of one function. */
+/** A name server on loopback over UDP and TCP, defined by one function. */
 export interface DnsFixture extends AsyncDisposable {
   readonly port: number
   readonly address: string
@@ -29,8 +29,8 @@ export const RA = 0x80
 export const AA = 0x400
 
 /**
- * Starts a name server for tests; `reply` sees each question but those for the root, which it knows. With
- * `root` these are replied to as it says.
+ * Starts a test name server; `reply` sees each query except those for the root, which it knows, or
+ * answers with `root`.
  */
 export async function startDns(
   reply: (name: string, type: string, tcp: boolean) => Reply,
@@ -89,7 +89,7 @@ export async function startDns(
   }
 }
 
-/** A port that is free for TCP may be taken for UDP, by a socket that asks something at this moment. */
+/** Attempts: a port that is free for TCP may be in use for UDP. */
 const TRIES = 20
 
 async function listenOnBoth(

@@ -16,7 +16,7 @@ export interface SoaRecord {
   readonly minimum: number
 }
 
-/** What a record of each type holds. TXT: the strings of one record joined without a space. */
+/** Data of a record by type. TXT: the strings of one record joined without a space. */
 export interface RecordOf {
   readonly A: string
   readonly AAAA: string
@@ -27,10 +27,10 @@ export interface RecordOf {
   readonly SOA: SoaRecord
   readonly TXT: string
 }
-/** A type that can be asked for. */
+/** A record type that can be queried. */
 export type RecordType = keyof RecordOf
 
-/** A record of a type that is read; `data` has the shape that `RecordOf` gives its type. */
+/** A parsed record; `data` has the shape that `RecordOf` gives for its type. */
 export type DnsRecord = {
   readonly [T in RecordType]: {
     readonly name: string
@@ -40,13 +40,13 @@ export type DnsRecord = {
   }
 }[RecordType]
 
-/** What is asked. */
-export interface Question {
+/** A DNS question. */
+export interface DnsQuestion {
   readonly name: string
   readonly type: RecordType
 }
 
-/** Bits of the head of a query. */
+/** Header bits of a query. */
 export interface QueryFlags {
   readonly recursionDesired: boolean
   readonly checkingDisabled: boolean
@@ -54,9 +54,9 @@ export interface QueryFlags {
   readonly edns: boolean
 }
 
-/** A reply in the terms that the resolver judges by. */
+/** A reply, as far as the resolver needs it. */
 export interface DnsReply {
-  /** The twelve-bit code: 0 no error, 1 format error, 2 server failure, 3 no such name, 5 refused. */
+  /** Extended RCODE: 0 no error, 1 format error, 2 server failure, 3 no such name, 5 refused. */
   readonly code: number
   readonly authoritative: boolean
   readonly truncated: boolean
@@ -65,7 +65,7 @@ export interface DnsReply {
   readonly authorities: readonly DnsRecord[]
 }
 
-/** Records read from one section; what goes beyond is left out. */
+/** Records parsed from one section; further ones are ignored. */
 const MAX_SECTION_RECORDS = 256
 
 const UDP_PAYLOAD_BYTES = 1232
@@ -73,8 +73,8 @@ const MAX_NAME_LENGTH = 253
 const MAX_LABEL_BYTES = 63
 
 /**
- * The form in which a name is asked and compared: lower case, without the last dot.
- * Null for what cannot be sent: an empty label, one over 63 bytes, over 253 in all, not printable
+ * The form in which a name is sent and compared: lower case, without the trailing dot. Null for
+ * names that cannot be sent: an empty label, one over 63 bytes, over 253 in all, not printable
  * ASCII. The root is `.`.
  */
 export function questionName(name: string): string | null {
@@ -87,7 +87,7 @@ export function questionName(name: string): string | null {
 }
 
 /** The wire form of a question. */
-export function encodeQuery(id: number, question: Question, flags: QueryFlags): Buffer {
+export function encodeQuery(id: number, question: DnsQuestion, flags: QueryFlags): Buffer {
   return encode({
     type: 'query',
     id,
@@ -112,13 +112,15 @@ export function encodeQuery(id: number, question: Question, flags: QueryFlags): 
   })
 }
 
-/** What a datagram is to an open question: its reply, a foreign one to be ignored, or garbage. */
+/**
+ * A datagram's relation to the open question: its reply, a foreign one to be ignored, or garbage.
+ */
 export type Reading =
   | { readonly kind: 'reply'; readonly reply: DnsReply }
   | { readonly kind: 'foreign' | 'malformed' }
 
-/** Reads a message and holds it against the question and id it should answer. */
-export function readReply(message: Buffer, id: number, question: Question): Reading {
+/** Parses a message and compares it with the question and id it should answer. */
+export function readReply(message: Buffer, id: number, question: DnsQuestion): Reading {
   // The header alone says whether the message is meant for this question.
   if (message.length < 12 || message.readUInt16BE(0) !== id) return { kind: 'foreign' }
   if ((message.readUInt8(2) & 0x80) === 0) return { kind: 'foreign' }
@@ -143,9 +145,10 @@ export function readReply(message: Buffer, id: number, question: Question): Read
   }
 }
 
-function echoes(packet: DecodedPacket, question: Question): boolean {
+function echoes(packet: DecodedPacket, question: DnsQuestion): boolean {
   const echoed = packet.questions?.[0]
-  // Servers that fail early may leave the question out (RFC 1035 section 4.1.1 allows a count of 0).
+  // Servers that fail early may leave the question out (RFC 1035 section 4.1.1 allows a count of
+  // 0).
   if (echoed === undefined) return packet.answers?.length === 0
   return echoed.type === question.type && echoed.name.toLowerCase() === question.name
 }

@@ -3,12 +3,12 @@ import type { DnsFailure } from './dns-answer.ts'
 import { denies } from './dns-chain.ts'
 import { exchange } from './dns-exchange.ts'
 import type { DnsServer } from './dns-exchange.ts'
-import type { DnsReply, Question } from './dns-message.ts'
+import type { DnsReply, DnsQuestion } from './dns-message.ts'
 import type { Egress } from './egress.ts'
 import { createRootWatch, type RootWatch, type RootWord } from './root-watch.ts'
 
-/** When a question must have ended, by the pool's clock, and what ends it sooner. */
-export interface Deadline {
+/** When a query must end, by the pool's clock, and a signal that ends it sooner. */
+export interface QueryDeadline {
   readonly at: number
   readonly signal: AbortSignal
 }
@@ -17,9 +17,9 @@ export interface Deadline {
 export interface ServerPool {
   /** A usable reply (no error, or no such name), or why no server gave one. */
   ask(
-    question: Question,
+    question: DnsQuestion,
     checkingDisabled: boolean,
-    deadline: Deadline,
+    deadline: QueryDeadline,
   ): Promise<DnsReply | DnsFailure>
 }
 
@@ -29,7 +29,7 @@ export interface ServerPoolOptions {
   readonly egress: Egress
   readonly tryMs: number
   readonly now: () => number
-  /** Told when a server begins to vouch for the root of the DNS, or no longer does. */
+  /** Called when a server begins to know the DNS root, or no longer does. */
   readonly onRootChange?: (server: string, vouches: boolean) => void
 }
 
@@ -42,7 +42,7 @@ interface Member {
 
 const MAX_ROUNDS = 2
 
-/** Which failure is reported: a server's own reply tells more than the silence of another. */
+/** Priority of failures: a reply of one server tells more than the silence of another. */
 const WEIGHT: Readonly<Record<DnsFailure, number>> = {
   servfail: 2,
   unvouched: 1,
@@ -55,11 +55,15 @@ const WEIGHT: Readonly<Record<DnsFailure, number>> = {
 
 const ROOT = '.'
 
-/** A server that lost this many tries in a row is asked last for a while. */
+/** A server that failed this many consecutive times is tried last for a while. */
 const LOSSES_UNTIL_LAST = 3
 const LAST_FOR_MS = 10_000
 
-/** Makes a pool that asks in the given order. Throws where `servers` is empty or malformed. */
+/**
+ * Makes a pool that queries servers in the given order.
+ *
+ * @throws if `servers` is empty or malformed
+ */
 export function createServerPool(options: ServerPoolOptions): ServerPool {
   const { now, egress } = options
   const members: Member[] = options.servers.map((text) => {
@@ -75,10 +79,10 @@ export function createServerPool(options: ServerPoolOptions): ServerPool {
 
   async function tryOne(
     member: Member,
-    question: Question,
+    question: DnsQuestion,
     cd: boolean,
     round: number,
-    end: Deadline,
+    end: QueryDeadline,
   ) {
     const flags = { recursionDesired: true, checkingDisabled: cd }
     const timeoutMs = Math.min(end.at - now(), options.tryMs * (round + 1))
@@ -119,7 +123,10 @@ export function createServerPool(options: ServerPoolOptions): ServerPool {
   }
 }
 
-/** Asks for the name servers of the root, and where nothing comes for its SOA: some filters drop the one. */
+/**
+ * Queries the name servers of the root, and if there is no reply its SOA: some filters drop the
+ * former.
+ */
 async function askForRoot(server: DnsServer, options: ServerPoolOptions): Promise<RootWord> {
   for (const type of ['NS', 'SOA'] as const) {
     const flags = { recursionDesired: true, checkingDisabled: false }
@@ -134,7 +141,10 @@ async function askForRoot(server: DnsServer, options: ServerPoolOptions): Promis
   return 'silent'
 }
 
-/** The question for the root is bounded by its time alone: whoever began it may not be the last to need it. */
+/**
+ * The query for the root has a time-out only: the caller that began it may leave before others that
+ * need it.
+ */
 const NEVER = new AbortController().signal
 
 function inOrder(members: readonly Member[], now: number): readonly Member[] {

@@ -112,7 +112,7 @@ test('a trusted address is dialled though it is special; a name never is', async
   expect(counted.attempts).toBe(1)
 })
 
-test('an ended run and a closed port are told apart', async () => {
+test('an ended run and a closed port are distinguished', async () => {
   const egress = createEgress({ allow: ['127.0.0.0/8'] })
   const request = { address: '127.0.0.1', port: 1, timeoutMs: 2_000 }
   await expect(egress.dial({ ...request, signal: NEVER })).rejects.toMatchObject({

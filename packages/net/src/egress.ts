@@ -9,7 +9,7 @@ import { blockHolds, parseAddress, parseBlock } from './address.ts'
 import type { IpAddress, IpBlock } from './address.ts'
 import { embeddedIpv4, specialBlockOf } from './special-addresses.ts'
 
-/** Where a connection goes: always an address literal, never a name. */
+/** Destination of a connection: always an address literal, never a name. */
 export interface Target {
   readonly transport: 'tcp' | 'udp'
   readonly address: string
@@ -18,30 +18,30 @@ export interface Target {
   readonly localAddress?: string
 }
 
-/** The only functions that open outward sockets; a test hands in its own to count attempts. */
+/** The only functions that open outward sockets; tests replace them to count attempts. */
 export interface Connectors {
   tcp(target: Target): Socket
-  /** Gives a socket that hears only the target. */
+  /** Opens a socket that only receives from the target. */
   udp(target: Target): DatagramSocket
 }
 
-/** What the guard lets through, and the functions by which it connects. */
+/** What the guard allows, and the functions by which it connects. */
 export interface EgressOptions {
-  /** CIDRs let through though they are special. */
+  /** CIDRs that are allowed though they are special-purpose. */
   readonly allow: readonly string[]
   readonly connect?: Partial<Connectors>
   readonly log?: Pick<Log, 'debug' | 'warn'>
 }
 
-/** How a connection is secured. */
+/** TLS options of a connection. */
 export interface TlsRequest {
-  /** The name sent as SNI and, where verified, expected in the certificate. */
+  /** The name sent as SNI and, if verified, expected in the certificate. */
   readonly servername: string
-  /** Whether a bad certificate ends the connection; default true. */
+  /** Whether an invalid certificate ends the connection; default true. */
   readonly verify?: boolean
 }
 
-/** Which connection is wanted. */
+/** A connection to open. */
 export interface DialRequest {
   readonly address: string
   readonly port: number
@@ -49,7 +49,7 @@ export interface DialRequest {
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly tls?: TlsRequest
-  /** The operator named this address in the settings: it may be private. */
+  /** Whether the address comes from the settings: it may be private. */
   readonly trusted?: boolean
 }
 
@@ -67,30 +67,41 @@ export class DialError extends Error {
   }
 }
 
-/** The guard in front of every outward socket. */
+/** The guard of every outward socket. */
 export interface Egress {
-  /** Whether an address literal may be dialled: an ordinary public address, or one allowed. */
+  /**
+   * Whether an address literal may be connected to: an ordinary public address, or an allowed one.
+   */
   permits(address: string): boolean
-  /** Whether the operator's allow list holds the address. */
+  /** Whether the operator's allow list contains the address. */
   allowed(address: string): boolean
-  /** Opens a TCP (or TLS) connection. Throws `DialError`. */
+  /**
+   * Opens a TCP (or TLS) connection.
+   *
+   * @throws DialError
+   */
   dial(request: DialRequest): Promise<Socket>
-  /** Gives a UDP socket bound to one peer. Throws `DialError`; later faults are its `error` event. */
+  /**
+   * Opens a UDP socket bound to one peer. Later errors are its `error` event.
+   *
+   * @throws DialError
+   */
   datagram(target: { address: string; port: number; trusted?: boolean }): DatagramSocket
 }
 
 /**
- * Metadata services outside of the special-purpose registries.
- * Source: learn.microsoft.com, "What is IP address 168.63.129.16" (2025). The others (169.254.169.254,
- * fd00:ec2::254, 100.100.100.200, 192.0.0.192) lie in special blocks.
+ * Metadata services outside of the special-purpose registries. Source: learn.microsoft.com, "What
+ * is IP address 168.63.129.16" (2025). The others (169.254.169.254, fd00:ec2::254, 100.100.100.200,
+ * 192.0.0.192) lie in special blocks.
  */
 const METADATA_ADDRESSES: readonly string[] = ['168.63.129.16']
 
 /**
- * Makes the guard. Refused without an allow: every block of the special-purpose table, whatever its
- * reachability (no public server lives there), every IPv6 address that carries an IPv4 one but the
+ * Makes the guard. Refused unless allowed: every block of the special-purpose table, whatever its
+ * reachability (no public server is there), every IPv6 address with an embedded IPv4 one except the
  * mapped form of a public address, and metadata services.
- * Throws where `allow` holds anything but CIDRs.
+ *
+ * @throws if `allow` holds anything but CIDRs
  */
 export function createEgress(options: EgressOptions): Egress {
   const allow = options.allow.map(allowedBlock)
@@ -132,10 +143,17 @@ export function createEgress(options: EgressOptions): Egress {
   }
 }
 
-/** What all connections trust and speak: to make it anew for each takes a part of what the handshake does. */
+/**
+ * TLS settings shared by all connections: creating them for each would cost a part of the
+ * handshake.
+ */
 let trust: SecureContext | undefined
 
-/** Starts TLS on an open connection, as STARTTLS needs it. Throws `DialError`. */
+/**
+ * Starts TLS on an open connection, as STARTTLS needs it.
+ *
+ * @throws DialError
+ */
 export async function secure(
   socket: Socket,
   request: TlsRequest & { readonly timeoutMs: number; readonly signal: AbortSignal },
@@ -193,7 +211,7 @@ async function settled(
   socket.once(event, resolve)
   socket.once('error', onError)
   socket.once('close', onClose)
-  // A fault that comes while nobody listens must not end the process; `close` tells of it too.
+  // An error without a listener must not end the process; `close` reports it too.
   socket.on('error', () => undefined)
   try {
     await promise

@@ -2,17 +2,17 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable, Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib'
 
-/** A body as far as it was read. */
+/** The body as far as it was read. */
 export type BodyRead =
   | { readonly kind: 'read'; readonly bytes: Uint8Array; readonly cut: boolean }
   | { readonly kind: 'failed'; readonly detail: string }
 
-/** Codings one on the other that are unpacked; more are refused. */
+/** Nested content codings that are decoded; more are refused. */
 const MAX_CODINGS = 2
 
 /**
- * Reads a body of at most `maxBytes`, counted both before and after unpacking gzip, deflate and br.
- * Ends early, with `cut`, at the first byte over the bound; a broken or unknown coding is a failure.
+ * Reads a body of at most `maxBytes`, both before and after decoding gzip, deflate and br. Stops,
+ * with `cut`, at the first byte over the limit; a broken or unknown coding is a failure.
  */
 export async function readBody(
   message: IncomingMessage,

@@ -8,30 +8,33 @@ import type { Egress } from './egress.ts'
 import { readBody } from './http-body.ts'
 import type { Resolver } from './resolver.ts'
 
-/** What is fetched, and its bounds. */
+/** A request and its limits. */
 export interface FetchRequest {
   readonly url: string
   readonly method?: 'GET' | 'POST' | 'HEAD'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
-  /** Bound of the body both as sent and as unpacked. */
+  /** Limit of the body both as sent and as decoded. */
   readonly maxBytes: number
-  /** What a longer body is: a failure, or cut there; default `fail`. */
+  /** Whether a longer body is a failure or cut; default `fail`. */
   readonly overflow?: 'fail' | 'cut'
-  /** Whether a response whose body is broken or does not end in time counts, without its body; default false. */
+  /** Whether a response with a broken or slow body counts, without its body; default false. */
   readonly headSuffices?: boolean
-  /** Redirects that are followed; `shown` follows none, and the redirect is the response. */
+  /** Redirects that are followed; with `shown` the redirect itself is the response. */
   readonly maxRedirects: number | 'shown'
-  /** Whether http without TLS goes anywhere, as by default, or only to addresses that the operator allowed. */
+  /**
+   * Whether http without TLS may go anywhere, as by default, or only to addresses that the operator
+   * allowed.
+   */
   readonly plain?: 'anywhere' | 'allowed'
-  /** Wall clock of the whole, redirects and body included. */
+  /** Time-out of the whole request, redirects and body included. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly egress: Egress
   readonly resolver: Resolver
 }
 
-/** Why there is no answer. */
+/** Why there is no response. */
 export type HttpFailure =
   | 'bad_url'
   | 'forbidden'
@@ -43,16 +46,16 @@ export type HttpFailure =
   | 'too_large'
   | 'too_many_redirects'
 
-/** What a request came to: any status is a response. Header names are lower case. */
+/** Result of a request: any status is a response. Header names are lower case. */
 export type HttpAnswer =
   | {
       readonly kind: 'response'
       readonly status: number
       readonly headers: Readonly<Record<string, string>>
       readonly body: Uint8Array
-      /** The body went on beyond `maxBytes`. */
+      /** Whether the body was longer than `maxBytes`. */
       readonly cut: boolean
-      /** Where the answer came from after the redirects. */
+      /** The URL after redirects. */
       readonly url: string
       readonly redirects: number
     }
@@ -61,7 +64,10 @@ export type HttpAnswer =
       readonly reason: HttpFailure
       readonly detail: string
       readonly url: string
-      /** The request may have reached the server, so that sending it again may do again what it does. */
+      /**
+       * Whether the request may have reached the server, so that repeating it may repeat its
+       * effect.
+       */
       readonly sent: boolean
     }
 
@@ -71,13 +77,14 @@ const MAX_ADDRESSES = 3
 const MAX_HEADER_BYTES = 16_384
 const MAX_URL_LENGTH = 2_000
 
-/** Headers that must not travel to another origin. */
+/** Headers that must not be sent to another origin. */
 const PRIVATE_HEADERS = new Set(['authorization', 'cookie', 'proxy-authorization'])
 
 /**
- * Fetches a URL over HTTP/1.1 within its bounds. The host is resolved here and the connection pinned to
- * an address that the egress guard permits, on every hop; a redirect may not go from https to http, nor
- * to a port other than 80 and 443 unless it stays on its host or the operator allowed the address.
+ * Fetches a URL over HTTP/1.1 within limits. On every hop the host is resolved here and the
+ * connection pinned to an address that the egress guard permits; a redirect may not go from https
+ * to http, nor to a port other than 80 and 443 unless it stays on its host or the operator allowed
+ * the address.
  */
 export async function fetchBounded(request: FetchRequest): Promise<HttpAnswer> {
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(request.timeoutMs)])

@@ -12,8 +12,8 @@ export type HostAddresses =
   | { readonly kind: 'failed'; readonly reason: DnsFailure }
 
 /**
- * Asks for A and AAAA at once. One family that answers is enough; without any, a failure of either is
- * a failure, and only two denials are a denial.
+ * Queries A and AAAA in parallel. One family with addresses is enough; without any, a failure of
+ * either is a failure, and only two negative replies mean that there is none.
  */
 export async function resolveAddresses(
   resolver: Resolver,

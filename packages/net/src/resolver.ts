@@ -5,34 +5,38 @@ import { createAnswerCache, type AnswerCache } from './dns-cache.ts'
 import { linksFrom, MAX_LINKS, negativeTtlSeconds } from './dns-chain.ts'
 import { exchange } from './dns-exchange.ts'
 import { questionName } from './dns-message.ts'
-import type { Question, RecordType } from './dns-message.ts'
+import type { DnsQuestion, RecordType } from './dns-message.ts'
 import { createServerPool } from './dns-pool.ts'
-import type { Deadline, ServerPool } from './dns-pool.ts'
+import type { QueryDeadline, ServerPool } from './dns-pool.ts'
 import type { Egress } from './egress.ts'
 
-/** How a question is asked. */
+/** Options of a query. */
 export interface ResolveOptions {
   readonly signal?: AbortSignal
-  /** Asks a validating resolver to leave DNSSEC aside (the CD bit). */
+  /** Disables DNSSEC validation by the resolver (the CD bit). */
   readonly checkingDisabled?: boolean
 }
 
-/** How a name server itself is asked. */
+/** Options of a query to a name server itself. */
 export interface AskOptions {
   readonly signal?: AbortSignal
   /** Default 3,000. */
   readonly timeoutMs?: number
 }
 
-/** Asks the DNS. */
+/** A DNS resolver. */
 export interface Resolver {
-  /** Asks the configured servers. Never throws; on abort the answer is `failed`, `timeout`. */
+  /**
+   * Queries the configured servers. Never throws; when aborted the result is `failed`, `timeout`.
+   */
   resolve<T extends RecordType>(
     name: string,
     type: T,
     options?: ResolveOptions,
   ): Promise<DnsAnswer<T>>
-  /** Asks one name server itself, without recursion; the egress guard holds. Nothing is cached. */
+  /**
+   * Queries one name server itself, without recursion, through the egress guard. Nothing is cached.
+   */
   ask(
     server: { readonly address: string; readonly port?: number },
     name: string,
@@ -43,27 +47,29 @@ export interface Resolver {
 
 /** What a resolver needs. */
 export interface ResolverOptions {
-  /** `ip` or `ip:port` (`[ip]:port` for IPv6); asked in this order. */
+  /** `ip` or `ip:port` (`[ip]:port` for IPv6); queried in this order. */
   readonly servers: readonly string[]
   readonly egress: Egress
-  /** One question in all; default 5,000. */
+  /** Time-out of one query in all; default 5,000. */
   readonly timeoutMs?: number
-  /** The first try of each server, doubled in the second round; default 1,200. */
+  /** Time-out of the first attempt at each server, doubled in the second round; default 1,200. */
   readonly tryMs?: number
-  /** Questions on the wire at once; default 256: about what a UDP socket of the kernel buffers. */
+  /** Concurrent queries; default 256, about what a UDP socket of the kernel buffers. */
   readonly concurrency?: number
-  /** Answers held; default 50,000. */
+  /** Cached results; default 50,000. */
   readonly cacheSize?: number
   /** Milliseconds, monotonic. */
   readonly now?: () => number
-  /** Told when a server begins to vouch for the root of the DNS, or no longer does. */
+  /** Called when a server begins to know the DNS root, or no longer does. */
   readonly onRootChange?: (server: string, vouches: boolean) => void
 }
 
 /**
- * Makes a resolver over recursive servers: callers who ask the same share one question, a bounded cache, the
- * next server on any failure, TCP where a reply is cut. What is denied by a server that cannot vouch
- * for the root of the DNS is a failure, `unvouched`. Throws where `servers` is empty or malformed.
+ * Makes a resolver over recursive servers: concurrent equal queries are shared, results are cached,
+ * a failure moves on to the next server, truncated replies are repeated over TCP. A negative reply
+ * of a server that does not know the DNS root is a failure, `unvouched`.
+ *
+ * @throws if `servers` is empty or malformed
  */
 export function createResolver(options: ResolverOptions): Resolver {
   const now = options.now ?? (() => performance.now())
@@ -78,7 +84,7 @@ export function createResolver(options: ResolverOptions): Resolver {
   const timeoutMs = options.timeoutMs ?? 5_000
   const openQuestions = new Map<string, OpenQuestion>()
 
-  function begin(key: string, question: Question, cd: boolean): OpenQuestion {
+  function begin(key: string, question: DnsQuestion, cd: boolean): OpenQuestion {
     const controller = new AbortController()
     const run = async (): Promise<DnsAnswer> => {
       const leave = await onWire.enter()
@@ -116,7 +122,7 @@ export function createResolver(options: ResolverOptions): Resolver {
         ? open.answer
         : orOnAbort(open.answer, given.signal, TIMED_OUT))
     } finally {
-      // Nobody waits any more: the sockets are given back at once, and a later asker starts anew.
+      // No caller is left: the sockets are released at once, and a later caller starts again.
       if (--open.waiters === 0 && openQuestions.get(key) === open) {
         openQuestions.delete(key)
         open.controller.abort()
@@ -153,7 +159,7 @@ function takeRootChange(
 
 function askServer(
   server: { readonly address: string; readonly port?: number },
-  question: Question,
+  question: DnsQuestion,
   egress: Egress,
   { timeoutMs = 3_000, signal = new AbortController().signal }: AskOptions,
 ): Promise<DirectAnswer> {
@@ -163,10 +169,10 @@ function askServer(
 
 const TIMED_OUT: DnsAnswer = { kind: 'failed', reason: 'timeout' }
 
-/** A name server is asked for what it holds itself. */
+/** A name server is asked for its own data only. */
 const DIRECT = { recursionDesired: false, checkingDisabled: false } as const
 
-/** A question under way, shared by all who wait for it. */
+/** A query in flight, shared by all callers. */
 interface OpenQuestion {
   waiters: number
   readonly controller: AbortController
@@ -175,9 +181,9 @@ interface OpenQuestion {
 
 async function follow(
   pool: ServerPool,
-  question: Question,
+  question: DnsQuestion,
   cd: boolean,
-  end: Deadline,
+  end: QueryDeadline,
 ): Promise<DnsAnswer> {
   const chain = new Set([question.name])
   let target = question.name
@@ -206,7 +212,7 @@ async function follow(
   }
 }
 
-/** Safe: a question is keyed by its type, and keeps only the records of that type. */
+/** Safe: a query is keyed by its type, and keeps only records of that type. */
 function ofType<T extends RecordType>(answer: DnsAnswer, _type: T): DnsAnswer<T> {
   return answer as DnsAnswer<T>
 }

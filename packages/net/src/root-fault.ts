@@ -1,7 +1,7 @@
 import type { Resolver } from './resolver.ts'
 
 /**
- * What is wrong with a resolver that does not know the root of the DNS; null where it knows it. One of a
+ * What is wrong with a resolver that does not know the DNS root; null if it does. The resolver of a
  * closed network denies every public name.
  */
 export async function rootFault(resolver: Resolver, signal: AbortSignal): Promise<string | null> {

@@ -32,7 +32,7 @@ test('one of a closed network denies it', async () => {
   expect(await faultWith(DENIED)).toMatch(/^denies the root/)
 })
 
-test('silence is told apart from a denial', async () => {
+test('silence is distinguished from a denial', async () => {
   expect(await faultWith(null)).toMatch(/^says nothing .*\(timeout\)$/)
 })
 
@@ -84,7 +84,9 @@ describe('a watch over the root', () => {
   })
 })
 
-/** A server whose word about the root changes, and a resolver over it whose clock is set by hand. */
+/**
+ * A server whose word about the root changes, and a resolver over it whose clock is set by hand.
+ */
 interface Closable extends AsyncDisposable {
   readonly dns: DnsFixture
   readonly resolver: Resolver
@@ -114,7 +116,10 @@ async function startClosable(root: Reply, others: readonly DnsFixture[] = []): P
   return closable
 }
 
-/** `there.test` has an address, `alias.test` leads nowhere, `sick.test` fails; all else does not exist. */
+/**
+ * `there.test` has an address, `alias.test` leads nowhere, `sick.test` fails; all else does not
+ * exist.
+ */
 function replyTo(name: string, type: string): Reply {
   if (name === 'there.test') {
     return { answers: type === 'A' ? [{ name, type, ttl: 900, data: '192.0.2.1' }] : [] }

@@ -1,34 +1,39 @@
 /** Whether a server knows the root of the DNS; `silent`: it gave no usable reply. */
 export type RootWord = 'knows' | 'denies' | 'silent'
 
-/** Watches whether one server can vouch for the root of the DNS. */
+/** Monitors whether one server knows the DNS root. */
 export interface RootWatch {
   /**
-   * Whether what the server denies can be believed: it knew the root within the last minute. Asks again
-   * where that is longer ago; callers at the same time share one question. Never throws.
+   * Whether negative replies of the server can be believed: it knew the root within the last
+   * minute. Queries the root again if that is longer ago; concurrent callers share one query. Never
+   * throws.
    */
   vouches(): Promise<boolean>
 }
 
-/** What a watch needs. */
+/** What the monitor needs. */
 export interface RootWatchOptions {
-  /** Asks the server for the root; bounded, never throws. */
+  /** Queries the server for the root; has a time-out, never throws. */
   readonly ask: () => Promise<RootWord>
   /** Milliseconds, monotonic. */
   readonly now: () => number
-  /** Told when the server begins to vouch, or no longer does; not of its first reply. */
+  /** Called when the server begins to know the root, or no longer does; not for its first reply. */
   readonly changed?: (vouches: boolean) => void
 }
 
-/** How long a reply about the root holds. */
+/** Milliseconds for which a reply about the root is valid. */
 const WORD_MS = 60_000
 
-/** How long no reply holds: a lost packet proves nothing. Source: RFC 9520 3.2 allows one second to five minutes. */
+/**
+ * Milliseconds for which a missing reply is valid: a lost packet proves nothing. Source: RFC 9520
+ * 3.2 allows one second to five minutes.
+ */
 const SILENCE_MS = 5_000
 
 /**
- * Makes a watch. A resolver of a closed network denies the root, and with it every public name that it
- * was never told of. Silence changes nothing: who never knew the root does not vouch for it.
+ * Makes a monitor. The resolver of a closed network denies the root, and with it every public name
+ * that it was not given. A missing reply changes nothing: a server that never knew the root is not
+ * believed.
  */
 export function createRootWatch(options: RootWatchOptions): RootWatch {
   let vouched: boolean | null = null

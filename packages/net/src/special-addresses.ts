@@ -91,12 +91,12 @@ const BLOCKS_BY_VERSION = {
   6: SPECIAL_BLOCKS.filter((row) => row.block.version === 6),
 } as const
 
-/** The most specific special block an address lies in; null for an ordinary address. */
+/** The most specific special block that contains an address; null for an ordinary address. */
 export function specialBlockOf(address: IpAddress): SpecialBlock | null {
   return BLOCKS_BY_VERSION[address.version].find((row) => blockHolds(row.block, address)) ?? null
 }
 
-/** An IPv4 address carried inside an IPv6 address, and by which form. */
+/** An IPv4 address embedded in an IPv6 address, and the format. */
 export interface EmbeddedIpv4 {
   readonly form: 'mapped' | 'nat64' | '6to4' | 'teredo' | 'compatible'
   readonly address: IpAddress
@@ -105,9 +105,9 @@ export interface EmbeddedIpv4 {
 const LOW_32 = 0xffff_ffffn
 
 /**
- * The IPv4 address inside an IPv6 address; null where there is none.
- * Forms: ::ffff:0:0/96 and ::/96 (RFC 4291), 64:ff9b::/96 (RFC 6052), 2002::/16 (RFC 3056), and the
- * client of Teredo, kept with its bits inverted (RFC 4380 section 4).
+ * The IPv4 address embedded in an IPv6 address; null if there is none. Formats: ::ffff:0:0/96 and
+ * ::/96 (RFC 4291), 64:ff9b::/96 (RFC 6052), 2002::/16 (RFC 3056), and the client of Teredo, stored
+ * with its bits inverted (RFC 4380 section 4).
  */
 export function embeddedIpv4(address: IpAddress): EmbeddedIpv4 | null {
   if (address.version === 4) return null
@@ -128,10 +128,10 @@ export function embeddedIpv4(address: IpAddress): EmbeddedIpv4 | null {
 }
 
 /**
- * Whether an address literal is globally reachable unicast by the IANA registries.
- * The most specific row wins; N/A counts as no. Mapped, NAT64, 6to4 and Teredo addresses are judged
- * by the IPv4 address inside, the deprecated compatible form is never reachable. False for anything
- * that is not a literal.
+ * Whether an address literal is globally reachable unicast by the IANA registries. The most
+ * specific row wins; N/A counts as no. Mapped, NAT64, 6to4 and Teredo addresses are judged by the
+ * embedded IPv4 address; the deprecated compatible form is never reachable. False for anything that
+ * is not a literal.
  */
 export function isGloballyReachable(text: string): boolean {
   const address = parseAddress(text)

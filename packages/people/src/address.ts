@@ -14,22 +14,23 @@ import { tell, type People, type Visitor } from './people.ts'
 import { digestOfSecret } from './secret.ts'
 import { finishSignUp, takeForLink } from './sign-up.ts'
 
-/** Minutes that a new address can be confirmed for. */
+/** Minutes for which a new address can be confirmed. */
 const CONFIRM_MINUTES = 24 * 60
-/** Name under which a new address is hidden until then. */
+/** Associated data under which a new address is encrypted until then. */
 export const NEW_ADDRESS_SEALED_AS = 'new address'
 
 interface Wanted {
   readonly email: string
-  /** The session that asked, which goes on. */
+  /** The session that made the request; it stays valid. */
   readonly sessionId: string
 }
 
 /**
- * Changes a person's address: at once where no mail is sent, else when a link that goes to the new one is opened.
+ * Changes a user's address: at once if no mail is sent, else when the link sent to the new one is
+ * opened.
  *
- * @returns whether it is in force
- * @throws Problem `conflict` where no mail is sent and somebody has the address
+ * @returns whether it has changed
+ * @throws Problem `conflict` if no mail is sent and the address is taken
  */
 export async function changeEmail(
   people: People,
@@ -61,7 +62,7 @@ export async function changeEmail(
   return false
 }
 
-/** Sends a signed-up person whose address was never verified a link that does. */
+/** Sends a verification link to a user whose address was never verified. */
 export async function askToVerifyAddress(
   people: People,
   visitor: Visitor,
@@ -81,9 +82,10 @@ export async function askToVerifyAddress(
 }
 
 /**
- * Does what a link that went to an address says, which proves the address.
+ * Does what a link sent by mail is for, which proves the address.
  *
- * @throws Problem where the link is worth nothing, or the domain has had its accounts of today
+ * @throws Problem if the link is invalid, or its mail domain has reached its daily limit of
+ * accounts
  */
 export async function verify(people: People, token: string): Promise<'verified' | 'email_changed'> {
   const digest = digestOfSecret(token)

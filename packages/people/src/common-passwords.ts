@@ -3,21 +3,24 @@ import { createRequire } from 'node:module'
 import { join, dirname } from 'node:path'
 import { Problem } from '@plumbline/contract/problem'
 
-/** How many of the ranked list count, beside every one that is long enough to be chosen here. */
+/**
+ * Entries of the ranked list that are refused, besides every one that is long enough to be chosen
+ * here.
+ */
 const MOST_COMMON = 10_000
-/** Shorter ones are in no word of a person; as the core of a password they would refuse far too much. */
+/** Shorter entries are not refused as the core of a password: that would refuse far too many. */
 const CORE_MIN_CHARS = 4
-/** Words that stand for this service: what somebody thinks of first when asked for a password here. */
+/** Words about this service, which people think of first when asked for a password here. */
 const CONTEXT_WORDS: readonly string[] = ['plumbline', 'validation', 'enrichment', 'verification']
-/** A password is not made of less than so many different characters. */
+/** A password must have at least this many different characters. */
 const DIFFERENT_MIN = 5
-/** What a password repeats is at least a third of it. */
+/** A password may not repeat a part of at least a third of its length. */
 const REPEATS = 3
 
 /**
- * Refuses a password that is guessed first: one of the commonest, one of them with digits or signs around it, one
- * that repeats itself or runs along the keyboard or alphabet, the person's own name or address, or a word of this
- * service.
+ * Refuses a password that is easy to guess: a common one, one with digits or punctuation around it,
+ * one that repeats itself or follows the keyboard or alphabet, the user's own name or address, or a
+ * word about this service.
  *
  * @throws Problem `unprocessable` with what to do
  */
@@ -38,7 +41,10 @@ export async function refuseCommonPassword(
   )
 }
 
-/** What may be meant: without digits and signs before and behind, and with those within read as letters. */
+/**
+ * Possible cores of a password: without digits and punctuation at both ends, and with those within
+ * read as letters.
+ */
 function coresOf(plain: string): readonly string[] {
   const bare = plain.replaceAll(AROUND, '')
   const meant = [bare, plain].map((text) =>
@@ -76,14 +82,14 @@ const RUNS = ['abcdefghijklmnopqrstuvwxyz', '01234567890123456789', 'qwertyuiopa
   .flatMap((run) => [run, [...run].toReversed().join('')])
   .map((run) => run + run)
 
-/** One run along the alphabet, the digits or the keyboard, whatever its beginning. */
+/** One run along the alphabet, the digits or the keyboard, from any start. */
 function isRun(plain: string): boolean {
   return RUNS.some((run) => run.includes(plain))
 }
 
 let loaded: Promise<ReadonlySet<string>> | undefined
 
-/** The list, read when it is first needed: most processes never need it. */
+/** The list, loaded when first needed: most processes never need it. */
 function commonPasswords(): Promise<ReadonlySet<string>> {
   loaded ??= readList().catch((error: unknown) => {
     loaded = undefined

@@ -18,6 +18,6 @@ test.each([
   expect(emailKeyOf(key)).toBe(key)
 })
 
-test('a host without a form in ASCII stands as it is', () => {
+test('a host without an ASCII form is unchanged', () => {
   expect(mailDomainOf('a@not a host')).toBe('not a host')
 })

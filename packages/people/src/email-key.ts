@@ -1,6 +1,9 @@
 import { domainToASCII } from 'node:url'
 
-/** What a provider reads past before the `@`, and the name that stands for all of its names. */
+/**
+ * Characters that a provider ignores before the `@`, and the domain that stands for all of its
+ * domains.
+ */
 interface Reading {
   readonly ignored: RegExp
   readonly name: string
@@ -8,10 +11,10 @@ interface Reading {
 
 /** Source: Gmail help, "Dots don't matter in Gmail addresses". */
 const GMAIL: Reading = { ignored: /\./g, name: 'gmail.com' }
-/** Source: Proton support, "Addresses and aliases": dots, hyphens and underscores make no other mailbox. */
+/** Source: Proton support, "Addresses and aliases": dots, hyphens and underscores are ignored. */
 const PROTON: Reading = { ignored: /[._-]/g, name: 'proton.me' }
 
-/** Providers that read past signs, by the names that they give addresses under. */
+/** Providers that ignore characters, by their domains. */
 const READINGS: Readonly<Record<string, Reading>> = {
   'gmail.com': GMAIL,
   'googlemail.com': GMAIL,
@@ -22,8 +25,8 @@ const READINGS: Readonly<Record<string, Reading>> = {
 }
 
 /**
- * The form of an address in which two are the same mailbox: small letters, the name of its host in ASCII, without
- * what stands behind a plus, and without the signs that its provider ignores. Nothing is sent to it.
+ * Normalized address: equal if two addresses are the same mailbox. Lower case, ASCII domain,
+ * without a plus tag and the characters that the provider ignores. Never used for sending.
  */
 export function emailKeyOf(email: string): string {
   const at = email.lastIndexOf('@')
@@ -36,7 +39,7 @@ export function emailKeyOf(email: string): string {
   return `${bare.replaceAll(reading.ignored, '')}@${reading.name}`
 }
 
-/** The host of an address, in ASCII and small letters; as it stands where it has no such form. */
+/** The domain of an address, in ASCII and lower case; unchanged if it has no such form. */
 export function mailDomainOf(email: string): string {
   const domain = email
     .slice(email.lastIndexOf('@') + 1)

@@ -4,7 +4,7 @@ import { insertLinkCode, type LinkCode } from '@plumbline/db/people/link-codes'
 import type { People, Visitor } from './people.ts'
 import { newSecret } from './secret.ts'
 
-/** Where a link leads; its secret stands behind `#`, which no server sees and no log keeps. */
+/** The URL of a link; its secret is in the fragment, which no server sees and no log keeps. */
 export function linkTo(
   people: Pick<People, 'settings'>,
   visitor: Pick<Visitor, 'origin'>,
@@ -15,10 +15,14 @@ export function linkTo(
   return `${base}/app/${path}${secret === undefined ? '' : `#${secret}`}`
 }
 
-/** What a new link does, and for how long; what is left out is of nobody. */
+/** What a new link does, and for how long. */
 type NewLink = Partial<LinkCode> & Pick<LinkCode, 'purpose'> & { readonly minutes: number }
 
-/** Keeps what the secret of a link does. @returns the secret */
+/**
+ * Stores what a new link does.
+ *
+ * @returns its secret
+ */
 export async function insertLinkSecret(tx: Db | Tx, link: NewLink): Promise<string> {
   const { secret, digest } = newSecret()
   const plain = { userId: null, accountId: null, emailKey: null, detail: null, isLocalOnly: false }
@@ -26,7 +30,7 @@ export async function insertLinkSecret(tx: Db | Tx, link: NewLink): Promise<stri
   return secret
 }
 
-/** The refusal of a link that is used, too old or made up. */
+/** The refusal of a link that is used, expired or invented. */
 export function staleLink(): Problem {
   return new Problem('unprocessable', 'This link was used before or is too old; ask for a new one.')
 }

@@ -26,24 +26,24 @@ import { linkTo, staleLink } from './link.ts'
 import { tell, type People, type Visitor } from './people.ts'
 import { digestOfSecret, newSecret } from './secret.ts'
 
-/** Whose account, and who acts in it. */
+/** An account, and the user who acts in it. */
 export interface Actor {
   readonly accountId: string
   readonly userId: string
 }
 
-/** An invitation as who made it sees it. */
+/** An invitation as its author sees it. */
 export interface MadeInvitation {
   readonly id: string
   readonly expiresAt: Date
-  /** To hand over; null where it went by mail. */
+  /** Link to pass on; null if it was sent by mail. */
   readonly link: string | null
 }
 
 /**
  * Invites an address to an account.
  *
- * @throws Problem where the person is a member, or the account has as many as it may
+ * @throws Problem if the user is a member, or the account has reached its limit
  */
 export async function invite(
   people: People,
@@ -80,7 +80,11 @@ export async function invite(
   return { ...made, link: hasMail ? null : link }
 }
 
-/** What an invitation is for. @throws Problem where the link is worth nothing */
+/**
+ * What an invitation is for.
+ *
+ * @throws Problem if the link is invalid
+ */
 export async function lookAtInvitation(
   { db }: Pick<People, 'db'>,
   token: string,
@@ -92,7 +96,11 @@ export async function lookAtInvitation(
   return { account_name: accountName, email, role, has_user: user !== undefined }
 }
 
-/** Withdraws an invitation. @throws Problem `not_found` where the account has no such */
+/**
+ * Withdraws an invitation.
+ *
+ * @throws Problem `not_found` if the account has none with this id
+ */
 export async function withdrawInvitation(people: People, actor: Actor, id: string): Promise<void> {
   await inTransaction(people.db, async (tx) => {
     if (!(await removeInvitation(tx, actor.accountId, id))) throw noSuch('invitation')
@@ -101,10 +109,10 @@ export async function withdrawInvitation(people: People, actor: Actor, id: strin
 }
 
 /**
- * Makes the signed-in person a member by an invitation to their address.
+ * Makes the signed-in user a member by an invitation to their address.
  *
  * @returns the account
- * @throws Problem where the link is worth nothing, or for another address
+ * @throws Problem if the link is invalid, or for another address
  */
 export async function acceptInvitation(people: People, user: User, token: string): Promise<string> {
   return await inTransaction(people.db, async (tx) => {
@@ -127,7 +135,11 @@ export async function acceptInvitation(people: People, user: User, token: string
   })
 }
 
-/** Changes what a member is. @throws Problem where the account would have no owner, or there is no such member */
+/**
+ * Changes the role of a member.
+ *
+ * @throws Problem if the account would have no owner, or there is no such member
+ */
 export async function changeRole(
   people: People,
   actor: Actor,
@@ -150,9 +162,9 @@ export async function changeRole(
 }
 
 /**
- * Takes a person out of an account: an owner anybody, everybody themselves.
+ * Removes a member from an account: owners may remove anybody, others themselves.
  *
- * @throws Problem where the account would have no owner, or there is no such member
+ * @throws Problem if the account would have no owner, or there is no such member
  */
 export async function takeOut(people: People, actor: Actor, userId: string): Promise<void> {
   await inTransaction(people.db, async (tx) => {
@@ -164,7 +176,7 @@ export async function takeOut(people: People, actor: Actor, userId: string): Pro
   })
 }
 
-/** Makes another member the owner, and who acts a member, in one step. */
+/** Makes another member the owner, and the acting owner a member, in one step. */
 export async function handOver(people: People, actor: Actor, userId: string): Promise<void> {
   await inTransaction(people.db, async (tx) => {
     const before = await lockedRole(tx, actor, userId, 'owner')
@@ -184,7 +196,10 @@ export async function handOver(people: People, actor: Actor, userId: string): Pr
   })
 }
 
-/** The role of a member under the account's lock, once who acts is seen to be what it takes, still. */
+/**
+ * The role of a member, read under the account's lock after checking that the acting user still has
+ * the role that is needed.
+ */
 async function lockedRole(tx: Tx, actor: Actor, userId: string, needed: Role): Promise<Role> {
   await lockAccount(tx, actor.accountId)
   const own = await roleOf(tx, actor.accountId, actor.userId)

@@ -20,7 +20,7 @@ test.each([undefined, '', 'none', '$argon2id$v=19$m=19456,t=2,p=1$short$short'])
   },
 )
 
-test('who comes when too many wait is told to come again, and the others get their answer', async () => {
+test('a caller beyond the limit is told to retry, and the others get their answer', async () => {
   const digest = await hashPassword('right and true')
   const asked = await Promise.allSettled(
     Array.from({ length: 110 }, () => isPassword('wrong', digest)),

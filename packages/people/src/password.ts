@@ -8,18 +8,20 @@ const COST = { memory: 19_456, passes: 2, parallelism: 1 } as const
 const TAG_BYTES = 32
 const SALT_BYTES = 16
 
-/** Hashes at a time: each takes a thread of the pool, which DNS and files share, and 19 MiB. */
+/**
+ * Concurrent hashes: each takes a thread of libuv's pool, which DNS and files share, and 19 MiB.
+ */
 const AT_ONCE = 2
-/** Who waits beyond it is told to come again: some two seconds of work. */
+/** Waiting hashes at most, some two seconds of work; further requests are refused. */
 const WAITING_MAX = 100
 
 const places = createSemaphore(AT_ONCE)
 let waiting = 0
 
 /**
- * The digest of a password as it is kept: PHC string format, Argon2id with a salt of its own.
+ * The stored digest of a password: PHC string format, Argon2id with a random salt.
  *
- * @throws Problem `unavailable` where too many wait
+ * @throws Problem `unavailable` if too many wait
  */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES)
@@ -29,10 +31,10 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Whether a password is the one of a digest. Where there is no digest the same work is done, so that the time tells
- * nothing.
+ * Whether a password matches a digest. Without a digest the same work is done, so that the time
+ * reveals nothing.
  *
- * @throws Problem `unavailable` where too many wait
+ * @throws Problem `unavailable` if too many wait
  */
 export async function isPassword(password: string, kept: string | undefined): Promise<boolean> {
   const parts = SHAPE.exec(kept ?? '')
@@ -65,7 +67,8 @@ async function digest(
   }
   waiting += 1
   try {
-    // NFC, so that the same letters of another keyboard are the same password (NIST SP 800-63B-4, 3.1.1.2).
+    // NFC, so that the same letters of another keyboard are the same password (NIST SP 800-63B-4,
+    // 3.1.1.2).
     const message = Buffer.from(password.normalize('NFC'), 'utf8')
     return await places.run(() =>
       argon2Async('argon2id', { message, nonce, tagLength: TAG_BYTES, ...cost }),

@@ -3,73 +3,83 @@ import type { Db, Tx } from '@plumbline/db/database'
 import type { MailMessage } from '@plumbline/mail/message'
 import { queueMail, type Sealer } from '@plumbline/mail/outbox'
 
-/** What the lists say of the host of an address. */
+/** What the reference lists say of the domain of an address. */
 export interface MailDomainJudgment {
   readonly isDisposable: boolean
   readonly isFree: boolean
-  /** The name under which somebody registered it, `example.com` for `mail.example.com`: its owner has all below it. */
+  /**
+   * The registered domain, `example.com` for `mail.example.com`: its owner controls all subdomains.
+   */
   readonly registrable: string
 }
 
-/** What judges the hosts of addresses. */
+/** Judges the domains of addresses. */
 export interface MailDomains {
   judge(domain: string): Promise<MailDomainJudgment>
 }
 
-/** A limit for each name; false where it is used up for now. */
+/** A rate limit for each name; false if it is used up for now. */
 export type Allowance = (name: string) => Promise<boolean>
 
-/** One that was taken of those of a day; `giveBack` is for what came to nothing, and waits for no clock. */
+/**
+ * One unit of a daily limit; `giveBack` returns it if it was not used, without waiting for the
+ * clock.
+ */
 export interface TakenOfDay {
   giveBack(): Promise<void>
 }
 
-/** How people sign up and in on this installation. */
+/** How users sign up and in on this installation. */
 export interface PeopleSettings {
   readonly signUp: SignUpMode
   readonly hasMail: boolean
-  /** Where links lead, for example `https://app.example.com`, without a slash at its end. */
+  /** Base URL of links, for example `https://app.example.com`, without a trailing slash. */
   readonly publicUrl: string | undefined
-  /** Accounts that may be made in a day from one network, and with addresses of one mail domain. */
+  /**
+   * Accounts that may be created in a day from one network, and with addresses of one mail domain.
+   */
   readonly signUpsPerNetwork: number
   readonly signUpsPerDomain: number
 }
 
-/** What the ways of people work with. */
+/** What the functions about users need. */
 export interface People {
   readonly db: Db
   readonly settings: PeopleSettings
   readonly sealer: Sealer & { digest(text: string): string }
   readonly mailDomains: MailDomains
-  /** Tries of one person from one network, of one person, and of one network, to sign in or to show a code. */
+  /**
+   * Attempts to sign in or to enter a code: of one user from one network, of one user, and of one
+   * network.
+   */
   readonly tries: {
     readonly pair: Allowance
     readonly person: Allowance
     readonly network: Allowance
   }
-  /** Messages that one address can be made to get, and that one network can cause. */
+  /** Messages that can be sent to one address, and that one network can cause. */
   readonly messages: { readonly address: Allowance; readonly network: Allowance }
-  /** Takes one of so many a day; undefined where none is left. */
+  /** Takes one unit of a daily limit; undefined if none is left. */
   readonly takeOfDay: (name: string, mostPerDay: number) => Promise<TakenOfDay | undefined>
-  /** Has the outbox looked at now. */
+  /** Makes the sender check the outbox now. */
   readonly wakeMail: () => void
 }
 
-/** Who stands at the other end: nothing of it is trusted. */
+/** The client of a request: nothing of it is trusted. */
 export interface Visitor {
   /** An IPv4 address, or an IPv6 /64. */
   readonly network: string
-  /** An IPv4 address, or the IPv6 /48 that a customer of a provider may have: 65,536 of the others. */
+  /** An IPv4 address, or an IPv6 /48, which a provider's customer may have: 65,536 /64 networks. */
   readonly site: string
-  /** What the browser says of itself, at most 200 characters. */
+  /** The `User-Agent` header, at most 200 characters. */
   readonly browser: string
   /** Whether the request came from this machine. */
   readonly isLocal: boolean
-  /** The address of the page itself, where no `publicUrl` is set. */
+  /** The address of the page itself, used if no `publicUrl` is set. */
   readonly origin: string
 }
 
-/** Writes a message where mail can be sent, in the transaction of what it tells. */
+/** Queues a message if mail can be sent, in the transaction of the event that it reports. */
 export async function tell(
   people: Pick<People, 'settings' | 'sealer'>,
   tx: Db | Tx,

@@ -9,10 +9,10 @@ import { hashPassword } from './password.ts'
 import { tell, type People, type Visitor } from './people.ts'
 import { digestOfSecret } from './secret.ts'
 
-/** Minutes that a reset can be confirmed for. Source: ASVS 5.0, 6.4.1 asks for a short time. */
+/** Minutes for which a reset can be confirmed. Source: ASVS 5.0, 6.4.1 asks for a short time. */
 const RESET_MINUTES = 60
 
-/** Sends a link to set a new password, where somebody has the address; the answer tells nothing of it. */
+/** Sends a link to set a new password, if a user has the address; the response does not tell. */
 export async function beginReset(people: People, visitor: Visitor, email: string): Promise<void> {
   const user = await findUser(people.db, emailKeyOf(email))
   if (user === undefined) return
@@ -22,7 +22,7 @@ export async function beginReset(people: People, visitor: Visitor, email: string
   })
 }
 
-/** Keeps a link to set a new password; older ones are worth nothing from then on. */
+/** Stores a link to set a new password; older ones become invalid. */
 export async function insertResetLink(
   people: People,
   tx: Tx,
@@ -40,9 +40,9 @@ export async function insertResetLink(
 }
 
 /**
- * Sets the password that a link lets one set; all sessions end, and the second factor stays.
+ * Sets the password by a link; all sessions end, and the second factor stays.
  *
- * @throws Problem where the link is worth nothing or the password is a common one
+ * @throws Problem if the link is invalid or the password is a common one
  */
 export async function confirmReset(
   people: People,
@@ -62,7 +62,7 @@ export async function confirmReset(
   people.wakeMail()
 }
 
-/** Puts a new password in force: other sessions end, open links are worth nothing, and the person is told. */
+/** Sets a new password: other sessions end, open links become invalid, and the user is notified. */
 export async function changePassword(
   people: People,
   tx: Tx,

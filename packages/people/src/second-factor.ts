@@ -6,15 +6,17 @@ import { Secret, TOTP } from 'otpauth'
 
 /** Seconds of a time step. Source: RFC 6238 5.2. */
 const PERIOD_SECONDS = 30
-/** Steps before and after that count, for clocks that are off. Source: RFC 6238 5.2. */
+/**
+ * Accepted steps before and after the current one, for clocks that are off. Source: RFC 6238 5.2.
+ */
 const WINDOW = 1
 /** Source: RFC 4226 4, at least 128 bits, 160 recommended. */
 const SECRET_BYTES = 20
 const RECOVERY_CODES = 10
-/** 119 bits: from 112 on a plain hash will do. Source: ASVS 5.0, 6.5.2. */
+/** 119 bits: from 112 on a plain hash suffices. Source: ASVS 5.0, 6.5.2. */
 const RECOVERY_CHARS = 20
 
-/** A new secret with its address for an authenticator app. */
+/** A new secret with its URI for an authenticator app. */
 export function newFactor(
   email: string,
   issuer: string,
@@ -23,7 +25,7 @@ export function newFactor(
   return { secret: totp.secret.base32, uri: totp.toString() }
 }
 
-/** The time step of a code; undefined where it is none of this secret. */
+/** The time step of a code; undefined if it is not valid for this secret. */
 export function stepOf(secret: string, code: string, nowMs: number): number | undefined {
   const token = code.replaceAll(/[\s-]/g, '')
   if (!/^\d{6}$/.test(token)) return undefined
@@ -31,7 +33,7 @@ export function stepOf(secret: string, code: string, nowMs: number): number | un
   return delta === null ? undefined : Math.floor(nowMs / 1_000 / PERIOD_SECONDS) + delta
 }
 
-/** New recovery codes, as they are shown, each with the digest that is kept. */
+/** New recovery codes, each with the digest that is stored. */
 export function newRecoveryCodes(): readonly { readonly code: string; readonly digest: Buffer }[] {
   return Array.from({ length: RECOVERY_CODES }, () => {
     const code = randomBase62(RECOVERY_CHARS)
@@ -40,8 +42,8 @@ export function newRecoveryCodes(): readonly { readonly code: string; readonly d
 }
 
 /**
- * Uses up a code of a person's second factor, of the app or for recovery; false where it is not valid or was used
- * before.
+ * Uses up a code of a user's second factor, from the app or for recovery; false if it is invalid or
+ * was used before.
  */
 export async function useFactor(
   db: Db | Tx,
@@ -55,7 +57,7 @@ export async function useFactor(
   return await useRecoveryCode(db, user.id, recoveryDigest(code))
 }
 
-/** A random code of so many bits needs no slow hash. */
+/** A random code of this length needs no slow hash. */
 function recoveryDigest(code: string): Buffer {
   return createHash('sha256').update(code.replaceAll(/[\s-]/g, ''), 'utf8').digest()
 }

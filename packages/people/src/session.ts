@@ -4,16 +4,16 @@ import { membershipsOf } from '@plumbline/db/people/members'
 import { newSecret } from './secret.ts'
 import type { Visitor } from './people.ts'
 
-/** A session that has begun: the secret goes into the cookie. */
+/** A new session: the secret goes into the cookie. */
 export interface BegunSession {
   readonly secret: string
   readonly sessionId: string
 }
 
-/** Minutes for which a shown second factor counts. Source: design of people and accounts. */
+/** Minutes for which a second factor, once shown, is valid. */
 export const PROVEN_MINUTES = 15
 
-/** Begins a session of a person, in the first of their accounts unless one is named. */
+/** Begins a session of a user, in the first of their accounts unless one is given. */
 export async function beginSession(
   tx: Tx,
   userId: string,

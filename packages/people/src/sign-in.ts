@@ -9,15 +9,16 @@ import { tell, type People, type Visitor } from './people.ts'
 import { useFactor } from './second-factor.ts'
 import { beginSession, type BegunSession } from './session.ts'
 
-/** What came of a try to sign in. */
+/** Result of an attempt to sign in. */
 export type SignInOutcome =
   | { readonly outcome: 'signed_in'; readonly session: BegunSession; readonly userId: string }
   | { readonly outcome: 'code_needed' }
 
 /**
- * Signs a person in. An unknown address takes the time and gives the sentence of a wrong password.
+ * Signs a user in. An unknown address takes the same time and gives the same message as a wrong
+ * password.
  *
- * @throws Problem `unauthorized`, or `too_many_requests` after too many tries
+ * @throws Problem `unauthorized`, or `too_many_requests` after too many attempts
  */
 export async function signIn(
   people: People,
@@ -52,21 +53,29 @@ export async function signIn(
   return { outcome: 'signed_in', session, userId: user.id }
 }
 
-/** Whether a code is one of the person's second factor; uses it up. @throws Problem after too many tries */
+/**
+ * Whether a code of the user's second factor is valid; uses it up.
+ *
+ * @throws Problem after too many attempts
+ */
 export async function isFactor(people: People, user: User, code: string): Promise<boolean> {
   if (!(await people.tries.person(`factor ${user.id}`))) throw tooManyTries()
   const secret = people.sealer.decrypt(user.factor ?? '', factorName(user.id))
   return await useFactor(people.db, user, secret, code)
 }
 
-/** Whether a signed-in person's password is right. @throws Problem `unprocessable` where not, 429 after many */
+/**
+ * Checks the password of a signed-in user.
+ *
+ * @throws Problem `unprocessable` if it is wrong, `too_many_requests` after many attempts
+ */
 export async function requirePassword(people: People, user: User, password: string): Promise<void> {
   if (!(await people.tries.person(`password ${user.id}`))) throw tooManyTries()
   if (await isPassword(password, user.passwordDigest)) return
   throw new Problem('unprocessable', 'The password is not right; enter it again.')
 }
 
-/** Name under which the secret of a person's second factor is hidden. */
+/** Associated data under which the secret of a second factor is encrypted. */
 export function factorName(userId: string): string {
   return `second factor ${userId}`
 }
@@ -88,7 +97,10 @@ async function refuseManyTries(people: People, visitor: Visitor, emailKey: strin
   if (!isAllowed) throw tooManyTries()
 }
 
-/** Whether a person has a session from this network: who tries from many others cannot lock them out there. */
+/**
+ * Whether a user has a session from this network: attempts from other networks cannot lock them out
+ * there.
+ */
 async function isWhereSeen(
   { db }: People,
   { network }: Visitor,

@@ -3,8 +3,9 @@ import { inTransaction, type Db } from '@plumbline/db/database'
 import { endAllSessions, endSessions } from '@plumbline/db/people/sessions'
 
 /**
- * Ends the sessions of one person, or of everybody where none is named, and writes who did it to the audit log.
- * They are refused within a second.
+ * Ends the sessions of one user, or of all if none is given, and writes who did it to the audit
+ * log. They are refused within a second.
+ *
  * @returns how many there were
  */
 export async function signOutPeople(

@@ -21,7 +21,7 @@ import { insertResetLink } from './reset.ts'
 import { digestOfSecret } from './secret.ts'
 import { beginSession, type BegunSession } from './session.ts'
 
-/** What the form sends. */
+/** Input of the form. */
 export interface SignUpForm {
   readonly name: string
   readonly email: string
@@ -30,37 +30,41 @@ export interface SignUpForm {
   readonly invitation?: string | undefined
 }
 
-/** A person who waits for their address to be verified. */
+/** A sign-up whose address is not verified yet. */
 interface Pending {
   readonly name: string
   readonly email: string
   readonly passwordDigest: string
 }
 
-/** Minutes that an address can be verified for. Source: web.md; ASVS 5.0, 6.4.1 asks for an end. */
+/** Minutes for which an address can be verified. Source: ASVS 5.0, 6.4.1 requires a limit. */
 const VERIFY_MINUTES = 24 * 60
 
-/** Beginning of the names by which sign-ups of a day are counted. */
+/** Prefix of the budgets that count sign-ups of a day. */
 export const SIGN_UP_BUDGETS = 'sign-up:'
 
-/** Networks whose sign-ups of a day an IPv6 site may have: a host of several customers has some, not thousands. */
+/**
+ * Daily sign-ups of an IPv6 /48, as a multiple of a network's limit: a hosting provider has several
+ * customers there.
+ */
 const NETWORKS_OF_SITE = 4
 
 /**
- * Sign-ups that wait for their link, for each account that a mail domain may have in a day. Anybody can name addresses
- * of a company and open none of them: that uses up messages to it, and leaves its people the accounts.
+ * Unverified sign-ups, for each account that a mail domain may have in a day. Anybody can enter
+ * addresses of a company: that uses up messages to it, but leaves its people their accounts.
  */
 const WAITING_PER_ACCOUNT = 10
 
-/** Name under which what waits for verification is hidden. */
+/** Associated data under which a sign-up is encrypted until verification. */
 export const SIGN_UP_SEALED_AS = 'sign-up'
 
 /**
- * Signs a person up. With mail there is nothing but a message until its link is opened, and the answer is the same
- * whether the address is known or not; without mail, which is for loopback alone, the account is there at once.
+ * Signs a user up. With mail, only a message is sent until its link is opened, and the response is
+ * the same whether the address is known or not; without mail, which is allowed on loopback only,
+ * the account is created at once.
  *
- * @returns the session that has begun; undefined where a message went out
- * @throws Problem for what the installation, the limits or the password do not allow
+ * @returns the new session; undefined if a message was sent
+ * @throws Problem if the installation, the limits or the password rules refuse it
  */
 export async function signUp(
   people: People,
@@ -89,7 +93,7 @@ export async function signUp(
   return undefined
 }
 
-/** Makes the person and account that a verified link asks for. */
+/** Creates the user and account of a verified link. */
 export async function finishSignUp(people: People, tx: Tx, code: LinkCode): Promise<void> {
   const pending = pendingOf(people, code)
   if (pending === undefined) throw staleLink()
@@ -98,10 +102,11 @@ export async function finishSignUp(people: People, tx: Tx, code: LinkCode): Prom
 }
 
 /**
- * Takes one of the accounts that a mail domain may have today, for the link of a sign-up that is about to be opened:
- * only who reads mail of the domain uses them up. Nothing is taken for links of other kinds.
+ * Takes one of the accounts that a mail domain may have today, for the link of a sign-up that is
+ * about to be opened: only who reads mail of the domain uses them up. Nothing is taken for links of
+ * other kinds.
  *
- * @throws Problem `too_many_requests` where none is left; the link stays good
+ * @throws Problem `too_many_requests` if none is left; the link stays good
  */
 export async function takeForLink(
   people: People,
@@ -112,7 +117,7 @@ export async function takeForLink(
   return await takeOfDomain(people, 'domain', pending.email, people.settings.signUpsPerDomain)
 }
 
-/** Who waits for a link to be opened; undefined where it was hidden under another key. */
+/** Who waits for a link to be opened; undefined if it was hidden under another key. */
 function pendingOf(people: People, code: LinkCode | undefined): Pending | undefined {
   const opened = people.sealer.decrypt(code?.detail ?? '', SIGN_UP_SEALED_AS)
   if (opened === undefined) return undefined
@@ -138,7 +143,7 @@ async function askToVerify(
   const emailKey = emailKeyOf(pending.email)
   const known = await findUser(tx, emailKey)
   if (known !== undefined) {
-    // As much work as for somebody new; the person learns of it, and who asked does not.
+    // As much work as for a new address; its user is notified, and the caller learns nothing.
     const link = await insertResetLink(people, tx, visitor, known)
     await tell(people, tx, { kind: 'already_signed_up', to: known.email, name: known.name, link })
     return
@@ -153,7 +158,10 @@ async function askToVerify(
   await tell(people, tx, { kind: 'verify', to: pending.email, name: pending.name, link })
 }
 
-/** Who comes by an invitation belongs to its account alone, and has an address that the invitation proves. */
+/**
+ * Who comes by an invitation belongs to its account alone, and has an address that the invitation
+ * proves.
+ */
 async function signUpInvited(
   people: People,
   visitor: Visitor,
@@ -186,7 +194,10 @@ async function signUpInvited(
   })
 }
 
-/** Makes a person with an account of the Free plan; its credits are there at once unless the mailbox just had some. */
+/**
+ * Creates a user with an account of the Free plan; its credits are granted at once unless the
+ * address had some lately.
+ */
 async function openAccount(
   people: People,
   tx: Tx,
@@ -246,7 +257,9 @@ async function refuseFarming(people: People, visitor: Visitor, email: string): P
   else await takeOfDomain(people, 'domain', email, ofDomain)
 }
 
-/** Takes one of what a mail domain may have of a kind; free providers are of too many people to be counted. */
+/**
+ * Takes one unit of a mail domain's daily limit; free providers have too many users to be limited.
+ */
 async function takeOfDomain(
   people: People,
   kind: 'domain' | 'waiting',

@@ -18,12 +18,12 @@ import { changePassword } from './reset.ts'
 import { digestOfSecret } from './secret.ts'
 import { beginSession, type BegunSession } from './session.ts'
 
-/** Minutes that a printed link works for. Source: design of people and accounts. */
+/** Minutes for which a printed link is valid. */
 const WELCOME_MINUTES = 60
 
 /**
- * Makes the secret of the link by which the first person takes an account over; it works from this machine, and those
- * made before are worth nothing.
+ * Creates the secret of a link by which the first user takes over an account; it works from this
+ * machine, and earlier ones become invalid.
  */
 export async function newWelcomeCode(db: Db | Tx, accountId: string): Promise<string> {
   await dropLinkCodesOfAccount(db, accountId)
@@ -36,11 +36,12 @@ export async function newWelcomeCode(db: Db | Tx, accountId: string): Promise<st
 }
 
 /**
- * Makes the secret of a link for one address: the way back in for a person, or the way in for the owner-to-be of an
- * account that nobody belongs to.
+ * Creates the secret of a link for one address: for an existing user to get in again, or for the
+ * first owner of an account without members.
  *
- * @param accountId the account of somebody new; the oldest without a member where absent
- * @returns the secret and whose way in it is; undefined where the address is new and no account waits for an owner
+ * @param accountId the account of a new user; the oldest without a member if absent
+ * @returns the secret and the address; undefined if the address is new and every account has an
+ * owner
  */
 export async function newWayIn(
   db: Db | Tx,
@@ -66,9 +67,10 @@ export async function newWayIn(
 }
 
 /**
- * Lets a person in by a printed link: with a new password, as the owner of its account where they are new.
+ * Signs a user in by a printed link: with a new password, and as owner of its account if the user
+ * is new.
  *
- * @throws Problem where the link is worth nothing, is for another address or for this machine alone
+ * @throws Problem if the link is invalid, is for another address or for this machine only
  */
 export async function welcome(
   people: People,

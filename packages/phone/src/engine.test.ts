@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import {
   ask,
   connected,
-  createHlrWorld,
+  createHlrFixture,
   engineOf,
   FIRST,
   json,
@@ -13,8 +13,8 @@ import {
 } from './hlr-fixture.ts'
 
 test('without a provider the numbering plan answers, and the network is unknown', async () => {
-  const world = createHlrWorld()
-  await using engine = await engineOf(world, [])
+  const fixture = createHlrFixture()
+  await using engine = await engineOf(fixture, [])
   const [answer] = await ask(engine, [MOBILE])
   expect(answer).toMatchObject({
     status: 'answered',
@@ -38,8 +38,8 @@ test('without a provider the numbering plan answers, and the network is unknown'
 })
 
 test('numbers that have no place in an HLR are never sent out', async () => {
-  const world = createHlrWorld()
-  await using engine = await engineOf(world)
+  const fixture = createHlrFixture()
+  await using engine = await engineOf(fixture)
   const answers = await ask(engine, [
     '+4312',
     '+447700900123',
@@ -54,14 +54,14 @@ test('numbers that have no place in an HLR are never sent out', async () => {
     'hlr_not_applicable',
     'hlr_not_applicable',
   ])
-  expect(world.bought).toEqual([])
+  expect(fixture.bought).toEqual([])
 })
 
 test('what the network says goes before the numbering plan', async () => {
-  const world = createHlrWorld(() =>
+  const fixture = createHlrFixture(() =>
     json({ ...connected(), is_ported: true, ported_network_name: 'Sunrise', is_roaming: true }),
   )
-  await using engine = await engineOf(world)
+  await using engine = await engineOf(fixture)
   expect(await ask(engine, [MOBILE])).toMatchObject([
     {
       reason: 'hlr_connected',
@@ -86,18 +86,18 @@ test.each([
   ['INVALID_MSISDN', 'hlr_unknown_subscriber', 'answered', true, false],
   ['UNDETERMINED', 'hlr_undetermined', 'unknown', true, null],
 ])('%s is %s', async (status, reason, told, valid, reachable) => {
-  const world = createHlrWorld(() => json({ ...connected(), connectivity_status: status }))
-  await using engine = await engineOf(world)
+  const fixture = createHlrFixture(() => json({ ...connected(), connectivity_status: status }))
+  await using engine = await engineOf(fixture)
   expect(await ask(engine, [MOBILE])).toMatchObject([
     { status: told, reason, facts: { valid, reachable } },
   ])
 })
 
 test('a provider that refuses the keys is paused, and the next one is asked', async () => {
-  const world = createHlrWorld((_, provider) =>
+  const fixture = createHlrFixture((_, provider) =>
     provider === 'messente' ? json(messente('ON')) : status(401),
   )
-  await using engine = await engineOf(world, [FIRST, SECOND])
+  await using engine = await engineOf(fixture, [FIRST, SECOND])
   expect(await ask(engine, [MOBILE])).toMatchObject([
     { reason: 'hlr_connected', evidence: { hlr: { provider: 'messente' } } },
   ])
@@ -113,20 +113,20 @@ test('a provider that refuses the keys is paused, and the next one is asked', as
 
 test('a provider out of credit is paused, and is asked again after the pause', async () => {
   let credit = false
-  const world = createHlrWorld(() => (credit ? json(connected()) : status(402)))
-  await using engine = await engineOf(world)
+  const fixture = createHlrFixture(() => (credit ? json(connected()) : status(402)))
+  await using engine = await engineOf(fixture)
   expect(await ask(engine, [MOBILE])).toMatchObject([{ status: 'unknown', reason: 'hlr_paused' }])
   credit = true
   expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_paused' }])
-  expect(world.bought).toHaveLength(1)
-  world.clock.advance(600_001)
+  expect(fixture.bought).toHaveLength(1)
+  fixture.clock.advance(600_001)
   expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
 })
 
 test('a throttled number is tried again at once, and a batch puts it off rather than give up', async () => {
   let refusals = 1
-  const world = createHlrWorld(() => (refusals-- > 0 ? status(502) : json(connected())))
-  await using engine = await engineOf(world)
+  const fixture = createHlrFixture(() => (refusals-- > 0 ? status(502) : json(connected())))
+  await using engine = await engineOf(fixture)
   expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
   refusals = 1_000
   const other = '+41791234568'

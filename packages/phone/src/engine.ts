@@ -8,7 +8,7 @@ import type { Reason } from '@plumbline/contract/reasons'
 import { orOnAbort } from '@plumbline/concurrency/time-out'
 import { type CountryNames, createCountryNames } from '@plumbline/datasets/country-names'
 import { createHlrLookup, type HlrLookup, type LookupAnswer } from './hlr-lookup.ts'
-import type { HlrFetch, HlrVerdict } from './hlr/provider.ts'
+import type { HlrFetch, HlrResult } from './hlr/provider.ts'
 import { type NumberingTables, type PhoneNumbering, readNumbering } from './numbering.ts'
 import { type HlrCaller, HLR_POLICY, type HlrPolicy, type HlrProviderSettings } from './policy.ts'
 import { type Clock, SYSTEM_CLOCK } from '@plumbline/ports/clock'
@@ -16,35 +16,38 @@ import type { AccountCapOf } from './provider-limits.ts'
 import { loadPhonePrefixes, type PhonePrefixes } from './prefixes.ts'
 import { momentFor, type Sharing } from '@plumbline/ports/sharing'
 
-/** Settings and live things of the phone engine. */
+/** Settings and dependencies of the phone engine. */
 export interface PhoneEngineOptions extends Sharing {
-  /** In order of choice; none: the numbering plan alone answers. */
+  /** In order of preference; none: only the numbering plan is used. */
   readonly providers: readonly HlrProviderSettings[]
   readonly policy?: Partial<HlrPolicy>
   readonly memory: Memory
-  /** Where purchases begun and made are kept: forgetting one costs money. Default: `memory`. */
+  /** Where purchases in flight and made are stored: losing one costs money. Default: `memory`. */
   readonly purchases?: Memory
   readonly limiter: Limiter
-  /** What may be bought in a day; forgetting it costs money too. */
+  /** Daily budgets of purchases; losing them costs money too. */
   readonly budget: Budget
   readonly accountCapOf?: AccountCapOf
   readonly fetch: HlrFetch
   readonly log: Pick<Log, 'warn'>
   readonly clock?: Clock
-  /** Carriers and time zones by prefix; loaded unless given. */
+  /** Carriers and time zones by prefix; loaded if absent. */
   readonly prefixes?: PhonePrefixes
 }
 
-/** Numbers read between two turns of the event loop: about 5 ms of work. */
+/** Numbers parsed between two turns of the event loop: about 5 ms of work. */
 const READS_PER_TURN = 250
-/** Pause before a number is asked again whose provider was at its limits. */
+/** Delay of a number whose provider is at its limits, in milliseconds. */
 const LATER_MS = 5_000
-/** Pause before a batch asks again for what another worker is buying; doubled each time. */
+/** First delay of a number of a batch that another worker is buying; doubled each time. */
 const BEGUN_MS = 500
-/** Times that a number of a batch is put off before it is answered as throttled. */
+/** Times that a number of a batch is postponed before it is answered as throttled. */
 const LATER_MAX = 8
 
-/** The engine of phone checks: the numbering plan first, then the network where it is asked about such numbers. */
+/**
+ * The engine of phone checks: the numbering plan first, then HLR lookups if they are wanted for
+ * such numbers.
+ */
 export async function createPhoneEngine(options: PhoneEngineOptions): Promise<Engine<'phone'>> {
   const closing = new AbortController()
   const clock = options.clock ?? SYSTEM_CLOCK
@@ -90,7 +93,7 @@ interface RunContext {
   readonly hlr: HlrLookup
   readonly clock: Clock
   readonly asks: boolean
-  /** Fires when the engine is closed. */
+  /** Aborts when the engine is closed. */
   readonly closing: AbortSignal
 }
 
@@ -142,7 +145,7 @@ function callerOf({ closing }: RunContext, request: EngineRequest<'phone'>): Hlr
   return { lane, tenant, stop, gone }
 }
 
-/** Why no network is asked; null where one is. */
+/** Why no HLR lookup is made; null if one is. */
 function offlineReason(numbering: PhoneNumbering, asks: boolean): Reason<'phone'> | null {
   if (numbering.validity === 'impossible') return 'impossible_number'
   if (numbering.validity === 'unused') return 'invalid_number'
@@ -158,7 +161,7 @@ function settle(
   read: Read,
   network: LookupAnswer | null,
 ): Answer<'phone'> {
-  // In a run that ended (`signal`) nobody hears it; one that is drained comes back as it went.
+  // In an aborted run (`signal`) nobody waits for it; in a drained one it is returned unchanged.
   if (network?.kind === 'stopped' && request.drain?.aborted === true) {
     const state = request.states?.[read.index]
     return {
@@ -214,13 +217,13 @@ const REASON_OF = {
   absent: 'hlr_absent',
   unknown_subscriber: 'hlr_unknown_subscriber',
   undetermined: 'hlr_undetermined',
-} as const satisfies Record<HlrVerdict['connectivity'], Reason<'phone'>>
+} as const satisfies Record<HlrResult['connectivity'], Reason<'phone'>>
 
 /**
- * What the network says goes before what the numbering plan says; what it does not say stays. Whether a number
- * is valid is for the numbering plan alone to say (decision 26).
+ * Facts of the network override those of the numbering plan; missing ones stay. Whether a number is
+ * valid is decided by the numbering plan alone (decision 26).
  */
-function overlay(facts: PhoneFacts, verdict: HlrVerdict, countries: CountryNames): PhoneFacts {
+function overlay(facts: PhoneFacts, verdict: HlrResult, countries: CountryNames): PhoneFacts {
   const { connectivity } = verdict
   const alive = connectivity === 'connected' || connectivity === 'absent'
   // Only mobile subscribers have a place in an HLR.
@@ -239,7 +242,7 @@ function overlay(facts: PhoneFacts, verdict: HlrVerdict, countries: CountryNames
   }
 }
 
-/** Reasons that leave a lookup without a result although it was to be made. */
+/** Reasons of a missing HLR result although a lookup was wanted. */
 const OPEN: ReadonlySet<Reason<'phone'>> = new Set([
   'hlr_undetermined',
   'hlr_in_doubt',

@@ -14,21 +14,21 @@ import {
   type TestClock,
 } from './stores-fixture.ts'
 
-/** The provider asked first, one number a request. */
+/** The preferred provider, one number a request. */
 export const FIRST: HlrProviderSettings = { name: 'hlr-lookups', url: null, key: 'k', secret: 's' }
-/** Another, that takes ten numbers a request. */
+/** Another provider, ten numbers a request. */
 export const SECOND: HlrProviderSettings = { name: 'messente', url: null, key: 'k', secret: 's' }
 /** A mobile number of Switzerland. */
 export const MOBILE = '+41791234567'
 
-/** What a provider replies about a number. */
+/** Reply of a provider about a number. */
 export type Reply = (
   number: string,
   provider: 'hlr-lookups' | 'messente',
 ) => HttpAnswer | Promise<HttpAnswer>
 
-/** Providers that reply as told, and the stores that workers share. */
-export interface World {
+/** Scripted providers, and the stores that workers share. */
+export interface HlrFixture {
   readonly clock: TestClock
   readonly memory: Memory
   readonly limiter: ReturnType<typeof createTestLimiter>
@@ -37,8 +37,8 @@ export interface World {
   readonly fetch: HlrFetch
 }
 
-/** Providers that answer every number as `reply` says. */
-export function createHlrWorld(reply: Reply = () => json(connected())): World {
+/** Providers that reply to every number as `reply` says. */
+export function createHlrFixture(reply: Reply = () => json(connected())): HlrFixture {
   const clock = createTestClock()
   const bought: string[] = []
   const fetch: HlrFetch = async ({ url, body }) => {
@@ -61,18 +61,18 @@ export function createHlrWorld(reply: Reply = () => json(connected())): World {
 /** Loading them takes 60 ms, and tests make hundreds of engines. */
 let prefixes: PhonePrefixes | undefined
 
-/** An engine that buys of these providers. */
+/** An engine that uses these providers. */
 export async function engineOf(
-  world: World,
+  fixture: HlrFixture,
   providers: readonly HlrProviderSettings[] = [FIRST],
   policy: Partial<HlrPolicy> = {},
 ): Promise<Engine<'phone'>> {
   prefixes ??= await loadPhonePrefixes()
   const log = { warn: () => undefined }
-  return createPhoneEngine({ ...world, providers, policy, prefixes, log })
+  return createPhoneEngine({ ...fixture, providers, policy, prefixes, log })
 }
 
-/** Asks an engine as a caller does, unless told otherwise. */
+/** Sends numbers to an engine, as a live call by default. */
 export function ask(
   engine: Engine<'phone'>,
   subjects: readonly string[],
@@ -88,7 +88,7 @@ export function ask(
   })
 }
 
-/** What hlr-lookups says of a number that is connected. */
+/** Reply of hlr-lookups for a connected number. */
 export function connected(): object {
   return {
     id: 'a1',
@@ -100,7 +100,7 @@ export function connected(): object {
   }
 }
 
-/** What Messente says of one number. */
+/** Reply of Messente for one number. */
 export function messente(word: string): object {
   return { result: [{ number: MOBILE, status: word, ported: false, roaming: false }] }
 }
@@ -132,7 +132,7 @@ export function status(code: number): HttpAnswer {
   }
 }
 
-/** A request that came to nothing. */
+/** A request that failed. */
 export function failed(reason: 'timeout', sent: boolean): HttpAnswer {
   return { kind: 'failed', reason, detail: 'no answer', url: '', sent }
 }

@@ -5,56 +5,59 @@ import {
   begunPurchases,
   buy,
   type PurchaseOptions,
-  keptVerdicts,
+  storedResults,
   type Purchase,
 } from './hlr-purchase.ts'
 import { HLR_CAPABILITIES } from './hlr/provider.ts'
 import type { HlrCaller, HlrProviderSettings } from './policy.ts'
-import type { BoughtVerdict } from './purchase-records.ts'
+import type { BoughtResult } from './purchase-records.ts'
 import { memoryFor, nameFor, type Sharing } from '@plumbline/ports/sharing'
 import { pauseKey, pauseReason, readProviderStatus } from '@plumbline/ports/provider-status'
 
-/** What an HLR lookup of a number came to. */
+/** Result of an HLR lookup of a number. */
 export type LookupAnswer =
-  | { readonly kind: 'verdict'; readonly bought: BoughtVerdict; readonly cached: boolean }
+  | { readonly kind: 'verdict'; readonly bought: BoughtResult; readonly cached: boolean }
   | {
       readonly kind: 'unknown'
       readonly reason: 'hlr_in_doubt' | 'hlr_paused' | 'hlr_failed' | 'hlr_throttled'
       readonly provider: string | null
       readonly detail: string
-      /** When asking again may bring more; null where nothing says so. */
+      /** Delay after which another try may help; null if unknown. */
       readonly retryMs: number | null
     }
   /** Nothing was bought, since the run is being stopped. */
   | { readonly kind: 'stopped' }
 
-/** Looks numbers up at HLR providers: each is bought at most once, of the first provider that gives a verdict. */
+/**
+ * Looks up numbers at HLR providers: each is bought at most once, from the first provider that
+ * gives a result.
+ */
 export interface HlrLookup {
-  /** The answers by number. Repeats of a number, here or in another call, share one purchase. */
+  /** The results by number. Duplicates, in this or another call, share one purchase. */
   ask(numbers: readonly string[], caller: HlrCaller): ReadonlyMap<string, Promise<LookupAnswer>>
   health(): Promise<readonly EngineHealth[]>
-  /** Waits for what is being bought. */
+  /** Waits for purchases in flight. */
   idle(): Promise<void>
 }
 
-/** Tries at one provider that says it is too busy. */
+/** Attempts at one provider that replies that it is too busy. */
 const TRIES = 3
-/** First pause after such a refusal; doubled each time. */
+/** First delay after such a reply; doubled each time. */
 const BACKOFF_MS = 400
-/** Longest pause within a call; a longer one is for the caller to wait. */
+/** Longest delay within a call; a longer one is left to the caller. */
 const BACKOFF_MAX_MS = 2_000
 
 /** What HLR lookups need. */
 export interface HlrLookupOptions extends Omit<PurchaseOptions, 'account'>, Sharing {
-  /** Keeps which providers are paused. */
+  /** Stores which providers are paused. */
   readonly memory: Memory
   readonly providers: readonly HlrProviderSettings[]
   readonly onPause: (provider: string, detail: string) => void
 }
 
-/** HLR lookups over providers in order of choice. */
+/** HLR lookups at providers in order of preference. */
 export function createHlrLookup(options: HlrLookupOptions): HlrLookup {
-  // What was bought is worth its price to whoever asks, though its own caller stopped meanwhile.
+  // A result that was paid for is shared with other callers, even if its own caller has stopped.
   const shared = createSingleFlight<LookupAnswer>((answer) => answer.kind === 'stopped')
   const running = new Set<Promise<void>>()
   const begin = (numbers: OpenLookups, caller: HlrCaller): void => {
@@ -79,10 +82,13 @@ export function createHlrLookup(options: HlrLookupOptions): HlrLookup {
   }
 }
 
-/** Numbers whose answers somebody waits for. */
+/** Pending results by number. */
 type OpenLookups = ReadonlyMap<string, PromiseWithResolvers<LookupAnswer>>
 
-/** Gathers the numbers that one caller begins in the same turn, for providers are asked about many at once. */
+/**
+ * Collects the numbers that one caller begins in the same turn, since providers take several in a
+ * request.
+ */
 function createGathering(
   begin: (open: OpenLookups) => void,
 ): (number: string) => Promise<LookupAnswer> {
@@ -100,7 +106,7 @@ function createGathering(
   }
 }
 
-/** Answers each number; a fault reaches all that are open yet. */
+/** Resolves each number; an error rejects all that are pending. */
 async function lookUp(
   options: HlrLookupOptions,
   open: OpenLookups,
@@ -130,7 +136,7 @@ async function buyFromProviders(
   numbers: readonly string[],
   answered: Answered,
 ): Promise<void> {
-  const kept = await keptVerdicts(options.purchases, numbers)
+  const kept = await storedResults(options.purchases, numbers)
   for (const [number, bought] of kept) answered(number, { kind: 'verdict', bought, cached: true })
   const unkept = numbers.filter((number) => !kept.has(number))
   const { stop } = options.caller
@@ -142,12 +148,13 @@ async function buyFromProviders(
     if (open.size === 0 || stop.aborted) break
     open = await askProvider(options, provider, [...open.keys()], answered)
   }
-  // A number that one provider refused and the next was not asked about may still be known to the next.
+  // A number that one provider refused and the next was not asked about may still be known to the
+  // next.
   const isCut = stop.aborted && options.providers.length > 1
   for (const [number, answer] of open) answered(number, isCut ? STOPPED : answer)
 }
 
-/** Of a run that is being stopped: purchases that were begun before are waited for, and nothing is bought. */
+/** When a run is stopped: waits for purchases in flight, and buys nothing. */
 async function tellBegun(
   options: BuyingOptions,
   numbers: readonly string[],
@@ -163,7 +170,7 @@ async function tellBegun(
 
 const STOPPED: LookupAnswer = { kind: 'stopped' }
 
-/** Answers the numbers that this provider can; returns the others with the reason. */
+/** Resolves the numbers that this provider can; returns the others with the reason. */
 async function askProvider(
   options: BuyingOptions,
   provider: HlrProviderSettings,

@@ -6,7 +6,7 @@ import { createPhoneEngine } from './engine.ts'
 import {
   ask,
   connected,
-  createHlrWorld,
+  createHlrFixture,
   engineOf,
   failed,
   FIRST,
@@ -14,7 +14,7 @@ import {
   MOBILE,
   SECOND,
   status,
-  type World,
+  type HlrFixture,
 } from './hlr-fixture.ts'
 import type { HlrPolicy } from './policy.ts'
 
@@ -22,37 +22,37 @@ import type { HlrPolicy } from './policy.ts'
 const KILLS = soakSize(200, 40)
 
 test('a number is bought once: in one batch, in two runs at a time, and again within a day', async () => {
-  const world = createHlrWorld()
-  await using first = await engineOf(world)
-  await using second = await engineOf(world)
+  const fixture = createHlrFixture()
+  await using first = await engineOf(fixture)
+  await using second = await engineOf(fixture)
   await Promise.all([ask(first, [MOBILE, MOBILE]), ask(first, [MOBILE]), ask(second, [MOBILE])])
   const [again] = await ask(second, [MOBILE])
-  expect(world.bought).toEqual([MOBILE])
+  expect(fixture.bought).toEqual([MOBILE])
   expect(again).toMatchObject({ reason: 'hlr_connected', cached: true })
-  world.clock.advance(24 * 3_600_000 + 1)
+  fixture.clock.advance(24 * 3_600_000 + 1)
   await ask(second, [MOBILE])
-  expect(world.bought).toEqual([MOBILE, MOBILE])
+  expect(fixture.bought).toEqual([MOBILE, MOBILE])
 })
 
 test('a query whose outcome was lost leaves the number in doubt, and is not bought again', async () => {
-  const world = createHlrWorld(() => failed('timeout', true))
-  await using engine = await engineOf(world, [FIRST, SECOND])
+  const fixture = createHlrFixture(() => failed('timeout', true))
+  await using engine = await engineOf(fixture, [FIRST, SECOND])
   const [lost] = await ask(engine, [MOBILE])
-  world.clock.advance(3_600_000)
+  fixture.clock.advance(3_600_000)
   const [later] = await ask(engine, [MOBILE])
   expect([lost, later]).toMatchObject([
     { status: 'unknown', reason: 'hlr_in_doubt', facts: { valid: true, reachable: null } },
     { status: 'unknown', reason: 'hlr_in_doubt' },
   ])
-  expect(world.bought).toEqual([MOBILE])
+  expect(fixture.bought).toEqual([MOBILE])
 })
 
 test('a server that fails before the query is sent leaves no number in doubt', async () => {
-  const world = createHlrWorld()
-  const { budget } = world
+  const fixture = createHlrFixture()
+  const { budget } = fixture
   let isDown = true
-  const flaky: World = {
-    ...world,
+  const flaky: HlrFixture = {
+    ...fixture,
     budget: {
       take: async (...ask) => {
         if (isDown) throw new Error('the server is down')
@@ -64,61 +64,61 @@ test('a server that fails before the query is sent leaves no number in doubt', a
   await expect(ask(engine, [MOBILE])).rejects.toThrow('the server is down')
   isDown = false
   expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
-  expect(world.bought).toEqual([MOBILE])
+  expect(fixture.bought).toEqual([MOBILE])
 })
 
 test(`no number is bought twice over ${KILLS} kills at random moments`, async () => {
   const numbers = Array.from({ length: KILLS }, (_, index) => `+4179${2_000_000 + index}`)
-  const world = createHlrWorld()
+  const fixture = createHlrFixture()
   const random = seeded(7)
   for (const number of numbers) {
-    await killedRun(world, number, Math.floor(random() * 12))
-    world.clock.advance(60_000)
-    await using survivor = await engineOf(world)
+    await killedRun(fixture, number, Math.floor(random() * 12))
+    fixture.clock.advance(60_000)
+    await using survivor = await engineOf(fixture)
     const [answer] = await ask(survivor, [number])
     expect(['hlr_connected', 'hlr_in_doubt']).toContain(answer?.reason)
   }
-  const counts = Map.groupBy(world.bought, (number) => number)
+  const counts = Map.groupBy(fixture.bought, (number) => number)
   expect(Math.max(...[...counts.values()].map((times) => times.length))).toBe(1)
 })
 
-test('what another worker may be buying is put off by a batch, and in doubt once its time is over', async () => {
-  const world = createHlrWorld()
-  const startedMs = world.clock.now()
+test('a number that another worker may be buying is postponed by a batch, and in doubt once its intent has expired', async () => {
+  const fixture = createHlrFixture()
+  const startedMs = fixture.clock.now()
   const untilMs = startedMs + 30_000
   const value = { provider: 'hlr-lookups', atMs: startedMs, untilMs }
-  await world.memory.claim({ key: `hlr:intent:${MOBILE}`, value, ttlMs: 3_600_000 })
-  await using engine = await engineOf(world)
+  await fixture.memory.claim({ key: `hlr:intent:${MOBILE}`, value, ttlMs: 3_600_000 })
+  await using engine = await engineOf(fixture)
   let [answer] = await ask(engine, [MOBILE], { lane: 'bulk' })
-  expect(world.clock.now()).toBe(startedMs)
+  expect(fixture.clock.now()).toBe(startedMs)
   for (let times = 1; answer?.kind === 'later'; times++) {
     expect(answer).toMatchObject({ group: 'hlr:begun:hlr-lookups', state: { tries: times } })
-    world.clock.advance(answer.afterMs)
+    fixture.clock.advance(answer.afterMs)
     const states = answer.state === undefined ? [] : [answer.state]
     answer = (await ask(engine, [MOBILE], { lane: 'bulk', states }))[0]
   }
   expect(answer).toMatchObject({ status: 'unknown', reason: 'hlr_in_doubt' })
-  expect(world.clock.now()).toBe(untilMs)
-  expect(world.bought).toEqual([])
+  expect(fixture.clock.now()).toBe(untilMs)
+  expect(fixture.bought).toEqual([])
 })
 
 test('the spending cap of a day holds, and lifts with the next day', async () => {
-  const world = createHlrWorld()
+  const fixture = createHlrFixture()
   const numbers = Array.from({ length: 9 }, (_, index) => `+4179123456${index}`)
-  await using engine = await engineOf(world, [FIRST], { dailyCap: 5 })
+  await using engine = await engineOf(fixture, [FIRST], { dailyCap: 5 })
   const answers = await ask(engine, numbers)
   expect(answers.filter((answer) => answer.reason === 'hlr_connected')).toHaveLength(5)
   expect(answers.filter((answer) => answer.reason === 'hlr_paused')).toHaveLength(4)
-  expect(world.bought).toHaveLength(5)
-  world.clock.advance(12 * 3_600_000)
+  expect(fixture.bought).toHaveLength(5)
+  fixture.clock.advance(12 * 3_600_000)
   await ask(engine, numbers)
-  expect(world.bought).toHaveLength(9)
+  expect(fixture.bought).toHaveLength(9)
 })
 
 test('what a provider refused is not counted against the cap', async () => {
   let refusals = 9
-  const world = createHlrWorld(() => (refusals-- > 0 ? status(502) : json(connected())))
-  await using engine = await engineOf(world, [FIRST], { dailyCap: 2 })
+  const fixture = createHlrFixture(() => (refusals-- > 0 ? status(502) : json(connected())))
+  await using engine = await engineOf(fixture, [FIRST], { dailyCap: 2 })
   for (let times = 0; times < 3; times++) {
     expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_throttled' }])
   }
@@ -132,33 +132,35 @@ test('what a provider refused is not counted against the cap', async () => {
 
 test('a cap smaller than one bulk request buys that many, and a cap of none buys nothing', async () => {
   const numbers = Array.from({ length: 8 }, (_, index) => `+4179123456${index}`)
-  const world = createHlrWorld(() => json({ result: [] }))
-  await using some = await engineOf(world, [SECOND], { dailyCap: 3 })
+  const fixture = createHlrFixture(() => json({ result: [] }))
+  await using some = await engineOf(fixture, [SECOND], { dailyCap: 3 })
   await ask(some, numbers)
-  expect(world.bought).toHaveLength(3)
-  await using none = await engineOf(world, [FIRST], { dailyCap: 0 })
+  expect(fixture.bought).toHaveLength(3)
+  await using none = await engineOf(fixture, [FIRST], { dailyCap: 0 })
   expect(await ask(none, ['+41791239999'])).toMatchObject([{ reason: 'hlr_paused' }])
-  expect(world.bought).toHaveLength(3)
+  expect(fixture.bought).toHaveLength(3)
 })
 
 test('requests under way and their rate stay within what the provider allows', async () => {
-  const world = createHlrWorld()
+  const fixture = createHlrFixture()
   const numbers = Array.from({ length: 60 }, (_, index) => `+417912345${10 + index}`)
-  await using engine = await engineOf(world, [FIRST], { concurrency: 4, perSecond: 10 })
-  const startedMs = world.clock.now()
+  await using engine = await engineOf(fixture, [FIRST], { concurrency: 4, perSecond: 10 })
+  const startedMs = fixture.clock.now()
   const answers = await ask(engine, numbers)
   expect(answers.every((answer) => answer.reason === 'hlr_connected')).toBe(true)
-  expect(world.limiter.mostLeased()).toBeLessThanOrEqual(4)
-  expect(world.clock.now() - startedMs).toBeGreaterThanOrEqual(4_900)
+  expect(fixture.limiter.mostLeased()).toBeLessThanOrEqual(4)
+  expect(fixture.clock.now() - startedMs).toBeGreaterThanOrEqual(4_900)
 })
 
 test('a batch that fills its slots leaves one to a single call', async () => {
   const gate = Promise.withResolvers<HttpAnswer>()
-  const world = createHlrWorld((number) => (number === MOBILE ? json(connected()) : gate.promise))
-  await using engine = await engineOf(world, [FIRST], { concurrency: 5 })
+  const fixture = createHlrFixture((number) =>
+    number === MOBILE ? json(connected()) : gate.promise,
+  )
+  await using engine = await engineOf(fixture, [FIRST], { concurrency: 5 })
   const numbers = Array.from({ length: 8 }, (_, index) => `+4179123450${index}`)
   const batch = ask(engine, numbers, { lane: 'bulk' })
-  while (world.bought.length < 4) await new Promise(setImmediate)
+  while (fixture.bought.length < 4) await new Promise(setImmediate)
   expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
   gate.resolve(json(connected()))
   await batch
@@ -166,38 +168,43 @@ test('a batch that fills its slots leaves one to a single call', async () => {
 
 test('a killed worker leaves its place at the provider within seconds, a slow one keeps it', async () => {
   const gate = Promise.withResolvers<HttpAnswer>()
-  const world = createHlrWorld((number) => (number === MOBILE ? gate.promise : json(connected())))
-  await using slow = await engineOf(world, [FIRST], { concurrency: 1 })
+  const fixture = createHlrFixture((number) =>
+    number === MOBILE ? gate.promise : json(connected()),
+  )
+  await using slow = await engineOf(fixture, [FIRST], { concurrency: 1 })
   const asking = ask(slow, [MOBILE])
-  while (world.bought.length === 0) await new Promise(setImmediate)
+  while (fixture.bought.length === 0) await new Promise(setImmediate)
   const other = ['+41791239999']
-  await using engine = await engineOf(world, [FIRST], { concurrency: 1, timeoutMs: 9_000 })
+  await using engine = await engineOf(fixture, [FIRST], { concurrency: 1, timeoutMs: 9_000 })
   // Nine seconds of waiting for the one place.
   expect(await ask(engine, other)).toMatchObject([{ reason: 'hlr_throttled' }])
   gate.resolve(json(connected()))
   await asking
 
-  await killedRun(world, '+41791239998', 5, { concurrency: 1 })
+  await killedRun(fixture, '+41791239998', 5, { concurrency: 1 })
   expect(await ask(engine, other)).toMatchObject([{ reason: 'hlr_connected' }])
 })
 
 test('an aborted run answers at once, and what was begun is still kept', async () => {
   const gate = Promise.withResolvers<HttpAnswer>()
-  const world = createHlrWorld(() => gate.promise)
-  await using engine = await engineOf(world)
+  const fixture = createHlrFixture(() => gate.promise)
+  await using engine = await engineOf(fixture)
   const ending = new AbortController()
   const running = ask(engine, [MOBILE], { signal: ending.signal })
-  while (world.bought.length === 0) await new Promise(setImmediate)
+  while (fixture.bought.length === 0) await new Promise(setImmediate)
   ending.abort()
   expect(await running).toMatchObject([{ status: 'unknown', reason: 'timeout' }])
   gate.resolve(json(connected()))
   expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
-  expect(world.bought).toEqual([MOBILE])
+  expect(fixture.bought).toEqual([MOBILE])
 })
 
-/** A run of a worker that stops for good after a number of steps of its memory: its promises never settle. */
+/**
+ * A run of a worker that stops for good after a number of steps of its memory: its promises never
+ * settle.
+ */
 async function killedRun(
-  world: World,
+  fixture: HlrFixture,
   number: string,
   steps: number,
   policy: Partial<HlrPolicy> = {},
@@ -211,7 +218,7 @@ async function killedRun(
     }
     return work()
   }
-  const { clock, memory, fetch } = world
+  const { clock, memory, fetch } = fixture
   const mortal: Memory = {
     get: (keys) => step(() => memory.get(keys)),
     set: (entries) => step(() => memory.set(entries)),
@@ -219,7 +226,7 @@ async function killedRun(
     delete: (keys) => step(() => memory.delete(keys)),
   }
   const engine = await createPhoneEngine({
-    ...world,
+    ...fixture,
     clock: { ...clock, every: (ms, work) => clock.every(ms, () => left > 0 && work()) },
     memory: mortal,
     policy,

@@ -10,52 +10,51 @@ import { HLR_ADAPTERS } from './hlr/adapters.ts'
 import { failure, type HlrAnswer, type HlrFailure, type HlrFetch } from './hlr/provider.ts'
 import type { HlrCaller, HlrProviderSettings } from './policy.ts'
 import {
-  type BoughtVerdict,
+  type BoughtResult,
   intentJson,
   KEYS,
   readIntent,
-  readVerdict,
-  verdictJson,
+  readBoughtResult,
+  boughtResultJson,
 } from './purchase-records.ts'
 
 /**
- * What a purchase needs. The signal ends with the engine: a caller that gives up does not end a query
- * that is paid for.
+ * What a purchase needs. The signal aborts when the engine is closed: a caller that gives up does
+ * not end a query that is paid for.
  */
 export interface PurchaseOptions extends ProviderLimitsOptions {
-  /** Keeps intents and verdicts; must outlive a crash of its server. */
+  /** Stores intents and results; must survive a crash of its server. */
   readonly purchases: Memory
   /** The account that asks. */
   readonly account: string
   readonly fetch: HlrFetch
-  /** Ends with the engine. */
+  /** Aborts when the engine is closed. */
   readonly signal: AbortSignal
 }
 
-/** What came of one number at one provider. */
+/** Result of one number at one provider. */
 export type Purchase =
-  | { readonly kind: 'bought'; readonly bought: BoughtVerdict; readonly cached: boolean }
+  | { readonly kind: 'bought'; readonly bought: BoughtResult; readonly cached: boolean }
   | { readonly kind: 'in_doubt'; readonly provider: string; readonly detail: string }
-  /** Nothing was bought: another provider may be asked. */
+  /** Nothing was bought: another provider may be used. */
   | { readonly kind: 'refused'; readonly failure: HlrFailure }
-  /** Another worker may still be buying it; its intent runs out in `retryMs`. */
+  /** Another worker may still be buying it; its intent expires in `retryMs`. */
   | { readonly kind: 'begun'; readonly provider: string; readonly retryMs: number }
-  /** The provider is paused, or a daily cap is reached. */
+  /** The provider is paused, or a daily limit is reached. */
   | { readonly kind: 'paused'; readonly detail: string }
   /** Nothing was bought, since the run is being stopped. */
   | { readonly kind: 'stopped' }
 
-/** Beyond a request's own time: what storing an outcome may take. */
+/** Milliseconds, beyond a request's own time-out, for storing a result. */
 const STORE_MS = 10_000
-/** Pause between two looks at what another worker is buying. */
+/** Interval of checking what another worker is buying. */
 const LOOK_MS = 250
 
 /**
- * Buys verdicts of one provider for at most `maxBatch` numbers.
- *
- * The intent is claimed before the query is sent, and goes only after its outcome is stored or the provider is known to
- * have taken nothing. So whoever is killed in between leaves the number in doubt, and nobody buys it again until the
- * intent runs out with what would have been the verdict's life.
+ * Buys results of one provider for at most `maxBatch` numbers. An intent is stored before the query
+ * is sent, and deleted only after its result is stored or the provider is known to have charged
+ * nothing. A worker killed in between leaves the number in doubt, and nobody buys it again until
+ * the intent expires, at the time at which a result would have.
  */
 export async function buy(
   options: PurchaseOptions,
@@ -83,16 +82,16 @@ export async function buy(
   return results
 }
 
-/** Kept verdicts of numbers; absent where there is none. */
-export async function keptVerdicts(
+/** Stored results of numbers; those without one are left out. */
+export async function storedResults(
   purchases: Memory,
   numbers: readonly string[],
-): Promise<ReadonlyMap<string, BoughtVerdict>> {
-  const kept = new Map<string, BoughtVerdict>()
+): Promise<ReadonlyMap<string, BoughtResult>> {
+  const kept = new Map<string, BoughtResult>()
   if (numbers.length === 0) return kept
   const values = await purchases.get(numbers.map(KEYS.verdict))
   numbers.forEach((number, index) => {
-    const verdict = readVerdict(values[index])
+    const verdict = readBoughtResult(values[index])
     if (verdict !== null) kept.set(number, verdict)
   })
   return kept
@@ -106,7 +105,7 @@ async function spend(
 ): Promise<ReadonlyMap<string, Purchase>> {
   const { results, allowed, spending } = await admit(options, provider, claimed, caller).catch(
     async (error: unknown) => {
-      // Nothing was sent yet: whoever comes next may buy them.
+      // Nothing was sent yet: the next caller may buy them.
       await dropClaims(options, claimed)
       throw error
     },
@@ -131,7 +130,7 @@ async function spend(
   return results
 }
 
-/** Which of the claimed numbers may be bought now, and what came of the others. */
+/** Which of the claimed numbers may be bought now, and the results of the others. */
 async function admit(
   options: PurchaseOptions,
   provider: HlrProviderSettings,
@@ -144,7 +143,7 @@ async function admit(
 }> {
   const results = new Map<string, Purchase>()
   // Another worker may have bought between our read and our claim.
-  const kept = await keptVerdicts(options.purchases, claimed)
+  const kept = await storedResults(options.purchases, claimed)
   for (const [number, bought] of kept) results.set(number, { kind: 'bought', bought, cached: true })
   const wanted = claimed.filter((number) => !kept.has(number))
   const spending = await takeDailyBudget(options, provider, caller, wanted.length)
@@ -161,7 +160,7 @@ async function admit(
   return { results, allowed, spending }
 }
 
-/** Stores what was bought, then drops the intents of all numbers with a certain outcome. */
+/** Stores what was bought, then deletes the intents of all numbers with a certain result. */
 async function store(
   options: PurchaseOptions,
   provider: HlrProviderSettings,
@@ -174,7 +173,7 @@ async function store(
       answer.connectivity === 'undetermined' ? policy.undeterminedCacheMs : policy.cacheMs
     const by = options.account
     const bought = { provider: provider.name, verdict: answer, atMs: clock.now(), by }
-    return [{ key: KEYS.verdict(number), value: verdictJson(bought), ttlMs }]
+    return [{ key: KEYS.verdict(number), value: boughtResultJson(bought), ttlMs }]
   })
   const settled = outcomes.flatMap(([number, answer]) =>
     answer === undefined || (answer.kind === 'failed' && answer.maybeBought) ? [] : [number],
@@ -202,7 +201,11 @@ function purchaseOf(
   return { kind: 'refused', failure: answer }
 }
 
-/** Claims the numbers that nobody else is buying. Throws with none of them claimed. */
+/**
+ * Stores intents for numbers that nobody else is buying.
+ *
+ * @throws with no intent stored
+ */
 async function claimAll(
   options: PurchaseOptions,
   provider: HlrProviderSettings,
@@ -230,8 +233,8 @@ async function claimAll(
 }
 
 /**
- * Drops claims that are surely ours and of which nothing was sent; where that fails too they stay in doubt, and cost
- * nothing.
+ * Deletes intents that are certainly ours and for which nothing was sent; if that fails too, they
+ * stay in doubt, which costs nothing.
  */
 async function dropClaims(
   { purchases }: PurchaseOptions,
@@ -240,7 +243,7 @@ async function dropClaims(
   await purchases.delete(numbers.map(KEYS.intent)).catch(() => undefined)
 }
 
-/** What others have begun to buy of these numbers, waited for; absent where nobody has. */
+/** Results of purchases of these numbers by other workers; those without one are left out. */
 export async function begunPurchases(
   options: PurchaseOptions,
   numbers: readonly string[],
@@ -255,7 +258,10 @@ export async function begunPurchases(
   return new Map(await Promise.all(watched))
 }
 
-/** What another worker is buying: a single call waits for it, a batch asks again; in doubt once its intent has run out. */
+/**
+ * A purchase by another worker: a single call waits for it, a batch tries again; in doubt once its
+ * intent has expired.
+ */
 async function watch(
   options: PurchaseOptions,
   number: string,
@@ -264,7 +270,7 @@ async function watch(
   const { purchases, clock, signal } = options
   for (;;) {
     const [verdict, intent] = await purchases.get([KEYS.verdict(number), KEYS.intent(number)])
-    const bought = readVerdict(verdict)
+    const bought = readBoughtResult(verdict)
     if (bought !== null) return { kind: 'bought', bought, cached: true }
     if (intent === undefined) return noRoom()
     const { provider, untilMs } = readIntent(intent)

@@ -3,15 +3,15 @@ import { parsePhoneNumberFromString, type PhoneNumber } from 'libphonenumber-js/
 import type { CountryNames } from '@plumbline/datasets/country-names'
 import type { PhonePrefixes } from './prefixes.ts'
 
-/** What the numbering plan tells of a number: no network is asked. */
+/** What the numbering plan tells of a number, without asking a network. */
 export interface PhoneNumbering {
   readonly facts: PhoneFacts
   /** `impossible`: wrong length or country code. `unused`: in no range that is in use. */
   readonly validity: 'valid' | 'unused' | 'impossible'
   readonly timezones: readonly string[]
-  /** Calling code without its plus; null where there is none. */
+  /** Calling code without its plus; null if there is none. */
   readonly callingCode: string | null
-  /** A number kept for films and books: valid by the plan, given to nobody. */
+  /** Reserved for fiction: valid by the plan, assigned to nobody. */
   readonly fictional: boolean
 }
 
@@ -21,7 +21,7 @@ export interface NumberingTables {
   readonly countries: CountryNames
 }
 
-/** libphonenumber's types as we write them, and the line type each proves (decision 26). */
+/** libphonenumber's types in our spelling, and the line type that each proves (decision 26). */
 const TYPES = {
   MOBILE: ['mobile', 'mobile'],
   FIXED_LINE: ['fixed_line', 'landline'],
@@ -36,10 +36,13 @@ const TYPES = {
   VOICEMAIL: ['voicemail', 'unknown'],
 } as const satisfies Record<string, readonly [string, PhoneFacts['lineType']]>
 
-/** Numbers of the North American plan kept for fiction: 555-0100 to 555-0199. Source: NANPA, 555 line numbers. */
+/**
+ * Numbers of the North American plan reserved for fiction: 555-0100 to 555-0199. Source: NANPA, 555
+ * line numbers.
+ */
 const FICTIONAL = /^\+1\d{3}55501\d{2}$/
 
-/** Reads a number in E.164 by the numbering plan. */
+/** Parses a number in E.164 by the numbering plan. */
 export function readNumbering(tables: NumberingTables, e164: string): PhoneNumbering {
   const number = parsePhoneNumberFromString(e164, { extract: false })
   // A number whose calling code leaves digits over or lacks some is read as another number.

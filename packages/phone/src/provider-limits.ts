@@ -1,28 +1,31 @@
 import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
-import type { Budget, Spending } from '@plumbline/ports/budget'
+import type { Budget, BudgetGrant } from '@plumbline/ports/budget'
 import type { Lease, Limiter } from '@plumbline/ports/limiter'
 import type { HlrCaller, HlrPolicy, HlrProviderSettings } from './policy.ts'
 import type { Clock } from '@plumbline/ports/clock'
 import { accountBudgetName, budgetName } from '@plumbline/ports/provider-status'
 
-/** What the limits of a provider and of the operator are counted with. */
+/** What the limits of a provider and the operator's budgets need. */
 export interface ProviderLimitsOptions {
   readonly limiter: Limiter
-  /** Counts purchases against the daily caps; must outlive a crash of its server. */
+  /** Counts purchases against the daily limits; must survive a crash of its server. */
   readonly budget: Budget
   readonly accountCapOf?: AccountCapOf
   readonly policy: HlrPolicy
   readonly clock: Clock
 }
 
-/** Share of a provider's concurrent requests that batches leave to single calls. */
+/** Share of a provider's concurrent requests that is reserved for single calls. */
 const LIVE_SHARE = 0.2
-/** How long the lease of a slot outlives its worker; it is renewed three times in it. */
+/** Milliseconds for which a slot's lease survives its worker; renewed three times within it. */
 const SLOT_MS = 6_000
-/** Longest pause between two tries at a slot. */
+/** Longest delay between two attempts to get a slot. */
 const LOOK_MS = 250
 
-/** The lease of a concurrent request, waited for as long as a request may take; null where none came free. */
+/**
+ * Takes a slot for a concurrent request, waiting as long as a request may take; null if none became
+ * free.
+ */
 export async function takeSlot(
   { limiter, policy, clock }: ProviderLimitsOptions,
   provider: HlrProviderSettings,
@@ -62,7 +65,7 @@ function renewed(clock: Clock, lease: GrantedLease): { release(): Promise<void> 
 
 type GrantedLease = Extract<Lease, { readonly granted: true }>
 
-/** Whether the rate had room within the time that a request may take. */
+/** Whether the rate limit allowed the request within the time that it may take. */
 export async function takeRate(
   { limiter, policy, clock }: ProviderLimitsOptions,
   provider: HlrProviderSettings,
@@ -78,16 +81,18 @@ export async function takeRate(
   }
 }
 
-/** The cap of one account where it has its own in place of the policy's; null where it has none. */
+/** Limit of one account that overrides the policy's; null if it has none. */
 export type AccountCapOf = (account: string) => Promise<number | null>
 
-/** What the daily caps let through. */
-export interface DailySpending extends Spending {
-  /** The cap that refused the rest. */
+/** What the daily limits allowed. */
+export interface DailySpending extends BudgetGrant {
+  /** The limit that refused the rest. */
   readonly reached: string
 }
 
-/** Takes what both daily caps, the account's and the provider's, still allow of `count` numbers. */
+/**
+ * Takes what both daily limits, the account's and the provider's, still allow of `count` numbers.
+ */
 export async function takeDailyBudget(
   { budget, policy, accountCapOf }: ProviderLimitsOptions,
   provider: HlrProviderSettings,
@@ -120,7 +125,7 @@ async function take(
   name: string,
   count: number,
   most: number | null,
-): Promise<Spending> {
+): Promise<BudgetGrant> {
   if (most === null || count === 0) return { count, giveBack: async () => undefined }
   return await budget.take(name, count, most)
 }

@@ -1,21 +1,21 @@
 import type { Json } from '@plumbline/contract/outcome'
-import type { HlrVerdict } from './hlr/provider.ts'
+import type { HlrResult } from './hlr/provider.ts'
 
-/** A verdict as memory keeps it. */
-export interface BoughtVerdict {
+/** A result as it is stored. */
+export interface BoughtResult {
   readonly provider: string
-  readonly verdict: HlrVerdict
-  /** When it was bought, Unix time. */
+  readonly verdict: HlrResult
+  /** When it was bought, Unix time in milliseconds. */
   readonly atMs: number
-  /** The account that it was bought for; absent where that is not known. */
+  /** The account that it was bought for; absent if unknown. */
   readonly by?: string
 }
 
-/** A purchase begun: written before the query is sent, gone once its outcome is stored. */
+/** A purchase in flight: stored before the query is sent, deleted once its result is stored. */
 export interface Intent {
   readonly provider: string
   readonly atMs: number
-  /** Until then the worker that buys it may still be waiting; after that the outcome is lost. */
+  /** Until then the worker that buys it may still be waiting; after that the result is lost. */
   readonly untilMs: number
 }
 
@@ -25,13 +25,13 @@ export const KEYS = {
   intent: (number: string) => `hlr:intent:${number}`,
 } as const
 
-/** A verdict as JSON. */
-export function verdictJson({ verdict, ...bought }: BoughtVerdict): Json {
+/** A stored result as JSON. */
+export function boughtResultJson({ verdict, ...bought }: BoughtResult): Json {
   return { ...bought, verdict: { ...verdict } }
 }
 
-/** Reads what `verdictJson` wrote; null for anything else. */
-export function readVerdict(value: Json | undefined): BoughtVerdict | null {
+/** Parses what `boughtResultJson` wrote; null for anything else. */
+export function readBoughtResult(value: Json | undefined): BoughtResult | null {
   const fields = fieldsOf(value)
   const verdict = fieldsOf(fields['verdict'])
   const connectivity = verdict['connectivity']
@@ -61,7 +61,7 @@ export function intentJson(intent: Intent): Json {
   return { ...intent }
 }
 
-/** Reads what `intentJson` wrote; what cannot be read counts as long lost. */
+/** Parses what `intentJson` wrote; an invalid one counts as expired. */
 export function readIntent(value: Json): Intent {
   const { provider, atMs, untilMs } = fieldsOf(value)
   return {
@@ -87,13 +87,13 @@ function flagOf(value: Json | undefined): boolean | null {
   return typeof value === 'boolean' ? value : null
 }
 
-function lineTypeOf(value: Json | undefined): HlrVerdict['lineType'] {
+function lineTypeOf(value: Json | undefined): HlrResult['lineType'] {
   return value === 'mobile' || value === 'landline' || value === 'voip' || value === 'unknown'
     ? value
     : null
 }
 
-function isConnectivity(value: Json | undefined): value is HlrVerdict['connectivity'] {
+function isConnectivity(value: Json | undefined): value is HlrResult['connectivity'] {
   return (
     value === 'connected' ||
     value === 'absent' ||

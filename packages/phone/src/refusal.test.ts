@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest'
-import { ask, createHlrWorld, json, MOBILE } from './hlr-fixture.ts'
+import { ask, createHlrFixture, json, MOBILE } from './hlr-fixture.ts'
 import { createPhoneEngine } from './engine.ts'
 import { pauseKey } from '@plumbline/ports/provider-status'
 
 test.each([4, 9, 19])(
   'why Vonage refuses the account (%i) is told without its words, which may hold key and number',
   async (status) => {
-    const world = createHlrWorld()
+    const fixture = createHlrFixture()
     const warned: string[] = []
     const words = `Bad credentials: operator-key for ${MOBILE}`
     await using engine = await createPhoneEngine({
-      ...world,
+      ...fixture,
       providers: [{ name: 'vonage', url: null, key: 'operator-key', secret: 's' }],
       fetch: async () => json({ status, status_message: words, error_text: words }),
       log: { warn: (_, message) => void warned.push(message) },
     })
     const answers = await ask(engine, [MOBILE])
     expect(answers).toMatchObject([{ reason: 'hlr_paused' }])
-    const told = [warned, await world.memory.get([pauseKey('vonage')]), await engine.health()]
+    const told = [warned, await fixture.memory.get([pauseKey('vonage')]), await engine.health()]
     expect(JSON.stringify(told)).toContain(`status ${status}`)
     expect(JSON.stringify([told, answers])).not.toMatch(/operator-key|Bad cred/)
   },

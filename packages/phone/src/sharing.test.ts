@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Engine } from '@plumbline/ports/engine'
-import { ask, connected, createHlrWorld, json, MOBILE, type World } from './hlr-fixture.ts'
+import { ask, connected, createHlrFixture, json, MOBILE, type HlrFixture } from './hlr-fixture.ts'
 import { FIRST } from './hlr-fixture.ts'
 import { createPhoneEngine } from './engine.ts'
 
@@ -11,22 +11,22 @@ async function told(engine: Engine<'phone'>, tenant: string): Promise<Outcome<'p
   return answer
 }
 
-function open(world: World, shareFindings?: boolean): Promise<Engine<'phone'>> {
+function open(fixture: HlrFixture, shareFindings?: boolean): Promise<Engine<'phone'>> {
   const log = { warn: () => undefined }
   const more = shareFindings === undefined ? {} : { shareFindings }
-  return createPhoneEngine({ ...world, providers: [FIRST], log, ...more })
+  return createPhoneEngine({ ...fixture, providers: [FIRST], log, ...more })
 }
 
 function dayOf(moment: string): string {
   return `${moment.slice(0, 10)}T00:00:00.000Z`
 }
 
-test('who did not buy a verdict is told the day of it, and no id of the purchase', async () => {
-  const world = createHlrWorld(() => json({ ...connected(), id: 'purchase-4711' }))
-  await using engine = await open(world)
+test('an account that did not buy a result sees its day, and no id of the purchase', async () => {
+  const fixture = createHlrFixture(() => json({ ...connected(), id: 'purchase-4711' }))
+  await using engine = await open(fixture)
   const first = await told(engine, 'buyer')
   expect(first.evidence['hlr']).toMatchObject({ id: 'purchase-4711' })
-  world.clock.advance(1_234)
+  fixture.clock.advance(1_234)
   const own = await told(engine, 'buyer')
   expect(own).toMatchObject({ cached: true, checkedAt: first.checkedAt })
   expect(own.evidence['hlr']).toEqual(first.evidence['hlr'])
@@ -40,27 +40,27 @@ test('who did not buy a verdict is told the day of it, and no id of the purchase
     at: dayOf(first.checkedAt),
   })
   expect(JSON.stringify(anothers)).not.toMatch(/purchase-4711|buyer/)
-  expect(world.bought).toEqual([MOBILE])
+  expect(fixture.bought).toEqual([MOBILE])
 })
 
 test('who asks while another buys gets the verdict without the id of the purchase', async () => {
-  const world = createHlrWorld(() => json({ ...connected(), id: 'purchase-4711' }))
-  await using engine = await open(world)
+  const fixture = createHlrFixture(() => json({ ...connected(), id: 'purchase-4711' }))
+  await using engine = await open(fixture)
   const [buyer, neighbour] = await Promise.all([told(engine, 'buyer'), told(engine, 'neighbour')])
-  expect(world.bought).toEqual([MOBILE])
+  expect(fixture.bought).toEqual([MOBILE])
   expect(buyer.evidence['hlr']).toMatchObject({ id: 'purchase-4711' })
   expect(neighbour.evidence['hlr']).toMatchObject({ id: null, at: dayOf(buyer.checkedAt) })
   expect(neighbour.facts).toEqual(buyer.facts)
 })
 
 test('with accounts apart each buys for itself, at the same moment too', async () => {
-  const world = createHlrWorld()
-  await using engine = await open(world, false)
+  const fixture = createHlrFixture()
+  await using engine = await open(fixture, false)
   const asked = ['buyer', 'neighbour'].map((tenant) => told(engine, tenant))
   for (const outcome of await Promise.all(asked)) {
     expect(outcome).toMatchObject({ cached: false, evidence: { hlr: { id: 'a1' } } })
   }
-  expect(world.bought).toEqual([MOBILE, MOBILE])
+  expect(fixture.bought).toEqual([MOBILE, MOBILE])
   expect((await told(engine, 'buyer')).cached).toBe(true)
-  expect(world.bought).toHaveLength(2)
+  expect(fixture.bought).toHaveLength(2)
 })

@@ -3,42 +3,42 @@ import type { HttpAnswer } from '@plumbline/net/http'
 import {
   ask,
   connected,
-  createHlrWorld,
+  createHlrFixture,
   engineOf,
   FIRST,
   json,
   MOBILE,
   SECOND,
   status,
-  type World,
+  type HlrFixture,
 } from './hlr-fixture.ts'
 
 const NUMBERS = Array.from({ length: 40 }, (_, at) => `+4179123${4000 + at}`)
 
 /** Providers whose every reply waits until it is released. */
-function slowWorld(): World & { sell(): void } {
+function slowWorld(): HlrFixture & { sell(): void } {
   const gate = Promise.withResolvers<HttpAnswer>()
-  return { ...createHlrWorld(() => gate.promise), sell: () => gate.resolve(json(connected())) }
+  return { ...createHlrFixture(() => gate.promise), sell: () => gate.resolve(json(connected())) }
 }
 
-async function untilBuying(world: World, count: number): Promise<void> {
-  while (world.bought.length < count) await new Promise(setImmediate)
+async function untilBuying(fixture: HlrFixture, count: number): Promise<void> {
+  while (fixture.bought.length < count) await new Promise(setImmediate)
 }
 
 test.each([[FIRST], [SECOND]])(
   'a batch that is drained awaits what is being bought of $name and buys no more',
   async (provider) => {
-    const world = slowWorld()
-    await using engine = await engineOf(world, [provider], { concurrency: 5, perSecond: 1_000 })
+    const fixture = slowWorld()
+    await using engine = await engineOf(fixture, [provider], { concurrency: 5, perSecond: 1_000 })
     const drain = new AbortController()
     const running = ask(engine, NUMBERS, { lane: 'bulk', drain: drain.signal })
-    await untilBuying(world, 4)
+    await untilBuying(fixture, 4)
     drain.abort()
     for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
-    const begun = [...world.bought]
-    world.sell()
+    const begun = [...fixture.bought]
+    fixture.sell()
     const answers = await running
-    expect(world.bought).toEqual(begun)
+    expect(fixture.bought).toEqual(begun)
     for (const [at, answer] of answers.entries()) {
       const isBegun = begun.includes(NUMBERS[at] ?? '')
       expect(answer.kind).toBe(isBegun ? 'outcome' : 'later')
@@ -48,83 +48,86 @@ test.each([[FIRST], [SECOND]])(
   },
 )
 
-test('a drained batch is told what was bought before and what is being bought, and buys nothing', async () => {
-  const world = slowWorld()
+test('a drained batch gets results bought before and purchases in flight, and buys nothing', async () => {
+  const fixture = slowWorld()
   const [first = '', second = '', third = ''] = NUMBERS
-  await using early = await engineOf(createHlrWorldLike(world), [FIRST])
+  await using early = await engineOf(createHlrWorldLike(fixture), [FIRST])
   await ask(early, [first])
-  expect(world.bought).toEqual([first])
-  await using buying = await engineOf(world, [FIRST])
+  expect(fixture.bought).toEqual([first])
+  await using buying = await engineOf(fixture, [FIRST])
   const running = ask(buying, [second])
-  await untilBuying(world, 2)
-  await using other = await engineOf(world, [FIRST])
+  await untilBuying(fixture, 2)
+  await using other = await engineOf(fixture, [FIRST])
   const look = ask(other, [first, second, third], { lane: 'bulk', drain: AbortSignal.abort() })
-  world.sell()
+  fixture.sell()
   await running
   expect(await look).toMatchObject([
     { reason: 'hlr_connected', cached: true },
     { reason: 'hlr_connected', cached: true },
     { kind: 'later' },
   ])
-  expect(world.bought).toEqual([first, second])
+  expect(fixture.bought).toEqual([first, second])
 })
 
 /** The same servers, where a purchase ends at once. */
-function createHlrWorldLike(world: World): World {
+function createHlrWorldLike(fixture: HlrFixture): HlrFixture {
   return {
-    ...world,
+    ...fixture,
     fetch: async ({ body }) => {
-      world.bought.push(...(String(body).match(/\+\d+/g) ?? []))
+      fixture.bought.push(...(String(body).match(/\+\d+/g) ?? []))
       return json(connected())
     },
   }
 }
 
 test('what a drained batch did not buy, another that waits for the same number buys itself', async () => {
-  const world = slowWorld()
-  await using engine = await engineOf(world, [FIRST], { concurrency: 2 })
+  const fixture = slowWorld()
+  await using engine = await engineOf(fixture, [FIRST], { concurrency: 2 })
   const drain = new AbortController()
   const canceled = ask(engine, NUMBERS, { lane: 'bulk', drain: drain.signal })
-  await untilBuying(world, 1)
+  await untilBuying(fixture, 1)
   const last = NUMBERS.at(-1) ?? ''
   const other = ask(engine, [last], { lane: 'bulk', tenant: 'another' })
   drain.abort()
-  world.sell()
+  fixture.sell()
   expect(await other).toMatchObject([{ reason: 'hlr_connected' }])
   expect((await canceled).at(-1)?.kind).toBe('later')
-  expect(world.bought.filter((number) => number === last)).toHaveLength(1)
+  expect(fixture.bought.filter((number) => number === last)).toHaveLength(1)
 })
 
-test('a run that nobody waits for any more buys what it began and nothing else', async () => {
-  const world = slowWorld()
-  await using engine = await engineOf(world, [FIRST], { concurrency: 5 })
+test('a run without a waiting caller completes its purchases in flight and buys nothing else', async () => {
+  const fixture = slowWorld()
+  await using engine = await engineOf(fixture, [FIRST], { concurrency: 5 })
   const ending = new AbortController()
   const running = ask(engine, NUMBERS, { signal: ending.signal })
-  await untilBuying(world, 5)
+  await untilBuying(fixture, 5)
   ending.abort()
   const answers = await running
   expect(answers.every((answer) => answer.reason === 'timeout')).toBe(true)
-  world.sell()
+  fixture.sell()
   expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
-  expect(world.bought).toHaveLength(6)
+  expect(fixture.bought).toHaveLength(6)
 })
 
 test('a refusal after the cancel is not taken for an answer where another provider was to be asked', async () => {
   const gate = Promise.withResolvers<HttpAnswer>()
-  const world = createHlrWorld((_, name) => (name === 'messente' ? json({}) : gate.promise))
-  await using engine = await engineOf(world, [FIRST, SECOND])
+  const fixture = createHlrFixture((_, name) => (name === 'messente' ? json({}) : gate.promise))
+  await using engine = await engineOf(fixture, [FIRST, SECOND])
   const drain = new AbortController()
   const running = ask(engine, [MOBILE], { lane: 'bulk', drain: drain.signal })
-  await untilBuying(world, 1)
+  await untilBuying(fixture, 1)
   drain.abort()
   gate.resolve(status(400))
   expect(await running).toMatchObject([{ kind: 'later' }])
-  expect(world.bought).toEqual([MOBILE])
+  expect(fixture.bought).toEqual([MOBILE])
 })
 
 test('an account buys what its own cap of the day allows, of all providers, and leaves the rest to others', async () => {
-  const world = createHlrWorld()
-  await using engine = await engineOf(world, [FIRST, SECOND], { dailyCap: 10, accountDailyCap: 4 })
+  const fixture = createHlrFixture()
+  await using engine = await engineOf(fixture, [FIRST, SECOND], {
+    dailyCap: 10,
+    accountDailyCap: 4,
+  })
   const reasons = async (tenant: string, from: number, to: number): Promise<number> => {
     const answers = await ask(engine, NUMBERS.slice(from, to), { tenant })
     const paused = answers.filter((answer) => answer.reason === 'hlr_paused')
@@ -138,17 +141,17 @@ test('an account buys what its own cap of the day allows, of all providers, and 
   expect(await reasons('b', 10, 19)).toBe(4)
   // What was bought is known, to whoever asks.
   expect(await reasons('a', 0, 4)).toBe(4)
-  expect(world.bought).toHaveLength(8)
-  world.clock.advance(12 * 3_600_000)
+  expect(fixture.bought).toHaveLength(8)
+  fixture.clock.advance(12 * 3_600_000)
   expect(await reasons('a', 20, 29)).toBe(4)
 })
 
 test("what the provider's cap or a refusal kept back is not counted against the account", async () => {
   let refusals = 3
-  const world = createHlrWorld(() => (refusals-- > 0 ? status(502) : json(connected())))
-  await using engine = await engineOf(world, [FIRST], { dailyCap: 2, accountDailyCap: 3 })
+  const fixture = createHlrFixture(() => (refusals-- > 0 ? status(502) : json(connected())))
+  await using engine = await engineOf(fixture, [FIRST], { dailyCap: 2, accountDailyCap: 3 })
   expect(await ask(engine, NUMBERS.slice(0, 1))).toMatchObject([{ reason: 'hlr_throttled' }])
   const answers = await ask(engine, NUMBERS.slice(0, 3))
   expect(answers.filter(({ reason }) => reason === 'hlr_connected')).toHaveLength(2)
-  expect((await world.budget.take('hlr:account:t', 10, 3)).count).toBe(1)
+  expect((await fixture.budget.take('hlr:account:t', 10, 3)).count).toBe(1)
 })

@@ -17,16 +17,16 @@ import type { Pipeline } from './pipeline.ts'
 import { chargedCredits, recordsOfCanceled, type CheckedRecord } from './record.ts'
 import { settleChunk } from './settle.ts'
 
-/** A row of a sample with what is known of it. */
+/** A row of a sample with its outcomes. */
 interface SampledRow {
   readonly place: number
   readonly record: CheckedRecord
 }
 
 /**
- * Brings what a sample found out, and what it has paid, into its batch, in the transaction that ends the sample.
- * Of a batch that was changed since, what was charged is noted and the outcomes are dropped. The caller has
- * locked the batch before the sample.
+ * Copies the outcomes of a sample, and what it has paid, into its batch, in the transaction that
+ * ends the sample. If the batch was changed since, the charge is noted and the outcomes are
+ * dropped. The caller has locked the batch before the sample.
  */
 export async function adoptSample(tx: Tx, pipeline: Pipeline, sample: BatchRow): Promise<void> {
   const batch = sample.sample_of === null ? undefined : await lockBatch(tx, sample.sample_of)
@@ -91,7 +91,10 @@ async function adoptRows(
   })
 }
 
-/** Outcomes of one check, without those that a fault of the service prevented: they are asked again. */
+/**
+ * Outcomes of one check, without those that a fault of the service prevented: these subjects are
+ * asked again.
+ */
 async function partOf(
   check: Check,
   subjects: ChunkSubjects,
@@ -112,7 +115,10 @@ async function partOf(
   return { check, indexes, outcomes: await packOutcomes(outcomes, explained) }
 }
 
-/** Safe because an outcome of any check is stored alike; only the union of all is not one of its parts. */
+/**
+ * Safe because an outcome of any check is stored alike; only the union of all is not one of its
+ * parts.
+ */
 function asStored(outcome: NonNullable<BareOutcomes[Check]>): StoredOutcome {
   return outcome as StoredOutcome
 }

@@ -7,11 +7,13 @@ import { verdictNames } from './record.ts'
 import { zipStream } from './zip-stream.ts'
 
 /**
- * An archive of a CSV file for each advice: `send.csv`, `caution.csv`, `do_not_send.csv`, and `check_again.csv`
- * where anything is unknown; for fraud signals `allow.csv`, `review.csv`, `block.csv`. Each is written when it
- * is its turn, by a pass over the batch of its own, so that nothing is kept meanwhile.
+ * A ZIP archive with a CSV file for each advice: `send.csv`, `caution.csv`, `do_not_send.csv`, and
+ * `check_again.csv` if anything is unknown; for fraud signals `allow.csv`, `review.csv`,
+ * `block.csv`. Each file is written in a pass of its own over the batch, so that nothing has to be
+ * buffered.
+ *
  * @param rowsOf the CSV file of the rows with an advice
- * @throws Problem `conflict` while the batch runs, `bad_request` for a product that advises nothing
+ * @throws Problem `conflict` while the batch runs, `bad_request` for a product without advice
  */
 export async function adviceArchive(
   pipeline: Pick<Pipeline, 'db'>,

@@ -1,17 +1,18 @@
-/** A row of one of two lists, or the same row of both. */
+/** A row of one of two sequences, or the same row of both. */
 export type AlignedRow<T> =
   | { readonly kind: 'both'; readonly left: T; readonly right: T }
   | { readonly kind: 'left'; readonly left: T }
   | { readonly kind: 'right'; readonly right: T }
 
-/** Rows of each list that are held, among which a row that is elsewhere is looked for. */
+/** Rows of each sequence that are held in memory and searched for a moved row. */
 const WINDOW_ROWS = 1_000
 
 /**
- * Matches the rows of two lists by a key, in their order: rows that were added, left out or replaced are rows of
- * one list alone. Holds some thousand rows of each, however long they are.
- * @param isPart whether the right list is some rows of the left one in their order, so that any number may lie
- *   between two of them
+ * Matches the rows of two sequences by a key, in order: rows that were added, left out or replaced
+ * belong to one sequence alone. Holds some thousand rows of each, however long they are.
+ *
+ * @param isPart whether the right sequence is a subset of the left one in the same order, so that
+ * any number of rows may lie between two of its rows
  */
 export async function* alignRows<T>(
   left: AsyncIterable<readonly T[]>,
@@ -37,7 +38,7 @@ export async function* alignRows<T>(
   }
 }
 
-/** How many rows of each list the other has not, up to the next row that both may have. */
+/** How many rows of each sequence to skip, up to the next row that both may have. */
 function skipped<T>(
   left: Window<T>,
   right: Window<T>,
@@ -57,13 +58,13 @@ function skipped<T>(
     : { fromLeft: 0, fromRight: inRight ?? 0 }
 }
 
-/** The next rows of a list. */
+/** The next rows of a sequence. */
 interface Window<T> extends AsyncDisposable {
   fill(): Promise<void>
   first(): T | undefined
   take(): T
   size(): number
-  /** How far the next row with a key is; undefined where none is held. */
+  /** Distance to the next row with a key; undefined if none is held. */
   placeOf(key: string): number | undefined
 }
 
@@ -72,7 +73,7 @@ function windowOf<T>(list: AsyncIterable<readonly T[]>, keyOf: (row: T) => strin
   let held: T[] = []
   let start = 0
   let ended = false
-  /** How often a key is held: most that are looked for are not. */
+  /** How often each held key occurs: most keys that are looked up are not held. */
   const counts = new Map<string, number>()
   return {
     fill: async () => {

@@ -7,10 +7,10 @@ import { pack, unpackCells, unpackSubjects, type ChunkCells, type ChunkSubjects 
 import { drawOrdinals, seedOf } from './draw-sample.ts'
 import { isErasedSubject } from './erased-row.ts'
 
-/** Counts, chunk by chunk, the rows that another service's own verdict settles. */
+/** Counts by chunk the rows that another service's verdict settles. */
 export interface ClaimedRows {
   meet(row: FileRow): void
-  /** The rows met since are those of the next chunk. */
+  /** Closes a chunk: later rows count for the next one. */
   endChunk(): void
   /** By chunk. */
   readonly counts: readonly number[]
@@ -33,10 +33,12 @@ export function countClaimedRows(): ClaimedRows {
 }
 
 /**
- * Has some of the rows that another service's verdict settles asked all the same, drawn from the whole batch and
- * each with the same chance; the same ones however often it is read. The caller has locked the batch.
+ * Selects some of the rows that another service's verdict settles to be checked all the same, drawn
+ * from the whole batch with equal chance, and the same ones however often it is read. The caller
+ * has locked the batch.
+ *
  * @param counts such rows of each chunk
- * @returns where they stand
+ * @returns their positions
  */
 export async function askSomeKnown(
   tx: Tx,
@@ -67,7 +69,7 @@ async function askOfChunk(
   if (held === undefined) throw new Error(`chunk ${chunk.no} of ${chunk.batchId} is gone`)
   const cells = unpackCells(held.cells)
   const claimed = [...cells.kinds.keys()].filter((place) => isClaimed(cells, place))
-  // A value may have been erased since the row was read; there is nobody left to ask about.
+  // A value may have been erased since the row was read; then there is no subject left.
   const places = claimed.filter((place, at) => drawn.has(at) && addressOf(cells, place) !== null)
   if (places.length === 0) return []
   const rows = new Set(places)
@@ -86,13 +88,13 @@ function isClaimed(cells: ChunkCells, place: number): boolean {
   return cells.kinds[place] === 'known' && claim !== undefined && 'verdict' in claim
 }
 
-/** What a known row would be asked; null where that was erased. */
+/** The email address of a known row; null if it was erased. */
 function addressOf(cells: ChunkCells, place: number): string | null {
   const address = cells.asked[place]?.email
   return address === undefined || isErasedSubject(address) ? null : address
 }
 
-/** What a chunk asks, and these rows' addresses with it, in the order of the rows. */
+/** The subjects of a chunk with the addresses of these rows added, in row order. */
 function withAddresses(
   subjects: ChunkSubjects,
   cells: ChunkCells,

@@ -22,7 +22,7 @@ import {
 } from './bundle-parts.ts'
 import { explainParts, explainScore } from './explain.ts'
 
-/** A result and what it rests on. */
+/** A result and the evidence for it. */
 export interface Assembled {
   readonly result: ResultOf
   readonly explain: { readonly [part: string]: Json }
@@ -31,7 +31,7 @@ export interface Assembled {
 /**
  * Makes the result of a product from its outcomes: one function for single calls and batches.
  * A check is part of the product exactly when its outcome is there.
- * @throws where the outcome of the product's required check is missing: a bug of the caller
+ * @throws if the outcome of the product's required check is missing: a bug of the caller
  */
 export function assemble(product: Product, outcomes: Outcomes, scorer: Scorer): Assembled {
   const credits_used = priceOf(product, outcomes)
@@ -56,15 +56,16 @@ export function assembleResult(product: Product, outcomes: BareOutcomes, scorer:
     : plainResult(product, outcomes, scorer, credits_used)
 }
 
-/** A result of which parts are missing. */
+/** A result without the parts that are not known. */
 export interface PartialResult {
   readonly credits_used: number
   readonly [field: string]: unknown
 }
 
 /**
- * The known part of a bundle whose other parts have no outcome, each field as in the whole result; a score
- * is of the whole record and left out. `credits_used` is the price of what is known.
+ * The known part of a bundle whose other parts have no outcome, each field as in the whole result.
+ * A score is left out, as it rates the whole record. `credits_used` is the price of the known
+ * parts.
  */
 export function assembleKnown(
   product: Product,
@@ -134,7 +135,7 @@ function factsOf<F>(outcome: { readonly facts: F } | undefined): F {
   return outcome.facts
 }
 
-/** Decision 23, the single result: nothing proven against the mailbox. */
+/** Decision 23, the single result: nothing proves that the mailbox does not exist. */
 function validMailbox(email: EmailFacts): boolean {
   return takesMail(email) && email.mailbox !== 'missing' && email.mailbox !== 'disabled'
 }

@@ -2,7 +2,7 @@ import { Problem } from '@plumbline/contract/problem'
 import type { Tx } from '@plumbline/db/database'
 import { lockBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 
-/** The refusal of an id of another owner's batch: the same as for one that does not exist. */
+/** The refusal of a batch id that does not exist or belongs to another owner: both look alike. */
 export function noSuchBatch(): Problem {
   return new Problem('not_found', 'There is no batch with this id.')
 }

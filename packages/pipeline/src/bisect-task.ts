@@ -8,8 +8,8 @@ import type { TaskWork } from './task-work.ts'
 export const MAX_ATTEMPTS = 3
 
 /**
- * Splits what is left of a task that keeps failing into two tasks, so that the subject that fails it is found;
- * a single subject becomes an error, uncharged.
+ * Splits a task that keeps failing into two tasks of half its subjects, so that the subject that
+ * makes it fail is found; a single subject becomes an error, uncharged.
  */
 export async function bisectTask(
   pipeline: Pipeline,

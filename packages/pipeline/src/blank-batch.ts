@@ -19,29 +19,32 @@ import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 import { mayHoldValue } from './search-upload.ts'
 
-/** Chunks that one step looks through: some 16,000 rows. */
+/** Chunks that one step searches: some 16,000 rows. */
 const CHUNKS_A_STEP = 16
 
-/** What a step has done; it is noted in the step's own transaction. */
+/** Result of a step, stored in the step's own transaction. */
 export interface Step {
   readonly counts: Partial<ErasureCounts>
-  /** Whether the batch held a value. */
+  /** Whether the batch held an erased value. */
   readonly isMet: boolean
-  /** Subjects as they were asked, of which facts may be remembered. */
+  /** Subjects as they were asked, about which facts may be cached. */
   readonly subjects: readonly { readonly check: Check; readonly subject: string }[]
 }
 
-/** Notes a step in the transaction that took it; what it throws undoes the step. */
+/** Stores the result of a step in its transaction; what it throws rolls the step back. */
 export type NoteStep = (tx: Tx, step: Step) => Promise<void>
 
-/** Whether rows of a batch are being read, so that more of them may come. */
+/** Whether rows of a batch are still being read, so that more chunks may come. */
 export function isBeingRead({ status, read_whole: isRead }: BatchRow): boolean {
   return !isRead && (status === 'analyzing' || status === 'canceling')
 }
 
 /**
- * Takes values out of the next chunks of a batch, in one transaction; where there are none, it only reads.
- * @param note told where anything was found, with the number of the chunk after these; undefined after the last
+ * Removes erased values from the next chunks of a batch, in one transaction; if there are none, it
+ * only reads.
+ *
+ * @param note called if anything was found, with the number of the next chunk; undefined after the
+ * last
  * @returns that number
  */
 export async function blankChunks(
@@ -75,7 +78,7 @@ export async function blankChunks(
   return nextNo
 }
 
-/** Takes values out of what is said of a batch as a whole, and removes its upload where it may hold one. */
+/** Removes erased values from the batch's own row, and deletes its upload if that may hold one. */
 export async function blankHead(
   pipeline: Pipeline,
   batchId: string,
@@ -109,7 +112,10 @@ export async function blankHead(
   if (drops) await removeNoted(pipeline, [found.source_key])
 }
 
-/** Whether the upload of a batch goes: nobody reads it once the batch has started, and else where it may hold a value. */
+/**
+ * Whether the upload of a batch is to be deleted: always once the batch has started, as nothing
+ * reads it any more, else if it may hold a value.
+ */
 async function dropsUpload(
   pipeline: Pipeline,
   batch: BatchRow,
@@ -122,7 +128,7 @@ async function dropsUpload(
   return await mayHoldValue(pipeline, batch, finder)
 }
 
-/** Texts of a batch's own row without the values; undefined where they hold none. */
+/** Texts of a batch's row without the values; undefined if they hold none. */
 function blankedTexts(
   row: BatchRow,
   scrub: (text: string) => string,
@@ -146,8 +152,8 @@ function blankedPreview(
 }
 
 /**
- * Writes the result file of an ended batch anew where rows were blanked since it was written; the old one, and
- * what killed processes left of its kind, goes.
+ * Rewrites the result file of an ended batch if rows were blanked since it was written; deletes the
+ * old file and what killed processes left of it.
  */
 export async function rewriteResult(
   pipeline: Pipeline,

@@ -15,10 +15,10 @@ import { ERASED_NOTE, ERASED_SUBJECT, isErasedSubject } from './erased-row.ts'
 import type { ValueFinder } from './erased-values.ts'
 import { isJsonBatch } from './table-columns.ts'
 
-/** What of a batch says how its cells are read. */
+/** Columns of a batch that say how its cells are read. */
 export type CellsOf = Pick<BatchRow, 'file_format' | 'mapping' | 'header' | 'default_country'>
 
-/** A chunk without the values, and what of it was met. */
+/** A chunk without the erased values, and which of them it held. */
 export interface ChunkBlanks {
   readonly blanked: BlankedChunk
   readonly rowCount: number
@@ -26,7 +26,7 @@ export interface ChunkBlanks {
   readonly subjects: readonly { readonly check: Check; readonly subject: string }[]
 }
 
-/** Takes the values out of a chunk; undefined where it holds none. */
+/** Removes erased values from a chunk; undefined if it holds none. */
 export function blankChunk(
   chunk: HeldChunk,
   batch: CellsOf,
@@ -50,7 +50,10 @@ export function blankChunk(
   }
 }
 
-/** What of a chunk that has erased subjects came in after they were; undefined where nothing did. */
+/**
+ * What was stored for erased subjects of a chunk after their erasure, without it; undefined if
+ * there is nothing.
+ */
 export function blankLate(chunk: HeldChunk): BlankedChunk {
   const subjects = unpackSubjects(chunk.subjects)
   const same = (text: string): string => text
@@ -63,7 +66,7 @@ export function blankLate(chunk: HeldChunk): BlankedChunk {
 interface BlankedSubjects {
   readonly left: ChunkSubjects
   readonly met: readonly { readonly check: Check; readonly subject: string }[]
-  /** By the row's place: the checks whose subject was erased. */
+  /** By position of the row: the checks whose subject was erased. */
   readonly rows: ReadonlyMap<number, ReadonlySet<Check>>
 }
 
@@ -95,7 +98,7 @@ function addTo(rows: Map<number, Set<Check>>, place: number, check: Check): void
   else known.add(check)
 }
 
-/** Cells without the values, and the places of the rows that held any. */
+/** Cells without the values, and the positions of rows that held any. */
 function blankCells(
   cells: ChunkCells,
   askedOf: BlankedSubjects['rows'],
@@ -166,7 +169,10 @@ function blankCell(
   return scrub(cell)
 }
 
-/** Takes values out of texts of a batch, also numbers in the writing of its country. */
+/**
+ * Makes a function that removes the values from texts of a batch, also numbers in national format
+ * of its country.
+ */
 export function scrubberOf(
   finder: ValueFinder,
   batch: Pick<CellsOf, 'default_country'>,
@@ -231,12 +237,12 @@ function blankTask(
   return isChanged ? [{ id: task.id, states }] : []
 }
 
-/** Safe because a JSON value whose texts were changed is one. */
+/** Safe because a JSON value whose strings were changed is still a JSON value. */
 function asJson(value: unknown): NonNullable<HeldTask['states']>[number] {
   return value as NonNullable<HeldTask['states']>[number]
 }
 
-/** Places, in a part or task, of subjects that were erased. */
+/** Positions of erased subjects in a part or task. */
 function erasedPlaces(
   { check, indexes }: Pick<HeldPart, 'check' | 'indexes'>,
   subjects: ChunkSubjects,

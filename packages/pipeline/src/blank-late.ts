@@ -3,8 +3,8 @@ import type { Tx } from '@plumbline/db/database'
 import { blankLate } from './blank-chunk.ts'
 
 /**
- * Blanks what has come in for subjects of a chunk that were erased while they were asked about, in the
- * transaction that stored it.
+ * Blanks outcomes of subjects that were erased while they were being checked, in the transaction
+ * that stored them.
  */
 export async function blankWhatCame(
   tx: Tx,

@@ -4,22 +4,22 @@ import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
 
 // The parts that bundles are made of, each from its own outcome.
 
-/** What could not be found out is false (decision 1). */
+/** A fact that could not be found out counts as false (decision 1). */
 export function yes(fact: boolean | null): boolean {
   return fact === true
 }
 
-/** Decision 22: accepted, and the domain is not known to accept everything. */
+/** Decision 22: accepted, and the domain is not known to be accept-all. */
 export function confirmed(email: EmailFacts): boolean {
   return yes(email.smtpValid) && !yes(email.catchAll)
 }
 
-/** Decision 23, the bundles: good syntax and a host that takes mail. */
+/** Decision 23, the bundles: valid syntax and a host that accepts mail. */
 export function takesMail(email: EmailFacts): boolean {
   return email.syntaxValid && yes(email.acceptsMail)
 }
 
-/** Decision 30: the formula of risk, turned round. */
+/** Decision 30: 100 minus the risk. */
 export function safetyScore(domain: DomainFacts, scorer: Scorer): number {
   return 100 - scorer.risk(domain.signals)
 }
@@ -58,7 +58,7 @@ export function intelEmail(email: EmailFacts): ResultOf<'contact-intel'>['email'
 
 type PhoneOutcome = NonNullable<BareOutcomes['phone']>
 
-/** The phone of contact intelligence, and of `deliverability` (decision 29). */
+/** The phone of contact intelligence, and that of `deliverability` (decision 29). */
 export function intelPhone(phone: PhoneOutcome): NonNullable<ResultOf<'contact-intel'>['phone']> {
   const { facts } = phone
   return {
@@ -76,7 +76,7 @@ function dialable({ facts, reason }: PhoneOutcome): boolean {
   return facts.valid && reason !== 'hlr_unknown_subscriber'
 }
 
-/** The optional parts of contact intelligence, as far as their outcomes are there. */
+/** The optional parts of contact intelligence whose outcomes are there. */
 export function intelParts(
   { phone, ip, domain }: BareOutcomes,
   scorer: Scorer,
@@ -123,7 +123,7 @@ export function signalsEmail(email: EmailFacts): ResultOf<'fraud-signals'>['emai
   }
 }
 
-/** The optional parts of fraud signals, as far as their outcomes are there. */
+/** The optional parts of fraud signals whose outcomes are there. */
 export function signalsParts(
   { phone, ip, domain }: BareOutcomes,
   scorer: Scorer,

@@ -19,10 +19,11 @@ import type { InTransaction } from './submit.ts'
 import { batchViewOf } from './view.ts'
 
 /**
- * Cancels a batch: nothing new is begun for it from here on. The finish stage awaits what is being bought,
- * charges what is known of each record, releases the rest of the hold and writes every record into the
- * result file. Canceling again is no error.
- * @throws Problem `not_found`; `conflict` where the batch has ended
+ * Cancels a batch: no new lookup is begun for it. The finish stage waits for purchases in flight,
+ * charges what is known of each record, releases the rest of the hold and writes every record into
+ * the result file. Canceling again is no error.
+ *
+ * @throws Problem `not_found`; `conflict` if the batch has ended
  */
 export async function cancelBatch(
   pipeline: Pipeline,
@@ -49,8 +50,8 @@ export async function cancelBatch(
 }
 
 /**
- * Releases what is left of a batch's hold. Credits of a billing cycle that is over are released too, and
- * are not given back to the account (decision 14).
+ * Releases what is left of a batch's hold. Credits of a billing cycle that is over are released
+ * too, and are not given back to the account (decision 14).
  * @returns how many credits the hold had left
  */
 export async function releaseRest(tx: Tx, row: BatchRow): Promise<number> {
@@ -64,8 +65,9 @@ export async function releaseRest(tx: Tx, row: BatchRow): Promise<number> {
 }
 
 /**
- * Ends a batch as failed with a public reason, releases what it holds, and erases its file and what
- * was read of it: nothing can be done with them any more.
+ * Ends a batch as failed with a public reason, releases its hold, and erases its file and the rows
+ * that were read: nothing can be done with them any more.
+ *
  * @param lease the fencing number that the batch must still have
  */
 export async function failBatch(

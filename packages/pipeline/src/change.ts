@@ -6,7 +6,7 @@ import type { Product } from '@plumbline/contract/products'
 import { deletePreview } from '@plumbline/db/batches/previews'
 import { moveBatch, updateBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { voidPrepaid } from '@plumbline/db/batches/samples'
-import { readAnew } from '@plumbline/db/batches/stages'
+import { restartIntake } from '@plumbline/db/batches/stages'
 import type { Tx } from '@plumbline/db/database'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
 import { lockBatchOf } from './batch-access.ts'
@@ -16,7 +16,7 @@ import { endSamples } from './sampling.ts'
 import type { InTransaction } from './submit.ts'
 import { batchViewOf } from './view.ts'
 
-/** Fields whose change needs no new reading. */
+/** Fields that can be changed without reading the file again. */
 const KEPT_READING: ReadonlySet<string> = new Set(['name', 'max_credits'])
 
 /** Fields that say how a file is read; JSON records have none of them. */
@@ -31,14 +31,16 @@ const OF_FILES = [
   'known_at',
 ] as const
 
-/** Times that a batch may be read anew: each is free, and may take a worker half a minute. */
+/** Times that a batch may be read again: each is free, and may take a worker half a minute. */
 const MOST_CHANGES = 100
 
 /**
- * Changes a batch that waits at `ready`, or a dry run that is still read. Unless only name or bound of credits
- * change, it is `analyzing` again, is read anew, and waits at `ready` then, also where it was to start by itself.
- * @throws Problem `not_found`; `conflict` in other states and after too many changes; `bad_request` for a field
- *   that the batch cannot have
+ * Changes a batch that waits at `ready`, or a dry run that is still being read. Unless only the
+ * name or the credit limit changes, it becomes `analyzing` again, is read again, and then waits at
+ * `ready`, even if it was to start by itself.
+ *
+ * @throws Problem `not_found`; `conflict` in other states and after too many changes; `bad_request`
+ * for a field that the batch cannot have
  */
 export async function changeBatch(
   pipeline: Pipeline,
@@ -125,14 +127,15 @@ async function changeReading(tx: Tx, row: BatchRow, change: BatchChange): Promis
     file_format: row.requested.format ?? null,
     change_count: row.change_count + 1,
   }
-  if (row.status === 'analyzing') return await readAnew(tx, row.id, fields)
+  if (row.status === 'analyzing') return await restartIntake(tx, row.id, fields)
   const moved = await moveBatch(tx, row.id, 'analyzing', fields)
   if (moved === undefined) throw new Error(`batch ${row.id} left ${row.status} under its lock`)
   return moved
 }
 
 /**
- * Voids the sample of a batch; what is under way of it is ended, and told when it has.
+ * Voids the sample of a batch; a sample under way is canceled, and reported once it has ended.
+ *
  * @returns what it has cost, which stays charged
  */
 async function voidSample(tx: Tx, row: BatchRow): Promise<number> {
@@ -141,7 +144,7 @@ async function voidSample(tx: Tx, row: BatchRow): Promise<number> {
   return await voidPrepaid(tx, row.id)
 }
 
-/** What is not known of a batch until it was read. */
+/** Columns that are unknown until a batch was read. */
 const UNREAD = {
   auto_start: false,
   sample_id: null,
@@ -168,7 +171,7 @@ const UNREAD = {
   credits_estimate: 0,
 } as const
 
-/** How the file is to be read now; null takes back what was asked. */
+/** How the file is to be read after the change; null removes an option. */
 function requestOf(asked: BatchRequest, change: BatchChange, product: Product): BatchRequest {
   const { mapping, header, sheet, entry, encoding, delimiter } = change
   const odd = Object.keys(mapping ?? {}).find((field) => !fieldsOf(product).includes(field))

@@ -3,7 +3,9 @@ import type { NewChunk } from '@plumbline/db/batches/chunks'
 import { pack, type ChunkCells, type ChunkSubjects, type StoredClaim } from './codec.ts'
 import type { FileRow } from '@plumbline/intake/row-builder'
 
-/** Packs a run of rows as one chunk: the rows as they came in `cells`, what is asked in `subjects`. */
+/**
+ * Packs a run of rows as one chunk: the rows as they came in `cells`, their subjects in `subjects`.
+ */
 export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
   const ofRow: Record<string, number> = {}
   const unasked: Record<string, FileRow['subjects']> = {}
@@ -58,7 +60,7 @@ export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
   }
 }
 
-/** What a known row is kept with. */
+/** The other service's verdict to store with a known row. */
 function claimOf({ kind, claim, ofRow }: FileRow): StoredClaim | undefined {
   if (kind !== 'known') return undefined
   return claim ?? (ofRow === undefined ? undefined : { ofRow })

@@ -5,7 +5,7 @@ import type { Pipeline } from './pipeline.ts'
 /** Chunks read at a time, while the page before is being written. */
 const PAGE_CHUNKS = 8
 
-/** The chunks of a batch in order, a page of `atOnce` at a time, the next page being read meanwhile. */
+/** The chunks of a batch in order, in pages of `atOnce`, reading one page ahead. */
 export async function* pagesOfChunks(
   pipeline: Pick<Pipeline, 'db'>,
   batchId: string,
@@ -32,11 +32,12 @@ export async function* pagesOfChunks(
   }
 }
 
-/** Nothing was settled for too long, or another worker has the batch now. */
+/** Thrown if no chunk was settled for too long, or another worker has the batch. */
 export class Stalled extends Error {}
 
 /**
  * The chunks of a running batch in order, each as soon as it and all before it are settled.
+ *
  * @throws Stalled after `longestMs` without one
  */
 export async function* pagesAsSettled(

@@ -6,25 +6,33 @@ import type { Check } from '@plumbline/contract/products'
 import type { RowKind } from '@plumbline/contract/batch'
 import type { Claim } from '@plumbline/intake/claims'
 
-/** Subjects of one check in a chunk, each with the place of its row in the chunk. */
+/** Subjects of one check in a chunk, each with the position of its row in the chunk. */
 export interface CheckSubjects {
   readonly subjects: readonly string[]
   readonly places: readonly number[]
 }
 
-/** What a chunk asks, by check. */
+/** The subjects of a chunk, by check. */
 export type ChunkSubjects = { readonly [C in Check]?: CheckSubjects }
 
-/** The rows of a chunk as they came; what is rare is keyed by place in the chunk. */
+/**
+ * The rows of a chunk as they came; rare properties are keyed by the row's position in the chunk.
+ */
 export interface ChunkCells {
-  /** Cells of each row; for JSON records the one JSON text. */
+  /** Cells of each row; of a JSON record its text. */
   readonly rows: readonly (readonly string[])[]
   readonly kinds: readonly RowKind[]
-  /** For a duplicate the row number of its first occurrence. */
+  /** For a duplicate, the row number of its first occurrence. */
   readonly ofRow: Readonly<Record<string, number>>
-  /** Subjects of rows that are not asked: of a duplicate the same ones, maybe in another writing; of a known one. */
+  /**
+   * Subjects of rows that are not checked themselves: duplicates, maybe in another notation, and
+   * known rows.
+   */
   readonly asked: Readonly<Record<string, { readonly [C in Check]?: string | undefined }>>
-  /** What another service said of a row, where the batch goes by that; also of those that are asked all the same. */
+  /**
+   * Verdicts of another service, for batches that accept them; also of rows that are checked all
+   * the same.
+   */
   readonly claims?: Readonly<Record<string, StoredClaim>>
   /** What is wrong with a row. */
   readonly errors: Readonly<Record<string, string>>
@@ -32,10 +40,10 @@ export interface ChunkCells {
   readonly refs: Readonly<Record<string, string>>
 }
 
-/** A verdict of another service, or the row (0-based) that has one and that this one repeats. */
+/** A verdict of another service, or the 0-based row whose verdict this duplicate shares. */
 export type StoredClaim = Claim | { readonly ofRow: number }
 
-/** An outcome as a batch keeps it, or null where a fault of the service kept the subject from being answered. */
+/** An outcome as a batch stores it; null if a fault of the service prevented it. */
 export type StoredOutcome<C extends Check = Check> = BareOutcome<C> | null
 
 const LEVEL_ONE = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
@@ -46,32 +54,38 @@ export function pack(value: unknown): Buffer {
 }
 
 /**
- * Outcomes of a part as columns, one for each field: names are written once and like values stand together,
- * which takes a fraction of the text that an array of outcomes would.
+ * Outcomes of a part as one array for each field: names are written once and similar values are
+ * next to each other, so that they compress to a fraction of an array of objects.
  */
 interface OutcomeColumns {
-  /** Null throughout where a fault of the service kept the subject from being answered. */
+  /** All null for a subject whose outcome a fault of the service prevented. */
   readonly fields: Columns & { readonly status: readonly unknown[] }
   readonly facts: Columns
-  /** The few addresses that look like a slip: the domain that was meant, by place. */
+  /**
+   * For the few addresses that look like typing errors: the domain that was probably meant, by
+   * position.
+   */
   readonly suggested?: Readonly<Record<string, string>>
 }
 
 type Columns = Readonly<Record<string, readonly unknown[]>>
 
-/** What results need of an outcome besides its facts, and what an explained one needs beyond that. */
+/**
+ * What results need of an outcome besides its facts, and what explained results need beyond that.
+ */
 const BARE_FIELDS = ['status', 'reason'] as const
 const FIELDS = ['kind', ...BARE_FIELDS, 'evidence', 'cached', 'checkedAt', 'durationMs'] as const
 
 const compress = promisify(zstdCompress)
 
-/** Text that is packed in the time that another thread would take to be told of it. */
+/** Bytes of text that are compressed faster than another thread could be asked to. */
 const AT_ONCE_BYTES = 262_144
 
 /**
- * Packs the outcomes of a part without holding up the calls that the same process answers.
+ * Packs the outcomes of a part without blocking the event loop.
+ *
  * @param outcomes of one check, so that all have the same facts
- * @param explained whether how they are known is kept as well
+ * @param explained whether evidence is stored as well
  */
 export async function packOutcomes(
   outcomes: readonly StoredOutcome[],
@@ -105,7 +119,7 @@ function utf8Of(texts: readonly string[]): Buffer {
   return bytes.subarray(0, at)
 }
 
-/** The engine says it as evidence, which a batch that does not explain drops. */
+/** The engine reports it as evidence, which is not stored for a batch that does not explain. */
 function suggestedIn(outcomes: readonly StoredOutcome[]): Record<string, string> {
   const suggested: Record<string, string> = {}
   for (const [at, outcome] of outcomes.entries()) {
@@ -118,10 +132,13 @@ function suggestedIn(outcomes: readonly StoredOutcome[]): Record<string, string>
   return suggested
 }
 
-/** How long columns are written before other work of the process has a turn. */
+/** Milliseconds for which columns are written before other work of the process has a turn. */
 const TURN_MS = 0.5
 
-/** Columns as texts that make one JSON object, over so many turns of the event loop that none takes a millisecond. */
+/**
+ * Columns as texts that together are one JSON object, written in as many turns of the event loop as
+ * it takes for none to last a millisecond.
+ */
 async function columnsInTurns(
   rows: readonly (object | null)[],
   names: readonly string[],
@@ -144,7 +161,7 @@ async function columnsInTurns(
   return texts
 }
 
-/** The JSON of a column in which all are alike, as many are: it is written out once. */
+/** The JSON of a column whose values are all equal, as many are: the value is serialized once. */
 function repeated(column: readonly unknown[]): string {
   const word = JSON.stringify(column.slice(0, 1)).slice(1, -1)
   return `[${`${word},`.repeat(column.length).slice(0, -1)}]`
@@ -179,18 +196,21 @@ export function unpackOutcomes(bytes: Buffer): readonly StoredOutcome[] {
   })
 }
 
-/** What of outcomes is taken out. */
+/** What to remove from outcomes. */
 export interface OutcomeBlanks {
-  /** Places in the part of outcomes that are blanked: what they say of whom goes, how they ended stays. */
+  /** Positions of outcomes to blank: what identifies somebody is removed, the status stays. */
   readonly places: ReadonlySet<number>
-  /** What every other text is passed through. */
+  /** Applied to every other text. */
   readonly scrub: (text: string) => string
 }
 
-/** Facts that say the same of many: they stay of a blanked outcome, as do all that are yes, no or unknown. */
+/**
+ * Facts that are the same for many subjects: they stay in a blanked outcome, as do booleans and
+ * null.
+ */
 const OPEN_FACTS: ReadonlySet<string> = new Set(['mailbox', 'confidence', 'lineType', 'numberType'])
 
-/** Facts that results show as a text whatever becomes of them. */
+/** Facts that results show as text, and which must therefore stay a text. */
 const NAMING_FACTS: Readonly<Record<Check, readonly string[]>> = {
   email: ['address', 'normalized'],
   phone: ['number'],
@@ -198,7 +218,7 @@ const NAMING_FACTS: Readonly<Record<Check, readonly string[]>> = {
   domain: ['domain'],
 }
 
-/** Takes values out of packed outcomes of a check; undefined where there is nothing to take. */
+/** Removes values from packed outcomes of a check; undefined if there is nothing to remove. */
 export function blankOutcomes(
   check: Check,
   bytes: Buffer,
@@ -236,7 +256,7 @@ export function blankOutcomes(
   return after === before ? undefined : zstdCompressSync(after, LEVEL_ONE)
 }
 
-/** Signals without what they quote: their codes are what is weighed. */
+/** Signals without the texts that they quote; scores only need their codes. */
 function bareSignals(signals: unknown): unknown {
   if (!Array.isArray(signals)) return signals
   return signals.map((signal: object) => {
@@ -247,7 +267,10 @@ function bareSignals(signals: unknown): unknown {
   })
 }
 
-/** A JSON value with each of its texts, and keys, passed through; the same one where that changes nothing. */
+/**
+ * Applies a function to every string and key of a JSON value; returns the same value if that
+ * changes nothing.
+ */
 export function scrubJson(value: unknown, scrub: (text: string) => string): unknown {
   if (typeof value === 'string') return scrub(value)
   if (typeof value === 'number') {

@@ -77,7 +77,7 @@ test('rows of one list alone are counted, and the others compared', async () => 
   expect(told.rows).toEqual({ compared: 195, changed: 0, only_before: 5, only_after: 1 })
 })
 
-test('a changed answer is told with what it was, and counted by verdict', async () => {
+test('a changed result is shown with the old one, and counted by verdict', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 20 } })
   const first = await completed(harness, listOf(ADDRESSES))
   const second = await completed(harness, listOf(ADDRESSES))

@@ -10,26 +10,26 @@ import type { Pipeline } from './pipeline.ts'
 import { hasResults, rowsOf } from './result-rows.ts'
 import type { ShownRow } from './shown-row.ts'
 
-/** What is asked about two batches. */
+/** Options of a comparison of two batches. */
 export interface ComparisonRequest {
   readonly format: ComparisonFormat
-  /** Also rows of which nothing has changed. */
+  /** Whether to include rows without a change. */
   readonly all: boolean
 }
 
-/** What an answered row of a batch says. */
+/** An answered row of a batch. */
 interface Answer {
   /** 1-based. */
   readonly row: number
   readonly ref: string | null
-  /** The same for rows that ask the same, however they write it. */
+  /** Equal for rows with the same subjects, however they are written. */
   readonly key: string
   readonly verdict: string | null
   readonly advice: string | null
   readonly parts: { readonly [C in Check]?: { readonly status: string; readonly reason: string } }
 }
 
-/** A row in both batches. */
+/** A row that is in both batches. */
 interface Pair {
   readonly before: Answer
   readonly after: Answer
@@ -37,9 +37,11 @@ interface Pair {
 }
 
 /**
- * What has changed between two batches of the same list, or of some of its rows: a summary, or row by row. The
- * one that was made first is `before`. Rows are matched by what they ask, in their order.
- * @throws Problem `not_found`; `conflict` where one has not ended, or they are of different products
+ * What has changed between two batches of the same records, or of a part of them: a summary, or row
+ * by row. The batch that was created first is `before`. Rows are matched by their subjects, in
+ * order.
+ *
+ * @throws Problem `not_found`; `conflict` if one has not ended, or they are of different products
  */
 export async function openComparison(
   pipeline: Pipeline,
@@ -103,7 +105,7 @@ async function* pairsOf(
   }
 }
 
-/** The rows of a batch that were answered whole, some at a time. */
+/** Rows of a batch that have all their outcomes, in pages. */
 async function* answersOf(
   pipeline: Pipeline,
   batch: BatchRow,
@@ -186,7 +188,7 @@ async function summaryOf(before: BatchRow, after: BatchRow, pairs: Aligned): Pro
   return { before: before.id, after: after.id, rows, verdicts }
 }
 
-/** Pairs whose lines are sent in one piece. */
+/** Pairs whose lines are sent in one write. */
 const LINES_A_PIECE = 500
 
 function textOf(

@@ -40,7 +40,7 @@ test.each(
   expect(rows[0]?.count).toBeLessThanOrEqual(backend.most)
 })
 
-test('jobs are heard of at once by every queue, also after the listening connection was lost', async () => {
+test('every queue is notified of jobs at once, also after the listening connection was lost', async () => {
   await using database = await createTestDatabase()
   await migrateQueue(database.url)
   const options = { databaseUrl: database.url, redisUrl: undefined, name: 'hears', log }

@@ -19,25 +19,26 @@ import type { InstallationKey } from './installation-key.ts'
 import { keyedLimiter, keyedMemory } from './keyed-stores.ts'
 import type { Log } from '@plumbline/ports/log'
 
-/** What every program of the service is connected to. */
+/** The connections that every program of the service has. */
 export interface Connections extends AsyncDisposable {
   readonly db: Db
   readonly queue: QueueBackend
-  /** Shared between all processes: on Redis where there is one, else on Postgres. */
+  /** Shared by all processes: in Redis if there is one, else in Postgres. */
   readonly memory: Memory
-  /** Facts that cost money to forget: on Postgres always, and there through a crash of it. */
+  /** Facts that cost money to find out: always in Postgres, in a table that survives a crash. */
   readonly durable: Memory
   readonly limiter: Limiter
-  /** What money may be spent: on Postgres always, and there through a crash of it. */
+  /** Budgets of money: always in Postgres, in a table that survives a crash. */
   readonly budget: Budget
 }
 
-/** How often the clock that all processes share is read again: computers' clocks drift apart. */
+/** Milliseconds between two readings of the shared clock: the clocks of machines drift apart. */
 const ADJUST_MS = 60_000
 
 /**
- * Opens Postgres and the queue: on Redis where `redisUrl` is set, else on the same Postgres.
- * @throws Error where the other processes of the installation use another key
+ * Opens Postgres and the queue: on Redis if `redisUrl` is set, else on the same Postgres.
+ *
+ * @throws Error if the other processes of the installation use another key
  */
 export async function openConnections(options: ConnectionOptions): Promise<Connections> {
   try {
@@ -47,7 +48,7 @@ export async function openConnections(options: ConnectionOptions): Promise<Conne
   }
 }
 
-/** What PgBouncer says to a connection that begins with settings of a session. */
+/** PgBouncer's error for a connection that sends session settings at its start. */
 const REFUSED_BY_POOLER = 'unsupported startup parameter'
 
 function mentions(error: unknown, words: string): boolean {
@@ -62,28 +63,30 @@ function untoldPooler(cause: unknown): Error {
   )
 }
 
-/** Which Postgres and queue, and what of them is used. */
+/** Which Postgres and queue to use, and how. */
 export interface ConnectionOptions {
   databaseUrl: string
-  /** The server itself, where `databaseUrl` is that of a pooler in transaction mode. */
+  /** URL of the server itself, if `databaseUrl` is that of a pooler in transaction mode. */
   databaseDirectUrl?: string | undefined
   redisUrl: string | undefined
-  /** Begins every key in Redis: two services on one Redis need two. */
+  /** Prefix of every key in Redis: two installations on one Redis need two. */
   redisPrefix?: string
-  /** Without it, of memory and limiter only what names no subject can be reached. */
+  /** Absent: only entries of memory and limiter whose names hold no subject can be used. */
   installationKey?: InstallationKey
-  /** Connections to Postgres at most, all of them; by default 6, and 12 where the queue is there too. */
+  /**
+   * Connections to Postgres at most, in all; by default 6, and 12 if the queue is on Postgres too.
+   */
   poolSize?: number | undefined
   name: string
   log: Log
-  /** Absent: nothing is traced. */
+  /** Absent: no tracing. */
   tracer?: Tracer
 }
 
 async function open(options: ConnectionOptions): Promise<Connections> {
   const { databaseUrl, databaseDirectUrl, redisUrl, log, installationKey: key = null } = options
   const sizes = poolSizes(redisUrl !== undefined, options.poolSize)
-  const onError = (error: unknown): void => log.warn({ err: error }, 'connection trouble')
+  const onError = (error: unknown): void => log.warn({ err: error }, 'connection error')
   await using stack = new AsyncDisposableStack()
   const db = stack.use(
     openDatabase({
@@ -116,10 +119,13 @@ async function open(options: ConnectionOptions): Promise<Connections> {
   }
 }
 
-/** How many connections a process has to Postgres unless it is told, with its queue on Redis and without. */
+/** Default number of connections to Postgres, with the queue on Redis and without. */
 const CONNECTIONS = { redis: 6, postgres: 12 }
 
-/** Without Redis one connection listens, and a third of the others is the queue's. */
+/**
+ * Sizes of the pools. Without Redis one connection listens, and a third of the others is the
+ * queue's.
+ */
 function poolSizes(
   onRedis: boolean,
   total = onRedis ? CONNECTIONS.redis : CONNECTIONS.postgres,

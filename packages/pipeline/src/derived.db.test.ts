@@ -102,7 +102,7 @@ describe('a recheck', () => {
     )
   })
 
-  test('takes rows by their age, told or by when they were settled', async () => {
+  test('takes rows by their age, stored or by when they were settled', async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness
     const plain = await completed(harness, LIST)
@@ -165,7 +165,7 @@ describe('a rescore', () => {
   const rows = Array.from({ length: 40 }, (_, no) => `bob${no}@example.com,203.0.113.${no}`)
   const scored = `email,ip\n${[...rows, rows[3], ','].join('\n')}\n`
 
-  test('scores the same outcomes by other weights, asks nobody and charges nothing', async () => {
+  test('scores the same outcomes by other weights, without checks or charges', async () => {
     await using harness = await openTestPipeline({ limits: { chunkRecords: 7 } })
     const { pipeline, owner } = harness
     const first = await completed(harness, scored, { product: 'fraud-signals' })
@@ -197,7 +197,7 @@ describe('a rescore', () => {
     expect(await tableOf(harness, again.id, { columns })).toEqual(facts)
   })
 
-  test('is refused for weights that nobody had, and for what has no score', async () => {
+  test('is refused for unknown weights, and for products without a score', async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness
     const first = await completed(harness, scored, { product: 'fraud-signals' })

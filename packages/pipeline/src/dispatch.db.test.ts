@@ -52,7 +52,7 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
   })
   const content = `email\n${rowsOf(20)}`
 
-  test('nothing is handed out again while its job waits, and what a queue lost is, at once', async () => {
+  test('a task is not dispatched again while its job waits, and at once if the queue lost it', async () => {
     await using harness = await openTestPipeline(options())
     const { pipeline } = harness
     await harness.read(content)
@@ -95,7 +95,7 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
   })
 })
 
-test('what is handed out follows the workers: none without one, and the share of each that joins', async () => {
+test('leased tasks follow the workers: none without one, and the share of each that joins', async () => {
   await using harness = await openTestPipeline({
     limits: { chunkRecords: 1 },
     room: { email: NONE, phone: NONE, ip: NONE, domain: NONE },
@@ -151,7 +151,7 @@ test('it tells of a large batch that starts, and of no small one', async () => {
   expect(await round()).toBe(1)
 })
 
-test('it rests until something that waits is due, and not while a task is out', async () => {
+test('it waits until something is due, and not while a task is leased', async () => {
   await using harness = await openTestPipeline({ room: FEW_SLOTS })
   const { pipeline } = harness
   const { pool } = pipeline.db
@@ -182,7 +182,7 @@ test('it rests until something that waits is due, and not while a task is out', 
   expect(await quietMs()).toBe(0)
 })
 
-test('one dispatcher of two hands out, and the other takes over without a word from it', async () => {
+test('one dispatcher of two leases tasks, and the other takes over when it falls silent', async () => {
   await using harness = await openTestPipeline()
   const { pipeline } = harness
   const [first, second] = [new AbortController(), new AbortController()]

@@ -40,7 +40,10 @@ async function openHarness(): Promise<TestPipeline & { id: string }> {
   return { ...harness, id }
 }
 
-/** Hands out the tasks of one check and runs them; what is not awaited is under way when this returns. */
+/**
+ * Hands out the tasks of one check and runs them; what is not awaited is under way when this
+ * returns.
+ */
 async function runTasks(
   harness: TestPipeline,
   check: Check,
@@ -244,7 +247,7 @@ test('what was saved of a half done task, and what its group waits for, is known
   await expectExplained(harness)
 })
 
-test('a worker that is killed with purchases in hand: another tells what came of them', async () => {
+test('a worker is killed with purchases in flight: another one reports their results', async () => {
   await using harness = await openHarness()
   const killed = slowProvider()
   void runTasks(harness, 'phone', killed)

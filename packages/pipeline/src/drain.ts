@@ -11,20 +11,21 @@ import type { Pipeline } from './pipeline.ts'
 import { settleCanceledChunk } from './settle.ts'
 import type { LeasedStage } from './stage-lease.ts'
 
-/** Time until a canceled batch with running tasks is checked again. */
+/** Milliseconds until a canceled batch with running tasks is checked again. */
 const RECHECK_MS = { leastMs: 100, mostMs: 2_000 }
 
 /**
- * How long, beside two leases, a worker may take to store what came of a purchase: longer than a purchase
- * may take. Two minutes with the default lease.
+ * Milliseconds, added to two leases, in which a worker must store the result of a purchase: longer
+ * than any purchase takes. Two minutes with the default lease.
  */
 const PURCHASE_TIME_MS = 60_000
 
 /**
- * Ends the work of a canceled batch, in transactions of one chunk each that can be broken off anywhere: tasks
- * that no worker runs are deleted, running ones are awaited, chunks that lack outcomes are charged for what is
- * known, and the rest of the hold is released.
- * @returns false where tasks are still running: the stage is postponed
+ * Ends the work of a canceled batch, in transactions of one chunk each that can be interrupted
+ * anywhere: deletes tasks that no worker runs, waits for running ones, charges chunks without all
+ * outcomes for what is known, and releases the rest of the hold.
+ *
+ * @returns false if tasks are still running: the stage is postponed
  */
 export async function drainBatch(
   pipeline: Pipeline,
@@ -46,7 +47,7 @@ export async function drainBatch(
   return true
 }
 
-/** Awaits the end of a batch's sample, whose outcomes stay in its results. */
+/** Waits for the end of a batch's sample, whose outcomes stay in its results. */
 async function drainSampled(
   pipeline: Pipeline,
   stage: LeasedStage,
@@ -77,7 +78,7 @@ async function settleChunks(
   }
 }
 
-/** Settles the next chunk that lacks outcomes, from a number on; returns its number. */
+/** Settles the next chunk from a number on that lacks outcomes; returns its number. */
 async function settleNext(
   tx: Tx,
   batch: BatchRow,

@@ -8,22 +8,24 @@ import type { Db } from '@plumbline/db/database'
 import type { SamplePlace } from '@plumbline/db/tables/batches'
 import { pack, unpackCells, unpackSubjects, type ChunkCells, type ChunkSubjects } from './codec.ts'
 
-/** Rows drawn from a batch: the chunk that asks them, and where each of them came from. */
+/**
+ * Rows drawn from a batch: one chunk with their subjects, and the position of each in the batch.
+ */
 export interface DrawnSample {
   readonly chunk: NewChunk
   readonly places: readonly SamplePlace[]
-  /** Which parts each row has. */
+  /** The checks that each row has a subject for. */
   readonly supplied: readonly (readonly Check[])[]
 }
 
-/** What a draw from a batch is made with: the same each time, and another for each batch. */
+/** Seed of the draw: the same for each draw from a batch, and different for each batch. */
 export function seedOf(batchId: string): string {
   return createHash('sha256').update(batchId).digest('hex').slice(0, 16)
 }
 
 /**
- * Draws billable rows from all of a batch, each with the same chance, and the same ones for the same seed.
- * Reads the chunks that hold them, one after the other.
+ * Draws billable rows from the whole batch with equal chance; the same rows for the same seed.
+ * Reads the chunks that hold them one after the other.
  */
 export async function drawSample(db: Db, batch: BatchRow, most: number): Promise<DrawnSample> {
   const chunks = await billableChunks(db, batch.id)
@@ -50,7 +52,7 @@ export async function drawSample(db: Db, batch: BatchRow, most: number): Promise
   return packRows(rows)
 }
 
-/** Different whole numbers below `total`, in order: each by a hash of the seed and its number. */
+/** Distinct whole numbers below `total`, sorted, derived from hashes of the seed. */
 export function drawOrdinals(seed: string, total: number, most: number): readonly number[] {
   if (total <= most) return Array.from({ length: total }, (_, at) => at)
   const drawn = new Set<number>()

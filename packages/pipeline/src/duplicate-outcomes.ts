@@ -1,15 +1,15 @@
 import { closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs'
 import type { CheckedRecord } from './record.ts'
 
-/** Outcomes of records that later rows repeat, kept in a file in the order in which they are met. */
+/** Outcomes of records that have later duplicates, in a temporary file in row order. */
 export interface DuplicateOutcomes extends Disposable {
-  /** Whether a later row repeats this one. */
+  /** Whether a row has later duplicates. */
   isRepeated(row: number): boolean
-  /** Keeps the outcomes of a row; undefined for one that was canceled. */
+  /** Stores the outcomes of a row; undefined for one that was canceled. */
   keep(row: number, record: CheckedRecord | undefined): void
-  /** Whether a row was kept. */
+  /** Whether a row was stored. */
   has(row: number): boolean
-  /** What was kept for a row. */
+  /** The stored outcomes of a row. */
   find(row: number): CheckedRecord | undefined
 }
 
@@ -17,8 +17,9 @@ const BUFFER_BYTES = 256 * 1024
 
 /**
  * Opens an empty store for one pass over a batch's rows.
- * @param bits one bit a row, set where a later row repeats it; null where none does
- * @param path of the file to use; removed when disposed
+ *
+ * @param bits one bit a row, set if the row has later duplicates; null if none has
+ * @param path of the temporary file; removed when disposed
  */
 export function openDuplicateOutcomes(bits: Buffer | null, path: string): DuplicateOutcomes {
   if (bits === null || bits.length === 0) {
@@ -75,7 +76,7 @@ export function openDuplicateOutcomes(bits: Buffer | null, path: string): Duplic
   }
 }
 
-/** Safe because only `keep` above makes what is kept. */
+/** Safe because only `keep` above writes the file. */
 function parseKept(kept: string): CheckedRecord | undefined {
   return (JSON.parse(kept) as CheckedRecord | null) ?? undefined
 }
@@ -86,7 +87,7 @@ function isSet(bits: Buffer, row: number): boolean {
 
 const BLOCK_BYTES = 64
 
-/** Counts set bits before each block, so that a row's place among the set ones is found at once. */
+/** Counts the set bits before each block, so that the rank of a row among them is found at once. */
 function rankTable(bits: Buffer): { count: number; of(row: number): number } {
   const before = new Uint32Array(Math.ceil(bits.length / BLOCK_BYTES) + 1)
   let count = 0

@@ -122,7 +122,7 @@ test('a batch that is canceled meanwhile is finished by its stage', async () => 
   expect((await fileOf(harness, id)).split('\r\n')).toHaveLength(ROWS + 2)
 })
 
-test('what a stopping worker breaks off another begins anew; what a killed one had, the stage', async () => {
+test('tasks of a stopping worker are begun again by another, and stages of a killed one too', async () => {
   await using harness = await openHarness()
   const { id } = await harness.read(CONTENT)
   const stop = new AbortController()
@@ -160,7 +160,7 @@ test('only long batches are taken, also while outcomes are being stored', async 
   expect(await statusOf(harness, id)).toBe('completed')
 })
 
-test('a batch that is not to end keeps its hold, whoever has written its result', async () => {
+test('a batch that may not end keeps its hold, even if its result was written', async () => {
   await using harness = await openHarness()
   const { db } = harness.pipeline
   const { id } = await harness.read(CONTENT)

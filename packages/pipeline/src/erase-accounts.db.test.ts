@@ -67,7 +67,7 @@ test('a closed account’s running batch is canceled and erased, and nothing tha
   expect(await auditLedger(db)).toEqual([])
 })
 
-test('accounts that cannot be erased yet hold up no other', async () => {
+test('accounts that cannot be erased yet do not block others', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 4 } })
   const { pipeline, owner } = harness
   const { db } = pipeline

@@ -4,14 +4,16 @@ import { cancelBatch } from './cancel.ts'
 import { deleteBatch } from './erase.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** Accounts, and batches of one, that a call looks at. */
+/** Accounts that one call handles, and batches of each. */
 const MOST_ACCOUNTS = 20
 const MOST_BATCHES = 100
 
 /**
- * Erases the data of closed accounts: batches are canceled and deleted, then the rest goes. What runs is let
- * end first, so an account may take several calls; one that fails holds up no other.
- * @returns how many accounts were erased whole
+ * Erases the data of closed accounts: batches are canceled and deleted, then the rest is deleted.
+ * Running batches must end first, so an account may take several calls; one that fails does not
+ * block the others.
+ *
+ * @returns how many accounts were erased completely
  */
 export async function eraseClosedAccounts(
   pipeline: Pipeline,
@@ -31,7 +33,7 @@ export async function eraseClosedAccounts(
   return erased
 }
 
-/** Deletes an account's batches; answers whether none is left, nor any row of one. */
+/** Deletes an account's batches; returns whether neither batches nor rows of them are left. */
 async function eraseBatchesOf(
   pipeline: Pipeline,
   accountId: string,
@@ -47,7 +49,7 @@ async function eraseBatchesOf(
   return !(await hasBatches(pipeline.db, accountId))
 }
 
-/** Whether it could be done in the state that the batch is in; gone is done, too. */
+/** Whether the state of the batch allowed the work; a batch that is gone counts as done. */
 async function isDone(work: () => Promise<unknown>): Promise<boolean> {
   try {
     await work()

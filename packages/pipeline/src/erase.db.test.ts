@@ -1,7 +1,7 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { claimKey, keepAnswer } from '@plumbline/db/idempotency'
+import { claimKey, storeResponse } from '@plumbline/db/idempotency'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { readOpenRemovals } from '@plumbline/db/file-store'
@@ -10,7 +10,10 @@ import { deleteBatch, eraseBatches, expireBatches } from './erase.ts'
 import { getBatch } from './read.ts'
 import { retryRemovals } from './remove-files.ts'
 
-/** More chunks than one statement erases, and not a whole number of statements; the last row repeats the first. */
+/**
+ * More chunks than one statement erases, and not a whole number of statements; the last row repeats
+ * the first.
+ */
 const ROWS = 450
 const CONTENT = `email\n${Array.from({ length: ROWS - 1 }, (_, no) => `u${no}@example.com\n`).join('')}u0@example.com\n`
 
@@ -182,7 +185,7 @@ test('a batch that waits to be started is kept for a day, however short its resu
   expect(Date.parse(expires_at ?? '') - Date.now()).toBeGreaterThan(23 * 3_600_000)
 })
 
-test('what the store does not remove stands in a table until it does', async () => {
+test('removals that the store has not confirmed stay in a table', async () => {
   await using harness = await openHarness()
   const { pipeline, owner } = harness
   const { id } = await harness.read('email\na@b.example\n')
@@ -232,7 +235,7 @@ test('what retention ends takes the kept answers that show it along', async () =
   }
   await claimKey(db, call, { runMs: 60_000 })
   const answer = { status: 202, location: `/v1/batches/${id}`, body: '{"name":"Spring"}' }
-  await db.kysely.transaction().execute((tx) => keepAnswer(tx, call, { ...answer, batchId: id }))
+  await db.kysely.transaction().execute((tx) => storeResponse(tx, call, { ...answer, batchId: id }))
   await db.pool.query(
     `update batches set status = 'completed', expires_at = clock_timestamp() - interval '1 s'`,
   )

@@ -11,7 +11,7 @@ import {
 import type { Tx } from '@plumbline/db/database'
 import { eraseSamples } from '@plumbline/db/batches/samples'
 import { noteRemovals } from '@plumbline/db/file-store'
-import { eraseAnswers } from '@plumbline/db/idempotency'
+import { eraseResponses } from '@plumbline/db/idempotency'
 import { dropDeliveriesAbout } from '@plumbline/db/webhooks/deliveries'
 import { lockBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -20,9 +20,10 @@ import { resultKeysUpTo } from './result-keys.ts'
 import { refuseSampling } from './sampling.ts'
 
 /**
- * Deletes a batch that has ended or not yet started, with its file, chunks, results, and the idempotency
- * records and webhook messages that show it. From here on nobody sees it; a long one is erased in steps, by
- * the sweeps.
+ * Deletes a batch that has ended or not yet started, with its file, chunks, results, and the
+ * idempotency records and webhook messages that show it. It is invisible at once; a large batch is
+ * erased in steps, by the sweeps.
+ *
  * @throws Problem `not_found`; `conflict` while it is being worked on
  */
 export async function deleteBatch(
@@ -36,7 +37,7 @@ export async function deleteBatch(
       throw new Problem('conflict', `The batch is ${found.status}; cancel it before deleting it.`)
     }
     await refuseSampling(tx, found, 'delete')
-    await eraseAnswers(tx, id)
+    await eraseResponses(tx, id)
     await dropDeliveriesAbout(tx, [id])
     await updateBatch(tx, id, { erasing: 'all', expires_at: null })
     const samples = await eraseSamples(tx, id)
@@ -48,10 +49,10 @@ export async function deleteBatch(
   await eraseAtOnce(pipeline, id)
 }
 
-/** Steps that who deletes a batch takes by himself. */
+/** Steps that are run before the call returns. */
 const STEPS_AT_ONCE = 2
 
-/** What fails, or is left, is for the sweeps. */
+/** Errors are ignored: the sweeps erase what is left. */
 async function eraseAtOnce(pipeline: Pipeline, id: string): Promise<void> {
   try {
     for (let step = 0; step < STEPS_AT_ONCE; step++) {
@@ -62,12 +63,13 @@ async function eraseAtOnce(pipeline: Pipeline, id: string): Promise<void> {
   }
 }
 
-/** Batches of one try. */
+/** Batches of one attempt. */
 const MOST_BATCHES = 100
 
 /**
- * Erases ended batches whose retention is over. One that cannot be erased is tried again at the next call
- * and does not hold up the others; those that another process is at are left to it.
+ * Erases ended batches whose retention is over. A batch that cannot be erased is tried again at the
+ * next call and does not block the others; those that another process has locked are skipped.
+ *
  * @returns how many were erased
  */
 export async function expireBatches(pipeline: Pipeline, signal?: AbortSignal): Promise<number> {
@@ -103,7 +105,7 @@ async function expireNext(pipeline: Pipeline, failed: string[]): Promise<BatchRo
 async function expireBatch(tx: Tx, row: BatchRow): Promise<void> {
   await noteRemovals(tx, row.account_id, filesOf(row))
   const sums = (await sumsOf(tx, [row.id])).get(row.id)
-  await eraseAnswers(tx, row.id)
+  await eraseResponses(tx, row.id)
   await moveBatch(tx, row.id, 'expired', {
     result_key: null,
     file_name: null,
@@ -119,7 +121,7 @@ async function expireBatch(tx: Tx, row: BatchRow): Promise<void> {
   })
 }
 
-/** Goes on with batches that are being erased, in turn, until nothing is left that nobody is at. */
+/** Continues erasing batches, in turn, until nothing is left that no other process works on. */
 export async function eraseBatches(pipeline: Pipeline, signal?: AbortSignal): Promise<void> {
   for (let isMore = true; isMore;) {
     isMore = false
@@ -130,7 +132,7 @@ export async function eraseBatches(pipeline: Pipeline, signal?: AbortSignal): Pr
   }
 }
 
-/** A batch's files, and what killed attempts may have left of its result. */
+/** Storage keys of a batch's files, including those that killed attempts may have left. */
 function filesOf(row: BatchRow): readonly string[] {
   const named = row.result_key === null ? [] : [row.result_key]
   return [...new Set([row.source_key, ...named, ...resultKeysUpTo(row.id, row.lease)])]

@@ -1,7 +1,7 @@
-/** What a row says in place of what was erased of it. */
+/** Error text of a row from which something was erased. */
 export const ERASED_NOTE = 'erased: a value of this row was erased'
 
-/** In place of a subject that was erased; no subject is empty. */
+/** Replaces an erased subject; no real subject is empty. */
 export const ERASED_SUBJECT = ''
 
 /** Whether a subject of a chunk was erased. */

@@ -3,26 +3,26 @@ import { domainToASCII } from 'node:url'
 import type { ErasedValues } from '@plumbline/contract/erasure'
 import type { Check } from '@plumbline/contract/products'
 
-/** What an erasure looks for. */
+/** The values that an erasure searches for. */
 export interface ErasureTarget {
   readonly values: ErasedValues
-  /** Whether addresses at the domains are looked for, too. */
+  /** Whether email addresses at the domains are erased, too. */
   readonly includeAddresses: boolean
 }
 
-/** Finds values of an erasure, each as itself: not within another value, nor another writing of somebody else's. */
+/** Finds the values of an erasure as whole values: not within a longer value. */
 export interface ValueFinder {
   /** Whether a subject is one of the values. */
   isErased(check: Check, subject: string): boolean
-  /** A text without the values; the same text where it holds none. */
+  /** A text without the values; the same string if it holds none. */
   scrub(text: string): string
-  /** Whether a cell may be one of the numbers, however it is written: by its last digits. */
+  /** Whether a cell may be one of the phone numbers, in any notation: compares the last digits. */
   mayBePhone(text: string): boolean
 }
 
 /**
- * The form in which values are compared: domains as A-labels in small letters, local parts of addresses in small
- * letters (no mail host of today tells two mailboxes apart by them), IPv6 as in RFC 5952.
+ * Normal form for comparison: domains as A-labels in lower case, local parts in lower case (hardly
+ * any mail host distinguishes case), IPv6 as in RFC 5952.
  */
 export function normalValue(check: Check, value: string): string {
   const text = value.trim()
@@ -52,7 +52,7 @@ function digitsOf(text: string): string {
   return text.replaceAll(/\D/g, '')
 }
 
-/** Makes the finder of a target. */
+/** Makes the finder for a target. */
 export function createValueFinder({ values, includeAddresses }: ErasureTarget): ValueFinder {
   const setOf = (check: Check): ReadonlySet<string> =>
     new Set(values[check].map((value) => normalValue(check, value)))
@@ -111,22 +111,25 @@ export function createValueFinder({ values, includeAddresses }: ErasureTarget): 
   }
 }
 
-/** No value is shorter: an address, number, IP or name; nor is one of fewer digits looked for within texts. */
+/**
+ * Shortest possible value: an address, number, IP or name. Numbers with fewer digits are not
+ * searched for within texts.
+ */
 const LEAST_CHARS = 2
 const LEAST_DIGITS = 5
 
-/** The longest writing of a number that is read. */
+/** Longest notation of a phone number that is parsed. */
 const PHONE_CHARS = 60
 
-/** What stands around an address and never in one, quotes left aside. */
+/** Characters that delimit an email address and never occur in one, except quotes. */
 const AROUND = /[\s"<>()[\]\\,;:]/
-/** What may stand in a local part and yet mostly ends what is before it. */
+/** Characters that may occur in a local part but mostly delimit it. */
 const BETWEEN = /['/=?&|{}!#$%^*~`]/
 
-/** The longest local part that is looked at (RFC 5321: 64), whatever characters it has. */
+/** Longest local part that is considered (RFC 5321: 64). */
 const LOCAL_CHARS = 256
 
-/** The domain behind an @, as far as it goes. */
+/** The domain after an @. */
 const DOMAIN_BEHIND = /[\p{L}\p{M}\p{N}._-]+/uy
 
 function scrubAddresses(
@@ -141,7 +144,8 @@ function scrubAddresses(
     const found = DOMAIN_BEHIND.exec(text)?.[0]
     if (found === undefined) continue
     const domain = found.replace(/[.]+$/, '')
-    // Nearly all are told by their domain, before anything is looked for that begins somewhere before the @.
+    // Nearly all are told by their domain, before anything is looked for that begins somewhere
+    // before the @.
     if (!hosts.has(normalDomain(domain))) continue
     const start = startOfAddress(text, from, at, domain, isAddress)
     if (start === undefined) continue
@@ -151,7 +155,7 @@ function scrubAddresses(
   return from === 0 ? text : left + text.slice(from)
 }
 
-/** Where an erased address begins whose @ stands there: at the edge of the text around it. */
+/** Start of the erased address whose @ is at this position, if it is delimited on the left. */
 function startOfAddress(
   text: string,
   from: number,
@@ -198,7 +202,7 @@ function scrubDomains(text: string, isErased: (text: string) => boolean): string
 function scrubPhones(text: string, isPhone: (digits: string) => boolean): string {
   return text.replaceAll(/(?<![\w.])[+(]?\d[\d\s()./\u00a0-]*\d(?![\w])/g, (token) => {
     if (isPhone(digitsOf(token))) return ''
-    // Several in a row are told apart by what is between them.
+    // Consecutive ones are separated by the text between them.
     return token.replaceAll(/[^\s/]+/g, (piece) => (isPhone(digitsOf(piece)) ? '' : piece))
   })
 }

@@ -9,7 +9,8 @@ import { getBatch } from './read.ts'
 import { resultKey } from './result-keys.ts'
 import { workErasure } from './work-erasures.ts'
 
-// A receipt says that nothing is left: also not in what others were about to remove, or had begun to write.
+// A receipt says that nothing is left: also not in what others were about to remove, or had begun
+// to write.
 
 const NEVER = new AbortController().signal
 const MARK = 'ada@gone.example'

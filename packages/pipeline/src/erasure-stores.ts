@@ -2,26 +2,29 @@ import type { ErasureCounts } from '@plumbline/contract/erasure'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { Tx } from '@plumbline/db/database'
 import type { ErasureRow } from '@plumbline/db/erasures'
-import { eraseAnswer, pageOfAnswers } from '@plumbline/db/idempotency'
+import { eraseResponse, pageOfResponses } from '@plumbline/db/idempotency'
 import { blankDelivery, pageOfOwnDeliveries } from '@plumbline/db/webhooks/deliveries'
 import type { Memory } from '@plumbline/ports/memory'
-import { answerName } from './answer-name.ts'
+import { storedResponseName } from './stored-response-name.ts'
 import { scrubJson } from './codec.ts'
 import { normalValue, type ErasureTarget, type ValueFinder } from './erased-values.ts'
-import { modesOf } from './erasure-place.ts'
+import { modesOf } from './erasure-progress.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** Rows that one step looks through. */
+/** Rows that one step searches. */
 const ROWS_A_STEP = 200
 
-/** Values of which one step forgets what is remembered. */
+/** Values whose cached facts one step deletes. */
 const VALUES_A_STEP = 500
 
-/** What is remembered of subjects, and under which names. */
+/** Stores of facts about subjects, and the names of the facts. */
 export interface FactStores {
   readonly memory: Memory
   readonly durable: Memory
-  /** Names of what may be remembered of a subject for an account, in `memory` and `durable`. */
+  /**
+   * Names of the facts that may be stored about a subject for an account, in `memory` and
+   * `durable`.
+   */
   readonly namesOf: (check: Check, subject: string, accountId: string) => FactNames
 }
 
@@ -37,27 +40,27 @@ interface Search {
   readonly finder: ValueFinder
 }
 
-/** Notes how far a search is and what it erased, and says where it goes on. */
+/** Stores the position of a search and what it erased, and returns the new progress. */
 type NotePage<P> = (tx: Tx, after: readonly string[], count: number) => Promise<P>
 
-/** Empties the next kept answers that show a value, by a page of all; undefined after the last. */
-export async function emptyAnswers<P>(
+/** Empties the stored responses of the next page that show a value; undefined after the last. */
+export async function emptyResponses<P>(
   { pipeline, row, finder }: Search,
   after: readonly string[] | null,
   note: NotePage<P>,
 ): Promise<P | undefined> {
   const owner = { accountId: row.account_id, modes: modesOf(row.mode) }
-  const page = await pageOfAnswers(pipeline.db, owner, after, ROWS_A_STEP)
+  const page = await pageOfResponses(pipeline.db, owner, after, ROWS_A_STEP)
   const last = page.at(-1)
   if (last === undefined) return undefined
   const shown = page.filter((answer) => {
     if (answer.body === null || answer.body === '') return false
-    const body = pipeline.installationKey.decrypt(answer.body, answerName(answer))
+    const body = pipeline.installationKey.decrypt(answer.body, storedResponseName(answer))
     return body !== undefined && finds(finder, body)
   })
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
     let count = 0
-    for (const answer of shown) count += await eraseAnswer(tx, answer)
+    for (const answer of shown) count += await eraseResponse(tx, answer)
     return await note(tx, [last.mode, last.path, last.key], count)
   })
 }
@@ -71,7 +74,7 @@ function finds({ scrub }: ValueFinder, json: string): boolean {
   }
 }
 
-/** Takes values out of the next messages to webhooks, by a page of all; undefined after the last. */
+/** Removes values from the webhook messages of the next page; undefined after the last. */
 export async function blankDeliveries<P>(
   { pipeline, row, finder: { scrub } }: Search,
   after: readonly string[] | null,
@@ -106,18 +109,20 @@ function scrubText(text: string, scrub: (text: string) => string): string {
   }
 }
 
-/** Facts by their store. */
+/** Deleted facts by store. */
 export type FactCounts = Pick<ErasureCounts, 'facts' | 'purchases'>
 
-/** A subject as it was asked, of which facts may be remembered. */
+/** A subject as it was asked, about which facts may be cached. */
 export interface AskedSubject {
   readonly check: Check
   readonly subject: string
 }
 
 /**
- * Forgets what is remembered of subjects; answers how many facts there were. Nothing is for test keys.
- * @param announce told how many there are before the first is gone, which no transaction undoes
+ * Deletes cached facts about subjects; returns how many there were. Test keys have none.
+ *
+ * @param announce called with the number before the first is deleted, as no transaction covers the
+ * deletion
  */
 export async function forgetFacts(
   stores: FactStores,
@@ -161,7 +166,7 @@ function pagesOf(names: readonly string[]): readonly (readonly string[])[] {
   )
 }
 
-/** The next values of an erasure, as they were sent and in normal form, and behind which one they end. */
+/** The next values of an erasure, as sent and in normal form, with the position after them. */
 export function nextValues(
   { values }: ErasureTarget,
   from: number,

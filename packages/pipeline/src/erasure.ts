@@ -20,15 +20,17 @@ import {
   type ErasureRow,
 } from '@plumbline/db/erasures'
 import type { Tx } from '@plumbline/db/database'
-import { firstPlace } from './erasure-place.ts'
+import { firstProgress } from './erasure-progress.ts'
 import type { ErasureTarget } from './erased-values.ts'
 import type { InstallationKey } from './installation-key.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /**
- * Begins to erase values from all that is kept of an account; a test key erases what test keys have asked.
+ * Begins to erase values from everything that is stored for an account; with a test key only from
+ * what test keys have asked.
+ *
  * @param inTransaction commits together with it
- * @throws Problem `too_many_requests` where too many are under way
+ * @throws Problem `too_many_requests` if too many are under way
  */
 export async function beginErasure(
   pipeline: Pick<Pipeline, 'db' | 'installationKey'>,
@@ -48,13 +50,13 @@ export async function beginErasure(
       valueCount: CHECKS.reduce((sum, check) => sum + values[check].length, 0),
       includeAddresses,
       target,
-      place: asJson(firstPlace(owner.mode, await databaseMoment(tx))),
+      place: asJson(firstProgress(owner.mode, await databaseMoment(tx))),
     })
     await inTransaction(tx, erasureViewOf(row))
   })
 }
 
-/** Safe because a place is made of texts, numbers and lists of them. */
+/** Safe because the progress holds only strings, numbers, booleans and arrays of them. */
 function asJson(place: object): Json {
   return place as Json
 }
@@ -67,7 +69,11 @@ function tooMany(): Problem {
   )
 }
 
-/** How an erasure of this owner stands. @throws Problem `not_found` */
+/**
+ * The state of an erasure of this owner.
+ *
+ * @throws Problem `not_found`
+ */
 export async function readErasure(
   { db }: Pick<Pipeline, 'db'>,
   owner: BatchOwner,
@@ -79,7 +85,8 @@ export async function readErasure(
 }
 
 /**
- * Erasures of this owner, newest first, page by page; a cursor is the id of the last one shown.
+ * A page of this owner's erasures, newest first; a cursor is the id of the last one shown.
+ *
  * @throws Problem `bad_request` for a cursor that is not of this owner
  */
 export async function listErasures(
@@ -98,7 +105,7 @@ export async function listErasures(
   }
 }
 
-/** The refusal of an id that is not of the account. */
+/** The refusal of an erasure id that does not belong to the account. */
 export function noSuchErasure(): Problem {
   return new Problem('not_found', 'There is no erasure with this id.')
 }
@@ -114,7 +121,7 @@ const NOTHING: ErasureCounts = {
   purchases: 0,
 }
 
-/** An erasure as it is shown. */
+/** An erasure as the API shows it. */
 export function erasureViewOf(row: ErasureRow): ErasureView {
   return {
     id: row.id,
@@ -131,7 +138,11 @@ function hideTarget(key: InstallationKey, id: string, target: ErasureTarget): st
   return key.encrypt(JSON.stringify(target), erasureName(id))
 }
 
-/** What an erasure looks for. @throws where it was hidden under another key */
+/**
+ * The values that an erasure searches for.
+ *
+ * @throws if they were encrypted under another key
+ */
 export function targetOf(key: InstallationKey, row: ErasureRow): ErasureTarget {
   const text = row.target === null ? undefined : key.decrypt(row.target, erasureName(row.id))
   if (text === undefined) throw new Error(`what erasure ${row.id} is about cannot be read`)
@@ -139,7 +150,7 @@ export function targetOf(key: InstallationKey, row: ErasureRow): ErasureTarget {
   return JSON.parse(text) as ErasureTarget
 }
 
-/** Name under which an erasure's values are hidden. */
+/** Associated data under which an erasure's values are encrypted. */
 export function erasureName(id: string): string {
   return `erasure ${id}`
 }

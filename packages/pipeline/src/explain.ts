@@ -2,7 +2,7 @@ import type { Json } from '@plumbline/contract/outcome'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { Outcomes, Score } from '@plumbline/contract/score'
 
-/** Decision 2: for each part what is known and how. */
+/** Decision 2: for each part, what is known and how. */
 export function explainParts(outcomes: Outcomes): Record<string, Json> {
   const parts: Record<string, Json> = {}
   for (const check of CHECKS) {
@@ -23,7 +23,7 @@ function explainPart(outcome: NonNullable<Outcomes[Check]>): Json {
   }
 }
 
-/** Decision 2: why a fraud score is what it is. */
+/** Decision 2: the reasons of a fraud score. */
 export function explainScore(score: Score): Json {
   return {
     reasons: score.reasons.map((reason) => ({ ...reason })),

@@ -44,7 +44,7 @@ async function bringBack(tx: Tx, { taskId, lease }: LeasedTask, afterMs: number)
   })
 }
 
-test('what is put into a quiet group goes out when it is due', async () => {
+test('a task added to a quiet group is dispatched when it is due', async () => {
   await using harness = await openHarness()
   const { db } = harness.pipeline
   await leaseTasks(db, OPTIONS)

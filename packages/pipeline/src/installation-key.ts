@@ -8,15 +8,18 @@ import {
   type KeyObject,
 } from 'node:crypto'
 
-/** What the installation's key makes of subjects that a shared store is not to show (decision 47). */
+/**
+ * Operations with the installation's key, for subjects that a shared store must not reveal
+ * (decision 47).
+ */
 export interface InstallationKey {
-  /** Tells two keys apart and says nothing of either. */
+  /** Identifies the key without revealing anything about it. */
   readonly fingerprint: string
-  /** HMAC-SHA-256 in base64url, 43 characters: equal for equal texts, and no way back to one. */
+  /** HMAC-SHA-256 in base64url, 43 characters. */
   digest(text: string): string
-  /** The value for the store, readable only with this key and the name it is kept under. */
+  /** Encrypts a value, bound to the name it is stored under. */
   encrypt(value: string, name: string): string
-  /** What `encrypt` was given; undefined for any other text. */
+  /** The plaintext of `encrypt`; undefined if the text was not encrypted with this key and name. */
   decrypt(text: string, name: string): string | undefined
 }
 
@@ -25,7 +28,7 @@ const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Makes the three uses of the key; each has a key of its own (RFC 5869), so that none tells of another. */
+/** Derives one key for each operation (HKDF, RFC 5869), so that none reveals another. */
 export function createInstallationKey(secret: string): InstallationKey {
   const keyFor = (use: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', use, 32))
   // Node takes a key of its own kind in a fifth of the time that it takes bytes.

@@ -26,7 +26,7 @@ test('rows of 60 KiB make chunks of a megabyte, so that no worker holds more tha
   expect(next).toBe(100)
 })
 
-test('what was read before its worker was lost is not read anew, and a cancel then has all of it', async () => {
+test('rows read before their worker died are not read again, and a cancel then has all of them', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { id } = await harness.read('email\nada@example.com\nbob@example.com\n', {

@@ -31,19 +31,25 @@ import { runStage, type LeasedStage } from './stage-lease.ts'
 import { holdAndRun, shortMessage } from './start.ts'
 import { countUnpaidRows } from './unpaid-rows.ts'
 
-/** Chunks stored by one statement at most, and bytes from which on they are enough. */
+/** Chunks stored by one statement at most, and bytes after which it is executed early. */
 const CHUNKS_AN_INSERT = 8
 const BYTES_AN_INSERT = 2_097_152
 
-/** Characters from which on a chunk is full, however few its rows: a worker holds dozens of chunks. */
+/**
+ * Characters after which a chunk is closed, however few its rows: a worker holds dozens of chunks.
+ */
 const CHUNK_CHARS = 1_048_576
 
-/** Attempts before a batch fails, over ten minutes and more: its file may be what kills the worker. */
+/**
+ * Attempts before a batch fails, over more than ten minutes: its file may be what crashes the
+ * worker.
+ */
 const MAX_ATTEMPTS = 6
 
 /**
- * The intake stage: reads the file of a batch into chunks, and then starts the batch or stops it at `ready`
- * with the estimate. A file that cannot be read ends the batch as `failed`, with what is wrong with it.
+ * The intake stage: reads the file of a batch into chunks, then starts the batch or stops it at
+ * `ready` with the estimate. A file that cannot be read ends the batch as `failed`, with the
+ * reason.
  */
 export async function runIntake(
   pipeline: Pipeline,
@@ -66,7 +72,8 @@ async function analyze(pipeline: Pipeline, stage: LeasedStage): Promise<void> {
     )
     return
   }
-  // An attempt before may have read it and been lost then: its rows are there, and a cancel counts on them.
+  // An attempt before may have read it and been lost then: its rows are there, and a cancel counts
+  // on them.
   const read = batch.read_whole ? 'read' : await readBatchFile(pipeline, batch, lease, signal)
   if (read === 'read') await startOrStop(pipeline, batchId, lease)
 }
@@ -76,7 +83,8 @@ const READ_FAILED =
 
 /**
  * Reads the whole file into chunks under the stage's lease.
- * @returns `failed` where the batch ended as failed, `lost` where another worker has the stage
+ *
+ * @returns `failed` if the batch ended as failed, `lost` if another worker has the stage
  */
 export async function readBatchFile(
   pipeline: Pipeline,
@@ -112,7 +120,7 @@ export async function readBatchFile(
   }
 }
 
-/** The file that holds the rows of a batch; undefined where there is none, which ends the batch. */
+/** Opens the source of a batch's rows; undefined if its file is missing, which ends the batch. */
 async function openSource(
   pipeline: Pipeline,
   batch: BatchRow,
@@ -131,7 +139,7 @@ async function openSource(
 }
 
 /**
- * Ends a batch whose file cannot be read as it is asked for: as failed, or, where it waits for its owner, at
+ * Ends a batch whose file cannot be read as requested: as failed, or, if it waits for its owner, at
  * `ready` with an error that says what to change.
  */
 async function endUnread(
@@ -277,7 +285,7 @@ async function storeSummary(
   })
 }
 
-/** By whose verdicts a batch goes, as its row keeps it. */
+/** Which verdicts of another service the batch accepts, as its row stores it. */
 function knownOf(
   { requested }: BatchRow,
   { claims }: BatchFile,
@@ -294,7 +302,10 @@ function knownOf(
   } satisfies KnownVerdicts)
 }
 
-/** Decision 32: a batch that starts by itself stops at `ready` where credits or its own bound lack. */
+/**
+ * Decision 32: a batch that starts by itself stops at `ready` if the credits or its own limit do
+ * not suffice.
+ */
 async function startOrStop(pipeline: Pipeline, id: string, lease: number): Promise<void> {
   await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, id)

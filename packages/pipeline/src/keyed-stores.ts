@@ -4,14 +4,15 @@ import type { Json } from '@plumbline/contract/outcome'
 import type { InstallationKey } from './installation-key.ts'
 
 /**
- * What stands in a store as it is: it names an HLR provider of the operator's settings and never a
- * subject. Everything else is kept under an HMAC, so that a new fact is hidden unless it is listed here.
+ * Prefixes of names that are stored in plain text: they name an HLR provider from the settings and
+ * never a subject. All other names are stored as HMACs, so that a new kind of fact is protected by
+ * default.
  */
 const PLAIN = ['hlr:pause:', 'hlr:slot:', 'hlr:rate:'] as const
 
 /**
- * A shared memory whose keys are HMACs and whose values are encrypted. Without a key only what is
- * plain can be asked for; anything else throws.
+ * A shared memory whose keys are HMACs and whose values are encrypted. Without a key only plain
+ * names can be used; others throw.
  */
 export function keyedMemory(memory: Memory, key: InstallationKey | null): Memory {
   const nameOf = (name: string): string => storedName(name, key)
@@ -30,7 +31,7 @@ export function keyedMemory(memory: Memory, key: InstallationKey | null): Memory
   }
 }
 
-/** A shared limiter whose buckets and leases are kept under HMACs. */
+/** A shared limiter whose buckets and leases are named by HMACs. */
 export function keyedLimiter(limiter: Limiter, key: InstallationKey | null): Limiter {
   return {
     take: async (name, count, rate) => await limiter.take(storedName(name, key), count, rate),
@@ -38,12 +39,12 @@ export function keyedLimiter(limiter: Limiter, key: InstallationKey | null): Lim
   }
 }
 
-/** The name of a group of waiting subjects, which may hold the domain they wait for. */
+/** The stored name of a waiting group, as it may contain a domain. */
 export function groupNameOf(group: string, key: InstallationKey): string {
   return storedName(group, key)
 }
 
-/** What the key is of stays readable for the operator: the word before the first colon. */
+/** The name in the store: the part before the first colon stays readable for the operator. */
 function storedName(name: string, key: InstallationKey | null): string {
   if (isPlain(name)) return name
   if (key === null) throw new Error('the key of the installation is not at hand')

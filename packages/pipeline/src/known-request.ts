@@ -5,16 +5,19 @@ import type { Product } from '@plumbline/contract/products'
 import { knownUnfit, takesKnown } from '@plumbline/contract/vendors'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
 
-/** By which verdicts of another service a batch goes, as its request keeps it; null takes back what was asked. */
+/**
+ * Which verdicts of another service a batch accepts, as its request stores it; null removes the
+ * option.
+ */
 export interface KnownRequest {
   readonly known: number | null
   readonly knownAt: string | null
 }
 
 /**
- * By which verdicts of another service a changed batch goes. What it asked before falls away with a product that
- * takes none.
- * @throws Problem `bad_request` for what is asked now and does not fit
+ * The option after a change of the batch. It is dropped if the new product does not support it.
+ *
+ * @throws Problem `bad_request` if the requested option does not fit
  */
 export function knownRequest(
   asked: Pick<BatchRequest, 'known' | 'knownAt'>,

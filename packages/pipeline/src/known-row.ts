@@ -2,12 +2,12 @@ import { VENDORS } from '@plumbline/contract/vendors'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import type { StoredClaim } from './codec.ts'
 
-/** What the error of a known row begins with. */
+/** Prefix of the error of a known row. */
 const KNOWN_NOTE = 'known: '
 
 /**
- * What a known row says in place of a result: by whose word it is known, and since when; or which row before it is
- * the same.
+ * The error text of a known row, in place of a result: which service's verdict it is and its date,
+ * or which earlier row it duplicates.
  */
 export function knownNote(batch: Pick<BatchRow, 'known'>, claim: StoredClaim | undefined): string {
   const { known } = batch

@@ -11,24 +11,27 @@ import type { Tx } from '@plumbline/db/database'
 import type { ChunkSubjects, StoredOutcome } from './codec.ts'
 import { recordsOfCanceled, verdictCounts, verdictNames, type CheckedRecord } from './record.ts'
 
-/** A chunk of which something is open. */
-export interface OpenChunk {
+/** A chunk that is not settled. */
+export interface UnsettledChunk {
   readonly batchId: string
   readonly no: number
   readonly product: Product
-  /** By the weights that the batch keeps. */
+  /** With the weights of the batch. */
   readonly scorer: Scorer
   readonly subjects: ChunkSubjects
 }
 
 /**
- * Counts the rows of an open chunk that are known whole, and their verdicts, in the transaction that stored more
- * of them. Of one check the rows follow from the subjects that are left.
- * @param fresh what was stored, where it is of one check; else all that is known of the chunk is read
+ * Counts the rows of an open chunk that have all their outcomes, and their verdicts, in the
+ * transaction that stored more of them. If the chunk has one check only, the count follows from the
+ * open subjects.
+ *
+ * @param fresh the stored outcomes if they are of one check; else everything known of the chunk is
+ * read
  */
 export async function countKnownRows(
   tx: Tx,
-  chunk: OpenChunk,
+  chunk: UnsettledChunk,
   fresh: { readonly check: Check; readonly outcomes: readonly StoredOutcome[] } | null,
 ): Promise<void> {
   const { product, scorer, subjects } = chunk
@@ -55,7 +58,7 @@ function recordOfOne(check: Check, outcome: StoredOutcome): CheckedRecord {
     : { outcomes: { [check]: outcome }, failed: false }
 }
 
-/** How many rows of a chunk have an outcome for each subject that they hold. */
+/** How many rows of a chunk have an outcome for each of their subjects. */
 export function knownRows(subjects: ChunkSubjects, parts: readonly AnsweredPart[]): number {
   const open = new Map<number, number>()
   for (const check of CHECKS) {

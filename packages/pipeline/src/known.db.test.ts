@@ -28,7 +28,9 @@ const TODAY = new Date().toISOString().slice(0, 10)
 const KNOWN = { known: 30, knownAt: TODAY } as const
 const SMALL = { limits: { chunkRecords: 7 } } as const
 
-/** 120 rows with a definite verdict, 10 without, a repeat of a known one, a blank and a refused one. */
+/**
+ * 120 rows with a definite verdict, 10 without, a repeat of a known one, a blank and a refused one.
+ */
 const LIST = [
   'Email,Name,ZB Status,ZB Sub Status',
   ...Array.from({ length: 120 }, (_, no) => `p${no}@a.example,سيرة ${no},${wordOf(no)},`),
@@ -93,7 +95,7 @@ async function linesOf(
   return lines.map((line) => JSON.parse(line) as Line)
 }
 
-describe('a batch that goes by another service', () => {
+describe("a batch that accepts another service's verdicts", () => {
   test('asks 50 of the rows that are known and all others, is charged for these, and counts add up', async () => {
     await using harness = await openTestPipeline(SMALL)
     const view = await completed(harness)
@@ -244,7 +246,7 @@ describe('before it starts', () => {
     expect(other).toMatchObject({ status: 'failed', credits: { used: 0, held: 0 } })
   })
 
-  test('a change to a product without such verdicts goes by none, and refuses to be told', async () => {
+  test('a change to a product without such verdicts drops the option, and refuses a new one', async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness
     const list = 'email,domain,ZB Status\na@a.example,a.example,valid\n'

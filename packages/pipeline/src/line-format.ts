@@ -1,46 +1,46 @@
 import type { ChunkCells } from './codec.ts'
 import type { ShownRow } from './shown-row.ts'
 
-/** How one row is written in one form. */
+/** How one row is written in one format. */
 export interface LineFormat {
   readonly header: string
   line(cells: ChunkCells, place: number, row: ShownRow): string
 }
 
-/** CSV; `columns` null is every column. */
+/** CSV; `columns` null means every column. */
 export interface CsvForm {
   readonly kind: 'csv'
   readonly columns: readonly string[] | null
-  /** Cells byte for byte, without the guard against formulas. */
+  /** Whether cells are written unchanged, without protection against formulas. */
   readonly raw: boolean
   readonly delimiter: string
-  /** A byte order mark in front, by which spreadsheets know UTF-8. */
+  /** Whether the file begins with a byte order mark, by which spreadsheets recognize UTF-8. */
   readonly bom: boolean
-  /** A first line that names the delimiter to Excel. */
+  /** Whether the first line tells Excel the delimiter. */
   readonly sep: boolean
 }
 
-/** Rows of a sheet's XML. */
+/** Rows of a worksheet's XML. */
 export interface SheetForm {
   readonly kind: 'sheet'
   readonly columns: readonly string[] | null
   readonly size: SheetSize
 }
 
-/** How many rows, the header among them, and columns a sheet has; counted while they are written. */
+/** Rows, including the header, and columns of a worksheet; counted while they are written. */
 export interface SheetSize {
   rows: number
   columns: number
 }
 
-/** The forms of a row, and what each can be asked for. */
+/** The formats of rows, and their options. */
 export type RowForm =
   | CsvForm
   | SheetForm
   | { readonly kind: 'ndjson' }
   | { readonly kind: 'given'; readonly lines: LineFormat }
 
-/** The form in which the result of a batch is stored. */
+/** The format in which the result of a batch is stored. */
 export const STORED_FORM: CsvForm = {
   kind: 'csv',
   columns: null,
@@ -50,11 +50,11 @@ export const STORED_FORM: CsvForm = {
   sep: false,
 }
 
-/** What rows are shown and how. */
+/** Which rows are shown, and how. */
 export interface RowFormat {
   readonly form: RowForm
-  /** Verdicts, row statuses, advices and reasons that are shown; null shows every row. */
+  /** Verdicts, row statuses, advices and reasons to include; null shows every row. */
   readonly only: ReadonlySet<string> | null
-  /** Rows that were answered before are shown too, whatever `only` says. */
+  /** Rows answered before this time are included too, whatever `only` says. */
   readonly before?: Date | null
 }

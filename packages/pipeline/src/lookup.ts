@@ -20,10 +20,10 @@ import type { Pipeline } from './pipeline.ts'
 import { openResults } from './results.ts'
 import { holdAndRun } from './start.ts'
 
-/** A lookup that is worked on with the patience of a batch. */
+/** An asynchronous lookup: one record that is processed with the time limits of a batch. */
 export interface LookupRequest extends BatchOwner {
   readonly product: Product
-  /** As a single call asks: a value for each check that is supplied. */
+  /** The body of a single call: a value for each check. */
   readonly values: { readonly [C in Check]?: string }
   readonly explain: boolean
   readonly chargeUnknown: boolean
@@ -32,8 +32,9 @@ export interface LookupRequest extends BatchOwner {
 }
 
 /**
- * Begins a lookup that answers later: a batch of one record, made and started in one transaction.
- * @throws Problem `payment_required` without the credits, `too_many_requests` where too many are open
+ * Begins an asynchronous lookup: a batch of one record, created and started in one transaction.
+ *
+ * @throws Problem `payment_required` without the credits, `too_many_requests` if too many are open
  */
 export async function beginLookup(
   pipeline: Pipeline,
@@ -93,7 +94,7 @@ function rowOf(id: string, request: LookupRequest): Parameters<typeof insertBatc
     max_credits: null,
     retention_days: LOOKUP_KEPT_DAYS,
     requested: JSON.stringify({ format: 'records' }),
-    // Nothing lies there: the record came with the request.
+    // There is no file: the record came with the request.
     source_key: `uploads/${id}`,
     file_name: null,
     file_bytes: 0,
@@ -129,7 +130,7 @@ export async function readLookup(
   return { ...view, ...(await endOf(pipeline, owner, row)) }
 }
 
-/** The refusal of an id that is not of the account. */
+/** The refusal of a lookup id that does not belong to the account. */
 export function noSuchLookup(): Problem {
   return new Problem('not_found', 'There is no lookup with this id.')
 }
@@ -151,7 +152,7 @@ function viewOf(row: BatchRow): LookupView {
   }
 }
 
-/** What of a line of NDJSON matters here. */
+/** The parts of an NDJSON line that are used here. */
 interface Line {
   readonly result: Record<string, unknown> | null
   readonly error: string | null

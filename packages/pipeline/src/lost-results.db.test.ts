@@ -64,7 +64,7 @@ async function downloadOf({ pipeline, owner }: TestPipeline, id: string) {
   return { rows: await text(stream), fromFile: finished !== undefined }
 }
 
-test('a result file that is lost is written anew with the same bytes once seen twice, and counted', async () => {
+test('a lost result file is rewritten with the same bytes once seen missing twice, and counted', async () => {
   await using harness = await openEnded(2)
   const [lost = '', kept = ''] = harness.ids
   const before = await rowOf(harness, lost)
@@ -87,7 +87,7 @@ test('a result file that is lost is written anew with the same bytes once seen t
   expect(await look(harness)).toBe(0)
 })
 
-test('the result of a canceled batch is written anew likewise', async () => {
+test('the result of a canceled batch is rewritten likewise', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 7 } })
   await requireOwnStore(harness.pipeline)
   const { id } = await harness.read(contentOf(0))
@@ -101,7 +101,7 @@ test('the result of a canceled batch is written anew likewise', async () => {
   expect(await downloadOf(harness, id)).toEqual(whole)
 })
 
-test('a download of a lost file is whole, and has it written anew before the walk comes to it', async () => {
+test('a download of a lost file is complete, and has it rewritten before the walk reaches it', async () => {
   await using harness = await openEnded(4)
   const last = harness.ids.toSorted().at(-1) ?? ''
   const whole = await downloadOf(harness, last)
@@ -111,7 +111,7 @@ test('a download of a lost file is whole, and has it written anew before the wal
   expect(await downloadOf(harness, last)).toEqual(whole)
 })
 
-test('the walk comes to every batch, and begins anew', async () => {
+test('the walk reaches every batch, and starts over', async () => {
   await using harness = await openEnded(5)
   const walk = { afterId: '' }
   for (let round = 0; round < 2; round++) {

@@ -8,42 +8,47 @@ import { replaceResult } from './replace-result.ts'
 import { runClaimedStage } from './stage-lease.ts'
 import { withoutFile } from './without-file.ts'
 
-/** Time between two looks: a question to the store for each of a page of batches. */
+/** Milliseconds between two checks, each of which asks the store about a page of batches. */
 export const RESULTS_EVERY_MS = 60_000
 
-/** Result files that one look asks the store for: some 140,000 questions a day. */
+/** Result files that one check asks the store for: some 140,000 requests a day. */
 const PAGE = 100
 
-/** How long a file must have been gone until it is written anew: two looks. */
+/** Milliseconds that a file must have been missing before it is rewritten: two checks. */
 const GRACE_MS = 60_000
 
-/** How long one process looks, and others do not. */
+/** Milliseconds for which one process holds the duty. */
 const TERM_MS = 3 * RESULTS_EVERY_MS
 
-/** Tells this process from all others. */
+/** Identifies this process. */
 const HOLDER = randomUUID()
 
-/** Where a walk through all ended batches stands; each look goes on with it, and begins anew after the last. */
+/**
+ * Position in a walk through all ended batches; each check continues it, and starts over after the
+ * last.
+ */
 export interface ResultWalk {
   afterId: string
 }
 
-/** What a look is given; what is left out is for tests. */
+/** Options of a check; the defaults are for production. */
 export interface RestoreOptions {
   readonly walk: ResultWalk
   readonly signal: AbortSignal
   readonly graceMs?: number
-  /** Tells the processes apart. */
+  /** Identifies the process. */
   readonly holder?: string
-  /** Batches of one look. */
+  /** Batches of one check. */
   readonly page?: number
 }
 
 /**
- * Looks for ended batches whose result file the store does not have, such as after a failover to a database that
- * lacks a file's new name, or a disk that was restored, and writes it anew from the rows: those of which a
- * download met it, and the next ones of the walk. One process of all does so.
- * @returns how many were written
+ * Looks for ended batches whose result file is missing in the store, as after a failover to a
+ * database with an outdated file name, or after restoring a disk, and rewrites it from the rows:
+ * those that a download has reported, and the next ones of the walk. Only one process at a time
+ * does this.
+ *
+ * @returns how many were rewritten
  */
 export async function restoreResults(
   pipeline: Pipeline,

@@ -7,7 +7,9 @@ import type { CheckedRecord } from './record.ts'
 import type { ShownRow } from './shown-row.ts'
 import { isJsonBatch } from './table-columns.ts'
 
-/** Rows as lines of NDJSON: the record as it came, and `result` as a single call would answer it. */
+/**
+ * Rows as NDJSON lines: the record as it came, and `result` as in the response of a single call.
+ */
 export function ndjsonLines(batch: BatchRow, scorer: Scorer): LineFormat {
   const named = batch.header !== null && new Set(batch.header).size === batch.header.length
   const inputOf = (cells: readonly string[]): string => {
@@ -53,7 +55,7 @@ function explainedResult(batch: BatchRow, record: CheckedRecord, scorer: Scorer)
   return JSON.stringify({ ...result, explain })
 }
 
-/** Safe because a batch that explains keeps its outcomes whole. */
+/** Safe because a batch that explains stores its outcomes with evidence. */
 function explained(record: CheckedRecord): Outcomes {
   return record.outcomes as Outcomes
 }

@@ -53,7 +53,7 @@ async function linesOf(...asked: Parameters<typeof textOf>): Promise<readonly Li
 
 const statuses = (lines: readonly Line[]): string => lines.map(({ status }) => status[0]).join('')
 
-test('a row that waits stands in its place with why and until when; with `after` the answer ends before it', async () => {
+test('a waiting row shows why and until when; with `after` the response ends before it', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 4 } })
   const rows = ['a', 'b', 'grey', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => `${name}@a.example`)
   const { id } = await harness.read(`email\n${rows.join('\n')}\n`)

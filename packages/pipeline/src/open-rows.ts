@@ -8,16 +8,18 @@ import { recordsOf } from './record.ts'
 import type { OpenChunk } from './row-formatter.ts'
 import type { Wait } from './shown-row.ts'
 
-/** How the chunks of a batch that still runs are shown, one after the other. */
+/** How the chunks of a running batch are shown, one after the other. */
 export interface OpenRows {
-  /** `not begun`: nothing is known of the chunk, nor of those after it. */
+  /** `not begun`: neither this chunk nor a later one has any outcome. */
   of(chunk: StoredChunk): Promise<OpenChunk | 'not begun'>
 }
 
 /**
- * Opens the rows of a batch that still runs.
- * @param follows whether the answer ends before the first row that is not known; else it ends behind the last
- *   that is known or waits for a moment, and what is not known before that stands as waiting
+ * Opens the rows of a running batch.
+ *
+ * @param follows whether the download ends before the first row without its outcomes; else it ends
+ * after the last row that has them or waits for a time, and rows without outcomes before that are
+ * shown as waiting
  */
 export function openRowsOf(db: Db, batch: BatchRow, follows: boolean): OpenRows {
   // Of a batch that is being canceled, what is open becomes known or canceled in a moment.
@@ -40,7 +42,7 @@ export function openRowsOf(db: Db, batch: BatchRow, follows: boolean): OpenRows 
   }
 }
 
-/** What the rows of a chunk wait for; of several, what takes longest. */
+/** What each row of a chunk waits for; of several reasons, the one that lasts longest. */
 async function waitsOf(
   db: Db,
   batchId: string,

@@ -45,7 +45,7 @@ test('what is open of a batch is noted as it runs, tells the time left, and is f
   expect(await pace()).toBeNull()
 })
 
-test('what waits for a provider is told by the pace of that provider, whatever else goes quickly', async () => {
+test('subjects that wait for a provider are estimated by its pace, however fast others are', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 2 } })
   const { pipeline, owner } = harness
   const { pool } = pipeline.db
@@ -85,7 +85,10 @@ test('what waits for a provider is told by the pace of that provider, whatever e
   expect(await counted()).toEqual([])
 })
 
-/** Runs so many tasks of emails, each subject by the name of its domain; `waits` says which are put off. */
+/**
+ * Runs so many tasks of emails, each subject by the name of its domain; `waits` says which are put
+ * off.
+ */
 async function runSome(
   { pipeline }: TestPipeline,
   most: number,

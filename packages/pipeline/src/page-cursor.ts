@@ -1,20 +1,21 @@
 import { createHash } from 'node:crypto'
 import { Problem } from '@plumbline/contract/problem'
-import type { BatchOwner, BatchPlace } from '@plumbline/db/batches/rows'
+import type { BatchOwner, BatchPosition } from '@plumbline/db/batches/rows'
 
-/** Hexadecimal digits of the check that binds a cursor to its owner. */
+/** Hexadecimal digits of the checksum that binds a cursor to its owner. */
 const CHECK_CHARS = 16
 
-/** Where the next page of an owner's batches begins, as text that only that owner's listing takes. */
-export function cursorOf(owner: BatchOwner, { createdUs, id }: BatchPlace): string {
+/** The cursor of the next page of an owner's batches, valid for that owner only. */
+export function cursorOf(owner: BatchOwner, { createdUs, id }: BatchPosition): string {
   return Buffer.from(`${createdUs}.${id}.${checkOf(owner, createdUs, id)}`).toString('base64url')
 }
 
 /**
- * The place that a cursor names; it stays good where the batch at that place is deleted.
- * @throws Problem `bad_request` for what this service did not give to this owner
+ * The position that a cursor encodes; it stays valid if the batch there is deleted.
+ *
+ * @throws Problem `bad_request` for a cursor that was not issued to this owner
  */
-export function placeOf(owner: BatchOwner, cursor: string): BatchPlace {
+export function placeOf(owner: BatchOwner, cursor: string): BatchPosition {
   const text = Buffer.from(cursor, 'base64url').toString('latin1')
   const [, created = '', id = '', check] = /^(\d{1,16})\.(bat_\w{1,60})\.(\w+)$/.exec(text) ?? []
   const createdUs = Number(created)
@@ -24,7 +25,7 @@ export function placeOf(owner: BatchOwner, cursor: string): BatchPlace {
   return { createdUs, id }
 }
 
-/** Needs no secret: a listing shows its owner's batches alone, whatever its cursor says. */
+/** Needs no secret: a listing shows its owner's batches alone, whatever the cursor says. */
 function checkOf({ accountId, mode }: BatchOwner, createdUs: number, id: string): string {
   const text = JSON.stringify([accountId, mode, createdUs, id])
   return createHash('sha256').update(text).digest('hex').slice(0, CHECK_CHARS)

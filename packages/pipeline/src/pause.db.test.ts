@@ -78,7 +78,7 @@ function slowEngine(check: Check, heeds: 'signal' | 'drain') {
   return { engine, begun, next: () => gates.shift()?.() }
 }
 
-test('nothing is handed out for a paused batch, its hold stays, and it ends whole once resumed', async () => {
+test('no task of a paused batch is leased, its hold stays, and it completes once resumed', async () => {
   await using harness = await openHarness()
   const { pipeline, owner, id } = harness
   const unclaimed = await lease(harness, 'email')
@@ -172,7 +172,7 @@ test('a purchase under way is awaited and kept, and none is begun after the paus
   await completes(harness)
 })
 
-test('what waits of a paused batch holds back nobody of its group, and goes out when it is resumed', async () => {
+test('waiting tasks of a paused batch do not block their group, and are dispatched when it is resumed', async () => {
   await using harness = await openHarness()
   const { pipeline, owner, id } = harness
   await run(harness, await lease(harness, 'email'), {

@@ -14,9 +14,10 @@ import type { InTransaction } from './submit.ts'
 import { batchViewOf } from './view.ts'
 
 /**
- * Pauses a running batch: nothing new is begun for it, workers give its tasks back with what is known by
- * then, and its hold stays. Pausing again is no error.
- * @throws Problem `not_found`; `conflict` where the batch is not running
+ * Pauses a running batch: no new lookup is begun for it, workers return its tasks with the outcomes
+ * known by then, and its hold stays. Pausing again is no error.
+ *
+ * @throws Problem `not_found`; `conflict` if the batch is not running
  */
 export async function pauseBatch(
   pipeline: Pipeline,
@@ -37,8 +38,9 @@ export async function pauseBatch(
 }
 
 /**
- * Lets a paused batch go on. Resuming a running batch is no error.
- * @throws Problem `not_found`; `conflict` where the batch is neither paused nor running
+ * Resumes a paused batch. Resuming a running batch is no error.
+ *
+ * @throws Problem `not_found`; `conflict` if the batch is neither paused nor running
  */
 export async function resumeBatch(
   pipeline: Pipeline,
@@ -56,10 +58,14 @@ export async function resumeBatch(
   })
 }
 
-/** Paused batches that one sweep lets go on. */
+/** Batches that one sweep resumes. */
 const MOST_RESUMED = 100
 
-/** Lets batches go on whose pause has lasted its time. @returns how many */
+/**
+ * Resumes batches whose pause is over.
+ *
+ * @returns how many
+ */
 export async function resumeDue({ db }: Pick<Pipeline, 'db'>): Promise<number> {
   const ids = await batchesToResume(db, MOST_RESUMED)
   for (const id of ids) await db.kysely.transaction().execute((tx) => resumePaused(tx, id))

@@ -7,12 +7,15 @@ import type { InstallationKey } from './installation-key.ts'
 import { uploadLimits, type UploadLimits } from '@plumbline/intake/limits'
 import type { Scorers } from './scorers.ts'
 
-/** What the steps of a batch work on: connections, stores and bounds, opened by the program and passed to each step. */
+/**
+ * Connections, stores and limits that the steps of a batch use; opened by the program and passed to
+ * each step.
+ */
 export interface Pipeline {
   readonly db: Db
   readonly queue: QueueBackend
   readonly storage: Storage
-  /** Hides what subjects wait for from who reads the database. */
+  /** Encrypts what subjects wait for, so that reading the database does not reveal it. */
   readonly installationKey: InstallationKey
   readonly scorers: Scorers
   /** Directory for unfinished files. */
@@ -21,22 +24,22 @@ export interface Pipeline {
   readonly log: Log
 }
 
-/** Bounds and times of the pipeline. */
+/** Limits and times of the pipeline. */
 export interface PipelineLimits extends UploadLimits {
-  /** Unfinished batches and bytes of files of one account. */
+  /** Unfinished batches, and bytes of files, of one account. */
   readonly unfinishedBatches: number
   readonly accountFileBytes: number
-  /** Rows of one account that nobody pays for, in a UTC day. */
+  /** Rows of one account that cost nothing, in a UTC day. */
   readonly unpaidRowsPerDay: number
   /** Records in a chunk. */
   readonly chunkRecords: number
-  /** How long a lease of a task or stage holds without a renewal. */
+  /** Milliseconds that a lease of a task or stage lasts without a renewal. */
   readonly leaseMs: number
-  /** Time between two saves of the outcomes of a running task. */
+  /** Milliseconds between two saves of a running task's outcomes. */
   readonly saveMs: number
 }
 
-/** Bounds of decision 37; the times are our choice. */
+/** The limits of decision 37; the times are our choice. */
 export const DEFAULT_LIMITS: PipelineLimits = {
   ...uploadLimits(),
   unfinishedBatches: CALL_LIMITS.UNFINISHED_BATCHES_LIMIT,

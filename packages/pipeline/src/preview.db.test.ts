@@ -113,7 +113,7 @@ test('a preview works without credits, and says how many lack', async () => {
   expect(cost).toMatchObject({ credits: 5, balance: 0, balance_after: -5 })
 })
 
-test('a change is read anew, holds nothing, and waits at ready also where the batch starts itself', async () => {
+test('a changed batch is read again, holds nothing, and waits at ready even if it starts by itself', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { id, status } = await harness.read(FILE, { product: 'email', maxCredits: 1 })
@@ -138,7 +138,7 @@ test('a change is read anew, holds nothing, and waits at ready also where the ba
   expect(await auditLedger(pipeline.db)).toEqual([])
 })
 
-test('a name and a bound are changed without reading anew', async () => {
+test('a name and a credit limit are changed without reading the file again', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { id, error } = await harness.read(FILE, { product: 'email', maxCredits: 1 })

@@ -9,12 +9,14 @@ import { readBalance } from '@plumbline/metering/balance'
 import { noSuchBatch } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** Time between two looks whether the start of the file was read. */
+/** Milliseconds between two checks whether the start of the file was read. */
 const LOOK_MS = 50
 
 /**
- * What a batch holds and would cost, once the start of its file was read: waits for that, at most `patienceMs`.
- * @throws Problem `not_found`, also once erased; `conflict` where the batch failed, and where it is not read yet
+ * What a batch holds and would cost. Waits until the start of its file was read, at most
+ * `patienceMs`.
+ *
+ * @throws Problem `not_found`, also once erased; `conflict` if the batch failed, or is not read yet
  */
 export async function previewBatch(
   pipeline: Pick<Pipeline, 'db'>,

@@ -10,9 +10,11 @@ import { recordsOf, type CheckedRecord } from './record.ts'
 type AskedRow = BatchKnown['asked'][number]
 
 /**
- * How the verdicts of another service that a batch goes by compare with what was found of the rows that were asked
- * all the same, as far as that is. Reads the chunks that hold them, one after the other.
- * @throws Problem `not_found`, also once erased; `conflict` where the batch goes by no such verdicts, or was not read
+ * How the accepted verdicts of another service compare with our own outcomes of the rows that were
+ * checked all the same, as far as known. Reads the chunks that hold them one after the other.
+ *
+ * @throws Problem `not_found`, also once erased; `conflict` if the batch accepts no such verdicts,
+ * or was not read yet
  */
 export async function readKnown(
   pipeline: Pick<Pipeline, 'db'>,
@@ -89,7 +91,7 @@ function foundOf(record: CheckedRecord | undefined): AskedRow['found'] {
   return email === undefined ? null : { verdict: email.status, reason: email.reason }
 }
 
-/** Only definite verdicts agree or disagree. */
+/** Whether two verdicts agree; null unless both are definite. */
 function agreementOf(said: string, found: AskedRow['found']): boolean | null {
   if (found === null) return null
   if (found.verdict !== 'deliverable' && found.verdict !== 'undeliverable') return null

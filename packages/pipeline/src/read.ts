@@ -15,7 +15,11 @@ import type { Pipeline } from './pipeline.ts'
 import { batchViewOf } from './view.ts'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** One batch of an account. @throws Problem `not_found`, for an id of another account too */
+/**
+ * One batch of an account.
+ *
+ * @throws Problem `not_found`, also for an id of another account
+ */
 export async function getBatch(
   pipeline: Pipeline,
   owner: BatchOwner,
@@ -26,7 +30,7 @@ export async function getBatch(
   return batchViewOf(row, (await sumsOfRows(pipeline.db, [row])).get(id))
 }
 
-/** Batches as their owners see them, by id. */
+/** Batches as the API shows them, by id. */
 export async function viewsOf(
   db: Db | Tx,
   rows: readonly BatchRow[],
@@ -35,7 +39,10 @@ export async function viewsOf(
   return new Map(rows.map((row) => [row.id, batchViewOf(row, sums.get(row.id))]))
 }
 
-/** Batches of an account, newest first. @throws Problem `bad_request` for a cursor of another account */
+/**
+ * Batches of an account, newest first. @throws Problem `bad_request` for a cursor of another
+ * account
+ */
 export async function listBatches(
   pipeline: Pipeline,
   owner: BatchOwner,
@@ -61,14 +68,19 @@ export async function listBatches(
   }
 }
 
-/** Reads one batch, for this call or as another call has just read it; returns and throws what `getBatch` does. */
+/**
+ * Reads one batch, or shares a read that another call has just done; returns and throws what
+ * `getBatch` does.
+ */
 export type ReadBatch = (
   owner: BatchOwner,
   id: string,
   reading: 'anew' | 'shared',
 ) => Promise<BatchView>
 
-/** Makes a reader that queries each batch at most once in `everyMs`, however many share what it reads. */
+/**
+ * Makes a reader that queries each batch at most once in `everyMs`, however many callers share it.
+ */
 export function shareReads(pipeline: Pipeline, everyMs: number): ReadBatch {
   const reads = new Map<string, { readonly at: number; readonly view: Promise<BatchView> }>()
   return async (owner, id, reading) => {
@@ -77,7 +89,7 @@ export function shareReads(pipeline: Pipeline, everyMs: number): ReadBatch {
     const known = reads.get(key)
     const isShared = reading === 'shared' && known !== undefined && now - known.at < everyMs
     if (isShared) return await known.view
-    // The oldest are first; one whose time is over serves nobody any more.
+    // The oldest are first; expired ones are not shared any more.
     for (const [old, { at }] of reads) {
       if (now - at < everyMs) break
       reads.delete(old)
@@ -90,8 +102,8 @@ export function shareReads(pipeline: Pipeline, everyMs: number): ReadBatch {
 }
 
 /**
- * Yields a batch at once and then each time it has changed, until it has ended or the signal aborts. It is never
- * shown as it was before the call: who has just changed it watches what comes of that.
+ * Yields a batch at once and then after each change, until it has ended or the signal aborts. It is
+ * never shown as it was before the call, so that a caller who has just changed it sees the change.
  */
 export async function* watchBatch(
   read: ReadBatch,

@@ -3,7 +3,7 @@ import type { Db } from '@plumbline/db/database'
 import { pingDatabase } from '@plumbline/db/ping'
 import type { QueueBackend } from '@plumbline/queue/backend'
 
-/** Whether one thing that a program leans on works. */
+/** Whether one dependency of a program works. */
 export interface ReadinessCheck {
   readonly name: string
   readonly ok: boolean
@@ -11,7 +11,7 @@ export interface ReadinessCheck {
   readonly detail: string
 }
 
-/** Time-out of a check. */
+/** Time-out of a check, in milliseconds. */
 const CHECK_MS = 2_000
 
 /** Checks the database and the queue, which every program needs. */
@@ -25,7 +25,7 @@ export async function checkStores(stores: {
   ])
 }
 
-/** Runs a check within its time-out; what it throws is why it failed. */
+/** Runs a check within its time-out; an error it throws becomes the detail. */
 export async function runCheck(name: string, run: () => Promise<unknown>): Promise<ReadinessCheck> {
   try {
     await withTimeOut(CHECK_MS, run(), `no answer within ${CHECK_MS} ms`)

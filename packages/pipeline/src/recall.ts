@@ -10,8 +10,8 @@ import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Pipeline } from './pipeline.ts'
 
 /**
- * The id of the job of a leased task. The batch too: numbers begin again in a new database, and a queue that
- * outlived the old one drops a job whose id it still holds.
+ * Job id of a leased task. It includes the batch: task numbers start over in a new database, and a
+ * queue that outlived the old one drops a job whose id it still holds.
  */
 export function jobOf({
   batchId,
@@ -22,9 +22,10 @@ export function jobOf({
 }
 
 /**
- * Looks after leased tasks that no worker claims. One whose job waits stays out, so that a queue holds no more
- * jobs than tasks are leased, however long its workers are away; one whose job is lost goes out again. Jobs of
- * canceled and paused batches are removed.
+ * Handles leased tasks that no worker claims. If the job still waits in the queue, the lease is
+ * extended, so that a queue never holds more jobs than tasks are leased, however long its workers
+ * are away; if the job is lost, the task is dispatched again. Jobs of canceled and paused batches
+ * are removed.
  */
 export async function recallUnclaimed({
   db,

@@ -21,9 +21,10 @@ import { isJsonBatch } from './table-columns.ts'
 const DAY_MS = 86_400_000
 
 /**
- * Makes a batch of the rows of another that are to be asked again. Its rows are written when it is read, so that
- * this takes no time, however long the other is; it is charged like any batch.
- * @throws Problem `not_found`, `conflict` where the other has not ended, and what `submitBatch` throws
+ * Creates a batch of the rows of another batch that are to be checked again. Its rows are copied at
+ * intake, so that this call is fast however large the other batch is; it is charged like any batch.
+ *
+ * @throws Problem `not_found`, `conflict` if the other has not ended, and what `submitBatch` throws
  */
 export async function recheckBatch(
   pipeline: Pipeline,
@@ -46,7 +47,8 @@ export async function recheckBatch(
     olderThanDays: wanted.older_than_days ?? null,
   }
   const path = join(pipeline.scratchDir, `recheck-${randomUUID()}`)
-  // What stands in the store tells a person what the batch was made of; its rows are those of the other.
+  // The stored file only tells a person what the batch was made from; its rows are those of the
+  // other.
   await writeFile(path, JSON.stringify(recheck), { mode: 0o600 })
   try {
     const submission = {
@@ -69,7 +71,10 @@ export async function recheckBatch(
   }
 }
 
-/** How the rows of a batch are read again: nothing is guessed that is known. */
+/**
+ * How the rows of a batch are read again: with the options found at the first reading, so that
+ * nothing is guessed.
+ */
 function readingOf(batch: BatchRow): Pick<
   BatchRequest,
   'format' | 'header' | 'mapping' | 'delimiter' | 'encoding'
@@ -97,8 +102,9 @@ function readingOf(batch: BatchRow): Pick<
 }
 
 /**
- * Writes the rows that a recheck asks again into a file of its own, as they came.
- * @throws IntakeError where the batch that they were in is erased, or has no such row
+ * Writes the rows of a recheck into a file of its own, as they came.
+ *
+ * @throws IntakeError if the batch that they were in is erased, or has no such row
  */
 export async function writeRecheck(
   pipeline: Pipeline,

@@ -163,7 +163,7 @@ test('one process searches, and others do not', async () => {
   expect(await reconcile(harness.pipeline, { holder: 'one', graceMs: 0 })).toBe(3)
 })
 
-test('what was seen before the clock went back is seen anew', async () => {
+test('what was seen before the clock went back is seen again', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
   await pool.query('delete from tasks')

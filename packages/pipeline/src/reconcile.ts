@@ -28,21 +28,24 @@ import { unpackSubjects } from './codec.ts'
 import { settleChunk } from './settle.ts'
 import { withoutFile } from './without-file.ts'
 
-/** How long something must have been seen until it is put right: what is under way ends by then. */
+/**
+ * Milliseconds for which an inconsistency must have been seen before it is repaired: work in flight
+ * ends by then.
+ */
 const GRACE_MS = 60_000
 
-/** How long one process searches, and others do not. */
+/** Milliseconds for which one process holds the duty. */
 const TERM_MS = 60_000
 
-/** Tells this process from all others. */
+/** Identifies this process. */
 const HOLDER = randomUUID()
 
-/** How one kind of what should not be is found and put right. */
+/** How one kind of inconsistency is found and repaired. */
 export interface Reconciler {
   readonly kind: FindingKind
-  /** Subjects that are of this kind now. */
+  /** Subjects that have it now. */
   find(pipeline: Pipeline): Promise<readonly string[]>
-  /** Answers whether there still was something to put right. */
+  /** Repairs one; returns false if there was nothing to repair any more. */
   heal(pipeline: Pipeline, subject: string): Promise<boolean>
 }
 
@@ -68,10 +71,12 @@ const RECONCILERS: readonly Reconciler[] = [
 ]
 
 /**
- * Searches for what should not be and puts right what it has seen for a minute: after a failover to a server
- * that lacks what was acknowledged, a step of the clock, or a fault of ours. One process of all does so.
- * @param holder tells the processes apart
- * @returns how much was put right
+ * Searches for inconsistent state and repairs what has been seen for a minute: after a failover to
+ * a server that lacks acknowledged writes, a jump of the clock, or a bug of ours. Only one process
+ * at a time does this.
+ *
+ * @param holder identifies the process
+ * @returns how much was repaired
  */
 export async function reconcile(
   pipeline: Pipeline,
@@ -84,8 +89,10 @@ export async function reconcile(
 }
 
 /**
- * Searches for one kind of what should not be, puts right what has been seen for so long, and counts it.
- * @returns how much was put right
+ * Searches for one kind of inconsistency, repairs what has been seen for long enough, and counts
+ * it.
+ *
+ * @returns how much was repaired
  */
 export async function putRight(
   pipeline: Pipeline,
@@ -99,15 +106,18 @@ export async function putRight(
       if (!(await heal(pipeline, subject))) continue
       await countHealed(db, kind)
       count += 1
-      log.warn({ kind, subject }, 'something that should not be was put right')
+      log.warn({ kind, subject }, 'an inconsistency was repaired')
     } catch (error) {
-      log.error({ err: error, kind, subject }, 'something that should not be stays')
+      log.error({ err: error, kind, subject }, 'an inconsistency could not be repaired')
     }
   }
   return count
 }
 
-/** Asks what of a chunk nobody answered; one that was answered whole is settled. */
+/**
+ * Creates tasks for subjects of a chunk without outcome and task; settles a chunk that has all
+ * outcomes.
+ */
 async function askAgain({ db, scorers }: Pipeline, subject: string): Promise<boolean> {
   const [batchId = '', no = ''] = subject.split('/', 2)
   const isHealed = await db.kysely.transaction().execute(async (tx) => {
@@ -140,11 +150,11 @@ async function askAgain({ db, scorers }: Pipeline, subject: string): Promise<boo
   return isHealed
 }
 
-/** What the owner of a batch is told whose file is gone. */
+/** Public error of a batch whose file is lost. */
 const FILE_LOST =
   'The file was lost by a fault of the service before it was read; nothing was charged. Send it again.'
 
-/** Batches that are to be read from a file which the store says that it does not have. */
+/** Batches that wait for intake and whose file the store reports as missing. */
 async function findWithoutFile(pipeline: Pipeline): Promise<readonly string[]> {
   const unread = await unreadBatches(pipeline.db)
   return await withoutFile(

@@ -52,7 +52,7 @@ describe('the records of a chunk', () => {
     expect(records.get(2)?.failed).toBe(true)
   })
 
-  test('have no room for an answer to what was not asked', () => {
+  test('accept no reply to a question that was not asked', () => {
     const part = { check: 'email', indexes: [3], outcomes: [stored('d@d.example')] } as const
     expect(() => recordsOfChunk(subjects, [part])).toThrow('not asked')
   })
@@ -86,7 +86,7 @@ describe('the charge of a record', () => {
 })
 
 describe('a repeat', () => {
-  test('is told the answer in its own writing, and its normal form where it has one', () => {
+  test('gets the result in its own notation, and in normal form if it has one', () => {
     const outcomes = {
       email: email('ada@example.com'),
       ip: outcomeFor('ip', '2001:db8::1'),

@@ -5,25 +5,25 @@ import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
 import type { Part } from '@plumbline/db/batches/chunks'
 import { unpackOutcomes, type ChunkSubjects, type StoredOutcome } from './codec.ts'
 
-/** A billable record of a chunk with what its checks came back with. */
+/** A billable record with its outcomes. */
 export interface CheckedRecord {
-  /** With evidence where the batch was asked to explain. */
+  /** With evidence if the batch was asked to explain. */
   readonly outcomes: BareOutcomes
-  /** Whether a fault of the service kept a part from being answered: an error, uncharged. */
+  /** Whether a fault of the service prevented an outcome: an error, uncharged. */
   readonly failed: boolean
-  /** Whether a cancel left a part open; the others stay. */
+  /** Whether a cancel prevented an outcome; the others stay. */
   readonly canceled?: boolean
 }
 
-/** Outcomes of a chunk as parts hold them. */
+/** Outcomes of a chunk and check. */
 export interface OutcomePart {
   readonly check: Check
   readonly indexes: readonly number[] | null
-  /** Packed as parts hold them, or not packed yet. */
+  /** Packed as in a part, or not packed yet. */
   readonly outcomes: Buffer | readonly StoredOutcome[]
 }
 
-/** Verdicts that a batch counts, in the order of `verdicts` in the chunk row. */
+/** Verdicts that a batch of a product counts, in the order of `verdicts` in the chunk row. */
 export function verdictNames(product: Product): readonly string[] {
   switch (product) {
     case 'email':
@@ -42,7 +42,7 @@ export function verdictNames(product: Product): readonly string[] {
 const EMAIL_VERDICTS: readonly EmailStatus[] = ['deliverable', 'undeliverable', 'risky', 'unknown']
 const RISK_VERDICTS = ['low', 'medium', 'high'] as const
 
-/** The outcomes of a chunk by the row's place in it; every subject must be in a part. */
+/** The records of a settled chunk by row position; every subject must have an outcome in a part. */
 export function recordsOfChunk(
   subjects: ChunkSubjects,
   parts: readonly OutcomePart[],
@@ -62,8 +62,8 @@ export function recordsOfChunk(
 }
 
 /**
- * The same of a chunk that a cancel left without some of its outcomes: a record that lacks a part is marked
- * as canceled, one of which nothing is known is absent.
+ * The same for a chunk that a cancel left without some outcomes: a record that lacks one is marked
+ * as canceled, a record without any is left out.
  */
 export function recordsOfCanceled(
   subjects: ChunkSubjects,
@@ -80,7 +80,10 @@ export function recordsOfCanceled(
   return records
 }
 
-/** What is known of a chunk's records, by row place; one that lacks a part is marked as canceled. */
+/**
+ * The records of a chunk by row position, as far as known; one that lacks an outcome is marked as
+ * canceled.
+ */
 export function recordsOf(
   chunk: { readonly settled: boolean; readonly partly: boolean; readonly parts: readonly Part[] },
   subjects: ChunkSubjects,
@@ -107,7 +110,7 @@ function addOutcome(
 
 /**
  * The outcomes of a record for a duplicate that writes the same subjects differently (a domain in
- * capitals, an IPv6 address at length): results name a subject as it was asked.
+ * capitals, a long form of an IPv6 address): results show a subject as its row wrote it.
  */
 export function recordAsAsked(
   record: CheckedRecord,
@@ -143,8 +146,8 @@ function withFacts<C extends Check>(
 }
 
 /**
- * What a record is charged, beside its price: nothing for our fault; without unknown parts where they are
- * free. Source: decisions 3, 12 and 13.
+ * Credits charged for a record: nothing for a fault of the service; unknown parts are free if so
+ * configured. Source: decisions 3, 12 and 13.
  */
 export function chargedCredits(
   product: Product,
@@ -159,7 +162,7 @@ export function chargedCredits(
   return priceCredits(product, charged)
 }
 
-/** How many records have each verdict that a batch counts, in the order of `verdictNames`. */
+/** How many records have each verdict, in the order of `verdictNames`. */
 export function verdictCounts(
   product: Product,
   records: Iterable<CheckedRecord>,
@@ -174,7 +177,7 @@ export function verdictCounts(
   return counts
 }
 
-/** The verdict that a batch counts for a record; undefined where there is none. */
+/** The verdict of a record; undefined if there is none. */
 export function verdictOf(
   product: Product,
   record: CheckedRecord,

@@ -7,8 +7,8 @@ type Stores = Pick<Pipeline, 'db' | 'storage' | 'log'>
 const MOST_FILES = 100
 
 /**
- * Removes files whose removal was recorded in the transaction that no longer needs them. Where the store
- * fails, the record stays and the sweep tries again; the caller may report them as removed.
+ * Removes files whose removal was recorded in the transaction that stopped referencing them. If the
+ * store fails, the record stays and the sweep tries again; the caller may report them as removed.
  */
 export async function removeNoted(stores: Stores, keys: readonly string[]): Promise<void> {
   try {
@@ -20,8 +20,10 @@ export async function removeNoted(stores: Stores, keys: readonly string[]): Prom
 }
 
 /**
- * Tries again what the store has not confirmed. One file that cannot be removed does not hold up the others.
- * @returns how many files went
+ * Retries removals that the store has not confirmed. A file that cannot be removed does not block
+ * the others.
+ *
+ * @returns how many files were removed
  */
 export async function retryRemovals(stores: Stores, signal?: AbortSignal): Promise<number> {
   let count = 0
@@ -32,7 +34,7 @@ export async function retryRemovals(stores: Stores, signal?: AbortSignal): Promi
   }
 }
 
-/** Removes files whose removal was noted, one by one; answers how many went. */
+/** Removes files one by one; returns how many. */
 export async function removeEach(
   stores: Stores,
   keys: readonly string[],

@@ -8,11 +8,12 @@ import { removeNoted } from './remove-files.ts'
 import { resultKey, resultKeysBefore } from './result-keys.ts'
 
 /**
- * Writes the result file of an ended batch anew, under the number that it has in `lease`, and names it; the old
- * one, and what killed processes left of its kind, goes. Where the batch was deleted, numbered anew or blanked
- * meanwhile, the new file is nobody's and goes instead.
- * @param note told in the transaction that names the file
- * @returns whether the file was named
+ * Rewrites the result file of an ended batch under the attempt number in `lease`, and switches the
+ * batch to it; deletes the old file, and what killed processes left of it. If the batch was
+ * deleted, claimed by another attempt or blanked meanwhile, the new file is deleted instead.
+ *
+ * @param note called in the transaction that switches to the file
+ * @returns whether the batch was switched to it
  */
 export async function replaceResult(
   pipeline: Pipeline,

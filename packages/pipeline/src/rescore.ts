@@ -33,9 +33,11 @@ import { submitBatch, type InTransaction } from './submit.ts'
 const UNSCORED: readonly Product[] = ['email', 'phone', 'deliverability']
 
 /**
- * Makes a batch of the outcomes of another, scored by other weights: nobody is asked, nothing is charged.
- * @throws Problem `not_found`; `conflict` where the other has not ended; `unprocessable` where its product has
- * no score, or nobody ever had these weights
+ * Creates a batch with the outcomes of another one, scored by other weights: nothing is checked or
+ * charged.
+ *
+ * @throws Problem `not_found`; `conflict` if the other has not ended; `unprocessable` if its
+ * product has no score, or these weights were never used
  */
 export async function rescoreBatch(
   pipeline: Pipeline,
@@ -64,7 +66,7 @@ export async function rescoreBatch(
   }
   const rescore: RescoreRequest = { of: id, weights }
   const path = join(pipeline.scratchDir, `rescore-${randomUUID()}`)
-  // What stands in the store tells a person what the batch was made of.
+  // The stored file only tells a person what the batch was made from.
   await writeFile(path, JSON.stringify(rescore), { mode: 0o600 })
   try {
     const submission = {
@@ -88,8 +90,10 @@ export async function rescoreBatch(
 }
 
 /**
- * Copies the outcomes that a batch is made of, under its stage's lease, with their verdicts by its weights.
- * @returns `failed` where they are erased by now, which ends the batch; `lost` where another worker has the stage
+ * Copies the outcomes into the new batch, under its stage's lease, with verdicts by its weights.
+ *
+ * @returns `failed` if they are erased by now, which ends the batch; `lost` if another worker has
+ * the stage
  */
 export async function copyOutcomes(
   pipeline: Pipeline,

@@ -4,18 +4,18 @@ import { checksOf } from '@plumbline/contract/products'
 import { RESULTS } from '@plumbline/contract/results'
 import type { ShownRow } from './shown-row.ts'
 
-/** What a cell of our own columns holds; null is an empty cell. */
+/** Value of a cell of our own columns; null is an empty cell. */
 export type CellValue = string | number | boolean | null
 
-/** A column that results have beside those of the customer. */
+/** A column that results have besides those of the customer. */
 export interface ResultColumn {
   readonly name: string
   value(row: ShownRow): CellValue
 }
 
 /**
- * The columns that results add, for a product and the checks that a batch maps: `result.<field>`, status and
- * reason of each part, what to do with the row, and credits and error. Source: decisions 35 and 40.
+ * The columns that results add, for a product and the mapped checks: `result.<field>`, status and
+ * reason of each part, advice, credits and error. Source: decisions 35 and 40.
  */
 export function resultColumns(product: Product, mapped: readonly Check[]): readonly ResultColumn[] {
   const absent = checksOf(product).filter((check) => !mapped.includes(check))

@@ -248,7 +248,8 @@ test('a workbook that is not read to its end leaves nothing open', async () => {
   const id = await completed(harness, `email\n${[...half, ...half].join('\n')}\n`)
   for (const format of ['xlsx', 'zip', 'csv'] as const) {
     const { stream } = await open(harness, id, { format, raw: true })
-    // Read no further: what is left of it, which nothing makes shorter, is more than any buffer takes.
+    // Read no further: what is left of it, which nothing makes shorter, is more than any buffer
+    // takes.
     await once(stream, 'readable')
     await vi.waitFor(async () => expect(await repeatsOf(harness)).toHaveLength(1), PATIENT)
     stream.destroy()

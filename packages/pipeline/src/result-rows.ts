@@ -15,26 +15,29 @@ import { openRowsOf } from './open-rows.ts'
 import { recordsOf } from './record.ts'
 import { createRowFormatter } from './row-formatter.ts'
 
-/** Chunks of which a download holds as many twice: a client that reads slowly holds them for long. */
+/** Half of the chunks that a download holds in memory: a slow client holds them for long. */
 const CHUNKS_AT_ONCE = 2
 
-/** Largest piece of a chunk's text that is passed to the stream. */
+/** Largest piece of a chunk's text that is written to the stream. */
 const SLICE_BYTES = 64 * 1_024
 
-/** Which rows of a batch are read, and in which form. */
+/** Which rows of a batch to read, and in which format. */
 export interface RowsRequest extends RowFormat {
-  /** 1-based number of the last row that is known; 0 by default. */
+  /** 1-based number of the last row that the client has; 0 by default. */
   readonly after?: number
-  /** Whether the rows end before the first that is not known, which else stands as waiting. */
+  /**
+   * Whether the rows end before the first one without its outcomes, which is else shown as waiting.
+   */
   readonly follows?: boolean
-  /** Waited for before each chunk is written out, which takes the process a while. */
+  /** Awaited before each chunk is formatted, which blocks the process for a while. */
   readonly turn?: () => Promise<void>
-  /** Only rows that were refused are wanted, which are known before anything is answered. */
+  /** Whether only refused rows are wanted; they are known right after intake. */
   readonly refused?: boolean
 }
 
 /**
- * Whether all rows of a batch are answered; refuses where there will be none.
+ * Whether all rows of a batch are answered; throws if it will never have results.
+ *
  * @throws Problem `conflict`, `not_found` once erased
  */
 export function hasResults(batch: BatchRow): boolean {
@@ -58,9 +61,10 @@ export function hasResults(batch: BatchRow): boolean {
 }
 
 /**
- * The rows of a batch in a form, in order; while it runs, those that are known, and between them those
- * that wait.
- * @throws Error where rows are erased meanwhile
+ * The rows of a batch in a format, in order; while it runs, those that have their outcomes, and
+ * between them those that wait.
+ *
+ * @throws Error if rows are erased meanwhile
  */
 export async function* rowsOf(
   pipeline: Pipeline,
@@ -114,7 +118,7 @@ function* slicesOf(text: string): Generator<Buffer, void, undefined> {
   for (let at = 0; at < lines.length; at += SLICE_BYTES) yield lines.subarray(at, at + SLICE_BYTES)
 }
 
-/** Number of the chunk that holds a row; undefined where there are no chunks any more. */
+/** Number of the chunk that holds a row; undefined if there are no chunks any more. */
 function chunkOf(starts: Awaited<ReturnType<typeof firstRowsOf>>, row: number): number | undefined {
   let low = 0
   let high = starts.length
@@ -126,12 +130,12 @@ function chunkOf(starts: Awaited<ReturnType<typeof firstRowsOf>>, row: number): 
   return starts[low - 1]?.no
 }
 
-/** Earlier chunks read by one query: a few megabytes, as their cells stay where they are. */
+/** Earlier chunks read by one query: a few megabytes, as their cells are not read. */
 const EARLIER_CHUNKS = 32
 
 /**
- * Keeps the outcomes of chunks before the one that the reading began with, all that any later row
- * repeats: each such chunk is read once, however many rows repeat its own.
+ * Loads the outcomes that later rows duplicate from the chunks before the first one read: each such
+ * chunk is read once, however many rows duplicate its rows.
  */
 async function keepOutcomes(
   pipeline: Pipeline,

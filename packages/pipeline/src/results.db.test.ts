@@ -85,7 +85,7 @@ test.each(['csv', 'ndjson'] as const)(
   },
 )
 
-test('what of a JSON batch has no column stands in one of its own, and lines as they came', async () => {
+test('values of a JSON batch without a column are in `input.rest`, and invalid lines as they came', async () => {
   await using harness = await openTestPipeline({ limits: { columns: 2 } })
   const content = [
     '{"email":"a@b.example","n":1}',
@@ -109,7 +109,7 @@ test('what of a JSON batch has no column stands in one of its own, and lines as 
   ])
 })
 
-test('cells beyond the most columns stand in one of their own', async () => {
+test('cells beyond the column limit are joined into one more column', async () => {
   await using harness = await openTestPipeline({ limits: { columns: 2 } })
   const { id } = await harness.read('email,name\na@b.example,Ann\nc@d.example,Cy,"x,y",=1\n')
   await harness.answer()

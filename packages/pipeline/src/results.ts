@@ -17,25 +17,25 @@ import { noSuchBatch } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { CsvForm, SheetSize } from './line-format.ts'
 
-/** What of the results is asked for; what is left out is not asked for. */
+/** Options of a download of results; those left out are off. */
 export interface ResultsRequest {
   readonly format: ResultFormat
-  /** Verdicts, row statuses, advices or reasons; empty for every row. */
+  /** Verdicts, row statuses, advices or reasons to include; empty for every row. */
   readonly only: readonly string[]
   readonly raw: boolean
   /** 1-based number of the last row that the client has; 0 for all. */
   readonly after: number
   /**
-   * Whether the client asks on with the last row that it has: the answer ends before the first row that is not
-   * known yet, which else stands in its place as waiting.
+   * Whether the client continues later with the last row that it has: the response then ends before
+   * the first row without its outcomes, which is else shown as waiting.
    */
   readonly follows?: boolean
-  /** Columns of a table, in their order, as `tableColumns` takes them; null for all. */
+  /** Columns of a table, in order, as `tableColumns` takes them; null for all. */
   readonly columns?: readonly string[] | null
-  /** The rows that were refused, with their numbers and what was wrong, and no others. */
+  /** Only the refused rows, with their numbers and errors. */
   readonly refused?: boolean
   readonly csv?: CsvFile
-  /** Told of a finished file before it is opened: which bytes of it are wanted, null for all, or none. */
+  /** Called with a finished file before it is opened, to choose the bytes to read; null for all. */
   readonly partOf?: (file: FinishedFile) => ByteRange | 'none' | null
 }
 
@@ -47,7 +47,7 @@ export interface CsvFile {
   readonly encoding: Encoding
 }
 
-/** A file that lies finished in the store. */
+/** A finished file in the store. */
 export interface FinishedFile {
   readonly bytes: number
   /** SHA-256 in hexadecimal. */
@@ -56,11 +56,14 @@ export interface FinishedFile {
 
 /** A result file that is sent to a client. */
 export interface Results {
-  /** Whether every row is there; false while the batch runs. */
+  /** Whether it has every row; false while the batch runs. */
   readonly complete: boolean
   readonly contentType: string
   readonly fileName: string
-  /** Known for the finished file only; without it the stream has every row, whatever part was wanted. */
+  /**
+   * Set for the finished file only; without it the stream has every row, whatever range was
+   * requested.
+   */
   readonly finished: FinishedFile | undefined
   readonly stream: Readable
 }
@@ -69,10 +72,12 @@ const PLAIN_CSV: CsvFile = { delimiter: ',', bom: false, sep: false, encoding: '
 
 /**
  * Opens the results of a batch. While it runs, the rows of all chunks settled so far without a gap
- * are there, in order; the client asks on with the number of the last row it has.
- * @param turn waited for before each chunk is written out, which takes the process a while
- * @throws Problem `not_found` (also once erased), `conflict` where there are none (not started, failed),
- * `bad_request` where the batch has not what is asked for, or a workbook would not hold it
+ * are included, in order; the client continues with the number of the last row it has.
+ *
+ * @param turn awaited before each chunk is formatted, which blocks the process for a while
+ * @throws Problem `not_found` (also once erased), `conflict` if there are none (not started,
+ * failed), `bad_request` if the batch does not have what is requested, or a workbook would not hold
+ * it
  */
 export async function openResults(
   pipeline: Pipeline,
@@ -107,7 +112,10 @@ function finishedFile(batch: BatchRow): (FinishedFile & { readonly key: string }
   return key === null || bytes === null || sha256 === null ? undefined : { key, bytes, sha256 }
 }
 
-/** Undefined where the store has no such file, as beside a database of before its removal: its rows are there still. */
+/**
+ * Undefined if the store has no such file, as after restoring an older database: the rows are still
+ * there.
+ */
 async function openPart(
   { storage }: Pipeline,
   file: FinishedFile & { readonly key: string },
@@ -123,13 +131,13 @@ async function openPart(
   }
 }
 
-/** Its rows are sent instead, so that it is no matter of this download whether the note is kept. */
+/** Reports a missing result file. Errors are ignored: the download sends the rows instead. */
 async function noteLoss({ db, log }: Pipeline, batchId: string, key: string): Promise<void> {
   log.warn({ batchId, key }, 'a result file is gone')
   try {
     await noteFinding(db, 'result_without_file', batchId)
   } catch (error) {
-    log.warn({ err: error, batchId }, 'the loss of a result file was not noted')
+    log.warn({ err: error, batchId }, 'a missing result file could not be recorded')
   }
 }
 
@@ -184,10 +192,13 @@ function readable(rows: AsyncIterable<Buffer>): Readable {
   return Readable.from(rows, { objectMode: false })
 }
 
-/** What the file of refused rows shows: first what came, so that it can be mended and sent again. */
+/**
+ * Columns of the file of refused rows, the customer's first, so that the rows can be corrected and
+ * sent again.
+ */
 const REFUSED_COLUMNS = ['input', 'result.row', 'result.error']
 
-/** Whether the kinds of all rows are known; refuses where they are not. */
+/** Whether it is known which rows are refused; throws if it is not. */
 function hasRows(batch: BatchRow): boolean {
   if (batch.status === 'expired') return hasResults(batch)
   if (batch.read_whole) return true

@@ -20,43 +20,47 @@ import {
   type Wait,
 } from './shown-row.ts'
 
-/** A chunk of a batch that still runs: what is not known of it may become known. */
+/** A chunk of a running batch: rows without outcomes may still get them. */
 export interface OpenChunk {
-  /** What rows wait for, by their place in the chunk. */
+  /** What rows wait for, by position in the chunk. */
   readonly waits: ReadonlyMap<number, Wait>
-  /** Whether the lines end before the first row that is not known, or show it as waiting. */
+  /** Whether the lines end before the first row without its outcomes, or show it as waiting. */
   readonly endsAtOpen: boolean
-  /** Place from which on nothing is begun. */
+  /** Position from which on no row has any outcome. */
   readonly endPlace: number
 }
 
-/** Lines of rows, how many they are, and whether those after them are not known yet. */
+/** Lines of rows, their number, and whether a row without outcomes ended them. */
 export interface ChunkLines {
   readonly text: string
   readonly count: number
   readonly ended: boolean
 }
 
-/** Formats the rows of a batch, chunk after chunk. */
+/** Formats the rows of a batch, chunk by chunk. */
 export interface RowFormatter {
   /** The line of column names; empty for NDJSON. */
   readonly header: string
   /** Lines of a chunk's rows after `afterRow` (1-based row numbers), with their number. */
   lines(chunk: StoredChunk, afterRow: number, open?: OpenChunk): ChunkLines
-  /** Rows of earlier chunks that rows of this one repeat, and whose outcomes are not kept yet. */
+  /**
+   * Rows of earlier chunks that rows of this one duplicate, and whose outcomes are not stored yet.
+   */
   rowsDuplicatedBy(chunk: StoredChunk, duplicates: DuplicateOutcomes): readonly number[]
 }
 
 /**
  * Makes the formatter of a batch's rows.
- * @param tools.duplicates takes the outcomes of rows that later rows repeat, and gives them back for those
- * @throws Problem `bad_request` for columns that the batch has not
+ *
+ * @param tools.duplicates stores the outcomes of rows with later duplicates, and returns them for
+ * those
+ * @throws Problem `bad_request` for columns that the batch does not have
  */
 export function createRowFormatter(
   batch: BatchRow,
   format: RowFormat,
   tools: {
-    /** By the weights that the batch keeps. */
+    /** With the weights of the batch. */
     readonly scorer: Scorer
     readonly duplicates: DuplicateOutcomes
   },
@@ -97,7 +101,7 @@ export function createRowFormatter(
   return { header: lineFormat.header, lines, rowsDuplicatedBy }
 }
 
-/** What a row says beside its result: of a known one by whose word it is. */
+/** The error text of a row besides its result; for a known row, whose verdict it is. */
 function faultOf(batch: BatchRow, cells: ChunkCells, place: number): string | undefined {
   const fault = cells.errors[place]
   if (cells.kinds[place] !== 'known') return fault
@@ -123,7 +127,9 @@ function lineFormatOf(batch: BatchRow, form: RowForm, scorer: Scorer): LineForma
   }
 }
 
-/** Whether a row has one of these as its status, verdict, advice, or the reason of one of its parts. */
+/**
+ * Whether a row has one of these as its status, verdict, advice, or the reason of one of its parts.
+ */
 function isWanted(
   { status, record, recommendation, verdict }: ShownRow,
   only: ReadonlySet<string>,
@@ -135,7 +141,9 @@ function isWanted(
   return Object.values(record.outcomes).some(({ reason }) => only.has(reason))
 }
 
-/** Whether a row was answered before: by its own word where it keeps one, else when its chunk was settled. */
+/**
+ * Whether a row was answered before a time: its own if stored, else that of the chunk's settlement.
+ */
 function isBefore(
   { status, record }: ShownRow,
   settledAt: Date | null,
@@ -149,7 +157,10 @@ function isBefore(
   return answeredMs !== undefined && answeredMs < before.getTime()
 }
 
-/** A score is asked for up to three times for each row: for its result, its verdict and its advice. */
+/**
+ * Caches the last score: it is needed up to three times for each row, for result, verdict and
+ * advice.
+ */
 function scoringOnce(scorer: Scorer): Scorer {
   let asked: Parameters<Scorer['fraud']>[0] | undefined
   let score: ReturnType<Scorer['fraud']> | undefined
@@ -170,7 +181,7 @@ function rowsDuplicatedBy(chunk: StoredChunk, duplicates: DuplicateOutcomes): re
   return rows.filter((row) => row < chunk.firstRow && !duplicates.has(row))
 }
 
-/** The outcomes of the row that this one repeats, with the subjects as this row writes them. */
+/** The outcomes of the row that this one duplicates, with the subjects as this row writes them. */
 function recordOfDuplicate(
   cells: ChunkCells,
   place: number,

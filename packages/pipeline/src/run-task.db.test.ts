@@ -16,7 +16,7 @@ const POISON = 'poison@a.example'
 type Fate = 'answers' | 'throws' | 'is killed'
 type FateOf = (subjects: readonly string[]) => Fate
 
-test('what a lost worker had in hand goes out again at once, and rests longer each time after', async () => {
+test('tasks of a dead worker are dispatched again at once, and with a longer delay each further time', async () => {
   await using harness = await openTestPipeline()
   await harness.read(contentOf(EMAILS.slice(0, 1)))
   const rests: number[] = []
@@ -31,7 +31,7 @@ test('what a lost worker had in hand goes out again at once, and rests longer ea
   }
 })
 
-test('a record that was in hand at five kills is answered all the same', async () => {
+test('a record in work at five kills is still answered', async () => {
   await using harness = await openTestPipeline()
   await harness.read(contentOf(EMAILS.slice(0, 1)))
   for (let times = 1; times <= 5; times++) await runAll(harness, () => 'is killed')
@@ -60,7 +60,7 @@ test('a record whose engine throws ends as an error after three more, and the ot
   expect(runs.throws).toBe(3 + 3 + 3)
 })
 
-test('a record that is told to have failed is an error at once, and the others are answered', async () => {
+test('a failed record is an error at once, and the others are answered', async () => {
   await using harness = await openTestPipeline()
   await harness.read(contentOf([...EMAILS, POISON]))
   const healthy = instantEngine<Check>('email')
@@ -140,7 +140,7 @@ function contentOf(emails: readonly string[]): string {
   return `email\n${emails.join('\n')}\n`
 }
 
-/** Runs what there is until nothing is open; answers how many runs fared how. */
+/** Runs what there is until nothing is open; returns how many runs fared how. */
 async function runToEnd(harness: TestPipeline, fateOf: FateOf): Promise<Record<Fate, number>> {
   const runs = { answers: 0, throws: 0, 'is killed': 0 }
   for (let round = 0; round < 100; round++) {
@@ -170,7 +170,7 @@ async function runAll(harness: TestPipeline, fateOf: FateOf): Promise<readonly F
 
 const NO_SLOTS = { email: 0, phone: 0, ip: 0, domain: 0 }
 
-/** Answers how the engine fared; undefined where it was not asked. */
+/** Returns how the engine fared; undefined if it was not asked. */
 async function run(
   harness: TestPipeline,
   fateOf: FateOf,

@@ -6,7 +6,7 @@ import { bisectTask, MAX_ATTEMPTS } from './bisect-task.ts'
 import type { Pipeline } from './pipeline.ts'
 import { saveOutcomes } from './save-outcomes.ts'
 import type { TaskLeases } from './task-lease.ts'
-import { hasUnsaved, openWork, requestOf, type Failed, type TaskWork } from './task-work.ts'
+import { hasUnsaved, unpackTaskWork, requestOf, type Failed, type TaskWork } from './task-work.ts'
 
 /** The engine of one check, as a worker hands it to the pipeline. */
 export interface CheckRunner {
@@ -14,20 +14,20 @@ export interface CheckRunner {
 }
 
 /**
- * Runs of a single subject before it becomes an error, where its engine did not throw but every worker
- * that ran it was lost. More, since it may not be the subject's fault: with the pauses between them a
- * record outlasts a machine that restarts for 50 leases.
+ * Runs of a single subject before it becomes an error, if its engine did not throw but every worker
+ * that ran it died. More than for an engine's error, as the subject may not be the cause: with the
+ * delays between them a record survives a machine that restarts for 50 leases.
  */
 const MAX_ATTEMPTS_ALONE = 6
 
-/** Pause of a task after its engine threw, doubled with each attempt. */
+/** Delay of a task after its engine threw, in milliseconds; doubled with each attempt. */
 const REST_MS = 200
 
 /**
- * Runs one task: claims it, asks the engine, saves outcomes now and then, and stores the rest at the end.
- * The task that brings in a chunk's last outcome settles the chunk. Does nothing where the lease is lost:
- * another worker has the task. Where its batch is canceled, what is being bought is awaited, what is known
- * is stored, and the rest is dropped. Where it is paused, the rest is given back.
+ * Runs one task: claims it, calls the engine, saves outcomes regularly, and stores the rest at the
+ * end. The task that stores a chunk's last outcome settles the chunk. Does nothing if the lease is
+ * lost: another worker has the task. If the batch is canceled, waits for purchases in flight,
+ * stores what is known and drops the rest; if it is paused, returns the rest.
  */
 export async function runTask(
   pipeline: Pipeline,
@@ -55,7 +55,7 @@ async function runClaimed(
   task: ClaimedTask,
   signal: AbortSignal,
 ): Promise<void> {
-  const work = openWork(task)
+  const work = unpackTaskWork(task)
   const buys = task.mode === 'live' && PURCHASED_CHECKS.includes(task.check)
   if (task.canceling && !(buys && wasInHand(task))) {
     await saveOutcomes(pipeline, task, work, 'drop')
@@ -88,25 +88,29 @@ async function runClaimed(
   if (lease.canceled.aborted && !(buys && signal.aborted)) {
     await saveOutcomes(pipeline, task, work, 'drop')
   } else if (ended.aborted || lease.paused.aborted) {
-    // Outcomes that came by then are stored; the rest goes out again, of a paused batch when it goes on.
+    // Outcomes known by then are stored; the rest is dispatched again, for a paused batch when it
+    // is resumed.
     await returnRest(pipeline, task, work)
   } else {
     await saveOutcomes(pipeline, task, work, 'end')
   }
 }
 
-/** @param index among the subjects that were asked */
+/** @param index among the subjects of the request */
 function noteAnswer(work: TaskWork, index: number, answer: Answer | Failed): void {
   const at = work.asked[index]
   if (at !== undefined) work.answers[at] ??= answer
 }
 
-/** Whether an engine may have had the task before this claim: each lease and each claim counts one. */
+/**
+ * Whether an engine may have received the task before this claim: each lease and each claim counts
+ * one.
+ */
 function wasInHand(task: ClaimedTask): boolean {
   return task.lease > 2 || task.indexes !== null
 }
 
-/** Saves outcomes now and then, so that little is asked again after a kill. */
+/** Saves outcomes regularly, so that little is asked again after a kill. */
 function startSaver(
   pipeline: Pipeline,
   task: ClaimedTask,
@@ -139,7 +143,7 @@ async function returnRest(pipeline: Pipeline, task: ClaimedTask, work: TaskWork)
   await returnTask(pipeline.db, task)
 }
 
-/** What becomes of a task that keeps failing. */
+/** Handles a task that keeps failing. */
 async function endFailing(pipeline: Pipeline, task: ClaimedTask, work: TaskWork): Promise<void> {
   if (task.canceling) await saveOutcomes(pipeline, task, work, 'drop')
   else await bisectTask(pipeline, task, work)

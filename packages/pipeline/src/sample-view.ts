@@ -10,7 +10,7 @@ import { seedOf } from './draw-sample.ts'
 import type { Pipeline } from './pipeline.ts'
 import { recordsOfCanceled, verdictNames, verdictOf, type CheckedRecord } from './record.ts'
 
-/** What a sample has come back with, as far as it is. */
+/** The results of a sample so far. */
 export async function sampleViewOf(
   db: Db | Tx,
   { scorers }: Pick<Pipeline, 'scorers'>,
@@ -26,7 +26,8 @@ export async function sampleViewOf(
   const askedMs = sample.created_at.getTime()
   const endsMs = askedMs + SAMPLE.seconds * 1000
   const drawn = sample.rows_total
-  // Until what it found is its batch's: who is told that it has ended may start or delete the batch.
+  // Not before its outcomes are copied to its batch, which may be started or deleted once it has
+  // ended.
   const isRunning = UNFINISHED_STATES.includes(sample.status)
   const scorer = await scorers.of(sample.weights)
   const verdicts = records.map((record) => verdictIn(batch, record, scorer))
@@ -46,7 +47,7 @@ export async function sampleViewOf(
   }
 }
 
-/** Verdicts that a sample tells apart; products without any tell what was answered. */
+/** Verdicts that a sample reports; products without verdicts report what was answered. */
 function namesOf({ product }: BatchRow): readonly string[] {
   const names = verdictNames(product)
   if (names.length === 0) return ['answered', 'unknown']
@@ -67,7 +68,10 @@ function verdictIn(
 /** Two-sided 95 % of the normal distribution. */
 const Z = 1.959964
 
-/** Counts and shares, each with its interval. Source: Wilson 1927, Brown et al. 2001 (section 3.1.1). */
+/**
+ * Counts and shares, each with its interval. Source: Wilson 1927, Brown et al. 2001 (section
+ * 3.1.1).
+ */
 export function sharesOf(
   names: readonly string[],
   verdicts: readonly string[],
@@ -94,12 +98,13 @@ function rounded(share: number): number {
   return Math.round(share * 10_000) / 10_000
 }
 
-/** Chunks that are worked on side by side, where nothing slows them down. */
+/** Chunks processed in parallel if nothing slows them down. */
 const SIDE_BY_SIDE = 16
 
 /**
- * What the whole batch is expected to cost and to take. The time is a rough one, by the pace of the sample and
- * as if sixteen like it ran side by side: what a provider allows shows only while the batch runs.
+ * What the whole batch is expected to cost and how long it takes. The time is a rough estimate from
+ * the pace of the sample, as if sixteen like it ran in parallel; limits of providers only show
+ * while the batch runs.
  */
 function expectedOf(batch: BatchRow, sample: BatchRow, used: number): BatchSample['expected'] {
   const { credits_estimate: estimate, charge_unknown: chargesUnknown } = batch

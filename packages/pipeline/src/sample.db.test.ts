@@ -228,7 +228,7 @@ test('a batch that is canceled while its sample runs shows and charges what the 
   expect(rows).toEqual([])
 })
 
-test('nobody is told of a sample as of a batch', async () => {
+test('no notification is sent for a sample as for a batch', async () => {
   await using harness = await openHarness(9)
   const { pipeline, owner, id } = harness
   await pipeline.db.pool.query(

@@ -19,14 +19,15 @@ import type { Pipeline } from './pipeline.ts'
 import { holdAndRun, shortMessage } from './start.ts'
 import { sampleViewOf } from './sample-view.ts'
 
-/** Work of the caller's that commits together with a sample. */
+/** Work of the caller that commits together with a sample. */
 export type SampleInTransaction = (tx: Tx, view: BatchSample) => Promise<void>
 
 /**
- * Checks up to 50 rows of a batch that waits at `ready`, drawn from all of it. They are charged as rows of the
- * batch; its start neither asks nor charges what is known of them by then.
- * @throws Problem `not_found`; `conflict` in other states, where it has a sample, and without billable rows;
- *   `payment_required` without the credits
+ * Checks up to 50 rows of a batch that waits at `ready`, drawn from all of it. They are charged as
+ * rows of the batch; starting the batch neither checks nor charges them again.
+ *
+ * @throws Problem `not_found`; `conflict` in other states, if it has a sample, and without billable
+ * rows; `payment_required` without the credits
  */
 export async function sampleBatch(
   pipeline: Pipeline,
@@ -105,7 +106,10 @@ async function createSample(
   return started.row
 }
 
-/** What a sample has of its batch. Its outcomes are kept for a day, however short those of the batch. */
+/**
+ * What a sample inherits from its batch. Its outcomes are kept for a day, however short the batch's
+ * retention.
+ */
 function asParent(row: BatchRow) {
   return {
     account_id: row.account_id,
@@ -131,8 +135,9 @@ function asParent(row: BatchRow) {
 }
 
 /**
- * The sample of a batch, as far as it is.
- * @throws Problem `not_found`, also where there is none
+ * The sample of a batch, with its results so far.
+ *
+ * @throws Problem `not_found`, also if there is none
  */
 export async function readSample(
   pipeline: Pipeline,
@@ -148,7 +153,10 @@ export async function readSample(
   return await sampleViewOf(pipeline.db, pipeline, row, sample)
 }
 
-/** Ends samples whose time is over: what is not known of them by then counts as unknown, and is not charged. */
+/**
+ * Ends samples whose time is over: subjects without an outcome count as unknown, and are not
+ * charged.
+ */
 export async function endOverdueSamples({ db }: Pick<Pipeline, 'db'>): Promise<void> {
   for (const id of await overdueSamples(db, SAMPLE.seconds)) {
     await db.kysely.transaction().execute((tx) => moveBatch(tx, id, 'canceling'))

@@ -4,14 +4,18 @@ import { isSampling, lockSampling } from '@plumbline/db/batches/samples'
 import type { Tx } from '@plumbline/db/database'
 
 /**
- * Ends the samples of a batch that are still being checked, in the caller's transaction, which has the batch
- * locked: nothing new is begun for them, and what is known of their rows stays charged.
+ * Ends the samples of a batch that are still being checked, in the caller's transaction, which has
+ * locked the batch: no new lookup is begun for them, and the outcomes known by then stay charged.
  */
 export async function endSamples(tx: Tx, batchId: string): Promise<void> {
   for (const id of await lockSampling(tx, batchId)) await moveBatch(tx, id, 'canceling')
 }
 
-/** Refuses what has to wait for the end of a batch's sample. @throws Problem `conflict` */
+/**
+ * Refuses what must wait for the end of a batch's sample.
+ *
+ * @throws Problem `conflict`
+ */
 export async function refuseSampling(tx: Tx, row: BatchRow, what: string): Promise<void> {
   if (!(await isSampling(tx, row.sample_id))) return
   throw new Problem(

@@ -24,9 +24,9 @@ import type { TaskWork } from './task-work.ts'
 import { LEAST_SPACING_MS, withSample } from './time-left.ts'
 
 /**
- * Stores the outcomes that are not stored yet. `stay` keeps the task for the other subjects, `end` closes
- * it and stores those that must wait by group, `drop` closes it and drops the others. Where that completes
- * the chunk, it is settled in the same transaction.
+ * Stores the outcomes that are not stored yet. `stay` keeps the task for the other subjects, `end`
+ * closes it and stores subjects that must wait by group, `drop` closes it and drops the others. If
+ * that completes the chunk, it is settled in the same transaction.
  */
 export async function saveOutcomes(
   pipeline: Pipeline,
@@ -78,10 +78,10 @@ export async function saveOutcomes(
   await notePace(pipeline, task, answeredByGroup(pipeline, work, fresh), paceAgeMs)
 }
 
-/** Groups that one save counts: those of the most subjects. */
+/** Groups that one save counts: those with the most subjects. */
 const GROUPS_A_SAVE = 16
 
-/** How many of these subjects were answered at the pace of each group. */
+/** How many of these subjects were answered under the limit of each group. */
 function answeredByGroup(
   { installationKey }: Pipeline,
   { answers, groups }: TaskWork,
@@ -102,8 +102,8 @@ function answeredByGroup(
 }
 
 /**
- * Counts what was answered of groups, and notes now and then how much of a batch is open. Its loss costs a forecast
- * nothing but its sharpness.
+ * Counts answers by group, and regularly samples how much of a batch is open. If that is lost, only
+ * the time estimate is less accurate.
  */
 async function notePace(
   { db, log }: Pipeline,
@@ -119,13 +119,14 @@ async function notePace(
     const samples = withSample(pace.samples, pace.now, pace.startedMs)
     if (samples !== null) await keepPace(db, batchId, samples)
   } catch (error) {
-    log.info({ err: error, batch: batchId }, 'the pace of a batch was not noted')
+    log.info({ err: error, batch: batchId }, 'the pace of a batch could not be recorded')
   }
 }
 
 /**
- * Stores outcomes with what becomes of the task; drops them where another worker has it.
- * @returns milliseconds since the last sample of the batch's pace; 0 where nothing was stored
+ * Stores outcomes and the new state of the task; drops them if another worker has it.
+ *
+ * @returns milliseconds since the last sample of the batch's pace; 0 if nothing was stored
  */
 export async function storeOutcomes(
   pipeline: Pipeline,
@@ -174,7 +175,7 @@ export async function storeOutcomes(
   return paceAgeMs
 }
 
-/** Subjects whose own waits are this alike wait together, the shorter as long as the longer. */
+/** Subjects whose own waits differ by at most this factor wait together, as long as the longest. */
 const ALIKE = 1.25
 
 interface Waits {
@@ -187,8 +188,9 @@ interface Waits {
 }
 
 /**
- * Subjects that wait, one entry for each group; a group waits as long as its longest subject. Those that wait
- * for their own time alone need no group: the chunk goes out again for all of about the same time.
+ * Waiting subjects, one entry for each group; a group waits as long as its longest subject.
+ * Subjects that wait for a time of their own have no group: the chunk is dispatched again for all
+ * of about the same time.
  */
 function groupWaiting(
   { installationKey }: Pipeline,

@@ -88,7 +88,8 @@ test('every form of a result has the scores of the weights that its batch starte
   await using harness = await openTestPipeline({ weights: SECOND, limits: { chunkRecords: 10 } })
   const { id } = await harness.submit(CONTENT, { product: 'fraud-signals', explain: true })
   expect((await getBatch(harness.pipeline, harness.owner, id)).weights).toBeNull()
-  // Started by a process with the first weights; answered, counted, written and read with the second.
+  // Started by a process with the first weights; answered, counted, written and read with the
+  // second.
   await runIntake(await withWeights(harness, FIRST), { batchId: id, lease: 1 }, never)
   await harness.answer()
   const running = await getBatch(harness.pipeline, harness.owner, id)

@@ -2,21 +2,26 @@ import type { Scorer, Weights } from '@plumbline/contract/score'
 import type { Db } from '@plumbline/db/database'
 import { keepWeights, readWeights } from '@plumbline/db/score-weights'
 
-/** Scorers by version of their weights: what begins now goes by those of this process, a batch by those it began with. */
+/**
+ * Scorers by version of their weights: new work uses those of this process, a batch those it began
+ * with.
+ */
 export interface Scorers {
   /** For single calls, and for batches that start now. */
   readonly current: Scorer
   /**
-   * That of a batch, by its row's `weights`; the current one for a batch that has none, since it never
-   * started. Never ask it within a transaction: it may take another connection.
+   * The scorer of a batch, by its row's `weights`; the current one for a batch that was never
+   * started. Not to be called within a transaction: it may take another connection.
    */
   of(version: string | null): Promise<Scorer>
 }
 
-/** Scorers kept in memory: versions come with operators' changes, so few are in use at a time. */
+/** Scorers kept in memory: versions change only when an operator changes weights. */
 const MOST_KEPT = 16
 
-/** Keeps the weights of this process in the database, so that every other can score by them too. */
+/**
+ * Stores the weights of this process in the database, so that other processes can score by them.
+ */
 export async function openScorers(
   db: Db,
   weights: Weights,

@@ -2,15 +2,15 @@ import type { BatchRow } from '@plumbline/db/batches/rows'
 import type { ValueFinder } from './erased-values.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** Characters that a piece of a file ends with and the next begins with, so that no value is cut. */
+/** Characters by which pieces of a file overlap, so that no value is cut. */
 const OVERLAP = 2_048
 
-/** How files begin whose text is packed: gzip, ZIP and with it workbooks. */
+/** First bytes of compressed files: gzip, and ZIP, which workbooks are. */
 const PACKED = ['1f8b', '504b']
 
 /**
- * Whether an upload may hold a value in a place that its rows do not show, such as lines above the header. What
- * cannot be searched as text may.
+ * Whether an upload may hold a value where its rows do not show it, such as in lines above the
+ * header. True for files that cannot be searched as text.
  */
 export async function mayHoldValue(
   { storage }: Pick<Pipeline, 'storage'>,
@@ -31,7 +31,10 @@ export async function mayHoldValue(
   return false
 }
 
-/** A number in the writing of its country is told by its row alone; what may be one is taken for it. */
+/**
+ * Whether a text may hold one of the numbers. National formats depend on the row's country, so any
+ * possible match counts.
+ */
 function numbersIn(text: string, finder: ValueFinder): boolean {
   return text.split(/[\n,;\t|"]/).some((cell) => finder.mayBePhone(cell))
 }
@@ -44,7 +47,7 @@ function decoderOf(encoding: string): InstanceType<typeof TextDecoder> | undefin
   }
 }
 
-/** Safe because a file is read as bytes. */
+/** Safe because a file stream yields buffers. */
 function asBuffers(stream: AsyncIterable<unknown>): AsyncIterable<Buffer> {
   return stream as AsyncIterable<Buffer>
 }

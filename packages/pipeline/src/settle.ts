@@ -23,24 +23,27 @@ export interface FullChunk {
   readonly mode: KeyMode
   readonly product: Product
   readonly chargeUnknown: boolean
-  /** By the weights that the batch keeps. */
+  /** With the weights of the batch. */
   readonly scorer: Scorer
   readonly subjects: ChunkSubjects
-  /** The only part, where one brought in the whole chunk; else all are read. */
+  /** The only part, if one holds the whole chunk; else all parts are read. */
   readonly onlyPart: OutcomePart | undefined
-  /** What a sample has paid of it; left out, it is read. */
+  /** Credits that a sample has paid for it; if left out, they are read. */
   readonly prepaid?: number
 }
 
-/** Charges a full chunk and counts its verdicts, in the transaction that stored its last outcome. */
+/**
+ * Charges a complete chunk and counts its verdicts, in the transaction that stored its last
+ * outcome.
+ */
 export async function settleChunk(tx: Tx, chunk: FullChunk): Promise<void> {
   const parts = chunk.onlyPart === undefined ? await partsOfChunk(tx, chunk) : [chunk.onlyPart]
   await settleRecords(tx, chunk, recordsOfChunk(chunk.subjects, parts), null)
 }
 
 /**
- * Charges what is known of a chunk that a cancel left half answered, part by part and at most the product's
- * price. Verdicts are counted of the records that were answered whole.
+ * Charges what is known of a chunk that a cancel left incomplete, part by part and at most the
+ * product's price. Verdicts are counted for complete records only.
  */
 export async function settleCanceledChunk(tx: Tx, chunk: FullChunk): Promise<void> {
   const records = recordsOfCanceled(chunk.subjects, await partsOfChunk(tx, chunk))
@@ -64,7 +67,8 @@ async function settleRecords(
   }
   if (chunk.mode === 'test') charged = 0
   const prepaid = chunk.prepaid ?? (await prepaidOf(tx, chunk))
-  // What a sample has paid stays paid, though a fault of the service may have spoilt the record since.
+  // What a sample has paid stays paid, though a fault of the service may have spoilt the record
+  // since.
   charged = Math.max(charged, prepaid)
   await markSettled(tx, { batchId: chunk.batchId, no: chunk.no }, { charged, verdicts, doneCount })
   // Last, as all chunks of a batch wait for its hold, from here to the commit.

@@ -1,7 +1,7 @@
 import type { ColumnKind } from '@plumbline/db/tables/batches'
 import type { CellValue } from './result-columns.ts'
 
-/** Styles of a sheet by their place in `cellXfs`; `styles` in `workbook.ts` says what they look like. */
+/** Index of each style in `cellXfs`; `styles` in `workbook.ts` defines them. */
 export const STYLE = {
   plain: 0,
   header: 1,
@@ -12,23 +12,30 @@ export const STYLE = {
   time: 6,
 } as const
 
-/** Of which type a column came with the batch; `ours` did not, and of `mixed` each cell is looked at. */
+/**
+ * Type of a column that came with the batch; `ours` for added columns. For `mixed` each cell is
+ * examined.
+ */
 export type CellKind = ColumnKind | 'ours'
 
 /** Characters of a cell at most. Source: Microsoft, "Excel specifications and limits". */
 const CELL_MAX_CHARS = 32_767
 
-/** What XML 1.0 forbids, a return that XML readers change, and what looks like an escape of ours. */
+/**
+ * Characters that XML 1.0 forbids, the carriage return that XML parsers normalize, and text that
+ * looks like one of our escapes.
+ */
 const UNSAFE = /[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]|_(?=x[\dA-Fa-f]{4}_)/g
 const MARKUP = /[&<>]/
 const HAS_UNSAFE = /[\0-\x08\x0b-\x1f&<>_\ud800-\uffff]/
 
 /**
- * A cell of a sheet, empty for one that holds nothing. Texts are never formulas, and come back exactly: what
- * XML cannot hold is written as `_x0001_`, as spreadsheets write and read it.
+ * A cell of a worksheet; an empty string for an empty value. Texts are never formulas, and are read
+ * back exactly: characters that XML cannot hold are written as `_x0001_`, as spreadsheets do.
  * Source: ECMA-376 part 1, 22.9.2.19 (ST_Xstring).
+ *
  * @param place such as `B7`
- * @param kind texts that came with the batch are written as what they were, where they come back exactly
+ * @param kind texts of a typed column are written with their type if they are read back exactly
  */
 export function sheetCell(place: string, value: CellValue, kind: CellKind): string {
   if (value === null || value === '') return ''
@@ -37,7 +44,7 @@ export function sheetCell(place: string, value: CellValue, kind: CellKind): stri
   return typedCell(place, value, kind) ?? textCell(place, value)
 }
 
-/** The cell of a text that was something else; null for any other text. */
+/** The cell of a text that had another type in the workbook; null for plain text. */
 function typedCell(place: string, text: string, kind: CellKind): string | null {
   switch (kind) {
     case 'ours':
@@ -57,12 +64,12 @@ function typedCell(place: string, text: string, kind: CellKind): string | null {
   }
 }
 
-/** A cell of the first row. */
+/** A cell of the header row. */
 export function headerCell(place: string, name: string): string {
   return textCell(place, name, STYLE.header)
 }
 
-/** What would begin a formula, were it typed: such a cell stays a text also when it is edited. */
+/** First characters that would make a formula: such a cell stays a text even when it is edited. */
 const STARTS_FORMULA = /^[=+\-@]/
 
 function textCell(place: string, text: string, style?: number): string {
@@ -71,7 +78,7 @@ function textCell(place: string, text: string, style?: number): string {
   return `<c r="${place}"${shown} t="inlineStr"><is><t xml:space="preserve">${xmlText(text)}</t></is></c>`
 }
 
-/** A text as XML holds it, cut at what a cell holds. */
+/** XML-escaped text, cut to the length limit of a cell. */
 export function xmlText(text: string): string {
   const cut = text.length > CELL_MAX_CHARS ? cutAt(text, CELL_MAX_CHARS) : text
   if (!HAS_UNSAFE.test(cut)) return cut
@@ -103,7 +110,7 @@ function isLow(code: number): boolean {
   return code >= 0xdc00 && code < 0xe000
 }
 
-/** Digits that a spreadsheet keeps of a number, and those that it shows without an exponent. */
+/** Digits that a spreadsheet stores of a number, and those that it shows without an exponent. */
 const EXACT_DIGITS = 15
 const SHOWN_DIGITS = 11
 
@@ -111,8 +118,9 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 const DATE = /^(\d{4})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d))?$/
 
 /**
- * The cell of a text that is a number or date and comes back as it was; null for any other text.
- * @param wasNumber whether it may be shown rounded, as it was before
+ * The cell of a text that is a number or date and is read back unchanged; null for any other text.
+ *
+ * @param wasNumber whether it was a number in the workbook, so that it may be displayed rounded
  */
 function numberCell(place: string, text: string, wasNumber: boolean): string | null {
   const first = text.charCodeAt(0)
@@ -143,11 +151,17 @@ function timeCell(place: string, text: string): string | null {
 }
 
 const DAY_MS = 86_400_000
-/** Day 0 of the 1900 date system, for days from 1 March 1900 on: before, it counts a day that never was. */
+/**
+ * Day 0 of the 1900 date system, for days from 1 March 1900 on: before, it counts a day that never
+ * was.
+ */
 const EPOCH_MS = Date.UTC(1899, 11, 30)
 const FIRST_SERIAL = 61
 
-/** Days since the epoch of a sheet; null for what is no date, or would come back as another. */
+/**
+ * Days since the epoch of a worksheet; null for a text that is no date, or would be read back
+ * differently.
+ */
 function dateSerial(text: string): number | null {
   const parts = DATE.exec(text)
   if (parts === null) return null

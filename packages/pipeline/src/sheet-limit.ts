@@ -6,8 +6,9 @@ import { verdictNames } from './record.ts'
 import { SHEET_MAX_ROWS } from './workbook.ts'
 
 /**
- * Refuses a workbook that one sheet may not hold: it would break off in the middle.
- * @param only what rows are chosen by; empty for all
+ * Refuses a workbook with more rows than one sheet may hold, which would be cut off.
+ *
+ * @param only filters of rows; empty for all
  * @throws Problem `bad_request`
  */
 export async function refuseTooLong(
@@ -25,7 +26,10 @@ export async function refuseTooLong(
   )
 }
 
-/** Rows that a choice shows at most, from what the batch counts: repeats are counted beside verdicts. */
+/**
+ * Upper bound of the rows that a filter selects, from the batch's counts: duplicates are counted
+ * beside verdicts.
+ */
 async function mostRows(
   { db }: Pick<Pipeline, 'db'>,
   batch: BatchRow,
@@ -46,10 +50,13 @@ async function mostRows(
   return Math.min(most, batch.rows_total)
 }
 
-/** Advices that flags may give whatever the verdict. */
+/** Advices that may be given with any verdict. */
 const MIXED: readonly Advice[] = ['caution', 'do_not_send']
 
-/** Advices that rows of one verdict alone are given; the others are bounded by what was answered. */
+/**
+ * The only verdict with which an advice is given; other advices are bounded by the number of
+ * answers.
+ */
 const VERDICT_OF_ADVICE: ReadonlyMap<string, string> = new Map(
   [...Object.entries(ADVICE_BY_STATUS), ...Object.entries(ADVICE_BY_RISK)]
     .filter(([, advice]) => !MIXED.includes(advice))

@@ -3,7 +3,7 @@ import type { LineFormat, SheetForm } from './line-format.ts'
 import { columnLetters, headerCell, sheetCell } from './sheet-cell.ts'
 import { givenRow, tableColumns } from './table-columns.ts'
 
-/** Rows as rows of a sheet's XML, counted in the form's `size`. */
+/** Rows as XML rows of a worksheet, counted in the form's `size`. */
 export function sheetLines(batch: BatchRow, { columns, size }: SheetForm): LineFormat {
   const table = tableColumns(batch, columns)
   const letters = table.map((_, at) => columnLetters(at))

@@ -22,34 +22,35 @@ export interface Wait {
   readonly until: Date
 }
 
-/** What a row of a batch shows beside its cells, whatever the format. */
+/** What a row of a batch shows besides its cells, whatever the format. */
 export interface ShownRow {
   /** 0-based. */
   readonly row: number
   readonly status: RowStatus
-  /** What its checks came back with; of a canceled row the parts that are known. */
+  /** Its outcomes; of a canceled row those that are known. */
   readonly record: CheckedRecord | undefined
-  /** Null where nothing is known of the row, or a fault of the service kept it from an answer. */
+  /** Null if nothing is known of the row, or a fault of the service prevented its outcome. */
   readonly result: ResultOf | PartialResult | null
-  /** Of rows that were answered whole, of products that advise. */
+  /** For complete rows of products that give advice. */
   readonly recommendation: Recommendation | null
-  /** The verdict that the batch counts for it; null where there is none. */
+  /** The verdict that the batch counts for it; null if there is none. */
   readonly verdict: string | null
   readonly charged: number
-  /** What is wrong with the row; empty where nothing is. */
+  /** The error of the row; empty if there is none. */
   readonly error: string
 }
 
-/** The message for a record that a fault of the service kept from being answered. */
+/** Error of a record whose outcome a fault of the service prevented. */
 const FAILED_RECORD =
   'This record could not be answered because of a fault of the service; it was not charged.'
 
-/** The message for a record that was not answered before its batch was canceled (decision 32). */
+/** Error of a record that was not answered before its batch was canceled (decision 32). */
 const CANCELED_RECORD = 'canceled: the batch was canceled before this record was answered'
 
 /**
- * What became of a row, from its kind and what is known of it.
- * @param isOpen whether more may become known: its batch runs
+ * The status of a row, from its kind and its outcomes.
+ *
+ * @param isOpen whether more outcomes may come: its batch is running
  */
 export function statusOf(
   kind: RowKind,
@@ -68,7 +69,7 @@ export function statusOf(
   }
 }
 
-/** What a row's error says, beside what is wrong with its cells. */
+/** The error of a row, besides faults of its cells. */
 export function errorOf(
   status: RowStatus,
   fault: string | undefined,
@@ -95,7 +96,7 @@ function waitingFor(wait: Wait | undefined): string {
   return `waiting: ${whyWaiting(wait.reason)}, not before ${wait.until.toISOString()}`
 }
 
-/** The result of a record: of a canceled one what is known, null of one that failed. */
+/** The result of a record: of a canceled one the known part, null for one that failed. */
 export function resultOf(
   batch: BatchRow,
   status: RowStatus,
@@ -108,7 +109,7 @@ export function resultOf(
     : assembleResult(batch.product, record.outcomes, scorer)
 }
 
-/** What to do with a row; null where it was not answered whole, or its product advises nothing. */
+/** The advice for a row; null if it is incomplete, or its product gives none. */
 export function recommendationOf(
   batch: BatchRow,
   status: RowStatus,
@@ -126,7 +127,7 @@ function recommend(batch: BatchRow, outcomes: BareOutcomes, scorer: Scorer): Rec
   return outcomes.email === undefined ? null : recommendEmail(outcomes.email)
 }
 
-/** What a row was charged; `record` is its own, not that of a row which it repeats. */
+/** Credits charged for a row; `record` is its own, not that of the row it duplicates. */
 export function chargedFor(batch: BatchRow, record: CheckedRecord | undefined): number {
   if (record === undefined || batch.mode === 'test') return 0
   // Its outcomes were paid for in the batch that it was made of.

@@ -2,10 +2,10 @@ import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
 import { claimStage, renewStage, returnStage, yieldStage } from '@plumbline/db/batches/stages'
 import type { Pipeline } from './pipeline.ts'
 
-/** How long a stage rests after its first faults, as a share of its lease: 2 s of 30. */
+/** Delay of a stage after its first failures, as a share of its lease: 2 s of 30. */
 const REST_SHARE = 1 / 15
 
-/** A stage that this worker has the lease of. */
+/** A stage whose lease this worker holds. */
 export interface LeasedStage {
   readonly batchId: string
   /** The fencing number that all its writes carry. */
@@ -15,9 +15,10 @@ export interface LeasedStage {
 }
 
 /**
- * Claims the stage that a job names, runs it and renews its lease meanwhile; does nothing where another
- * worker has it. A stage that a stopping worker breaks off is returned at once, its attempt not counted; one that
- * meets a fault is tried again a fifteenth of a lease later, and after long rests where that fails, too.
+ * Claims the stage that a job names, runs it and renews its lease meanwhile; does nothing if
+ * another worker has it. If the worker shuts down, the stage is returned at once, its attempt not
+ * counted; if it fails, it is tried again a fifteenth of a lease later, and after longer delays if
+ * that fails, too.
  */
 export async function runStage(
   pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>,
@@ -30,7 +31,7 @@ export async function runStage(
   await runClaimedStage(pipeline, { batchId: job.batchId, lease }, stopping, run)
 }
 
-/** Runs a stage that is claimed already, as `runStage` does. */
+/** Runs a stage that is already claimed, as `runStage` does. */
 export async function runClaimedStage(
   { db, limits, log }: Pick<Pipeline, 'db' | 'limits' | 'log'>,
   stage: { batchId: string; lease: number },

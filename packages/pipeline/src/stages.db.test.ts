@@ -8,7 +8,9 @@ import { getBatch } from './read.ts'
 const LEASE_MS = 1_000
 const { signal } = new AbortController()
 
-/** A batch of which only the result is to be written, tried so often, its lease over for so long. */
+/**
+ * A batch of which only the result is to be written, tried so often, its lease over for so long.
+ */
 async function openHarness(
   attempts: number,
   overMs: number,
@@ -75,7 +77,7 @@ test('a result that could not be written a hundred times is written the next tim
   })
 })
 
-test('a stage that a stopping worker breaks off goes out again at once, its attempt not spent', async () => {
+test('a stage that a stopping worker breaks off is leased again at once, its attempt not counted', async () => {
   await using harness = await openHarness(2, 10)
   const { pipeline } = harness
   const [first] = await leaseStages(pipeline.db, 60_000)
@@ -86,7 +88,7 @@ test('a stage that a stopping worker breaks off goes out again at once, its atte
   expect(rows).toEqual([{ stage_attempts: 2 }])
 })
 
-test('a batch is read however often it was handed out to nobody, as while the queue is away', async () => {
+test('a batch is read however often its stage was leased to nobody, as while the queue is down', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { id } = await harness.submit('email\na@b.example\n')
@@ -100,7 +102,7 @@ test('a batch is read however often it was handed out to nobody, as while the qu
   expect(await getBatch(pipeline, owner, id)).toMatchObject({ status: 'running' })
 })
 
-test('a batch that kills whoever reads it is given up after six times', async () => {
+test('a batch that crashes its workers is given up after six attempts', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { id } = await harness.submit('email\na@b.example\n')

@@ -14,7 +14,8 @@ import type { InTransaction } from './submit.ts'
 import { batchViewOf } from './view.ts'
 
 /**
- * Starts a batch that stopped at `ready`; `max_credits` does not stop it again.
+ * Starts a batch that waits at `ready`; its `max_credits` does not stop it again.
+ *
  * @throws Problem `not_found`, `conflict` in another state, `payment_required` without the credits
  */
 export async function startBatch(
@@ -43,7 +44,7 @@ export async function startBatch(
   })
 }
 
-/** The refusal of a batch whose file could not be read as it is asked for. */
+/** The refusal of a batch whose file could not be read as requested. */
 function unread(why: string): Problem {
   return new Problem(
     'conflict',
@@ -51,36 +52,38 @@ function unread(why: string): Problem {
   )
 }
 
-/** Why a batch of so many credits was not started, and what to do. */
+/** Why a batch that costs this many credits was not started, and what to do. */
 export function shortMessage({ credits, available, lacks }: ShortStart): string {
   return lacks === 'balance'
     ? `The batch needs ${credits} credits and ${available} are left; top up the account or upgrade the plan, then start the batch.`
     : `The batch would set ${credits} credits aside, more than the daily spending limit of the account still allows today; raise it, or start the batch tomorrow.`
 }
 
-/** A start that the credits do not allow. */
+/** A start for which the credits do not suffice. */
 type ShortStart = Extract<Started, { readonly kind: 'short' }>
 
-/** What became of an attempt to start a batch. */
+/** Result of an attempt to start a batch. */
 export type Started =
   | { readonly kind: 'running'; readonly row: BatchRow }
   | {
       readonly kind: 'short'
-      /** What would have been held. */
+      /** Credits that would have been held. */
       readonly credits: number
       readonly available: number
       readonly lacks: 'balance' | 'daily_limit'
     }
 
-/** Chunks whose tasks are made in one transaction: the first with the hold, so that small batches begin at once. */
+/** Chunks whose tasks are created together with the hold, so that small batches begin at once. */
 const CHUNKS_AT_START = 8
 const CHUNKS_A_STEP = 250
 
 /**
- * Holds a batch's credits, moves it to `running` and makes its first tasks, all in the caller's transaction:
- * the one hold of decision 13, of which each chunk settles its own and the end releases the rest. The hold
- * locks the account, so the other tasks are made afterwards, by `makeTasks`.
- * @param weights version of the weights that every score of the batch is made by from now on
+ * Holds a batch's credits, moves it to `running` and creates its first tasks, all in the caller's
+ * transaction. It is the one hold of decision 13, from which each chunk is settled and whose rest
+ * is released at the end. The hold locks the account, so the other tasks are created afterwards, by
+ * `makeTasks`.
+ *
+ * @param weights version of the weights that every score of the batch uses from now on
  */
 export async function holdAndRun(tx: Tx, row: BatchRow, weights: string): Promise<Started> {
   const live = row.mode === 'live'
@@ -112,7 +115,9 @@ export async function holdAndRun(tx: Tx, row: BatchRow, weights: string): Promis
 }
 
 /**
- * Makes the next tasks of a running batch that lacks some: a bounded number in a transaction of its own.
+ * Creates the next tasks of a running batch that lacks some: a bounded number, in its own
+ * transaction.
+ *
  * @returns whether there was such a batch
  */
 export async function makeTasks(db: Db): Promise<boolean> {

@@ -16,16 +16,16 @@ import { removeNoted } from './remove-files.ts'
 import { refuseUnpaid } from './unpaid-rows.ts'
 import { batchViewOf } from './view.ts'
 
-/** A batch as it was submitted; its file lies in the scratch directory and is moved into the store. */
+/** A submitted batch; its file is in the scratch directory and will be moved into the store. */
 export interface Submission {
   readonly accountId: string
   readonly mode: KeyMode
   readonly product: Product
   readonly name: string | null
   readonly path: string
-  /** Name that the client gave the file; null for JSON records. */
+  /** File name from the client; null for JSON records. */
   readonly fileName: string | null
-  /** `records` for a JSON array of records, kept as NDJSON. */
+  /** `records` for a JSON array of records, stored as NDJSON. */
   readonly format?: BatchRequest['format']
   readonly header?: boolean
   readonly mapping?: BatchRequest['mapping']
@@ -45,14 +45,15 @@ export interface Submission {
   readonly chargeUnknown: boolean
 }
 
-/** Work of the caller's that commits together with the batch's new state. */
+/** Work of the caller that commits together with the batch's new state. */
 export type InTransaction = (tx: Tx, view: BatchView) => Promise<void>
 
 /**
- * Creates a batch: moves its file into the store, inserts its row, and enqueues its intake. Nothing
- * depends on that job: where it is lost, the lease runs out and the dispatcher enqueues another.
- * @throws Problem `too_many_requests` beyond the account's limits of unfinished batches and unpaid rows;
- * `payload_too_large` beyond its bytes
+ * Creates a batch: moves its file into the store, inserts its row, and enqueues its intake. If that
+ * job is lost, the lease runs out and the dispatcher enqueues another.
+ *
+ * @throws Problem `too_many_requests` beyond the account's limits of unfinished batches and unpaid
+ * rows; `payload_too_large` beyond its storage quota
  */
 export async function submitBatch(
   pipeline: Pipeline,
@@ -61,8 +62,8 @@ export async function submitBatch(
 ): Promise<BatchView> {
   await refuseUnpaid(pipeline, submission)
   const { size } = await stat(submission.path)
-  // Checked here without the lock, so that a refused file is not copied into the store; who received it has
-  // looked at its bytes.
+  // Checked here without the lock, so that a refused file is not copied into the store; who
+  // received it has looked at its bytes.
   await refuseBeyondCount(pipeline.db, pipeline.limits, submission.accountId)
   const id = newTimedId('bat')
   const sourceKey = `uploads/${id}`
@@ -87,9 +88,9 @@ export async function submitBatch(
 }
 
 /**
- * Removes the file of a batch that was not created. The reply to its commit may be lost, or the commit still
- * under way: it holds the account's lock, so whoever has that knows what became of it. Where the database does
- * not answer the file stays, and is swept as a stray.
+ * Removes the file of a batch that was not created. The reply to the commit may be lost, or the
+ * commit still under way: it holds the account's lock, so whoever gets that lock sees its result.
+ * If the database does not reply, the file stays and is swept later.
  */
 async function giveUpFile(
   pipeline: Pipeline,
@@ -183,7 +184,7 @@ async function refuseBeyondCount(
   )
 }
 
-/** The refusal of a file that the account has no space for. */
+/** The refusal of a file for which the account has no storage quota left. */
 export function noSpaceLeft(): Problem {
   return new Problem(
     'payload_too_large',

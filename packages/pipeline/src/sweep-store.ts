@@ -12,13 +12,15 @@ import { claimStore, hasMarker } from '@plumbline/storage/marker'
 import type { NameRange } from '@plumbline/storage/storage'
 import type { Pipeline } from './pipeline.ts'
 
-/** Longer than it takes to notice that a backup was restored, or that two installations share a store. */
+/**
+ * Days; long enough to notice that a backup was restored, or that two installations share a store.
+ */
 const STRAY_FILES_DAYS = 7
 
-/** What the store is worked on with. */
+/** What the sweeps of the store use. */
 export type StoreParts = Pick<Pipeline, 'db' | 'storage' | 'scratchDir'>
 
-/** What an operator reads of a store that is another installation's, and what to do. */
+/** The store belongs to another installation; the message tells the operator what to do. */
 export class ForeignStoreError extends Error {
   override readonly name = 'ForeignStoreError'
   constructor(owner: string) {
@@ -31,15 +33,16 @@ export class ForeignStoreError extends Error {
 }
 
 /**
- * Makes sure that the store is this installation's, and marks it where nobody has.
- * @throws ForeignStoreError; whatever the store fails with
+ * Verifies that the store belongs to this installation, and marks it if it has no marker yet.
+ *
+ * @throws ForeignStoreError; any error of the store
  */
 export async function requireOwnStore({ db, storage, scratchDir }: StoreParts): Promise<void> {
   const claim = await claimStore(storage, { id: await readStoreOwner(db), scratchDir })
   if (claim.kind === 'foreign') throw new ForeignStoreError(claim.owner)
 }
 
-/** Whether the store has our marker; unlike `requireOwnStore` it marks nothing. */
+/** Whether the store has our marker; unlike `requireOwnStore` it never writes one. */
 export async function isOwnStore({
   db,
   storage,
@@ -48,8 +51,9 @@ export async function isOwnStore({
 }
 
 /**
- * Refuses a store of another installation at the start of a program. A store that cannot be asked is told
- * of only: it is asked again before anything in it is swept.
+ * Refuses a store of another installation at the start of a program. If the store does not reply,
+ * that is only logged: it is checked again before anything in it is swept.
+ *
  * @throws ForeignStoreError
  */
 export async function refuseForeignStore(parts: StoreParts & Pick<Pipeline, 'log'>): Promise<void> {
@@ -61,15 +65,18 @@ export async function refuseForeignStore(parts: StoreParts & Pick<Pipeline, 'log
   }
 }
 
-/** Time between two looks through the whole store, which alone meet what a kill left of an old batch. */
+/**
+ * Hours between two sweeps of the whole store, the only ones that find leftovers of old batches.
+ */
 const WHOLE_EVERY_HOURS = 24
 
 /**
- * Removes uploads and results that no batch names, once they have been known for `graceDays`: what a killed
- * process left. Touches only names of our own form, in a store that our marker says is ours. Names begin with
- * their time: once a day all are read, and else those that are younger than what is to go by a day more. For once
- * in many minutes; safe to run in several processes at once.
- * @returns how many files went
+ * Removes uploads and results that no batch references, once they have been known for `graceDays`:
+ * leftovers of killed processes. Touches only names of our own form, in a store with our marker.
+ * Names begin with their time: once a day all are listed, else only those that are at most one day
+ * older than `graceDays`. To be run every few minutes; safe in several processes at once.
+ *
+ * @returns how many files were removed
  * @throws ForeignStoreError
  */
 export async function sweepStore(parts: StoreParts, graceDays = STRAY_FILES_DAYS): Promise<number> {
@@ -85,7 +92,7 @@ export async function sweepStore(parts: StoreParts, graceDays = STRAY_FILES_DAYS
   return count
 }
 
-/** Names of files of so many days, by the clock of those who gave them. */
+/** Range of names of files created in the last days, by this machine's clock. */
 function youngNames(days: number): readonly NameRange[] {
   const sinceMs = Date.now() - days * 86_400_000
   return (['bat', 'lkp'] as const).map((prefix) => ({
@@ -96,7 +103,7 @@ function youngNames(days: number): readonly NameRange[] {
 
 interface NamesToSweep {
   readonly folder: string
-  /** All where left out. */
+  /** All names if left out. */
   readonly names: NameRange | undefined
   readonly graceDays: number
 }
@@ -123,14 +130,15 @@ async function sweepNames(
 }
 
 /**
- * Less than a day, in which what is erased is to be gone. A result that grows for longer, as its batch runs, is
- * written anew at its end.
+ * Less than the day within which erased data must be gone. A result that takes longer to write, as
+ * its batch is running, is rewritten at its end.
  */
 const PARTS_HOURS = 20
 
 /**
- * Drops parts of uploads and results that began to be written so long ago and never were whole: what a killed process
- * left in a store that takes files in parts.
+ * Aborts multipart writes of uploads and results that began long ago and were never completed:
+ * leftovers of killed processes.
+ *
  * @returns of how many files
  * @throws ForeignStoreError
  */
@@ -145,7 +153,7 @@ export async function sweepParts(parts: StoreParts): Promise<number> {
   return count
 }
 
-/** The batch of a name that we give: an upload or a result, and the same with what a file adds that was cut off. */
+/** The batch of a storage key in our form: an upload, a result, or a leftover part of one. */
 function batchOf(key: string): string | undefined {
   const found =
     /^(?:uploads\/((?:bat|lkp)_[A-Za-z0-9]{20})|results\/((?:bat|lkp)_[A-Za-z0-9]{20})-\d{1,10}\.csv)(?:\.part)?$/.exec(

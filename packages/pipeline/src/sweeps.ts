@@ -16,30 +16,33 @@ import { sweepParts, sweepStore } from './sweep-store.ts'
 
 const FILES_EVERY_MS = 30 * 60_000
 
-/** Samples end after a minute. */
+/** Milliseconds between two checks for samples to end; samples end after a minute. */
 const SAMPLES_EVERY_MS = 2_000
 
-/** What a page of batches shows of large ones is at most so old, and a second more. */
+/** Maximum age, plus one second, of the sums of large batches in a listing. */
 const SUMS_EVERY_MS = 5_000
 
-/** Time between two checks whether an audit of the ledger is due. */
+/** Milliseconds between two checks whether an audit of the ledger is due. */
 const AUDIT_LOOK_MS = 60_000
 
 /** Times of the sweeps. */
 export interface SweepOptions {
   readonly everyMs: number
-  /** A debit whose call had no result for so long is refunded (decision 12: within two minutes). */
+  /**
+   * Seconds after which a debit whose call has no result is refunded (decision 12: within two
+   * minutes).
+   */
   readonly debitTimeoutSeconds: number
-  /** Files of the store that no batch names are removed so long after they were met. */
+  /** Days after which files of the store that no batch references are removed. */
   readonly strayFilesDays: number
-  /** Told how many calls that had no answer were given their credits back. */
+  /** Called with the number of calls whose debits were refunded. */
   readonly onSwept: (callCount: number) => void
 }
 
 /**
- * Runs the periodic clean-up until the signal aborts: debits of calls that were never answered,
- * billing cycles that are over, batches past their retention, cached facts that have expired; and audits the ledger.
- * Each is safe to run in several processes at once.
+ * Runs the periodic clean-up until the signal aborts: refunds debits of calls that were never
+ * answered, turns billing cycles, erases batches past their retention, deletes expired facts, and
+ * audits the ledger. Safe in several processes at once.
  */
 export async function runSweeps(
   pipeline: Pipeline,
@@ -96,7 +99,7 @@ async function auditAndTell({ db, log }: Pipeline, signal: AbortSignal): Promise
   if (result === undefined) return
   const { whole, entryCount, faultCount, examples } = result
   const fields = { whole, entries: entryCount, faults: faultCount }
-  if (faultCount === 0) log.info(fields, 'the ledger is right')
+  if (faultCount === 0) log.info(fields, 'ledger audit passed')
   else log.error({ ...fields, examples }, 'the ledger has faults')
 }
 

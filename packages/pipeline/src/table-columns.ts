@@ -7,21 +7,21 @@ import { resultColumns, ROW_COLUMN, type CellValue, type ResultColumn } from './
 import type { CellKind } from './sheet-cell.ts'
 import type { ShownRow } from './shown-row.ts'
 
-/** A row as it came: its cells by column, and what has no column. */
+/** A row as it came: its cells by column, and those without a column. */
 export interface GivenRow {
   readonly cells: readonly string[]
   readonly rest: string
 }
 
-/** A column of a result that is a table: of the customer's, or of ours. */
+/** A column of a table of results: the customer's or ours. */
 export interface TableColumn {
   readonly name: string
-  /** Of which type its texts are in a sheet. */
+  /** Type of its cells in a worksheet. */
   readonly kind: CellKind
   value(given: GivenRow, row: ShownRow): CellValue
 }
 
-/** Names in `columns=` that stand for all columns of a side. */
+/** Names in `columns=` that stand for all columns of the customer or of ours. */
 const ALL_OWN = 'input'
 const ALL_OURS = 'result'
 
@@ -29,10 +29,11 @@ const ALL_OURS = 'result'
 const MOST_CHOSEN = 500
 
 /**
- * The columns of a batch's results in a table: those of the customer, then ours; or those chosen, in the order
- * of the choice.
- * @param chosen names of our columns or of the customer's, 0-based numbers of the customer's, `input` for all
- * of these, `result` for all of ours; null for every column
+ * The columns of a batch's results as a table: those of the customer, then ours; or the chosen
+ * ones, in the order of the choice.
+ *
+ * @param chosen names of our columns or of the customer's, 0-based numbers of the customer's,
+ * `input` for all of these, `result` for all of ours; null for every column
  * @throws Problem `bad_request` that names what is no column
  */
 export function tableColumns(

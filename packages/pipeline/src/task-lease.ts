@@ -17,7 +17,7 @@ export interface TaskLeases extends Disposable {
   keep(task: { taskId: number; lease: number; canceling: boolean }): TaskLease
 }
 
-/** A task that this worker has. */
+/** A task whose lease this worker holds. */
 interface HeldTask {
   readonly lease: number
   readonly lost: AbortController
@@ -25,10 +25,16 @@ interface HeldTask {
   readonly paused: AbortController
 }
 
-/** Time between two checks for canceled and paused batches: what is begun until the next one is bought. */
+/**
+ * Milliseconds between two checks for canceled and paused batches; lookups begun in between are
+ * still paid for.
+ */
 const HALT_CHECK_MS = 200
 
-/** Starts the renewals, three in the time of a lease, and the checks for batches that are halted. */
+/**
+ * Starts the renewals, three in the time of a lease, and the checks for canceled and paused
+ * batches.
+ */
 export function createTaskLeases(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>): TaskLeases {
   const held = new Map<number, HeldTask>()
   const renew = async (): Promise<void> => {
@@ -73,7 +79,7 @@ export function createTaskLeases(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log
       const canceled = new AbortController()
       const paused = new AbortController()
       if (canceling) canceled.abort()
-      // Another run of the task in this process: its lease was lost, and the task given out anew.
+      // Another run of the task in this process: its lease was lost, and the task leased again.
       held.get(taskId)?.lost.abort()
       held.set(taskId, { lease, lost, canceled, paused })
       return {

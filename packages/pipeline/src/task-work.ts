@@ -5,31 +5,34 @@ import type { ClaimedTask } from '@plumbline/db/batches/tasks'
 import { isErasedSubject } from './erased-row.ts'
 import { unpackSubjects, type ChunkSubjects } from './codec.ts'
 
-/** In place of an outcome that a fault of the service prevents for certain: an error, uncharged. */
+/** In place of an outcome that a fault of the service prevented for good: an error, uncharged. */
 export interface Failed {
   readonly kind: 'failed'
 }
 
-/** The subjects of a claimed task and what is known of them. All arrays go by the subject's index in the task. */
+/**
+ * The subjects of a claimed task and their outcomes. All arrays are indexed by the subject's index
+ * in the task.
+ */
 export interface TaskWork {
   readonly all: ChunkSubjects
   /** Each subject's index among the chunk's subjects of this check. */
   readonly indexes: readonly number[]
   readonly subjects: readonly string[]
   readonly states: readonly (Json | null)[] | null
-  /** Subjects that are asked: all but those that were erased, which end as an error, uncharged. */
+  /** Subjects that are asked: all except erased ones, which end as an error, uncharged. */
   readonly asked: readonly number[]
-  /** What the engine said and is not stored yet, and which subjects are stored. */
+  /** Outcomes that are not stored yet, and a mark for those that are. */
   readonly answers: (Answer | Failed | undefined)[]
   readonly stored: boolean[]
-  /** The group at whose pace a subject was answered, as the engine names it. */
+  /** The waiting group under whose limit a subject was answered, as the engine names it. */
   readonly groups: (string | undefined)[]
   /** Whether the task asks every subject of its chunk and check. */
   readonly whole: boolean
 }
 
 /** Unpacks the subjects of a task. */
-export function openWork(task: ClaimedTask): TaskWork {
+export function unpackTaskWork(task: ClaimedTask): TaskWork {
   const all = unpackSubjects(task.subjects)
   const asked = all[task.check]?.subjects ?? []
   const indexes = task.indexes ?? asked.map((_, index) => index)
@@ -54,7 +57,7 @@ export function openWork(task: ClaimedTask): TaskWork {
   }
 }
 
-/** What the engine is asked; outcomes that come early are noted in `work` until the signal aborts. */
+/** The request to the engine; early outcomes are recorded in `work` until the signal aborts. */
 export function requestOf(
   task: ClaimedTask,
   work: TaskWork,
@@ -78,7 +81,7 @@ export function requestOf(
   }
 }
 
-/** Whether outcomes have come that are not stored. */
+/** Whether there are outcomes that are not stored yet. */
 export function hasUnsaved(work: TaskWork): boolean {
   return work.answers.some((answer, at) => answer?.kind === 'outcome' && !work.stored[at])
 }

@@ -18,7 +18,9 @@ interface Run {
 
 const SUBJECTS = 100_000
 
-/** What is told at the half of a run, in seconds, and what was left by then: on a clock of its own. */
+/**
+ * What is told at the half of a run, in seconds, and what was left by then: on a clock of its own.
+ */
 function atHalf(run: Run): { told: number; left: number } {
   const { checks, groups = () => [], saveEvery = 1, waitsUntil = 0 } = run
   const openAt = (second: number): Partial<Record<Check, number>> =>
@@ -63,7 +65,10 @@ const side =
   (second) =>
     parts.reduce((sum, [share, trace]) => sum + share * trace(second), 0)
 
-/** Providers, each with its share of a list and the seconds that its part takes however quickly it is handed out. */
+/**
+ * Providers, each with its share of a list and the seconds that its part takes however quickly it
+ * is handed out.
+ */
 type Providers = Readonly<Record<string, readonly [share: number, seconds: number]>>
 
 /** A list that is handed out in so many seconds; what its providers have no room for waits. */
@@ -91,7 +96,7 @@ function limited(seconds: number, providers: Providers): Run {
   }
 }
 
-describe('the time left is told within a factor of two at the half', () => {
+describe('the estimated time left is within a factor of two at half time', () => {
   test.each<[string, Run]>([
     ['of a steady run', { checks: { email: steady(0, 300) } }],
     ['of a run of an hour', { checks: { email: steady(0, 3_600) } }],
@@ -151,7 +156,7 @@ describe('the time left is told within a factor of two at the half', () => {
   })
 })
 
-test('nothing is told before a check has a pace, and nothing is left where nothing is open', () => {
+test('there is no estimate before a check has a pace, and it is zero if nothing is open', () => {
   const seen = {
     elapsedMs: 9_000,
     nowMs: 9_000,

@@ -1,20 +1,30 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { OpenGroup, OpenSubjects, PaceSample } from '@plumbline/db/tables/batches'
 
-/** How many samples of a batch's pace are kept, and how far they are apart at least: of the time that it runs. */
+/**
+ * Samples of a batch's pace that are kept, and their minimum distance as a share of the batch's
+ * running time.
+ */
 const MOST_SAMPLES = 12
 const SPACING = 0.03
-/** Milliseconds between two samples at least: workers save what they have this often. */
+/** Minimum distance of two samples in milliseconds: as often as workers save. */
 export const LEAST_SPACING_MS = 5_000
 
-/** A pace is told by no shorter time: a save brings in what took longer. Of the time that the batch runs. */
+/**
+ * Minimum window of a pace, as a share of the batch's running time: a save stores outcomes that
+ * took longer.
+ */
 const LEAST_WINDOW = 0.1
-/** Of what waits for no provider a pace is told by no fewer answers than this share of what is open. */
+/**
+ * Minimum number of answers of a pace, as a share of the open subjects, for subjects that wait for
+ * no provider.
+ */
 const LEAST_SHARE = 0.05
 
 /**
- * Samples with one more, the oldest left out: they reach over the last third of the time that a batch runs.
- * @returns null where the last one is too young
+ * Adds a sample and drops the oldest: they cover the last third of a batch's running time.
+ *
+ * @returns null if the last one is too recent
  */
 export function withSample(
   samples: readonly PaceSample[],
@@ -27,9 +37,9 @@ export function withSample(
   return [...samples, sample].slice(-MOST_SAMPLES)
 }
 
-/** What is seen of a running batch. */
+/** The state of a running batch. */
 export interface SeenBatch extends OpenSubjects {
-  /** Milliseconds that it runs, rests left out. */
+  /** Milliseconds that it has been running, pauses left out. */
   readonly elapsedMs: number
   readonly nowMs: number
   /** Subjects by check. */
@@ -40,11 +50,11 @@ export interface SeenBatch extends OpenSubjects {
 }
 
 /**
- * Milliseconds until a batch is answered: checks run side by side, and so do the groups that a check waits for, so
- * the one that lasts longest tells. Each goes on at the pace of the last third of the time, since what is quick, or
- * known from before, is answered first and a provider's limit shows when its addresses alone are left; where nothing
- * is known of that, at the pace since the start. What waits for a time is not answered before. Null where a check
- * has no pace yet.
+ * Estimated milliseconds until a batch is complete. Checks run in parallel, and so do the groups of
+ * a check, so the slowest one counts. Each is assumed to continue at the pace of the last third of
+ * the running time, since fast and cached subjects come first and a provider's limit shows at the
+ * end; without such a pace, at the average pace since the start. Subjects that wait for a time are
+ * not done before it. Null if a check has no pace yet.
  */
 export function timeLeftMs(seen: SeenBatch): number | null {
   let longest = 0
@@ -87,9 +97,10 @@ function openMs(seen: SeenBatch, check: Check, open: number): number | null {
 }
 
 /**
- * Subjects a millisecond; null where there is none to be told.
- * @param answeredBy how many were answered when a sample was taken; undefined where it does not tell
- * @param least of fewer answers since the oldest sample no pace is told
+ * Subjects per millisecond; null if it cannot be computed.
+ *
+ * @param answeredBy number of answers when a sample was taken; undefined if not recorded
+ * @param least minimum number of answers since the oldest sample
  */
 function paceOf(
   seen: SeenBatch,

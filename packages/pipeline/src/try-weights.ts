@@ -14,19 +14,19 @@ import { hasResults } from './result-rows.ts'
 /** Records by the level of a score. */
 export type LevelCounts = Record<ReturnType<typeof riskLevel>, number>
 
-/** What a score of a batch is by two tables of weights. */
+/** What other weights would change in one score of a batch. */
 export interface ScoreTrial {
   readonly score: 'fraud_score' | 'threat_score' | 'safety_score'
   /** Records that have this score. */
   records: number
   readonly before: LevelCounts
   readonly after: LevelCounts
-  /** Records of which the score is another, and those of which the level is. */
+  /** Records whose score would change, and those whose level would. */
   changed: number
   moved: number
 }
 
-/** What a batch would be by other weights. */
+/** What other weights would change in a batch. */
 export interface WeightsTrial {
   readonly batch: string
   readonly product: Product
@@ -37,11 +37,12 @@ export interface WeightsTrial {
 }
 
 /**
- * Counts what weights that nobody uses yet would change in a batch that has ended, from the outcomes that it
- * keeps. Records that were answered whole are counted once, as in the batch's `verdicts`; the level of a safety
- * score is that of the risk which it is the rest of.
- * @throws Problem `not_found`; `conflict` where the batch has not ended; `unprocessable` where nothing of it is
- * scored
+ * Counts what new weights would change in a batch that has ended, from its stored outcomes.
+ * Complete records are counted once, as in the batch's `verdicts`; the level of a safety score is
+ * that of the risk (100 minus the score).
+ *
+ * @throws Problem `not_found`; `conflict` if the batch has not ended; `unprocessable` if nothing of
+ * it is scored
  */
 export async function tryWeights(
   db: Db,
@@ -79,7 +80,7 @@ export async function tryWeights(
   }
 }
 
-/** A score of a record; undefined where it has none. */
+/** A score of a record; undefined if it has none. */
 type ScoreOf = (product: Product, outcomes: BareOutcomes, scorer: Scorer) => number | undefined
 
 interface Trial {

@@ -5,21 +5,26 @@ import { readUnpaidRows, takeUnpaidRows } from '@plumbline/db/batches/unpaid-row
 import { IntakeError } from '@plumbline/intake/intake-error'
 import type { Pipeline } from './pipeline.ts'
 
-/** Rows between two counts: an account may have so many rows read beyond its bound of a day. */
+/** Rows between two counts: an account may exceed its daily limit by this many. */
 const STEP_ROWS = 10_000
 
-/** Counts the rows of a batch that nobody pays for, while its file is read. */
+/** Counts the rows of a batch that cost nothing, while its file is read. */
 export interface UnpaidRows {
   /** Notes a row. */
   meet(kind: RowKind): void
   /**
-   * Counts the rows noted since the last count, where they are `least` or more. False where another worker has the batch.
-   * @throws IntakeError where the account has no more of them left today
+   * Stores the rows noted since the last call, if they are `least` or more. False if another worker
+   * has the batch.
+   *
+   * @throws IntakeError if the account's daily limit is reached
    */
   count(least?: number): Promise<boolean>
 }
 
-/** Makes the counter of a batch's unpaid rows: all of a test key's, else those that are not billable. */
+/**
+ * Makes the counter of a batch's unpaid rows: all rows for a test key, else those that are not
+ * billable.
+ */
 export function countUnpaidRows(
   { db, limits }: Pick<Pipeline, 'db' | 'limits'>,
   batch: Pick<BatchRow, 'id' | 'mode'>,
@@ -50,8 +55,9 @@ export function countUnpaidRows(
 const ADVICE = 'Send it without those rows, or after midnight UTC.'
 
 /**
- * Refuses a batch of a test key before its file is read, where its account has no unpaid rows left today.
- * How many a batch of a live key has is known only once it is read.
+ * Refuses a batch of a test key before its file is read, if its account's daily limit of unpaid
+ * rows is reached. For a live key the number is known only once the file was read.
+ *
  * @throws Problem `too_many_requests`
  */
 export async function refuseUnpaid(

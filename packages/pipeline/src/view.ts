@@ -22,8 +22,8 @@ const NOTHING: BatchSums = {
 const HOLDING: readonly BatchState[] = ['running', 'paused', 'finalizing', 'canceling']
 
 /**
- * The batch object of decision 33 from its row and the sums of its settled chunks; of a batch that has
- * ended from the sums that its row keeps.
+ * The batch object of decision 33 from its row and the sums of its chunks; for an ended batch the
+ * sums that its row holds.
  */
 export function batchViewOf(
   row: BatchRow,
@@ -83,7 +83,7 @@ export function batchViewOf(
   }
 }
 
-/** A share as it was found: the database keeps fewer digits than a number has. */
+/** A share rounded to hundredths: the column has single precision. */
 function hundredths(share: number | null): number | null {
   return share === null ? null : Math.round(share * 100) / 100
 }
@@ -92,7 +92,7 @@ function originOf({ origin_id: batch, origin_kind: kind }: BatchRow): BatchView[
   return batch === null || kind === null ? null : { batch, kind }
 }
 
-/** A name that the client gave, safe to show. */
+/** A name given by the client, safe to show. */
 function shown(name: string | null): string | null {
   return name === null ? null : withoutBidiControls(name)
 }
@@ -131,7 +131,7 @@ function progressOf(row: BatchRow, sums: BatchSums): number {
   }
 }
 
-/** Seconds until a running batch is answered; null where nothing was done yet. */
+/** Estimated seconds until a running batch is complete; null if nothing was done yet. */
 function etaSeconds(row: BatchRow, sums: BatchSums, now: number): number | null {
   const startedAt = row.ats.running
   if (row.status !== 'running' || startedAt === undefined || sums.answeredShare <= 0) return null

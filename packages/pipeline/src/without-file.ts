@@ -3,8 +3,8 @@ import type { Pipeline } from './pipeline.ts'
 import { isOwnStore } from './sweep-store.ts'
 
 /**
- * Of so many things those whose file the store says that it does not have. Of a store that is away nothing is
- * said, nor of one without our marker, as an empty directory is where a disk should be mounted.
+ * Those of these items whose file the store reports as missing. None if the store is unreachable or
+ * lacks our marker, as an empty directory does when a disk is not mounted.
  */
 export async function withoutFile(
   pipeline: Pick<Pipeline, 'db' | 'storage' | 'log'>,
@@ -18,8 +18,9 @@ export async function withoutFile(
       if (!(await isStored(pipeline, key))) lost.push(id)
     }
   } catch (error) {
-    // The rest is asked about by a later search: each answer may take as long as the store lets one wait.
-    pipeline.log.warn({ err: error }, 'the store of files does not say what it has')
+    // The rest is asked about by a later search: each answer may take as long as the store lets one
+    // wait.
+    pipeline.log.warn({ err: error }, 'the file store could not be asked for its files')
   }
   return lost
 }

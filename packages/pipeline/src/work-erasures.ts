@@ -18,10 +18,10 @@ import {
 import { removalsOf } from '@plumbline/db/file-store'
 import { blankChunks, blankHead, isBeingRead, rewriteResult, type Step } from './blank-batch.ts'
 import { targetOf } from './erasure.ts'
-import { modesOf, type ErasurePlace } from './erasure-place.ts'
+import { modesOf, type ErasureProgress } from './erasure-progress.ts'
 import {
   blankDeliveries,
-  emptyAnswers,
+  emptyResponses,
   forgetFacts,
   nextValues,
   type AskedSubject,
@@ -32,22 +32,22 @@ import { createValueFinder, type ErasureTarget, type ValueFinder } from './erase
 import type { Pipeline } from './pipeline.ts'
 import { removeEach } from './remove-files.ts'
 
-/** Time between two looks for an erasure that nobody works on. */
+/** Milliseconds between two checks for an erasure to work on. */
 const LOOK_MS = 5_000
 
-/** How long an erasure rests that waits for rows to be read, or whose step failed. */
+/** Delay of an erasure that waits for rows to be read, or whose step failed, in milliseconds. */
 const REST_MS = 5_000
 
-/** Time between two notes of how far a search is that finds nothing. */
+/** Milliseconds between two saves of the position of a search that finds nothing. */
 const NOTE_MS = 2_000
 
-/** What erasures work on: all that may hold a value. */
+/** Stores that may hold a value to erase. */
 export interface ErasureStores {
   readonly pipeline: Pipeline
   readonly facts: FactStores
 }
 
-/** Works on erasures, one at a time, until the signal aborts; any number of processes may do so. */
+/** Works on erasures, one at a time, until the signal aborts; several processes may do so. */
 export async function runErasures(stores: ErasureStores, signal: AbortSignal): Promise<void> {
   const { log } = stores.pipeline
   while (!signal.aborted) {
@@ -56,16 +56,17 @@ export async function runErasures(stores: ErasureStores, signal: AbortSignal): P
         // The next one.
       }
     } catch (error) {
-      if (!signal.aborted) log.warn({ err: error }, 'erasures could not be worked on')
+      if (!signal.aborted) log.warn({ err: error }, 'erasures could not be processed')
     }
     await wait(LOOK_MS, undefined, { signal }).catch(() => {})
   }
 }
 
 /**
- * Works on the erasure that waits longest until it has ended or must wait, in steps of one transaction each: a
- * process that dies loses one.
- * @returns false where none waits
+ * Works on the erasure that has waited longest until it is complete or must wait, in steps of one
+ * transaction each: a process that dies loses one step.
+ *
+ * @returns false if none waits
  */
 export async function workErasure(stores: ErasureStores, stopping: AbortSignal): Promise<boolean> {
   const { pipeline } = stores
@@ -99,7 +100,7 @@ export async function workErasure(stores: ErasureStores, stopping: AbortSignal):
   return true
 }
 
-/** An erasure that this process has the lease of. */
+/** An erasure whose lease this process holds. */
 interface Work extends ErasureStores {
   readonly row: ErasureRow
   readonly target: ErasureTarget
@@ -107,9 +108,9 @@ interface Work extends ErasureStores {
   readonly signal: AbortSignal
 }
 
-/** Takes steps while there are any; false where it must wait, or the process stops. */
+/** Runs steps until none is left; false if it must wait, or the process stops. */
 async function goThrough(work: Work): Promise<boolean> {
-  let place: ErasurePlace | 'done' | 'wait' = placeOf(work.row)
+  let place: ErasureProgress | 'done' | 'wait' = placeOf(work.row)
   let notedMs = performance.now()
   while (place !== 'done' && place !== 'wait') {
     if (performance.now() - notedMs > NOTE_MS) {
@@ -125,22 +126,27 @@ async function goThrough(work: Work): Promise<boolean> {
   return place === 'done'
 }
 
-/** Safe because only this file writes it, from a place; one of an earlier version forgets nothing yet. */
-function placeOf({ place }: ErasureRow): ErasurePlace {
-  return { forgetting: null, ...(place as unknown as Omit<ErasurePlace, 'forgetting'>) }
+/**
+ * Safe because only this file writes it. Progress stored by an earlier version lacks `forgetting`.
+ */
+function placeOf({ place }: ErasureRow): ErasureProgress {
+  return { forgetting: null, ...(place as unknown as Omit<ErasureProgress, 'forgetting'>) }
 }
 
 async function note(
   { row }: Work,
   tx: Tx | Db,
-  place: ErasurePlace,
+  place: ErasureProgress,
   counts: Partial<ErasureCounts>,
 ): Promise<void> {
   // Safe because a place is made of texts, numbers and lists of them.
   await noteErasure(tx, row, place as unknown as Json, counts)
 }
 
-async function takeStep(work: Work, place: ErasurePlace): Promise<ErasurePlace | 'done' | 'wait'> {
+async function takeStep(
+  work: Work,
+  place: ErasureProgress,
+): Promise<ErasureProgress | 'done' | 'wait'> {
   switch (place.step) {
     case 'batches':
       return place.batch === null ? await beginBatch(work, place) : await passBatch(work, place)
@@ -157,7 +163,10 @@ async function takeStep(work: Work, place: ErasurePlace): Promise<ErasurePlace |
   }
 }
 
-async function beginBatch({ row, pipeline }: Work, place: ErasurePlace): Promise<ErasurePlace> {
+async function beginBatch(
+  { row, pipeline }: Work,
+  place: ErasureProgress,
+): Promise<ErasureProgress> {
   const [mode, ...others] = place.modes
   if (mode === undefined) return { ...place, step: 'again', cursor: null }
   const owner = { accountId: row.account_id, mode }
@@ -166,8 +175,11 @@ async function beginBatch({ row, pipeline }: Work, place: ErasurePlace): Promise
   return { ...place, cursor: next, batch: next.id, chunkNo: 0, isMet: false }
 }
 
-/** Batches whose rows were being read, and those made of rows that others held before they were blanked. */
-async function beginAgain(work: Work, place: ErasurePlace): Promise<ErasurePlace | 'wait'> {
+/**
+ * Begins the second search: batches whose rows were being read, and those derived from rows before
+ * they were blanked.
+ */
+async function beginAgain(work: Work, place: ErasureProgress): Promise<ErasureProgress | 'wait'> {
   const { row, pipeline } = work
   const [first, ...queue] = place.queue
   if (first !== undefined) return { ...place, batch: first, queue, chunkNo: 0, isMet: false }
@@ -183,8 +195,8 @@ async function beginAgain(work: Work, place: ErasurePlace): Promise<ErasurePlace
   return 'wait'
 }
 
-/** Takes the next step through the batch under way. */
-async function passBatch(work: Work, place: ErasurePlace): Promise<ErasurePlace> {
+/** Takes the next step in the current batch. */
+async function passBatch(work: Work, place: ErasureProgress): Promise<ErasureProgress> {
   const { pipeline, finder, signal } = work
   const id = place.batch ?? ''
   const after = { ...place, batch: null }
@@ -199,7 +211,8 @@ async function passBatch(work: Work, place: ErasurePlace): Promise<ErasurePlace>
     await note(work, tx, here, counts)
   }
   const nextNo = await blankChunks(pipeline, batch, place.chunkNo, finder, async (tx, step, no) => {
-    // The head and the result come after the last chunk; that one is looked through again by who goes on there.
+    // The head and the result come after the last chunk; that one is looked through again by who
+    // goes on there.
     here = { ...here, chunkNo: no ?? place.chunkNo }
     await noteStep(tx, step)
   })
@@ -209,15 +222,21 @@ async function passBatch(work: Work, place: ErasurePlace): Promise<ErasurePlace>
   return { ...after, isMet: false }
 }
 
-async function passAnswers(work: Work, place: ErasurePlace): Promise<ErasurePlace | undefined> {
-  return await emptyAnswers(work, place.after, async (tx, after, answers) => {
+async function passAnswers(
+  work: Work,
+  place: ErasureProgress,
+): Promise<ErasureProgress | undefined> {
+  return await emptyResponses(work, place.after, async (tx, after, answers) => {
     const next = { ...place, after }
     await note(work, tx, next, { answers })
     return next
   })
 }
 
-async function passDeliveries(work: Work, place: ErasurePlace): Promise<ErasurePlace | undefined> {
+async function passDeliveries(
+  work: Work,
+  place: ErasureProgress,
+): Promise<ErasureProgress | undefined> {
   return await blankDeliveries(work, place.after, async (tx, after, deliveries) => {
     const next = { ...place, after }
     await note(work, tx, next, { deliveries })
@@ -225,7 +244,7 @@ async function passDeliveries(work: Work, place: ErasurePlace): Promise<ErasureP
   })
 }
 
-async function passFacts(work: Work, place: ErasurePlace): Promise<ErasurePlace | undefined> {
+async function passFacts(work: Work, place: ErasureProgress): Promise<ErasureProgress | undefined> {
   const from = Number(place.after?.[0] ?? 0)
   const { next, subjects } = nextValues(work.target, from)
   if (subjects.length === 0) return undefined
@@ -236,12 +255,12 @@ async function passFacts(work: Work, place: ErasurePlace): Promise<ErasurePlace 
 }
 
 /**
- * Forgets facts, and counts them once: how many there are is noted before they go, for whoever takes the step
- * again after a kill finds fewer.
+ * Deletes facts and counts them once: the number is stored before the deletion, since a repeated
+ * step after a kill would find fewer.
  */
 async function forgetOnce(
   work: Work,
-  place: ErasurePlace,
+  place: ErasureProgress,
   by: string,
   subjects: readonly AskedSubject[],
 ): Promise<FactCounts> {
@@ -258,11 +277,14 @@ async function forgetOnce(
   })
 }
 
-/** Files of one try. */
+/** Files of one attempt. */
 const FILES_A_STEP = 100
 
-/** Waits until what is being deleted is gone, and no file is left of those that were given up. */
-async function passEnds(work: Work, place: ErasurePlace): Promise<ErasurePlace | 'done' | 'wait'> {
+/** Waits until batches being deleted are gone, and released files are removed. */
+async function passEnds(
+  work: Work,
+  place: ErasureProgress,
+): Promise<ErasureProgress | 'done' | 'wait'> {
   const { row, pipeline, signal } = work
   const { db } = pipeline
   const until = place.after?.[0] ?? (await databaseMoment(db))

@@ -37,7 +37,7 @@ test('an archive of several files fails with their names, and nothing is held', 
   expect(batch.error?.message).toMatch(/`entry`: "a.csv", "b.csv"/)
 })
 
-test('the encoding of a text is told with how sure it is, and can be said', async () => {
+test('the encoding of a text is shown with its confidence, and can be set', async () => {
   await using harness = await openTestPipeline()
   const names = ['Łódź', 'Świętokrzyska', 'Gdańsk', 'Małgorzata Wiśniewska']
   const text = ['email,name', ...names.map((name, at) => `u${at}@a.example,${name}`), ''].join('\n')

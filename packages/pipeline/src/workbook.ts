@@ -10,9 +10,11 @@ export const SHEET_MAX_ROWS = 1_048_575
 export const WORKBOOK_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 
 /**
- * A workbook with one sheet whose rows are streamed: its first row is frozen and can be filtered by.
- * @param rows XML of the rows, the header first; `size` says how many there were once they have ended
- * @param mostRows rows that there may be
+ * A workbook with one sheet whose rows are streamed; the first row is frozen and has filters.
+ *
+ * @param rows XML of the rows, the header first; `size` holds their number once the stream has
+ * ended
+ * @param mostRows upper bound of the rows
  */
 export function workbookStream(
   rows: AsyncIterable<string | Buffer>,

@@ -4,9 +4,9 @@ import { ZipFile } from 'yazl'
 /** A file of an archive. */
 export interface ZipEntry {
   readonly name: string
-  /** Whether it may take more than 4 GiB before it is compressed, which its head has to say. */
+  /** Whether it may exceed 4 GiB uncompressed, which its header must declare. */
   readonly mayBeHuge?: boolean
-  /** Called when its turn comes: its content, read as fast as the archive is. */
+  /** Opens the content, once the entries before it are written; read as fast as the archive is. */
   open(): Readable | string
 }
 
@@ -14,8 +14,8 @@ export interface ZipEntry {
 const LEVEL = 3
 
 /**
- * An archive of files, written one after the other as fast as it is read, and not before. Where one of them
- * fails the archive fails with it; where nobody reads on, the file under way is closed.
+ * A ZIP archive of files, written one after the other as fast as the archive is read. If one of
+ * them fails, the archive fails; if the reader stops, the file being read is closed.
  */
 export function zipStream(entries: readonly ZipEntry[]): Readable {
   return Readable.from(archive(entries), { objectMode: false })
@@ -45,7 +45,10 @@ async function* archive(entries: readonly ZipEntry[]): AsyncGenerator<Buffer, vo
   }
 }
 
-/** Safe because `yazl` makes its output a `PassThrough` of buffers; the types name only the interface. */
+/**
+ * Safe because `yazl` makes its output a `PassThrough` of buffers; the types name only the
+ * interface.
+ */
 function outputOf(zip: ZipFile): Readable & AsyncIterable<Buffer> {
   return zip.outputStream as Readable
 }

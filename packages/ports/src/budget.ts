@@ -1,11 +1,11 @@
-/** Money that may be spent in a UTC day, counted over all workers and through crashes of any server. */
+/** Money that may be spent in a UTC day, counted over all workers and durable across crashes. */
 export interface Budget {
-  /** Takes `count` of what is left of `mostPerDay` today, or all that is left where that is less. */
-  take(name: string, count: number, mostPerDay: number): Promise<Spending>
+  /** Takes `count` from what is left of `mostPerDay` today, or all that is left if that is less. */
+  take(name: string, count: number, mostPerDay: number): Promise<BudgetGrant>
 }
 
-/** What a budget let through; `giveBack` is for what was not spent after all. */
-export interface Spending {
+/** What a budget granted; `giveBack` returns what was not spent. */
+export interface BudgetGrant {
   readonly count: number
   giveBack(count: number): Promise<void>
 }

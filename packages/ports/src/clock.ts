@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Time and waiting, handed in so that tests have their own. */
+/** Time and waiting, passed in so that tests can use their own. */
 export interface Clock {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the Unix epoch. */
   now(): number
-  /** Resolves after that time, or at once when the signal ends; never rejects. */
+  /** Resolves after that time, or at once when the signal aborts; never rejects. */
   wait(ms: number, signal: AbortSignal): Promise<void>
   /** Runs the work at that interval until disposed. */
   every(ms: number, work: () => void): Disposable

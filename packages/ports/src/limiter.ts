@@ -1,30 +1,30 @@
-/** Limits that hold over all workers. */
+/** Limits shared by all workers. */
 export interface Limiter {
   /**
    * Takes `count` from a bucket that refills `perSecond` up to `burst`; all or nothing.
    * In any window of t seconds at most `burst + t * perSecond` is granted.
    */
   take(key: string, count: number, rate: { perSecond: number; burst: number }): Promise<Grant>
-  /** Holds one of `limit` places until released or `ttlMs` has passed. */
+  /** Takes one of `limit` leases, until released or `ttlMs` has passed. */
   lease(key: string, limit: number, ttlMs: number): Promise<Lease>
 }
 
-/** `remaining`: whole units that could be taken at once after this. */
+/** `remaining`: whole units left after this. */
 export type Grant =
   | { readonly granted: true; readonly remaining?: number }
   | { readonly granted: false; readonly retryMs: number; readonly remaining?: number }
 
-/** A place that was given, or when to ask again. */
+/** A granted lease, or when to try again. */
 export type Lease =
   | {
       readonly granted: true
-      /** Extends the lease by its time to live; false when it was lost. */
+      /** Extends the lease by its time to live; false if it was lost. */
       renew(): Promise<boolean>
       release(): Promise<void>
     }
   | { readonly granted: false; readonly retryMs: number }
 
-/** Throws on a count that could never be granted, and on rates that are no rates. */
+/** @throws on a count that could never be granted, and on invalid rates */
 export function checkTake(
   count: number,
   { perSecond, burst }: Parameters<Limiter['take']>[2],
@@ -37,7 +37,7 @@ export function checkTake(
   }
 }
 
-/** Throws on limits and lifetimes that can hold nothing. */
+/** @throws on an invalid limit or lifetime */
 export function checkLease(limit: number, ttlMs: number): void {
   if (!(Number.isInteger(limit) && limit > 0)) {
     throw new RangeError(`a lease needs a whole limit above 0, met ${limit}`)
@@ -45,19 +45,19 @@ export function checkLease(limit: number, ttlMs: number): void {
   checkLifetime(ttlMs)
 }
 
-/** Throws unless the lifetime is above zero milliseconds. */
+/** @throws unless the lifetime is above zero milliseconds */
 export function checkLifetime(ttlMs: number): void {
   if (!(Number.isFinite(ttlMs) && ttlMs > 0)) {
     throw new RangeError(`a lifetime must be above 0 milliseconds, met ${ttlMs}`)
   }
 }
 
-/** The shape of a grant from what a store answered. */
+/** Builds a grant from the reply of a store. */
 export function grantOf(granted: boolean, retryMs: number, remaining: number): Grant {
   return granted ? { granted, remaining } : { granted, retryMs, remaining }
 }
 
-/** A place may be given back long before it runs out, so nobody stays away for more than a second. */
+/** A lease may be released long before it expires, so the retry is after a second at most. */
 export function leaseRetryMs(untilFirstExpiryMs: number): number {
   return Math.min(Math.max(1, Math.ceil(untilFirstExpiryMs)), 1_000)
 }

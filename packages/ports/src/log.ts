@@ -1,4 +1,4 @@
-/** Where code tells the operator what happened, with fields; no subject is ever logged in clear. */
+/** Structured log for the operator; subjects are never logged in clear. */
 export interface Log {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void

@@ -1,16 +1,16 @@
 import type { Json } from '@plumbline/contract/outcome'
 
-/** Facts shared between workers with a lifetime: caches, verdicts, breakers, paid queries begun. */
+/** Facts with a lifetime, shared by workers: cached results, circuit breakers, purchases begun. */
 export interface Memory {
-  /** Values in the order of the keys; undefined where absent or expired. */
+  /** Values in the order of the keys; undefined if absent or expired. */
   get(keys: readonly string[]): Promise<readonly (Json | undefined)[]>
   set(entries: readonly MemoryEntry[]): Promise<void>
-  /** Stores only where nothing is held; answers whether it did. */
+  /** Stores an entry only if there is none; returns whether it did. */
   claim(entry: MemoryEntry): Promise<boolean>
   delete(keys: readonly string[]): Promise<void>
 }
 
-/** What is to be remembered, and for how long. */
+/** A value to store, and its lifetime. */
 export interface MemoryEntry {
   readonly key: string
   readonly value: Json

@@ -1,7 +1,7 @@
 import type { Json } from '@plumbline/contract/outcome'
 import type { Memory } from './memory.ts'
 
-/** The HLR providers that we speak. */
+/** The HLR providers that are supported. */
 export const HLR_PROVIDERS = [
   'hlr-lookups',
   'infobip',
@@ -13,14 +13,14 @@ export const HLR_PROVIDERS = [
 /** Name of a provider, as settings write it. */
 export type HlrProviderName = (typeof HLR_PROVIDERS)[number]
 
-/** Whether a provider is asked, or why not. */
+/** Whether a provider is used, or why not. */
 export interface ProviderStatus {
   readonly provider: HlrProviderName
-  /** Why it is paused (out of credit, keys refused); null where it is asked. */
+  /** Why it is paused (no credit, key refused); null if it is in use. */
   readonly paused: string | null
 }
 
-/** The status of providers with all workers; of every provider that we speak unless some are named. */
+/** The status of providers for all workers; of all supported providers unless some are named. */
 export async function readProviderStatus(
   memory: Memory,
   providers: readonly HlrProviderName[] = HLR_PROVIDERS,
@@ -32,12 +32,12 @@ export async function readProviderStatus(
   })
 }
 
-/** Where the memory keeps that a provider is paused, and why. */
+/** Key of the memory entry that a provider is paused, and why. */
 export function pauseKey(provider: HlrProviderName): string {
   return `hlr:pause:${provider}`
 }
 
-/** Why a provider is paused, from what the memory keeps. */
+/** Why a provider is paused, from the memory entry. */
 export function pauseReason(cause: Json): string {
   return typeof cause === 'string' ? cause : 'for a reason that is not known'
 }
@@ -47,7 +47,7 @@ export function budgetName(provider: HlrProviderName): string {
   return `hlr:${provider}`
 }
 
-/** What the names of all accounts' budgets begin with. */
+/** Prefix of the names of all accounts' budgets. */
 export const ACCOUNT_BUDGETS = 'hlr:account:'
 
 /** The name of an account's daily budget. */

@@ -1,12 +1,12 @@
 import type { Memory } from './memory.ts'
 
-/** Whether accounts profit from what others have found out (decision 39). */
+/** Whether accounts share cached facts (decision 39). */
 export interface Sharing {
-  /** False keeps verdicts, purchases and registrations apart by account; default true. */
+  /** False keeps cached outcomes, purchases and registrations apart by account; default true. */
   readonly shareFindings?: boolean
 }
 
-/** The key under which an account's facts are kept: one that all accounts share, or its own. */
+/** The key of a fact: one that all accounts share, or the account's own. */
 export function nameFor(name: string, account: string, { shareFindings = true }: Sharing): string {
   return shareFindings ? name : `${name} ${account}`
 }
@@ -25,8 +25,8 @@ export function memoryFor(memory: Memory, account: string, sharing: Sharing): Me
 const DAY_MS = 86_400_000
 
 /**
- * When a fact was found out, as an account may know it: to the millisecond where it asked itself, by the
- * UTC day where another account did or nobody is named, since the moment tells when that account asked.
+ * When a fact was found out, as an account may know it: to the millisecond if its own call found
+ * it, else by the UTC day, since the exact time would reveal when another account asked.
  */
 export function momentFor(atMs: number, finder: string | undefined, account: string): number {
   return finder === account ? atMs : Math.floor(atMs / DAY_MS) * DAY_MS

@@ -4,7 +4,7 @@ import type { ServerClock } from './clock.ts'
 import type { QueueName } from './names.ts'
 import type { RedisServer } from './redis.ts'
 
-/** The queues of a process, on Redis or on Postgres, and what live replies come by; opened once. */
+/** The queues of a process, on Redis or Postgres, and the channel of live replies; opened once. */
 export interface QueueBackend extends AsyncDisposable {
   readonly kind: 'redis' | 'postgres'
   /** The server for `Memory` and `Limiter`; null on Postgres. */
@@ -12,23 +12,23 @@ export interface QueueBackend extends AsyncDisposable {
   readonly channel: Channel
   readonly replyChannel: ReplyChannel
   readonly clock: ServerClock
-  /** Of the process: a question takes its caller's trace along. */
+  /** The tracer of the process: a question carries its caller's trace. */
   readonly tracer: Tracer
-  /** Throws when the server does not answer within the time that connecting may take. */
+  /** Throws if the server does not reply within the connection time-out. */
   ping(): Promise<void>
-  /** Adds to a queue; opened with its first use and shared. */
+  /** Adds jobs to a queue; opened on first use and shared. */
   producer(name: QueueName): Promise<Producer>
-  /** Takes from a queue; closed by its owner. */
+  /** Takes jobs from a queue; its owner closes it. */
   consumer(options: ConsumerOptions): Promise<Consumer>
 }
 
 /**
- * Plain data of a job. For a batch it is the id of a task or a batch and the number of its lease, and the
- * records stay in Postgres; for single calls it is the questions themselves.
+ * Plain data of a job. For a batch it is the id of a task or batch and the number of its lease, and
+ * the records stay in Postgres; for single calls it is the questions themselves.
  */
 export type JobData = { readonly [key: string]: unknown }
 
-/** A job to be added; its id is made of letters, digits and `-`, and not of digits alone. */
+/** A job to add; its id consists of letters, digits and `-`, not of digits alone. */
 export interface NewJob {
   readonly id: string
   readonly data: JobData
@@ -36,35 +36,41 @@ export interface NewJob {
 
 /** A job that a worker has taken. */
 export interface Job extends NewJob {
-  /** Aborted when the lock was lost, so another may have the job, and when the worker must end. */
+  /**
+   * Aborted when the job's lock is lost, so that another worker may have the job, and when the
+   * worker must stop.
+   */
   readonly signal: AbortSignal
 }
 
-/** Where a job is: `lost` where the queue knows nothing of it. */
+/** State of a job; `lost` if the queue does not know it. */
 export type JobState = 'waiting' | 'active' | 'lost'
 
 /** Adds jobs to a queue. */
 export interface Producer extends AsyncDisposable {
-  /** Adds them all in one step; an id that is still in the queue is left as it is. */
+  /** Adds them all in one step; a job whose id is still in the queue is not added again. */
   add(jobs: readonly NewJob[]): Promise<void>
   state(id: string): Promise<JobState>
-  /** Takes a job out that waits; one that is worked on stays. */
+  /** Removes a waiting job; an active one stays. */
   remove(id: string): Promise<void>
   depth(): Promise<QueueDepth>
 }
 
-/** How many jobs wait, and how many are being worked on. */
+/** How many jobs wait, and how many are active. */
 export interface QueueDepth {
   readonly waiting: number
   readonly active: number
 }
 
-/** How jobs are taken. */
+/** How jobs are taken from a queue. */
 export interface ConsumerOptions {
   readonly name: QueueName
-  /** Jobs under way together. */
+  /** Jobs that are active at once. */
   readonly concurrency: number
-  /** A job is handed to another worker when its lock was not renewed for so long; renewed at half of it. */
+  /**
+   * A job is given to another worker if its lock was not renewed for this time, in milliseconds;
+   * renewed at half of it.
+   */
   readonly lockMs: number
   /** Must not throw. */
   readonly process: (job: Job) => Promise<void>
@@ -75,6 +81,6 @@ export interface ConsumerOptions {
 export interface Consumer {
   /** Aborts the signals of all jobs under way. */
   abort(reason: string): void
-  /** Takes no new job and resolves when those under way have ended. */
+  /** Takes no new job and resolves when the active ones have ended. */
   close(): Promise<void>
 }

@@ -3,12 +3,12 @@ import { QUEUE_NAMES } from './names.ts'
 import { redisQueuePrefix } from './redis-queues.ts'
 import type { RedisServer } from './redis.ts'
 
-/** What stands where a job holds data: those of single calls are subjects, in clear. */
+/** Replaces the data of jobs: those of single calls hold subjects in clear. */
 export const MASKED = 'not shown: a job may hold what somebody asks about'
 
 /**
- * The queues on Redis for a board that shows them: nothing is written by opening one, and no job shows what it
- * holds. They use the connection of the process and need no closing.
+ * The queues on Redis for a dashboard: opening them writes nothing, and job data is masked. They
+ * use the connection of the process and need not be closed.
  */
 export function openBoardQueues(
   { commands, prefix }: RedisServer,

@@ -4,25 +4,25 @@ import type { Telemetry } from 'bullmq'
 import type { Consumer, ConsumerOptions, JobData, JobState, Producer } from './backend.ts'
 import type { QueueName } from './names.ts'
 
-/** How BullMQ reaches its server: a connection, and the factory of the backend that uses it. */
-export interface Link<Backend extends IQueueBackend, Connection> {
+/** How BullMQ reaches its server: a connection, and the factory of its backend. */
+export interface BullConnection<Backend extends IQueueBackend, Connection> {
   readonly connection: Connection
   readonly prefix?: string
   readonly factory: BackendFactory<Backend, Connection>
-  /** Traces jobs; absent where tracing is off. */
+  /** Traces jobs; absent if tracing is off. */
   readonly telemetry?: Telemetry
 }
 
-/** Jobs are deleted when they end: attempts and outcomes stand in Postgres. */
+/** Jobs are deleted when they end: attempts and outcomes are in Postgres. */
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const
 
-/** Events kept for each queue, since nobody reads them; BullMQ keeps 10,000 by default. */
+/** Events kept for each queue, since nobody reads them; BullMQ's default is 10,000. */
 const KEPT_EVENTS = 100
 
 /** Opens the producer of a queue and waits until it is ready. */
 export async function openProducer<Backend extends IQueueBackend, Connection>(
   name: QueueName,
-  { factory, ...link }: Link<Backend, Connection>,
+  { factory, ...link }: BullConnection<Backend, Connection>,
   onError: (error: Error) => void,
 ): Promise<Producer> {
   const queue = new Queue<JobData, void, string, JobData, void, string, Backend, Connection>(
@@ -64,12 +64,13 @@ const STATES: { readonly [state: string]: JobState } = {
 }
 
 /**
- * Opens a consumer of a queue and waits until it is ready; jobs come at once.
- * @param lookSeconds how long it waits, where it found no job and is told of none, until it looks again
+ * Opens a consumer of a queue and waits until it is ready; it takes jobs at once.
+ *
+ * @param lookSeconds interval at which it polls without being notified of a job
  */
 export async function openConsumer<Backend extends IQueueBackend, Connection>(
   { name, concurrency, lockMs, process, onError }: ConsumerOptions,
-  { factory, ...link }: Link<Backend, Connection>,
+  { factory, ...link }: BullConnection<Backend, Connection>,
   lookSeconds: number,
 ): Promise<Consumer> {
   // BullMQ hands over a signal only where the function declares all three parameters.
@@ -85,12 +86,14 @@ export async function openConsumer<Backend extends IQueueBackend, Connection>(
     run,
     {
       ...link,
-      // It would begin before its connection is ready, and where that fails ask again without end or pause.
+      // It would begin before its connection is ready, and where that fails ask again without end
+      // or pause.
       autorun: false,
       concurrency,
       lockDuration: lockMs,
       stalledInterval: lockMs,
-      // A job whose worker dies is handed out again however often; attempts are counted in Postgres.
+      // A job whose worker dies is handed out again however often; attempts are counted in
+      // Postgres.
       maxStalledCount: 1_000_000,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },

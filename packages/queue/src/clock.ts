@@ -1,12 +1,12 @@
-/** The clock of the server that all processes share; computers' own clocks may differ. */
+/** The server's clock, shared by all processes, since clocks of machines differ. */
 export interface ServerClock {
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the Unix epoch. */
   nowMs(): number
-  /** Asks the server again; throws when it does not answer. */
+  /** Reads the server's clock again; throws if it does not reply. */
   adjust(): Promise<void>
 }
 
-/** Reads the clock once; `nowMs` goes on from there by the computer's own steady clock. */
+/** Reads the clock once; `nowMs` continues from there with the process's monotonic clock. */
 export async function openServerClock(readMs: () => Promise<number>): Promise<ServerClock> {
   let offsetMs = 0
   async function adjust(): Promise<void> {

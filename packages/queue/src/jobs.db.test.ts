@@ -20,7 +20,7 @@ const failOn = (error: unknown): never => {
 }
 
 function testJobs(stage: () => Promise<QueueHarness>): void {
-  test('every job is handed out once and leaves nothing behind', async () => {
+  test('every job is delivered once and leaves nothing behind', async () => {
     await using place = await stage()
     await using adder = await place.open()
     await using worker = await place.open()
@@ -69,7 +69,7 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
     await vi.waitFor(() => expect(count).toBe(2), PATIENT)
   })
 
-  test('what a handler throws ends that job alone and is reported', async () => {
+  test('an error of the handler ends that job alone and is reported', async () => {
     await using place = await stage()
     await using queue = await place.open()
     const done: string[] = []

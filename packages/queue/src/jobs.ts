@@ -1,22 +1,24 @@
 import type { Job, JobState, NewJob, QueueBackend, QueueDepth } from './backend.ts'
 import type { QueueName } from './names.ts'
 
-/** How jobs are worked on. */
+/** How jobs are processed. */
 export interface WorkOptions {
-  /** Jobs under way together. */
+  /** Jobs that are active at once. */
   readonly concurrency: number
-  /** After so long without a renewal another worker takes the job; 30 seconds by default. */
+  /**
+   * Milliseconds without a renewal after which another worker takes the job; default 30 seconds.
+   */
   readonly lockMs?: number
-  /** How long jobs under way may go on when the worker is closed; 10 seconds by default. */
+  /** Milliseconds that active jobs may continue when the worker is closed; default 10 seconds. */
   readonly graceMs?: number
-  /** Called with lost connections, lost locks and what a handler threw. */
+  /** Called with lost connections, lost locks and errors of the handler. */
   readonly onError: (error: unknown) => void
 }
 
-/** Takes jobs from a queue and works on them until it is disposed of. */
+/** Takes jobs from a queue and processes them until it is disposed of. */
 export type QueueWorker = AsyncDisposable
 
-/** How long aborted jobs have to end, and a server that is away to answer, before closing goes on. */
+/** Milliseconds that closing waits for aborted jobs, and for an unreachable server. */
 const ENDING_MS = 2_000
 
 /** Adds jobs in one step; one whose id is still in the queue is not added twice. */
@@ -31,8 +33,8 @@ export async function enqueue(
 }
 
 /**
- * Starts a worker. A job is delivered at least once, and again when its worker dies; what a
- * handler throws goes to `onError` and ends the job.
+ * Starts a worker. Delivery is at least once: a job is delivered again if its worker dies. An error
+ * of the handler goes to `onError` and ends the job.
  */
 export async function work(
   backend: QueueBackend,
@@ -65,7 +67,10 @@ export async function work(
   }
 }
 
-/** Where a job is; with `remove` one that waits is taken out of the queue, and lost by that. */
+/**
+ * The state of a job; with `remove` a waiting one is removed from the queue, and reported as lost
+ * from then on.
+ */
 export async function recall(
   backend: QueueBackend,
   name: QueueName,
@@ -77,7 +82,7 @@ export async function recall(
   return await producer.state(id)
 }
 
-/** How many jobs of a queue wait and how many are under way. */
+/** How many jobs of a queue wait and how many are active. */
 export async function depth(backend: QueueBackend, name: QueueName): Promise<QueueDepth> {
   const producer = await backend.producer(name)
   return producer.depth()

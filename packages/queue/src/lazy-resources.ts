@@ -1,10 +1,10 @@
-/** Resources that are opened with their first use, shared, and closed together. */
+/** Resources that are opened on first use, shared, and closed together. */
 export interface LazyResources<Key, Resource> extends AsyncDisposable {
-  /** The one of that key; one that could not be opened is tried again the next time. */
+  /** The resource of a key; if it could not be opened, the next call tries again. */
   get(key: Key): Promise<Resource>
 }
 
-/** Opens a resource by `open` when its key is first asked for. */
+/** Opens a resource with `open` when its key is first requested. */
 export function createLazyResources<Key, Resource extends AsyncDisposable>(
   open: (key: Key) => Promise<Resource>,
 ): LazyResources<Key, Resource> {

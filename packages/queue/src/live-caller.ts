@@ -22,27 +22,29 @@ import { liveQueueOf } from './names.ts'
 /** Asks workers the questions of single calls. */
 export interface LiveCaller extends AsyncDisposable {
   /**
-   * Resolves with the outcome of a question, however often its job or the reply to it is lost on the way.
-   * Rejects with a `Problem`: `timeout` when its time is up, `too_many_requests` when its account has its
-   * share of what is slow, `unavailable` when too many questions wait already or the server of the queue
-   * is away, `internal` when workers failed on it twice.
+   * Resolves with the outcome of a question, however often its job or reply is lost. Rejects with a
+   * `Problem`: `timeout` when its time is up, `too_many_requests` if its account has used its share
+   * of slow subjects, `unavailable` if too many questions wait or the queue's server is down,
+   * `internal` if workers failed on it twice.
    */
   ask<C extends Check>(check: C, question: Question, limits?: AskLimits): Promise<Outcome<C>>
-  /** What a question of the account would be refused with now; null where nothing is known against it. */
+  /** What a question of the account would be refused with now; null if nothing is known. */
   refusal(account: string): Problem | null
 }
 
-/** Times of one question, by default those of a call that is answered within 15 s (decision 37). */
+/** Times of one question; the defaults suit a call that is answered within 15 s (decision 37). */
 export interface AskLimits {
-  /** How long its outcome is waited for. It ends up to a quarter of a second later. */
+  /**
+   * How long its outcome is awaited, in milliseconds; it ends up to a quarter of a second later.
+   */
   readonly waitMs?: number
-  /** How long workers may take over it. */
+  /** How long workers may take, in milliseconds. */
   readonly budgetMs?: number
 }
 
 /** What asking workers needs. */
 export interface LiveCallerOptions {
-  /** Questions that may wait at once; 10,000 by default. */
+  /** Questions that may wait at once; default 10,000. */
   readonly maxWaiting?: number
   readonly onError: (error: unknown) => void
 }
@@ -53,20 +55,23 @@ const BUDGET_MS = 12_000
 /** Questions in a job at most: more would keep one worker busy while others idle. */
 const MAX_QUESTIONS = 64
 
-/** With more questions pending than this, the next job waits a moment for more of them: half as many jobs. */
+/**
+ * With more pending questions than this, the next job is delayed a little to collect more: half as
+ * many jobs.
+ */
 const BUSY_COUNT = 16
 const BUSY_DELAY_MS = 1
 
-/** How often missed replies, lost questions and time-outs are looked for. */
+/** Milliseconds between two checks for missed replies, lost questions and time-outs. */
 const SWEEP_EVERY_MS = 250
 
 /**
- * How long the server of the queue may be silent before calls are refused: within a second of their coming
- * on Redis, and within two on Postgres, which the debit waits for too.
+ * Milliseconds for which the queue's server may be silent before calls are refused. With Postgres
+ * the debit waits for the same server, so a call is refused within two seconds instead of one.
  */
 const AWAY_MS = { redis: 600, postgres: 1_000 } as const
 
-/** Opens the reply channel of this process and asks through it until it is disposed of. */
+/** Opens the reply channel of this process and asks questions until it is disposed of. */
 export async function createLiveCaller(
   backend: QueueBackend,
   { maxWaiting = 10_000, onError }: LiveCallerOptions,
@@ -140,7 +145,7 @@ export async function createLiveCaller(
   }
 }
 
-/** Makes what fetches missed replies and asks again what is lost; a run that is still under way goes on alone. */
+/** Makes the sweep that fetches missed replies and repeats lost questions; runs do not overlap. */
 function createSweep(
   backend: QueueBackend,
   server: SilenceWatch,
@@ -173,15 +178,17 @@ function pendingFrom(asked: Asked): PendingQuestion {
   return { ...asked, heardAtMs: askedAtMs, jobId: null, silentSinceMs: null, hasFailed: false }
 }
 
-/** A job whose questions are all over. */
+/** A job of which no question is waited for. */
 interface LateJob {
   readonly check: Check
   readonly id: string
 }
 
 /**
- * One timer for all: a timer and a signal for each question cost more than its part of a job.
- * @returns the jobs that nobody waits for any more
+ * One timer for all: a timer and a signal for each question would cost more than its share of a
+ * job.
+ *
+ * @returns the jobs that no caller waits for
  */
 function timeOut(pending: Map<number, PendingQuestion>): readonly LateJob[] {
   const now = performance.now()
@@ -216,7 +223,10 @@ function timedOut(): Problem {
 /** Adds questions to the queue of their check, many to a job. */
 interface QuestionBatcher {
   ask(question: PendingQuestion): Promise<void>
-  /** In a job without first ones, whose time it would cut short; one that failed goes alone. */
+  /**
+   * Asks a question again, in a job without new ones, whose time it would shorten; a failed
+   * question goes alone.
+   */
   askAgain(question: PendingQuestion): Promise<void>
 }
 
@@ -242,7 +252,7 @@ function createQuestionBatcher(
       const data = writeLiveJob({ replyTo, untilMs, questions })
       try {
         const queue = liveQueueOf(first.check)
-        // The job is told as part of the first question's trace, whichever call this code runs for.
+        // The job belongs to the first question's trace, whichever call this code runs for.
         await server.watch(
           backend.tracer.within(first.span, () => enqueue(backend, queue, [{ id: jobId, data }])),
         )
@@ -282,7 +292,10 @@ function createQuestionBatcher(
   }
 }
 
-/** Settles what a reply answers; returns what failed for the first time, to be asked again. */
+/**
+ * Settles the questions that a reply answers; returns those that failed for the first time, to be
+ * asked again.
+ */
 function settle(
   reply: LiveReply,
   pending: ReadonlyMap<number, PendingQuestion>,

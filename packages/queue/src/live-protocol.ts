@@ -1,7 +1,7 @@
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check, Depth } from '@plumbline/contract/products'
 import type { JobData } from './backend.ts'
-import type { RefusalCause } from './live-room.ts'
+import type { RefusalCause } from './live-admission.ts'
 
 /** What a single call asks of one check. */
 export interface Question {
@@ -11,27 +11,27 @@ export interface Question {
   readonly tenant: string
 }
 
-/** A question in a job, with the number by which the process that asked knows it. */
+/** A question in a job, with the number that the calling process gave it. */
 export interface NumberedQuestion extends Question {
   readonly id: number
-  /** The span that asks, as `Tracer.current` tells it; absent where nothing is traced. */
+  /** The caller's span, as `Tracer.current` returns it; absent without tracing. */
   readonly span?: string | undefined
 }
 
-/** Questions that share a job, and where the replies to them go. */
+/** Questions that share a job, and the address for their replies. */
 export interface LiveJob {
-  /** Address of the reply channel of the process that asked. */
+  /** Address of the reply channel of the calling process. */
   readonly replyTo: string
-  /** Milliseconds of the server's clock after which nobody waits for an outcome. */
+  /** Time after which no caller waits for an outcome, in milliseconds of the server's clock. */
   readonly untilMs: number
-  /** Whether the process that asked knows the reply that there is no room; an older version does not. */
+  /** Whether the calling process understands a refusal; an older version does not. */
   readonly canBeRefused: boolean
   readonly questions: readonly NumberedQuestion[]
 }
 
 /**
- * What a worker sends to the process that asked: outcomes, what it still works on, what it has no room
- * for, or what its job failed on.
+ * What a worker sends to the calling process: outcomes, questions in work, refused questions, or
+ * questions of a failed job.
  */
 export type LiveReply =
   | { readonly kind: 'outcomes'; readonly outcomes: readonly (readonly [number, Outcome])[] }
@@ -39,11 +39,11 @@ export type LiveReply =
   | { readonly kind: 'refused'; readonly cause: RefusalCause; readonly ids: readonly number[] }
   | { readonly kind: 'failed'; readonly jobId: string; readonly ids: readonly number[] }
 
-/** Bytes of a reply that still fits the payload of a Postgres NOTIFY, with its number before it. */
+/** Bytes of a reply that fit the payload of a Postgres NOTIFY together with its number. */
 const MAX_REPLY_BYTES = 7_500
 
 /** Packs outcomes, each as `writeOutcome` writes it, into as few replies as fit a NOTIFY. */
-export function packOutcomes(outcomes: readonly string[]): readonly string[] {
+export function packLiveReplies(outcomes: readonly string[]): readonly string[] {
   const replies: string[] = []
   let parts: string[] = []
   let bytes = 0
@@ -61,17 +61,17 @@ export function packOutcomes(outcomes: readonly string[]): readonly string[] {
   return replies
 }
 
-/** The outcome of one question as it stands in a reply. */
+/** The outcome of one question in the form of a reply. */
 export function writeOutcome<C extends Check>(id: number, outcome: Outcome<C>): string {
   return JSON.stringify([id, outcome])
 }
 
-/** A reply that names the questions that are being worked on. */
+/** A reply that names the questions in work. */
 export function writeWorking(ids: readonly number[]): string {
   return `W${JSON.stringify(ids)}`
 }
 
-/** A reply that names the questions that are not worked on, and why. */
+/** A reply that names refused questions, and why. */
 export function writeRefused(cause: RefusalCause, ids: readonly number[]): string {
   return `R${JSON.stringify({ cause, ids })}`
 }
@@ -81,7 +81,11 @@ export function writeFailed(jobId: string, ids: readonly number[]): string {
   return `F${JSON.stringify({ jobId, ids })}`
 }
 
-/** Safe casts: only the functions above write replies; throws on any other text. */
+/**
+ * Safe casts: only the functions above write replies.
+ *
+ * @throws on any other text
+ */
 export function readLiveReply(text: string): LiveReply {
   const content: unknown = JSON.parse(text.slice(1))
   switch (text[0]) {
@@ -116,7 +120,7 @@ export function writeLiveJob({
   return { replyTo, until: Math.round(untilMs), refusals: true, questions: text }
 }
 
-/** A question as it stands in a job; an older version leaves the span out. */
+/** A question in the form of a job; an older version leaves the span out. */
 type Packed = readonly [number, string, Depth, string, string?]
 
 /** Safe cast: only `writeLiveJob` makes the data of live queues. */

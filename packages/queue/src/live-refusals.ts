@@ -1,23 +1,26 @@
 import { Problem } from '@plumbline/contract/problem'
 
-/** Accounts that workers have just refused: what they ask next need not be debited to be refused. */
+/** Accounts that workers have just refused: their next calls are refused without a debit. */
 export interface HeldBackAccounts {
-  /** A worker has refused the account. */
+  /** Records that a worker has refused the account. */
   add(account: string): void
   has(account: string): boolean
 }
 
-/** `Retry-After` of an account that is refused; for so long it is refused without asking a worker. */
+/**
+ * `Retry-After` of a refused account, in milliseconds; until then it is refused without asking a
+ * worker.
+ */
 const HELD_BACK_MS = 1_000
 
-/** Accounts known at most. */
+/** Accounts remembered at most. */
 const MAX_ACCOUNTS = 50_000
 
 /** Remembers refused accounts for as long as they are told to wait. */
 export function createHeldBackAccounts(
   now: () => number = () => performance.now(),
 ): HeldBackAccounts {
-  /** Until when, the first to end first. */
+  /** End of each refusal, the first to end first. */
   const untilMs = new Map<string, number>()
   return {
     add(account) {
@@ -32,7 +35,7 @@ export function createHeldBackAccounts(
   }
 }
 
-/** The account has its share of what is slow. */
+/** The refusal of an account that has used its share of slow subjects. */
 export function slowShareUsed(): Problem {
   return new Problem(
     'too_many_requests',
@@ -41,14 +44,14 @@ export function slowShareUsed(): Problem {
   )
 }
 
-/** There is no room for a call at the moment. */
+/** The refusal of a call for which no worker has capacity. */
 export function atLimit(): Problem {
   return new Problem('unavailable', 'The service is at its limit; try again in a second.', {
     retryAfterSeconds: 1,
   })
 }
 
-/** The server that carries questions to workers does not answer. */
+/** The refusal while the queue's server does not reply. */
 export function queueAway(): Problem {
   return new Problem(
     'unavailable',

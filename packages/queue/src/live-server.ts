@@ -5,7 +5,7 @@ import type { Tracer } from '@plumbline/ports/tracer'
 import type { QueueBackend } from './backend.ts'
 import { work, type QueueWorker } from './jobs.ts'
 import {
-  packOutcomes,
+  packLiveReplies,
   readLiveJob,
   writeFailed,
   writeOutcome,
@@ -15,49 +15,50 @@ import {
   type NumberedQuestion,
   type Question,
 } from './live-protocol.ts'
-import { createLiveRoom, DEFAULT_LIVE_LIMITS } from './live-room.ts'
-import type { LiveLimits, LiveRoom, Place, RefusalCause } from './live-room.ts'
+import { createLiveAdmission, DEFAULT_LIVE_LIMITS } from './live-admission.ts'
+import type { LiveLimits, LiveAdmission, AdmittedSubject, RefusalCause } from './live-admission.ts'
 import { liveQueueOf } from './names.ts'
 
 /** One question of a single call. */
 export interface LiveRequest extends Question {
-  /** Ends the run: nobody waits for an outcome any longer. */
+  /** Ends the run: no caller waits for its outcome any longer. */
   readonly signal: AbortSignal
-  /** Whoever is asked has answered something: the subject does not count as slow. */
+  /** Records a reply of the server that is asked: the subject does not count as slow. */
   readonly heard: () => void
 }
 
 /** How single calls are served. */
 export interface ServeLiveOptions {
-  /** Room for subjects, `DEFAULT_LIVE_LIMITS` where absent. */
+  /** Limits of concurrent subjects; default `DEFAULT_LIVE_LIMITS`. */
   readonly limits?: LiveLimits
-  /** How long questions in work may go on when the worker is closed; 10 seconds by default. */
+  /**
+   * Milliseconds that questions in work may continue when the worker is closed; default 10 seconds.
+   */
   readonly graceMs?: number
   readonly onError: (error: unknown) => void
 }
 
-/** How often the process that asked hears that its questions are being worked on. */
+/** Milliseconds between two messages to the calling process that its questions are in work. */
 const WORKING_EVERY_MS = 700
 
-/** How often the room is looked through. */
+/** Milliseconds between two sweeps of the admission. */
 const SWEEP_EVERY_MS = 100
 
-/** Jobs taken at once; each ends as soon as its questions have been put down. */
+/** Jobs taken at once; each ends as soon as its questions are recorded. */
 const TAKEN_JOBS = 8
 
-/** With so many questions waiting for room no more jobs are taken: another worker may have room. */
+/** With this many waiting questions no more jobs are taken: another worker may have capacity. */
 const MAX_WAITING = 5_000
 
-/** How long runs that were aborted have to end. */
+/** Milliseconds that aborted runs have to end. */
 const ENDING_MS = 2_000
 
 /**
- * Answers the single calls of a check. Room is counted by subject and given to accounts in turn, see
- * `LiveRoom`. What the handler leaves unanswered, or throws on, is reported to the process that asked,
- * which asks once more; what the time was too short for is not reported.
- *
- * A job ends when its questions have been taken over: one whose worker dies is asked again by the process
- * that asked, which no longer hears that it is being worked on.
+ * Answers the single calls of a check. Concurrency is limited by subject and accounts are admitted
+ * in turn, see `LiveAdmission`. Questions that the handler leaves unanswered, or throws on, are
+ * reported to the calling process, which asks once more, unless their time was too short. A job
+ * ends when its questions are taken over: if its worker then dies, the calling process no longer
+ * receives messages that they are in work, and asks again.
  */
 export async function serveLive<C extends Check>(
   backend: QueueBackend,
@@ -70,14 +71,14 @@ export async function serveLive<C extends Check>(
     tracer: backend.tracer,
     handler,
     onError,
-    room: createLiveRoom(limits),
+    admission: createLiveAdmission(limits),
     send: createReplySender(backend),
     open: new Set(),
     runs: new Set(),
     swept: null,
   }
   const sweeping = setInterval(() => {
-    server.room.sweep()
+    server.admission.sweep()
     server.swept?.resolve()
     server.swept = null
   }, SWEEP_EVERY_MS)
@@ -99,7 +100,7 @@ export async function serveLive<C extends Check>(
           if (leftMs <= 0) return
           const endsAtMs = performance.now() + leftMs
           for (const question of job.questions) takeOver(server, id, job, question, endsAtMs)
-          while (server.room.waitingCount() > MAX_WAITING) {
+          while (server.admission.waitingCount() > MAX_WAITING) {
             server.swept ??= Promise.withResolvers()
             await server.swept.promise
           }
@@ -114,18 +115,18 @@ export async function serveLive<C extends Check>(
   return stack
 }
 
-/** What a worker has in hand of the single calls of a check. */
+/** State of a worker's single calls of a check. */
 interface LiveServer<C extends Check> {
   readonly check: C
   readonly tracer: Tracer
   readonly handler: (request: LiveRequest) => Promise<Outcome<C> | undefined>
   readonly onError: (error: unknown) => void
-  readonly room: LiveRoom
+  readonly admission: LiveAdmission
   readonly send: ReplySender
   /** Questions without an outcome. */
   readonly open: Set<OpenQuestion>
   readonly runs: Set<Promise<void>>
-  /** Resolves when the room was looked through; null where nobody waits for it. */
+  /** Resolves after the next sweep of the admission; null if nobody waits for it. */
   swept: PromiseWithResolvers<void> | null
 }
 
@@ -134,7 +135,7 @@ interface OpenQuestion {
   readonly jobId: string
   readonly replyTo: string
   readonly takenAtMs: number
-  /** Ends its run. */
+  /** Aborts its run. */
   readonly abort: AbortController
 }
 
@@ -149,7 +150,7 @@ function takeOver<C extends Check>(
   const takenAtMs = performance.now()
   const open: OpenQuestion = { id, jobId, replyTo, takenAtMs, abort: new AbortController() }
   server.open.add(open)
-  server.room.request({
+  server.admission.request({
     account: question.tenant,
     endsAtMs,
     begin(place) {
@@ -173,7 +174,7 @@ async function answer<C extends Check>(
   server: LiveServer<C>,
   open: OpenQuestion,
   { subject, depth, tenant, span }: NumberedQuestion,
-  place: Place,
+  place: AdmittedSubject,
 ): Promise<void> {
   const { id, jobId, replyTo } = open
   const { signal } = open.abort
@@ -210,7 +211,7 @@ function tellWorking<C extends Check>(server: LiveServer<C>): void {
   }
 }
 
-/** Lets what is in work end, and reports what could not. */
+/** Waits for questions in work to end, and reports those that do not. */
 async function endAll<C extends Check>(server: LiveServer<C>, graceMs: number): Promise<void> {
   const ended = async (): Promise<void> => {
     while (server.runs.size > 0) await Promise.all(server.runs)
@@ -230,7 +231,7 @@ async function endAll<C extends Check>(server: LiveServer<C>, graceMs: number): 
   await within(ENDING_MS, Promise.all(told).catch(server.onError))
 }
 
-/** Waits for what is to end, and no longer than this. */
+/** Waits for a promise, at most for the limit. */
 async function within(limitMs: number, promise: Promise<unknown>): Promise<void> {
   const { promise: over, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, limitMs)
@@ -238,14 +239,14 @@ async function within(limitMs: number, promise: Promise<unknown>): Promise<void>
   clearTimeout(timer)
 }
 
-/** To one process: an outcome, which shares a reply with others, or a reply of its own. */
+/** For one process: an outcome, which shares a reply with others, or a reply of its own. */
 type OutgoingReply =
   | { readonly replyTo: string; readonly outcome: string }
   | { readonly replyTo: string; readonly text: string }
 
 type ReplySender = (outgoing: OutgoingReply) => Promise<void>
 
-/** What is sent at the same moment goes to each process together. */
+/** Combines what is sent to a process at the same moment. */
 function createReplySender({ replyChannel, kind }: QueueBackend): ReplySender {
   return createBatcher(
     async (outgoing: readonly OutgoingReply[]) => {
@@ -253,7 +254,7 @@ function createReplySender({ replyChannel, kind }: QueueBackend): ReplySender {
       await Promise.all(
         [...processes].map(([replyTo, mine]) =>
           replyChannel.send(replyTo, [
-            ...packOutcomes(mine.flatMap((each) => ('outcome' in each ? [each.outcome] : []))),
+            ...packLiveReplies(mine.flatMap((each) => ('outcome' in each ? [each.outcome] : []))),
             ...mine.flatMap((each) => ('text' in each ? [each.text] : [])),
           ]),
         ),

@@ -6,7 +6,7 @@ import {
   leaseRetryMs,
 } from '@plumbline/ports/limiter'
 
-/** A limiter of one process, with the same buckets and leases as the shared ones. */
+/** A limiter of one process, with the same behaviour as the shared ones. */
 export function createLocalLimiter({
   nowMs = () => performance.now(),
 }: { nowMs?: () => number } = {}): Limiter {
@@ -59,8 +59,8 @@ export function createLocalLimiter({
 }
 
 /**
- * What sums of fractional milliseconds may be off by, in years of uptime: without it the last of a burst
- * that is taken within one tick of the clock can be refused.
+ * Rounding error of sums of fractional milliseconds over years of uptime. Without it, the last unit
+ * of a burst that is taken within one tick of the clock can be refused.
  */
 const ROUNDING_MS = 0.001
 
@@ -68,7 +68,7 @@ function wholeUnits(leftMs: number, intervalMs: number): number {
   return Math.max(0, Math.floor((leftMs + ROUNDING_MS) / intervalMs))
 }
 
-/** Number of keys from which buckets that are full again, which is their initial state, are deleted. */
+/** Number of keys from which on full buckets, which are in their initial state, are deleted. */
 const SWEEP_AT = 100_000
 
 function sweep<Key>(moments: Map<Key, number>, now: number): void {

@@ -4,32 +4,35 @@ import type { JobState, QueueBackend } from './backend.ts'
 import type { NumberedQuestion } from './live-protocol.ts'
 import { liveQueueOf } from './names.ts'
 
-/** A question whose outcome has not come yet. Times are by this process's `performance.now` but for one. */
+/**
+ * A question without an outcome. Times are by this process's `performance.now`, except `untilMs`.
+ */
 export interface PendingQuestion extends NumberedQuestion {
   readonly check: Check
   readonly askedAtMs: number
-  /** When its caller is answered with a time-out. */
+  /** When its caller gets a time-out. */
   readonly endsAtMs: number
-  /** After which no worker begins with it, by the server's clock. */
+  /** Time after which no worker begins with it, by the server's clock. */
   readonly untilMs: number
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
   /** The last job that was to carry it, whether or not it could be added; null before the first. */
   jobId: string | null
-  /** When a sign of life of its job was last met. */
+  /** When its worker last sent a message about it. */
   heardAtMs: number
-  /** When its job was first found gone or with a worker that says nothing; null where it was not. */
+  /** When its job was first found gone or with a silent worker; null if it was not. */
   silentSinceMs: number | null
-  /** Whether a worker has failed on it once: the second time is the last. */
+  /** Whether a worker has failed on it once: the second failure is final. */
   hasFailed: boolean
 }
 
-/** Without a sign of life for so long, the queue is asked for the state of a job. */
+/** Milliseconds without a message after which the state of a job is looked up. */
 const QUIET_MS = 2_000
 
 /**
- * A worker that says nothing for so long after that is dead: a live one says every 700 ms what it works on.
- * A job that is gone is looked at as long, since its worker ends it before the work is done.
+ * Further milliseconds after which a silent worker is taken for dead: a live one sends a message
+ * every 700 ms. The same applies to a job that is gone, since its worker ends it before the work is
+ * done.
  */
 const SILENT_MS = 1_500
 
@@ -37,10 +40,10 @@ const SILENT_MS = 1_500
 const MAX_JOBS = 50
 
 /**
- * Finds the questions to ask again: those that heard nothing for two seconds, and whose job is gone or
- * with a worker that died. A job that still waits its turn is not lost: another would only lengthen the
- * queue. Looks up 50 jobs at most, and notes what it finds in `heardAtMs` and `silentSinceMs`; rejects
- * where the queue does not answer.
+ * Finds the questions to ask again: those without a message for two seconds whose job is gone or
+ * whose worker died. A waiting job is not lost: another one would only lengthen the queue. Looks up
+ * 50 jobs at most, and records the result in `heardAtMs` and `silentSinceMs`; rejects if the queue
+ * does not reply.
  */
 export async function findLost(
   backend: QueueBackend,

@@ -6,7 +6,10 @@ export type LiveQueueName = `live-${Check}`
 /** Queue of the tasks of batches of a check. */
 export type BulkQueueName = `bulk-${Check}`
 
-/** Every queue: two for each check, and one for each stage of a batch, which reads its file or writes its results. */
+/**
+ * Every queue: two for each check, and one for each stage of a batch (reading its file, writing its
+ * results).
+ */
 export type QueueName = LiveQueueName | BulkQueueName | 'intake' | 'finish'
 
 /** All queues, for metrics. */

@@ -94,7 +94,7 @@ function testPorts(open: () => Promise<TestQueue>): void {
     await second[Symbol.asyncDispose]()
   })
 
-  test('replies of any size arrive once announced; what nobody heard is fetched', async () => {
+  test('replies of any size arrive once announced; missed ones are fetched', async () => {
     const { replyChannel } = queue.backend
     const replyTo = `b:${randomBytes(4).toString('hex')}`
     const replies = ['short', 'x'.repeat(100_000), 'é'.repeat(4_000)]

@@ -9,19 +9,22 @@ import { QUEUE_NAMES } from './names.ts'
 /** The schema that BullMQ's tables are in. */
 export const SCHEMA = 'bullmq'
 
-/** The topic by which BullMQ tells consumers that a queue, its message, has a job. Source: bullmq 6.7. */
+/**
+ * The topic on which BullMQ notifies consumers of a job; the message is the queue. Source: bullmq
+ * 6.7.
+ */
 const JOBS_TOPIC = 'bullmq_jobs'
 
 /**
- * A job is only a wake-up call, so it need not be on disk when it is added: what a crash of the
- * server loses is dispatched again.
+ * A job is only a wake-up call, so adding it need not be durable: what a crash of the server loses
+ * is dispatched again.
  */
 const SESSION = { search_path: SCHEMA, synchronous_commit: 'off' }
 
-/** A network that loses what is sent, and resets nothing, would keep whoever dispatches waiting. */
+/** Time-out in milliseconds, for a network that drops packets without resetting connections. */
 const ANSWER_MS = 30_000
 
-/** A channel that tells when a lost connection is back, and messages may have been missed. */
+/** A channel that reports when a lost connection is back and messages may have been missed. */
 export interface ListeningChannel extends Channel {
   onRenewed(renewed: () => void): void
 }
@@ -29,20 +32,20 @@ export interface ListeningChannel extends Channel {
 /** What the pool of the queues needs. */
 export interface QueuePoolOptions {
   readonly databaseUrl: string
-  /** The address is that of a pooler in transaction mode. */
+  /** Whether the address is that of a pooler in transaction mode. */
   readonly pooled: boolean
   readonly poolSize: number
   readonly channel: ListeningChannel
   readonly onError: (error: Error) => void
 }
 
-/** Connections that all queues of a process share, and the listener for their errors. */
+/** Connections that all queues of a process share, and the handler of their errors. */
 export interface QueuePool extends AsyncDisposable {
   readonly connection: PgPool
   readonly onError: (error: Error) => void
 }
 
-/** Opens a pool whose errors are reported until it is being closed. */
+/** Opens a pool; errors are reported until it is being closed. */
 export function openQueuePool({
   databaseUrl,
   pooled,
@@ -75,12 +78,13 @@ export function openQueuePool({
   }
 }
 
-/** Runs one statement; BullMQ sends none that needs another of the same session. */
+/** Runs one statement; BullMQ never needs two in the same session. */
 type Query = (text: string, values?: unknown[]) => Promise<pg.QueryResult>
 
 /**
- * BullMQ asks for the next job again at once where it got none, also where the server is away: the pause keeps
- * a process from doing nothing else. Source: `retryIfFailed` of bullmq 6.7 waits for refused connections alone.
+ * Milliseconds of delay after a failed poll. BullMQ polls again at once, even if the server is
+ * down, which would keep the process busy. Source: `retryIfFailed` of bullmq 6.7 only delays after
+ * refused connections.
  */
 const FAILED_PAUSE_MS = 250
 
@@ -95,7 +99,7 @@ function unhurried(query: Query): Query {
   }
 }
 
-/** The same few statements come as text again and again, so each is prepared once for each connection. */
+/** Prepares each statement once per connection, as the same few statements are repeated. */
 function prepared(pool: pg.Pool): Query {
   const names = new Map<string, string>()
   return (text, values) => {
@@ -106,7 +110,7 @@ function prepared(pool: pg.Pool): Query {
   }
 }
 
-/** Behind a pooler what a session is set to holds for a transaction alone. */
+/** Behind a pooler session settings only apply to a transaction. */
 function inTransactions(pool: pg.Pool): Query {
   const settings = Object.entries(SESSION).map(([name, value]) => `set local ${name} to ${value}`)
   const begin = ['begin', ...settings].join('; ')
@@ -135,9 +139,9 @@ function optionsOf(session: Readonly<Record<string, string>>): string {
 }
 
 /**
- * What BullMQ takes for a pool. A connection that it takes out is none of the server's: it wants one to read
- * the schema's version, and keeps one for each consumer to listen on. Safe: these are all the methods of
- * a pool that BullMQ 6.7 calls.
+ * The pool that BullMQ is given. A connection that BullMQ checks out is not a real one: it uses one
+ * to read the schema's version, and one per consumer to listen. Safe: these are all the methods
+ * that BullMQ 6.7 calls.
  */
 function asQueuePool(pool: pg.Pool, query: Query, waker: Waker): PgPool {
   return {
@@ -146,14 +150,14 @@ function asQueuePool(pool: pg.Pool, query: Query, waker: Waker): PgPool {
     end: () => pool.end(),
     on: pool.on.bind(pool),
     removeAllListeners: pool.removeAllListeners.bind(pool),
-    // So that a consumer waits as long as it is told to.
+    // So that a consumer blocks as long as it should.
     options: { keepAlive: true },
   } as unknown as PgPool
 }
 
-/** Hears of new jobs by the channel, for every consumer of the process. */
+/** Receives notifications of new jobs over the channel, for every consumer of the process. */
 interface Waker {
-  /** Resolves once jobs that are added from then on are heard of. */
+  /** Resolves once jobs added from then on are notified. */
   hear(): Promise<void>
   readonly sessions: Set<EventEmitter>
 }
@@ -164,7 +168,7 @@ function createWaker(channel: ListeningChannel): Waker {
     for (const session of sessions) session.emit('notification', { channel: JOBS_TOPIC, payload })
   }
   let heard: Promise<unknown> | undefined
-  // Jobs may have come while nobody listened.
+  // Jobs may have been added while the connection was down.
   channel.onRenewed(() => QUEUE_NAMES.forEach(wake))
   return {
     sessions,
@@ -175,7 +179,7 @@ function createWaker(channel: ListeningChannel): Waker {
   }
 }
 
-/** What BullMQ takes for a connection of its own; its statements run on any. */
+/** The connection that BullMQ is given; its statements run on any connection of the pool. */
 function openSession(query: Query, waker: Waker): EventEmitter {
   const session = new EventEmitter().setMaxListeners(0)
   waker.sessions.add(session)

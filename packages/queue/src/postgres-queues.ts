@@ -12,29 +12,29 @@ import { openQueuePool, SCHEMA, type ListeningChannel } from './postgres-pool.ts
 
 /** What queues on Postgres need. */
 export interface PostgresQueueOptions {
-  /** The database that holds the schema `bullmq`. */
+  /** URL of the database that holds the schema `bullmq`. */
   readonly databaseUrl: string
-  /** The address is that of a pooler in transaction mode, such as PgBouncer. */
+  /** Whether the address is that of a pooler in transaction mode, such as PgBouncer. */
   readonly pooled?: boolean
-  /** Connections at most; by default 4. */
+  /** Connections at most; default 4. */
   readonly poolSize?: number
-  /** It listens for the consumers too, so that a process has one connection that does. */
+  /** Also used to notify the consumers, so that a process has one listening connection. */
   readonly channel: ListeningChannel
   readonly replyChannel: ReplyChannel
-  /** Milliseconds of the epoch by the database's clock. */
+  /** Milliseconds since the Unix epoch by the database's clock. */
   readonly readClockMs: () => Promise<number>
-  /** Absent: nothing is traced. */
+  /** Absent: no tracing. */
   readonly tracer?: Tracer
   readonly onError: (error: Error) => void
 }
 
-/** Connections of a process's queues, whatever their number: none waits for a job on one. */
+/** Connections shared by all queues of a process: none is blocked while waiting for a job. */
 const POOL_SIZE = 4
 
 /**
- * Migrates BullMQ's own schema, and makes the sequence of ids of each queue, which BullMQ would make with
- * its first job: so the role that adds jobs needs no right to create. Any number of processes may call it at
- * once.
+ * Migrates BullMQ's own schema and creates the id sequence of each queue, which BullMQ would create
+ * with its first job, so that the serving role needs no right to create. Any number of processes
+ * may call it at once.
  */
 export async function migrateQueue(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'plumbline' })
@@ -52,7 +52,10 @@ export async function migrateQueue(databaseUrl: string): Promise<void> {
   }
 }
 
-/** SQLSTATEs of two processes that create a sequence at the same moment, which `if not exists` does not prevent. */
+/**
+ * SQLSTATEs if two processes create a sequence at the same moment, which `if not exists` does not
+ * prevent.
+ */
 const CREATED_MEANWHILE = ['42P07', '23505']
 
 async function createSequence(client: pg.Client, name: string): Promise<void> {
@@ -65,8 +68,10 @@ async function createSequence(client: pg.Client, name: string): Promise<void> {
 }
 
 /**
- * Queues on Postgres: producers and consumers of a process share one small pool, and listen by its channel.
- * @throws Error when the server does not answer or the schema `bullmq` is missing or old
+ * Queues on Postgres: producers and consumers of a process share one small pool, and are notified
+ * over its channel.
+ *
+ * @throws Error if the server does not reply or the schema `bullmq` is missing or outdated
  */
 export async function openPostgresQueues(options: PostgresQueueOptions): Promise<QueueBackend> {
   const { databaseUrl, pooled = false, poolSize = POOL_SIZE, channel, onError } = options
@@ -106,7 +111,7 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
 }
 
 /**
- * A consumer hears of each job when it is added or given back, and of all when the connection that listens is a
- * new one: it looks by itself only for what nobody could have told. Each look is four statements.
+ * Polling interval in seconds. Consumers are notified of each job, and poll after a reconnection,
+ * so polling is only a safety net. Each poll takes four statements.
  */
 const LOOK_SECONDS = 60

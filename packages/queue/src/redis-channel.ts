@@ -6,7 +6,7 @@ export function channelOf({ prefix }: RedisServer, topic: string): string {
   return `${prefix}:channel:${topic}`
 }
 
-/** Redis pub/sub: one connection listens for all topics, and subscribes again when it was lost. */
+/** Redis pub/sub: one connection listens for all topics, and subscribes again after it was lost. */
 export function createRedisChannel(server: RedisServer): Channel & AsyncDisposable {
   const listener = server.connect('listen')
   const listeners = new Map<string, Set<(message: string) => void>>()

@@ -4,8 +4,8 @@ import { checkLease, checkTake, grantOf, leaseRetryMs } from '@plumbline/ports/l
 import type { RedisServer } from './redis.ts'
 
 /**
- * Buckets by the generic cell rate algorithm (ITU-T I.371): one number for each key, the moment at
- * which the bucket is full again, judged by the server's clock. Leases are sorted sets of holders.
+ * Token buckets by the generic cell rate algorithm (ITU-T I.371): one number for each key, the time
+ * at which the bucket is full again, by the server's clock. Leases are sorted sets of holders.
  */
 export function createRedisLimiter({ commands, prefix }: RedisServer): Limiter {
   return {
@@ -36,13 +36,13 @@ export function createRedisLimiter({ commands, prefix }: RedisServer): Limiter {
   }
 }
 
-/** The server's time in microseconds, as every script here counts. */
+/** The server's time in microseconds, used by every script. */
 const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 `
 
-/** Rounds up, so that no window ever grants more than its share. */
+/** Rounds up, so that no time window ever grants more than its share. */
 const TAKE = scriptOf(`${NOW}
 local interval = 1000000 / ARGV[2]
 local full = math.max(now, tonumber(redis.call('GET', KEYS[1]) or '0'))
@@ -77,7 +77,7 @@ redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), math.ceil(A
 return {1}
 `)
 
-/** A Lua script that works on one key and returns a list of whole numbers. */
+/** A Lua script that works on one key and returns an array of integers. */
 interface Script {
   readonly lua: string
   readonly sha: string
@@ -88,7 +88,7 @@ function scriptOf(lua: string): Script {
   return { lua, sha: createHash('sha1').update(lua).digest('hex') }
 }
 
-/** Runs a script by its digest, and sends its text where the server does not know it yet. */
+/** Runs a script by its digest, and sends its source if the server does not know it yet. */
 async function runScript(
   redis: RedisServer['commands'],
   { lua, sha }: Script,

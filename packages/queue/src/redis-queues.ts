@@ -15,18 +15,19 @@ import { telemetryOf } from './telemetry.ts'
 export interface RedisQueueOptions {
   /** See `openRedis`. */
   readonly redisUrl: string
-  /** Begins the name of every key; `plumbline` by default. */
+  /** Prefix of every key; default `plumbline`. */
   readonly prefix?: string
   readonly onError: (error: Error) => void
   /** See `openRedis`. */
   readonly answerMs?: number
-  /** Absent: nothing is traced. */
+  /** Absent: no tracing. */
   readonly tracer?: Tracer
 }
 
 /**
- * Queues on Redis or Valkey; each has a hash tag of its own, so that a cluster can spread them.
- * @throws Error when the server does not answer
+ * Queues on Redis or Valkey; each has a hash tag of its own, so that a cluster can distribute them.
+ *
+ * @throws Error if the server does not reply
  */
 export async function openRedisQueues({
   redisUrl,
@@ -85,14 +86,14 @@ export async function openRedisQueues({
   }
 }
 
-/** What begins the keys of a queue: its hash tag. */
+/** Prefix of a queue's keys: its hash tag. */
 export function redisQueuePrefix(prefix: string, name: QueueName): string {
   return `{${prefix}:${name}}`
 }
 
 /**
- * A node of a cluster answers for its own keys alone: whoever takes it for a server of all of them meets
- * errors for most, and only once there is work.
+ * Refuses a single node of a cluster: it serves its own keys only, so most commands would fail, and
+ * only once there is work.
  */
 async function refuseLoneNode({ commands }: RedisServer): Promise<void> {
   if (commands.isCluster) return
@@ -104,10 +105,13 @@ async function refuseLoneNode({ commands }: RedisServer): Promise<void> {
   )
 }
 
-/** A consumer waits in the server, which answers when there is a job: a look is one command. */
+/**
+ * Polling interval in seconds. A consumer blocks in the server until there is a job: a poll is one
+ * command.
+ */
 const LOOK_SECONDS = 2
 
-/** A cluster without slots would keep a command waiting for ever. */
+/** Time-out in milliseconds: a cluster without slots would block a command for ever. */
 const ANSWER_MS = 10_000
 
 async function readClockMs({ commands }: RedisServer): Promise<number> {

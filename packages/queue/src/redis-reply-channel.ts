@@ -4,10 +4,13 @@ import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
 import { channelOf } from './redis-channel.ts'
 import { CLOSE_MS, type RedisServer } from './redis.ts'
 
-/** How long a reply is stored for a process that missed it. */
+/** Milliseconds for which a reply is stored for a process that missed it. */
 const KEEP_MS = 60_000
 
-/** Stores the replies to each process in a hash, and publishes each with its name in the hash before it. */
+/**
+ * Stores the replies to each process in a hash, and publishes each one with its field name
+ * prepended.
+ */
 export function createRedisReplyChannel(server: RedisServer, channel: Channel): ReplyChannel {
   const redis = server.commands
   const keyOf = (replyTo: string): string => `${server.prefix}:replies:${replyTo}`
@@ -50,7 +53,7 @@ export function createRedisReplyChannel(server: RedisServer, channel: Channel): 
         },
         async [Symbol.asyncDispose]() {
           await subscription[Symbol.asyncDispose]()
-          // A server that is away deletes the replies by itself after a minute.
+          // If the server is down, the replies expire after a minute.
           await withTimeOut(CLOSE_MS, redis.unlink(key)).catch(() => undefined)
         },
       }
@@ -58,5 +61,5 @@ export function createRedisReplyChannel(server: RedisServer, channel: Channel): 
   }
 }
 
-/** A UUID in text. */
+/** Length of a UUID as text. */
 const NAME_LENGTH = 36

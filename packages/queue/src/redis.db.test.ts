@@ -100,7 +100,7 @@ describe.skipIf(WITHOUT_REDIS)('a Redis server that died', () => {
 })
 
 describe.skipIf(WITHOUT_REDIS)('a network that loses what is sent and resets nothing', () => {
-  test('keeps nobody waiting who adds jobs, and is left for a connection that works', async () => {
+  test('does not delay adding jobs, and is replaced by a working connection', async () => {
     const server = await startRedis()
     if (server === null) throw new Error('redis-server is not installed')
     await using network = await openNetwork(server.url)

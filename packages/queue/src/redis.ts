@@ -3,32 +3,36 @@ import { Cluster, Redis } from 'ioredis'
 
 /** A Redis or Valkey server, or a cluster of them. */
 export interface RedisServer extends AsyncDisposable {
-  /** For single commands: those of one moment travel together. */
+  /** For single commands: those of the same moment are pipelined. */
   readonly commands: Redis | Cluster
-  /** Begins the name of every key, so that several installations can share a server. */
+  /** Prefix of every key, so that several installations can share a server. */
   readonly prefix: string
   /** One more connection; its owner closes it. */
   connect(role: ConnectionRole): Redis | Cluster
 }
 
-/** `fetch` waits as long as the server is away, `add` and `listen` as ioredis does by default. */
+/** `fetch` waits as long as the server is down, `add` and `listen` use ioredis's defaults. */
 export type ConnectionRole = 'add' | 'fetch' | 'listen'
 
-/** Which Redis, and what its keys begin with. */
+/** Which Redis, and the prefix of its keys. */
 export interface RedisServerOptions {
   /**
    * `redis://`, `rediss://`, or for a cluster `redis-cluster://` or `rediss-cluster://`, each as
-   * `user:password@host:port/database`, where a cluster takes several `host:port` with commas.
+   * `user:password@host:port/database`; a cluster takes several `host:port` separated by commas.
    */
   readonly url: string
   readonly prefix: string
-  /** Called for lost connections, which are opened again without it. */
+  /** Called for lost connections, which are reopened automatically. */
   readonly onError: (error: Error) => void
-  /** How long a command waits for its answer; 10 seconds by default. */
+  /** Time-out of a command in milliseconds; default 10 seconds. */
   readonly answerMs?: number
 }
 
-/** Opens the connection for commands; throws when the URL names no Redis. */
+/**
+ * Opens the connection for commands.
+ *
+ * @throws if the URL is not a Redis URL
+ */
 export function openRedis({
   url,
   prefix,
@@ -50,18 +54,18 @@ export function openRedis({
   }
 }
 
-/** Ends a connection after its last answer, or at once when the server is away. */
+/** Closes a connection after its last reply, or at once if the server is down. */
 export async function closeRedis(client: Redis | Cluster): Promise<void> {
   if (client.status !== 'ready') return client.disconnect()
   await withTimeOut(CLOSE_MS, client.quit()).catch(() => client.disconnect())
 }
 
-/** How long a server that has stopped answering can delay the end of a process. */
+/** How long an unresponsive server can delay the end of a process, in milliseconds. */
 export const CLOSE_MS = 1_000
 
 /**
- * A network that loses what is sent, and resets nothing, would keep a command waiting for a quarter of an hour,
- * and whoever dispatches with it. Those that fetch and listen wait on purpose.
+ * Time-out of a command in milliseconds. Without it, a network that drops packets would block a
+ * command for a quarter of an hour. Commands that fetch and listen block on purpose.
  */
 const ANSWER_MS = 10_000
 
@@ -75,7 +79,7 @@ const ROLES: Readonly<Record<ConnectionRole, ConnectionSettings>> = {
 interface ConnectionSettings {
   readonly maxRetriesPerRequest: number | null
   readonly enableAutoPipelining?: boolean
-  /** After so long a command fails, and its connection is opened anew. */
+  /** Time after which a command fails, and its connection is reopened. */
   readonly commandTimeout?: number
   readonly socketTimeout?: number
 }
@@ -109,7 +113,7 @@ function hostAndPort(url: URL): { host: string; port: number } {
   return { host: url.hostname, port: url.port === '' ? 6379 : Number(url.port) }
 }
 
-/** Only the scheme: the rest may hold a password. */
+/** The URL's scheme only, as the rest may hold a password. */
 function scheme(url: string): string {
   return JSON.stringify(url.slice(0, Math.max(0, url.indexOf(':'))))
 }

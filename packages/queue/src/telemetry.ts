@@ -1,15 +1,16 @@
 import { NO_TRACER, type Tracer } from '@plumbline/ports/tracer'
 import type { Telemetry } from 'bullmq'
 
-/** What BullMQ traces jobs with, as a part of its options; nothing where tracing is off. */
+/** BullMQ options for tracing jobs; empty if tracing is off. */
 export async function telemetryOf(tracer: Tracer): Promise<{ readonly telemetry?: Telemetry }> {
   return tracer === NO_TRACER ? {} : { telemetry: await loadTelemetry() }
 }
 
 /**
- * Loads what traces jobs: a span for each adding and each job, the second within the first. What fails is
- * told by its class: a message may hold what was asked.
- * @throws Error where the package, which is optional, is not installed
+ * Loads the tracing package: a span for adding a job, and one for running it as its child. Errors
+ * are recorded by their class, since a message may hold a subject.
+ *
+ * @throws Error if the package, which is optional, is not installed
  */
 async function loadTelemetry(): Promise<Telemetry> {
   const { BullMQOtel } = await import('bullmq-otel')

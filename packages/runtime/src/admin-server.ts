@@ -13,7 +13,7 @@ export const adminSettings = {
     .string()
     .refine((host) => isIP(host) !== 0, 'expected an IP address')
     .default('127.0.0.1'),
-  /** Without it, another address than loopback shows metrics and probes alone. */
+  /** Without it, an address other than loopback serves metrics and probes only. */
   ADMIN_TOKEN: z
     .string()
     .regex(/^[!-~]{16,}$/, 'expected 16 characters or more, without blanks')
@@ -25,22 +25,24 @@ export function adminPort(): ReturnType<typeof wholeNumber> {
   return wholeNumber({ min: 0, max: 65_535 })
 }
 
-/** Whether a program does its work, and why not; the detail is for the operator alone. */
+/** Whether a program is ready, and if not why; the detail is for the operator only. */
 export interface Readiness {
   readonly ready: boolean
   readonly detail: object
 }
 
-/** What a program shows on its admin port. */
+/** What a program serves on its admin port. */
 export interface AdminProgram {
   readonly registry: Registry
   readiness(): Promise<Readiness>
-  /** Pages beside metrics and probes, for the operator alone; false where there is none at that path. */
+  /**
+   * Pages besides metrics and probes, for the operator only; false if there is none at that path.
+   */
   readonly more?: (req: IncomingMessage, res: ServerResponse) => Promise<boolean>
   readonly onError: (error: unknown) => void
 }
 
-/** Where the admin port is. */
+/** Address of the admin port. */
 export interface AdminAddress {
   readonly host: string
   readonly port: number
@@ -50,9 +52,10 @@ export interface AdminAddress {
 const HEADERS_MS = 10_000
 
 /**
- * Listens for the operator: `/metrics` in the Prometheus text format, `/livez`, `/readyz`, and the program's
- * own pages. On loopback a request must name it by a `Host` of loopback, else it gets 421; on another
- * address whoever does not send the token as `Authorization: Bearer` gets metrics and probes without detail.
+ * Listens on the admin port: `/metrics` in the Prometheus text format, `/livez`, `/readyz`, and the
+ * program's own pages. On loopback a request must have a loopback `Host`, else it gets 421; on
+ * another address a request without the token as `Authorization: Bearer` gets metrics and probes
+ * without detail.
  */
 export async function listenForAdmin(
   program: AdminProgram,

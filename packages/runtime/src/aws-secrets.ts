@@ -8,8 +8,9 @@ const schema = z.object({
 })
 
 /**
- * Lets the credentials of S3 be read from files, as other secrets may: sets the variables that its client
- * reads from the files that `..._FILE` name.
+ * Supports `..._FILE` variables for the credentials of S3, as for other secrets: sets the variables
+ * that its client reads from the files.
+ *
  * @throws SettingsError with all faults
  */
 export function readAwsSecrets(environment: Environment = processEnvironment()): void {

@@ -1,15 +1,18 @@
 import { chmodSync, chownSync, lchownSync, lstatSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A user of the machine. */
-export interface User {
+/** A user of the operating system. */
+export interface SystemUser {
   readonly name: string
   readonly uid: number
   readonly gid: number
 }
 
-/** Creates a folder for a user, or gives the user an existing one with all that root owns in it. */
-export function chownFolder(path: string, user: User): void {
+/**
+ * Creates a folder for a user, or gives the user an existing one with everything in it that root
+ * owns.
+ */
+export function chownFolder(path: string, user: SystemUser): void {
   if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) {
     chownSync(path, user.uid, user.gid)
     return
@@ -18,11 +21,11 @@ export function chownFolder(path: string, user: User): void {
 }
 
 /**
- * Gives a file, or a folder with all that is in it, from root to a user. What is inside goes first and the
- * folder last, so that nobody can put a link in the way meanwhile; what root does not own is left alone,
- * and so is a file that has another name elsewhere.
+ * Gives a file, or a folder with its content, from root to a user. The content comes first and the
+ * folder last, so that nobody can insert a link meanwhile; files that root does not own are
+ * skipped, and so are files with further hard links.
  */
-export function chownTree(path: string, user: User): void {
+export function chownTree(path: string, user: SystemUser): void {
   const facts = lstatSync(path, { throwIfNoEntry: false })
   if (facts === undefined || facts.uid !== 0) return
   if (facts.isDirectory()) {

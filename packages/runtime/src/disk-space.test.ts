@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { observeDisks } from './disk-space.ts'
 import { createMetrics } from './metrics.ts'
 
-test('a folder shows the room on its disk, and one that is not there has no value', async () => {
+test('a folder shows the free space of its disk, and a missing one has no value', async () => {
   const metrics = createMetrics()
   observeDisks(metrics, { data: tmpdir(), files: '/no/such/folder' })
   const text = await metrics.registry.metrics()

@@ -1,16 +1,17 @@
 import { statfs } from 'node:fs/promises'
 import type { Metrics, Observed } from './metrics.ts'
 
-/** What is measured of a disk: bytes that the service may still write, and bytes in all. */
+/** Space of a disk: bytes that the service may still write, and bytes in all. */
 interface DiskSpace {
   readonly freeBytes: number
   readonly sizeBytes: number
 }
 
 /**
- * Shows how much room the disks have on which folders of the program lie; a folder that cannot be asked,
- * as on a share that is away, has no value.
- * @param folders path of each folder, by the name that the metric has for it
+ * Exposes the free space of the disks of some folders as metrics; a folder that cannot be read,
+ * such as on an unreachable share, has no value.
+ *
+ * @param folders path of each folder, by its label in the metric
  */
 export function observeDisks(metrics: Metrics, folders: Readonly<Record<string, string>>): void {
   const observe = (name: string, help: string, valueOf: (space: DiskSpace) => number): void =>

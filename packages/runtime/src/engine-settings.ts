@@ -4,27 +4,31 @@ import { flag, wholeNumber, wholeNumbers, wordList } from './settings.ts'
 const ZONE = /^([a-z0-9_-]{1,63}\.)+[a-z0-9-]{1,63}\.?$/i
 
 /**
- * Settings of the checks: name servers, SMTP, registries, HLR providers, data. Documented in docs/settings.md.
+ * Settings of the checks: name servers, SMTP, registries, HLR providers, data. Documented in
+ * docs/settings.md.
  */
 export const engineSettings = {
   /** `ip` or `ip:port`; unset: the system's. */
   DNS_SERVERS: wordList().optional(),
-  /** CIDRs that are connected to although they are not public. */
+  /** CIDRs that may be connected to although they are not public. */
   EGRESS_ALLOW: wordList().default([]),
   /** Unset: `lists` below `DATA_DIR`, where there is one. */
   LISTS_DIR: z.string().optional(),
 
   SMTP_PORT: port(25),
-  /** Zones of block lists that are asked about our own addresses, which no result depends on. */
+  /** Block list zones that are queried about our own addresses; no result depends on them. */
   SMTP_DNS_LISTS: zones(),
   SMTP_HELO_NAME: z.string().optional(),
   SMTP_MAIL_FROM: z.string().optional(),
   SMTP_PROXY_URL: z.string().optional(),
   SMTP_SOURCE_ADDRESSES: wordList().default([]),
-  /** `false`: no handshakes at all, verdicts by DNS and lists only. */
+  /** `false`: no SMTP connections at all, verdicts by DNS and lists only. */
   SMTP_PROBING: flag().default(true),
   SMTP_PROBING_OFF: wordList().default([]),
-  /** To one provider or mail host from one address; unset: the provider table's own, careful figures. */
+  /**
+   * To one provider or mail host from one address; unset: the conservative limits of the provider
+   * table.
+   */
   SMTP_CONNECTIONS_PER_HOST: wholeNumber({ min: 1 }).optional(),
   SMTP_RECIPIENTS_PER_MINUTE: wholeNumber({ min: 2 }).optional(),
   GREYLIST_SCHEDULE_SECONDS: wordList()
@@ -33,7 +37,9 @@ export const engineSettings = {
       message: 'expected seconds, comma-separated',
     })
     .default([300, 900, 2100, 4500]),
-  /** Delay of the recheck in a batch, of a mailbox whose refusal one reply does not prove; 0: no recheck. */
+  /**
+   * Delay of the recheck, in a batch, of a refusal that one reply does not prove; 0: no recheck.
+   */
   SMTP_SECOND_LOOK_SECONDS: wholeNumber({ min: 0 }).default(600),
 
   RDAP_BOOTSTRAP_URL: z.url().default('https://data.iana.org/rdap/dns.json'),
@@ -41,24 +47,26 @@ export const engineSettings = {
   WHOIS_PORT: port(43),
   /** Whether a domain's front page is fetched to detect parking. */
   PARKED_PAGES: flag().default(false),
-  /** Port of name servers that are asked directly; other than 53 for tests only. */
+  /** Port of name servers that are queried directly; other than 53 for tests only. */
   NAME_SERVER_PORT: port(53),
 
-  /** In order of choice; with several, the three below hold one value for each, comma-separated. */
+  /**
+   * In order of preference; with several, the three below hold one value for each, comma-separated.
+   */
   HLR_PROVIDER: wordList().default([]),
   HLR_URL: z.string().optional(),
   HLR_KEY: z.string().optional(),
   HLR_SECRET: z.string().optional(),
-  /** Numbers bought of a provider in a UTC day at most. */
+  /** Numbers bought from a provider in a UTC day at most. */
   HLR_DAILY_CAP: wholeNumber({ min: 0 }).default(10_000),
   HLR_ACCOUNT_DAILY_CAP: accountDailyCap(),
 
   IP_CITY_DB: z.string().optional(),
   IP_ASN_DB: z.string().optional(),
-  /** Zones of lists that are asked over DNS about each address. */
+  /** Zones of lists that are queried over DNS about each address. */
   IP_DNS_LISTS: zones(),
 
-  /** Whether outcomes that one account paid for are reused for others. */
+  /** Whether outcomes that one account's calls found are reused for others. */
   SHARE_FINDINGS: flag().default(true),
 
   ...wholeNumbers({
@@ -71,7 +79,7 @@ export const engineSettings = {
   }),
 }
 
-/** Numbers bought for one account in a UTC day at most, of all providers together. */
+/** Numbers bought for one account in a UTC day at most, from all providers together. */
 export function accountDailyCap(): z.ZodDefault<ReturnType<typeof wholeNumber>> {
   return wholeNumber({ min: 0 }).default(1_000)
 }

@@ -1,24 +1,24 @@
 /** An error as it is written to the log. */
-export interface Fault {
+export interface LoggedError {
   readonly type: string
   readonly message: string
   readonly code: string | undefined
   readonly stack: string | undefined
-  readonly cause: Fault | undefined
+  readonly cause: LoggedError | undefined
 }
 
-/** How many causes are followed. */
+/** Causes that are followed. */
 const DEPTH = 4
 
 /**
- * The parts of an error that may be logged. Its other fields may hold values of a statement or a body, as
- * `detail` of a database's error does.
+ * The parts of an error that may be logged. Its other fields may hold values of a statement or a
+ * body, as `detail` of a database error does.
  */
-export function faultOf(error: unknown): Fault {
+export function faultOf(error: unknown): LoggedError {
   return shown(error, DEPTH)
 }
 
-function shown(error: unknown, depth: number): Fault {
+function shown(error: unknown, depth: number): LoggedError {
   if (!(error instanceof Error)) {
     return { type: typeof error, message: 'not an error', ...NOTHING }
   }

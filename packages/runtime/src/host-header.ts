@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** `uri-host [ ":" port ]` of RFC 9110 7.2; empty where a request has no authority. */
+/** `uri-host [ ":" port ]` of RFC 9110 7.2; empty if a request has no authority. */
 const HOST = /^(\[[\w:.%~-]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/
 
 /** Host names of a service that listens on loopback. */
@@ -19,8 +19,8 @@ export function hasOneHost({ headers, httpVersion, rawHeaders }: IncomingMessage
 }
 
 /**
- * Whether the `Host` of a request is loopback: a web page may resolve its own name to 127.0.0.1, and could then
- * read responses of the service under that name (DNS rebinding).
+ * Whether the `Host` of a request is loopback: a web page may resolve its own name to 127.0.0.1,
+ * and could then read responses of the service under that name (DNS rebinding).
  */
 export function namesLoopback(req: IncomingMessage): boolean {
   const name = HOST.exec(req.headers.host ?? '')?.[1] ?? ''

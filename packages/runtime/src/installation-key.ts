@@ -8,15 +8,17 @@ export const INSTALLATION_KEY_CHARS = 32
 /** The file of the key in `DATA_DIR`. */
 export const INSTALLATION_KEY_FILE = 'installation.key'
 
-/** At most so many bytes are read: a longer file is not a key. */
+/** Bytes that are read: a longer file is not a key. */
 const FILE_BYTES_MAX = 4_096
 
 const KEY_BYTES = 32
 
 /**
- * The key of this installation: `INSTALLATION_KEY`, else what a file in `DATA_DIR` holds, which the
- * first process creates. Processes that start together get the same: the file is created atomically.
- * @throws Error where the file cannot be made or read, is damaged, or is open to every user
+ * The key of this installation: `INSTALLATION_KEY`, else the content of a file in `DATA_DIR`, which
+ * the first process creates. Processes that start together get the same key: the file is created
+ * atomically.
+ *
+ * @throws Error if the file cannot be created or read, is damaged, or is readable by every user
  */
 export async function readInstallationKey(settings: {
   readonly INSTALLATION_KEY?: string | undefined
@@ -31,12 +33,15 @@ export async function readInstallationKey(settings: {
   }
 }
 
-/** The key of the file in a data directory; undefined where there is none. @throws as `readInstallationKey` */
+/**
+ * The key of the file in a data directory; undefined if there is none. @throws as
+ * `readInstallationKey`
+ */
 export async function findInstallationKey(dataDir: string): Promise<string | undefined> {
   return await readKeyFile(join(dataDir, INSTALLATION_KEY_FILE))
 }
 
-/** Puts another key into the file of a data directory, of the same owner: a crash leaves the one or the other. */
+/** Replaces the key in the file of a data directory, keeping its owner; atomic across a crash. */
 export async function replaceInstallationKey(dataDir: string, key: string): Promise<void> {
   const path = join(dataDir, INSTALLATION_KEY_FILE)
   const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`
@@ -60,7 +65,7 @@ async function readKeyFile(path: string): Promise<string | undefined> {
     throw error
   })
   if (found === undefined) return undefined
-  // A group may be what an orchestrator gives a volume; every user of the machine is nobody's wish.
+  // A group may be what an orchestrator gives a volume; access for every user is never intended.
   if ((found.mode & 0o007) !== 0) {
     throw new Error(`${path} is open to every user of the machine; make it 0600`)
   }

@@ -93,7 +93,7 @@ describe.runIf(process.getuid?.() === 0)('a program that was started as root', (
     expect(await ownerOf('data/postgres')).toBe(0)
   })
 
-  test('a folder of files elsewhere stays as it is, but for what is ours in it', async () => {
+  test('a folder of files elsewhere is unchanged, except for our files in it', async () => {
     await mkdir(join(dir, 'store/uploads'), { recursive: true })
     await mkdir(join(dir, 'store/others'), { recursive: true })
     await chmod(join(dir, 'store'), 0o777)

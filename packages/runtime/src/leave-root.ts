@@ -3,14 +3,14 @@ import { chmodSync, existsSync, lchownSync, mkdirSync, readFileSync, statSync } 
 import { flushCompileCache } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { chownTree, chownFolder, type User } from './chown-tree.ts'
+import { chownTree, chownFolder, type SystemUser } from './chown-tree.ts'
 import { INSTALLATION_KEY_FILE, readInstallationKey } from './installation-key.ts'
 import { processEnvironment } from './settings.ts'
 
-/** Users that the service runs as under root, the first that there is. */
+/** Users that the service runs as instead of root; the first that exists is used. */
 const USERS = ['plumbline', 'nobody']
 
-/** What a program must still read and write as another user. */
+/** What a program must still access as another user. */
 export interface RootlessNeeds {
   readonly DATA_DIR: string
   /** Unset: its file is created as root and given to the user. */
@@ -18,16 +18,17 @@ export interface RootlessNeeds {
   readonly FILES_URL?: string | undefined
   readonly DATABASE_URL?: string | undefined
   readonly DATABASE_DIRECT_URL?: string | undefined
-  /** Other files and folders of the operator that it reads; those that are undefined are not set. */
+  /** Other files and folders that it reads; undefined ones are not configured. */
   readonly reads: readonly (string | undefined)[]
-  /** The port it listens on; 0 or absent for one that anybody may have. */
+  /** The port it listens on; 0 or absent if it needs none that is privileged. */
   readonly port?: number
 }
 
 /**
- * A process that was started as root changes to a user who owns nothing else, so that an attacker who takes
- * it over has not the whole machine. Gives that user what root owns in the folders that the service writes.
- * Where the user cannot reach what the program needs, the process stays root, and `warn` is told why.
+ * Changes a process that was started as root to a user who owns nothing else, so that an attacker
+ * who takes it over does not control the machine. Gives that user what root owns in the folders
+ * that the service writes. If the user cannot access what the program needs, the process stays
+ * root, and `warn` is called with the reason.
  */
 export async function leaveRoot(
   needs: RootlessNeeds,
@@ -48,7 +49,7 @@ export async function leaveRoot(
   if (process.getuid() === 0) throw new Error(`the user could not be changed to "${user.name}"`)
 }
 
-function firstUser(): User | undefined {
+function firstUser(): SystemUser | undefined {
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
   const users = lines.map((line) => line.split(':'))
   for (const name of USERS) {
@@ -59,12 +60,12 @@ function firstUser(): User | undefined {
   return undefined
 }
 
-/** Gives the user its folders; returns why that is not possible, undefined where it is. */
-async function prepare(needs: RootlessNeeds, user: User): Promise<string | undefined> {
+/** Gives the user its folders; returns why that is not possible, undefined if it is. */
+async function prepare(needs: RootlessNeeds, user: SystemUser): Promise<string | undefined> {
   if (isReserved(needs.port ?? 0)) {
     return `only root may listen on port ${needs.port}; set PORT to 1024 or more, behind a proxy`
   }
-  // Asked before anything is changed: not every root may become somebody else.
+  // Checked before anything is changed: not every root may change its user.
   const reads = [projectRoot(), ...needs.reads, ...filesBehind(needs)]
   const closed = unreachable(user, 'r', reads)
   if (closed !== undefined) return `the user "${user.name}" cannot read ${closed}`
@@ -77,7 +78,7 @@ async function prepare(needs: RootlessNeeds, user: User): Promise<string | undef
   }
 }
 
-function unwritable({ DATA_DIR, FILES_URL }: RootlessNeeds, user: User): string | undefined {
+function unwritable({ DATA_DIR, FILES_URL }: RootlessNeeds, user: SystemUser): string | undefined {
   const dataDir = resolve(DATA_DIR)
   mkdirSync(dataDir, { recursive: true, mode: 0o711 })
   // Ours to let others through, but not to look: the folder itself stays root's.
@@ -99,10 +100,10 @@ function unwritable({ DATA_DIR, FILES_URL }: RootlessNeeds, user: User): string 
 }
 
 /** Creates the key's file while the process is root: only root may write to the data directory. */
-async function chownKey(needs: RootlessNeeds, user: User): Promise<void> {
+async function chownKey(needs: RootlessNeeds, user: SystemUser): Promise<void> {
   if (needs.INSTALLATION_KEY !== undefined) return
   await readInstallationKey(needs)
-  // That folder is root's, so that nobody else has put something in the way.
+  // That folder belongs to root, so that no other user can have placed a link there.
   lchownSync(join(resolve(needs.DATA_DIR), INSTALLATION_KEY_FILE), user.uid, user.gid)
 }
 
@@ -111,12 +112,15 @@ function folderOfFiles(dataDir: string, filesUrl: string | undefined): string | 
   return filesUrl.startsWith('file:') ? fileURLToPath(filesUrl) : undefined
 }
 
-/** Root of the project: programs are read from it as they go. */
+/** Root of the project: code is loaded from it while the process runs. */
 function projectRoot(): string {
   return resolve(dirname(fileURLToPath(import.meta.url)), '../../..')
 }
 
-/** Files that drivers open by themselves later: certificates of the database, credentials of the store. */
+/**
+ * Files that drivers open later by themselves: certificates of the database, credentials of the
+ * store.
+ */
 function filesBehind({
   DATABASE_URL = '',
   DATABASE_DIRECT_URL = '',
@@ -139,11 +143,11 @@ function filesBehind({
 }
 
 /**
- * The first path that the user cannot access, found by trying as that user: the system has more rules than
- * mode bits.
+ * The first path that the user cannot access, found by trying as that user: mode bits are not all
+ * that counts.
  */
 function unreachable(
-  user: User,
+  user: SystemUser,
   access: 'r' | 'w',
   paths: readonly (string | undefined)[],
 ): string | undefined {

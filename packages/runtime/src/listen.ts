@@ -7,13 +7,17 @@ export interface Listening extends AsyncDisposable {
   readonly port: number
 }
 
-/** Connections that wait to be looked at; the system may allow fewer. Beyond, a client waits a second and more. */
+/**
+ * Length of the accept queue; the system may allow fewer. Beyond it a client waits a second or
+ * more.
+ */
 const BACKLOG = 4_096
 
 /**
  * Binds a server; port 0 takes a free one.
- * @returns the address and port that it has
- * @throws where the address is not ours or the port is taken
+ *
+ * @returns its address and port
+ * @throws if the address is not local or the port is taken
  */
 export async function bindServer(
   server: Server,
@@ -32,7 +36,7 @@ export async function bindServer(
   return { address: bound.address, port: bound.port }
 }
 
-/** Takes no more connections, and cuts those that are still busy after `drainMs`. */
+/** Stops accepting connections, and closes those that are still busy after `drainMs`. */
 export async function closeServer(server: Server, drainMs: number): Promise<void> {
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   server.close(() => resolve())

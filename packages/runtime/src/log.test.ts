@@ -16,7 +16,8 @@ test('an error in the log shows what happened and none of the values of a statem
     })
     log.warn({ err }, 'failed')
     log.child({ part: 'x' }).warn({ err }, 'failed')
-    // Lines are written behind, and a flush of a log that holds nothing back does not wait for them.
+    // Lines are written behind, and a flush of a log that holds nothing back does not wait for
+    // them.
     const written = (): string => readFileSync(path, 'utf8')
     await expect.poll(() => written().match(/duplicate key value/g)?.length).toBeGreaterThan(1)
     const text = written()

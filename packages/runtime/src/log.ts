@@ -3,9 +3,9 @@ import { faultOf } from './fault.ts'
 import { terminalLine } from './terminal-log.ts'
 
 /**
- * Makes the log on a file descriptor, standard output by default: JSON lines, or on a terminal short lines
- * for a person. Secrets in the usual places are cut out, of errors (`err`) only what `faultOf` shows is
- * written, and subjects are never passed in.
+ * Makes the log on a file descriptor, standard output by default: JSON lines, or on a terminal
+ * short lines for a person. Known secret fields are removed, errors (`err`) are reduced to what
+ * `faultOf` shows, and subjects are never passed in.
  */
 export function createLog(options: { name: string; level?: string; destination?: number }): Logger {
   const { name, level = 'info', destination: fd = 1 } = options
@@ -25,7 +25,7 @@ export function createLog(options: { name: string; level?: string; destination?:
   )
 }
 
-/** The terminal behind standard output or standard error; undefined where there is none. */
+/** The terminal behind standard output or standard error; undefined if there is none. */
 function terminalOf(fd: number): DestinationStream | undefined {
   const stream = [undefined, process.stdout, process.stderr][fd]
   if (stream?.isTTY !== true) return undefined

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createMetrics } from './metrics.ts'
 
-test('a gauge that cannot be read has no value, and the others are told all the same', async () => {
+test('a gauge that cannot be read has no value, and the others are unaffected', async () => {
   const metrics = createMetrics()
   let reading = async (): Promise<number> => 7
   metrics.observed('jobs', 'Jobs.', [], async () => [{ labels: {}, value: await reading() }])

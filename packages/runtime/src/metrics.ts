@@ -11,8 +11,8 @@ export interface Metrics {
     buckets: readonly number[],
   ): Histogram<L>
   /**
-   * A gauge that is read at each scrape. Where the reading fails, as while a server is away, this gauge has
-   * no value and the others are unaffected.
+   * A gauge that is read at each scrape. If reading fails, as while a server is down, this gauge
+   * has no value and the others are unaffected.
    */
   observed(
     name: string,

@@ -24,28 +24,31 @@ import type { TracedProgram, Tracing } from './traced-program.ts'
 
 // Loaded only where an endpoint is set: its packages are optional.
 
-/** Where to, and how much. */
+/** Destination and sampling. */
 interface Destination extends TracedProgram {
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>
-  /** Share of the traces that are told, 0 to 1. */
+  /** Share of the traces that are sent, 0 to 1. */
   readonly share: number
 }
 
-/** Time that one sending may take, and all of them together when the program ends. */
+/** Time-out of one export, and of all together when the program ends, in milliseconds. */
 const SEND_MS = 5_000
 const CLOSE_MS = 5_000
 
-/** Spans that wait to be sent at most; what comes then is dropped, so that a dead receiver costs no memory. */
+/**
+ * Spans that wait for export at most; further ones are dropped, so that an unreachable receiver
+ * costs no memory.
+ */
 const MAX_SPANS = 4_096
 
-/** Time between two sendings of metrics. */
+/** Milliseconds between two exports of metrics. */
 const METRICS_MS = 60_000
 
-/** A receiver that is away is told of in the log so often. */
+/** Milliseconds between two log messages about an unreachable receiver. */
 const COMPLAIN_MS = 60_000
 
-/** Registers OpenTelemetry for the whole process, as BullMQ's part of it asks for it there. */
+/** Registers OpenTelemetry for the whole process, as BullMQ's integration expects it. */
 export function openOpenTelemetry(to: Destination): Tracing {
   const resource = resourceFromAttributes({
     'service.name': `plumbline-${to.program}`,
@@ -136,7 +139,7 @@ function asTracer(tracer: OtelTracer): Tracer {
   }
 }
 
-/** A code or a class: messages may hold what was asked. */
+/** An error's code or class: messages may hold subjects. */
 function wordFor(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   if ('code' in error && typeof error.code === 'string' && /^\w{1,40}$/.test(error.code)) {
@@ -145,7 +148,7 @@ function wordFor(error: unknown): string {
   return error.constructor.name
 }
 
-/** What the caller did, and no fault of ours. */
+/** Whether the caller is at fault, not the service. */
 function isRefusal(error: unknown): boolean {
   return (
     error instanceof Error &&

@@ -11,10 +11,10 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import type { MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
 
-/** A value as prom-client tells it; those of a histogram name the series that they are of. */
+/** A value from prom-client; those of a histogram name their series. */
 type Told = MetricValue<string> & { readonly metricName?: string }
 
-/** The times between which a metric was counted. */
+/** The time range of a metric's count. */
 interface Span {
   readonly startTime: HrTime
   readonly endTime: HrTime
@@ -23,7 +23,7 @@ interface Span {
 /** When the process began to count. */
 const STARTED_MS = Date.now() - process.uptime() * 1_000
 
-/** Reads all metrics of a program in the form of OpenTelemetry: the same ones that `/metrics` tells. */
+/** Reads all metrics of a program in the form of OpenTelemetry: the same as in `/metrics`. */
 export async function readRegistry(
   registry: Registry,
   resource: Resource,
@@ -38,7 +38,7 @@ export async function readRegistry(
   return { resourceMetrics: { resource, scopeMetrics }, errors: [] }
 }
 
-/** A summary has no counterpart that can be added up, and none is in use; null. */
+/** Null for a summary, which has no counterpart that can be added up; none is in use. */
 function convert(
   metric: MetricObjectWithValues<MetricValue<string>>,
   span: Span,
@@ -74,7 +74,7 @@ function attributesOf(labels: Told['labels']): Readonly<Record<string, string>> 
   return Object.fromEntries(named.map(([name, value]) => [name, String(value)]))
 }
 
-/** Buckets of Prometheus count all that is below their bound, those of OpenTelemetry what is between two. */
+/** Buckets of Prometheus are cumulative, those of OpenTelemetry are not. */
 function histogramPoints(values: readonly Told[], span: Span): DataPoint<Histogram>[] {
   const series = Map.groupBy(values, ({ labels }) => JSON.stringify(attributesOf(labels)))
   return [...series.values()].map((told) => {

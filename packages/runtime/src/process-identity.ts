@@ -4,12 +4,14 @@ import { hostname } from 'node:os'
 import { promisify } from 'node:util'
 import { z } from 'zod'
 
-/** Identifies a process, so that another can tell whether it still runs even where its pid was used again. */
+/**
+ * Identifies a process, so that others can tell whether it still runs even if its pid was reused.
+ */
 export const processIdentity = z.object({
   pid: z.int().min(1),
-  /** Start time as the system writes it; null where it cannot be read. */
+  /** Start time as the system writes it; null if it cannot be read. */
   began: z.string().nullable(),
-  /** Where its pid is valid: boot id and PID namespace, else the host's name. */
+  /** Where its pid is valid: boot id and PID namespace, else the host name. */
   scope: z.string(),
 })
 
@@ -17,8 +19,8 @@ export const processIdentity = z.object({
 export type ProcessIdentity = z.infer<typeof processIdentity>
 
 /**
- * Whether a process runs; `elsewhere` where its pid is of another container or machine, and so cannot be
- * checked.
+ * Whether a process runs; `elsewhere` if its pid belongs to another container or machine, so that
+ * it cannot be checked.
  */
 export type Liveness = 'lives' | 'gone' | 'elsewhere'
 
@@ -43,12 +45,15 @@ function isThere(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // A process of somebody else's may be seen and not signalled.
+    // The process of another user exists though it cannot be signalled.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }
 
-/** When a process began: on Linux in ticks since the system's start (proc(5), field 22), else as `ps` says. */
+/**
+ * When a process was started: on Linux in ticks since boot (proc(5), field 22), else as `ps` prints
+ * it.
+ */
 async function beginOf(pid: number): Promise<string | null> {
   try {
     if (process.platform !== 'linux') {

@@ -8,32 +8,32 @@ import {
   type ProcessIdentity,
 } from './process-identity.ts'
 
-/** A folder of this process for temporary files; disposing of it removes it and its contents. */
+/** A temporary folder of this process; disposing of it removes it with its content. */
 export interface Scratch extends AsyncDisposable {
   readonly dir: string
 }
 
-/** Times of a scratch folder. */
+/** Times of scratch folders, in milliseconds. */
 export interface ScratchTimes {
-  /** How often a process renews its heartbeat. */
+  /** Interval of a process's heartbeats. */
   readonly heartbeatMs: number
-  /** An owner that cannot be checked counts as ended after this long without a heartbeat. */
+  /** Time without a heartbeat after which an owner that cannot be checked counts as ended. */
   readonly silentMs: number
-  /** How often folders that ended processes left are removed. */
+  /** Interval of removing folders that ended processes left. */
   readonly sweepMs: number
 }
 
 const TIMES: ScratchTimes = { heartbeatMs: 5_000, silentMs: 60_000, sweepMs: 30_000 }
 
-/** Prefix of the name of a process's folder; its owner's identity follows. */
+/** Prefix of a process's folder; its owner's identity follows. */
 const FOLDER = 'process-'
 
-/** Temporary files beside the folders: no process writes there any more. */
+/** Temporary files beside the folders, from older versions: no process writes there any more. */
 const LOOSE = /^(upload|records|result|repeats|fetch)-/
 
 /**
- * Opens a folder of this process's own in `DATA_DIR/scratch`, which any number of processes may share, also of
- * several containers, and removes those of processes that are gone: at once, and now and then again.
+ * Creates a folder for this process in `DATA_DIR/scratch`, which any number of processes may share,
+ * also of several containers, and removes those of ended processes: at once, and regularly.
  */
 export async function openScratch(
   dataDir: string,
@@ -59,7 +59,7 @@ export async function openScratch(
   }
 }
 
-/** Repeats work at an interval, never two runs at once, until it is stopped. */
+/** Repeats work at an interval, never concurrently, until it is stopped. */
 function repeat(
   everyMs: number,
   onError: (error: unknown) => void,
@@ -82,7 +82,7 @@ function repeat(
   }
 }
 
-/** This process; where its number counts is told by a hash, as it stands in a name. */
+/** The identity of this process; its scope is hashed, as it becomes part of a file name. */
 async function scratchOwner(): Promise<ProcessIdentity> {
   const own = await ownIdentity()
   const scope = createHash('sha256').update(own.scope).digest('hex').slice(0, SCOPE_CHARS)
@@ -91,7 +91,10 @@ async function scratchOwner(): Promise<ProcessIdentity> {
 
 const SCOPE_CHARS = 16
 
-/** A new name for a folder of a process. In the name, so that no folder is ever without its owner. */
+/**
+ * A new folder name for a process. The owner is part of the name, so that no folder is ever without
+ * one.
+ */
 export function folderOf(owner: ProcessIdentity): string {
   const whose = Buffer.from(JSON.stringify(owner)).toString('base64url')
   return `${FOLDER}${whose}.${randomUUID()}`
@@ -107,8 +110,8 @@ function ownerOf(folder: string): ProcessIdentity | undefined {
 }
 
 /**
- * Sets the time of a folder: by what is made in it, so that it is the file system's time, the same for all
- * who share it.
+ * Sets the modification time of a folder by creating something in it, so that it is the file
+ * system's time, which all sharing processes see.
  */
 async function touch(dir: string): Promise<void> {
   // It is gone where its owner was taken for gone, as after a sleep of the machine.
@@ -116,14 +119,17 @@ async function touch(dir: string): Promise<void> {
   await rmdir(join(dir, 'heartbeat'))
 }
 
-/** Who sweeps. */
+/** The sweeping process. */
 interface Sweeper {
   readonly dir: string
   readonly own: ProcessIdentity
   readonly silentMs: number
 }
 
-/** Removes what belongs to no living process; one thing that cannot be removed keeps no other. */
+/**
+ * Removes what belongs to no living process; an entry that cannot be removed does not block the
+ * others.
+ */
 async function sweepScratch(
   root: string,
   { dir, own, silentMs }: Sweeper,

@@ -60,7 +60,7 @@ test('an empty variable is unset, also that of a file', async () => {
   })
 })
 
-test('every file that cannot be used is told at once, beside other faults, and no content of one', async () => {
+test('every unusable file is reported at once, beside other faults, without its content', async () => {
   const long = await fileOf(Buffer.alloc(65 * 1024, 'a'))
   const read = () =>
     readSettings(schema, { DATABASE_URL_FILE: join(dir, 'none'), HLR_SECRET_FILE: long, PORT: 'x' })

@@ -1,10 +1,10 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
-/** Settings that hold a secret, by their names: keys, passwords, and addresses with a password in them. */
+/** Names of settings that hold a secret: keys, passwords, and URLs with a password. */
 const SECRET =
   /(?:^|_)(?:KEY|KEY_ID|SECRET|PASSWORD|TOKEN)$|^(?:(?:\w+_)?DATABASE(?:_\w+)?|REDIS|SMTP_PROXY|MAIL)_URL$|^OTEL_EXPORTER_OTLP_HEADERS$/
 
-/** Bytes that a file of a secret may have. */
+/** Bytes that a secret's file may have. */
 const SECRET_BYTES = 64 * 1024
 
 /** Whether a setting holds a secret: it may be read from a file, and is never shown. */
@@ -12,14 +12,15 @@ export function isSecret(name: string): boolean {
   return SECRET.test(name)
 }
 
-/** The variable that names the file of a secret. */
+/** The variable with the path of the secret's file. */
 export function fileVariable(name: string): string {
   return `${name}_FILE`
 }
 
 /**
- * The secret that a file holds, without the line break at its end.
- * @throws with what is wrong with the file; never with what is in it
+ * The secret in a file, without a trailing line break.
+ *
+ * @throws with what is wrong with the file; never with its content
  */
 export function readSecretFile(path: string): string {
   // Opening a pipe without a writer would block for ever.

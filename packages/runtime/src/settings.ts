@@ -9,15 +9,15 @@ export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }
 
-/** The environment of this process: the only place that reads it. */
+/** The environment of this process: the only place where it is read. */
 export function processEnvironment(): Environment {
   return process.env
 }
 
 /**
  * Reads a program's settings from the environment. An empty variable counts as unset; a malformed
- * one is an error that lists every fault, never a default. A secret may stand in a file instead, which
- * the variable with `_FILE` behind its name points to.
+ * one is an error, never a default, and the error lists every fault. A secret may be in a file
+ * instead, named by the variable with `_FILE` appended.
  */
 export function readSettings<S extends z.ZodObject>(
   schema: S,
@@ -80,7 +80,7 @@ export function wholeNumber(bounds: { min: number; max?: number }): z.ZodType<nu
     .refine((value) => value >= min && value <= max, `expected a number from ${min} to ${max}`)
 }
 
-/** A shape for settings that are whole numbers from 1, by name with their defaults. */
+/** A shape of settings that are whole numbers from 1, by name with their defaults. */
 export function wholeNumbers<Defaults extends Readonly<Record<string, number>>>(
   defaults: Defaults,
 ): { readonly [Name in keyof Defaults]: z.ZodDefault<z.ZodType<number, string>> } {
@@ -92,7 +92,7 @@ export function wholeNumbers<Defaults extends Readonly<Record<string, number>>>(
   return Object.fromEntries(entries) as ReturnType<typeof wholeNumbers<Defaults>>
 }
 
-/** A setting that has lost its meaning: whoever still sets it is told what took its place. */
+/** A setting that was replaced: its use is an error that names the successor. */
 export function retired(successor: string): z.ZodOptional<z.ZodType<string, string>> {
   return z
     .string()

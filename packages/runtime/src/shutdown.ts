@@ -2,10 +2,11 @@ import type { Log } from '@plumbline/ports/log'
 import { startOrExit } from './start.ts'
 
 /**
- * Runs a program until it is told to stop: SIGTERM, SIGINT, or the loss of the parent that forked it. One that was
- * forked leaves SIGINT to its parent: a terminal sends it to both, and the parent knows the order in which its programs
- * are to end. A second ctrl-C ends the program where it stands. `start` gets the stop signal and returns what must be
- * closed; closing is bounded by `graceMs`. Where it fails, `program` says why and the process ends.
+ * Runs a program until SIGTERM, SIGINT, or the loss of the parent process that forked it. A forked
+ * program leaves SIGINT to its parent: a terminal sends it to both, and the parent knows the order
+ * in which to stop its programs. A second Ctrl-C ends the program at once. `start` gets the stop
+ * signal and returns what must be closed; closing is limited to `graceMs`. If it fails, the error
+ * is logged for `program` and the process ends.
  */
 export async function runUntilStopped(
   options: { program: string; log: Log; graceMs: number },
@@ -25,11 +26,11 @@ export async function runUntilStopped(
     controller.abort()
     // Also of a start that waits for a server which is away.
     deadline = setTimeout(() => {
-      log.error({ graceMs: options.graceMs }, 'not closed in time; leaving')
+      log.error({ graceMs: options.graceMs }, 'not closed in time; exiting')
       process.exit(1)
     }, options.graceMs)
   }
-  // Not once: without a listener the next signal would end the process where it stands.
+  // Not once: without a listener the next signal would kill the process.
   process.on('SIGTERM', () => stop('SIGTERM'))
   process.on('SIGINT', () => {
     if (!process.connected) stop('SIGINT')
@@ -45,14 +46,17 @@ export async function runUntilStopped(
   await running[Symbol.asyncDispose]()
   clearTimeout(deadline)
   log.info({}, 'stopped')
-  // Third-party sockets can outlive their close; everything of ours has ended here.
+  // Third-party sockets can outlive their close; all of our own work has ended here.
   setTimeout(() => process.exit(0), 250).unref()
 }
 
-/** Of one press of ctrl-C a program hears twice: of the terminal, and of the launcher that passes it on. */
+/**
+ * Milliseconds: one Ctrl-C may arrive twice, from the terminal and from the launcher that forwards
+ * it.
+ */
 const SAME_PRESS_MS = 2_000
 
-/** Tells the parent process, where there is one, that this program is ready. */
+/** Tells the parent process, if there is one, that this program is ready. */
 export function tellReady(facts: Readonly<Record<string, string | number>> = {}): void {
   if (process.send !== undefined) process.send({ ready: true, ...facts })
 }

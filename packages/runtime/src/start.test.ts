@@ -17,7 +17,7 @@ test('what an operator can mend is one sentence without a stack', () => {
   )
 })
 
-test('every fault of the settings is told', () => {
+test('every fault of the settings is reported', () => {
   const schema = z.object({ PORT: z.string().regex(/^\d+$/), MODE: z.enum(['a', 'b']) })
   const read = (): unknown => readSettings(schema, { PORT: 'x', MODE: 'c' })
   expect(read).toThrow()

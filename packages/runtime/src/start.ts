@@ -1,6 +1,7 @@
 /**
- * Runs a step of a program's start. A failure that its operator can fix (a setting, a port that is taken, a
- * server that is not there) ends the process with status 1 and one sentence; a bug is thrown on, with its stack.
+ * Runs a step of a program's start. A failure that the operator can fix (a setting, a port in use,
+ * an unreachable server) ends the process with status 1 and one sentence; a bug is rethrown, with
+ * its stack.
  */
 export async function startOrExit<T>(program: string, start: () => T | Promise<T>): Promise<T> {
   try {
@@ -14,8 +15,8 @@ export async function startOrExit<T>(program: string, start: () => T | Promise<T
 }
 
 /**
- * The message of a failed start for the operator, with its causes; null for an error that only a bug
- * throws.
+ * The message of a failed start for the operator, with its causes; null for an error that only a
+ * bug throws.
  */
 export function startFault(error: unknown): string | null {
   if (!(error instanceof Error)) return null
@@ -28,7 +29,7 @@ export function startFault(error: unknown): string | null {
   return said.length === 0 ? error.name : said.join(': ')
 }
 
-/** How many causes the message names. */
+/** Causes that the message names. */
 const DEPTH = 3
 
 function below(error: Error): unknown {

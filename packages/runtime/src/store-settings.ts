@@ -2,15 +2,15 @@ import { z } from 'zod'
 import { INSTALLATION_KEY_CHARS } from './installation-key.ts'
 import { wholeNumber } from './settings.ts'
 
-/** Settings of database, queue and files, and others that all programs must have in common. */
+/** Settings of database, queue and files, and others that all programs share. */
 export const storeSettings = {
   DATABASE_URL: z.string('expected a postgres:// address'),
   DATABASE_DIRECT_URL: databaseDirectUrl(),
-  /** Connections to Postgres of one process, all of them; unset: 6 with Redis, 12 without. */
+  /** Connections to Postgres of one process, in all; unset: 6 with Redis, 12 without. */
   DATABASE_POOL_SIZE: wholeNumber({ min: 3, max: 500 }).optional(),
   /** Unset: the queue is on Postgres. */
   REDIS_URL: z.string().optional(),
-  /** Prefix of every key in Redis: two services on one Redis need two. */
+  /** Prefix of every key in Redis: two installations on one Redis need two. */
   REDIS_PREFIX: z.string().default('plumbline'),
   DATA_DIR: z.string().default('.data'),
   /** Unset: a file in `DATA_DIR`. All processes of an installation need the same. */
@@ -20,28 +20,29 @@ export const storeSettings = {
     .optional(),
   /** `file:///dir` or `s3://bucket/prefix`; unset: below `DATA_DIR`. */
   FILES_URL: z.string().optional(),
-  /** File of operator's weights laid over the packaged ones. */
+  /** File with the operator's weights, which override the packaged ones. */
   SCORE_WEIGHTS_FILE: z.string().optional(),
   /**
-   * A call that has not ended by then counts as failed: its debit is refunded and its idempotency key is free.
+   * Seconds after which a call that has not ended counts as failed: its debit is refunded and its
+   * idempotency key is free.
    */
   DEBIT_TIMEOUT_SECONDS: wholeNumber({ min: 1 }).default(60),
 }
 
-/** The database as the role that owns its tables, for migrations alone; unset: `DATABASE_URL`. */
+/** URL with the role that owns the tables, for migrations only; unset: `DATABASE_URL`. */
 export function migrateDatabaseUrl(): z.ZodOptional<z.ZodString> {
   return z.string('expected a postgres:// address').optional()
 }
 
 /**
- * The server itself, where `DATABASE_URL` is that of a pooler in transaction mode: for what listens, and for
- * migrations.
+ * URL of the server itself, if `DATABASE_URL` is that of a pooler in transaction mode: for LISTEN
+ * and migrations.
  */
 export function databaseDirectUrl(): z.ZodOptional<z.ZodString> {
   return z.string('expected a postgres:// address').optional()
 }
 
-/** What keys start with: `svc` gives `svc_live_...`. */
+/** Prefix of keys: `svc` gives `svc_live_...`. */
 export function keyPrefix(): z.ZodDefault<z.ZodString> {
   return z
     .string()
@@ -51,7 +52,7 @@ export function keyPrefix(): z.ZodDefault<z.ZodString> {
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-/** The lowest level that a program writes to its log. */
+/** The lowest level that is logged. */
 export function logLevel(
   fallback: (typeof LOG_LEVELS)[number],
 ): z.ZodType<(typeof LOG_LEVELS)[number], string | undefined> {

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 
-/** The user of the operating system that this process runs as, by name where it has one. */
+/** Name of the operating system user that this process runs as, or its number. */
 export function systemUser(): string {
   try {
     return userInfo().username

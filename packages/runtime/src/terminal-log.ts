@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 
-/** Fields that a person does not read: they are for who searches the JSON lines. */
+/** Fields that are left out for a person: they are for searching the JSON lines. */
 const HIDDEN: ReadonlySet<string> = new Set([
   'level',
   'time',
@@ -14,7 +14,7 @@ const HIDDEN: ReadonlySet<string> = new Set([
   'user_agent',
 ])
 
-/** Fields whose value says by itself what it is. */
+/** Fields that are shown by their value alone. */
 const BARE: ReadonlySet<string> = new Set(['method', 'route', 'status', 'program'])
 
 /** Characters of one field at most. */
@@ -31,8 +31,8 @@ const LEVELS: readonly { readonly from: number; readonly word: string; readonly 
 ]
 
 /**
- * A line of the log, as pino writes it, as a short line for a person: time of day, program, level, message
- * and the fields that matter. An error follows with its causes, and with its stack where it has no code.
+ * A log line of pino as a short line for a person: time of day, program, level, message and the
+ * fields that matter. An error follows with its causes, and with its stack if it has no code.
  */
 export function terminalLine(json: string, hasColors: boolean): string {
   const record = recordOf(json)
@@ -78,7 +78,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** The words of an error as `faultOf` shows it. */
+/** The text of an error as `faultOf` shows it. */
 function faultText(err: unknown, level: number): string {
   const said: string[] = []
   for (let at = err; typeof at === 'object' && at !== null; at = Reflect.get(at, 'cause')) {
@@ -92,7 +92,7 @@ function faultText(err: unknown, level: number): string {
   return [`: ${said.join(': ')}`, ...frames.map(printable)].join('\n')
 }
 
-/** Nothing that a log holds may steer the terminal or turn the line around. */
+/** Escapes characters that could control the terminal or change the text direction. */
 function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (char) => (char === '\n' ? ' ' : '?'))
 }

@@ -5,8 +5,10 @@ const DROPPED = { decision: SamplingDecision.NOT_RECORD }
 const KEPT = { decision: SamplingDecision.RECORD_AND_SAMPLED }
 
 /**
- * Keeps a share of the traces, by their ids, so that all processes keep the same ones whatever a caller's
- * header says. What begins by itself inside a process, as the look for a next job, is no trace.
+ * Keeps a share of the traces, chosen by trace id, so that all processes keep the same ones
+ * whatever a caller's header says. Work that a process starts by itself, such as polling for a job,
+ * is not traced.
+ *
  * @param share 0 to 1
  */
 export function sampleTraces(share: number): Sampler {

@@ -1,14 +1,16 @@
 import { z } from 'zod'
 
-/** Settings of traces and of metrics that are pushed. Documented in docs/settings.md. */
+/** Settings of traces and of pushed metrics. Documented in docs/settings.md. */
 export const tracingSettings = {
-  /** Where traces and metrics go, by OTLP over HTTP; unset: nowhere, and nothing of it is loaded. */
+  /**
+   * Where traces and metrics are sent, by OTLP over HTTP; unset: nowhere, and no package is loaded.
+   */
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .url({ protocol: /^https?$/, error: 'expected an http:// or https:// address' })
     .optional(),
-  /** Headers sent with them: `name=value`, comma-separated. */
+  /** Headers of these requests: `name=value`, comma-separated. */
   OTEL_EXPORTER_OTLP_HEADERS: z.string().transform(readHeaders).optional(),
-  /** Share of the traces that are told, by their ids: all processes tell the same ones. */
+  /** Share of the traces that are sent, chosen by trace id: all processes send the same ones. */
   OTEL_TRACES_SAMPLER_ARG: z
     .string()
     .regex(/^(?:0(?:\.\d+)?|1(?:\.0+)?)$/, 'expected a number from 0 to 1')
@@ -16,7 +18,10 @@ export const tracingSettings = {
     .default(1),
 }
 
-/** Source: OpenTelemetry, "Configuration Options", `OTEL_EXPORTER_OTLP_HEADERS`: as W3C Baggage, percent-encoded. */
+/**
+ * Source: OpenTelemetry, "Configuration Options", `OTEL_EXPORTER_OTLP_HEADERS`: as W3C Baggage,
+ * percent-encoded.
+ */
 function readHeaders(text: string, context: z.RefinementCtx): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {}
   for (const pair of text.split(',')) {

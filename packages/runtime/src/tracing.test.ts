@@ -74,7 +74,7 @@ test('spans of one process and of another are one trace, and headers go with the
   expect(receiver.texts().join('\n')).not.toContain(MARK)
 })
 
-test('of what is thrown the class or code is told, never the message', async () => {
+test('of an error the class or code is recorded, never the message', async () => {
   const { tracing } = await open({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   const refusal = Object.assign(new Error(MARK), { code: 'payment_required', status: 402 })
   for (const error of [
@@ -123,7 +123,7 @@ test('a share of 0 tells no trace, whatever the header of a caller says', async 
   expect(receiver.spans()).toEqual([])
 })
 
-test('a receiver that is away fails no work, ends the program all the same, and is told of once', async () => {
+test('an unreachable receiver fails no work, does not delay the end of the program, and is logged once', async () => {
   await using gone = await startOtlpReceiver()
   const { url } = gone
   await gone[Symbol.asyncDispose]()
@@ -156,7 +156,8 @@ test('without an endpoint nothing is traced and nothing of it is loaded', async 
 })
 
 test('where the packages are not installed, a start with an endpoint ends and says what to install', () => {
-  // Each is looked for under a name that nobody has, so that what Node throws is what it throws then.
+  // Each is looked for under a name that nobody has, so that what Node throws is what it throws
+  // then.
   const code = `
     import { registerHooks } from 'node:module'
     registerHooks({

@@ -1,21 +1,22 @@
 import { NO_TRACER } from '@plumbline/ports/tracer'
 import type { TracedProgram, Tracing } from './traced-program.ts'
 
-/** Where traces and metrics of a program go. */
+/** Where traces and metrics of a program are sent. */
 export interface TracingSettings {
   readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined
   readonly OTEL_EXPORTER_OTLP_HEADERS?: Readonly<Record<string, string>> | undefined
   readonly OTEL_TRACES_SAMPLER_ARG: number
 }
 
-/** Said where the packages are not there. */
+/** Error if the packages are missing. */
 const MISSING =
   'OTEL_EXPORTER_OTLP_ENDPOINT is set, and OpenTelemetry is not installed here: ' +
   'run "npm install" in the folder of the service without --omit=optional'
 
 /**
- * Opens traces and metrics by OTLP where an endpoint is set; else nothing is loaded and nothing done.
- * @throws Error where the packages of OpenTelemetry, which are optional, are not installed
+ * Starts sending traces and metrics by OTLP if an endpoint is set; else loads and does nothing.
+ *
+ * @throws Error if the packages of OpenTelemetry, which are optional, are not installed
  */
 export async function openTracing(
   settings: TracingSettings,

@@ -6,19 +6,18 @@ import { getDomain } from 'tldts'
 import { looksRandom } from './random-local.ts'
 import { riskSignal } from '@plumbline/contract/signal'
 
-/** One piece of evidence: the part that it is about, and the group that it counts in. */
+/** A signal, the part of the record that it is about, and the group that it counts in. */
 export interface Evidence {
   readonly part: Check | 'across'
   readonly signal: Signal
-  /** Mostly the signal's own group; another where two parts tell of the same point. */
+  /** Usually the signal's own group; another if two parts report the same point. */
   readonly group: string
 }
 
 /**
- * Everything in a record's outcomes that speaks for risk. What is unknown gives none.
- *
- * Where the email's registrable domain is the supplied domain, points that both parts know are put
- * into one group, so that none counts twice.
+ * All signals of risk in a record's outcomes. Unknown facts give none. If the email's registrable
+ * domain is the supplied domain, points that both parts know are put into one group, so that none
+ * counts twice.
  */
 export function gatherEvidence(outcomes: BareOutcomes): readonly Evidence[] {
   const { email, phone, ip, domain } = outcomes
@@ -41,8 +40,8 @@ export function gatherEvidence(outcomes: BareOutcomes): readonly Evidence[] {
 }
 
 /**
- * That a name does not work is one point, whether its mail, its DNS or its registration says so.
- * Whole groups are joined, so that evidence of two names instead of one never lowers a risk.
+ * That a domain does not work is one point, whether its mail, DNS or registration shows it. Whole
+ * groups are merged, so that evidence on two names instead of one never lowers a risk.
  */
 function sharedGroup(group: string): string {
   switch (group) {
@@ -103,7 +102,7 @@ function phoneSignals({ facts, reason }: BareOutcome<'phone'>): Signal[] {
   return signals
 }
 
-/** Types of numbers that are no person's own, as libphonenumber names them. */
+/** Types of numbers that belong to no single person, as libphonenumber names them. */
 const KINDS = ['premium_rate', 'shared_cost', 'pager', 'toll_free'] as const
 
 function acrossSignals({ email, phone, ip, domain }: BareOutcomes, sameName: boolean): Signal[] {
@@ -157,7 +156,7 @@ function registrable(name: string): string {
   return getDomain(ascii) ?? ascii
 }
 
-/** Country domains that the whole world registers in, so that they tell of no country. */
+/** Country domains that are registered from anywhere, so that they do not indicate a country. */
 const WORLDWIDE = new Set(
   'ac ag ai am as at bz cc cd co cx dj eu fm gd gg gl gs im in io is je la li ly me mn ms mu nu pw sc sh so st su tk ml ga cf gq tl to tv us vc vg vu ws'.split(
     ' ',

@@ -15,7 +15,7 @@ const around = {
   durationMs: 0,
 } as const
 
-/** A harmless outcome of an email check, but for what is told. */
+/** A harmless outcome of an email check, with the given changes. */
 export function email(
   facts: Partial<EmailFacts> = {},
   more: Partial<Outcome<'email'>> = {},
@@ -45,7 +45,7 @@ export function email(
   }
 }
 
-/** A harmless outcome of a phone check, but for what is told. */
+/** A harmless outcome of a phone check, with the given changes. */
 export function phone(
   facts: Partial<PhoneFacts> = {},
   more: Partial<Outcome<'phone'>> = {},
@@ -73,7 +73,7 @@ export function phone(
   }
 }
 
-/** A harmless outcome of an ip check, but for what is told. */
+/** A harmless outcome of an ip check, with the given changes. */
 export function ip(signals: readonly Signal[] = [], facts: Partial<IpFacts> = {}): Outcome<'ip'> {
   const plain: IpFacts = {
     ip: '192.0.2.1',
@@ -97,7 +97,7 @@ export function ip(signals: readonly Signal[] = [], facts: Partial<IpFacts> = {}
   return { ...around, status: 'answered', reason: 'located', facts: { ...plain, ...facts } }
 }
 
-/** A harmless outcome of a domain check, but for what is told. */
+/** A harmless outcome of a domain check, with the given changes. */
 export function domain(
   signals: readonly Signal[] = [],
   facts: Partial<DomainFacts> = {},

@@ -3,8 +3,8 @@ const MIN_SWITCHES = 4
 const MIN_CONSONANT_RUN = 7
 
 /**
- * Whether a local part looks generated: letters and digits in turns, or a run of consonants that no
- * language has. Parts with separators are names, whatever they look like.
+ * Whether a local part looks generated: alternating letters and digits, or a run of consonants that
+ * no language has. Parts with separators count as names.
  */
 export function looksRandom(local: string): boolean {
   const name = (local.split('+')[0] ?? '').toLowerCase()

@@ -104,7 +104,7 @@ describe('the email domain is the supplied domain', () => {
   })
 })
 
-it('an unknown part is neutral and stands in the coverage', () => {
+it('an unknown part is neutral and is listed in the coverage', () => {
   const silent = email(
     { mxFound: null, acceptsMail: null, smtpValid: null, mailbox: 'unknown', catchAll: null },
     { status: 'unknown', reason: 'timeout' },
@@ -146,7 +146,7 @@ describe('the version of a table', () => {
   })
 })
 
-it('every code stands once for a part, so that a reason names one row', () => {
+it('every code occurs once for a part, so that a reason names one row', () => {
   const names = Object.entries(weights.groups).flatMap(([group, rows]) =>
     Object.keys(rows).map((code) => `${group.split('.')[0]} ${code}`),
   )
@@ -181,7 +181,7 @@ it('levels of threat lists step at 3 to 6 lists, and at 9 for hijacked networks'
   ])
 })
 
-it('generated local parts are told from names', () => {
+it('generated local parts are distinguished from names', () => {
   const random = ['x7k2m9q4zt', 'a1b2c3d4e5f6', 'qwrtpsdfgh', 'ab12cd34ef56']
   const names = [
     'christopherson',

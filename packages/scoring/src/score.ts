@@ -5,10 +5,9 @@ import { gatherEvidence, type Evidence } from './evidence.ts'
 
 /**
  * The risk of one subject, 0 to 100: 100 x (1 - product over groups of (1 - strongest weight)).
- *
- * Does not depend on the order of the signals, and another signal never lowers it. A signal that the
- * table does not have weighs nothing: it was found out by a program of another version than the table
- * is of. Source: decision 30.
+ * Independent of the order of the signals; another signal never lowers it. A signal that the table
+ * lacks weighs nothing: it comes from a program of another version than the table. Source: decision
+ * 30.
  */
 export function riskOf(signals: readonly Signal[], weights: Weights): number {
   const strongest = new Map<string, number>()
@@ -19,7 +18,7 @@ export function riskOf(signals: readonly Signal[], weights: Weights): number {
   return scoreOf([...strongest])
 }
 
-/** Every score by these weights. */
+/** All score functions with these weights. */
 export function createScorer(weights: Weights): Scorer {
   return {
     version: weights.version,
@@ -28,7 +27,7 @@ export function createScorer(weights: Weights): Scorer {
   }
 }
 
-/** The composite score over the parts of a record, with reasons that add up to it. */
+/** The composite score of a record, with reasons that add up to it. */
 function fraudScore(outcomes: BareOutcomes, weights: Weights): Score {
   const weighed = gatherEvidence(outcomes)
     .map((evidence) => ({ ...evidence, weight: weightOf(evidence.signal, weights) }))
@@ -67,7 +66,10 @@ function reasonOf({ part, signal, weight }: Weighed, contribution: number): Scor
   }
 }
 
-/** Factors are multiplied in the order of their groups, so that rounding cannot depend on theirs. */
+/**
+ * Factors are multiplied in the order of their groups, so that rounding does not depend on the
+ * order of the signals.
+ */
 function scoreOf(factors: readonly (readonly [string, number])[]): number {
   let harmless = 1
   for (const [, weight] of factors.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
@@ -76,7 +78,10 @@ function scoreOf(factors: readonly (readonly [string, number])[]): number {
   return Math.round(100 * (1 - harmless))
 }
 
-/** Whole points for each group in proportion to ln(1 - weight), by largest remainder: they add up exactly. */
+/**
+ * Distributes whole points over the groups in proportion to ln(1 - weight), by largest remainder,
+ * so that they add up exactly.
+ */
 function shareOut(
   score: number,
   factors: readonly (readonly [string, number])[],

@@ -8,22 +8,22 @@ import packaged from './weights.json' with { type: 'json' }
 const PACKAGED: { readonly [G in SignalGroup]: { readonly [C in SignalCode<G>]: WeightRow } } =
   packaged.groups
 
-/** A weight of 100 would make certainty of one signal and hide all others. */
+/** A weight of 100 would make one signal certain and hide all others. */
 const MAX_WEIGHT = 99
 
 const MAX_FILE_BYTES = 1_048_576
 
-/** The weights that come with the product. They are priors from published systems, not fitted. */
+/** The packaged weights. They are priors from published systems, not fitted. */
 export function packagedWeights(): Weights {
   return versioned(packaged.version, PACKAGED)
 }
 
-/** Digits of a digest in a version: enough that no two tables of one name meet by chance. */
+/** Digits of the digest in a version: enough to tell any two tables of one name apart. */
 const DIGEST_DIGITS = 12
 
 /**
- * A table under the version that its content gives: a name, which people give and may give twice, and a
- * digest of the rows in a fixed order.
+ * A table with a version derived from its content: its name, which need not be unique, and a digest
+ * of the rows in a fixed order.
  */
 function versioned(name: string, groups: Weights['groups']): Weights {
   const rows = Object.entries(groups)
@@ -38,10 +38,10 @@ function versioned(name: string, groups: Weights['groups']): Weights {
 }
 
 /**
- * The packaged weights with an operator's rows laid over them.
+ * The packaged weights, overridden by an operator's file. The file has the form of `weights.json`;
+ * rows that it leaves out keep their packaged weight, and a row may be just a number.
  *
- * The file has the form of `weights.json`; rows that it leaves out keep their packaged weight, and a
- * row may be a number alone. Throws one error that names every fault of the file.
+ * @throws one error that names every fault of the file
  */
 export async function loadWeights(path: string | undefined): Promise<Weights> {
   if (path === undefined) return packagedWeights()
@@ -49,7 +49,7 @@ export async function loadWeights(path: string | undefined): Promise<Weights> {
   return overlayWeights(text, path)
 }
 
-/** Lays the rows of a JSON text over the packaged weights; `name` stands in the error. */
+/** Overrides the packaged weights by the rows of a JSON text; `name` is used in the error. */
 export function overlayWeights(text: string, name: string): Weights {
   const faults: string[] = []
   const file = parseFile(text, faults)

@@ -11,7 +11,7 @@ import {
   type StoredFile,
 } from './storage.ts'
 
-/** Folders and files are for the user of the service alone. */
+/** Only the service's user may access folders and files. */
 const FOLDER_MODE = 0o700
 const FILE_MODE = 0o600
 
@@ -48,12 +48,15 @@ export async function openLocalStorage(url: URL): Promise<Storage> {
   }
 }
 
-/** Where a file is until it is whole. */
+/** Temporary path of a file that is being written. */
 function partOf(target: string): string {
   return `${target}.part`
 }
 
-/** Beside its place, so that it is there whole or not at all. Of two that write the same file the later one has it. */
+/**
+ * Written beside its final path and renamed, so that it is there completely or not at all. If two
+ * write the same file, the later one wins.
+ */
 async function createFile(target: string): Promise<NewFile> {
   await makeFolder(dirname(target))
   const path = partOf(target)
@@ -116,8 +119,8 @@ function within(root: string, key: string): string {
 }
 
 /**
- * Makes a folder where it is missing, as the owner of the one above it: a program that runs as root beside
- * others that do not leaves nothing that they cannot use.
+ * Creates a missing folder with the owner of its parent: so a program that runs as root leaves
+ * nothing that others cannot use.
  */
 async function makeFolder(path: string): Promise<void> {
   const made = await mkdir(path, { recursive: true, mode: FOLDER_MODE })
@@ -126,7 +129,7 @@ async function makeFolder(path: string): Promise<void> {
   await lchown(path, uid, gid)
 }
 
-/** Puts a file on the disk as it is to lie in a folder: for the folder's owner alone. */
+/** Flushes a file to disk, with the folder's owner as its only reader. */
 async function settle(path: string, folder: string): Promise<void> {
   const file = await open(path, 'r')
   try {

@@ -3,22 +3,23 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Storage } from './storage.ts'
 
-/** The file of a store that names the installation it belongs to. */
+/** Key of the file that names the installation that a store belongs to. */
 export const MARKER = 'installation'
 
-/** A marker is one short line; a longer file is not one. */
+/** A marker is one short line; a longer file is not a marker. */
 const MARKER_BYTES = 256
 
-/** Whether a store belongs to this installation, or else to which. */
+/** Whether a store belongs to this installation, or to another one. */
 export type StoreClaim =
   | { readonly kind: 'ours' }
   | { readonly kind: 'foreign'; readonly owner: string }
 
 /**
- * Reads the marker of a store, and writes ours where there is none. Of two installations that do so at the same
- * moment, one finds the marker of the other, now or the next time.
- * @param id what our installation is called; one word
- * @throws where the store cannot be asked
+ * Reads the marker of a store, and writes ours if there is none. If two installations do this at
+ * the same moment, one finds the other's marker, now or the next time.
+ *
+ * @param id of our installation; one word
+ * @throws if the store does not reply
  */
 export async function claimStore(
   storage: Storage,
@@ -31,8 +32,10 @@ export async function claimStore(
 }
 
 /**
- * Whether a store has the marker of this installation. An empty directory where a disk should be mounted has none.
- * @throws where the store cannot be asked
+ * Whether a store has the marker of this installation. An empty directory where a disk should be
+ * mounted has none.
+ *
+ * @throws if the store does not reply
  */
 export async function hasMarker(storage: Storage, id: string): Promise<boolean> {
   return (await readMarker(storage)) === id
@@ -63,7 +66,7 @@ async function writeMarker(storage: Storage, id: string, scratchDir: string): Pr
   }
 }
 
-/** Whether a store says that there is no such file: a local disk and S3 each have their own word for it. */
+/** Whether an error means that there is no such file: a local disk and S3 report it differently. */
 export function isAbsent(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''

@@ -3,11 +3,12 @@ import { rm } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 
 /**
- * Has a new file written that its owner alone can read, and removes it where that fails. It is closed first: a
- * pipeline rejects while its file is still being opened, and a file that is opened after its removal would stay.
+ * Creates a file that only its owner can read, and removes it if writing fails. It is closed before
+ * its removal: a pipeline rejects while its file is still being opened, and a file opened after its
+ * removal would stay.
  *
- * @param write resolves once all is written to the stream that it is given
- * @throws what `write` does, or where there is a file at the path
+ * @param write resolves once everything is written to the given stream
+ * @throws what `write` does, or if there is a file at the path
  */
 export async function writeNewFile(
   path: string,
@@ -28,7 +29,7 @@ export async function writeNewFile(
   }
 }
 
-/** Whether a file was there before, which is not ours to remove. */
+/** Whether the file existed before, so that it must not be removed. */
 function isThere(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EEXIST'
 }

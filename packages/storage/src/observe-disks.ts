@@ -3,8 +3,8 @@ import type { Metrics } from '@plumbline/runtime/metrics'
 import { filesFolder } from './open.ts'
 
 /**
- * Shows how much room is left on the disks of a program: where its data lies, and where files of batches
- * lie, unless those are in a store elsewhere.
+ * Exposes the free disk space of a program as metrics: that of its data, and that of batch files
+ * unless they are in a remote store.
  */
 export function observeStores(
   metrics: Metrics,

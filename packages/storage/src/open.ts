@@ -7,7 +7,8 @@ import type { Storage } from './storage.ts'
 
 /**
  * Opens the store of a URL: `file:///dir` or `s3://bucket/prefix`.
- * @param scratchDir where downloads of a remote store lie while they are worked on
+ *
+ * @param scratchDir directory for local copies of files in a remote store
  */
 export async function openStorage(options: { url: string; scratchDir: string }): Promise<Storage> {
   const url = new URL(options.url)
@@ -21,20 +22,21 @@ export async function openStorage(options: { url: string; scratchDir: string }):
   }
 }
 
-/** Where files lie: as told, else `files` below the data directory. */
+/** URL of the store: the configured one, else `files` below the data directory. */
 export function filesUrl(told: string | undefined, dataDir: string): string {
   return told ?? pathToFileURL(join(resolve(dataDir), 'files')).href
 }
 
-/** The folder of this machine that files lie in; null where they lie in a store elsewhere. */
+/** The local folder of the store; null if it is remote. */
 export function filesFolder(told: string | undefined, dataDir: string): string | null {
   const url = new URL(filesUrl(told, dataDir))
   return url.protocol === 'file:' ? fileURLToPath(url) : null
 }
 
 /**
- * Opens the store of a program that works on files.
- * @param url as for `openStorage`; undefined for the usual place
+ * Opens the store of a program.
+ *
+ * @param url as for `openStorage`; undefined for the default
  */
 export async function openFiles(options: {
   url: string | undefined

@@ -1,12 +1,13 @@
 import type { S3Client } from './s3-client.ts'
 import { elements, textOf } from './s3-xml.ts'
 
-/** Pages of open uploads that are read in one go; what is left is met the next time. */
+/** Pages of open uploads that are read in one call; the next call reads on. */
 const MOST_PAGES = 100
 
 /**
- * Aborts uploads in parts below a prefix that were begun before a time, as a killed process leaves them; those whose
- * key is not ours stay. Source: AWS, "ListMultipartUploads" (pages of 1,000).
+ * Aborts multipart uploads below a prefix that were begun before a time, as a killed process leaves
+ * them; those with foreign keys stay. Source: AWS, "ListMultipartUploads" (pages of 1,000).
+ *
  * @returns how many
  */
 export async function abortUploads(

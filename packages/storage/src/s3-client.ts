@@ -5,17 +5,19 @@ import { openStoreConnections } from './s3-request.ts'
 import { canonicalQuery, encodedKey, sha256, signedHeaders } from './s3-signature.ts'
 import { textOf } from './s3-xml.ts'
 
-/** Time-outs of a store: to connect, to begin its reply, and between two bytes of it. */
+/** Time-outs: to connect, until the reply begins, and between two bytes of it. */
 const TIMES = { connectMs: 10_000, replyMs: 120_000, idleMs: 120_000 } as const
 
-/** Attempts of a request whose failure may be temporary, and the first pause between them. */
+/** Attempts of a request whose failure may be temporary, and the first delay between them. */
 const ATTEMPTS = 3
 const PAUSE_MS = 100
 
-/** Bytes of a reply that is read whole: a page of 1,000 keys of 1,024 characters is smaller. */
+/**
+ * Bytes of a reply that is read into memory: a page of 1,000 keys of 1,024 characters is smaller.
+ */
 const REPLY_MAX_BYTES = 16 * 1_048_576
 
-/** A store's refusal; `code` is of its list of error codes. */
+/** An error reply of the store; `code` is one of its error codes. */
 export class S3Error extends Error {
   override readonly name = 'S3Error'
   readonly code: string
@@ -40,9 +42,13 @@ export interface S3Request {
 
 /** A client of one bucket. */
 export interface S3Client extends Disposable {
-  /** Sends a request and leaves the reply's body to be read. @throws S3Error where it is refused */
+  /**
+   * Sends a request; the caller reads the reply's body.
+   *
+   * @throws S3Error if it is refused
+   */
   open(request: S3Request): Promise<IncomingMessage>
-  /** Sends a request and reads its reply. @throws S3Error where it is refused */
+  /** Sends a request and reads its reply. @throws S3Error if it is refused */
   send(request: S3Request): Promise<{
     readonly text: string
     readonly headers: IncomingMessage['headers']
@@ -58,7 +64,7 @@ export function openS3Client(options: {
 }): S3Client {
   const connections = openStoreConnections(TIMES)
   const base = `${options.endpoint.pathname.replace(/\/$/, '')}/${encodedKey(options.bucket)}`
-  /** How far the store's clock is ahead of ours. */
+  /** How far the store's clock is ahead of ours, in milliseconds. */
   let skewMs = 0
 
   async function attempt(request: S3Request): Promise<IncomingMessage> {

@@ -111,7 +111,7 @@ test('a container asks for its role with its token, once for many requests', asy
   ])
 })
 
-test('a machine asks for its role by a token, and anew before it ends', async () => {
+test('a machine fetches its role with a token, and again before it expires', async () => {
   const roles = '/latest/meta-data/iam/security-credentials/'
   replies.set('PUT /latest/api/token', 'short')
   replies.set(`GET ${roles}`, 'files\n')

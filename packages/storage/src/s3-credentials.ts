@@ -7,7 +7,7 @@ import { textOf } from './s3-xml.ts'
 /** Returns credentials that are valid for some minutes more. */
 export type CredentialSource = () => Promise<Credentials>
 
-/** Temporary credentials are fetched again this long before they expire. */
+/** Milliseconds before their expiry at which temporary credentials are fetched again. */
 const RENEW_BEFORE_MS = 5 * 60_000
 
 /** Time-out of the metadata service: a machine without one must not delay the start. */
@@ -16,14 +16,16 @@ const ASK_WITHIN_MS = 5_000
 const ANSWER_MAX_BYTES = 64 * 1_024
 
 interface TemporaryCredentials extends Credentials {
-  /** Milliseconds since 1970; absent where they do not expire. */
+  /** Milliseconds since the Unix epoch; absent if they do not expire. */
   readonly endsAt?: number
 }
 
 /**
- * Credentials as the AWS tools find them, the first of: environment, a profile's keys, a web identity,
- * a container's role, a machine's role (IMDSv2). Single sign-on and programs of a profile are not asked.
- * Source: AWS, "Standardized credential providers". @throws where there are none
+ * Credentials as the AWS tools find them, the first of: environment, a profile's keys, a web
+ * identity, a container's role, a machine's role (IMDSv2). Single sign-on and a profile's
+ * `credential_process` are not supported. Source: AWS, "Standardized credential providers".
+ *
+ * @throws if there are none
  */
 export function credentialSource(environment: Environment, region: string): CredentialSource {
   let kept: TemporaryCredentials | undefined
@@ -169,7 +171,7 @@ async function ask(url: string, init: RequestInit): Promise<string> {
   return parts.join('')
 }
 
-/** The domain that the services of a region are under. */
+/** The DNS suffix of a region's services. */
 export function suffixOf(region: string): string {
   return region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
 }

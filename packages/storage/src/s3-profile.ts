@@ -2,7 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Environment } from '@plumbline/runtime/settings'
 
-/** The settings of the profile in use, from the files of the AWS tools; the credentials file goes before the other. */
+/**
+ * The settings of the profile in use, from the files of the AWS tools; the credentials file takes
+ * precedence.
+ */
 export async function readProfile(environment: Environment): Promise<ReadonlyMap<string, string>> {
   const name = environment['AWS_PROFILE'] || 'default'
   const folder = join(environment['HOME'] ?? '', '.aws')
@@ -14,7 +17,7 @@ export async function readProfile(environment: Environment): Promise<ReadonlyMap
   ])
 }
 
-/** Source: AWS, "Configuration and credential file settings". Nested settings are passed over. */
+/** Source: AWS, "Configuration and credential file settings". Nested settings are ignored. */
 function sectionOf(text: string, names: readonly string[]): readonly (readonly [string, string])[] {
   const settings: [string, string][] = []
   let isOurs = false

@@ -1,7 +1,7 @@
 import { Agent as PlainAgent, request as plainRequest, type IncomingMessage } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 
-/** Time-outs of a store: to connect, to begin its reply, and between two bytes of it. */
+/** Time-outs of a store: to connect, until the reply begins, and between two bytes of it. */
 export interface RequestTimes {
   readonly connectMs: number
   readonly replyMs: number
@@ -10,7 +10,11 @@ export interface RequestTimes {
 
 /** Connections to one store. */
 export interface StoreConnections extends Disposable {
-  /** Sends one request; resolves with the head of its reply. @throws where none comes in time */
+  /**
+   * Sends one request; resolves with the head of its reply.
+   *
+   * @throws if none comes in time
+   */
   send(request: OutgoingRequest): Promise<IncomingMessage>
 }
 
@@ -22,10 +26,10 @@ export interface OutgoingRequest {
   readonly body: Uint8Array
 }
 
-/** Connections at once; a download holds one for as long as it is read. */
+/** Concurrent connections; a download holds one for as long as it is read. */
 const MOST_CONNECTIONS = 200
 
-/** Makes a pool of connections, empty yet; they are kept open for the next request. */
+/** Makes an empty connection pool; connections are kept open for the next request. */
 export function openStoreConnections(times: RequestTimes): StoreConnections {
   const plain = new PlainAgent({ keepAlive: true, maxSockets: MOST_CONNECTIONS })
   const secure = new SecureAgent({ keepAlive: true, maxSockets: MOST_CONNECTIONS })
@@ -74,7 +78,7 @@ export function openStoreConnections(times: RequestTimes): StoreConnections {
   }
 }
 
-/** Ends a body whose sender is silent; one whose reader is slow goes on. */
+/** Ends a body whose sender is silent; a slow reader is no reason. */
 function endWhenIdle(reply: IncomingMessage, idleMs: number): void {
   const { socket } = reply
   const onIdle = (): void => {

@@ -7,7 +7,8 @@ const CREDENTIALS = {
 }
 const WHEN = { region: 'us-east-1', now: new Date('2013-05-24T00:00:00Z') }
 
-// The examples of AWS, "Signature Calculations for the Authorization Header: Transferring Payload in a Single Chunk".
+// The examples of AWS, "Signature Calculations for the Authorization Header: Transferring Payload
+// in a Single Chunk".
 test.each([
   {
     name: 'GET object',

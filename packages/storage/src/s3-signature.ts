@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 
-/** What requests are signed with; `token` for temporary ones. */
+/** Credentials for signing; `token` for temporary ones. */
 export interface Credentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
@@ -18,8 +18,8 @@ export interface UnsignedRequest {
 }
 
 /**
- * The headers of a request with its signature, good for 15 minutes around `now`.
- * Source: AWS, "Create a signed AWS API request" (Signature Version 4), for S3: paths are encoded once.
+ * The headers of a request with its signature, valid for 15 minutes around `now`. Source: AWS,
+ * "Create a signed AWS API request" (Signature Version 4), for S3: paths are encoded once.
  */
 export function signedHeaders(
   request: UnsignedRequest,
@@ -58,7 +58,7 @@ export function signedHeaders(
   }
 }
 
-/** A query string in the order and with the encoding that signatures are made over. */
+/** A query string in the order and encoding that are signed. */
 export function canonicalQuery(query: Readonly<Record<string, string | undefined>>): string {
   return Object.entries(query)
     .flatMap(([name, value]) => (value === undefined ? [] : [`${encoded(name)}=${encoded(value)}`]))

@@ -3,14 +3,20 @@ import type { S3Client } from './s3-client.ts'
 import { escapedXml, textOf } from './s3-xml.ts'
 import type { NewFile } from './storage.ts'
 
-/** Bounds of AWS, "Amazon S3 multipart upload limits": 5 MiB for each part but the last, 10,000 parts. */
+/**
+ * Limits of AWS, "Amazon S3 multipart upload limits": 5 MiB for each part but the last, 10,000
+ * parts.
+ */
 const PART_BYTES = 8 * 1_048_576
 const MOST_PARTS = 10_000
 
 /** Parts in flight at once, each held in memory. */
 const WIDTH = 3
 
-/** Uploads a file under a key: in one request where it is small, else in parts, of which none stays on failure. */
+/**
+ * Uploads a file under a key: in one request if it is small, else in parts, which are aborted on
+ * failure.
+ */
 export async function uploadFile(client: S3Client, key: string, path: string): Promise<void> {
   await using file = await open(path, 'r')
   const { size } = await file.stat()
@@ -23,8 +29,9 @@ export async function uploadFile(client: S3Client, key: string, path: string): P
 }
 
 /**
- * Begins a file that comes piece by piece: it goes in one request where it is no larger than a part, else in parts as
- * they are full, of which none stays where it is given up.
+ * Begins a file that is written in pieces: one request if it is no larger than a part, else parts
+ * as they fill up, which are aborted if it is given up.
+ *
  * @param partBytes of each part but the last
  */
 export function createUpload(client: S3Client, key: string, partBytes = PART_BYTES): NewFile {
@@ -67,13 +74,17 @@ export function createUpload(client: S3Client, key: string, partBytes = PART_BYT
   }
 }
 
-/** A file whose parts go side by side. */
+/** A multipart upload with concurrent parts. */
 interface Multipart {
-  /** Sends the next part; waits while as many as may be are under way. @throws what an earlier one failed with */
+  /**
+   * Sends the next part; waits while the maximum number is in flight.
+   *
+   * @throws the error of an earlier one
+   */
   add(body: Uint8Array): Promise<void>
-  /** Waits for all parts, and makes them the file. */
+  /** Waits for all parts, and completes the file. */
   complete(): Promise<void>
-  /** Waits for those under way, and drops them all. */
+  /** Waits for parts in flight, and aborts the upload. */
   abort(): Promise<void>
 }
 
@@ -119,7 +130,7 @@ async function beginMultipart(client: S3Client, key: string): Promise<Multipart>
   }
 }
 
-/** Parts that nobody completes are kept, and paid for, until they are aborted. */
+/** Parts that are never completed are stored, and billed, until they are aborted. */
 async function abort(client: S3Client, key: string, uploadId: string): Promise<void> {
   try {
     await client.send({ method: 'DELETE', key, query: { uploadId } })

@@ -1,4 +1,4 @@
-/** The texts of all elements of a name, as they stand between their tags. */
+/** The texts of all elements of a name, unparsed. */
 export function elements(xml: string, name: string): readonly string[] {
   const parts = xml.split(new RegExp(`<${name}(?:\\s[^>]*)?>`)).slice(1)
   return parts.flatMap((part) => {
@@ -7,7 +7,7 @@ export function elements(xml: string, name: string): readonly string[] {
   })
 }
 
-/** The text of the first element of a name, read; undefined where there is none. */
+/** The text of the first element of a name, unescaped; undefined if there is none. */
 export function textOf(xml: string, name: string): string | undefined {
   const [found] = elements(xml, name)
   return found?.replaceAll(/&(#x[\da-f]+|#\d+|\w+);/gi, (whole, entity: string) =>
@@ -15,7 +15,7 @@ export function textOf(xml: string, name: string): string | undefined {
   )
 }
 
-/** A text as it may stand in an element. */
+/** A text escaped for an element. */
 export function escapedXml(text: string): string {
   return text
     .replaceAll('&', '&amp;')

@@ -1,6 +1,6 @@
 import type { Db } from '@plumbline/db/database'
 
-/** Lets a test put batches and tasks into a state by hand, whatever moves lead there. */
+/** Disables the state triggers, so that a test can put batches and tasks into any state. */
 export async function allowAnyMove(db: Db): Promise<void> {
   await db.pool.query(`
     alter table batches disable trigger known_moves;

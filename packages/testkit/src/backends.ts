@@ -1,12 +1,14 @@
 import { inject } from 'vitest'
 
-/** A place for the queue: every pipeline test runs on each. */
+/** A backend of the queue: every pipeline test runs on each. */
 export interface Backend {
   readonly name: 'postgres' | 'redis'
   readonly redisUrl: string | undefined
 }
 
-/** The backends of this machine: Redis only where its binary is installed (with CI=true it must be). */
+/**
+ * The backends of this machine: Redis only if its binary is installed (with CI=true it must be).
+ */
 export function backends(): readonly Backend[] {
   const redisUrl = testRedisUrl()
   return [
@@ -16,8 +18,8 @@ export function backends(): readonly Backend[] {
 }
 
 /**
- * The Redis server of this worker, which no file that runs at the same time shares; null where none is
- * installed.
+ * The Redis server of this test worker, not shared with files that run at the same time; null if
+ * none is installed.
  */
 export function testRedisUrl(): string | null {
   const urls = inject('TEST_REDIS_URLS')

@@ -9,7 +9,7 @@ import { expect } from 'vitest'
 import { expectLedgerIntact } from './invariants.ts'
 import type { Account, TestService } from './service.ts'
 
-/** A key of an account, as the calls of a test use it. */
+/** A key of an account, for the calls of a test. */
 export interface Caller {
   readonly service: TestService
   readonly account: Account
@@ -27,7 +27,7 @@ export interface ResultLine {
   readonly error: string | null
 }
 
-/** States in which nothing more happens by itself. */
+/** States in which a batch no longer changes by itself. */
 export const STOPPED: readonly BatchState[] = [
   'ready',
   'completed',
@@ -50,7 +50,7 @@ export function formOf(
   return form
 }
 
-/** Submits a batch. Fails the test where it is refused. */
+/** Submits a batch; fails the test if it is refused. */
 export async function submitBatch(caller: Caller, body: unknown): Promise<BatchView> {
   const response = await call(caller, 'POST', '/v1/batches', body)
   const text = await response.text()
@@ -74,7 +74,7 @@ export async function untilBatch(
   }
 }
 
-/** A batch as it stands. */
+/** The current state of a batch. */
 export async function viewBatch(caller: Caller, id: string): Promise<BatchView> {
   const response = await call(caller, 'GET', `/v1/batches/${id}`)
   const text = await response.text()
@@ -88,7 +88,7 @@ export async function runBatch(caller: Caller, body: unknown): Promise<BatchView
   return await untilBatch(caller, id)
 }
 
-/** The NDJSON result of a batch, with what is asked in the query. */
+/** The NDJSON result of a batch, with the given query. */
 export async function readLines(
   caller: Caller,
   id: string,
@@ -103,7 +103,7 @@ export async function readLines(
     .map((line) => JSON.parse(line) as ResultLine)
 }
 
-/** The CSV result of a batch as rows of cells; the first holds the names. */
+/** The CSV result of a batch as rows of cells; the first holds the column names. */
 export async function readCells(
   caller: Caller,
   id: string,
@@ -124,7 +124,7 @@ export async function call(
   return await service.call(key, method, path, body)
 }
 
-/** What the account can spend, and what is set aside. */
+/** The spendable and the held credits of an account. */
 export async function creditsOf(caller: Caller): Promise<{ left: number; held: number }> {
   const response = await call(caller, 'GET', '/v1/account')
   const { credits } = (await response.json()) as AccountView
@@ -132,8 +132,8 @@ export async function creditsOf(caller: Caller): Promise<{ left: number; held: n
 }
 
 /**
- * What must hold once all batches of a service have stopped: the ledger adds up, the account has left
- * what it should, nothing is held, no debit waits for its answer and no task is open.
+ * Asserts the state after all batches of a service have stopped: the ledger adds up, the account
+ * has the expected credits, nothing is held, and no debit or task is open.
  */
 export async function expectSettled(caller: Caller, left: number): Promise<void> {
   const { db } = caller.service
@@ -147,10 +147,10 @@ export async function expectSettled(caller: Caller, left: number): Promise<void>
   await expectLedgerIntact(caller.service)
 }
 
-/** Marks of the installation itself, which stay whatever comes in. */
+/** Files of the installation itself, which always exist. */
 const MARKS: ReadonlySet<string> = new Set(['files/installation', 'installation.key'])
 
-/** Files in the service's data directory, in order, without the marks of the installation. */
+/** Files in the service's data directory, sorted, without those of the installation. */
 export async function filesOf(service: TestService): Promise<readonly string[]> {
   const entries = await readdir(service.dataDir, { recursive: true, withFileTypes: true })
   return entries
@@ -160,7 +160,7 @@ export async function filesOf(service: TestService): Promise<readonly string[]> 
     .toSorted()
 }
 
-/** Safe because the service answers batches in the shape of its contract. */
+/** Safe because the contract defines the shape of a batch. */
 function batchIn(text: string): BatchView {
   return JSON.parse(text) as BatchView
 }

@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { rolldown, type OutputAsset, type OutputChunk } from 'rolldown'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-/** Below the packages, for what is left outside a bundle is found from there. */
+/** Below the packages, since modules outside of a bundle are resolved from there. */
 const BUNDLES = join(ROOT, 'node_modules', '.cache', 'test-programs')
 
 const DAY_MS = 86_400_000
@@ -22,17 +22,18 @@ const SOURCES = {
 
 export type Program = keyof typeof SOURCES
 
-/** Where a run of tests finds its bundles; unset where programs start from their sources. */
+/** Variable with the folder of the bundles; unset if programs start from their sources. */
 const PLACE = 'TEST_PROGRAMS'
 
-/** What a program loads while it runs, where it is wanted. */
+/** Packages that a program loads on demand. */
 const LOADED_LATER = /^@(aws-sdk|smithy|bull-board|opentelemetry|modelcontextprotocol)\//
 
 /**
- * Puts each program that tests start into few files: a start from its 1,500 sources takes three times the processor,
- * and a run of tests has some hundred starts. Made anew for each run, so that it is never older than
- * its sources; each module of it believes to lie where its source does, since SQL files, lists and the sources of
- * threads are found from there. What a person starts (`npm start`, `npm run demo`) is never a bundle.
+ * Bundles each program that tests start into a few files: starting from 1,500 sources takes three
+ * times as much processor time, and a run of tests has some hundred starts. Built again for each
+ * run, so that it is never outdated; each module behaves as if it were at its source path, since
+ * SQL files, lists and worker threads are located from there. What a person starts (`npm start`,
+ * `npm run demo`) is never a bundle.
  */
 export async function bundlePrograms(): Promise<void> {
   const bundle = await rolldown({
@@ -46,14 +47,17 @@ export async function bundlePrograms(): Promise<void> {
   await bundle.close()
   const hash = createHash('sha256')
   for (const file of output) hash.update(contentOf(file))
-  // The same programs lie at the same place, so that what Node compiled of them serves the next run.
+  // The same programs lie at the same place, so that what Node compiled of them serves the next
+  // run.
   const dir = join(BUNDLES, hash.digest('hex').slice(0, 16))
   if (!existsSync(dir)) await writeBundle(dir, output)
   process.env[PLACE] = dir
   await removeOld(dir)
 }
 
-/** The file to start a program from; of another version of the project, its sources below `root`. */
+/**
+ * The file to start a program from; for another version of the project, its source below `root`.
+ */
 export function fileOfProgram(program: Program, root?: string): string {
   const dir = process.env[PLACE]
   if (dir === undefined || root !== undefined) return join(root ?? ROOT, SOURCES[program])
@@ -70,7 +74,7 @@ function contentOf(file: OutputChunk | OutputAsset): string | Uint8Array {
   return file.type === 'chunk' ? file.code : file.source
 }
 
-/** Beside its place first, for another run may look there meanwhile. */
+/** Writes to a temporary path first, since another run may read the bundle meanwhile. */
 async function writeBundle(
   dir: string,
   output: readonly (OutputChunk | OutputAsset)[],

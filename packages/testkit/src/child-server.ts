@@ -2,23 +2,25 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** A server of somebody else's make that a test started. */
+/** A third-party server that a test started. */
 export interface ChildServer {
-  /** Kills it with what it started. */
+  /** Kills it with its child processes. */
   stop(): Promise<void>
 }
 
-/** Debian's user without rights: servers that refuse root are started as it. */
+/** Debian's user without privileges, for servers that refuse to run as root. */
 const NOBODY = { uid: 65_534, gid: 65_534 }
 
-/** Options of `spawn` that change from root to a user without rights; none for anybody else. */
+/** Options of `spawn` that change from root to an unprivileged user; empty if not root. */
 export function withoutRoot(): Partial<typeof NOBODY> {
   return process.getuid?.() === 0 ? NOBODY : {}
 }
 
 /**
- * Starts a server as a user without rights, and waits for its word that it takes connections.
- * @throws with what it said where it ends before
+ * Starts a server as an unprivileged user, and waits for the output that says that it accepts
+ * connections.
+ *
+ * @throws with its output if it ends before
  */
 export async function startChildServer(
   binary: string,
@@ -51,10 +53,10 @@ export async function startChildServer(
   }
 }
 
-/** Characters of a server's words that are kept. */
+/** Characters of a server's output that are kept. */
 const MOST_SAID = 8_000
 
-/** A port of loopback that nobody listens on. */
+/** A free port on loopback. */
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')

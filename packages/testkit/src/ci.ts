@@ -1,4 +1,4 @@
-/** Whether this run is CI's: what it needs must be there, and nothing is left out. */
+/** Whether this run is in CI: all optional programs must be installed, and no test is skipped. */
 export function isCi(): boolean {
   return process.env['CI'] === 'true'
 }

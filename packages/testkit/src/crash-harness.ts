@@ -6,18 +6,18 @@ import { createTestDatabase } from './postgres.ts'
 import { soakSize } from './soak.ts'
 import { startService, type Account, type Member, type TestService } from './service.ts'
 
-/** Records in each chunk of a batch of the crash tests, and in all of them. */
+/** Records of each chunk, and of all chunks, of a batch in the crash tests. */
 export const CHUNK_RECORDS = soakSize(500, 100)
 const CHUNKS = soakSize(40, 16)
 export const RECORDS = CHUNKS * CHUNK_RECORDS
-/** An email worker that needs two seconds for a chunk, so that a fault meets a batch under way. */
+/** An email worker that needs two seconds for a chunk, so that a fault hits a batch in progress. */
 export const SLOW_EMAIL = ['email', '--delay=200', `--width=${CHUNK_RECORDS / 10}`] as const
 const END_WITHIN_MS = 300_000
 const DEBIT_TIMEOUT_SECONDS = 12
 const SWEEP_SECONDS = 1
 const OWED_MOST_MS = (DEBIT_TIMEOUT_SECONDS + SWEEP_SECONDS) * 3 * 1_000
 
-/** Leases, saves and sweeps as short as the tests can wait for. */
+/** Leases, saves and sweeps that are short enough for tests. */
 export const QUICK: Readonly<Record<string, string>> = {
   CHUNK_RECORDS: String(CHUNK_RECORDS),
   LEASE_SECONDS: '3',
@@ -27,22 +27,28 @@ export const QUICK: Readonly<Record<string, string>> = {
   DEBIT_TIMEOUT_SECONDS: String(DEBIT_TIMEOUT_SECONDS),
 }
 
-/** The backends run at the same time, since most of the time is waiting; on each backend one fault at a time. */
+/**
+ * The backends run concurrently, since tests mostly wait; the faults of one backend run one after
+ * the other.
+ */
 export const IN_TURN = { concurrent: false } as const
 
-/** A service in a database of its own, and an account that can pay for two batches. */
+/** A service with a database of its own, and an account with credits for two batches. */
 export interface CrashTurn {
   readonly service: TestService
   readonly account: Account
   readonly databaseUrl: string
 }
 
-/** The same, to be ended. */
+/** The same, disposable. */
 export interface CrashHarness extends CrashTurn, AsyncDisposable {}
 
 type Client = Pick<CrashHarness, 'service' | 'account'>
 
-/** Starts a service with quick leases; the words of its workers are those of `instant-worker.ts`. */
+/**
+ * Starts a service with short leases; the arguments of its workers are those of
+ * `instant-worker.ts`.
+ */
 export async function openCrashHarness(
   redisUrl: string | undefined,
   workers: readonly (readonly string[])[],
@@ -64,8 +70,8 @@ export async function openCrashHarness(
 }
 
 /**
- * The harness for one of several tests in turn, with an account of its own: to start the processes anew
- * costs more than most of these tests. What the test before has killed and not restarted is started.
+ * The harness for the next of several tests, with a new account: starting the processes again costs
+ * more than most of these tests. Processes that the previous test killed are restarted.
  */
 export async function openTurn({ service, databaseUrl }: CrashTurn): Promise<CrashTurn> {
   const dead = [service.api, ...service.workers].filter(({ process }) => hasEnded(process))
@@ -78,7 +84,7 @@ function hasEnded({ exitCode, signalCode }: Member['process']): boolean {
   return exitCode !== null || signalCode !== null
 }
 
-/** A worker by its place in the harness. */
+/** A worker by its index in the harness. */
 export function memberAt(service: TestService, at: number): Member {
   const member = service.workers[at]
   if (member === undefined) throw new Error(`no worker ${at}`)
@@ -105,14 +111,14 @@ export async function submit(
   return { id, emails }
 }
 
-/** Asks about an address in a single call, and answers the status. */
+/** The status of a single call about an address. */
 export async function callStatus({ service, account }: Client, email: string): Promise<number> {
   const response = await service.call(account.liveKey, 'POST', '/v1/email', { email })
   await response.text()
   return response.status
 }
 
-/** Waits until a batch does nothing more by itself; calls that fail meanwhile are made again. */
+/** Waits until a batch no longer changes by itself; calls that fail meanwhile are retried. */
 export async function untilStopped({ service, account }: Client, id: string): Promise<BatchView> {
   const deadline = Date.now() + END_WITHIN_MS
   let last: unknown
@@ -134,8 +140,8 @@ export async function untilStopped({ service, account }: Client, id: string): Pr
 }
 
 /**
- * Waits until no debit is without an answer; fails where one still is after the time that the settings
- * allow (two minutes in production, here DEBIT_TIMEOUT_SECONDS and a sweep), three times over for a busy machine.
+ * Waits until no debit is unanswered; fails if one is after three times the time that the settings
+ * allow (two minutes in production, here DEBIT_TIMEOUT_SECONDS and a sweep).
  */
 export async function untilNothingIsOwed(service: TestService): Promise<void> {
   // Not `expect.poll`, which is refused where the test beside this one has just ended.
@@ -145,7 +151,7 @@ export async function untilNothingIsOwed(service: TestService): Promise<void> {
   })
 }
 
-/** Waits until workers have tasks of a batch in hand. */
+/** Waits until workers have claimed tasks of a batch. */
 export async function untilInHand({ service }: CrashTurn, id: string): Promise<void> {
   const inHand = async (): Promise<number | null> =>
     (
@@ -157,7 +163,7 @@ export async function untilInHand({ service }: CrashTurn, id: string): Promise<v
   await vi.waitFor(async () => expect(await inHand()).toBeGreaterThan(0), PATIENT)
 }
 
-/** Waits until so many debits at least are without an answer. */
+/** Waits until at least this many debits are unanswered. */
 export async function untilUnanswered(service: TestService, count: number): Promise<void> {
   await vi.waitFor(
     async () => expect(await unanswered(service)).toBeGreaterThanOrEqual(count),
@@ -172,14 +178,14 @@ async function unanswered(service: TestService): Promise<number> {
   return rows[0]?.count ?? -1
 }
 
-/** Credits that the account could spend now. */
+/** Credits that the account can spend now. */
 export async function creditsOf({ service, account }: Client): Promise<number> {
   const response = await service.call(account.liveKey, 'GET', '/v1/account')
   const { credits } = (await response.json()) as { credits: { allowance: number; packs: number } }
   return credits.allowance + credits.packs
 }
 
-/** The state of a batch as its row has it, also while no API runs. */
+/** The state of a batch in its row, also while no API runs. */
 export async function stateOf({ service }: CrashTurn, id: string): Promise<string | undefined> {
   const { rows } = await service.db.pool.query<{ status: string }>(
     'select status from batches where id = $1',

@@ -8,16 +8,16 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Where each server listens, on port 53. Nothing listens at `nobody`. */
+/** Address of each server, on port 53. Nothing listens at `nobody`. */
 export const AT = {
   /** Knot: the root and the zone `test`. */
   parent: '127.53.0.1',
   /** NSD: every zone below `test`. */
   children: '127.53.0.2',
-  /** BIND: the second server of `healthy.test`. It takes only addresses that an interface has. */
+  /** BIND: the second server of `healthy.test`. It only binds addresses that an interface has. */
   second: '127.0.0.1',
   nobody: '127.53.0.9',
-  /** Unbound, validating by anchors of its own. */
+  /** Unbound, validating with trust anchors of its own. */
   recursive: '127.53.0.10',
 } as const
 
@@ -26,23 +26,23 @@ const BINARIES = ['named', 'nsd', 'knotd', 'unbound', 'dnssec-keygen', 'dnssec-s
 /** The Debian packages that hold the binaries. */
 export const PACKAGES = 'bind9 bind9-utils nsd knot unbound'
 
-/** Why the servers cannot run here; null where they can. */
+/** Why the servers cannot run here; null if they can. */
 export function missingServers(): string | null {
   if (process.getuid?.() !== 0) return 'port 53 needs root'
   const missing = BINARIES.filter((name) => spawnSync('which', [name]).status !== 0)
   return missing.length === 0 ? null : `not installed: ${missing.join(', ')} (apt: ${PACKAGES})`
 }
 
-/** Zones by name, in master-file form, without SOA and NS of the apex, which are added. */
+/** Zones by name, in master-file format, without SOA and NS of the apex, which are added. */
 export interface Zones {
   readonly children: Readonly<Record<string, string>>
-  /** Lines of the zone `test`: delegations and glue. */
+  /** Lines of the zone `test`: delegations and glue records. */
   readonly delegations: string
-  /** Children that are signed: `good` with the resolver's anchor, `bad` with another. */
+  /** Signed child zones: `good` with the resolver's anchor, `bad` with another one. */
   readonly signed: Readonly<Record<string, 'good' | 'bad'>>
 }
 
-/** Servers of other people's make, each serving its part of a small name space. */
+/** Starts third-party name servers that each serve a part of a small name space. */
 export async function startDnsServers(zones: Zones): Promise<AsyncDisposable> {
   const dir = await mkdtemp(join(tmpdir(), 'dns-servers-'))
   const children: ChildProcess[] = []

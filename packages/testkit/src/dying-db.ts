@@ -1,8 +1,8 @@
 import type { Db } from '@plumbline/db/database'
 
 /**
- * A database as a process sees it that dies: its statement of that number, from 1, and all after it fail before
- * they are sent.
+ * A database as a dying process sees it: from the given statement on, counted from 1, every
+ * statement fails before it is sent.
  */
 export function dyingDb(db: Db, atStatement: number): Db {
   let count = 0

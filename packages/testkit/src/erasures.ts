@@ -11,20 +11,26 @@ import { openTestPipeline, type TestPipeline } from './pipeline.ts'
 
 const NEVER = new AbortController().signal
 
-/** A pipeline whose batches hold values that are erased. */
+/** A pipeline whose batches hold values to erase. */
 export interface ErasureHarness extends TestPipeline {
   readonly facts: FactStores
   /** Begins an erasure as the account's live key. */
   begin(request: EraseRequest): Promise<ErasureView>
-  /** Works on erasures until none waits, those that rest among them; by other stores than the harness's where given. */
+  /**
+   * Works on erasures until none is left, including delayed ones; on other stores than the
+   * harness's if given.
+   */
   work(pipeline?: Pipeline): Promise<void>
   /** Runs a batch to its end. */
   runBatch(content: string, options?: Parameters<TestPipeline['read']>[1]): Promise<string>
-  /** Wherever a mark is met: tables, also unpacked, and files. */
+  /** Occurrences of marks in tables (unpacked too) and files. */
   traces(marks: readonly string[]): Promise<readonly Met[]>
 }
 
-/** Facts of a database of a test: remembered of all but numbers, which are bought. */
+/**
+ * Fact stores of a test's database: memory for all subjects except phone numbers, whose facts are
+ * bought.
+ */
 export function factStores(db: Db): FactStores {
   return {
     memory: createPostgresMemory(db),

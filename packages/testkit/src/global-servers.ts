@@ -12,7 +12,7 @@ import { startRedis } from './redis.ts'
 import { makeServerDirectory } from './server-directory.ts'
 
 /**
- * Starts one Postgres for the whole run of a project and, where its binary is installed, one Redis for
+ * Starts one Postgres for the whole run of a project and, if its binary is installed, one Redis for
  * each worker, and migrates the template database. With `CI=true` a missing Redis is a failure.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -3,15 +3,18 @@ import pg from 'pg'
 import { expect, vi } from 'vitest'
 import { PATIENT } from './patience.ts'
 
-/** A change of a row that waits, so that a test acts at exactly that moment of another process. */
+/** A blocked change of a row, so that a test can act at exactly that point of another process. */
 export interface HeldBack extends AsyncDisposable {
-  /** Resolves when a process has come to the change. */
+  /** Resolves when a process has reached the change. */
   reached(): Promise<void>
-  /** Lets it happen, now and from here on. */
+  /** Lets it proceed, now and from then on. */
   release(): Promise<void>
 }
 
-/** Which change: rows of `table` that are inserted, updated or deleted, where `when` holds of `new` and `old`. */
+/**
+ * The change to block: rows of `table` that are inserted, updated or deleted, if `when` holds for
+ * `new` and `old`.
+ */
 export interface HeldChange {
   readonly table:
     | 'batches'
@@ -25,7 +28,7 @@ export interface HeldChange {
   readonly when?: string
 }
 
-/** Makes a change of a test's own database wait until it is released. */
+/** Makes a change in a test's own database wait until it is released. */
 export async function holdBack(databaseUrl: string, held: HeldChange): Promise<HeldBack> {
   const key = randomInt(2 ** 31)
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'test' })

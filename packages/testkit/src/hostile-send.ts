@@ -6,41 +6,43 @@ import { untilBatch, type Caller } from './batches.ts'
 export interface RawRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: readonly Buffer[]
-  /** `cut` hangs up after the body; `drip` goes on with a byte now and then, until it is hung up on. */
+  /**
+   * `cut` disconnects after the body; `drip` sends a byte now and then until it is disconnected.
+   */
   readonly ending?: 'end' | 'cut' | 'drip'
 }
 
-/** What a hostile upload must come to. */
+/** The expected result of a hostile upload. */
 export type Verdict =
-  /** Refused at once; `says` is part of the message. */
+  /** Refused at once; the message contains `says`. */
   | { readonly status: number; readonly error: string; readonly says: string }
-  /** Taken in, and the batch ends as failed with this error. */
+  /** Accepted, and the batch ends as failed with this error. */
   | { readonly failed: string; readonly says: string }
-  /** Odd but readable: the batch completes with so many rows, of them so many refused. */
+  /** Unusual but readable: the batch completes with this many rows, of which some are refused. */
   | { readonly rows: number; readonly refused: number }
-  /** Nobody is there to be answered. */
+  /** The client has disconnected, so that there is no response. */
   | 'gone'
 
-/** One way to do harm. */
+/** One hostile upload. */
 export interface HostileUpload {
   readonly name: string
   readonly verdict: Verdict
   make(): RawRequest
 }
 
-/** What became of an upload. */
+/** The result of an upload. */
 export interface Outcome {
   readonly verdict: Verdict
-  /** From the last byte sent to the verdict: of a batch to its end, of what is refused to the answer. */
+  /** Milliseconds from the last byte sent to the result: the end of a batch, or the refusal. */
   readonly answeredMs: number
-  /** The batch, where one was made. */
+  /** The batch, if one was created. */
   readonly id: string | undefined
 }
 
 const BOUNDARY = 'hostile-boundary'
 const DRIP_EVERY_MS = 100
 
-/** The head of a part. */
+/** The header of a part. */
 export function partHead(disposition: string): string {
   return `--${BOUNDARY}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`
 }
@@ -61,7 +63,7 @@ export function upload(
   ])
 }
 
-/** A body under the boundary of `partHead`, whole or not. */
+/** A body with the boundary of `partHead`, complete or not. */
 export function multipart(
   body: readonly Buffer[],
   ending: RawRequest['ending'] = 'end',
@@ -73,7 +75,7 @@ export function multipart(
   }
 }
 
-/** A form of text as it is. */
+/** A form from raw text. */
 export function form(text: string, ending: RawRequest['ending'] = 'end'): RawRequest {
   return multipart([Buffer.from(text)], ending)
 }
@@ -81,7 +83,7 @@ export function form(text: string, ending: RawRequest['ending'] = 'end'): RawReq
 /** The end of a form. */
 export const FORM_END = `--${BOUNDARY}--\r\n`
 
-/** Sends an upload and waits until it is judged. */
+/** Sends an upload and waits for its result. */
 export async function sendHostile(caller: Caller, hostile: HostileUpload): Promise<Outcome> {
   const { answer, lastByteMs } = await send(caller, hostile.make())
   if (answer === undefined) {

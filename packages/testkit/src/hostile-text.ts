@@ -3,14 +3,14 @@ export function pumped(piece: string, length: number): string {
   return piece.repeat(Math.ceil(length / piece.length)).slice(0, length)
 }
 
-/** Lines of one length, each ended by what makes a pattern give up at the end. */
+/** Lines of one length, each ending with text that makes a pattern backtrack. */
 export function pumpedLines(piece: string, lineLength: number, length: number): string {
   return pumped(`${pumped(piece, lineLength - 2)}!\n`, length)
 }
 
 /**
- * How many times as long a reader takes for a hostile text as for an ordinary one of the same length: no
- * measure of the machine, whatever else runs on it. The best of some runs of each.
+ * How many times as long a parser takes for a hostile text as for an ordinary one of the same
+ * length, the best of some runs of each: independent of the machine's speed and load.
  */
 export function slowdown(
   read: (text: string) => unknown,
@@ -20,7 +20,7 @@ export function slowdown(
   return best(read, hostile) / Math.max(LEAST_MS, best(read, ordinary))
 }
 
-/** Below this a clock tells nothing. */
+/** Below this many milliseconds a measurement is unreliable. */
 const LEAST_MS = 0.5
 const RUNS = 4
 

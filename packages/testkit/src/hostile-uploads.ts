@@ -55,7 +55,7 @@ const filePart = (name: string): string =>
   `${partHead(`name="${name}"; filename="a.csv"`)}${GOOD}\r\n`
 const field = (name: string, value: string): string => `${partHead(`name="${name}"`)}${value}\r\n`
 
-/** Files that come in whole; by their name or first bytes they are judged at once, else when they are read. */
+/** Complete files; judged at once by their name or first bytes, else when they are read. */
 const FILES: readonly HostileUpload[] = [
   file('an empty file', failed(UNPROCESSABLE, 'empty'), () => ''),
   file('blank lines alone', failed(UNPROCESSABLE, 'empty'), () => '\n \n\t\n'.repeat(1_000)),
@@ -185,7 +185,7 @@ const FILES: readonly HostileUpload[] = [
   }),
 ]
 
-/** Requests that are refused as they stand. */
+/** Requests that are refused. */
 const REQUESTS: readonly HostileUpload[] = [
   raw('another content type', refused(UNSUPPORTED, 'multipart/form-data'), () => ({
     headers: { 'content-type': 'text/csv' },
@@ -291,7 +291,7 @@ const REQUESTS: readonly HostileUpload[] = [
   ),
 ]
 
-/** Senders that hang up or never end. */
+/** Clients that disconnect or never end. */
 const SENDERS: readonly HostileUpload[] = [
   raw('a connection cut within the file', 'gone', () =>
     multipart(
@@ -305,5 +305,5 @@ const SENDERS: readonly HostileUpload[] = [
   ),
 ]
 
-/** Uploads that no batch should be, each with what it must come to. */
+/** Hostile uploads, each with its expected result. */
 export const HOSTILE_UPLOADS: readonly HostileUpload[] = [...FILES, ...REQUESTS, ...SENDERS]

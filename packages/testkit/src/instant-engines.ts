@@ -4,25 +4,28 @@ import type { Engine, EngineRequest, Answer, Later } from '@plumbline/ports/engi
 import type { EmailFacts, FactsOf, Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 
-/** How engines of tests and benchmarks behave. */
+/** Behaviour of the engines of tests and benchmarks. */
 export interface InstantOptions {
-  /** Time for each subject, as a network would take; subjects of a run go side by side. */
+  /**
+   * Delay of each subject in milliseconds, like that of a network; subjects of a run are processed
+   * concurrently.
+   */
   readonly delayMs?: number
-  /** Subjects at the same time in one run, where there is a delay. */
+  /** Concurrent subjects of one run, if there is a delay. */
   readonly width?: number
-  /** Subjects that contain this make the engine throw: a bug of ours. */
+  /** Subjects that contain this text make the engine throw. */
   readonly poison?: string
-  /** Batches are put off where a subject says so: see `waitsOf`. */
+  /** Whether subjects may be postponed in batches: see `waitsOf`. */
   readonly later?: boolean
-  /** Subjects a second that a provider of a fifth of all takes; what it has no room for comes later. */
+  /** Subjects a second that the provider of a fifth of all subjects accepts; others must wait. */
   readonly slowPerSecond?: number
-  /** While this file is there nobody knows anything of the hosts at `away` and `apart`: see `silenceOf`. */
+  /** While this file exists, hosts at `away` and `apart` do not reply: see `silenceOf`. */
   readonly silentWhile?: string
 }
 
 /**
  * An engine that answers from the subject alone: the same subject always gets the same facts, so
- * that batches and single calls can be compared. Verdicts are spread by a hash of the subject.
+ * that batches and single calls can be compared. Outcomes are distributed by a hash of the subject.
  */
 export function instantEngine<C extends Check>(check: C, options: InstantOptions = {}): Engine<C> {
   const { delayMs = 0, width = 50, poison, later = false, slowPerSecond, silentWhile } = options
@@ -62,7 +65,7 @@ const NO_ROOM = {
   reason: 'rate_limited',
 } as const satisfies Later
 
-/** A provider that takes so many subjects a second, and those of two at once. */
+/** A provider that accepts this many subjects a second, with a burst of two seconds. */
 function createSlowProvider(perSecond: number): {
   has(subject: string): boolean
   refuses(subject: string): boolean
@@ -84,7 +87,10 @@ function createSlowProvider(perSecond: number): {
   }
 }
 
-/** `busy2` in a subject: its group has no room, twice; `grey1`: greylisted once; `@never`: nobody answers there, ever. */
+/**
+ * `busy2` in a subject: its group is at its limit, twice; `grey1`: greylisted once; `@never`: no
+ * reply, ever.
+ */
 function waitsOf(subject: string): { times: number; later: Later } | undefined {
   const never = subject.indexOf('@never')
   if (never >= 0) return { times: Infinity, later: laterAt(subject.slice(never + 1)) }
@@ -96,17 +102,17 @@ function waitsOf(subject: string): { times: number; later: Later } | undefined {
   return { times: Number(times), later: { kind: 'later', afterMs: 150, group, isOwnWait, reason } }
 }
 
-/** Every domain waits by itself, for longer than anybody looks. */
+/** Each domain waits separately, for longer than a test runs. */
 function laterAt(domain: string): Later {
   return { kind: 'later', afterMs: 3_600_000, group: `instant:${domain}`, reason: 'no_room' }
 }
 
-/** How long a silence is waited for: as the real engine waits for a resolver of ours. */
+/** Milliseconds, as the real engine waits for a failed resolver of ours. */
 const SILENCE_MS = 30_000
 
 /**
- * `x@away1.example`: a resolver of ours does not answer, and all wait together; `x@apart1.example`: nobody knows
- * why it is silent, and each domain waits by itself.
+ * `x@away1.example`: our resolver does not reply, and all wait together; `x@apart1.example`:
+ * silence without a known cause, and each domain waits separately.
  */
 function silenceOf(subject: string, path: string): Later | undefined {
   const [, domain, word] = /@((away|apart)\S*)/.exec(subject) ?? []
@@ -220,13 +226,13 @@ function emailOutcome(address: string): Outcome<'email'> {
     : outcome('deliverable', 'accepted', facts)
 }
 
-/** Servers of this domain say what would be more than text in a page. */
+/** Servers of this domain send text that would be harmful in a page. */
 export const RUDE_DOMAIN = 'spoken.example'
-/** What they say: markup, a turn of the direction, a control character. */
+/** Their text: markup, a bidirectional control, a control character. */
 export const RUDE_WORDS =
   '<img src=x onerror=window.pwned=1></td><script>window.pwned=1</script> \u202Egnp\u0007 محمد'
 
-/** `gmial.com` is a slip; nothing else is. */
+/** `gmial.com` is a typo; nothing else is. */
 function withSuggestion(known: Outcome<'email'>): Outcome<'email'> {
   if (known.facts.domain === RUDE_DOMAIN) {
     return { ...known, evidence: { ...known.evidence, reply_text: RUDE_WORDS } }

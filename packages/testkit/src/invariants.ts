@@ -4,7 +4,7 @@ import Papa from 'papaparse'
 import { expect } from 'vitest'
 import type { Account, TestService } from './service.ts'
 
-/** What must hold after every fault: money, rows and leases. Fails the test with what does not. */
+/** Asserts what must hold after every fault: credits, rows and leases. */
 export async function expectIntact(
   service: TestService,
   account: Account,
@@ -29,7 +29,7 @@ export async function expectIntact(
   expect(rows[0]?.tasks).toBe(0)
 }
 
-/** The ledger's own audit: sums equal balances, nothing negative. */
+/** Asserts that the ledger's own audit finds nothing. */
 export async function expectLedgerIntact(service: TestService): Promise<void> {
   expect(await auditLedger(service.db)).toEqual([])
 }

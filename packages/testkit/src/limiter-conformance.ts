@@ -3,7 +3,7 @@ import type { Limiter } from '@plumbline/ports/limiter'
 import { expect, test, vi } from 'vitest'
 import { PATIENT } from './patience.ts'
 
-/** What every `Limiter` must do; `open` gives one whose keys no other test uses. */
+/** Tests that apply to every `Limiter`; `open` returns one whose keys no other test uses. */
 export function testLimiter(open: () => Limiter): void {
   const slow = { perSecond: 0.01, burst: 5 }
 

@@ -2,7 +2,9 @@ import type { Memory } from '@plumbline/ports/memory'
 import type { Json } from '@plumbline/contract/outcome'
 import { checkLifetime } from '@plumbline/ports/limiter'
 
-/** Facts of one process, oldest dropped first beyond `maxEntries`. `nowMs` is a clock that only rises. */
+/**
+ * In-process memory; evicts the oldest entries beyond `maxEntries`. `nowMs` is a monotonic clock.
+ */
 export function createLocalMemory({
   maxEntries = 100_000,
   nowMs = () => performance.now(),

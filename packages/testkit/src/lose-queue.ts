@@ -8,10 +8,8 @@ const ATTEMPTS = 50
 const DEADLOCK_DETECTED = '40P01'
 
 /**
- * Drops the queue's schema under its running workers, and migrates it anew.
- *
- * Dropping takes the tables' locks in an order of its own, so a statement of a worker may hold the one
- * while it waits for the other; Postgres then ends either, and the drop is tried again.
+ * Drops the queue's schema under its running workers, and migrates it again. The drop may deadlock
+ * with statements of workers; Postgres then aborts either, and the drop is retried.
  */
 export async function losePostgresQueue(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'test' })

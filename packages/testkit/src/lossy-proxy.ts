@@ -1,16 +1,16 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** Stands before a server and loses replies when told to, as a broken network does after a commit. */
+/** A proxy of a database server that can drop replies, as a broken network does after a commit. */
 export interface LossyProxy extends AsyncDisposable {
-  /** URL of the database by way of the proxy. */
+  /** URL of the database through the proxy. */
   readonly url: string
   /**
-   * Cuts the connection when the server answers the next statement that is prepared or known by
+   * Closes the connection when the server replies to the next statement whose text or name contains
    * `word`; the statement itself takes effect.
    */
   loseNextReply(word: string): void
   lostCount(): number
-  /** Loses all that comes by the connections of now, from either side, and resets none of them. */
+  /** Drops all packets of the current connections, in both directions, without resetting them. */
   loseAll(): void
 }
 
@@ -76,7 +76,7 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
 /** ReadyForQuery outside of a transaction: the statement before it is committed. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
-/** Statements already prepared go by their name, `metering.debit` for `credit_debit`. */
+/** Prepared statements are called by name, `metering.debit` for `credit_debit`. */
 function names(piece: Buffer, word: string): boolean {
   return piece.includes(word) || piece.includes(word.replace('credit_', 'metering.'))
 }

@@ -5,18 +5,21 @@ import { zstdDecompressSync } from 'node:zlib'
 import type { Db } from '@plumbline/db/database'
 import type { Redis } from 'ioredis'
 
-/** A place where something was met that must not be there. */
+/** An occurrence of something that must not be stored. */
 export interface Met {
   readonly place: string
   readonly mark: string
-  /** What stands around it. */
+  /** The surrounding text. */
   readonly text: string
 }
 
-/** Looks for marks in a text, plain, in base64 and in hexadecimal, and for the bare hash of each. */
+/** Finds marks in a text: plain, in base64, in hexadecimal, and as unsalted hashes. */
 export type Finder = (place: string, text: string) => readonly Met[]
 
-/** Makes a finder; `plain` are words in any case, `whole` subjects whose unsalted hash tells them too. */
+/**
+ * Makes a finder; `plain` are words in any case, `whole` are subjects whose unsalted hash also
+ * counts.
+ */
 export function findMarks(plain: readonly string[], whole: readonly string[]): Finder {
   const needles = plain.flatMap((mark) => [
     { mark, word: mark.toLowerCase(), folds: true },
@@ -37,7 +40,7 @@ export function findMarks(plain: readonly string[], whole: readonly string[]): F
   }
 }
 
-/** What base64 makes of a word at each of the three places that it may begin at, without the edges. */
+/** A word in base64 at each of the three possible alignments, without the edges. */
 function base64Of(word: string): readonly string[] {
   return [0, 1, 2].flatMap((shift) => {
     const bytes = Buffer.concat([Buffer.alloc(shift), Buffer.from(word)])
@@ -47,7 +50,7 @@ function base64Of(word: string): readonly string[] {
   })
 }
 
-/** Every row of every table of the database but those named, as text. */
+/** Every row of every table of the database except those named, as text. */
 export async function readTables(
   db: Db,
   except: readonly string[] = [],
@@ -68,7 +71,7 @@ export async function readTables(
   return texts
 }
 
-/** Every key of a Redis server with what it holds. */
+/** Every key of a Redis server with its content. */
 export async function readRedis(
   redis: Redis,
 ): Promise<readonly { readonly place: string; readonly text: string }[]> {
@@ -101,7 +104,7 @@ async function held(redis: Redis, name: string): Promise<string> {
   }
 }
 
-/** Every file of a folder with its name and what it holds. */
+/** Every file of a folder with its name and content. */
 export async function readFolder(
   folder: string,
 ): Promise<readonly { readonly place: string; readonly name: string; readonly text: string }[]> {
@@ -115,7 +118,7 @@ export async function readFolder(
   )
 }
 
-/** What chunks and their outcomes hold, unpacked: their tables show only bytes. */
+/** The unpacked content of chunks and their outcomes. */
 export async function readPacked(
   db: Db,
 ): Promise<readonly { readonly place: string; readonly text: string }[]> {

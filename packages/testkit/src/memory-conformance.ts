@@ -2,7 +2,10 @@ import type { Memory } from '@plumbline/ports/memory'
 import { expect, test, vi } from 'vitest'
 import { PATIENT } from './patience.ts'
 
-/** What every `Memory` must do; `open` gives an empty one, or keys that no other test uses. */
+/**
+ * Tests that apply to every `Memory`; `open` returns an empty one, or one whose keys no other test
+ * uses.
+ */
 export function testMemory(open: () => Memory): void {
   const hour = 3_600_000
 

@@ -11,7 +11,10 @@ export interface MeteringContext extends AsyncDisposable {
   readonly metering: Metering
   /** Id of a new account. */
   account(plan?: Plan, timeZone?: string): Promise<string>
-  /** Moves an account's calendar back, so that `months` cycles are over that nobody has turned. */
+  /**
+   * Moves an account's calendar back, so that `months` billing cycles are over that were not
+   * turned.
+   */
   age(accountId: string, months: number): Promise<void>
 }
 

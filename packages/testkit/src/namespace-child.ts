@@ -15,25 +15,25 @@ import { SPECIAL_BLOCKS } from '@plumbline/net/special-addresses'
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
 import { createLocalMemory } from './local-memory.ts'
 
-// Runs inside a network namespace of its own, in which every address of the internet is this process.
-// Asks the engines about names that lead to special addresses, with the guard as it is in production,
-// and tells over IPC who was heard.
+// Runs inside a network namespace of its own, in which every address of the internet is this
+// process. Asks the engines about names that lead to special addresses, with the guard as it is in
+// production, and tells over IPC who was heard.
 
-/** What the listeners heard, and what was tried. */
+/** What the listeners received, and what was attempted. */
 export interface NamespaceReport {
-  /** Blocks of which a plain dial is heard, so that silence means a refusal. */
+  /** Blocks in which a plain connection reaches a listener, so that silence means a refusal. */
   readonly audible: readonly string[]
   readonly inaudible: readonly string[]
   readonly addresses: number
   readonly attempts: number
   /** Connections and datagrams to anything but the two permitted addresses. */
   readonly heard: readonly string[]
-  /** Paths by which the control address was reached, sorted. */
+  /** Ways by which the control address was reached, sorted. */
   readonly control: readonly string[]
   readonly statuses: Readonly<Record<string, number>>
 }
 
-/** Ordinary addresses: one serves RDAP and WHOIS, the other stands where the special ones do. */
+/** Ordinary addresses: one serves RDAP and WHOIS, the other replaces special ones as a control. */
 const SERVICES = '8.8.4.4'
 const CONTROL = '9.9.9.9'
 const PORTS = { smtp: 25, whois: 43, dns: 53, http: 80, https: 443 } as const
@@ -83,7 +83,7 @@ async function main(): Promise<void> {
   process.send?.(report, () => process.exit(0))
 }
 
-/** Listeners on every address: what comes for the permitted two is served, what else comes is noted. */
+/** Listens on every address: serves the permitted two, and records what else arrives. */
 async function listen(ears: Ears): Promise<void> {
   const hear = (port: string, socket: Socket): boolean => {
     socket.on('error', () => undefined)
@@ -177,7 +177,7 @@ function specialAddresses(): readonly string[] {
   return [...texts]
 }
 
-/** Every name under a number leads to the address of that number: host, mail, name server, page. */
+/** Names with a number resolve to the address of that number: host, mail, name server, page. */
 function zoneOf(addresses: readonly string[]): (name: string, type: string) => Reply {
   return (name, type) => {
     if (['rdap.test', 'whois.test'].includes(name)) return records(name, type, SERVICES)
@@ -199,7 +199,7 @@ function records(name: string, type: string, data: string): Reply {
   return { answers: type === wanted ? [{ name, type: wanted, ttl: 60, data }] : [] }
 }
 
-/** Notes each question whether an address may be dialled, and each dial. */
+/** Counts each question whether an address is permitted, and each connection. */
 function counting(guard: Egress, counted: { attempts: number }): Egress {
   return {
     ...guard,
@@ -218,7 +218,7 @@ function counting(guard: Egress, counted: { attempts: number }): Egress {
   }
 }
 
-/** Dials, sends and fetches at each address in the spellings that a URL or a record may have. */
+/** Connects, sends and fetches at each address in the notations that a URL or a record may have. */
 async function askDirectly(
   addresses: readonly string[],
   egress: Egress,
@@ -260,7 +260,9 @@ function spellings(text: string): readonly string[] {
   return [text, String(address.value), `0x${hex}`, `::ffff:${text}`, `64:ff9b::${high}:${low}`]
 }
 
-/** Domain and email engines about names that lead nowhere else; the last is the control. */
+/**
+ * Domain and email engines on names that resolve to these addresses only; the last is the control.
+ */
 async function askEngines(
   count: number,
   egress: Egress,

@@ -8,5 +8,5 @@ const INSTALLED = ['python3', '/usr/bin/python3'].find(
 /** A Python that has openpyxl, which writes workbooks. */
 export const PYTHON = INSTALLED ?? 'python3'
 
-/** No openpyxl is installed; with CI=true the tests that need it fail. */
+/** Whether openpyxl is missing; with CI=true the tests that need it fail. */
 export const WITHOUT_OPENPYXL = !isCi() && INSTALLED === undefined

@@ -2,11 +2,11 @@ import { startReceiver } from './webhook-receiver.ts'
 
 /** A span as it was received. */
 export interface ReceivedSpan {
-  /** `service.name` of who sent it. */
+  /** `service.name` of the sender. */
   readonly service: string
   readonly traceId: string
   readonly spanId: string
-  /** Empty where it begins a trace. */
+  /** Empty for the first span of a trace. */
   readonly parentSpanId: string
   readonly name: string
   readonly facts: Readonly<Record<string, unknown>>
@@ -15,7 +15,7 @@ export interface ReceivedSpan {
 /** A receiver of OTLP over HTTP, as JSON, on loopback. */
 export interface OtlpReceiver extends AsyncDisposable {
   readonly url: string
-  /** All that came, as it came: headers and bodies. */
+  /** Everything received, unchanged: headers and bodies. */
   texts(): readonly string[]
   spans(): readonly ReceivedSpan[]
   /** Names of the metrics that a service has sent. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { isCi } from './ci.ts'
 import { freePort, startChildServer } from './child-server.ts'
 
-/** Debian's place for it, which is in no user's path. */
+/** Debian's path of it, which is in no user's PATH. */
 const BINARY = '/usr/sbin/pgbouncer'
 
 /** Whether it is installed, or must be: with CI=true the tests fail without it. */
@@ -20,8 +20,8 @@ export interface PgBouncer extends AsyncDisposable {
 }
 
 /**
- * Starts one with its own defaults but for the mode: it refuses settings that it does not know, and each
- * transaction has whichever of few sessions is free.
+ * Starts one with default settings except for the mode: it refuses unknown session settings, and
+ * each transaction gets whichever of a few sessions is free.
  */
 export async function startPgBouncer(serverUrl: string, sessions = 4): Promise<PgBouncer> {
   await using stack = new AsyncDisposableStack()

@@ -29,30 +29,30 @@ import { instantEngine } from './instant-engines.ts'
 import { createTestDatabase } from './postgres.ts'
 import { openPostgresTestQueue, openRedisTestQueue } from './queue.ts'
 
-/** The steps of a batch in one process, over a database and files of a test's own. */
+/** The steps of a batch in one process, with a database and files of its own. */
 export interface TestPipeline extends AsyncDisposable {
   readonly pipeline: Pipeline
   readonly owner: BatchOwner
-  /** Where the stored files lie. */
+  /** Folder of the stored files. */
   readonly files: string
-  /** Takes a batch in, as an upload named `list.csv` unless said otherwise. */
+  /** Submits a batch, as an upload named `list.csv` by default. */
   submit(content: string | Uint8Array, options?: Partial<Submission>): Promise<BatchView>
-  /** Takes a batch in and reads it: `ready`, or `running` where it starts by itself. */
+  /** Submits a batch and runs its intake: `ready`, or `running` if it starts by itself. */
   read(content: string | Uint8Array, options?: Partial<Submission>): Promise<BatchView>
-  /** Has at most so many tasks of running batches answered, by engines that know all. */
+  /** Answers up to this many tasks of running batches with instant engines. */
   answer(mostTasks?: number): Promise<void>
-  /** Has the open stages of all batches worked once. */
+  /** Runs the open stages of all batches once. */
   workStages(): Promise<void>
 }
 
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** Opens one; the queue is on Postgres unless `redis` names a server and the beginning of its keys. */
+/** Opens one; the queue is on Postgres unless `redis` names a server and a key prefix. */
 export async function openTestPipeline(
   options: {
     limits?: Partial<Pipeline['limits']>
     redis?: { url: string; prefix: string }
-    /** What workers could take of each check; as one worker of each by default. */
+    /** Capacity of the workers by check; default one worker of each. */
     room?: Readonly<Record<Check, TaskRoom>>
     weights?: Weights
   } = {},
@@ -136,7 +136,7 @@ export async function openTestPipeline(
 
 const TASKS_A_ROUND = 16
 
-/** Has a worker of each check live for as long as a test may take, though none takes anything. */
+/** Registers a worker of each check for the duration of a test, though none takes tasks. */
 async function reportRoom(
   db: Pipeline['db'],
   room: Readonly<Record<Check, TaskRoom>>,

@@ -8,19 +8,19 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isCi } from './ci.ts'
 
-/** A Postfix of its own on loopback, with queues and settings in a temporary folder. */
+/** A Postfix on loopback, with queues and settings in a temporary folder. */
 export interface Postfix extends AsyncDisposable {
   readonly port: number
   /** Messages in any of its queues. */
   queued(): Promise<number>
 }
 
-/** Where Debian puts the daemons; `POSTFIX_DAEMON_DIRECTORY` names another place. */
+/** Debian's folder of the daemons; `POSTFIX_DAEMON_DIRECTORY` overrides it. */
 const DAEMONS = process.env['POSTFIX_DAEMON_DIRECTORY'] ?? '/usr/lib/postfix/sbin'
 
 /**
- * Whether a Postfix can be started here: it is installed, and its master may become another user. With CI=true it
- * must be, and the tests fail without it.
+ * Whether Postfix can be started: it is installed, and its master may change its user. With CI=true
+ * it must be, and the tests fail without it.
  */
 export function canRunPostfix(): boolean {
   const isHere = existsSync(join(DAEMONS, 'master')) && process.getuid?.() === 0
@@ -29,21 +29,28 @@ export function canRunPostfix(): boolean {
 
 const POSTGREY = '/usr/sbin/postgrey'
 
-/** Whether Debian's greylisting policy server is installed, or must be: with CI=true the tests fail without it. */
+/**
+ * Whether Debian's greylisting policy server is installed, or must be: with CI=true the tests fail
+ * without it.
+ */
 export function canRunPostgrey(): boolean {
   return isCi() || existsSync(POSTGREY)
 }
 
-/** User and group `mail` of Debian, who own its queues; Postfix wants neither `nobody` nor a group shared with its commands. */
+/**
+ * User and group `mail` of Debian, who own its queues; Postfix wants neither `nobody` nor a group
+ * shared with its commands.
+ */
 const OWNER = 8
 const QUEUES = ['incoming', 'active', 'deferred', 'corrupt', 'hold', 'maildrop']
 const OTHER_FOLDERS = ['bounce', 'defer', 'flush', 'pid', 'private', 'public', 'saved', 'trace']
 const READY_MS = 10_000
 
 /**
- * Starts it on three addresses: 127.0.0.1 takes mail for `real.test` (by its table of users) and `all.test` (anyone),
- * 127.0.0.2 refuses every sender, 127.0.0.3 every client. Users that are `greylisted` are put off by postgrey for
- * six seconds where it is installed, and taken at once elsewhere.
+ * Starts it on three addresses: 127.0.0.1 accepts mail for `real.test` (by its table of users) and
+ * `all.test` (anyone), 127.0.0.2 refuses every sender, 127.0.0.3 every client. Users that are
+ * `greylisted` are deferred by postgrey for six seconds if it is installed, and accepted at once
+ * otherwise.
  */
 export async function startPostfix(users: Readonly<Record<string, string>>): Promise<Postfix> {
   await using stack = new AsyncDisposableStack()
@@ -181,7 +188,7 @@ postlog unix-dgram n - n - 1 postlogd
 `
 }
 
-/** Postgrey with its own database and stock words, as the user that Debian made for it. */
+/** Postgrey with its own database and default texts, as the user that Debian created for it. */
 async function startPostgrey(root: string, port: number): Promise<AsyncDisposable> {
   const database = join(root, 'postgrey')
   await mkdir(database)

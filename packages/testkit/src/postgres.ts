@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
 
-/** Name of the database that the set-up migrates once and every test copies. */
+/** Name of the database that is migrated once and copied for every test. */
 export const TEMPLATE = 'plumbline_template'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Server of the test run; its user may make databases. */
+    /** Server of the test run; its user may create databases. */
     TEST_DATABASE_URL: string
-    /** A server for each worker of the run; none where redis-server is not installed. */
+    /** A server for each worker of the run; empty if redis-server is not installed. */
     TEST_REDIS_URLS: readonly string[]
   }
 }
 
-/** A database of a test's own, dropped when disposed of. */
+/** A database for one test, dropped when disposed of. */
 export interface TestDatabase extends AsyncDisposable {
   readonly url: string
 }
@@ -24,7 +24,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return await createFrom(TEMPLATE)
 }
 
-/** Makes one in which nothing is. */
+/** Creates an empty database. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   return await createFrom('template0')
 }
@@ -50,7 +50,7 @@ export async function onServer(server: string, statement: string): Promise<void>
   }
 }
 
-/** The same database as a role that serves, which `grantServing` makes where it is missing. */
+/** The same database with the serving role, which `grantServing` creates if it is missing. */
 export function servingUrlOf(ownerUrl: string): string {
   const url = new URL(ownerUrl)
   url.username = 'test_serving'

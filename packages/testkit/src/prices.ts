@@ -1,6 +1,9 @@
 import type { Check, Product } from '@plumbline/contract/products'
 
-/** What each product costs with what is supplied: every row of spec.md 8.1, and those that decision 10 settles. */
+/**
+ * Price of each product for the supplied parts: every row of spec.md 8.1, and those that decision
+ * 10 defines.
+ */
 export const PRICES: readonly (readonly [Product, readonly Check[], number])[] = [
   ['email', ['email'], 1],
   ['ip', ['ip'], 1],

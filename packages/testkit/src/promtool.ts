@@ -2,18 +2,18 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
-/** No promtool is installed; with CI=true the tests that need it fail. */
+/** Whether promtool is missing; with CI=true the tests that need it fail. */
 export const WITHOUT_PROMTOOL =
   process.env['CI'] !== 'true' && spawnSync('promtool', ['--version']).status !== 0
 
 const FILES = new URL('../../../infra/', import.meta.url)
 
-/** Where the alert rules, their tests and the dashboard are. */
+/** Folder of the alert rules, their tests and the dashboard. */
 export const ALERTS = new URL('prometheus/alerts.yml', FILES)
 export const ALERT_TESTS = new URL('prometheus/alerts.test.yml', FILES)
 export const DASHBOARD = new URL('grafana/plumbline.json', FILES)
 
-/** Queries in the language of Prometheus, each with the name of what asks it. */
+/** PromQL queries by the name of the alert or panel. */
 export type Queries = ReadonlyMap<string, string>
 
 /** The queries of the alert rules. */
@@ -25,7 +25,7 @@ export function alertQueries(): Queries {
   return new Map(groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => [alert, expr])))
 }
 
-/** The queries of the dashboard's panels; Grafana puts a time of its own into each. */
+/** The queries of the dashboard's panels, with Grafana's time variables replaced. */
 export function dashboardQueries(): Queries {
   // Safe because it is a dashboard of Grafana's, whose panels without targets are rows.
   const { panels } = JSON.parse(readFileSync(DASHBOARD, 'utf8')) as {
@@ -41,7 +41,7 @@ export function dashboardQueries(): Queries {
   )
 }
 
-/** Words of the language that stand where a name of a metric may. */
+/** Keywords of PromQL that may occur where a metric name does. */
 const WORDS = new Set(['and', 'or', 'unless', 'on', 'ignoring', 'bool', 'offset'])
 
 /** Names of the metrics that a query reads. */
@@ -54,7 +54,7 @@ export function metricsIn(query: string): ReadonlySet<string> {
   return new Set(names.filter((name) => !WORDS.has(name)))
 }
 
-/** Names of the series that a process tells on its page of metrics, those of histograms with their endings. */
+/** Names of the series on a page of metrics, those of histograms with their suffixes. */
 export function seriesOf(page: string): ReadonlySet<string> {
   const types = [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)]
   return new Set(

@@ -10,7 +10,7 @@ import { startRedis } from './redis.ts'
 
 /** A queue that a test may break. */
 export interface QueueHarness extends AsyncDisposable {
-  /** One more view, as another process would have. */
+  /** Another client of the queue, as another process would have. */
   open(): Promise<TestQueue>
   /** Starts a worker process; see `queue-worker.ts`. */
   startWorker(mode: 'answer' | 'hold'): Promise<WorkerProcess>

@@ -5,8 +5,8 @@ import { openPostgresTestQueue, openRedisTestQueue } from './queue.ts'
 
 /**
  * A worker process for tests that kill one: `answer` answers every email question at once, `hold`
- * takes jobs of `bulk-email` and never ends them. Tells its parent `ready` and `taken`; leaves
- * with its parent.
+ * takes jobs of `bulk-email` and never ends them. Sends its parent `ready` and `taken`; exits with
+ * its parent.
  */
 const [mode = '', url = '', prefix = ''] = process.argv.slice(2)
 const onError = (): void => {}

@@ -13,16 +13,16 @@ import { createRedisLimiter } from '@plumbline/queue/redis-limiter'
 import { createRedisMemory } from '@plumbline/queue/redis-memory'
 import { openRedisQueues } from '@plumbline/queue/redis-queues'
 
-/** One process's view of the queue and of what is shared beside it. */
+/** One process's connection to the queue and to the stores beside it. */
 export interface TestQueue extends AsyncDisposable {
   readonly backend: QueueBackend
   readonly memory: Memory
   readonly limiter: Limiter
-  /** What the connections complained of. */
+  /** Errors of the connections. */
   readonly errors: readonly unknown[]
 }
 
-/** Opens a queue on Redis, with keys of its own unless `prefix` names another's. */
+/** Opens a queue on Redis, with a key prefix of its own unless `prefix` names another one's. */
 export async function openRedisTestQueue(
   redisUrl: string,
   prefix = `test-${randomBytes(6).toString('hex')}`,

@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
-/** A Redis server of a test's own. */
+/** A Redis server for one test. */
 export interface TestRedis {
   readonly url: string
   readonly pid: number
@@ -14,13 +14,13 @@ export interface TestRedis {
   stop(): Promise<void>
 }
 
-/** Ports tried, for another program may take one between its being found free and the server's start. */
+/** Ports tried: another program may take one between the check and the start. */
 const TRIES = 5
 
 /**
- * Starts Redis or Valkey on a free port of loopback, with its log of writes synced each second as
- * production has it; null where neither is installed. `cluster` makes it a cluster of one; `port` starts it
- * again where one was before.
+ * Starts Redis or Valkey on a free port of loopback, with its append-only file synced each second
+ * as in production; null if neither is installed. `cluster` makes it a cluster of one node; `port`
+ * starts it again on a previous port.
  */
 export async function startRedis({
   cluster = false,
@@ -35,7 +35,7 @@ export async function startRedis({
   throw new Error(`the Redis server ended while starting, ${TRIES} times over`)
 }
 
-/** Undefined where the server ended before it took connections; why stands in its own words. */
+/** Undefined if the server ended before it accepted connections; its output says why. */
 async function startOn(
   port: number,
   binary: string,
@@ -79,7 +79,7 @@ async function startOn(
   return undefined
 }
 
-/** Characters of the server's words that are kept while it starts. */
+/** Characters of the server's output that are kept while it starts. */
 const MOST_SAID = 4_000
 
 function installed(name: string): string | null {

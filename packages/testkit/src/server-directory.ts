@@ -2,19 +2,19 @@ import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Where Linux keeps files in memory; a container may have 64 MB there. */
+/** In-memory file system of Linux; in a container it may have 64 MB. */
 const IN_MEMORY = '/dev/shm'
 
-/** Several times what the servers of a whole run hold at their most. */
+/** Several times what the servers of a whole run use. */
 const ROOM_BYTES = 8 * 1024 ** 3
 
 const PREFIX = 'plumbline-test-'
-/** A directory of a run, named by the process that it is of. */
+/** A directory of a run, named after its process. */
 const OWNED = new RegExp(`^${PREFIX}(\\d+)-`)
 
 /**
- * Makes a directory for the files of a run's servers: in memory where there is room to spare, for to copy
- * a database there takes half the processor time that it takes on a disk, else below the usual one.
+ * Creates a directory for the files of a run's servers: in memory if there is enough space, since
+ * copying a database there takes half the processor time, else in the usual temporary directory.
  */
 export async function makeServerDirectory(): Promise<string> {
   const parent = (await hasRoomInMemory()) ? IN_MEMORY : tmpdir()
@@ -22,7 +22,7 @@ export async function makeServerDirectory(): Promise<string> {
   return await mkdtemp(join(parent, `${PREFIX}${process.pid}-`))
 }
 
-/** Removes what runs left there that were killed: their servers have ended with them. */
+/** Removes directories of killed runs: their servers have ended with them. */
 async function removeLeftBehind(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const pid = OWNED.exec(name)?.[1]

@@ -14,36 +14,39 @@ import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { fileOfProgram, type Program } from './bundled-programs.ts'
 import { servingUrlOf } from './postgres.ts'
 
-/** How a service of a test or benchmark is set up. */
+/** Set-up of a service for a test or benchmark. */
 export interface ServiceOptions {
   readonly databaseUrl: string
-  /** The queue is on Redis where given, else on Postgres. */
+  /** Redis for the queue; else it is on Postgres. */
   readonly redisUrl?: string | undefined
-  /** Worker processes, each with its words: `['email', 'batch', '--delay=20']`. */
+  /** Worker processes, each with its arguments: `['email', 'batch', '--delay=20']`. */
   readonly workers: readonly (readonly string[])[]
   /** `instant` engines answer from memory; `real` ones over sockets. */
   readonly engines?: 'instant' | 'real'
   readonly env?: Readonly<Record<string, string>>
-  /** What each worker has of its own beside it, by its place among the workers. */
+  /** Additional environment of each worker, by its index. */
   readonly workerEnv?: (at: number) => Readonly<Record<string, string>>
-  /** Where its processes write; absent: a directory that goes with it. */
+  /** Data directory of its processes; absent: a temporary one. */
   readonly dataDir?: string | undefined
   /** V8 flags for all processes. */
   readonly execArgv?: readonly string[]
-  /** Folder of the sources of another version, to whose form the database was brought; absent: these sources. */
+  /**
+   * Folder with the sources of another version, for which the database was migrated; absent: these
+   * sources.
+   */
   readonly root?: string
-  /** Descriptor of a file that takes what all processes print; absent: this one's output. */
+  /** File descriptor for the output of all processes; absent: this one's output. */
   readonly output?: number
 }
 
-/** One process of a service, started again by hand. */
+/** One process of a service, which the test restarts itself. */
 export interface Member {
   readonly name: string
   readonly process: ChildProcess
-  /** Of its admin port, where it has one. */
+  /** URL of its admin port, if it has one. */
   readonly adminUrl: string
   kill(signal?: NodeJS.Signals): Promise<void>
-  /** Starts it again after a kill. */
+  /** Restarts it after a kill. */
   restart(): Promise<void>
 }
 
@@ -66,7 +69,7 @@ export interface TestService extends AsyncDisposable {
   call(key: string, method: string, path: string, body?: unknown): Promise<Response>
 }
 
-/** Starts API and workers on a database, and waits until all take work. */
+/** Starts API and workers on a database, and waits until all are ready. */
 export async function startService(options: ServiceOptions): Promise<TestService> {
   await using stack = new AsyncDisposableStack()
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'plumbline-service-')))

@@ -1,30 +1,30 @@
 import { connect, type Socket } from 'node:net'
 
-/** A client of bare bytes that decides when it reads. */
+/** A client on a bare socket that controls when it reads. */
 export interface SlowReader {
   readonly socket: Socket
-  /** What came so far. */
+  /** The text received so far. */
   text(): string
-  /** Status of the first answer; undefined before it has come. */
+  /** Status of the first response; undefined before it has arrived. */
   status(): number | undefined
   /** Resolves once the connection is over, however it ended. */
   readonly closed: Promise<void>
-  /** Reads all that still comes. */
+  /** Reads everything that still arrives. */
   readOn(): void
 }
 
-/** How a client asks and reads. */
+/** Behaviour of such a client. */
 export interface SlowReaderOptions {
   readonly url: string
   /** The requests, one after the other. */
   readonly requests: string
-  /** What it reads before it stops to read; all by default. */
+  /** Bytes after which it stops reading; default all. */
   readonly bytes?: number
-  /** What it keeps of what it reads; all by default. */
+  /** Bytes of them that it keeps; default all. */
   readonly keptBytes?: number
 }
 
-/** Opens a connection, asks, and stops reading once so many bytes have come. */
+/** Opens a connection, sends requests, and stops reading after the given number of bytes. */
 export function openSlowReader(options: SlowReaderOptions): SlowReader {
   const { url, requests, bytes = Infinity, keptBytes = Infinity } = options
   const { port, hostname } = new URL(url)

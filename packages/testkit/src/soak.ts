@@ -1,6 +1,6 @@
 /**
- * The size of a test that proves a guarantee by numbers: `full` in `npm run soak`, which sets SOAK,
- * otherwise `small`.
+ * The size of a test that proves a guarantee by repetition: `full` in `npm run soak`, which sets
+ * SOAK, otherwise `small`.
  */
 export function soakSize(full: number, small: number): number {
   return isSoak() ? full : small

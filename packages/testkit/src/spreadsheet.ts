@@ -7,12 +7,14 @@ import { promisify } from 'node:util'
 import Papa from 'papaparse'
 import { isCi } from './ci.ts'
 
-/** No LibreOffice is installed; the summary of the run names it, and with CI=true the tests fail. */
+/**
+ * Whether LibreOffice is missing; the summary of the run names it, and with CI=true the tests fail.
+ */
 export const WITHOUT_SPREADSHEET = !isCi() && spawnSync('soffice', ['--version']).status !== 0
 
 const OPEN_WITHIN_MS = 150_000
 
-/** How a CSV file is opened: its delimiters, and whether quotes are honoured. */
+/** How a CSV file is opened: its delimiters, and whether quotes are respected. */
 export interface OpenedAs {
   readonly delimiters: readonly string[]
   readonly quotes: boolean
@@ -20,20 +22,20 @@ export interface OpenedAs {
 
 /** A spreadsheet program with a profile of its own. */
 export interface Spreadsheet extends AsyncDisposable {
-  /** The formulas that the program makes of each CSV text. */
+  /** The formulas in each CSV text, as the program reads it. */
   formulasOf(csvs: readonly string[], openedAs: OpenedAs): Promise<readonly (readonly string[])[]>
-  /** The cells of a workbook's first sheet as the program shows them, and the formulas and links among them. */
+  /** The cells of a workbook's first sheet as the program shows them, with formulas and links. */
   cellsOf(workbook: Uint8Array): Promise<SheetCells>
 }
 
-/** What a spreadsheet program sees in a sheet. */
+/** A sheet as a spreadsheet program reads it. */
 export interface SheetCells {
   readonly rows: readonly (readonly string[])[]
   readonly formulas: readonly string[]
   readonly links: readonly string[]
 }
 
-/** Starts nothing yet; the texts of a call are opened by one process, which takes seconds to start. */
+/** The program is started for each call, which takes seconds; it opens all texts of a call. */
 export async function openSpreadsheet(): Promise<Spreadsheet> {
   const folder = await mkdtemp(join(tmpdir(), 'plumbline-spreadsheet-'))
   const run = promisify(execFile)

@@ -8,13 +8,13 @@ import { isCi } from './ci.ts'
 
 const BINARY = 'unbound'
 
-/** A recursive resolver of Debian's make on loopback, whose view of the DNS can be changed. */
+/** Debian's recursive resolver on loopback, whose view of the DNS can be changed. */
 export interface Unbound extends AsyncDisposable {
   /** `127.0.0.1:port`, the same for its life. */
   readonly server: string
-  /** It serves a closed network: it denies every name, and the root. */
+  /** Makes it the resolver of a closed network: it denies every name, and the root. */
   close(): Promise<void>
-  /** It asks another server for everything. */
+  /** Makes it forward all queries to another server. */
   forwardTo(server: string): Promise<void>
 }
 
@@ -23,7 +23,7 @@ export function canRunUnbound(): boolean {
   return isCi() || spawnSync(BINARY, ['-V']).status === 0
 }
 
-/** Starts one that serves a closed network. */
+/** Starts one as the resolver of a closed network. */
 export async function startUnbound(): Promise<Unbound> {
   await using stack = new AsyncDisposableStack()
   const dir = await mkdtemp(join(tmpdir(), 'unbound-'))
@@ -87,7 +87,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** A question for the A record of `ready.invalid`, which every server answers in some way. */
+/** A query for the A record of `ready.invalid`, which every server answers in some way. */
 const QUESTION = Buffer.from(
   '00070100000100000000000005726561647907696e76616c69640000010001',
   'hex',

@@ -11,16 +11,16 @@ import { isSoak } from './soak.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** The programs of the version before this one, with its own sources and what it depends on. */
+/** The programs of the previous version, with its sources and dependencies. */
 export interface VersionBefore extends AsyncDisposable {
   readonly kind: 'here'
   /** Folder of its sources. */
   readonly root: string
-  /** Brings an empty database to its form, as its owner, and makes an account there. */
+  /** Migrates an empty database for it, as its owner, and creates an account there. */
   prepare(databaseUrl: string, credits: number): Promise<Account>
 }
 
-/** Why the version before cannot be run here. */
+/** Why the previous version cannot be run here. */
 export interface NoVersionBefore {
   readonly kind: 'absent'
   readonly why: string
@@ -30,10 +30,12 @@ const SOURCES_MAX_BYTES = 256 * 1_048_576
 const FETCH_MS = 60_000
 
 /**
- * Takes the sources of the version before, by the first commit of the file VERSION-COMMIT, out of the history into a
- * folder that goes with it. What it depends on is linked from this tree, where that is the same; `npm run soak` and
- * CI install it where it is not.
- * @throws in CI where a clone with history lacks the commit: what is left out there is never missed
+ * Extracts the sources of the previous version, by the first commit in VERSION-COMMIT, from the git
+ * history into a temporary folder. Its dependencies are linked from this tree if they are the same;
+ * `npm run soak` and CI install them if they are not.
+ *
+ * @throws in CI if a clone with history lacks the commit, so that the test is never silently
+ * skipped
  */
 export async function openVersionBefore(): Promise<VersionBefore | NoVersionBefore> {
   const [, commit = ''] = (await readFile(join(ROOT, 'VERSION-COMMIT'), 'utf8')).split(/\s+/)
@@ -65,7 +67,7 @@ export async function openVersionBefore(): Promise<VersionBefore | NoVersionBefo
   }
 }
 
-/** A shallow clone need not have it; git says what else is wrong. */
+/** A shallow clone may lack it; git's message tells other reasons. */
 function lacking(commit: string, said: string): NoVersionBefore {
   const why = `this clone lacks commit ${commit} of VERSION-COMMIT, and its origin does not give it (${said})`
   const isShallow = String(git(['rev-parse', '--is-shallow-repository']).stdout).trim() === 'true'
@@ -89,7 +91,7 @@ interface Locked {
   readonly link?: boolean
 }
 
-/** What its production depends on in another version than this tree has. */
+/** Production dependencies in another version than in this tree. */
 async function otherDependencies(root: string): Promise<readonly string[]> {
   const [theirs, ours] = await Promise.all([root, ROOT].map(readLock))
   return Object.entries(theirs ?? {}).flatMap(([path, { version, dev, link }]) => {
@@ -100,13 +102,13 @@ async function otherDependencies(root: string): Promise<readonly string[]> {
   })
 }
 
-/** Safe because npm wrote it, in its documented form. */
+/** Safe because npm wrote it, in its documented format. */
 async function readLock(root: string): Promise<Readonly<Record<string, Locked>>> {
   const text = await readFile(join(root, 'package-lock.json'), 'utf8')
   return (JSON.parse(text) as { packages: Readonly<Record<string, Locked>> }).packages
 }
 
-/** Its own packages are its own; all others are those of this tree. */
+/** The version's own packages are its own; all others are linked from this tree. */
 async function linkDependencies(root: string): Promise<void> {
   const target = join(root, 'node_modules')
   const here = join(ROOT, 'node_modules')
@@ -130,7 +132,7 @@ async function manifestsOf(root: string): Promise<readonly string[]> {
   return found.flat()
 }
 
-/** Runs in a process of its own, since modules of both versions would share what they keep. */
+/** Runs in a child process, since modules of both versions would share state. */
 async function prepareDatabase(
   root: string,
   databaseUrl: string,

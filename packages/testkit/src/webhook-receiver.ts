@@ -2,18 +2,18 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** A message as a receiver got it. */
+/** A received message. */
 export interface ReceivedMessage {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
 }
 
-/** A receiver of messages on loopback. */
+/** A webhook receiver on loopback. */
 export interface WebhookReceiver extends AsyncDisposable {
   readonly url: string
   readonly received: readonly ReceivedMessage[]
-  /** How it answers from now on; 204 at first. */
+  /** Sets its response from now on; 204 by default. */
   answer(how: (message: ReceivedMessage, res: ServerResponse) => void): void
 }
 

@@ -6,7 +6,7 @@ import { retryMs } from './retry.ts'
 import { readSecret } from './secret-box.ts'
 import { signatureOf } from './signature.ts'
 
-/** Fetches through the guarded way out. */
+/** Sends a request through the egress guard. */
 export type Send = (request: Omit<FetchRequest, 'egress' | 'resolver'>) => Promise<HttpAnswer>
 
 /** What an attempt needs. */
@@ -15,11 +15,14 @@ export interface AttemptTools {
   readonly installationKey: InstallationKey
   /** Time-out of an attempt. Standard Webhooks 1.0 names 15 to 30 seconds. */
   readonly timeoutMs: number
-  /** Seconds from each attempt to the next. */
+  /** Seconds between consecutive attempts. */
   readonly retrySeconds: readonly number[]
 }
 
-/** Sends a message once, follows no redirect, and says what came of it. Never throws for what the receiver does. */
+/**
+ * Sends a message once, without following redirects, and returns the result. Never throws because
+ * of the receiver.
+ */
 export async function attemptDelivery(
   { send, installationKey, timeoutMs, retrySeconds }: AttemptTools,
   due: DueDelivery,
@@ -77,7 +80,7 @@ interface Came {
   readonly retryAfter?: string | undefined
 }
 
-/** Only 2xx is success; a redirect is none. Source: Standard Webhooks 1.0, "Delivery". */
+/** Only 2xx is success; a redirect is not. Source: Standard Webhooks 1.0, "Delivery". */
 function whatCame(answer: HttpAnswer): Came {
   if (answer.kind === 'failed') {
     return { arrived: false, responseStatus: null, responseBody: null, error: sentenceOf(answer) }

@@ -9,41 +9,44 @@ import {
 } from '@plumbline/db/webhooks/deliveries'
 import type { Log } from '@plumbline/ports/log'
 import { attemptDelivery, type AttemptTools } from './attempt.ts'
-import { createRoom, type Room } from './room.ts'
+import { createDeliverySlots, type DeliverySlots } from './delivery-slots.ts'
 
-/** What sends messages. */
+/** What sending messages needs. */
 export interface DeliverTools extends AttemptTools {
   readonly db: Db
   readonly log: Log
-  /** An endpoint to which nothing has come through for so long is switched off. */
+  /** Days without success after which an endpoint is disabled. */
   readonly failingDays: number
 }
 
-/** Time between two looks for messages that are due. */
+/** Milliseconds between two checks for messages that are due. */
 const LOOK_MS = 1_000
 
-/** Time between two takes while there are more: each looks at all endpoints. */
+/**
+ * Milliseconds between two queries while there are more messages: each query looks at all
+ * endpoints.
+ */
 const REST_MS = 25
 
-/** Results that one statement keeps. */
+/** Results that one statement stores. */
 const RESULTS = 200
 
-/** How much longer than its time-out an attempt may take before another worker takes it for lost. */
+/** Milliseconds beyond its time-out after which an attempt is taken for lost by another worker. */
 const LOST_AFTER_MS = 30_000
 
-/** Sends messages as they come due, until told to stop. */
+/** Sends messages when they are due, until it is disposed of. */
 export interface Delivery extends AsyncDisposable {
-  /** There may be something new to send. */
+  /** Checks at once for new messages. */
   wake(): void
 }
 
 /**
- * Sends messages as they come due. An endpoint that is slow or fails has few of the connections, so that it
- * holds up no other. Safe in several processes at once; a message may come twice, never not at all.
+ * Starts sending messages when they are due. A slow or failing endpoint gets few connections, so
+ * that it does not delay others. Safe in several processes at once; delivery is at least once.
  */
 export function startDelivery(tools: DeliverTools): Delivery {
   const { db, log, failingDays } = tools
-  const room = createRoom()
+  const slots = createDeliverySlots()
   const stop = new AbortController()
   let woken = Promise.withResolvers<void>()
   const wake = (): void => woken.resolve()
@@ -56,7 +59,7 @@ export function startDelivery(tools: DeliverTools): Delivery {
   )
   const running = new Set<Promise<void>>()
   const send = (due: DueDelivery): void => {
-    const sent = sendOne(tools, room, keep, due, stop.signal)
+    const sent = sendOne(tools, slots, keep, due, stop.signal)
       .catch((error: unknown) => log.error({ err: error }, 'a webhook was not sent; tried again'))
       .finally(() => {
         running.delete(sent)
@@ -66,8 +69,8 @@ export function startDelivery(tools: DeliverTools): Delivery {
   }
   const loop = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      const taken = await takeSome(tools, room).catch((error: unknown) => {
-        log.error({ err: error }, 'webhooks were not read; tried again')
+      const taken = await takeSome(tools, slots).catch((error: unknown) => {
+        log.error({ err: error }, 'webhook deliveries could not be read; tried again')
         return []
       })
       for (const due of taken) send(due)
@@ -97,25 +100,26 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 async function takeSome(
   { db, timeoutMs }: DeliverTools,
-  room: Room,
+  slots: DeliverySlots,
 ): Promise<readonly DueDelivery[]> {
-  const { most, each, busy } = room.left()
+  const { most, each, busy } = slots.left()
   if (most === 0) return []
   return await takeDue(db, { most, each, busy, lostAfterMs: timeoutMs + LOST_AFTER_MS })
 }
 
 async function sendOne(
   tools: DeliverTools,
-  room: Room,
+  slots: DeliverySlots,
   keep: Batcher<AttemptResult, null>,
   due: DueDelivery,
   signal: AbortSignal,
 ): Promise<void> {
-  const leave = room.enter(due.endpointId)
+  const leave = slots.enter(due.endpointId)
   let arrived = false
   try {
     const result = await attemptDelivery(tools, due, signal)
-    // Cut by our own stop: it says nothing of the endpoint, and the message comes up again by itself.
+    // Cut by our own stop: it says nothing of the endpoint, and the message comes up again by
+    // itself.
     if (signal.aborted && result.status !== 'delivered') return
     arrived = result.status === 'delivered'
     await keep(result)

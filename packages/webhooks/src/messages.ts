@@ -17,15 +17,16 @@ import type { Pipeline } from '@plumbline/pipeline/pipeline'
 import { viewsOf } from '@plumbline/pipeline/read'
 import { messageBody } from './view.ts'
 
-/** Events of which one transaction makes messages. */
+/** Events that one transaction turns into messages. */
 const PAGE = 200
 
-/** Time between two looks for events. */
+/** Milliseconds between two checks for events. */
 const LOOK_MS = 1_000
 
 /**
- * Makes a message of each event for each endpoint that wants to hear of it, until the signal aborts: `data` is
- * what it is by then. Safe in several processes at once.
+ * Creates a message of each event for each subscribed endpoint, until the signal aborts; `data` is
+ * the state at that time. Safe in several processes at once.
+ *
  * @param made called when there are new messages
  */
 export async function runMessages(
@@ -35,7 +36,7 @@ export async function runMessages(
 ): Promise<void> {
   while (!signal.aborted) {
     const count = await makeMessages(pipeline).catch((error: unknown) => {
-      pipeline.log.error({ err: error }, 'messages of webhooks were not made; tried again')
+      pipeline.log.error({ err: error }, 'webhook messages could not be created; tried again')
       return 0
     })
     if (count > 0) made()
@@ -43,7 +44,7 @@ export async function runMessages(
   }
 }
 
-/** Makes the messages of the oldest events; answers how many events they were. */
+/** Creates the messages of the oldest events; returns how many events there were. */
 export async function makeMessages(pipeline: Pipeline): Promise<number> {
   return await inTransaction(pipeline.db, async (tx) => {
     const events = await takeEvents(tx, PAGE)
@@ -54,7 +55,7 @@ export async function makeMessages(pipeline: Pipeline): Promise<number> {
     const credits = new Map<string, object | undefined>()
     for (const event of events) {
       const data = batches.get(event.subject) ?? (await dataOf(pipeline, tx, event, credits))
-      // What has been erased since is told to nobody.
+      // Nothing is sent about what has been erased since.
       if (data === undefined) continue
       messages.push({ event, body: messageBody(event.type, event.happenedAt, data) })
     }
@@ -73,7 +74,7 @@ function isOfBatch({ type }: NotedEvent): boolean {
 
 type Tx = Parameters<typeof takeEvents>[0]
 
-/** What an event is about, but for batches; undefined where it is gone. */
+/** The object of an event, except batches; undefined if it no longer exists. */
 async function dataOf(
   pipeline: Pipeline,
   tx: Tx,
@@ -114,7 +115,9 @@ async function keyOf(tx: Tx, { accountId, subject }: NotedEvent): Promise<object
   return key === undefined ? undefined : keyViewOf(key)
 }
 
-/** What of `GET /v1/account` has changed; limits have not, and are the API's to know. */
+/**
+ * The part of `GET /v1/account` that has changed; limits have not, and are known to the API alone.
+ */
 async function creditsOf(tx: Tx, { accountId }: NotedEvent): Promise<object | undefined> {
   const balance = await readBalance(tx, accountId)
   if (balance === undefined) return undefined

@@ -1,14 +1,15 @@
 /** The longest wait that a receiver may ask for, in seconds. */
 const LONGEST_ASKED_SECONDS = 24 * 3_600
 
-/** How much of a wait is drawn, so that what failed together does not come again together. */
+/** Random share of a delay, so that simultaneous failures are not retried simultaneously. */
 const JITTER = 0.1
 
 /**
- * Milliseconds until the next attempt; null where that was the last.
- * @param attempt which one has failed, from 1
- * @param schedule seconds from each attempt to the next
- * @param retryAfter the header of the response, in seconds or as a date (RFC 9110 10.2.3)
+ * Milliseconds until the next attempt; null if that was the last.
+ *
+ * @param attempt number of the failed attempt, from 1
+ * @param schedule seconds between consecutive attempts
+ * @param retryAfter the response header, in seconds or as a date (RFC 9110 10.2.3)
  * @param random from 0 to 1
  */
 export function retryMs(

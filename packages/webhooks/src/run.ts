@@ -2,7 +2,7 @@ import type { Pipeline } from '@plumbline/pipeline/pipeline'
 import { startDelivery, type DeliverTools } from './deliver.ts'
 import { runMessages } from './messages.ts'
 
-/** Makes messages of what happens and sends them, until disposed. */
+/** Creates messages from events and sends them, until disposed. */
 export function runWebhooks(
   pipeline: Pipeline,
   options: Pick<DeliverTools, 'send' | 'timeoutMs' | 'retrySeconds' | 'failingDays'>,

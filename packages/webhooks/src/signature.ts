@@ -9,7 +9,10 @@ export function newSecret(): string {
   return `${SECRET_PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`
 }
 
-/** A message as it is signed: its id, the attempt's time in seconds since 1970, and the body byte for byte. */
+/**
+ * A message as it is signed: its id, the attempt's time in seconds since 1970, and the body byte
+ * for byte.
+ */
 export interface SignedMessage {
   readonly id: string
   readonly timestamp: number

@@ -16,24 +16,24 @@ import {
   type SessionAccess,
 } from './session-access.ts'
 
-/** What decides on a request before its body is read. */
+/** What is needed to admit a request before its body is read. */
 export interface Access extends SessionAccess {
   readonly apiKeys: ApiKeyCache
   readonly balances: BalanceCache
   /** Whether a call under this idempotency key would be a repeat. */
   readonly isRepeat: (scope: IdempotencyScope) => Promise<boolean>
-  /** Calls of an account. */
+  /** Rate limit of an account's calls. */
   readonly calls: RateLimit
-  /** Keys that failed, by address. */
+  /** Limit of failed keys, by address. */
   readonly failedKeys: FailedKeyLimit
 }
 
 /**
- * Authenticates and admits a request, in the order of decision 9: key (401, and 403 for suspended accounts and for test keys
- * that the plan has not),
- * rate limit (429), and for calls that spend, a balance of zero (402), which does not refuse repeats (decision
- * 16). Reads nothing of the body. Where `mayBeFree`, an account without credits is admitted, too: the body says
- * whether the call spends.
+ * Authenticates and admits a request, in the order of decision 9: key (401, and 403 for suspended
+ * accounts and for test keys that the plan has not), rate limit (429), and for calls that spend, a
+ * balance of zero (402), which does not refuse repeats (decision 16). Reads nothing of the body.
+ * Where `mayBeFree`, an account without credits is admitted, too: the body says whether the call
+ * spends.
  */
 export async function admit(
   access: Access,
@@ -77,13 +77,13 @@ export async function admit(
   return caller
 }
 
-/** Who calls: a key, or else a signed-in person. */
+/** The caller: by a key, or else by a session. */
 async function whoCalls(access: Access, req: Request, key: string | undefined): Promise<Caller> {
   if (comesWithSession(access, req)) return await sessionCaller(access, req)
   return await findCaller(access, networkOf(req.ip ?? ''), key)
 }
 
-/** Refuses what an account asks for that the operator suspended, or that was closed (decision 44). */
+/** Refuses calls of a suspended or closed account (decision 44). */
 export function refuseSuspended({
   status,
   statusReason,
@@ -107,7 +107,7 @@ async function isRepeat(
   return key !== undefined && (await access.isRepeat({ accountId, mode, path: req.path, key }))
 }
 
-/** Whether the key or session of an admitted request is still valid, by the cache of either. */
+/** Whether the key or session of an admitted request is still valid, by its cache. */
 export async function isStillLetIn(access: Access, req: Request): Promise<boolean> {
   const key = bearer(req.headers.authorization)
   if (key !== undefined) return (await access.apiKeys.find(key)) !== undefined
@@ -115,15 +115,18 @@ export async function isStillLetIn(access: Access, req: Request): Promise<boolea
   return await isStillSignedIn(access, req, caller?.accountId)
 }
 
-/** Refuses a request whose key or session ended since it was admitted: a large body may take hours to arrive. */
+/**
+ * Refuses a request whose key or session ended since it was admitted: a large body may take hours
+ * to arrive.
+ */
 export async function refuseRevoked(access: Access, req: Request): Promise<void> {
   if (await isStillLetIn(access, req)) return
   throw comesWithSession(access, req) ? endedSession() : invalidKey()
 }
 
 /**
- * Puts the account's balance into the request context, for the headers of the response; with `exact` from the
- * ledger, else it may be a second old.
+ * Puts the account's balance into the request context, for the headers of the response; with
+ * `exact` from the ledger, else it may be a second old.
  */
 export async function showBalance(access: Access, res: Response, exact = true): Promise<void> {
   const context = requestContextOf(res)
@@ -144,10 +147,10 @@ function bearer(header: string | undefined): string | undefined {
 }
 
 /**
- * Finds the caller of a key. Where an address has used up its failures, the database is queried only for a
- * key that was valid before or that may exist.
- * Throws one `Problem` for keys that are missing, malformed, unknown or revoked, so that nothing can be told
- * from it: 401, or 429 where the address had too many of them.
+ * Finds the caller of a key. Where an address has used up its failures, the database is queried
+ * only for a key that was valid before or that may exist. Throws one `Problem` for keys that are
+ * missing, malformed, unknown or revoked, so that nothing can be told from it: 401, or 429 where
+ * the address had too many of them.
  */
 export async function findCaller(
   { apiKeys, failedKeys }: Pick<Access, 'apiKeys' | 'failedKeys'>,

@@ -15,7 +15,7 @@ import { operatorPages } from './operator/operator-pages.ts'
 import { checkReadiness } from './readiness.ts'
 import { kindsAway } from './start-up.ts'
 
-/** What the API shows on the admin port: its metrics, and readiness with details. */
+/** What the API serves on the admin port: its metrics, and readiness with details. */
 export function adminProgram(ctx: Context): AdminProgram {
   const pages = operatorPages(ctx)
   observeQueues(ctx)
@@ -43,7 +43,7 @@ export function adminProgram(ctx: Context): AdminProgram {
   }
 }
 
-/** The workers that report; none where the database is away, which is a check of its own. */
+/** The live workers; none if the database is down, which has a check of its own. */
 async function workersOf(ctx: Context): Promise<readonly SeenWorker[]> {
   return await readWorkers(ctx.db).catch(() => [])
 }
@@ -67,7 +67,7 @@ function observeQueues(ctx: Context): void {
   )
 }
 
-/** What KEDA scales workers by, and how far behind they are. */
+/** Metrics by which KEDA scales workers, and the age of the backlog. */
 function observeBacklog(ctx: Context): void {
   const read = sharedRead(() => readBacklog(ctx.db))
   const byCheck = (name: string, help: string, valueOf: (backlog: Backlog) => number): void => {
@@ -101,7 +101,7 @@ function observeBacklog(ctx: Context): void {
   )
 }
 
-/** Gauges that are read at the same moment share a reading. */
+/** Gauges that are read at the same moment share a query. */
 function sharedRead<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | undefined
   return () => {

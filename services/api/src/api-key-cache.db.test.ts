@@ -13,7 +13,7 @@ import { createRateLimit } from './rate-limit.ts'
 const PER_MINUTE = 20
 const ADDRESS = '198.51.100.7'
 
-interface Scene extends AsyncDisposable {
+interface Fixture extends AsyncDisposable {
   readonly apiKeys: ApiKeyCache
   /** What the cache asked of the database, by the name of the statement. */
   readonly queries: string[]
@@ -26,7 +26,7 @@ interface Scene extends AsyncDisposable {
   judge(key: string, address?: string): Promise<string | number>
 }
 
-async function openScene(most?: number): Promise<Scene> {
+async function openFixture(most?: number): Promise<Fixture> {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase())
   const db = stack.use(openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' }))
@@ -96,71 +96,71 @@ const lookups = (queries: readonly string[]): number =>
   queries.filter((name) => name === 'keys.find').length
 
 test('keys that do not exist cost no more questions than an address may have failures', async () => {
-  await using scene = await openScene()
+  await using fixture = await openFixture()
   const statuses = await Promise.all(
-    Array.from({ length: 500 }, () => scene.judge(newKey('svc', 'live'))),
+    Array.from({ length: 500 }, () => fixture.judge(newKey('svc', 'live'))),
   )
   expect(statuses.filter((status) => status === 401)).toHaveLength(PER_MINUTE)
   expect(statuses.filter((status) => status === 429)).toHaveLength(500 - PER_MINUTE)
-  expect(lookups(scene.queries)).toBe(PER_MINUTE)
+  expect(lookups(fixture.queries)).toBe(PER_MINUTE)
   // What exists was asked for once, for all of them.
-  expect(scene.queries).toHaveLength(PER_MINUTE + 1)
+  expect(fixture.queries).toHaveLength(PER_MINUTE + 1)
 })
 
 test('one bad key that comes again and again is a failure each time', async () => {
-  await using scene = await openScene()
+  await using fixture = await openFixture()
   const key = newKey('svc', 'live')
-  for (let no = 0; no < 100; no += 1) await scene.judge(key)
-  expect(lookups(scene.queries)).toBe(PER_MINUTE)
-  expect(await scene.judge(newKey('svc', 'live'), '198.51.100.8')).toBe(401)
+  for (let no = 0; no < 100; no += 1) await fixture.judge(key)
+  expect(lookups(fixture.queries)).toBe(PER_MINUTE)
+  expect(await fixture.judge(newKey('svc', 'live'), '198.51.100.8')).toBe(401)
 })
 
 test('where an address has no failures left, good keys still work, also those not seen before', async () => {
-  await using scene = await openScene()
-  const [seen, fresh] = [await scene.account(), await scene.account()]
-  expect(await scene.judge(seen.key)).toBe(seen.id)
-  for (let no = 0; no < 2 * PER_MINUTE; no += 1) await scene.judge(newKey('svc', 'live'))
-  scene.pass(1_000)
-  expect(await scene.judge(seen.key)).toBe(seen.id)
-  expect(await scene.judge(fresh.key)).toBe(fresh.id)
+  await using fixture = await openFixture()
+  const [seen, fresh] = [await fixture.account(), await fixture.account()]
+  expect(await fixture.judge(seen.key)).toBe(seen.id)
+  for (let no = 0; no < 2 * PER_MINUTE; no += 1) await fixture.judge(newKey('svc', 'live'))
+  fixture.pass(1_000)
+  expect(await fixture.judge(seen.key)).toBe(seen.id)
+  expect(await fixture.judge(fresh.key)).toBe(fresh.id)
 })
 
 test('a key that is made while an address has no failures left works there within seconds', async () => {
-  await using scene = await openScene()
-  for (let no = 0; no < 2 * PER_MINUTE; no += 1) await scene.judge(newKey('svc', 'live'))
-  const { id, key } = await scene.account()
+  await using fixture = await openFixture()
+  for (let no = 0; no < 2 * PER_MINUTE; no += 1) await fixture.judge(newKey('svc', 'live'))
+  const { id, key } = await fixture.account()
   for (let second = 0; second < 5; second += 1) {
     // What comes back each second is used up by bad keys.
-    for (let no = 0; no < 5; no += 1) await scene.judge(newKey('svc', 'live'))
-    scene.pass(1_000)
+    for (let no = 0; no < 5; no += 1) await fixture.judge(newKey('svc', 'live'))
+    fixture.pass(1_000)
   }
-  for (let no = 0; no < 5; no += 1) await scene.judge(newKey('svc', 'live'))
-  expect(await scene.judge(key)).toBe(id)
+  for (let no = 0; no < 5; no += 1) await fixture.judge(newKey('svc', 'live'))
+  expect(await fixture.judge(key)).toBe(id)
 })
 
 test('bad keys displace no good one', async () => {
-  await using scene = await openScene(10)
-  const { id, key } = await scene.account()
-  expect(await scene.judge(key)).toBe(id)
+  await using fixture = await openFixture(10)
+  const { id, key } = await fixture.account()
+  expect(await fixture.judge(key)).toBe(id)
   for (let no = 0; no < 100; no += 1) {
-    await scene.judge(newKey('svc', 'live'), `198.51.100.${no}`)
+    await fixture.judge(newKey('svc', 'live'), `198.51.100.${no}`)
   }
-  expect(scene.apiKeys.known(key)).toMatchObject({ accountId: id })
+  expect(fixture.apiKeys.known(key)).toMatchObject({ accountId: id })
 })
 
 test('of too many good keys the one that was not asked for the longest makes way', async () => {
-  await using scene = await openScene(2)
+  await using fixture = await openFixture(2)
   const [first, second, third] = [
-    await scene.account(),
-    await scene.account(),
-    await scene.account(),
+    await fixture.account(),
+    await fixture.account(),
+    await fixture.account(),
   ]
-  await scene.judge(first.key)
-  await scene.judge(second.key)
-  scene.pass(1_000)
-  await scene.judge(first.key)
-  await scene.judge(third.key)
-  expect([first, second, third].map(({ key }) => scene.apiKeys.wasGood(key))).toEqual([
+  await fixture.judge(first.key)
+  await fixture.judge(second.key)
+  fixture.pass(1_000)
+  await fixture.judge(first.key)
+  await fixture.judge(third.key)
+  expect([first, second, third].map(({ key }) => fixture.apiKeys.wasGood(key))).toEqual([
     true,
     false,
     true,
@@ -168,23 +168,23 @@ test('of too many good keys the one that was not asked for the longest makes way
 })
 
 test('a good key is asked for once a second, however many calls come at once', async () => {
-  await using scene = await openScene()
-  const { id, key } = await scene.account()
-  const callers = await Promise.all(Array.from({ length: 50 }, () => scene.judge(key)))
+  await using fixture = await openFixture()
+  const { id, key } = await fixture.account()
+  const callers = await Promise.all(Array.from({ length: 50 }, () => fixture.judge(key)))
   expect(new Set(callers)).toEqual(new Set([id]))
-  expect(lookups(scene.queries)).toBe(1)
-  scene.pass(1_000)
-  await Promise.all(Array.from({ length: 50 }, () => scene.judge(key)))
-  expect(lookups(scene.queries)).toBe(2)
+  expect(lookups(fixture.queries)).toBe(1)
+  fixture.pass(1_000)
+  await Promise.all(Array.from({ length: 50 }, () => fixture.judge(key)))
+  expect(lookups(fixture.queries)).toBe(2)
 })
 
 test('a revoked key is no good one any more, and its calls are failures', async () => {
-  await using scene = await openScene()
-  const { id, key } = await scene.account()
-  expect(await scene.judge(key)).toBe(id)
-  await scene.revoke(id)
-  scene.pass(900)
-  expect(await scene.judge(key)).toBe(401)
-  for (let no = 0; no < 100; no += 1) await scene.judge(key)
-  expect(lookups(scene.queries)).toBe(1 + PER_MINUTE)
+  await using fixture = await openFixture()
+  const { id, key } = await fixture.account()
+  expect(await fixture.judge(key)).toBe(id)
+  await fixture.revoke(id)
+  fixture.pass(900)
+  expect(await fixture.judge(key)).toBe(401)
+  for (let no = 0; no < 100; no += 1) await fixture.judge(key)
+  expect(lookups(fixture.queries)).toBe(1 + PER_MINUTE)
 })

@@ -8,15 +8,16 @@ import type { Caller } from './request-context.ts'
 export interface ApiKeyCache extends AsyncDisposable {
   /** The caller of a key where the cache has it. */
   known(key: string): Caller | undefined
-  /** The caller of a key; undefined where the key is malformed, unknown or revoked. */
+  /** The caller of a key; undefined if the key is malformed, unknown or revoked. */
   find(key: string): Promise<Caller | undefined> | Caller | undefined
   /** Whether a key has the format and the checksum of this installation's keys. */
   isWellFormed(key: string): boolean
   /** Whether a key was valid when the database was last asked for it. */
   wasGood(key: string): boolean
   /**
-   * Whether a key may be among those that existed a few seconds ago. It is sometimes true of others (their
-   * hashes begin alike), and false of most keys that do not exist, which spares the database a query.
+   * Whether a key may be among those that existed a few seconds ago. It is sometimes true of others
+   * (their hashes begin alike), and false of most keys that do not exist, which spares the database
+   * a query.
    */
   mayExist(key: string): Promise<boolean>
 }
@@ -33,7 +34,10 @@ export interface ApiKeyCacheOptions {
   readonly most?: number
 }
 
-/** A revoked key is refused everywhere within one second (decision 18), so nothing is cached for longer. */
+/**
+ * A revoked key is refused everywhere within one second (decision 18), so nothing is cached for
+ * longer.
+ */
 const KNOWN_MS = 900
 
 /** Valid keys that are cached at most: some 10 MB. */
@@ -42,7 +46,10 @@ const GOOD_MAX = 50_000
 /** How often the time of last use is written to the database. */
 const USED_MS = 10_000
 
-/** Age of the hashes of all keys at most: while an address sends bad keys, a new key waits no longer. */
+/**
+ * Age of the hashes of all keys at most: while an address sends bad keys, a new key waits no
+ * longer.
+ */
 const MARKS_MS = 5_000
 
 interface Good {
@@ -57,8 +64,8 @@ interface Asking {
 }
 
 /**
- * Makes a cache of API keys that queries the database for each valid key about once a second at most. Keys
- * that are not valid are not cached, so they evict none that is.
+ * Makes a cache of API keys that queries the database for each valid key about once a second at
+ * most. Keys that are not valid are not cached, so they evict none that is.
  */
 export function createApiKeyCache(options: ApiKeyCacheOptions): ApiKeyCache {
   const { db, prefix, onError, now = () => performance.now(), most = GOOD_MAX } = options

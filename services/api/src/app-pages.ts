@@ -9,10 +9,10 @@ import type { Express, Request, Response } from 'express'
 import { requestContextOf } from './request-context.ts'
 import { HSTS, SAFE_HEADERS, sendNotAllowed } from './response.ts'
 
-/** Where the built web app lies. */
+/** Folder of the built web app. */
 const BUILT = fileURLToPath(new URL('../../web/dist', import.meta.url))
 
-/** Types of what the app is made of; a file of another type is not served. */
+/** Media types of the app's files; other files are not served. */
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -23,10 +23,12 @@ const TYPES: Readonly<Record<string, string>> = {
   '.webmanifest': 'application/manifest+json',
 }
 
-/** Types that are small already. */
+/** Types that are not worth compressing. */
 const PACKED: readonly string[] = ['.png', '.woff2']
 
-/** What a page of the app may load and do: files and calls of this host, nothing inline. */
+/**
+ * Content security policy of the app's pages: files and calls of this host only, nothing inline.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -41,7 +43,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** A file of the app, in the forms in which it is sent. */
+/** A file of the app, with its compressed forms. */
 interface AppFile {
   readonly type: string
   readonly plain: Buffer
@@ -49,12 +51,12 @@ interface AppFile {
   readonly br: Buffer | undefined
 }
 
-/** The built app: few files, kept in memory. */
+/** The built app: few files, cached in memory. */
 type AppFiles = ReadonlyMap<string, AppFile>
 
 /**
- * Serves the web app below `/app`, and leads `/` there. Files with a digest in their name may be kept for ever; the
- * page itself is asked for each time, so that a new version is seen at once.
+ * Serves the web app below `/app`, and redirects `/` there. Files with a digest in their name are
+ * cached for ever; the page itself is revalidated each time, so that a new version is used at once.
  */
 export function mountAppPages(app: Express, builtDir: string = BUILT): void {
   let files: Promise<AppFiles> | undefined

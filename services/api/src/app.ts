@@ -4,7 +4,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { showBalance } from './access.ts'
 import { mountAppPages } from './app-pages.ts'
 import type { Context } from './context.ts'
-import { forMoment } from './database-patience.ts'
+import { forMoment } from './database-time-limit.ts'
 import { docsPages } from './docs-pages.ts'
 import { requestContextOf, openRequestContext } from './request-context.ts'
 import { logRequests } from './request-log.ts'
@@ -15,7 +15,10 @@ import { routesOf } from './routes.ts'
 import type { Handler, Route } from './routes/handler.ts'
 import { speakMcp } from './routes/mcp.ts'
 
-/** Builds the app: each path with its methods, 405 for others, 404 for other paths, and one error handler. */
+/**
+ * Builds the app: each path with its methods, 405 for others, 404 for other paths, and one error
+ * handler.
+ */
 export function createApp(ctx: Context): Express {
   const app = express()
   app.disable('x-powered-by')

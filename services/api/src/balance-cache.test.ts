@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createBalanceCache } from './balance-cache.ts'
 
-test('a balance above zero is good for a second, one of zero is asked for anew', async () => {
+test('a balance above zero is cached for a second, one of zero is read again', async () => {
   let time = 0
   let stored = 5
   let reads = 0

@@ -3,8 +3,8 @@ export interface BalanceCache {
   /** Records the balance that a debit or refund has just returned. */
   note(accountId: string, available: number): void
   /**
-   * A balance that may be up to a second old where it is above zero; zero is always read anew. It serves to
-   * refuse an account without credits early, while the debit itself decides.
+   * A balance that may be up to a second old if it is above zero; zero is always read again. Used
+   * to refuse an account without credits early; the debit itself decides.
    */
   recent(accountId: string): Promise<number> | number
   /** A balance that may be up to a second old. */

@@ -48,14 +48,14 @@ test.each([1, 2, 7, 1_000])('a body in pieces of %i characters is read as a whol
   expect(options).toMatchObject({ product: 'email', start: false, name: 'abc{[', maxCredits: 17 })
 })
 
-test('what stands behind the records is not known when they begin', () => {
+test('fields after the records are not known when these begin', () => {
   expect(read('{"records":[{}],"start":false,"product":"ip"}').told[0]).toEqual([
     'records',
     undefined,
   ])
 })
 
-test('a record longer than may be read is passed on as it came, and no other', () => {
+test('only a record beyond the limit is passed on unparsed', () => {
   const long = `{"email":"${'x'.repeat(100)}","ref":[1]}`
   const text = `{"product":"email","records":[{"ref":"1"},${long},{"ref":"2"}]}`
   for (const chars of [1, 13, 60, 1_000]) {

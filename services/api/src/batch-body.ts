@@ -15,25 +15,25 @@ import {
   type JsonWatch,
 } from './json-scanner.ts'
 
-/** What a batch sent as JSON may be. */
+/** Limits of a batch sent as JSON. */
 export interface BatchBodyBounds {
   readonly records: number
   /** Characters of one record, as sent; a longer one is passed on unread. */
   readonly recordChars: number
-  /** Arrays and objects within each other in the whole body, keys and items in one record. */
+  /** Nesting depth of the whole body; keys and items of one record. */
   readonly json: JsonBounds
 }
 
-/** What comes of a body, piece by piece. */
+/** Receives the parts of a body. */
 export interface BatchBodyListener {
-  /** The records begin; `start` is what the body has said of it before them. */
+  /** The records begin; `start` is the value of that field if it came before them. */
   records(start: unknown): void
   record(record: BatchRecord): void
-  /** A piece of a record that is too long to be read; undefined where it ends. */
+  /** A piece of a record that is too long to be read; undefined if it ends. */
   longRecord(piece: string | undefined): void
 }
 
-/** Reads a batch sent as JSON whose text comes in pieces. */
+/** Parses a batch sent as JSON whose text arrives in pieces. */
 export interface BatchBodyReader {
   /** @throws Problem `bad_request` that names the first fault */
   push(text: string): void
@@ -44,12 +44,12 @@ export interface BatchBodyReader {
 /** Characters of the value of a field other than `records`. */
 const FIELD_MAX_CHARS = 16_384
 
-/** What of the text is being kept until its end. */
+/** The part of the text that is buffered until its end. */
 type Kept = 'nothing' | 'key' | 'field' | 'record' | 'long record'
 
 /**
- * Makes a reader of the body of `POST /v1/batches` as JSON (decision 31). Its memory is bounded by one piece
- * of text and one record, however large the body is.
+ * Makes a parser of the body of `POST /v1/batches` as JSON (decision 31). Its memory is limited to
+ * one piece of text and one record, however large the body is.
  */
 export function createBatchBodyReader(
   bounds: BatchBodyBounds,
@@ -72,14 +72,18 @@ export function createBatchBodyReader(
   }
 }
 
-/** What is read of the members of a body. */
+/** Parser of the body's members. */
 interface Members {
   readonly watch: JsonWatch
-  /** A piece of text comes. */
+  /** Receives a piece of text. */
   next(text: string): void
-  /** The piece is over: a value that goes on in the next one is kept up to its bound. */
+  /** Ends a piece: a value that continues in the next one is buffered up to its limit. */
   holdRest(): void
-  /** What the whole body said. @throws Problem `bad_request` */
+  /**
+   * The options in the whole body.
+   *
+   * @throws Problem `bad_request`
+   */
   options(): BatchOptions
 }
 
@@ -157,7 +161,11 @@ function createMembers(
   }
 }
 
-/** The name of the next field. @throws Problem where no field is called so, or it came before */
+/**
+ * The name of the next field.
+ *
+ * @throws Problem if it is unknown or a duplicate
+ */
 function newField(text: string, fields: ReadonlyMap<string, unknown>): string {
   const name: unknown = JSON.parse(text)
   const field = typeof name === 'string' ? name : ''
@@ -176,15 +184,15 @@ function optionsIn(fields: ReadonlyMap<string, unknown>, count: number): BatchOp
   return options
 }
 
-/** Text from where something began, over the pieces that it comes in. */
+/** Text from some start, across pieces. */
 interface HeldText {
   next(piece: string): void
   begin(at: number): void
-  /** Takes what was held, up to a place in the piece pushed last. */
+  /** Takes the held text, up to a position in the last piece. */
   take(at: number): string
-  /** Holds the rest of the piece; answers how much is held. */
+  /** Holds the rest of the piece; returns how many characters are held. */
   hold(): number
-  /** Takes what was held by `hold`. */
+  /** Takes the text held by `hold`. */
   drain(): string
 }
 
@@ -230,7 +238,7 @@ function longField(kept: 'key' | 'field', field: string): Problem {
   return refused(`${named} is longer than ${FIELD_MAX_CHARS} characters; send less.`)
 }
 
-/** The refusal of a JSON body that cannot be read within bounds. */
+/** The refusal of a JSON body that is malformed or exceeds the limits. */
 export function faulty(fault: JsonFault, { depth, keys }: JsonBounds): Problem {
   switch (fault) {
     case 'malformed':

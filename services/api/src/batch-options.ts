@@ -18,17 +18,20 @@ import { unknownFields } from '@plumbline/contract/requests'
 import { knownUnfit, takesKnown } from '@plumbline/contract/vendors'
 import { faultOfJson } from './json-scanner.ts'
 
-/** A mapping is one flat object; a few keys more than fields, so that a wrong one is named. */
+/**
+ * Limits of a mapping: one flat object, with a few more keys than there are fields, so that the
+ * error can name a wrong one.
+ */
 const MAPPING_BOUNDS = { depth: 1, keys: 20 } as const
 
-/** How a batch is to be worked on. */
+/** How a batch is to be processed. */
 export interface BatchOptions {
   readonly product: Product
   readonly name: string | null
   readonly defaultCountry: string | null
   readonly start: boolean
   readonly maxCredits: number | null
-  /** Null: as the account has it. */
+  /** Null: as the account is configured. */
   readonly retentionDays: number | null
   readonly explain: boolean
   readonly mapping: { readonly [field: string]: string | number } | undefined
@@ -37,17 +40,18 @@ export interface BatchOptions {
   readonly entry: string | undefined
   readonly encoding: string | undefined
   readonly delimiter: Delimiter | undefined
-  /** Days that a verdict of another service is believed. */
+  /** Days that another service's verdict is accepted. */
   readonly known: number | undefined
   readonly knownAt: string | undefined
 }
 
-/** Fields that a batch sent as JSON may have, in the order in which they are told. */
+/** Fields of a batch sent as JSON, in the order in which errors list them. */
 export const JSON_FIELDS: readonly string[] = Object.keys(batchBody.shape)
 
 /**
- * Reads the fields of a batch sent as JSON beside its records.
- * Throws `Problem('bad_request')` that names the first fault.
+ * Parses the fields besides the records of a batch sent as JSON.
+ *
+ * @throws Problem `bad_request` that names the first fault
  */
 export function readJsonOptions(fields: object): BatchOptions {
   const read = batchOptions.safeParse(fields)
@@ -56,7 +60,8 @@ export function readJsonOptions(fields: object): BatchOptions {
 }
 
 /**
- * Reads one record of a batch sent as JSON.
+ * Parses one record of a batch sent as JSON.
+ *
  * @param at its number, from 0; the refusal names it
  * @throws Problem `bad_request`
  */
@@ -78,8 +83,9 @@ export function readBatchRecord(value: unknown, at: number): BatchRecord {
 }
 
 /**
- * Reads the text fields of an upload.
- * Throws `Problem('bad_request')` that names the first field at fault, of the mapping too.
+ * Parses the text fields of an upload.
+ *
+ * @throws Problem `bad_request` that names the first invalid field, those of the mapping too
  */
 export function readUploadFields(fields: ReadonlyMap<string, string>): BatchOptions {
   const typed: Record<string, unknown> = Object.create(null)
@@ -97,7 +103,7 @@ export function readUploadFields(fields: ReadonlyMap<string, string>): BatchOpti
   return optionsOf(read.data)
 }
 
-/** What a form's text stands for; text that stands for nothing stays, and the schema refuses it. */
+/** The typed value of a form's text; invalid text stays as it is, and the schema refuses it. */
 function typedField(field: string, text: string): unknown {
   switch (field) {
     case 'start':

@@ -13,9 +13,10 @@ export const MIN_BYTES_PER_SECOND = 16 * 1_024
 const CHECK_MS = 5_000
 
 /**
- * Opens a body of at most `limitBytes`, which is called for each chunk. The stream fails with `tooLarge` where
- * the body is longer, and with `Problem` 400 where it is cut off or slower than the least rate, so that slow
- * senders cannot hold connections. Its user destroys it, and the connection stays usable for the response.
+ * Opens a body of at most `limitBytes`, which is called for each chunk. The stream fails with
+ * `tooLarge` if the body is longer, and with `Problem` 400 if it is incomplete or slower than the
+ * least rate, so that slow senders cannot hold connections. The caller destroys it, and the
+ * connection stays usable for the response.
  */
 export function openBodyStream(
   req: Request,

@@ -5,12 +5,15 @@ import { Problem } from '@plumbline/contract/problem'
 import type { Request, Response } from 'express'
 import { isUtf8 } from 'node:buffer'
 
-/** Time-out of the arrival of a JSON body. Source: as Node's `requestTimeout`, against slow senders. */
+/**
+ * Time-out of the arrival of a JSON body. Source: as Node's `requestTimeout`, against slow senders.
+ */
 const BODY_ARRIVAL_MS = 30_000
 
 /**
- * Reads a JSON body of at most `BODY_LIMIT_BYTES`, in the order 413, 415, 400 (decision 9).
- * Throws `Problem` for a body that is too large, of another type, cut, not JSON, too deep or of too many keys.
+ * Reads a JSON body of at most `BODY_LIMIT_BYTES`, in the order 413, 415, 400 (decision 9). Throws
+ * `Problem` for a body that is too large, of another type, cut, not JSON, too deep or of too many
+ * keys.
  */
 export async function readJson(
   req: Request,

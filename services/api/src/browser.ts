@@ -5,17 +5,20 @@ import type { Request, Response } from 'express'
 import { networkOf, siteOf } from './network.ts'
 import { namesLoopback } from '@plumbline/runtime/host-header'
 
-/** Name of the session's cookie over TLS; the browser then takes it from this host alone (RFC 6265bis 4.1.3.2). */
+/**
+ * Name of the session cookie over TLS; browsers then accept it from this host only (RFC 6265bis
+ * 4.1.3.2).
+ */
 const SECURE_COOKIE = '__Host-plumbline'
-/** And over plain HTTP on loopback, where a browser keeps no cookie of the other name. */
+/** Name over plain HTTP on loopback, where browsers refuse a `__Host-` cookie. */
 const LOOPBACK_COOKIE = 'plumbline'
 
 const BROWSER_CHARS = 200
 
-/** How a browser reaches the service, as far as sessions care. */
+/** How a browser reached the service. */
 type Reached = 'tls' | 'loopback' | 'open'
 
-/** Who stands at the other end of a request. */
+/** The client of a request, for limits and the audit of sessions. */
 export function visitorOf(req: Request): Visitor {
   const agent = req.headers['user-agent'] ?? ''
   return {
@@ -27,7 +30,10 @@ export function visitorOf(req: Request): Visitor {
   }
 }
 
-/** The secret of the request's session cookie; undefined where there is none that this way of reaching us may have. */
+/**
+ * The secret in the request's session cookie; undefined if there is none with the name that this
+ * connection requires.
+ */
 export function sessionSecretOf(req: Request, publicUrl: string | undefined): string | undefined {
   const header = req.headers.cookie
   if (header === undefined) return undefined
@@ -42,9 +48,9 @@ export function sessionSecretOf(req: Request, publicUrl: string | undefined): st
 }
 
 /**
- * Sets the session's cookie, or removes it where `secret` is undefined.
+ * Sets the session cookie, or removes it if `secret` is undefined.
  *
- * @throws Problem where the page was neither reached by TLS nor on this machine
+ * @throws Problem if the page was neither reached by TLS nor on this machine
  */
 export function setSessionCookie(
   req: Request,
@@ -73,7 +79,11 @@ export function setSessionCookie(
   res.appendHeader('Set-Cookie', parts.join('; '))
 }
 
-/** Refuses to sign in where a cookie could not be kept safe, before anything is done. @throws Problem */
+/**
+ * Refuses to sign in over a connection where a cookie would not be safe, before anything is done.
+ *
+ * @throws Problem
+ */
 export function refuseOpenHttp(req: Request, publicUrl: string | undefined): void {
   if (reachedBy(req, publicUrl) !== 'open') return
   throw new Problem(
@@ -83,8 +93,8 @@ export function refuseOpenHttp(req: Request, publicUrl: string | undefined): voi
 }
 
 /**
- * Refuses a request that another site's page may have caused: it must come from a page of this host, as the browser
- * itself says. Source: Fetch Metadata; OWASP CSRF Prevention Cheat Sheet, 2026-11.
+ * Refuses a cross-site request: it must come from a page of this host, as the browser reports.
+ * Source: Fetch Metadata; OWASP CSRF Prevention Cheat Sheet, 2026-11.
  */
 export function refuseForeignOrigin(req: Request, publicUrl: string | undefined): void {
   const site = req.headers['sec-fetch-site']
@@ -97,9 +107,10 @@ export function refuseForeignOrigin(req: Request, publicUrl: string | undefined)
 }
 
 /**
- * Refuses what a page in a browser may have caused by a name of its own that leads here (DNS rebinding): an `Origin`
- * of another site, and a `Host` that is neither an address, a name without a dot, nor `PUBLIC_URL`.
- * Source: Model Context Protocol 2025-11-25, transports, security warning.
+ * Refuses requests that a web page may have caused through a name of its own that resolves to us
+ * (DNS rebinding): an `Origin` of another site, and a `Host` that is neither an address, a name
+ * without a dot, nor `PUBLIC_URL`. Source: Model Context Protocol 2025-11-25, transports, security
+ * warning.
  */
 export function refuseForeignSite(req: Request, publicUrl: string | undefined): void {
   const { origin, host = '' } = req.headers

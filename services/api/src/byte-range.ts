@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ByteRange } from '@plumbline/storage/storage'
 
-/** What of a finished file a request asks for. Source: RFC 9110, sections 13 and 14. */
+/** The part of a finished file that a request asks for. Source: RFC 9110, sections 13 and 14. */
 export type PartWanted =
   | { readonly kind: 'whole' }
   | { readonly kind: 'part'; readonly range: ByteRange }
@@ -13,8 +13,8 @@ export type PartWanted =
 const WHOLE: PartWanted = { kind: 'whole' }
 
 /**
- * Reads `If-None-Match`, `If-Range` and `Range` against a file. What is no single range of bytes is passed
- * over, as RFC 9110 allows, and the whole file sent.
+ * Evaluates `If-None-Match`, `If-Range` and `Range` for a file. Anything but a single byte range is
+ * ignored, as RFC 9110 allows, and the whole file sent.
  */
 export function partWanted(
   headers: IncomingHttpHeaders,

@@ -7,7 +7,7 @@ import type { Response } from 'express'
 import { setTimeout as wait } from 'node:timers/promises'
 import { insufficientCredits } from './access.ts'
 import type { Context } from './context.ts'
-import { forMoment } from './database-patience.ts'
+import { forMoment } from './database-time-limit.ts'
 import type { Deadline } from './deadline.ts'
 import type { Run } from './idempotency.ts'
 import { callerOf, requestContextOf } from './request-context.ts'
@@ -19,16 +19,18 @@ interface Debit {
   readonly opKey: string
 }
 
-/** What is to be debited for one call. */
+/** The price of one call. */
 interface Price {
   readonly product: Product
   readonly credits: number
 }
 
 /**
- * Debits the price of a call before its work. A debit that is granted after the call was refused is refunded.
- * @throws Problem `payment_required` where the balance is too low or the account's daily limit reached,
- * `unavailable` where the database is away, `timeout` at the deadline
+ * Debits the price of a call before its work. A debit that is granted after the call was refused is
+ * refunded.
+ *
+ * @throws Problem `payment_required` if the balance is too low or the account's daily limit
+ * reached, `unavailable` if the database is down, `timeout` at the deadline
  */
 export async function debitOrRefuse(
   ctx: Context,
@@ -62,10 +64,11 @@ export async function debitOrRefuse(
 }
 
 /**
- * Makes a debit final: in one transaction with the response that is kept for repeats, or without waiting
- * where none is kept. Nothing can fail between that and the sending, so a client that reads slowly changes
- * nothing of its price.
- * @throws Problem `unavailable` where the debit was refunded for its age meanwhile
+ * Makes a debit final: in one transaction with the response stored for repeats, or in the
+ * background if none is stored. Nothing can fail between that and sending the response, so a slow
+ * client does not affect the price.
+ *
+ * @throws Problem `unavailable` if the debit was refunded meanwhile because of its age
  */
 export async function finalizeDebit(
   ctx: Context,
@@ -83,7 +86,8 @@ export async function finalizeDebit(
     refuseRefunded(await ctx.metering.answered(answered))
   } else {
     const { metering, onError } = ctx
-    // Where the process dies before this is written, the sweep refunds a call that may have been answered.
+    // Where the process dies before this is written, the sweep refunds a call that may have been
+    // answered.
     void finalizeInBackground(
       { metering, timeoutMs: ctx.settings.DEBIT_TIMEOUT_SECONDS * 1_000, onError },
       answered,
@@ -91,7 +95,7 @@ export async function finalizeDebit(
   }
 }
 
-/** The refusal of a call beyond what the account lets itself spend in a day. */
+/** The refusal of a call beyond the account's own daily limit. */
 function dailyLimitReached(): Problem {
   return new Problem(
     'payment_required',
@@ -99,7 +103,7 @@ function dailyLimitReached(): Problem {
   )
 }
 
-/** Gives the credits of a failed call back; what cannot be given back now is given back by the sweep. */
+/** Refunds a failed call; if that fails, the sweep does it later. */
 export async function refundDebit(ctx: Context, operation: Debit, error: unknown): Promise<void> {
   const reason = error instanceof Problem ? error.code : 'internal'
   const refunding = ctx.metering.refund({ ...operation, reason })
@@ -107,8 +111,8 @@ export async function refundDebit(ctx: Context, operation: Debit, error: unknown
 }
 
 /**
- * Counts what a call cost, and records it with what is left in the request context, for the headers of the
- * response.
+ * Counts what a call cost, and records it with what is left in the request context, for the headers
+ * of the response.
  */
 export function recordCredits(
   ctx: Context,
@@ -125,19 +129,19 @@ export function recordCredits(
   ctx.access.balances.note(callerOf(res).accountId, context.creditsRemaining)
 }
 
-/** A call whose debit was refunded for its age must not be answered any more. */
+/** Refuses to answer a call whose debit was refunded because of its age. */
 function refuseRefunded({ state }: Ended): void {
   if (state === 'answered') return
   throw new Problem('unavailable', MESSAGES.timeout, { retryAfterSeconds: 1 })
 }
 
-/** What a debit is made final with. */
+/** What making a debit final needs. */
 export interface Finalizer {
   readonly metering: Pick<Metering, 'answered'>
   /** A debit that is not final after this long is refunded. */
   readonly timeoutMs: number
   readonly onError: (error: unknown) => void
-  /** Between two tries; half a second by default. */
+  /** Milliseconds between two attempts; default half a second. */
   readonly retryMs?: number
 }
 
@@ -145,8 +149,8 @@ export interface Finalizer {
 const RETRY_MS = 500
 
 /**
- * Makes a debit final after its call was answered. While the database is away it tries again, until the
- * debit would have been refunded; any other fault goes to `onError` at once.
+ * Makes a debit final after its call was answered. While the database is down it retries until the
+ * debit would have been refunded; other errors go to `onError` at once.
  */
 export async function finalizeInBackground(
   { metering, timeoutMs, onError, retryMs = RETRY_MS }: Finalizer,

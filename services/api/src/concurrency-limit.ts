@@ -1,14 +1,16 @@
 import type { Problem } from '@plumbline/contract/problem'
 
-/** Bounds how much each account has under way at once of what holds memory or a connection for long. */
+/**
+ * Bounds how much each account has under way at once of what holds memory or a connection for long.
+ */
 export interface ConcurrencyLimit {
-  /** Counts one more until it is disposed of. @throws the refusal where the account is at its limit */
+  /** Counts one more until it is disposed of. @throws the refusal if the account is at its limit */
   acquire(accountId: string): Disposable
 }
 
 /**
- * Lets each account have `max` under way at once in this process, whose memory and connections it guards:
- * with several processes an account has as many in each.
+ * Lets each account have `max` under way at once in this process, whose memory and connections it
+ * guards: with several processes an account has as many in each.
  * @param refuse the refusal of one more
  */
 export function createConcurrencyLimit(

@@ -3,7 +3,7 @@ import { networkOf } from './network.ts'
 
 /** Bounds the open connections of each address. */
 export interface ConnectionLimit {
-  /** Counts a connection until it closes; false where its address is at its limit. */
+  /** Counts a connection until it closes; false if its address is at its limit. */
   admit(socket: Socket): boolean
 }
 
@@ -13,7 +13,7 @@ export interface ConnectionLimitOptions {
   readonly most: number
   /** Whether an address is that of a proxy, which carries many clients. */
   readonly isProxy: (address: string) => boolean
-  /** Called once with an address that has come to its limit, until it has no connection left. */
+  /** Called once when an address reaches its limit, until it has no connection left. */
   readonly onFull: (address: string) => void
 }
 

@@ -23,9 +23,9 @@ import { openScratch } from '@plumbline/runtime/scratch'
 import { openFiles } from '@plumbline/storage/open'
 import type { Access } from './access.ts'
 import { createBalanceCache } from './balance-cache.ts'
-import { createCallRoom, type CallRoom } from './call-room.ts'
+import { createCallLimit, type CallLimit } from './call-limit.ts'
 import { createCreditCounter, type CreditCounter } from './count-credits.ts'
-import { createDatabasePatience, type DatabasePatience } from './database-patience.ts'
+import { createDatabaseTimeLimit, type DatabaseTimeLimit } from './database-time-limit.ts'
 import { createFailedKeyLimit } from './failed-key-limit.ts'
 import { createApiKeyCache } from './api-key-cache.ts'
 import { keptKey, type IdempotencyStore } from './idempotency.ts'
@@ -37,7 +37,7 @@ import { createOptimisticLimiter } from './optimistic-limiter.ts'
 import type { ApiSettings } from './settings.ts'
 import { createStartUp, type StartUp } from './start-up.ts'
 
-/** What the routes work with; opened once, closed in reverse order. */
+/** What the routes need; opened once, closed in reverse order. */
 export interface Context extends AsyncDisposable {
   readonly settings: ApiSettings
   readonly log: Log
@@ -49,9 +49,9 @@ export interface Context extends AsyncDisposable {
   readonly metering: Metering
   readonly live: LiveCaller
   /** How long calls wait for it. */
-  readonly database: DatabasePatience
+  readonly database: DatabaseTimeLimit
   /** Bounds the single calls under way. */
-  readonly calls: CallRoom
+  readonly calls: CallLimit
   readonly pipeline: Pipeline
   /** State that all workers share. */
   readonly memory: Memory
@@ -74,7 +74,7 @@ export async function openContext(
   { stopping, found }: { readonly stopping: AbortSignal; readonly found: Promise<void> },
 ): Promise<Context> {
   await using stack = new AsyncDisposableStack()
-  const onError = (error: unknown): void => log.error({ err: error }, 'fault in the background')
+  const onError = (error: unknown): void => log.error({ err: error }, 'background error')
   const metrics = createMetrics()
   const traced = { program: 'api', registry: metrics.registry, log }
   const { tracer } = stack.use(await openTracing(settings, traced))
@@ -94,7 +94,7 @@ export async function openContext(
   const runMs = settings.DEBIT_TIMEOUT_SECONDS * 1_000
   const kept = { runMs, installationKey, onError }
   const access = openAccess(settings, connections, metering, stack, kept)
-  const database = createDatabasePatience()
+  const database = createDatabaseTimeLimit()
   const idempotency = { database, db, ...kept, balances: access.balances }
   const pipeline: Pipeline = {
     db,
@@ -120,7 +120,7 @@ export async function openContext(
     metering,
     live,
     database,
-    calls: createCallRoom(settings),
+    calls: createCallLimit(settings),
     pipeline,
     memory: connections.memory,
     scorer: scorers.current,
@@ -154,7 +154,8 @@ function openAccess(
     onError,
   }: Pick<IdempotencyStore, 'runMs' | 'installationKey' | 'onError'>,
 ): Access {
-  // On Postgres the limiter would cost each call a transaction, so each process keeps the limit by itself.
+  // On Postgres the limiter would cost each call a transaction, so each process keeps the limit by
+  // itself.
   const own = createLocalLimiter()
   const onRedis = connections.queue.kind === 'redis'
   const limiter = onRedis ? withLocalFallback(connections.limiter, own, onError) : own

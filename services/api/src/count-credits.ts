@@ -1,7 +1,7 @@
 import type { Product } from '@plumbline/contract/products'
 import type { Metrics } from '@plumbline/runtime/metrics'
 
-/** Counts what single calls cost, and what of it was given back. */
+/** Counts the cost of single calls, and refunds. */
 export type CreditCounter = (
   product: Product,
   credits: { readonly charged: number; readonly back: number },

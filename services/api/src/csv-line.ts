@@ -1,4 +1,4 @@
-/** One line of CSV (RFC 4180) of values that the service made itself: none of them is a customer's text. */
+/** One line of CSV (RFC 4180) of values from the service itself, none of them a customer's text. */
 export function csvLine(values: readonly (string | number | null)[]): string {
   return `${values.map((value) => quoted(String(value ?? ''))).join(',')}\r\n`
 }

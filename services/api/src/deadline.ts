@@ -1,6 +1,6 @@
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 
-/** The time-out of one call: what has not come by its end fails the call with 504. */
+/** The time-out of one call, which fails it with 504. */
 export interface Deadline extends Disposable {
   readonly leftMs: () => number
   /** Resolves with the value, or rejects with the refusal at the deadline, after calling `late`. */

@@ -6,10 +6,10 @@ import { htmlOf } from './docs-text.ts'
 import { requestContextOf } from './request-context.ts'
 import { HSTS, sendNotAllowed } from './response.ts'
 
-/** Files of the packaged reference that the page loads; nothing else of the package is served. */
+/** Files of the packaged Swagger UI that the page loads; nothing else of the package is served. */
 const ASSETS = ['/swagger-ui.css', '/swagger-ui-bundle.js', '/favicon-32x32.png']
 
-/** The page: the reference, and behind its paths the values of test keys. */
+/** The page: the reference, followed by the values of test keys. */
 const pageOf = (testKeys: string): string => `<!doctype html>
 <html lang="en">
   <head>
@@ -48,7 +48,7 @@ const STYLE = `body { margin: 0; }
 #test-keys code { font-size: 12px; overflow-wrap: anywhere; }
 `
 
-/** The API reference under `/docs`, by the packaged Swagger UI: it loads nothing from other hosts. */
+/** The API reference under `/docs`, by the packaged Swagger UI, without external resources. */
 export function docsPages(testKeys: string): Router {
   const page = pageOf(testKeys)
   const packaged = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')))

@@ -47,7 +47,7 @@ test('without credits a dry run is let in, as a file and as records', async () =
   }
 })
 
-test('without credits a dry run is let in under an Idempotency-Key, and its repeat is told the same', async () => {
+test('without credits a dry run with an Idempotency-Key is admitted, and its repeat gets the same response', async () => {
   const headers = { 'idempotency-key': 'dry' }
   const first = await send(form(PRODUCT, DRY, FILE_PART), { headers })
   const again = await send(form(PRODUCT, DRY, FILE_PART), { headers })
@@ -70,7 +70,7 @@ test.each<[string, () => unknown]>([
   expect(await stage.scratch()).toEqual([])
 })
 
-test('what is wrong with a dry run is told, once it has said that it is one', async () => {
+test('errors of a dry run are reported once it has said that it is one', async () => {
   const refused = [
     await send(form(DRY, FILE_PART)),
     await send(form(DRY, PRODUCT, FILE_PART, ['start', 'true'])),

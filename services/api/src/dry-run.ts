@@ -2,22 +2,29 @@ import { Problem } from '@plumbline/contract/problem'
 import { insufficientCredits } from './access.ts'
 import type { RequestContext } from './request-context.ts'
 
-/** Bytes of a body that are read of an account without credits before it says that it is a dry run. */
+/**
+ * Bytes of a body that are read for an account without credits before the body says that it is a
+ * dry run.
+ */
 const HEAD_BYTES = 512 * 1_024
 
 /**
- * Refuses the body of an account without credits as it is read, unless it is a dry run (`start=false`,
- * decision 9).
+ * Refuses the body of an account without credits while it is read, unless it is a dry run
+ * (`start=false`, decision 9).
  */
 export interface DryRunGuard {
-  /** How much of a body of at most `limitBytes` may have been read by now. */
+  /** How many bytes of a body of at most `limitBytes` may be read so far. */
   within(limitBytes: number): number
   /**
-   * Called where the file or the records begin, with the field `start` if it came before them.
+   * Called where the file or the records begin, with the field `start` if it came before.
+   *
    * @throws Problem `payment_required`
    */
   begin(start: unknown): void
-  /** The error to respond with: 402 in place of others that an account without credits would not have reached. */
+  /**
+   * The error to respond with: 402 in place of errors that an account without credits would not
+   * have reached.
+   */
   refusalOf(error: unknown): unknown
 }
 

@@ -51,7 +51,7 @@ async function expectHeard(head: string, status: number, bytes = MANY): Promise<
   }
 }
 
-describe('a body of 64 MiB that is refused early: the answer is heard', () => {
+describe('a body of 64 MiB that is refused early: the client gets the response', () => {
   test('401, and 429 for more of them', async () => {
     await expectHeard(start('/v1/batches', FORM, FILE), 401)
     await expectHeard(start('/v1/batches', FORM, FILE), 429)

@@ -1,15 +1,16 @@
-/** Resolves when it is the caller's turn to keep the process busy for a while. */
+/** Resolves when the caller may block the process for a while. */
 export type Turn = () => Promise<void>
 
 /**
- * Iterations of the event loop from one turn to the next. Each accepts one connection (libuv, since 1.45): with a
- * turn in each of them, whoever comes after a hundred others would wait for a hundred turns.
+ * Iterations of the event loop from one turn to the next. Each accepts one connection (libuv, since
+ * 1.45): with a turn in each of them, a client after a hundred others would wait for a hundred
+ * turns.
  */
 export const ROUNDS_A_TURN = 8
 
 /**
- * Schedules turns first come, first served, one in several iterations of the event loop: however many wait, other
- * calls are delayed by a few of them at most.
+ * Schedules turns first come, first served, one in several iterations of the event loop, so that
+ * other calls are delayed by a few turns at most.
  */
 export function createTurns(): Turn {
   const waiting: (() => void)[] = []

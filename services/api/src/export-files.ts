@@ -4,14 +4,14 @@ import { getAccount } from '@plumbline/db/accounts'
 import { pageOfOwnBatches, type BatchCursor } from '@plumbline/db/batches/blank'
 import type { BatchOwner, BatchRow } from '@plumbline/db/batches/rows'
 import { listErasures } from '@plumbline/db/erasures'
-import { pageOfAnswers } from '@plumbline/db/idempotency'
+import { pageOfResponses } from '@plumbline/db/idempotency'
 import { listKeys } from '@plumbline/db/keys'
 import { listInvitations } from '@plumbline/db/people/invitations'
 import { listMembers } from '@plumbline/db/people/members'
 import { pageOfOwnDeliveries } from '@plumbline/db/webhooks/deliveries'
 import { listWebhooks } from '@plumbline/db/webhooks/endpoints'
 import { readLedger } from '@plumbline/metering/ledger'
-import { answerName } from '@plumbline/pipeline/answer-name'
+import { storedResponseName } from '@plumbline/pipeline/stored-response-name'
 import { erasureViewOf } from '@plumbline/pipeline/erasure'
 import type { Pipeline } from '@plumbline/pipeline/pipeline'
 import { openResults } from '@plumbline/pipeline/results'
@@ -25,7 +25,7 @@ const PAGE = 200
 /** Rows from which on one file may take more than 4 GiB. */
 const HUGE_ROWS = 500_000
 
-/** What the pieces of an export are read with. */
+/** What writing an export needs. */
 export interface ExportSource {
   readonly pipeline: Pipeline
   readonly owner: BatchOwner
@@ -34,8 +34,8 @@ export interface ExportSource {
 }
 
 /**
- * The files of an export, in their order: of a live key all that is kept of the account, of a test key what test
- * keys have asked. Each is read when its turn comes.
+ * The files of an export, in order: with a live key everything that is stored for the account, with
+ * a test key what test keys have asked. Each is read when its turn comes.
  */
 export async function exportFiles(source: ExportSource): Promise<readonly ZipEntry[]> {
   const { owner } = source
@@ -53,7 +53,7 @@ export async function exportFiles(source: ExportSource): Promise<readonly ZipEnt
   return files
 }
 
-/** What only the account itself has, whichever keys it calls with. */
+/** Files about the account itself, for live keys. */
 function accountFiles(source: ExportSource): readonly ZipEntry[] {
   const { db } = source.pipeline
   const { accountId } = source.owner
@@ -147,7 +147,7 @@ async function* batchesOf(
   }
 }
 
-/** Lookups with what they asked and found, one a line. */
+/** Asynchronous lookups with their requests and results, one a line. */
 async function* lookupsOf(source: ExportSource, modes: Modes): AsyncGenerator<object> {
   for await (const row of batchRows(source, modes)) {
     if (!row.is_lookup) continue
@@ -162,10 +162,10 @@ async function* lookupsOf(source: ExportSource, modes: Modes): AsyncGenerator<ob
 async function* answersOf({ pipeline, owner }: ExportSource, modes: Modes): AsyncGenerator<object> {
   const asked = { accountId: owner.accountId, modes }
   for (let after: readonly string[] | null = null; ;) {
-    const page = await pageOfAnswers(pipeline.db, asked, after, PAGE)
+    const page = await pageOfResponses(pipeline.db, asked, after, PAGE)
     for (const answer of page) {
       if (answer.body === null || answer.body === '') continue
-      const body = pipeline.installationKey.decrypt(answer.body, answerName(answer))
+      const body = pipeline.installationKey.decrypt(answer.body, storedResponseName(answer))
       yield { mode: answer.mode, path: answer.path, body: body ?? null }
     }
     const last = page.at(-1)
@@ -183,7 +183,7 @@ async function* erasuresOf(
   }
 }
 
-/** Upload and rows of a batch, as far as there are any. */
+/** Upload and rows of a batch, as far as they exist. */
 function filesOfBatch(source: ExportSource, row: BatchRow): readonly ZipEntry[] {
   const { id, file_bytes: bytes, rows_total: count } = row
   const isUpload = row.requested.recheck === undefined && row.requested.rescore === undefined
@@ -207,14 +207,17 @@ function filesOfBatch(source: ExportSource, row: BatchRow): readonly ZipEntry[] 
   ]
 }
 
-/** An upload; nothing where it went meanwhile. */
+/** An upload; empty if it was deleted meanwhile. */
 async function* uploadOf({ pipeline }: ExportSource, row: BatchRow): AsyncGenerator<Buffer> {
   const stream = await pipeline.storage.open(row.source_key).catch(() => undefined)
   // Safe because a file is read as bytes.
   if (stream !== undefined) yield* stream as AsyncIterable<Buffer>
 }
 
-/** The rows of a batch with what is known of each; nothing where it has none, or went meanwhile. */
+/**
+ * The rows of a batch with their results so far; empty if there are none, or they were deleted
+ * meanwhile.
+ */
 async function* rowsOf(
   { pipeline, owner, turn }: ExportSource,
   row: BatchRow,

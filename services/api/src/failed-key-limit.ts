@@ -2,11 +2,11 @@ import type { RateLimit, RateState } from './rate-limit.ts'
 
 /** Limits how many requests with an invalid key an address may send. */
 export interface FailedKeyLimit {
-  /** Reserves a failure before a key is looked up, until disposed of; undefined where none is left. */
+  /** Reserves a failure before a key is looked up, until disposed of; undefined if none is left. */
   reserve(network: string): Disposable | undefined
   /** Counts a failure. */
   take(network: string): Promise<RateState>
-  /** Milliseconds until an address that has none left has one again. */
+  /** Milliseconds until a blocked address may try again. */
   readonly retryMs: number
 }
 
@@ -22,7 +22,7 @@ export interface FailedKeyLimitOptions {
 /** Addresses remembered at most. */
 const KNOWN_MAX = 50_000
 
-/** Failures that an address had left at its last failure. */
+/** Failures that an address had left after its last failure. */
 interface Left {
   count: number
   readonly at: number
@@ -31,8 +31,8 @@ interface Left {
 }
 
 /**
- * Makes the limit. What an address has left is what it had at its last failure, plus what has been refilled
- * since, less the keys that are being looked up and may fail, too.
+ * Makes the limit. An address has what it had after its last failure, plus what was refilled since,
+ * less the keys being looked up, which may fail too.
  */
 export function createFailedKeyLimit(options: FailedKeyLimitOptions): FailedKeyLimit {
   const { rate, perMinute, now = () => performance.now() } = options

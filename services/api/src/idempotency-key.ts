@@ -4,7 +4,7 @@ import type { Request } from 'express'
 /** Characters of an idempotency key at most. Source: decision 16. */
 const KEY_MAX_CHARS = 255
 
-/** The idempotency key of a request; undefined where there is none or it is malformed. */
+/** The idempotency key of a request; undefined if there is none or it is malformed. */
 export function idempotencyKeyOf(req: Request): string | undefined {
   const key = req.headers['idempotency-key']
   return typeof key === 'string' && key.length >= 1 && key.length <= KEY_MAX_CHARS ? key : undefined

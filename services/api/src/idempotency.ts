@@ -1,12 +1,12 @@
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { Db, Tx } from '@plumbline/db/database'
-import { claimKey, freeKey, keepAnswer, type IdempotentCall } from '@plumbline/db/idempotency'
-import { answerName } from '@plumbline/pipeline/answer-name'
+import { claimKey, freeKey, storeResponse, type IdempotentCall } from '@plumbline/db/idempotency'
+import { storedResponseName } from '@plumbline/pipeline/stored-response-name'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import type { Request, Response } from 'express'
 import { insufficientCredits } from './access.ts'
 import type { BalanceCache } from './balance-cache.ts'
-import { forMoment, type DatabasePatience } from './database-patience.ts'
+import { forMoment, type DatabaseTimeLimit } from './database-time-limit.ts'
 import { callerOf, requestContextOf } from './request-context.ts'
 import type { JsonResponse } from './response.ts'
 
@@ -15,9 +15,9 @@ export interface Run {
   /** Identifies the attempt and its debit; new for each attempt. */
   readonly opKey: string
   /**
-   * Stores the response for repeats, in the transaction in which the call takes effect, until the batch that
-   * it shows is erased; undefined without an idempotency key. Throws `Problem('unavailable')` where a later
-   * attempt has claimed the key.
+   * Stores the response for repeats, in the transaction in which the call takes effect, until the
+   * batch that it shows is erased; undefined without an idempotency key. Throws
+   * `Problem('unavailable')` where a later attempt has claimed the key.
    */
   readonly keep: ((tx: Tx, response: JsonResponse, batchId?: string) => Promise<void>) | undefined
 }
@@ -30,15 +30,17 @@ export interface IdempotencyStore {
   /** Hashes keys and requests, which are only compared, and encrypts responses. */
   readonly installationKey: InstallationKey
   readonly balances: BalanceCache
-  readonly database: DatabasePatience
+  readonly database: DatabaseTimeLimit
   readonly onError: (error: unknown) => void
 }
 
 /**
- * Does the work of a POST once for each `Idempotency-Key` (decision 16): a repeat gets the first 2xx response,
- * another request under the same key 422, a repeat while the first runs 409. Refusals and failures are not kept.
- * @param request what makes two requests the same, apart from key, account, mode and path
- * @param isFree whether a balance of zero does not matter to the work
+ * Does the work of a POST once for each `Idempotency-Key` (decision 16): a repeat gets the first
+ * 2xx response, another request under the same key 422, a repeat while the first runs 409. Refusals
+ * and failures are not stored.
+ *
+ * @param request determines whether two requests are the same, besides key, account, mode and path
+ * @param isFree whether the work is allowed with a balance of zero
  */
 export async function withIdempotency(
   store: IdempotencyStore,
@@ -91,7 +93,7 @@ export async function withIdempotency(
   }
 }
 
-/** Frees a key that was claimed for a call which has been refused meanwhile. */
+/** Frees a key whose call was refused while it was being claimed. */
 async function freeLate(
   { db, onError }: IdempotencyStore,
   call: IdempotentCall,
@@ -112,8 +114,8 @@ async function workAndKeep(
   let kept = false
   const keep = async (tx: Tx, response: JsonResponse, batchId?: string): Promise<void> => {
     const { status, location = null } = response
-    const body = store.installationKey.encrypt(response.body, answerName(call))
-    if (!(await keepAnswer(tx, call, { status, body, location, batchId }))) {
+    const body = store.installationKey.encrypt(response.body, storedResponseName(call))
+    if (!(await storeResponse(tx, call, { status, body, location, batchId }))) {
       throw new Problem('unavailable', MESSAGES.timeout, {
         retryAfterSeconds: 1,
       })
@@ -135,7 +137,7 @@ function readBody(
   call: IdempotentCall,
   kept: string,
 ): string {
-  const body = installationKey.decrypt(kept, answerName(call))
+  const body = installationKey.decrypt(kept, storedResponseName(call))
   if (body === undefined) throw new Error('a kept answer cannot be read')
   return body
 }
@@ -162,7 +164,7 @@ function callOf(
   }
 }
 
-/** The hash under which an idempotency key is stored: clients may build keys of personal data. */
+/** The hash under which an idempotency key is stored: clients may build keys from personal data. */
 export function keptKey(installationKey: InstallationKey, key: string): string {
   return installationKey.digest(`idempotency-key:${key}`)
 }

@@ -6,16 +6,18 @@ import { headersOf } from './fetch-headers.ts'
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 /**
- * Calls the app within this process, as HTTP through memory: what is asked in the name of a caller goes the way of any
- * call, through key, rate limit, credits and log.
- * @returns `fetch` in the name of a caller at that address
+ * Calls the app within this process, as HTTP over an in-memory stream, so that calls made for a
+ * caller pass key, rate limit, credits and log like any call.
+ *
+ * @returns `fetch` for a caller at that address
  */
 export function createInnerFetch(app: RequestListener): (address: string) => Fetch {
   // It never listens; connections are handed to it.
   const server = createServer(app)
   return (address) => async (url, init) => {
     const [near, far] = duplexPair()
-    // Neither end sees by itself that the other is gone, and an answer that nobody reads would stay under way.
+    // Neither end sees by itself that the other is gone, and an answer that nobody reads would stay
+    // under way.
     near.once('close', () => far.destroy())
     far.once('close', () => near.destroy())
     server.emit('connection', Object.assign(far, { remoteAddress: address }))

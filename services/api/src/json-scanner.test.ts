@@ -125,7 +125,7 @@ test('what has few brackets and commas is surely within bounds', () => {
   expect(isSurelyWithin('{"a":"[[["}', bounds)).toBe(false)
 })
 
-test('parts are told with their places, also where they come in two pieces', () => {
+test('parts are reported with their positions, also if they arrive in two pieces', () => {
   const told: string[] = []
   let piece = ''
   const note =

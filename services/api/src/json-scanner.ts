@@ -6,49 +6,49 @@ import {
   type JsonToken,
 } from './json-tokens.ts'
 
-/** How large a JSON text may be once it is read. */
+/** Limits of a JSON text. */
 export interface JsonBounds {
-  /** Arrays and objects within each other. */
+  /** Nesting depth of arrays and objects. */
   readonly depth: number
   /** Keys of objects and items of arrays, together. */
   readonly keys: number
 }
 
-/** What keeps a JSON text from being read. */
+/** Why a JSON text is refused. */
 export type JsonFault = 'malformed' | 'too_deep' | 'too_many_keys'
 
 /** A part of a JSON text. */
 export type JsonPart = 'key' | 'object' | 'array' | 'scalar'
 
-/** Told of the parts that lie in at most `depth` containers, as they pass. */
+/** Receives the parts of a text up to a nesting `depth`. */
 export interface JsonWatch {
   readonly depth: number
-  /** `at` is the place of the part's first character in the piece of text pushed last. */
+  /** `at` is the position of the part's first character in the last piece of text. */
   begin(part: JsonPart, depth: number, at: number): void
-  /** `at` is the place behind the part's last character in the piece of text pushed last. */
+  /** `at` is the position after the part's last character in the last piece of text. */
   end(part: JsonPart, depth: number, at: number): void
 }
 
-/** Reads a JSON text that comes in pieces, and keeps none of it. */
+/** Validates a JSON text that arrives in pieces, without storing it. */
 export interface JsonScanner {
   push(text: string): JsonFault | undefined
-  /** Says that nothing more comes. */
+  /** Ends the text. */
   end(): JsonFault | undefined
-  /** Counts keys and items from zero again. */
+  /** Restarts the count of keys and items. */
   recount(): void
 }
 
 const NOT_WATCHED: JsonWatch = { depth: -1, begin: () => {}, end: () => {} }
 
-/** What keeps a text from being read within bounds; undefined where nothing does. */
+/** Why a text is refused; undefined if it is valid and within the limits. */
 export function faultOfJson(text: string, bounds: JsonBounds): JsonFault | undefined {
   const scanner = createJsonScanner(bounds)
   return scanner.push(text) ?? scanner.end()
 }
 
 /**
- * Whether a text has too few brackets and commas to be beyond bounds, whatever else it is: what nearly every
- * body is, seen at a fraction of the cost of a scan.
+ * Quick test: too few brackets and commas to exceed the limits, whatever the text is. True for
+ * nearly every body, at a fraction of the cost of a scan.
  */
 export function isSurelyWithin(text: string, { depth, keys }: JsonBounds): boolean {
   let brackets = 0
@@ -62,8 +62,8 @@ export function isSurelyWithin(text: string, { depth, keys }: JsonBounds): boole
 }
 
 /**
- * Makes a scanner of one JSON text (RFC 8259). Its memory is bounded by `bounds.depth`, whatever comes; a
- * fault is told with the piece of text that it is in, and nothing may be pushed after it.
+ * Makes a scanner of one JSON text (RFC 8259). Its memory is limited by `bounds.depth`; a fault is
+ * reported with the piece of text that contains it, and nothing may be pushed after it.
  */
 export function createJsonScanner(bounds: JsonBounds, watch = NOT_WATCHED): JsonScanner {
   const nesting = createNesting(bounds, watch)
@@ -120,7 +120,7 @@ function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 }
 
-/** What may come next between two tokens. */
+/** What may follow between two tokens. */
 type Expected =
   | 'value'
   | 'item-or-end'
@@ -130,13 +130,13 @@ type Expected =
   | 'comma-or-end'
   | 'nothing'
 
-/** Where in the containers of a text a scan is. */
+/** The nesting of containers at the scan position. */
 interface Nesting {
   wantsKey(): boolean
   isOver(): boolean
   begin(part: JsonPart, at: number): JsonFault | undefined
   end(part: JsonPart, at: number): void
-  /** Takes a bracket, comma or colon; `none` where the character is none of them. */
+  /** Handles a bracket, comma or colon; `none` for other characters. */
   punctuate(code: number, at: number): JsonFault | 'none' | undefined
   recount(): void
 }

@@ -1,16 +1,22 @@
-/** A string, literal or number of a JSON text that comes in pieces; one object serves one token after the other. */
+/**
+ * Parser of a string, literal or number that arrives in pieces; one object handles one token after
+ * the other.
+ */
 export interface JsonToken {
-  /** Whether the token begun last has ended. */
+  /** Whether the last token has ended. */
   readonly isOver: boolean
-  /** Begins a token with its first character; false where none begins so. */
+  /** Begins a token with its first character; false if none begins with it. */
   begin(char: string): boolean
-  /** Answers the place behind what it took of `text`; `FAULTY` where that is no such token. */
+  /**
+   * Returns the position after the part of `text` that it has consumed; `FAULTY` if the token is
+   * invalid.
+   */
   take(text: string, from: number): number
-  /** Whether the token is whole where the text ends. */
+  /** Whether the token is complete if the text ends here. */
   endsHere(): boolean
 }
 
-/** Stands for a place where a text is faulty. */
+/** Returned for an invalid token. */
 export const FAULTY = -1
 
 const [QUOTE, BACKSLASH, FIRST_PRINTABLE] = [0x22, 0x5c, 0x20]
@@ -83,7 +89,7 @@ export function createLiteralToken(): JsonToken {
   }
 }
 
-/** States of a number; those of `WHOLE` may be its end. */
+/** States of a number; it may end in those of `WHOLE`. */
 type NumberState = 'minus' | 'zero' | 'int' | 'dot' | 'fraction' | 'e' | 'e-sign' | 'exponent'
 
 const WHOLE: readonly NumberState[] = ['zero', 'int', 'fraction', 'exponent']
@@ -122,7 +128,7 @@ function startOf(char: string): NumberState | undefined {
   return char >= '1' && char <= '9' ? 'int' : undefined
 }
 
-/** The state behind one more character; undefined where it is not of the number. */
+/** The state after one more character; undefined if it does not belong to the number. */
 function stepOf(state: NumberState, char: string): NumberState | undefined {
   const isDigit = char >= '0' && char <= '9'
   const isE = char === 'e' || char === 'E'

@@ -2,11 +2,15 @@ import type { Request } from 'express'
 import { isStillLetIn } from './access.ts'
 import type { Context } from './context.ts'
 
-/** How often the key is checked: the cache holds a key for 0.9 s, so a response ends within a second. */
+/**
+ * How often the key is checked: the cache holds a key for 0.9 s, so a response ends within a
+ * second.
+ */
 const KEY_EVERY_MS = 50
 
 /**
- * Aborts a long response when the key of its request is revoked. Disposing of the result stops the check.
+ * Aborts a long response when the key of its request is revoked. Disposing of the result stops the
+ * check.
  */
 export function abortWhenRevoked(
   ctx: Pick<Context, 'access' | 'onError'>,

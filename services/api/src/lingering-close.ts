@@ -5,13 +5,17 @@ import type { Socket } from 'node:net'
 export interface LingerBounds {
   readonly bytes: number
   readonly totalMs: number
-  /** The connection is checked this often, and destroyed where fewer bytes than `lookBytes` have come since. */
+  /**
+   * The connection is checked this often, and destroyed where fewer bytes than `lookBytes` have
+   * come since.
+   */
   readonly lookMs: number
   readonly lookBytes: number
 }
 
 /**
- * Times as nginx has them (`lingering_time`, `lingering_timeout`). The least rate is that of uploads.
+ * Times as nginx has them (`lingering_time`, `lingering_timeout`). The least rate is that of
+ * uploads.
  */
 export const LINGER: Omit<LingerBounds, 'bytes'> = {
   totalMs: 30_000,
@@ -20,9 +24,10 @@ export const LINGER: Omit<LingerBounds, 'bytes'> = {
 }
 
 /**
- * Closes a connection so that its last response arrives: sends FIN, then reads and discards what the client
- * still sends, until the client closes it or a bound is met. A connection that is closed with unread bytes is
- * reset, and the client may then lose the response (RFC 9112 9.6; RFC 1122 4.2.2.13).
+ * Closes a connection so that its last response arrives: sends FIN, then reads and discards what
+ * the client still sends, until the client closes it or a bound is met. A connection that is closed
+ * with unread bytes is reset, and the client may then lose the response (RFC 9112 9.6; RFC 1122
+ * 4.2.2.13).
  */
 export function closeLingering(socket: Socket, bounds: LingerBounds): void {
   if (socket.destroyed) return
@@ -44,7 +49,10 @@ export function closeLingering(socket: Socket, bounds: LingerBounds): void {
   })
 }
 
-/** Detaches the connection from the HTTP parser, so that no further request is read, and discards what comes. */
+/**
+ * Detaches the connection from the HTTP parser, so that no further request is read, and discards
+ * what comes.
+ */
 function discard(socket: Socket, brought: (count: number) => void): void {
   const take = (): void => {
     socket.removeAllListeners('data')
@@ -56,8 +64,8 @@ function discard(socket: Socket, brought: (count: number) => void): void {
 }
 
 /**
- * A response that begins before its request was received whole gets `Connection: close`, and its connection
- * is closed by `end`; other responses are unchanged.
+ * A response that begins before its request was received whole gets `Connection: close`, and its
+ * connection is closed by `end`; other responses are unchanged.
  */
 export function closeIfEarly(
   req: IncomingMessage,

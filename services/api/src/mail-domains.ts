@@ -7,12 +7,15 @@ import {
 import type { MailDomains } from '@plumbline/people/people'
 import { getDomain } from 'tldts'
 
-/** How long the lists are kept: workers load new ones once a day or so. */
+/** Milliseconds for which the lists are cached: workers load new ones about once a day. */
 const KEPT_MS = 10 * 60_000
-/** While no worker has run there are none, which lasts seconds. */
+/** Milliseconds between attempts while no worker has stored any lists. */
 const RETRY_MS = 2_000
 
-/** Judges mail domains by the lists that the workers loaded; the nearest entry decides. */
+/**
+ * Judges mail domains by the reference lists that workers have stored; the most specific entry
+ * wins.
+ */
 export function createMailDomains(
   db: Db,
   now: () => number = () => performance.now(),
@@ -44,7 +47,7 @@ export function createMailDomains(
   }
 }
 
-/** Whether the domain or one above it is listed. */
+/** Whether the domain or one of its parents is listed. */
 function hasEntry(marks: Buffer, domain: string): boolean {
   const labels = domain.split('.').slice(-10)
   return labels.some((_label, at) => isMarked(marks, labels.slice(at).join('.')))

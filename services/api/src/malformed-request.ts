@@ -17,8 +17,8 @@ const MESSAGES: Readonly<Record<Malformed, string>> = {
 }
 
 /**
- * Which refusal a fault of the parser stands for; undefined where the connection itself failed and nobody
- * hears an answer. Source: Node 24, lib/_http_server.js, `socketOnError`.
+ * The refusal for a parser error; undefined if the connection itself failed, so that none can be
+ * sent. Source: Node 24, lib/_http_server.js, `socketOnError`.
  */
 export function malformedOf(error: Error): Malformed | undefined {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
@@ -34,7 +34,7 @@ export function malformedOf(error: Error): Malformed | undefined {
   }
 }
 
-/** Refuses in the shape of all refusals (decision 8) on a bare connection, and closes it. */
+/** Sends a refusal (decision 8) on a bare connection, and closes it. */
 export function refuseOnSocket(log: Log, socket: Socket, status: Malformed): void {
   const { headers, body } = refusal(log, socket, status)
   const lines: string[] = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`]
@@ -42,7 +42,7 @@ export function refuseOnSocket(log: Log, socket: Socket, status: Malformed): voi
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
 }
 
-/** The same where there is a response to refuse with. */
+/** The same if there is a response object. */
 export function refuseOnResponse(log: Log, res: ServerResponse, status: Malformed): void {
   const { headers, body } = refusal(log, res.socket, status)
   res.writeHead(status, headers)

@@ -3,7 +3,10 @@ export function networkOf(address: string): string {
   return blockOf(address, 4)
 }
 
-/** An IPv4 address itself; of an IPv6 address the /48, which a provider may give to one customer (RFC 6177). */
+/**
+ * An IPv4 address itself; of an IPv6 address the /48, which a provider may give to one customer
+ * (RFC 6177).
+ */
 export function siteOf(address: string): string {
   return blockOf(address, 3)
 }

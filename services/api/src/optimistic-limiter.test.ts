@@ -34,7 +34,7 @@ function fail(error: unknown): never {
   throw error
 }
 
-test('with plenty left a call does not wait for the shared limiter, and those of one moment are told together', async () => {
+test('with plenty left a call does not wait for the shared limiter, and concurrent ones are reported together', async () => {
   const shared = slowLimiter(() => 0)
   const limiter = createOptimisticLimiter(shared, fail, { now: () => 0, rest: turn })
   const first = limiter.take('a', 1, RATE)
@@ -73,7 +73,7 @@ test('near the limit the shared limiter decides, and one process never grants mo
   expect(grants.at(-1)).toMatchObject({ granted: false, retryMs: 20, remaining: 0 })
 })
 
-test('what was heard more than a second ago is not believed', async () => {
+test('a state older than a second is not used', async () => {
   let time = 0
   const shared = slowLimiter(() => time)
   const limiter = createOptimisticLimiter(shared, fail, { now: () => time, rest: turn })

@@ -1,30 +1,30 @@
 import type { Grant, Limiter } from '@plumbline/ports/limiter'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** Age at most of the shared limiter's last word on a bucket. */
+/** Maximum age of the shared limiter's last reply on a bucket. */
 const HEARD_MS = 1_000
 
-/** Grants of this time are reported to the shared limiter in one message. */
+/** Milliseconds of grants that are reported to the shared limiter in one message. */
 const REPORT_EVERY_MS = 20
 
 /** Buckets kept at most. */
 const KNOWN_MAX = 50_000
 
 interface Bucket {
-  /** What the shared limiter said was left, less what was granted here since, and refilled. */
+  /** What the shared limiter said was left, less what was granted here since, plus refills. */
   left: number
   leftAt: number
   heardAt: number
-  /** Granted here and not yet reported. */
+  /** Granted here and not reported yet. */
   owed: number
   telling: boolean
 }
 
 /**
- * Grants at once while more than half of a burst is left, and reports to the shared limiter afterwards, so
- * that a call need not wait for it; nearer to the limit the shared limiter decides. Unreported grants are
- * settled before more are given, so processes together exceed a limit by half a burst each at most, and
- * the excess is deducted afterwards.
+ * Grants at once while more than half of a burst is left, and reports to the shared limiter
+ * afterwards, so that a call need not wait for it; closer to the limit the shared limiter decides.
+ * Unreported grants are settled before more are given, so all processes together exceed a limit by
+ * half a burst each at most, and the excess is deducted afterwards.
  */
 export function createOptimisticLimiter(
   shared: Pick<Limiter, 'take'>,

@@ -5,21 +5,21 @@ import type { Connections } from '@plumbline/pipeline/connections'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import type { Log } from '@plumbline/ports/log'
 import { createMailDomains } from './mail-domains.ts'
-import { startNews } from './news.ts'
+import { startNotifications } from './notifications.ts'
 import { createRateLimit } from './rate-limit.ts'
 import type { ApiSettings } from './settings.ts'
 
 const QUARTER_SECONDS = 900
 const HOUR_SECONDS = 3_600
 
-/** One person from many networks, and one network for many people, may try so many times more. */
+/** Factor for the limits of one user from many networks, and of one network for many users. */
 const TRIES_OF_PERSON = 10
 const TRIES_OF_NETWORK = 20
-/** Messages of an hour that one address can be made to get, and that one network can cause. */
+/** Hourly messages to one address, and caused by one network. */
 const MESSAGES_TO_ADDRESS = 5
 const MESSAGES_OF_NETWORK = 30
 
-/** Opens what people sign up and in with; where mail can be sent, it is sent by this process. */
+/** Opens what signing up and in needs; if mail is configured, this process sends it. */
 export function openPeople(
   settings: ApiSettings,
   {
@@ -72,14 +72,18 @@ export function openPeople(
     wakeMail: () => sender?.wake(),
   }
   if (sender !== undefined) {
-    stack.use(startNews(people, (error) => log.warn({ err: error }, 'news could not be told')))
+    stack.use(
+      startNotifications(people, (error) =>
+        log.warn({ err: error }, 'notifications could not be written'),
+      ),
+    )
   }
   return people
 }
 
 const LOOPBACK: readonly string[] = ['127.0.0.1', '::1', 'localhost']
 
-/** Where no mail can be sent, no address can be verified: then anybody may sign up on this machine alone. */
+/** Without mail no address can be verified: then only this machine may sign up. */
 function signUpOf({ SIGN_UP: wanted, MAIL_URL, HOST }: ApiSettings): SignUpMode {
   const canVerify = MAIL_URL !== undefined || LOOPBACK.includes(HOST)
   return wanted === 'open' && !canVerify ? 'invite' : wanted

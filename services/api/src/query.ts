@@ -2,28 +2,34 @@ import { Problem } from '@plumbline/contract/problem'
 import { unknownFields } from '@plumbline/contract/requests'
 import type { Request } from 'express'
 
-/** The query of a request; each method throws `Problem('bad_request')` that names what was expected. */
+/**
+ * The query of a request; each method throws `Problem('bad_request')` that names what was expected.
+ */
 export interface Query {
   text(name: string, shape: RegExp): string | undefined
   /** A day such as `2026-11-01`. */
   day(name: string): string | undefined
   wholeNumber(name: string, options: { fallback: number; min: number; max: number }): number
   oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T
-  /** Comma-separated words; empty where the name is absent. */
+  /** Comma-separated words; empty if the parameter is absent. */
   words<T extends string>(name: string, values: readonly T[]): readonly T[]
-  /** Words to search for, without control characters. */
+  /** Text to search for, without control characters. */
   phrase(name: string, maxChars: number): string | undefined
 }
 
-/** Text without control characters and halves of surrogate pairs. */
+/** Text without control characters and unpaired surrogates. */
 const PLAIN = /^[^\p{Cc}\p{Cs}]*$/u
 
-/** Refuses a query on a path that takes none, where it would be ignored. Throws `Problem('bad_request')`. */
+/**
+ * Refuses a query on a path that takes none, where it would be ignored.
+ *
+ * @throws Problem `bad_request`
+ */
 export function refuseQuery(req: Request): void {
   if (req.url.includes('?')) readQuery(req, [])
 }
 
-/** Reads a query whose names must be among `known`, each once. */
+/** Parses a query whose names must be among `known`, each once. */
 export function readQuery(req: Request, known: readonly string[]): Query {
   const start = req.url.indexOf('?')
   const sent = new URLSearchParams(start === -1 ? '' : req.url.slice(start + 1))

@@ -1,6 +1,6 @@
 import type { Limiter } from '@plumbline/ports/limiter'
 
-/** What a rate limit says of a key after one call. */
+/** State of a rate limit after one call. */
 export interface RateState {
   readonly granted: boolean
   /** Capacity of the bucket, in calls. */
@@ -14,9 +14,9 @@ export interface RateState {
   readonly retryMs: number
 }
 
-/** A rate of one key that is not everybody's. */
+/** A rate for one key that differs from the default. */
 export interface OwnRate {
-  /** Calls a second in place of everybody's; null leaves it. */
+  /** Calls a second in place of the default; null for the default. */
   readonly callsPerSecond: number | null
   readonly callsBurst: number | null
 }

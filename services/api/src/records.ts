@@ -12,7 +12,9 @@ import type { DryRunGuard } from './dry-run.ts'
 import type { IncomingFile } from './storage-quota.ts'
 import type { ApiSettings } from './settings.ts'
 
-/** Records in a file of the scratch directory; `discard` removes the file where it was not taken over. */
+/**
+ * Records in a file of the scratch directory; `discard` removes the file unless it was taken over.
+ */
 export interface Records {
   /** One JSON object a line. */
   readonly path: string
@@ -22,7 +24,7 @@ export interface Records {
   discard(): Promise<void>
 }
 
-/** What the body of a batch is read with. */
+/** What reading the body of a batch needs. */
 export interface BodyIntake {
   readonly scratchDir: string
   readonly settings: ApiSettings
@@ -34,8 +36,9 @@ export interface BodyIntake {
 const ESCAPED_CHARS = 6
 
 /**
- * Writes a batch that is sent as JSON to disk, record by record as it arrives, so that its memory is bounded
- * whatever it holds. Throws `Problem` 413, 415, 402 or 400, and then removes the file.
+ * Writes a batch that is sent as JSON to disk, record by record as it arrives, with bounded memory.
+ *
+ * @throws Problem 413, 415, 402 or 400, after removing the file
  */
 export async function readRecords(
   req: Request,

@@ -5,34 +5,36 @@ import type { Request, Response } from 'express'
 import { randomUUID } from 'node:crypto'
 import type { RateState } from './rate-limit.ts'
 
-/** The account of a request, and the key or session that speaks for it. */
+/** The account of a request, and the key or session that it came with. */
 export interface Caller extends AccountStanding {
-  /** Null where a signed-in person asks. */
+  /** Null for a request with a session. */
   readonly keyId: string | null
   readonly sessionId?: string
-  /** Of the person in the account shown, where a person asks. */
+  /** The user's role in the shown account, for a request with a session. */
   readonly role?: Role
   readonly mode: KeyMode
 }
 
-/** What is known of one request while it is handled; the headers of its response are made of it. */
+/** What is known of one request while it is handled; used for the headers of its response. */
 export interface RequestContext {
   readonly requestId: string
   /** `performance.now()` at the start. */
   readonly startedAt: number
-  /** It came by TLS, as this process or a trusted proxy says. */
+  /** Whether it came by TLS, as this process or a trusted proxy says. */
   readonly isSecure: boolean
   caller: Caller | undefined
   rate: RateState | undefined
   /**
-   * It was let in with a balance of zero: to be told the answer of the call that it repeats, or for what is
+   * Whether it was admitted with a balance of zero: for a stored response, or for work that is
    * free.
    */
   lacksCredits: boolean
-  /** With `lacksCredits`: it repeats a call; else only what is free may be done. */
+  /** With `lacksCredits`: whether it repeats a call; otherwise only free work may be done. */
   isRepeat: boolean
   creditsCharged: number
-  /** What the account can spend after this call; read anew where a known account's answer lacks it. */
+  /**
+   * What the account can spend after this call; undefined: it is read when the response is sent.
+   */
   creditsRemaining: number | undefined
   /** The code of the refusal, for the log. */
   refusal: string | undefined
@@ -40,7 +42,7 @@ export interface RequestContext {
 
 const HELD = Symbol('request context')
 
-/** A response that carries its request context. */
+/** A response with its request context. */
 type Carrying = Response & { [HELD]?: RequestContext }
 
 /** Opens the context of a request. */
@@ -63,8 +65,9 @@ export function openRequestContext(res: Response): RequestContext {
 }
 
 /**
- * The context of the request that a response answers. @throws where none was opened: a bug in how the app is
- * put together
+ * The context of the request that a response belongs to.
+ *
+ * @throws if none was opened: a bug in how the app is assembled
  */
 export function requestContextOf(res: Response): RequestContext {
   const carrying: Carrying = res
@@ -73,14 +76,14 @@ export function requestContextOf(res: Response): RequestContext {
   return context
 }
 
-/** The caller of an admitted request. @throws where the route did not call `admit`: a bug */
+/** The caller of an admitted request. @throws if the route did not call `admit`: a bug */
 export function callerOf(res: Response): Caller {
   const { caller } = requestContextOf(res)
   if (caller === undefined) throw new Error('the route asks for a caller that was not admitted')
   return caller
 }
 
-/** The route's pattern, for logs and metrics: never the path as sent, which may hold a subject. */
+/** The route's pattern, for logs and metrics: never the actual path, which may hold a subject. */
 export function routeOf(req: Request): string {
   const route: unknown = req.route
   if (typeof route !== 'object' || route === null || !('path' in route)) return 'none'

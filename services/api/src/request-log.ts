@@ -9,8 +9,8 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
 const LOGGED_CHARS = 200
 
 /**
- * Writes a line of the log and the metrics of each request when it ends; never a subject, of a key only its
- * id.
+ * Writes a log line and the metrics of each request when it ends; never a subject, and of a key
+ * only its id.
  */
 export function logRequests(ctx: Context): (req: Request, res: Response) => void {
   const calls = ctx.metrics.counter('http_requests_total', 'Requests answered.', [
@@ -56,7 +56,9 @@ export function logRequests(ctx: Context): (req: Request, res: Response) => void
   }
 }
 
-/** A client's text for the log: bounded, and what is not printable ASCII as `\u....`. */
+/**
+ * A client's text for the log: bounded, with non-printable and non-ASCII characters as `\u....`.
+ */
 export function loggable(text: string | undefined): string | undefined {
   return text
     ?.slice(0, LOGGED_CHARS)

@@ -8,7 +8,7 @@ export interface JsonResponse {
   readonly status: number
   readonly body: string
   readonly location?: string
-  /** It was stored for an idempotency key, and is sent again. */
+  /** Whether it was stored for an idempotency key, and is sent again. */
   readonly replayed?: boolean
 }
 
@@ -30,7 +30,8 @@ export function sendResponse(res: Response, response: JsonResponse): void {
   if (response.location !== undefined) headers.push('Location', response.location)
   if (response.replayed === true) headers.push('Idempotent-Replayed', 'true')
   res.writeHead(response.status, headers)
-  // As text, so that Node sends head and body in one write; express passes HEAD to the handlers of GET.
+  // As text, so that Node sends head and body in one write; express passes HEAD to the handlers of
+  // GET.
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
 
@@ -41,7 +42,7 @@ export function sendEmpty(res: Response): void {
   res.end()
 }
 
-/** Sends a refusal in the one shape of all refusals (decision 8). */
+/** Sends a refusal (decision 8). */
 export function sendProblem(
   res: Response,
   problem: { code: ProblemCode; message: string; retryAfterSeconds?: number | undefined },
@@ -64,7 +65,9 @@ export function sendProblem(
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
 
-/** Sends the refusal of a method that a path does not take; `allowed` as in `Allow` (decision 8). */
+/**
+ * Sends the refusal of a method that a path does not support; `allowed` as in `Allow` (decision 8).
+ */
 export function sendNotAllowed(res: Response, allowed: string): void {
   const problem = new Problem('method_not_allowed', `This path takes ${allowed}.`)
   sendProblem(res, problem, ['Allow', allowed])
@@ -74,8 +77,8 @@ export function sendNotAllowed(res: Response, allowed: string): void {
 const TEMPORARY: readonly ProblemCode[] = ['too_many_requests', 'unavailable']
 
 /**
- * Headers of every response: it is what its type says, and no page that loads, runs or is framed by anything.
- * Source: ASVS 5.0, 3.4.3, 3.4.4 and 3.4.6.
+ * Headers of every response: no sniffing of its type, no scripts or resources, no framing. Source:
+ * ASVS 5.0, 3.4.3, 3.4.4 and 3.4.6.
  */
 export const SAFE_HEADERS = [
   'X-Content-Type-Options',
@@ -84,7 +87,7 @@ export const SAFE_HEADERS = [
   "default-src 'none'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'",
 ] as const
 
-/** Sent where TLS is known to lead here. Source: ASVS 5.0, 3.4.1; RFC 6797. */
+/** Sent if the service is reached by TLS. Source: ASVS 5.0, 3.4.1; RFC 6797. */
 export const HSTS = ['Strict-Transport-Security', 'max-age=31536000; includeSubDomains'] as const
 
 /** Headers of every JSON response, which must not be cached. */
@@ -96,8 +99,9 @@ export const FIXED_HEADERS = [
 ] as const
 
 /**
- * `X-Request-Id` and what keeps it safe in a browser on every response; credits and rate limit on every response to a known account (decision 4).
- * `RateLimit` and `RateLimit-Policy`: draft-ietf-httpapi-ratelimit-headers-11.
+ * `X-Request-Id` and security headers on every response; credits and rate limit on every response
+ * to a known account (decision 4). `RateLimit` and `RateLimit-Policy`:
+ * draft-ietf-httpapi-ratelimit-headers-11.
  */
 function commonHeaders(context: RequestContext): string[] {
   const headers = ['X-Request-Id', context.requestId, ...SAFE_HEADERS]
@@ -119,7 +123,7 @@ function commonHeaders(context: RequestContext): string[] {
   return headers
 }
 
-/** The headers of every response, and more by name. */
+/** The headers of every response, and further ones. */
 export function headersWith(
   context: RequestContext,
   more: Readonly<Record<string, string>>,
@@ -139,7 +143,7 @@ export function problemOf(error: unknown): Problem {
   return new Problem('internal', MESSAGES.internal, { cause: error })
 }
 
-/** System codes of connections that break, and a statement that took too long. */
+/** System codes of broken connections, and of a statement that took too long. */
 const OUTAGE_CODES = new Set<string>([
   'ECONNREFUSED',
   'ECONNRESET',

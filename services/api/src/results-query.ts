@@ -10,10 +10,14 @@ import type { CsvFile, ResultsRequest } from '@plumbline/pipeline/results'
 import type { Request } from 'express'
 import { readQuery, type Query } from './query.ts'
 
-/** What a CSV file may be asked for, beside its rows. */
+/** Options of a CSV file, besides its rows. */
 const CSV_NAMES = ['raw', 'bom', 'sep', 'delimiter', 'encoding'] as const
 
-/** Reads the query of a download of results. @throws Problem `bad_request` that names what was expected */
+/**
+ * Parses the query of a download of results.
+ *
+ * @throws Problem `bad_request` that names what was expected
+ */
 export function readResultsQuery(req: Request, formats: readonly ResultFormat[]): ResultsRequest {
   const query = readQuery(req, ['format', 'only', 'after', 'columns', ...CSV_NAMES])
   const format = query.oneOf('format', formats, 'csv')
@@ -37,7 +41,11 @@ export function readResultsQuery(req: Request, formats: readonly ResultFormat[])
   return { format, only, after, follows, columns, raw, csv: csvOf(query, format) }
 }
 
-/** Reads the query of the file of refused rows. @throws Problem `bad_request` */
+/**
+ * Parses the query of the file of refused rows.
+ *
+ * @throws Problem `bad_request`
+ */
 export function readRefusedQuery(req: Request, formats: readonly ResultFormat[]): ResultsRequest {
   const query = readQuery(req, ['format', ...CSV_NAMES])
   const format = query.oneOf('format', formats, 'csv')
@@ -58,7 +66,7 @@ function filtersOf(query: Query): readonly string[] {
 
 const ANY_TEXT = /^/
 
-/** Names parted by commas; one that holds a comma or a quote is quoted as in CSV. */
+/** Names separated by commas; one that holds a comma or a quote is quoted as in CSV. */
 function columnsOf(query: Query): readonly string[] | null {
   const text = query.text('columns', ANY_TEXT)
   if (text === undefined) return null

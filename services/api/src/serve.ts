@@ -8,7 +8,7 @@ import { openContext } from './context.ts'
 import { listen } from './server.ts'
 import type { ApiSettings } from './settings.ts'
 
-/** The API as it runs. */
+/** The running API. */
 export interface Api extends AsyncDisposable {
   readonly address: string
   readonly port: number
@@ -17,7 +17,8 @@ export interface Api extends AsyncDisposable {
 
 /**
  * Opens what the API needs and listens; disposing of it closes the listener first.
- * @param found resolves once the command line can find the service; at once where absent
+ *
+ * @param found resolves once the command line can find the service; at once if absent
  */
 export async function serve(
   settings: ApiSettings,
@@ -57,8 +58,9 @@ export async function serve(
   }
 }
 
-/** Which addresses express takes for proxies: it reads the setting, and so is the one to ask. */
+/** Which addresses express takes for proxies: it has parsed the setting. */
 function proxiesOf(app: Express): (address: string, hop: number) => boolean {
-  // Safe because express makes it of the setting `trust proxy`. Source: express 5, lib/application.js.
+  // Safe because express makes it of the setting `trust proxy`. Source: express 5,
+  // lib/application.js.
   return app.get('trust proxy fn') as (address: string, hop: number) => boolean
 }

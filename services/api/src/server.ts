@@ -10,7 +10,7 @@ import { endSlowReaders, type SlowReaders } from './slow-readers.ts'
 
 type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
-/** What of the context the server needs. */
+/** The parts of the context that the server needs. */
 type Surroundings = Pick<Context, 'log' | 'metrics' | 'stopping' | 'settings'>
 
 /** Time-outs of the HTTP server, which bound how long a slow sender holds a connection. */
@@ -38,17 +38,17 @@ export interface ListenOptions {
   readonly connectionsPerAddress: number
   /** Whether an address is that of a proxy, and exempt; none is by default. */
   readonly isProxy?: (address: string) => boolean
-  /** How long a client may read too slowly. */
+  /** Time over which a client may read too slowly, in milliseconds. */
   readonly sendTimeoutMs: number
-  /** How long disposing of the server waits for calls under way. */
+  /** Milliseconds that disposing of the server waits for calls under way. */
   readonly drainMs: number
   readonly times?: Partial<Times>
   readonly linger?: Partial<LingerBounds>
 }
 
 /**
- * Listens for calls. JSON bodies have a time-out and uploads a least rate, so the server's time-out of whole
- * requests is off. Disposing of it waits for calls under way, up to `drainMs`.
+ * Listens for calls. JSON bodies have a time-out and uploads a least rate, so the server's time-out
+ * of whole requests is off. Disposing of it waits for calls under way, up to `drainMs`.
  */
 export async function listen(
   ctx: Surroundings,
@@ -80,7 +80,7 @@ export async function listen(
   }
 }
 
-/** Bounds the connections of each address, and ends those of clients that read too slowly. */
+/** Limits the connections of each address, and ends those of clients that read too slowly. */
 function guardConnections(
   server: Server,
   { log, metrics }: Surroundings,
@@ -94,7 +94,7 @@ function guardConnections(
   const limit = limitConnections({
     most: options.connectionsPerAddress,
     isProxy: options.isProxy ?? (() => false),
-    onFull: (address) => log.warn({ address }, 'an address has as many connections as it may'),
+    onFull: (address) => log.warn({ address }, 'an address has reached its connection limit'),
   })
   const slowReaders = endSlowReaders({
     timeoutMs: options.sendTimeoutMs,
@@ -112,9 +112,10 @@ function guardConnections(
 }
 
 /**
- * Responds to every request, malformed ones too. Where a response begins before its request was received whole,
- * the connection is closed after it, but as many bytes as an upload may have are read and discarded first, so
- * that a client that sends everything before it reads gets its response.
+ * Responds to every request, malformed ones too. If a response begins before its request was
+ * received completely, the connection is closed after it, but as many bytes as an upload may have
+ * are read and discarded first, so that a client that sends everything before it reads gets its
+ * response.
  */
 function answerAll(
   server: Server,
@@ -166,13 +167,15 @@ function answerAll(
   })
 }
 
-/** Calls `refuse` when the last response of the connection lets a malformed request be refused. */
+/**
+ * Calls `refuse` when the last response of the connection allows a malformed request to be refused.
+ */
 function whenItsTurn(last: ServerResponse | undefined, socket: Socket, refuse: () => void): void {
   if (last === undefined || last.writableFinished) refuse()
   // It came behind a well-formed request, whose response goes first.
   else if (last.req.complete) last.once('finish', refuse)
   else if (!last.headersSent) refuse()
-  // It is the rest of a body whose response began early. Half a response can only be cut; a whole one
-  // closes the connection by itself.
+  // It is the rest of a body whose response began early. Half a response can only be cut; a whole
+  // one closes the connection by itself.
   else if (!last.writableEnded) socket.destroy()
 }

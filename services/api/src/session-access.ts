@@ -6,19 +6,19 @@ import { refuseForeignOrigin, sessionSecretOf } from './browser.ts'
 import type { Caller } from './request-context.ts'
 import type { SessionCache } from './session-cache.ts'
 
-/** What finds signed-in persons. */
+/** What finding signed-in users needs. */
 export interface SessionAccess {
   readonly sessions: SessionCache
   readonly publicUrl: string | undefined
 }
 
-/** A session may ask as a test key does: with magic values, and without credits. */
+/** With a session, `test` selects magic values without credits, as with a test key. */
 const MODE_HEADER = 'x-key-mode'
 
-/** Methods that change nothing, which is all that a viewer may use. */
+/** Methods that change nothing, the only ones for a viewer. */
 const READING: readonly string[] = ['GET', 'HEAD']
 
-/** The signed-in person of a request; undefined where there is none. */
+/** The signed-in user of a request; undefined if there is none. */
 export async function personOf(
   access: SessionAccess,
   req: Request,
@@ -27,7 +27,7 @@ export async function personOf(
   return secret === undefined ? undefined : await access.sessions.find(secret)
 }
 
-/** Whether a request has a session's cookie and no key. */
+/** Whether a request has a session cookie and no key. */
 export function comesWithSession(access: SessionAccess, req: Request): boolean {
   return (
     req.headers.authorization === undefined && sessionSecretOf(req, access.publicUrl) !== undefined
@@ -35,10 +35,10 @@ export function comesWithSession(access: SessionAccess, req: Request): boolean {
 }
 
 /**
- * The caller of a request with a session: the account that the person is shown.
+ * The caller of a request with a session: the account shown to the user.
  *
- * @throws Problem 401 where the session has ended; 403 for what another site caused, for a viewer who would change
- *   something, and where the account asks for a second factor that the person has not set
+ * @throws Problem 401 if the session has ended; 403 for a cross-site request, for a change by a
+ * viewer, and if the account requires a second factor that the user has not set
  */
 export async function sessionCaller(access: SessionAccess, req: Request): Promise<Caller> {
   const person = await personOf(access, req)
@@ -55,7 +55,7 @@ export async function sessionCaller(access: SessionAccess, req: Request): Promis
   return { ...membership, keyId: null, sessionId: person.sessionId, mode: mode ?? 'live' }
 }
 
-/** Whether the session of an admitted request still stands for its account, and may still do what it does. */
+/** Whether the session of an admitted request is still valid for its account and its action. */
 export async function isStillSignedIn(
   access: SessionAccess,
   req: Request,
@@ -67,7 +67,11 @@ export async function isStillSignedIn(
   return READING.includes(req.method) || isAtLeast(membership.role, 'member')
 }
 
-/** Refuses a change by who may only look. @throws Problem `forbidden` */
+/**
+ * Refuses a change by a user who may only read.
+ *
+ * @throws Problem `forbidden`
+ */
 export function refuseReader({ membership, hasFactor }: SessionOwner): void {
   if (membership !== null && !isAtLeast(membership.role, 'member')) {
     throw new Problem('forbidden', 'A viewer may only look; ask an owner of the account for more.')
@@ -85,7 +89,7 @@ export function endedSession(): Problem {
   return new Problem('unauthorized', 'Your session has ended; sign in again.')
 }
 
-/** The refusal of a person who belongs to no account. */
+/** The refusal of a user who belongs to no account. */
 export function noAccount(): Problem {
   return new Problem(
     'forbidden',

@@ -2,18 +2,20 @@ import type { Db } from '@plumbline/db/database'
 import { findSession, noteSessionsUsed, type SessionOwner } from '@plumbline/db/people/sessions'
 import { digestOfSecret, isSecretForm } from '@plumbline/people/secret'
 
-/** Finds signed-in persons by the secrets of their cookies, and remembers them for a short time. */
+/** Finds signed-in users by the secrets of their cookies, and caches them for a short time. */
 export interface SessionCache extends AsyncDisposable {
-  /** Who a secret speaks for; undefined where the session ended, ran out or never was. */
+  /** The user of a secret; undefined if the session was ended, has expired or never existed. */
   find(secret: string): Promise<SessionOwner | undefined>
-  /** Forgets all that it remembers: what somebody may do has changed. Other processes notice within a second. */
+  /** Empties the cache after a change of privileges. Other processes notice within a second. */
   forget(): void
 }
 
-/** An ended session is refused everywhere within one second, as a revoked key is. */
+/**
+ * Milliseconds; an ended session must be refused everywhere within one second, as a revoked key.
+ */
 const KNOWN_MS = 900
 const KNOWN_MAX = 50_000
-/** How often the time of last use is written. */
+/** Milliseconds between two writes of the time of last use. */
 const USED_MS = 10_000
 
 interface Known {

@@ -29,19 +29,21 @@ const eachSetting = z.object({
   CHARGE_UNKNOWN: flag().default(true),
   /** Addresses or CIDRs of proxies whose `X-Forwarded-For` is trusted. */
   TRUSTED_PROXIES: wordList().default([]),
-  /** How often a stream of events reads its batch for a change. */
+  /** Milliseconds between two reads of a batch for an event stream. */
   EVENTS_EVERY_MS: count(500, { min: 50, max: 60_000 }),
-  /** Streams of events that one account may have open on this process. */
+  /** Event streams that one account may have open on this process. */
   EVENT_STREAMS_LIMIT: count(20),
   /** The workers' setting of the same name; shown to the account. */
   HLR_ACCOUNT_DAILY_CAP: accountDailyCap(),
-  /** CIDRs to which messages may go over http; the workers' setting of the same name. */
+  /**
+   * CIDRs to which webhook messages may be sent over http; the workers' setting of the same name.
+   */
   EGRESS_ALLOW: wordList().default([]),
   /** Lookups with `Prefer: respond-async` that one account may have open. */
   LOOKUPS_LIMIT: count(1_000),
-  /** Endpoints of webhooks of one account. */
+  /** Webhook endpoints of one account. */
   WEBHOOKS_LIMIT: count(100),
-  /** Downloads of results that one account may have under way on this process. */
+  /** Concurrent downloads of results of one account on this process. */
   DOWNLOADS_LIMIT: count(4),
   MAX_CONNECTIONS: count(10_000),
   /** How long after its start `/readyz` waits for a worker of each kind. */
@@ -50,29 +52,32 @@ const eachSetting = z.object({
   CONNECTIONS_PER_ADDRESS: count(256),
   /** Time over which a client must read at least 16 KiB a second of what waits for it. */
   SEND_TIMEOUT_SECONDS: count(30, { max: 3_600 }),
-  /** Time between 503 on `/readyz` and the end of listening, when the program stops. */
+  /** Seconds between 503 on `/readyz` and the end of listening, when the program stops. */
   STOP_DELAY_SECONDS: count(1, { min: 0, max: 600 }),
-  /** Who may make an account: `open` anybody, `invite` who is invited, `off` nobody. */
+  /** Who may create an account: `open` anybody, `invite` invited people, `off` nobody. */
   SIGN_UP: z.enum(SIGN_UP_MODES).default('open'),
-  /** Accounts that one network may make in a day. */
+  /** Accounts that one network may create in a day. */
   SIGN_UPS_PER_NETWORK: count(5),
-  /** Accounts in a day with addresses of one mail domain, verified ones where mail is sent; free providers are exempt. */
+  /**
+   * Accounts in a day with addresses of one mail domain, verified ones where mail is sent; free
+   * providers are exempt.
+   */
   SIGN_UPS_PER_MAIL_DOMAIN: count(20),
-  /** Tries of one person from one network to sign in, in a quarter of an hour. */
+  /** Attempts to sign in of one user from one network, in a quarter of an hour. */
   SIGN_IN_TRIES: count(10),
-  /** `smtp://user:password@host:587` or `smtps://...`; unset: nothing is told by mail. */
+  /** `smtp://user:password@host:587` or `smtps://...`; unset: no mail is sent. */
   MAIL_URL: z
     .string()
     .regex(/^smtps?:\/\//, 'expected an smtp:// or smtps:// address')
     .optional(),
-  /** `Name <address>` that messages come from. */
+  /** Sender of messages: `Name <address>`. */
   MAIL_FROM: z.string().includes('@').optional(),
-  /** Where people reach the service, for links in messages. */
+  /** Base URL of the service for users, for links in messages. */
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
     .transform(originOf)
     .optional(),
-  /** Whom to ask about plans and packs. */
+  /** Contact for plans and packs. */
   CONTACT_URL: z
     .string()
     .regex(/^(?:https?:\/\/|mailto:)/, 'expected an https:// or mailto: address')
@@ -96,7 +101,7 @@ export const apiSettings = eachSetting
     error: 'expected the address that links in messages lead to, since MAIL_URL is set',
   })
 
-/** A path would be lost: the app lies below `/app` of the host. */
+/** Refuses a path, which would be lost: the app is below `/app` of the host. */
 function originOf(url: string): string {
   return new URL(url).origin
 }

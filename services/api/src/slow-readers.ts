@@ -12,7 +12,7 @@ export interface SlowReaders extends Disposable {
 
 /** What counts as too slow, and who is notified. */
 export interface SlowReadersOptions {
-  /** The time over which the rate is measured. */
+  /** The time over which the rate is measured, in milliseconds. */
   readonly timeoutMs: number
   /** Called with a connection before it is ended. */
   readonly onSlow: (socket: Socket) => void
@@ -27,7 +27,7 @@ const PRUNE_AT = 16
 interface Watched {
   /** Responses that may not be sent yet, oldest first. */
   responses: ServerResponse[]
-  /** Bytes that waited for the client at the last measurement; infinite where that is not known. */
+  /** Bytes that waited for the client at the last measurement; infinite if unknown. */
   waitingBytes: number
   takenBytes: number
   /** The last measurements, latest last: bytes that had to be read by the client, and that were. */
@@ -35,8 +35,8 @@ interface Watched {
 }
 
 /**
- * Ends each connection whose client, over `timeoutMs`, reads what waits for it slower than the least rate of
- * bodies. Nothing is due while nothing waits, so idle connections, and those that wait for us, stay.
+ * Ends each connection whose client, over `timeoutMs`, reads what waits for it slower than the
+ * least rate of bodies. Idle connections, and those that wait for us, are not affected.
  */
 export function endSlowReaders({ timeoutMs, onSlow }: SlowReadersOptions): SlowReaders {
   const connections = new Map<Socket, Watched>()
@@ -87,7 +87,7 @@ function isTooSlow(socket: Socket, watched: Watched, dueBytes: number): boolean 
   return taken < due
 }
 
-/** Bytes that wait for the client: on the connection, and in responses behind the current one. */
+/** Bytes that wait for the client: on the connection, and in responses after the current one. */
 function bytesWaiting(socket: Socket, responses: readonly ServerResponse[]): number {
   let bytes = socket.writableLength
   for (const res of responses) {

@@ -10,15 +10,18 @@ export interface StartUp {
 /** What a start waits for. */
 export interface StartUpOptions {
   readonly db: Db
-  /** Resolves once the parent process has written the file by which the command line finds the service. */
+  /**
+   * Resolves once the parent process has written the file by which the command line finds the
+   * service.
+   */
   readonly found: Promise<void>
-  /** Workers that have not reported by then are no longer waited for. */
+  /** Seconds after which workers that have not reported are no longer waited for. */
   readonly waitSeconds: number
 }
 
 /**
- * The service has started once the command line finds it and a worker of each kind has reported. When a kind has
- * no worker later, calls of the others go on, and only the admin port shows it.
+ * The service has started once the command line can find it and a worker of each kind has reported.
+ * If a kind has no worker later, calls of the others continue, and only the admin port shows it.
  */
 export function createStartUp({ db, found, waitSeconds }: StartUpOptions): StartUp {
   const startedAt = performance.now()
@@ -40,7 +43,7 @@ export function createStartUp({ db, found, waitSeconds }: StartUpOptions): Start
   }
 }
 
-/** Kinds of which no worker reports. */
+/** Kinds of workers of which none reports. */
 export async function kindsAway(db: Db): Promise<readonly WorkerKind[]> {
   const living = new Set((await readWorkers(db)).map(({ kind }) => kind))
   return WORKER_KINDS.filter((kind) => !living.has(kind))

@@ -2,7 +2,7 @@ import { sumFileBytes } from '@plumbline/db/batches/rows'
 import type { Db } from '@plumbline/db/database'
 import { noSpaceLeft } from '@plumbline/pipeline/submit'
 
-/** Bounds the bytes of an account's files: those in the store, and those this process is receiving. */
+/** Limits the bytes of an account's files: stored ones, and those this process is receiving. */
 export interface StorageQuota {
   /** Starts a file of an account; disposing of it releases the bytes that were not stored. */
   open(accountId: string): IncomingFile
@@ -12,42 +12,49 @@ export interface StorageQuota {
 export interface IncomingFile extends Disposable {
   /**
    * Counts bytes before they are written.
-   * @throws Problem `payload_too_large` where the account's files would exceed its space
+   *
+   * @throws Problem `payload_too_large` if the account's files would exceed its quota
    */
   take(bytes: number): Promise<void>
   /** Moves the file's bytes from those being received to those in the store. */
   stored(): void
 }
 
-/** The bytes of an account while files of it are received, and for a while after. */
+/** Bytes of an account while it sends files, and for a while after. */
 interface Usage {
   incomingBytes: number
   storedBytes: number
-  /** When the stored bytes were last read; undefined where they were not yet. */
+  /** When the stored bytes were last read; undefined if they were not yet. */
   readAt: number | undefined
   reading: Promise<void> | undefined
   files: number
 }
 
-/** Before a file is refused, stored bytes older than this are read again: batches may have been deleted. */
+/**
+ * Milliseconds; before a file is refused, older values are read again: batches may have been
+ * deleted.
+ */
 const FRESH_MS = 1_000
 
 /**
- * Stored bytes count for so long: an account that sends many small files has them read now and then, and not for each.
- * What other processes stored meanwhile is counted with the row of the batch, exactly.
+ * Milliseconds for which stored bytes are cached, so that an account that sends many small files
+ * does not cause a read for each. What other processes stored meanwhile is counted exactly when the
+ * batch is inserted.
  */
 const KEPT_MS = 10_000
-/** Accounts that send nothing whose bytes are kept; the first to go is that which has sent nothing for longest. */
+/** Cached accounts that send nothing; the one idle for longest is evicted first. */
 const IDLE_ACCOUNTS = 1_000
 
-/** Makes a quota of `limitBytes` for each account; `read` reads the bytes of its files in the store. */
+/**
+ * Makes a quota of `limitBytes` for each account; `read` reads the bytes of its files in the store.
+ */
 export function createStorageQuota(
   limitBytes: number,
   read: (accountId: string) => Promise<number>,
   now: () => number = () => performance.now(),
 ): StorageQuota {
   const accounts = new Map<string, Usage>()
-  /** Those of them that send nothing, in the order in which they ended. */
+  /** The idle ones, in the order in which they ended. */
   const idle = new Set<string>()
 
   async function refresh(accountId: string, usage: Usage): Promise<void> {

@@ -7,8 +7,8 @@ import type { Scorer } from '@plumbline/contract/score'
 import { assembleResult } from '@plumbline/pipeline/assemble'
 
 /**
- * What the reference says of test keys: every magic value with what it answers, read off the answers
- * themselves. Markdown.
+ * The section about test keys in the reference: every magic value with its response, generated from
+ * the responses themselves. Markdown.
  */
 export function testKeysText(scorer: Scorer): string {
   return [
@@ -55,7 +55,7 @@ function tableOf(check: Check, scorer: Scorer): string {
 /** Fields of an answer by name. */
 type Fields = ReadonlyMap<string, unknown>
 
-/** Fields that follow from what was sent, and the price: only their absence tells of a verdict. */
+/** Fields that follow from the request, and the price: only their absence is of interest. */
 const ECHOES: ReadonlySet<string> = new Set([
   'email',
   'phone',

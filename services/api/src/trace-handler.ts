@@ -3,8 +3,8 @@ import { problemOf } from './response.ts'
 import type { Handler } from './routes/handler.ts'
 
 /**
- * Tells each request as a span, by its route's pattern: never the path as sent, which may hold a subject.
- * It goes on with the trace of a caller that sends a `traceparent`.
+ * Traces each request as a span, named by its route's pattern: never the actual path, which may
+ * hold a subject. Continues the trace of a `traceparent` header.
  */
 export function traceHandler(tracer: Tracer, path: string, handler: Handler): Handler {
   return async (req, res) => {

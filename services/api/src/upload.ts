@@ -15,10 +15,10 @@ import { refuseEncoding, refuseLength, wantBody } from './body.ts'
 import type { IncomingFile } from './storage-quota.ts'
 import type { BodyIntake } from './records.ts'
 
-/** An uploaded file in the scratch directory; `discard` removes it where it was not taken over. */
+/** An uploaded file in the scratch directory; `discard` removes it unless it was taken over. */
 export interface Upload {
   readonly path: string
-  /** What the client calls it: data, never part of a path. */
+  /** File name from the client: data, never part of a path. */
   readonly fileName: string
   /** SHA-256 in hex. */
   readonly digest: string
@@ -29,7 +29,7 @@ export interface Upload {
 /** Bytes of a multipart body besides the file: boundaries, part headers and fields. */
 const FRAME_BYTES = 256 * 1_024
 
-/** What of a multipart body is taken; the last two close CVE-2026-5079 and CVE-2026-82333. */
+/** Limits of a multipart body; the last two close CVE-2026-5079 and CVE-2026-82333. */
 const LIMITS = {
   files: 1,
   fields: 20,
@@ -41,17 +41,18 @@ const LIMITS = {
   fieldArrayIndexLimit: 0,
 } as const
 
-/** Characters of a client's file name that are kept. */
+/** Characters of a client's file name that are stored. */
 const FILE_NAME_MAX_CHARS = 255
 
-/** First bytes of a file that tell its kind: a tar archive names itself at 257. */
+/** First bytes of a file that tell its kind: a tar archive has its signature at 257. */
 const KIND_BYTES = 512
 
 /**
- * Writes the file in the part `file` of a multipart body to disk, under a name of our own. The form is checked
- * as it arrives: the rest of a body that is refused is not waited for.
- * Throws `Problem` 402, 413, 415 for files of another kind by their name or first bytes, or 400, and then removes
- * the file.
+ * Writes the file in the part `file` of a multipart body to disk, under a generated name. The form
+ * is checked as it arrives, so that a refusal need not wait for the rest of the body.
+ *
+ * @throws Problem 402, 413, 415 for files of another kind by their name or first bytes, or 400,
+ * after removing the file
  */
 export async function readUpload(req: Request, res: Response, intake: BodyIntake): Promise<Upload> {
   const { UPLOAD_LIMIT_BYTES: limitBytes } = intake.settings
@@ -68,7 +69,8 @@ export async function readUpload(req: Request, res: Response, intake: BodyIntake
     limits: { ...LIMITS, fileSize: limitBytes },
     defParamCharset: 'utf8',
     streamHandler: (_form, parser) => {
-      // multer leaves the parser once the form is refused, and would then wait for the rest of the body.
+      // multer leaves the parser once the form is refused, and would then wait for the rest of the
+      // body.
       parser.once('unpipe', () => body.destroy())
       body.pipe(parser)
     },
@@ -101,12 +103,15 @@ export async function readUpload(req: Request, res: Response, intake: BodyIntake
   }
 }
 
-/** The option of multer that its published types lack. Source: README of multer 2.5, `streamHandler`. */
+/**
+ * The option of multer that its published types lack. Source: README of multer 2.5,
+ * `streamHandler`.
+ */
 type StreamedOptions = multer.Options & {
   readonly streamHandler: (form: Request, parser: Writable) => void
 }
 
-/** Safe because multer asks a request for nothing but its headers and its bytes. */
+/** Safe because multer uses only the headers and the bytes of a request. */
 function asRequest(body: BodyStream): Request {
   return body as unknown as Request
 }
@@ -122,7 +127,7 @@ function plainName(name: string): string {
 interface Stored {
   readonly path: string
   digest: string
-  /** Settles when nothing more is written. */
+  /** Resolves when nothing more is written. */
   written: Promise<void>
 }
 
@@ -168,7 +173,7 @@ function diskStorage(
   }
 }
 
-/** Passes bytes on where the account's quota has room for them. */
+/** Passes bytes on if the account's quota allows them. */
 function passWithin(incoming: IncomingFile, chunk: Buffer, next: TransformCallback): void {
   incoming.take(chunk.length).then(
     () => next(null, chunk),
@@ -176,21 +181,26 @@ function passWithin(incoming: IncomingFile, chunk: Buffer, next: TransformCallba
   )
 }
 
-/** The account's space could not be counted: a fault of ours, whose own errors may look like those of a form. */
+/**
+ * Thrown if the account's quota could not be read: a fault of ours, which must not look like one of
+ * the form.
+ */
 class SpaceUnknown extends Error {
   constructor(cause: unknown) {
     super('the space of the account could not be counted', { cause })
   }
 }
 
-/** The value of a field that came before the file; undefined where it did not. */
+/** The value of a field that came before the file; undefined if it did not. */
 function fieldOf(body: unknown, field: string): unknown {
   return typeof body === 'object' && body !== null
     ? Object.entries(body).find(([name]) => name === field)?.[1]
     : undefined
 }
 
-/** Checks a file by its first bytes as they arrive; a gzipped file is checked when it is unpacked. */
+/**
+ * Checks a file by its first bytes as they arrive; a gzipped file is checked when it is unpacked.
+ */
 function createKindCheck(): (chunk: Buffer) => Problem | undefined {
   let start = Buffer.alloc(0)
   return (chunk) => {
@@ -210,7 +220,7 @@ function faultOf(judge: () => unknown): Problem | undefined {
   }
 }
 
-/** multer's body is an object without prototype; only text comes through the limits above. */
+/** Only text passes the limits above; multer's body is an object without prototype. */
 function textFields(body: unknown): ReadonlyMap<string, string> {
   const fields = new Map<string, string>()
   if (typeof body !== 'object' || body === null) return fields
@@ -255,7 +265,7 @@ function refusal(error: unknown): unknown {
   return error
 }
 
-/** Whether an error is of the sender or the form: errors of the disk have other codes. */
+/** Whether an error is the sender's: errors of the disk have other codes. */
 function isFaultOfForm(error: Error): boolean {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   return code === '' || code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE'

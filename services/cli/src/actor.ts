@@ -2,7 +2,7 @@ import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
 import { systemUser } from '@plumbline/runtime/system-user'
 import { InvalidArgumentError, Option } from 'commander'
 
-/** The option of every administrative act: who does it. */
+/** Option of every administrative act: who does it. */
 export interface Acting {
   readonly as?: string
 }
@@ -18,7 +18,7 @@ export function asOption(): Option {
   ).argParser(actorName)
 }
 
-/** The name for the audit log: that of `--as`, else the user of the machine. */
+/** Name for the audit log: that of `--as`, else the operating system user. */
 export function actorOf({ as }: Acting): string {
   return as ?? systemUser()
 }

@@ -5,7 +5,7 @@ import {
 } from '@plumbline/contract/results-request'
 import { InvalidArgumentError, Option } from 'commander'
 
-/** Reads a whole number of an option or argument; commander names the option in the refusal. */
+/** Parser of a whole number; commander names the option in the error. */
 export function wholeNumber(bounds: { min: number; max: number }): (text: string) => number {
   return (text) => {
     const value = Number(text)
@@ -14,7 +14,7 @@ export function wholeNumber(bounds: { min: number; max: number }): (text: string
   }
 }
 
-/** Reads an email address by its form alone; whether it exists is not checked. */
+/** Parses an email address by its form only. */
 export function mailAddress(text: string): string {
   if (/^[^\s@]+@[^\s@]+$/.test(text)) return text
   throw new InvalidArgumentError('Expected an address such as owner@example.com.')
@@ -47,14 +47,14 @@ export function columnMapping(text: string): Readonly<Record<string, string | nu
   return mapping
 }
 
-/** Reads which results are wanted: verdicts, row statuses, advices or reasons, comma-separated. */
+/** Parses filters of results: verdicts, row statuses, advices or reasons, comma-separated. */
 export function resultFilters(text: string): readonly string[] {
   const filters = text.split(',')
   if (filters.every(isResultFilter)) return filters
   throw new InvalidArgumentError(FILTERS_WANTED.replace('`only`', 'It'))
 }
 
-/** `--delimiter`, by its sign or its name; `what` is said of it in the help. */
+/** `--delimiter`, by character or name; `what` completes the help text. */
 export function delimiterOption(what: string): Option {
   // A tab is hard to type.
   const names = [...DELIMITER_NAMES.keys()].filter((name) => name !== '\t')
@@ -66,7 +66,7 @@ export function jsonOption(): Option {
   return new Option('--json', 'print JSON and nothing else').default(false)
 }
 
-/** `--key`, for commands that call the service as an account does. */
+/** `--key`, for commands that call the API. */
 export function keyOption(): Option {
   return new Option('--key <key>', 'API key; PLUMBLINE_KEY where it is left out')
 }
@@ -74,7 +74,7 @@ export function keyOption(): Option {
 /** Largest number that the ledger and the API take for credits. */
 export const CREDITS_MAX = 1_000_000_000
 
-/** `--mode`, which key of an account is meant. */
+/** `--mode`: the live or the test key of an account. */
 export function modeOption(): Option {
   return new Option('--mode <mode>', 'which kind of key')
     .choices(['live', 'test'])

@@ -5,10 +5,11 @@ import { Interrupted, Refusal } from './refusal.ts'
 import type { Shell } from './shell.ts'
 
 /**
- * Shows what a batch that waits would cost, and starts it where the user says yes. One that failed is handed
- * back as it is.
- * @param maxCredits the most that it may cost; undefined for any
- * @throws Interrupted where the user says no or presses ctrl-C; Refusal where it may not or cannot start
+ * Shows what a waiting batch would cost, and starts it if the user confirms. A failed batch is
+ * returned unchanged.
+ *
+ * @param maxCredits the most that it may cost; undefined for no limit
+ * @throws Interrupted if the user declines or presses Ctrl-C; Refusal if it may not or cannot start
  */
 export async function confirmStart(
   shell: Shell & Required<Pick<Shell, 'ask'>>,

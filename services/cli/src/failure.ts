@@ -6,7 +6,7 @@ import { Interrupted, Refusal, UsageError } from './refusal.ts'
 /** The message and the exit status of a failed command. */
 export interface Failure {
   readonly message: string
-  /** 1 failed, 2 used wrongly, 130 interrupted. */
+  /** 1 failed, 2 wrong usage, 130 interrupted. */
   readonly status: number
 }
 
@@ -32,8 +32,8 @@ export function failureOf(error: unknown): Failure {
 }
 
 /**
- * Why a connection failed, read below the errors that fetch and the database's driver wrap it in; undefined
- * for other failures.
+ * Why a connection failed, found below the errors that fetch and the database driver wrap around
+ * it; undefined for other failures.
  */
 export function socketFault(error: unknown): string | undefined {
   let fetchFault: string | undefined

@@ -6,17 +6,18 @@ import { Interrupted, Refusal } from './refusal.ts'
 import { socketFault } from './failure.ts'
 import type { Shell } from './shell.ts'
 
-/** How long a service may be out of reach before a batch is no longer followed. */
+/** Milliseconds for which the service may be unreachable before a batch is no longer followed. */
 const OUTAGE_MS = 60_000
 const ASK_AGAIN_MS = 1_000
-/** How long a request to cancel may take. */
+/** Time-out of a request to cancel. */
 const CANCEL_MS = 30_000
-/** How long a canceled batch is waited for: lookups that are being bought for it are waited for. */
+/** Milliseconds to wait for a canceled batch: purchases in flight are awaited. */
 const CANCELING_MS = 150_000
 
 /**
- * Follows a batch to its end, over short outages of the service; ctrl-C cancels it.
- * @throws Interrupted where it was canceled by ctrl-C; Refusal where it ended without all results
+ * Follows a batch to its end, across short outages of the service; Ctrl-C cancels it.
+ *
+ * @throws Interrupted if it was canceled by Ctrl-C; Refusal if it ended without all results
  */
 export async function followBatch(
   shell: Shell,

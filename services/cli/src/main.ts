@@ -5,9 +5,11 @@ import { runCli } from './program.ts'
 
 // The command line of the service: plumbline COMMAND ...
 
-/** One ctrl-C comes twice, from the terminal and from npm: signals within this time count as one. */
+/**
+ * One Ctrl-C arrives twice, from the terminal and from npm: signals within this time count as one.
+ */
 const SAME_SIGNAL_MS = 1_000
-/** The process ends after this long even where a connection is still open. */
+/** Milliseconds after which the process ends even if a connection is still open. */
 const EXIT_MS = 2_000
 
 keepFilesPrivate()

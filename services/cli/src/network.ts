@@ -8,7 +8,7 @@ import { z } from 'zod'
 const { DNS_SERVERS, EGRESS_ALLOW } = engineSettings
 const schema = z.object({ DNS_SERVERS, EGRESS_ALLOW })
 
-/** What a command reaches other machines with. */
+/** Network access of a command. */
 export interface Network {
   readonly egress: Egress
   readonly resolver: Resolver
@@ -16,7 +16,7 @@ export interface Network {
   readonly dnsServers: readonly string[]
 }
 
-/** Makes the egress guard and the resolver by the settings; sends nothing yet. */
+/** Makes the egress guard and the resolver from the settings; sends nothing yet. */
 export function openNetwork(environment: Environment): Network {
   const settings = readSettings(schema, environment)
   const egress = createEgress({ allow: [...settings.EGRESS_ALLOW] })

@@ -18,14 +18,14 @@ const TEXTS: Readonly<Record<OwnLimit, string>> = {
   hlr_numbers_per_day: 'numbers that a network is asked about for money in a day',
 }
 
-/** What the limit options of a command came to, by commander's names. */
+/** Values of the limit options, by commander's names. */
 export type LimitOptions = { readonly [Name in OwnLimit as CamelOf<Name>]?: number | null }
 
 type CamelOf<Text extends string> = Text extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelOf<Tail>>}`
   : Text
 
-/** Adds an option for each limit; `none` takes the limit away. */
+/** Adds an option for each limit; `none` removes the limit. */
 export function addLimitOptions(command: Command): Command {
   for (const name of OWN_LIMITS) {
     const count = numberOrNone(LIMIT_MAX, ownLimitMin(name))

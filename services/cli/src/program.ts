@@ -47,8 +47,9 @@ import { styled, type Shell } from './shell.ts'
 
 /**
  * Runs one command.
- * @param words what stands behind the program's name
- * @returns exit status: 0, 1 where it failed, 2 where it was used wrongly, 130 where ctrl-C ended it
+ *
+ * @param words the arguments
+ * @returns exit status: 0, 1 on failure, 2 on wrong usage, 130 if interrupted by Ctrl-C
  */
 export async function runCli(words: readonly string[], shell: Shell): Promise<number> {
   try {

@@ -2,7 +2,10 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { progressLine } from '@plumbline/client/progress'
 import type { Shell } from './shell.ts'
 
-/** Shows how far a batch is: one line drawn again on a terminal, elsewhere a line for each state. */
+/**
+ * Shows the progress of a batch: one line that is redrawn on a terminal, elsewhere a line for each
+ * state.
+ */
 export interface ProgressBar extends Disposable {
   show(batch: BatchView): void
 }
@@ -10,7 +13,7 @@ export interface ProgressBar extends Disposable {
 /** Carriage return, then "erase in line" of ECMA-48. */
 const REDRAW = '\r\u001b[2K'
 
-/** Starts a bar on standard error; disposing of it leaves the last line standing. */
+/** Starts a bar on standard error; disposing of it leaves the last line. */
 export function createProgressBar(shell: Shell): ProgressBar {
   let last: { readonly line: string; readonly status: string } | undefined
   return {

@@ -1,4 +1,7 @@
-/** Something the command cannot do; the message is one sentence for the terminal that says what to do. */
+/**
+ * Something the command cannot do; the message is one sentence for the terminal that says what to
+ * do.
+ */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
 }

@@ -7,8 +7,8 @@ import type { ResultFormat } from '@plumbline/contract/results-request'
 import { Refusal } from './refusal.ts'
 
 /**
- * The format that was named, else by the file's extension: NDJSON for `.ndjson` and `.jsonl`, a workbook for
- * `.xlsx`, an archive for `.zip`, CSV for all others.
+ * The format that was named, else by the file's extension: NDJSON for `.ndjson` and `.jsonl`, a
+ * workbook for `.xlsx`, an archive for `.zip`, CSV for all others.
  */
 export function formatOf(path: string, named: ResultFormat | undefined): ResultFormat {
   return named ?? FORMATS.get(extname(path).toLowerCase()) ?? 'csv'
@@ -21,15 +21,18 @@ const FORMATS: ReadonlyMap<string, ResultFormat> = new Map([
   ['.zip', 'zip'],
 ])
 
-/** A result file that is being written; disposing of it before `keep` has ended leaves no file behind. */
+/**
+ * A result file that is being written; disposing of it before `keep` has ended leaves no file
+ * behind.
+ */
 export interface ResultFile extends AsyncDisposable {
   /** Writes the body under a temporary name, flushes it to disk and renames it. */
   keep(body: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<void>
 }
 
 /**
- * Opens a temporary file beside a path, before anything is uploaded. @throws Refusal where it cannot be
- * written
+ * Opens a temporary file beside a path, before anything is uploaded. @throws Refusal if it cannot
+ * be written
  */
 export async function openResultFile(path: string): Promise<ResultFile> {
   const part = `${path}.${process.pid}.part`

@@ -7,7 +7,7 @@ import {
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { delimiterOption, resultFilters } from './arguments.ts'
 
-/** What of a batch's results is written, and how. */
+/** Which results of a batch to write, and how. */
 export interface ResultsChoice {
   readonly format?: ResultFormat
   readonly only?: readonly string[]
@@ -45,7 +45,7 @@ export function addResultsOptions(command: Command): Command {
     .option('--encoding <name>', 'of CSV, such as windows-1252 for old tools')
 }
 
-/** What the options ask of the service. */
+/** The options as the client takes them. */
 export function resultsAsked(choice: ResultsChoice, format: ResultFormat): ResultsOptions {
   const { only, columns, raw, bom, sep, delimiter, encoding } = choice
   const sign = delimiter === undefined ? undefined : DELIMITER_NAMES.get(delimiter)
@@ -61,7 +61,7 @@ export function resultsAsked(choice: ResultsChoice, format: ResultFormat): Resul
   }
 }
 
-/** Reads names of columns parted by commas; one with a comma stands in quotes. */
+/** Parses names of columns separated by commas; one with a comma is quoted. */
 export function columnNames(text: string): readonly string[] {
   const names: string[] = []
   const name = /(?:"((?:[^"]|"")+)"|([^",]+))(,(?!$)|$)/y

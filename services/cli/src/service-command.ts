@@ -6,13 +6,13 @@ import { cliSettings } from './settings.ts'
 import { writeJson, type Shell } from './shell.ts'
 import { facts, table } from './table.ts'
 
-/** What a command takes that asks the service as an account. */
+/** Options of a command that calls the API. */
 export interface ServiceOptions {
   readonly key?: string
   readonly json: boolean
 }
 
-/** Adds a command that asks the service as an account, with `--key` and `--json`. */
+/** Adds a command that calls the API, with `--key` and `--json`. */
 export function serviceCommand(parent: Command, name: string, description: string): Command {
   return parent
     .command(name)
@@ -21,10 +21,13 @@ export function serviceCommand(parent: Command, name: string, description: strin
     .addOption(jsonOption())
 }
 
-/** How a service is asked; `signal` aborts when the command is to stop. */
+/** A call of the API; `signal` aborts when the command is to stop. */
 export type Ask<T> = (client: Client, call: { readonly signal: AbortSignal }) => Promise<T>
 
-/** Asks the service and writes its answer: as JSON, or as `textOf` has it for a person (default: field by field). */
+/**
+ * Calls the API and writes the response: as JSON, or formatted by `textOf` (default: field by
+ * field).
+ */
 export async function showAnswer<T extends object>(
   shell: Shell,
   { key, json }: ServiceOptions,
@@ -36,13 +39,13 @@ export async function showAnswer<T extends object>(
   else shell.write(textOf(answer))
 }
 
-/** One page of what the service lists. */
+/** One page of a listing. */
 interface AnswerPage<T> {
   readonly data: readonly T[]
   readonly next_cursor: string | null
 }
 
-/** Adds what a command takes that shows one page of a list: `--limit` and `--cursor`. */
+/** Adds the options of a command that shows a page of a listing: `--limit` and `--cursor`. */
 export function addPageOptions(
   command: Command,
   { max, default: usual }: { readonly max: number; readonly default: number },
@@ -52,7 +55,10 @@ export function addPageOptions(
     .option('--cursor <cursor>', 'the next page, as the page before named it')
 }
 
-/** Asks for one page of a list and writes it: as JSON, or as a table with a line for each, and how to see more. */
+/**
+ * Writes one page of a listing: as JSON, or as a table with a line for each entry, and how to see
+ * more.
+ */
 export async function showPage<T>(
   shell: Shell,
   { key, json }: ServiceOptions,
@@ -67,7 +73,7 @@ export async function showPage<T>(
   if (page.next_cursor !== null) shell.tell(`More: --cursor ${page.next_cursor}\n`)
 }
 
-/** Asks the service as the account of a key. */
+/** Calls the API with a key. */
 export async function askService<T>(
   shell: Shell,
   key: string | undefined,

@@ -14,15 +14,15 @@ const serviceFile = z.object({
   keyPrefix: z.string().optional(),
 })
 
-/** Where the service is; null for what is not known. */
+/** Where the service is; null for unknown parts. */
 export interface ServiceLocation {
   readonly dataDir: string
   readonly url: string | null
   readonly databaseUrl: string | null
   readonly redisUrl: string | null
-  /** What the service's keys start with. */
+  /** Prefix of the service's keys. */
   readonly keyPrefix: string
-  /** `DATA_DIR/service.json` names a service that has ended. */
+  /** Whether `DATA_DIR/service.json` names a service that has ended. */
   readonly stale: boolean
 }
 
@@ -47,14 +47,14 @@ export async function findService(settings: CliSettings): Promise<ServiceLocatio
   }
 }
 
-/** Opens the service's database for a command. @throws Refusal where it is not known */
+/** Opens the service's database for a command. @throws Refusal if it is not known */
 export async function openServiceDatabase(settings: CliSettings): Promise<Db> {
   const location = await findService(settings)
   if (location.databaseUrl === null) throw notFound(location, 'DATABASE_URL')
   return openDatabase({ url: location.databaseUrl, poolSize: 2, applicationName: 'cli' })
 }
 
-/** A client of the service. @throws Refusal where its address or the key is not known */
+/** A client of the service. @throws Refusal if its address or the key is not known */
 export async function openServiceClient(
   settings: CliSettings,
   key: string | undefined,
@@ -110,12 +110,12 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Time-out of a probe; a service that is busy or stopping may take as long. */
+/** Time-out of a probe; a busy or stopping service may take as long. */
 const PROBE_MS = 3_000
 
 /**
- * Whether this address is the service's: another process may have the pid by now. An address that does not
- * respond in time counts as the service.
+ * Whether this address belongs to the service: its pid may have been reused by another process. An
+ * address that does not respond in time counts as the service.
  */
 async function isService(url: string): Promise<boolean> {
   try {

@@ -9,12 +9,12 @@ const schema = z.object({
   REDIS_URL: storeSettings.REDIS_URL,
   API_URL: z.url({ protocol: /^https?$/, error: 'expected http://host:port' }).optional(),
   KEY_PREFIX: keyPrefix(),
-  /** Where people reach the service, for links that are made by hand. */
+  /** Base URL of the service for users, for links in messages. */
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'expected https://host' }).optional(),
   PLUMBLINE_KEY: z.string().optional(),
 })
 
-/** What every command may need to find the service and to call it. */
+/** Settings of every command, to find and call the service. */
 export type CliSettings = Readonly<z.infer<typeof schema>>
 
 /** Reads the settings of the command line; throws `SettingsError` with all faults. */

@@ -3,12 +3,12 @@ import { styled, type Shell, type Style } from './shell.ts'
 
 const SEGMENTER = new Intl.Segmenter('en')
 
-/** What of the terminal a text is laid out for. */
+/** Properties of the terminal that the layout needs. */
 type Screen = Pick<Shell, 'hasColors'>
 
 const PLAIN: Screen = { hasColors: false }
 
-/** Words that stand for a state, and the colour that says whether it is a good one. */
+/** Words of states, with a colour for good or bad. */
 const STATES: ReadonlyMap<string, Style> = new Map<string, Style>([
   ['ok', 'green'],
   ['active', 'green'],
@@ -31,7 +31,7 @@ const STATES: ReadonlyMap<string, Style> = new Map<string, Style>([
   ['expired', 'gray'],
 ])
 
-/** Cells under headings, columns as wide as their widest cell, two blanks between. */
+/** Cells under headings, each column as wide as its widest cell, two blanks between. */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
@@ -75,7 +75,7 @@ function flat(value: unknown, name: string): readonly (readonly [string, string]
   return below.flatMap(([key, held]) => flat(held, name === '' ? key : `${name}.${key}`))
 }
 
-/** Digits of a number behind the point: those of a coordinate that a city is known by. */
+/** Decimal digits of a number: those of a city's coordinates. */
 const DECIMALS = 4
 
 function paintedState(text: string, screen: Screen, style = STATES.get(text)): string {
@@ -86,7 +86,7 @@ function blanks(count: number): string {
   return ' '.repeat(Math.max(0, count))
 }
 
-/** Width in characters as a reader counts them (grapheme clusters). */
+/** Width in grapheme clusters. */
 function widthOf(text: string): number {
   return [...SEGMENTER.segment(text)].length
 }
@@ -94,7 +94,7 @@ function widthOf(text: string): number {
 /** A moment as the API writes it; milliseconds tell a reader nothing. */
 const MOMENT = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/
 
-/** Text from outside, without characters that would control the terminal or reverse the line. */
+/** Foreign text without characters that would control the terminal or change the text direction. */
 function shown(text = ''): string {
   return withoutBidiControls(text)
     .replace(/\p{Cc}/gu, '?')

@@ -15,7 +15,7 @@ export interface Program {
   readonly heapMegabytes: number
 }
 
-/** What one machine runs: the API, a worker for the four checks, one for batches. */
+/** The programs of one machine: the API, a worker for the four checks, one for batches. */
 export const PROGRAMS: readonly Program[] = [
   { name: 'api', main: 'api/src/main.ts', args: ['--found-later'], heapMegabytes: 256 },
   {
@@ -27,12 +27,15 @@ export const PROGRAMS: readonly Program[] = [
   { name: 'batch', main: 'worker/src/main.ts', args: ['batch'], heapMegabytes: 160 },
 ]
 
-/** Of the young generation's halves: with 8 a batch of a million rows takes 8 % less processor and 10 MB more. */
+/**
+ * Size of the young generation's semi-spaces: with 8 MB a batch of a million rows takes 8 % less
+ * processor time and 10 MB more memory.
+ */
 const SEMI_SPACE_MEGABYTES = 2
 
 /**
- * What bounds memory outside of V8's heaps where the C library is glibc: a freed buffer of 128 KiB or more goes back
- * to the system, and all threads share two arenas.
+ * Limits memory outside of V8's heaps with glibc: freed buffers of 128 KiB or more are returned to
+ * the system, and all threads share two arenas.
  */
 export const MEMORY_ENVIRONMENT: Readonly<Record<string, string>> = {
   MALLOC_ARENA_MAX: '2',
@@ -43,8 +46,8 @@ export const MEMORY_ENVIRONMENT: Readonly<Record<string, string>> = {
 const RESTART_MS = 1_000
 
 /**
- * V8 flags that bound a program's memory: of the old generation, and of the young one, which else grows with
- * load.
+ * V8 flags that limit a program's heap: the old generation, and the young one, which else grows
+ * with load.
  */
 export function memoryFlags(heapMegabytes: number): readonly string[] {
   return [`--max-old-space-size=${heapMegabytes}`, `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`]
@@ -53,7 +56,7 @@ export function memoryFlags(heapMegabytes: number): readonly string[] {
 /** What a child reports when it is ready, such as its port. */
 export type ReadyFacts = Readonly<Record<string, unknown>>
 
-/** A child process that is restarted whenever it ends by itself, once it has been ready. */
+/** A child process that is restarted whenever it ends unexpectedly after it has been ready. */
 export interface Supervised extends AsyncDisposable {
   /** Resolves when the first start has succeeded. */
   readonly ready: Promise<ReadyFacts>
@@ -65,7 +68,7 @@ export interface SuperviseOptions {
   readonly env: Environment
   readonly log: Log
   readonly graceMs: number
-  /** Called whenever the program is ready, at first and after each restart; `tell` sends it a message. */
+  /** Called whenever the program is ready, after each start; `tell` sends it a message. */
   readonly onReady?: (facts: ReadyFacts, tell: (word: string) => void) => void
 }
 

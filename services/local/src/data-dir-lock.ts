@@ -13,15 +13,17 @@ const owner = processIdentity.omit({ scope: true })
 
 type Owner = Omit<ProcessIdentity, 'scope'>
 
-/** Tries to read the file, and the pause between two: another process may still be writing it. */
+/**
+ * Attempts to read the file, and the delay between them: another process may still be writing it.
+ */
 const READ_TRIES = 5
 const READ_RETRY_MS = 100
 
 /**
- * Locks a data directory for this process until disposed, by the file `owner.json` in it. The lock of a
- * process that has ended is replaced.
+ * Locks a data directory for this process until disposed, by the file `owner.json` in it. The lock
+ * of a process that has ended is replaced.
  *
- * @throws Error where a living process holds the lock
+ * @throws Error if a living process holds the lock
  */
 export async function lockDataDir(dataDir: string): Promise<AsyncDisposable> {
   const path = join(dataDir, 'owner.json')
@@ -65,7 +67,7 @@ async function read(path: string): Promise<Owner | null> {
   return null
 }
 
-/** Whether the process still runs: its pid may be another's by now, in a new container even ours. */
+/** Whether the process still runs: its pid may have been reused, in a new container even by us. */
 async function lives(noted: Owner): Promise<boolean> {
   const own = await ownIdentity()
   return (await livenessOf({ ...noted, scope: own.scope }, own)) === 'lives'

@@ -19,8 +19,8 @@ export interface FirstAccount {
 }
 
 /**
- * Creates an account with both keys where there is none yet, and writes to the audit log which user of the
- * machine started the service; undefined where there is an account.
+ * Creates an account with both keys if there is none yet, and writes to the audit log which user of
+ * the machine started the service; undefined if there is an account.
  */
 export async function createFirstAccount(
   db: Db,
@@ -52,8 +52,8 @@ export async function createFirstAccount(
 }
 
 /**
- * The secret of a link by which the first person takes over the first account; undefined where somebody can sign in
- * already.
+ * The secret of a link by which the first user takes over the first account; undefined if there is
+ * a user.
  */
 export async function createWelcomeCode(db: Db): Promise<string | undefined> {
   if (await hasUsers(db)) return undefined
@@ -62,8 +62,9 @@ export async function createWelcomeCode(db: Db): Promise<string | undefined> {
 }
 
 /**
- * Writes the keys of the first account to `first-keys.json`, readable by its owner only: printed without
- * a terminal, they would end in logs. The link of the first person stands there, too, once it is known.
+ * Writes the keys of the first account to `first-keys.json`, readable by its owner only: printed
+ * without a terminal, they would end up in logs. The first user's link is added once it is known.
+ *
  * @returns the path of the file
  */
 export async function writeFirstKeys(

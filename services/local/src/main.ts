@@ -26,10 +26,12 @@ import { removeServiceFile, writeServiceFile } from './service-file.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
 
 // Everything on one machine: Postgres where none is given, the API, a worker for the checks and one
-// for batches. Prints where it listens and, the first time, the keys of a first account; without a terminal
-// the keys go to a file.
+// for batches. Prints where it listens and, the first time, the keys of a first account; without a
+// terminal the keys go to a file.
 
-/** Time that a program may take to stop beyond `DRAIN_SECONDS`: its delay on `/readyz`, and closing. */
+/**
+ * Time that a program may take to stop beyond `DRAIN_SECONDS`: its delay on `/readyz`, and closing.
+ */
 const GRACE_BEYOND_DRAIN_MS = 10_000
 
 const program = 'Plumbline'
@@ -111,8 +113,8 @@ async function startEverything(
 }
 
 /**
- * Takes the folder's permissions from others; under root they may pass through it to their own files, but not
- * list it.
+ * Removes other users' permissions of the folder; if run as root they may pass through it to their
+ * own files, but not list it.
  */
 async function closeToOthers(dataDir: string): Promise<void> {
   const others = process.getuid?.() === 0 ? 0o066 : 0o077
@@ -121,7 +123,7 @@ async function closeToOthers(dataDir: string): Promise<void> {
   await chmod(dataDir, mode & 0o7777 & ~others).catch(() => undefined)
 }
 
-/** The database as the role that migrates, and as the one that serves. */
+/** URLs of the database with the migrating role and the serving role. */
 interface DatabaseUrls {
   readonly owner: string
   readonly serving: string
@@ -142,7 +144,7 @@ async function databaseUrls(
 }
 
 /**
- * The children's environment, without what is for migrations alone; they read secrets from files by
+ * The children's environment, without what is for migrations only; they read secrets from files
  * themselves.
  */
 function environmentOfChildren(dataDir: string, databaseUrl: string): Environment {
@@ -187,7 +189,9 @@ async function prepareDatabase(
   return { firstAccount, welcomeCode: await createWelcomeCode(db) }
 }
 
-/** The link works on this machine alone, so it leads there whatever the service listens on. */
+/**
+ * The link works on this machine only, so it uses loopback whatever address the service listens on.
+ */
 function welcomeUrlOf(url: string, code: string): string {
   const { port } = new URL(url)
   return `http://127.0.0.1:${port}/app/welcome#${code}`

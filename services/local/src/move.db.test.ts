@@ -121,8 +121,8 @@ interface Left {
 }
 
 /**
- * Leaves a batch that waits for its start and one of which half of the parts are answered, since no worker takes
- * the others, in the packaged Postgres, which is stopped then.
+ * Leaves a batch that waits for its start and one of which half of the parts are answered, since no
+ * worker takes the others, in the packaged Postgres, which is stopped then.
  */
 async function leaveWork(dataDir: string, files: string): Promise<Left> {
   await using stack = new AsyncDisposableStack()

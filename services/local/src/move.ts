@@ -15,13 +15,13 @@ import { lockDataDir } from './data-dir-lock.ts'
 import { markMoved, refuseMoved } from './moved-mark.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
 
-// npm run move: copies the database of the packaged Postgres below DATA_DIR to the server of DATABASE_URL, while
-// the service is stopped, and says what to set then.
+// npm run move: copies the database of the packaged Postgres below DATA_DIR to the server of
+// DATABASE_URL, while the service is stopped, and says what to set then.
 
-/** What a statement on a large table may take: six hours. */
+/** Time-out of a statement on a large table: six hours. */
 const LONGEST_MS = 6 * 3_600_000
 
-/** The process ends after this long even where something is still open. */
+/** Milliseconds after which the process ends even if something is still open. */
 const EXIT_MS = 500
 
 keepFilesPrivate()
@@ -68,7 +68,7 @@ async function move(settings: LocalSettings): Promise<readonly MovedTable[]> {
   return moved
 }
 
-/** Before anything is copied, so that what cannot be is said at once. */
+/** Prepares the target before anything is copied, so that problems are reported at once. */
 async function prepareTarget(
   target: Db,
   { owner, serving, direct }: { owner: string; serving: string; direct: string | undefined },
@@ -106,7 +106,7 @@ function told(moved: readonly MovedTable[], { DATA_DIR, DATABASE_URL }: LocalSet
   ].join('\n')
 }
 
-/** Where a database is, without who may enter. */
+/** Host, port and name of a database, without credentials. */
 function placeOf(url: string): string {
   const { host, pathname } = new URL(url)
   return `${host}${pathname}`

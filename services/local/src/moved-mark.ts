@@ -1,21 +1,22 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** The file beside the packaged Postgres that says where its rows are now. */
+/** The file beside the packaged Postgres that says where its data was moved. */
 function markOf(dataDir: string): string {
   return join(dataDir, 'postgres', 'moved-to')
 }
 
 /**
- * Notes that the packaged Postgres of a directory has been moved, so that it is not served from by mistake:
- * its rows would go apart from those of the server.
+ * Records that the packaged Postgres of a directory was moved, so that it is not started by mistake
+ * and diverges from the new server.
+ *
  * @param place `host:port/name`, without user and password
  */
 export async function markMoved(dataDir: string, place: string): Promise<void> {
   await writeFile(markOf(dataDir), `${place}\n`, { mode: 0o600 })
 }
 
-/** @throws Error where the packaged Postgres of this directory has been moved */
+/** @throws Error if the packaged Postgres of this directory has been moved */
 export async function refuseMoved(dataDir: string): Promise<void> {
   const path = markOf(dataDir)
   const place = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

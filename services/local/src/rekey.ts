@@ -14,13 +14,13 @@ import { refuseMoved } from './moved-mark.ts'
 import { changeInstallationKey, type KeyChange } from './reseal.ts'
 import { changeKeySettings, type ChangeKeySettings } from './settings.ts'
 
-// npm run rekey: what is encrypted under INSTALLATION_KEY is encrypted under NEW_INSTALLATION_KEY from then on,
-// while the service is stopped.
+// npm run rekey: what is encrypted under INSTALLATION_KEY is encrypted under NEW_INSTALLATION_KEY
+// from then on, while the service is stopped.
 
-/** What a statement may take: a table lock that nobody gives back is not waited for longer. */
+/** Time-out of a statement, which limits the wait for a table lock. */
 const STATEMENT_MS = 600_000
 
-/** The process ends after this long even where something is still open. */
+/** Milliseconds after which the process ends even if something is still open. */
 const EXIT_MS = 500
 
 const KIND_WORDS: Readonly<Record<SealedKind, string>> = {
@@ -45,7 +45,11 @@ try {
 // Handles of the server's process can outlive it; everything of ours has ended here.
 setTimeout(() => process.exit(), EXIT_MS).unref()
 
-/** Changes the key, and the file of it where it stands in one. @returns what to tell the operator */
+/**
+ * Changes the key, and its file if it is in one.
+ *
+ * @returns the message for the operator
+ */
 async function changeKey(settings: ChangeKeySettings): Promise<string> {
   const { INSTALLATION_KEY: given, NEW_INSTALLATION_KEY: next } = settings
   const dataDir = resolve(settings.DATA_DIR)
@@ -57,12 +61,13 @@ async function changeKey(settings: ChangeKeySettings): Promise<string> {
   const { db, isAlone } = await openStopped(stack, settings, dataDir)
   const keys = { old: createInstallationKey(old), next: createInstallationKey(next) }
   const change = await changeInstallationKey(db, keys, { actor: systemUser(), isAlone })
-  // After the database, so that a command which was cut off between the two is run again with the same settings.
+  // After the database, so that a command which was cut off between the two is run again with the
+  // same settings.
   if (given === undefined && old !== next) await replaceInstallationKey(dataDir, next)
   return told(change, given === undefined)
 }
 
-/** The database while nobody serves from it; the packaged one is started for this. */
+/** Opens the database while nothing else uses it; starts the packaged one if necessary. */
 async function openStopped(
   stack: AsyncDisposableStack,
   settings: ChangeKeySettings,

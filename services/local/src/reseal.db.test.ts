@@ -49,7 +49,10 @@ async function openStore(): Promise<{ db: Db; url: string } & AsyncDisposable> {
   return { db, url, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
-/** Keeps one of each thing that people and customers have given, by the means of the programs that do. */
+/**
+ * Keeps one of each thing that people and customers have given, by the means of the programs that
+ * do.
+ */
 async function fill(db: Db, key: InstallationKey): Promise<void> {
   expect(await noteInstallationKey(db, key.fingerprint)).toBe(true)
   const { id: accountId } = await createAccount(db, { email: 'owner@localhost', plan: 'free' })

@@ -10,7 +10,7 @@ import { erasureName } from '@plumbline/pipeline/erasure'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import { webhookSecretName } from '@plumbline/webhooks/secret-box'
 
-/** What each kind may be encrypted under, of the row `id`: what the programs that write it say. */
+/** Associated data of each kind for the row `id`, as the programs that encrypt it use it. */
 const NAMES: Readonly<Record<SealedKind, (id: string) => readonly string[]>> = {
   webhookSecret: (id) => [webhookSecretName(id)],
   webhookOldSecret: (id) => [webhookSecretName(id)],
@@ -20,18 +20,21 @@ const NAMES: Readonly<Record<SealedKind, (id: string) => readonly string[]>> = {
   erasure: (id) => [erasureName(id)],
 }
 
-/** What was done: `changed` now, or before, as when who asked did not live to hear of it. */
+/**
+ * Whether the key was `changed` now, or before, as after a run whose caller died before its end.
+ */
 export type KeyChange =
   | { readonly status: 'changed'; readonly kinds: ReadonlyMap<SealedKind, Resealed> }
   | { readonly status: 'was_changed' }
 
 /**
- * Encrypts all that is kept under the old key anew under the new one and notes the new one, in one transaction:
- * all of it or nothing.
+ * Re-encrypts everything that is stored under the old key and records the new one, in one
+ * transaction: all or nothing.
  *
  * @param options.actor who does it, for the audit log
- * @param options.isAlone nobody else can have the database open, so that nobody is looked for
- * @throws Error where the old key is not the one of this database, or a program has the database open
+ * @param options.isAlone whether no other program can have the database open, so that this is not
+ * checked
+ * @throws Error if the old key is not the one of this database, or a program has the database open
  */
 export async function changeInstallationKey(
   db: Db,

@@ -13,7 +13,7 @@ import { pageOf, type PageMatch } from './routes.ts'
 import { SessionProvider } from './session.tsx'
 import { Gate, Shell } from './shell.tsx'
 
-/** Leads to the page of the path, or to the way in where nobody is signed in. */
+/** Shows the page of the path, or the sign-in page if nobody is signed in. */
 export function App(): JSX.Element {
   const { path } = useLocation()
   const match = pageOf(path)
@@ -68,7 +68,7 @@ function Guarded({ match }: { readonly match: PageMatch }): JSX.Element {
   )
 }
 
-/** Where to go from a page that is not for who asks; null where it is. */
+/** The page to show instead if the user may not see this one; null if they may. */
 function placeInstead(
   access: PageMatch['page']['access'],
   isSignedIn: boolean,
@@ -77,7 +77,10 @@ function placeInstead(
   return access === 'signed-out' && isSignedIn ? 'home' : null
 }
 
-/** Goes to the way in, which leads back to here, or from there to where the person wanted to go. */
+/**
+ * Redirects to the sign-in page, which returns here afterwards, or from there to the page that the
+ * user wanted.
+ */
 function useRedirect(elsewhere: ReturnType<typeof placeInstead>): void {
   const { route, url, query } = useLocation()
   useEffect(() => {

@@ -30,7 +30,7 @@ function texts(
   )
 }
 
-test('credits below the mark are told, packs counted with the allowance', () => {
+test('credits below the mark are reported, packs counted with the allowance', () => {
   expect(texts(account({ allowance: 30, packs: 20 }, { low_mark: 50 }))).toEqual([])
   expect(texts(account({ allowance: 29, packs: 20 }, { low_mark: 50 }))).toEqual([
     '49 credits are left, below the mark of 50.',
@@ -41,13 +41,13 @@ test('credits below the mark are told, packs counted with the allowance', () => 
   expect(texts(account({ packs: 1 }))).toEqual([])
 })
 
-test('no credits are told once, with or without a mark', () => {
+test('zero credits are reported once, with or without a mark', () => {
   const said = [expect.stringMatching(/^No credits are left/)]
   expect(texts(account({}, { low_mark: 50 }))).toEqual(said)
   expect(texts(account({}))).toEqual(said)
 })
 
-test('a daily limit that is used up is told', () => {
+test('a daily limit that is used up is reported', () => {
   expect(texts(account({ packs: 9 }, { today: 9, daily_limit: 10 }))).toEqual([])
   expect(texts(account({ packs: 9 }, { today: 10, daily_limit: 10 }))).toEqual([
     expect.stringMatching(/^The daily spending limit of 10 is used up/),
@@ -70,7 +70,7 @@ test('batches that wait or failed lately are named, one by its page and several 
   ])
 })
 
-test('what is not read yet is not told of', () => {
+test('what is not read yet is not reported', () => {
   const ask = (isUnverified: boolean) =>
     attentionOf({ account: undefined, batches: NO_BATCHES, isUnverified, now: NOW })
   expect(ask(false)).toEqual([])

@@ -2,20 +2,22 @@ import type { AccountView } from '@plumbline/contract/account'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import * as format from './format.ts'
 
-/** Something that wants a person, and where it is seen to. */
+/** Something that needs the user's attention, and the page for it. */
 export interface Attention {
   readonly text: string
   readonly action: { readonly href: string; readonly label: string } | null
 }
 
-/** For how long a batch that failed is named, in milliseconds: three days, so a weekend does not hide it. */
+/**
+ * Milliseconds for which a failed batch is listed: three days, so that a weekend does not hide it.
+ */
 const FAILED_FOR = 3 * 86_400_000
 
 /**
- * What wants something of the person, the most pressing first.
+ * What needs attention, the most urgent first.
  *
  * @param batches the newest of the account
- * @param now milliseconds since 1970
+ * @param now milliseconds since the Unix epoch
  */
 export function attentionOf({
   account,
@@ -71,7 +73,7 @@ function ofDay({ spending }: Pick<AccountView, 'credits' | 'spending'>) {
   }
 }
 
-/** To start batches that were read, or first to mend what keeps them from it. */
+/** Batches that wait to be started, or first must be corrected. */
 function ofWaiting(waiting: readonly BatchView[]): Attention | null {
   const [first] = waiting
   if (first === undefined) return null

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { batchFault } from './batch-fault.ts'
 
-test('a person is not told what to write into a call', () => {
+test('a person gets no advice for programs', () => {
   const message = 'No column was found; name one with "mapping": {"phone": ...}.'
   const fault = { error: 'Unprocessable Content', message, field: 'mapping' } as const
   expect(batchFault(fault, 'phone')).toBe(

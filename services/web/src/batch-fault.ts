@@ -2,7 +2,7 @@ import type { BatchFault } from '@plumbline/contract/batch-view'
 import { checksOf, type Check, type Product } from '@plumbline/contract/products'
 import { visibleText } from './components/text.tsx'
 
-/** What the cells of a column hold. */
+/** What the cells of a column contain. */
 const CELLS: Readonly<Record<Check, string>> = {
   email: 'email addresses',
   phone: 'phone numbers',
@@ -10,7 +10,9 @@ const CELLS: Readonly<Record<Check, string>> = {
   domain: 'domain names',
 }
 
-/** What keeps a batch from going on. Advice that is for programs gives way to where a person mends it. */
+/**
+ * Why a batch cannot continue. Advice for programs is replaced by where to correct it in the app.
+ */
 export function batchFault({ message, field }: BatchFault, product: Product): string {
   const [required] = checksOf(product)
   switch (field) {

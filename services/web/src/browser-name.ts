@@ -1,4 +1,6 @@
-/** Browsers by what they alone write into `User-Agent`: those that imitate others go before them. */
+/**
+ * Browsers by what they alone write into `User-Agent`: those that imitate others go before them.
+ */
 const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -18,7 +20,10 @@ const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** A browser as people call it, `Firefox on Linux`, by its `User-Agent`; the header itself where it names none. */
+/**
+ * A browser as people call it, `Firefox on Linux`, by its `User-Agent`; the header itself where it
+ * names none.
+ */
 export function browserName(userAgent: string): string {
   const browser = nameIn(BROWSERS, userAgent)
   const system = nameIn(SYSTEMS, userAgent)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { counted, dollars } from './format.ts'
 
-test('a number stands with its noun in the form that it asks for', () => {
+test('a number is followed by its noun in singular or plural', () => {
   expect(counted(1, 'batch', 'batches')).toBe('1 batch')
   expect(counted(2, 'batch', 'batches')).toBe('2 batches')
   expect(counted(2, 'row')).toBe('2 rows')

@@ -1,6 +1,7 @@
 /** Numbers and times as the reader's browser writes them. */
 
-// Each is made when it is first used: a browser takes milliseconds over one, and no page uses them all.
+// Each is made when it is first used: a browser takes milliseconds over one, and no page uses them
+// all.
 const NUMBER = once(() => new Intl.NumberFormat())
 const PERCENT = once(
   () => new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 }),
@@ -40,13 +41,15 @@ export function short(value: number): string {
   return SHORT().format(value)
 }
 
-/** A share of 0 to 1 in percent; what has begun is never shown as 0, what is not whole never as 100. */
+/**
+ * A share of 0 to 1 in percent; what has begun is never shown as 0, what is not whole never as 100.
+ */
 export function percent(share: number): string {
   if (share > 0 && share < 0.01) return FINE_PERCENT().format(Math.max(share, 0.001))
   return PERCENT().format(share < 1 ? Math.min(share, 0.99) : share)
 }
 
-/** Dollars, with cents where there are any. */
+/** Dollars, with cents if there are any. */
 export function dollars(value: number): string {
   return MONEY().format(value)
 }
@@ -88,7 +91,9 @@ export function span(seconds: number): string {
   return hours < 48 ? counted(hours, 'hour') : counted(Math.round(hours / 24), 'day')
 }
 
-/** The same where it begins a sentence and is no exact one: "About 5 minutes", "Less than a minute". */
+/**
+ * The same where it begins a sentence and is no exact one: "About 5 minutes", "Less than a minute".
+ */
 export function about(seconds: number): string {
   const text = span(seconds)
   return seconds < 60 ? text.slice(0, 1).toUpperCase() + text.slice(1) : `About ${text}`

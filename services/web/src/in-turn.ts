@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 
 /**
- * How many parts of a page are drawn by now: one at once, and one more in each task after it, so that the browser
- * can show what is there and hear the person in between. Parts that come later stand below those that are there.
+ * How many parts of a page are rendered: one at first, and one more in each task after it, so that
+ * the browser can paint and handle input in between. Later parts are below earlier ones.
  */
 export function useInTurn(partCount: number): number {
   const [drawn, setDrawn] = useState(1)

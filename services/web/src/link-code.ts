@@ -1,6 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** The secret of the link that opened a page, also where the page was open already; null where there is none. */
+/**
+ * The secret of the link that opened a page, also if the page was already open; null if there is
+ * none.
+ */
 export function useLinkCode(): string | null {
   const [code, setCode] = useState(takeCode)
   useEffect(() => {
@@ -11,12 +14,12 @@ export function useLinkCode(): string | null {
   return code
 }
 
-/** Other anchors, such as that of the link past the menu, are no secrets. */
+/** Other fragments, such as that of the skip link, are not secrets. */
 const SECRET = /^#([0-9A-Za-z]{40})$/
 
 /**
- * The secret stands behind `#` so that no server's log holds it, and is taken out of the address so that neither
- * history nor a shared screen keeps it.
+ * Removes the secret from the address, so that neither history nor a shared screen shows it. It is
+ * in the fragment, so that no server's log holds it.
  */
 function takeCode(): string | null {
   const code = SECRET.exec(location.hash)?.[1] ?? null

@@ -5,10 +5,10 @@ import { Bones, Notice, Page } from './components/page.tsx'
 import type { PageProps } from './page-props.ts'
 import type { PageRoute } from './routes.ts'
 
-/** Pages that are loaded already, by their path. */
+/** Loaded pages, by path. */
 const LOADED = new Map<string, ComponentType<PageProps>>()
 
-/** A page, and in its place its heading until its code has come. */
+/** A page, with its heading shown until its code is loaded. */
 export function Loaded({
   page,
   id,
@@ -45,7 +45,7 @@ export function Loaded({
   )
 }
 
-/** Loads the code of a page ahead of its use. */
+/** Loads the code of a page in advance. */
 export async function loadPage(page: PageRoute): Promise<void> {
   if (!LOADED.has(page.path)) LOADED.set(page.path, await page.load())
 }

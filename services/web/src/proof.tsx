@@ -9,18 +9,18 @@ import { Form } from './components/field.tsx'
 import { Notice } from './components/page.tsx'
 import { useSubmission } from './submit.ts'
 
-/** Does something, and where the second factor must be proven first, asks for it and does it then. */
+/** Does something; if the second factor is required first, asks for it and retries. */
 export type Proven = <T>(work: () => Promise<T>) => Promise<T>
 
 const Proving = createContext<Proven>(async (work) => await work())
 
-/** What waits for a code. */
+/** A call that waits for a code. */
 interface Waiting {
   readonly proven: () => void
   readonly given: (error: unknown) => void
 }
 
-/** Asks for a code of the second factor where a call below needs it. */
+/** Asks for a code of the second factor if a call below requires it. */
 export function ProofGate({ children }: { readonly children: ComponentChildren }): JSX.Element {
   const [waiting, setWaiting] = useState<Waiting | null>(null)
   const proven = useCallback<Proven>(async (work) => {
@@ -42,7 +42,7 @@ export function ProofGate({ children }: { readonly children: ComponentChildren }
   )
 }
 
-/** How a component does what may need the second factor. */
+/** The function for calls that may require the second factor. */
 export function useProven(): Proven {
   return useContext(Proving)
 }

@@ -7,12 +7,12 @@ export interface PageRoute {
   readonly path: string
   /** Its h1 until it is loaded. */
   readonly title: string
-  /** Whether it is for who is not signed in, or for anybody. */
+  /** Whether it is for signed-in users, for signed-out ones, or for anybody. */
   readonly access: 'signed-in' | 'signed-out' | 'anybody'
   readonly load: () => Promise<ComponentType<PageProps>>
 }
 
-/** Every page; each is loaded when it is first opened. */
+/** Every page; loaded when first opened. */
 export const PAGES: readonly PageRoute[] = [
   page('/', 'Overview', async () => (await import('./pages/overview.tsx')).Overview),
   page('/batches', 'Batches', async () => (await import('./pages/batches.tsx')).Batches),
@@ -55,13 +55,13 @@ function open(path: string, title: string, load: Load): PageRoute {
   return { path, title, access: 'anybody', load }
 }
 
-/** A page with the variable part of its path. */
+/** A page with its path parameters. */
 export interface PageMatch {
   readonly page: PageRoute
   readonly id: string
 }
 
-/** The page of a path of the browser; null where there is none. What is named goes before what varies. */
+/** The page of a path; null if there is none. Literal segments take precedence over parameters. */
 export function pageOf(path: string): PageMatch | null {
   const below = path.replace(/^\/app(?=\/|$)/, '').replace(/\/+$/, '') || '/'
   const named = PAGES.find((one) => one.path === below)

@@ -22,7 +22,7 @@ test.each([
   expect(rowFault(error)).toBe(said)
 })
 
-test('a time is told in the notation of the reader', () => {
+test("a time is shown in the reader's notation", () => {
   const at = '2026-11-23T19:30:00.000Z'
   expect(rowFault(`waiting: the server asked us to come back, not before ${at}`)).toBe(
     `The server asked us to come back, not before ${format.time(at)}.`,

@@ -9,7 +9,7 @@ const SUBJECTS: Readonly<Record<Check, string>> = {
   domain: 'The domain',
 }
 
-/** Ends of faults that advise a program. */
+/** Advice for programs at the end of errors, which is left out. */
 const FOR_PROGRAMS: Readonly<Record<string, string>> = {
   'has no country code; set default_country':
     'has no country code, which can be chosen under Columns before a batch is started',
@@ -17,10 +17,10 @@ const FOR_PROGRAMS: Readonly<Record<string, string>> = {
 
 /** Where one part of a row's error ends and the next begins. */
 const NEXT_PART = new RegExp(`; (?=(?:${CHECKS.join('|')}): )`)
-/** A time as the API tells it. */
+/** A time in the format of the API. */
 const ISO_TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/g
 
-/** What is wrong with a row, in sentences: `ip: is missing` is "The IP address is missing." */
+/** The error of a row, in sentences: `ip: is missing` becomes "The IP address is missing." */
 export function rowFault(error: string): string {
   return error.split(NEXT_PART).map(sentenceOf).join(' ')
 }

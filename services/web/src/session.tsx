@@ -16,7 +16,7 @@ const NOBODY: SessionView = {
 
 const Current = createContext<SessionView>(NOBODY)
 
-/** Tells the pages below who is signed in. */
+/** Provides the session to the pages below. */
 export function SessionProvider({
   session,
   children,
@@ -27,26 +27,28 @@ export function SessionProvider({
   return <Current.Provider value={session}>{children}</Current.Provider>
 }
 
-/** Who is signed in, and what this installation offers. */
+/** The signed-in user, and features of this installation. */
 export function useSession(): SessionView {
   return useContext(Current)
 }
 
-/** Whether the person may do in this account what a role may. What they may not do is not offered. */
+/**
+ * Whether the user has at least this role in the account. Actions that need more are not offered.
+ */
 export function useMay(needed: Role): boolean {
   const { account } = useSession()
   return account !== null && isAtLeast(account.role, needed)
 }
 
-/** What changes who is signed in, or which account is shown. */
+/** Changes of the session or of the shown account. */
 export interface SessionMoves {
-  /** Reads anew who is signed in. */
+  /** Reads the session again. */
   readonly refresh: () => Promise<void>
   readonly signOut: () => Promise<void>
   readonly switchTo: (accountId: string) => Promise<void>
 }
 
-/** How a component changes the session; what was read before is forgotten. */
+/** The functions that change the session; cached data are dropped. */
 export function useSessionMoves(): SessionMoves {
   const queries = useQueryClient()
   const refresh = async (): Promise<void> => {

@@ -10,7 +10,7 @@ import { Notice } from './components/page.tsx'
 import { Foreign } from './components/text.tsx'
 import { useSessionMoves } from './session.tsx'
 
-/** Where the menu leads. */
+/** Entries of the menu. */
 const PLACES: readonly (readonly [path: string, text: string, icon: IconName])[] = [
   ['/app', 'Overview', 'overview'],
   ['/app/batches', 'Batches', 'batches'],
@@ -21,7 +21,7 @@ const PLACES: readonly (readonly [path: string, text: string, icon: IconName])[]
   ['/app/settings', 'Settings', 'settings'],
 ]
 
-/** What stands around every page of who is signed in. */
+/** The frame of every page for signed-in users. */
 export function Shell({
   session,
   children,
@@ -64,7 +64,10 @@ export function Shell({
   )
 }
 
-/** Whoever goes on by keyboard goes on from the new page, not from the link that led to it. */
+/**
+ * Moves the focus to the new page, so that keyboard users do not continue from the link that led to
+ * it.
+ */
 function useMainOf(path: string): RefObject<HTMLElement> {
   const main = useRef<HTMLElement>(null)
   const shown = useRef(path)
@@ -81,7 +84,7 @@ function isWithin(path: string, href: string): boolean {
   return href === '/app' ? path === '/app' : path === href || path.startsWith(`${href}/`)
 }
 
-/** Who is signed in and for which account, and the way out. */
+/** The signed-in user, the account, and sign-out. */
 function Who({ session }: { readonly session: SessionView }): JSX.Element {
   const { signOut, switchTo } = useSessionMoves()
   const [fault, setFault] = useState<string | null>(null)
@@ -124,7 +127,7 @@ function Who({ session }: { readonly session: SessionView }): JSX.Element {
   )
 }
 
-/** What stands around the pages of who is not signed in. */
+/** The frame of pages for signed-out users. */
 export function Gate({ children }: { readonly children: ComponentChildren }): JSX.Element {
   return (
     <div class="gate">

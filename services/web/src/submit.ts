@@ -1,16 +1,16 @@
 import { useRef, useState } from 'preact/hooks'
 import { sentenceOf } from './api/http.ts'
 
-/** Work that a person began: whether it is under way, and what went wrong the last time. */
+/** An action of the user: whether it is running, and its last error. */
 export interface Submission {
   readonly isBusy: boolean
   readonly fault: string | null
-  /** Does it, unless it is under way already; answers whether it was done. */
+  /** Runs it, unless it is running already; returns whether it succeeded. */
   readonly run: (work: () => Promise<unknown>) => Promise<boolean>
   readonly clear: () => void
 }
 
-/** Keeps a press from acting twice, and what was refused for the page to show. */
+/** Prevents double submission, and keeps the error for display. */
 export function useSubmission(): Submission {
   const [isBusy, setBusy] = useState(false)
   const [fault, setFault] = useState<string | null>(null)

@@ -1,7 +1,7 @@
 import type { WebhookEvent, WebhookType } from '@plumbline/contract/webhook'
 import type { DeliveryState } from '@plumbline/contract/webhook-limits'
 
-/** What an endpoint can be told of, in words. */
+/** Events of an endpoint, in words. */
 export const EVENT_WORDS: Readonly<Record<WebhookEvent, string>> = {
   'batch.ready': 'A batch is ready to start',
   'batch.completed': 'A batch has completed',

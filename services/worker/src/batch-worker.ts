@@ -13,13 +13,16 @@ import type { ListUpdates } from './list-updates.ts'
 import { graceOf, jobLockOf } from './settings.ts'
 import { factNames } from './fact-names.ts'
 
-/** Files read, and as many result files written, at the same time by one worker. */
+/** Files read, and result files written, concurrently by one worker (each). */
 const STAGE_CONCURRENCY = 2
 
-/** Seconds of a round; 0.02 is what one should take at most. */
+/** Histogram buckets of a dispatcher round, in seconds; a round should take at most 0.02. */
 const ROUND_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1, 5]
 
-/** Serves batches until disposed: reads their files, dispatches their tasks, writes their results, sweeps, has lists updated. */
+/**
+ * Serves batches until disposed: reads their files, dispatches their tasks, writes their results,
+ * runs the sweeps, and updates the reference lists.
+ */
 export async function serveBatches(
   context: WorkerContext,
   listUpdates: ListUpdates,

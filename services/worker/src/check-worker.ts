@@ -12,7 +12,7 @@ import type { WorkerContext } from './context.ts'
 import { createMagicRunner } from './magic-runner.ts'
 import { graceOf, jobLockOf, liveLimitsOf, taskRoomOf } from './settings.ts'
 
-/** Seconds that a task waits in its queue. */
+/** Histogram buckets of a task's time in its queue, in seconds. */
 const WAIT_SECONDS = [0.01, 0.05, 0.25, 1, 5, 30, 120, 600]
 
 /** Counts how long tasks waited. */
@@ -20,7 +20,7 @@ export interface QueueSeconds {
   observe(labels: { readonly check: Check }, seconds: number): void
 }
 
-/** Shows how long tasks of batches wait in their queues before a worker begins them. */
+/** Exposes how long tasks of batches wait in their queues as a metric. */
 export function countQueueSeconds(metrics: Metrics): QueueSeconds {
   return metrics.histogram(
     'batch_queue_seconds',
@@ -30,7 +30,10 @@ export function countQueueSeconds(metrics: Metrics): QueueSeconds {
   )
 }
 
-/** Serves single calls and tasks of batches of one check, each from a queue of its own, until disposed. */
+/**
+ * Serves single calls and tasks of batches of one check, each from a queue of its own, until
+ * disposed.
+ */
 export async function serveCheck<C extends Check>(
   context: WorkerContext,
   engine: Engine<C>,
@@ -74,7 +77,7 @@ export async function serveCheck<C extends Check>(
   return stack.move()
 }
 
-/** Safe because a queue of one check brings only tasks of that check. */
+/** Safe because the queue of a check only holds tasks of that check. */
 function runnerFor<C extends Check>(engine: Engine<C>): CheckRunner {
   return engine as unknown as CheckRunner
 }
@@ -87,7 +90,7 @@ function taskIn(data: Readonly<Record<string, unknown>>): { taskId: number; leas
   return { taskId, lease }
 }
 
-/** Asks the engine about one subject. */
+/** Passes one question to the engine. */
 async function answerLive<C extends Check>(
   engine: Engine<C>,
   { subject, depth, tenant, signal, heard }: LiveRequest,

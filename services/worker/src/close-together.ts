@@ -1,6 +1,7 @@
 /**
- * Closes several at the same moment, so that together they take as long as the slowest.
- * @throws what the first of them throws that failed, once all have ended
+ * Closes several resources concurrently, so that it takes as long as the slowest.
+ *
+ * @throws the error of the first one that failed, once all are closed
  */
 export async function closeTogether(owned: readonly AsyncDisposable[]): Promise<void> {
   const ends = await Promise.allSettled(owned.map(async (one) => await one[Symbol.asyncDispose]()))

@@ -50,7 +50,8 @@ export async function openContext(
     }),
   )
   const { DATA_DIR: dataDir, FILES_URL: url } = settings
-  const onError = (error: unknown): void => log.warn({ err: error }, 'scratch files stay')
+  const onError = (error: unknown): void =>
+    log.warn({ err: error }, 'scratch files could not be removed')
   const { dir: scratchDir } = stack.use(await openScratch(dataDir, onError))
   const storage = stack.use(await openFiles({ url, dataDir, scratchDir }))
   const weights = await loadWeights(settings.SCORE_WEIGHTS_FILE)

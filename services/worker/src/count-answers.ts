@@ -3,15 +3,15 @@ import type { Check } from '@plumbline/contract/products'
 import type { Engine } from '@plumbline/ports/engine'
 import type { Metrics } from '@plumbline/runtime/metrics'
 
-/** Counts what an engine answers; the engine answers as before. */
+/** Wraps an engine and counts its answers. */
 export type AnswerCounter = <C extends Check>(engine: Engine<C>) => Engine<C>
 
-/** Seconds of asking; a dialogue with a mail server takes whole ones. */
+/** Histogram buckets in seconds; a session with a mail server takes several. */
 const SECONDS = [0.01, 0.05, 0.25, 1, 2.5, 5, 10, 30, 120]
 
 /**
- * Counts outcomes by status, reason and provider, what must wait by its reason, and the time that outcomes
- * from the network took.
+ * Counts outcomes by status, reason and provider, waiting subjects by reason, and the time of
+ * outcomes from the network.
  */
 export function createAnswerCounter(metrics: Metrics): AnswerCounter {
   const outcomes = metrics.counter(
@@ -63,7 +63,10 @@ interface Tally {
   count: number
 }
 
-/** Counts by labels, told once for a run: a metric is told of each in the time of many additions here. */
+/**
+ * Counts by labels, reported once per run: one update of a metric costs as much as many additions
+ * here.
+ */
 class Tallies {
   readonly #byLabels = new Map<string, Tally>()
 
@@ -79,7 +82,7 @@ class Tallies {
   }
 }
 
-/** A provider's id of our own tables; empty where none is told. */
+/** A provider's id from our own tables; empty if there is none. */
 function providerOf({ evidence }: Pick<Outcome, 'evidence'>): string {
   const { provider } = evidence
   return typeof provider === 'string' ? provider : ''

@@ -31,7 +31,7 @@ export interface OpenEngines extends AsyncDisposable {
   readonly all: readonly Engine<Check>[]
 }
 
-/** How long the resolver has to prove that it knows the DNS root. */
+/** Milliseconds that the resolver has to prove that it knows the DNS root. */
 const ROOT_MS = 10_000
 
 /** Opens the engines of the checks that a worker serves, with one egress guard and one resolver. */
@@ -96,7 +96,7 @@ async function openEngine(
   }
 }
 
-/** Safe because an engine is only asked what its own queue brings. */
+/** Safe because an engine only receives subjects of its own queue. */
 function widened<C extends Check>(engine: Engine<C>): Engine<Check> {
   return engine as unknown as Engine<Check>
 }

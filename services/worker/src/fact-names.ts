@@ -1,24 +1,25 @@
 import type { Check } from '@plumbline/contract/products'
 import { registrationKey } from '@plumbline/domain/registry'
-import { acceptAllKey, resultKey } from '@plumbline/email/probe-cache'
+import { acceptAllKey, probeResultKey } from '@plumbline/email/probe-cache'
 import { parseMailbox } from '@plumbline/email/syntax'
 import { KEYS } from '@plumbline/phone/purchase-records'
 import type { FactNames } from '@plumbline/pipeline/erasure-stores'
 import { nameFor } from '@plumbline/ports/sharing'
 
-/** Findings may have been shared or not when they were kept: the setting can have been another then. */
+/** Cached facts may have been stored with either value of the setting. */
 const SHARINGS = [{ shareFindings: true }, { shareFindings: false }]
 
 /**
- * Under which names engines remember something of a subject for an account. A purchase under way is not among
- * them: it says nothing of the number, and without it the number would be bought twice.
+ * Names under which engines may have cached facts about a subject for an account. A purchase in
+ * flight is not included: it reveals nothing about the number, and without it the number would be
+ * bought twice.
  */
 export function factNames(check: Check, subject: string, accountId: string): FactNames {
   switch (check) {
     case 'email': {
       const mailbox = parseMailbox(subject)
       const address = mailbox.ok ? `${mailbox.local}@${mailbox.domain}` : subject
-      return inMemory(SHARINGS.map((sharing) => resultKey(address, accountId, sharing)))
+      return inMemory(SHARINGS.map((sharing) => probeResultKey(address, accountId, sharing)))
     }
     case 'phone': {
       const name = KEYS.verdict(subject)

@@ -8,13 +8,15 @@ import type { Log } from '@plumbline/ports/log'
 /** How often the folder is checked for a change. */
 const CHECK_MS = 30_000
 
-/** Reference lists that are read again when their files change. */
+/** Reference lists that are reloaded when their files change. */
 export interface FollowedLists<Lists> extends Disposable {
-  /** The newest that could be read; the same object until the files change. */
+  /** The newest version that could be loaded; the same object until the files change. */
   current(): Lists
 }
 
-/** Reads reference lists from a folder (null: the packaged ones) and follows changes of its files. */
+/**
+ * Reads reference lists from a folder (null: the packaged ones) and follows changes of its files.
+ */
 export async function followLists<Lists>(
   dir: string | null,
   load: (dir: string | null) => Promise<Lists>,
@@ -29,9 +31,9 @@ export async function followLists<Lists>(
     const before = followed.value
     await followed.refresh()
     const { value, fault } = followed
-    if (value !== before) log.info({}, 'lists read again')
+    if (value !== before) log.info({}, 'reference lists reloaded')
     if (fault !== null && fault !== lastFault)
-      log.warn({ fault }, 'lists not read; the old ones stay')
+      log.warn({ fault }, 'reference lists could not be reloaded; the old ones stay')
     lastFault = fault
   }
   const timer = setInterval(() => void check(), CHECK_MS)
@@ -62,7 +64,7 @@ export async function loadDomainLists(dir: string | null): Promise<DomainLists> 
   return { disposable: disposableDomains(mailDomains), parkingNs, parkingIp }
 }
 
-/** The same lists as one object whose answers change with the files. */
+/** The lists as one object that always uses the newest version. */
 export function followedDomainLists({ current }: FollowedLists<DomainLists>): DomainLists {
   return {
     disposable: { has: (domain) => current().disposable.has(domain) },

@@ -14,15 +14,15 @@ import type { WorkerContext } from './context.ts'
 /** What a worker serves, and how to read its health. */
 export interface HealthSource {
   readonly kind: WorkerKind
-  /** How many tasks of batches it takes at once, of a check. */
+  /** How many tasks of batches it takes at once, for a check. */
   readonly room?: TaskRoom
   health(): Promise<readonly EngineHealth[]>
 }
 
 /**
- * Records for the operator's pages and the doctor that this worker runs, and the health of what it depends
- * on, every `REPORT_MS` until disposed; and for the dispatcher that it lives, every `BEAT_MS`. A row whose
- * status turns bad is logged once.
+ * Reports to the database that this worker runs, and the health of its dependencies, every
+ * `REPORT_MS` until disposed, for the operator's pages and the doctor; and a heartbeat every
+ * `BEAT_MS`, for the dispatcher. A row whose status turns bad is logged once.
  */
 export function reportHealth(
   { connections, log }: WorkerContext,
@@ -45,19 +45,21 @@ export function reportHealth(
       await reportWorker(connections.db, { ...source, name, health: rows })
     }
   }
-  /** That it runs is recorded before the health is read, which may take long. */
+  /** Reports the worker before its health is read, which may take long. */
   async function reportRunning(): Promise<void> {
     const rows = sources.map((source) =>
       reportWorker(connections.db, { ...source, name, health: [] }),
     )
     for (const row of await Promise.allSettled(rows)) {
-      if (row.status === 'rejected') log.warn({ err: row.reason as unknown }, 'no report made')
+      if (row.status === 'rejected')
+        log.warn({ err: row.reason as unknown }, 'worker report could not be stored')
     }
   }
   async function reportAll(): Promise<void> {
     const rounds = await Promise.allSettled(sources.map(report))
     for (const round of rounds) {
-      if (round.status === 'rejected') log.warn({ err: round.reason as unknown }, 'no report made')
+      if (round.status === 'rejected')
+        log.warn({ err: round.reason as unknown }, 'worker report could not be stored')
     }
   }
   let isReporting = false
@@ -70,13 +72,18 @@ export function reportHealth(
   void reportRunning().then(tick)
   const timer = setInterval(() => void tick(), REPORT_MS)
   timer.unref()
-  /** Where the database has lost what it knew of workers, as after a crash of it, it is told anew. */
+  /**
+   * Sends a heartbeat. If the database has lost the worker's report, as after a crash, it is sent
+   * again.
+   */
   async function sayAlive(): Promise<void> {
     const known = await beat(connections.db, name)
     if (known < sources.length && !stop.signal.aborted) await reportRunning()
   }
   const beats = setInterval(() => {
-    sayAlive().catch((error: unknown) => log.warn({ err: error }, 'no report made'))
+    sayAlive().catch((error: unknown) =>
+      log.warn({ err: error }, 'worker report could not be stored'),
+    )
   }, BEAT_MS)
   beats.unref()
   return {
@@ -85,7 +92,7 @@ export function reportHealth(
       clearInterval(timer)
       clearInterval(beats)
       await forgetWorker(connections.db, name).catch((error: unknown) => {
-        log.warn({ err: error }, 'still shown as living for a while')
+        log.warn({ err: error }, 'worker not unregistered; it is shown as live for a while')
       })
     },
   }

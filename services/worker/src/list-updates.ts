@@ -15,24 +15,27 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** From a start to the first look at the earliest, and what is added by chance: publishers are not asked by all at once. */
+/**
+ * Milliseconds from the start to the first check, with random jitter added, so that publishers do
+ * not get all requests at once.
+ */
 const FIRST_MS = HOUR_MS
 const SPREAD_MS = HOUR_MS
-/** From one look whether an update is due to the next. */
+/** Milliseconds between two checks whether an update is due. */
 const LOOK_MS = 10 * MINUTE_MS
-/** Time for a whole update: its two databases may take 20 minutes each. */
+/** Time-out of a whole update: its two databases may take 20 minutes each. */
 const UPDATE_MS = HOUR_MS
-/** How long other processes leave it to one that is not heard of any more. */
+/** Milliseconds for which a process holds the duty of updating. */
 const TERM_MS = UPDATE_MS + 5 * MINUTE_MS
 
 /** What daily updates of a folder of lists need. */
 export interface ListUpdatesOptions {
   readonly db: Db
-  /** Folder of lists, the same or another as that of other processes. */
+  /** Folder of lists; may be shared with other processes. */
   readonly dir: string
-  /** `off`: another does it, as cron; what came of it is told all the same. */
+  /** `off`: something else updates, such as cron; results are reported all the same. */
   readonly mode: 'daily' | 'off'
-  /** Tells this process from all others. */
+  /** Identifies this process. */
   readonly holder: string
   readonly log: Log
   readonly update: (signal: AbortSignal) => Promise<readonly SourceUpdate[]>
@@ -45,9 +48,11 @@ export interface ListUpdatesOptions {
 
 /** The daily updates of a folder of lists. */
 export interface ListUpdates {
-  /** Updates when it is due, until the signal aborts; the first time an hour or more after it was called. */
+  /**
+   * Updates when due, until the signal aborts; for the first time an hour or more after the call.
+   */
   run(signal: AbortSignal): Promise<void>
-  /** What came of the last update. */
+  /** Health row of the last update. */
   health(): Promise<readonly EngineHealth[]>
   /** Its record; null before the first. */
   last(): Promise<UpdateRecord | null>
@@ -60,9 +65,10 @@ interface FailedUpdate {
 }
 
 /**
- * Has the lists updated once a day, by one process at a time of all that share the database. Whether it is due, the
- * folder says: processes on machines that share none each see to their own, one after the other, and an update that
- * the operator ran by hand counts. What failed is tried the next day.
+ * Runs daily updates, by one process at a time of all that share the database. The folder tells
+ * whether an update is due: processes that share no folder each update their own, one after the
+ * other, and an update that the operator ran by hand counts. A failed update is tried again the
+ * next day.
  */
 export function createListUpdates(options: ListUpdatesOptions): ListUpdates {
   const { db, dir, mode, holder, log, now = () => new Date(), random = Math.random } = options
@@ -112,7 +118,10 @@ export function createListUpdates(options: ListUpdatesOptions): ListUpdates {
         await updateWhenDue(signal)
       } catch (error) {
         if (signal.aborted) return
-        log.warn({ err: error }, 'not known whether the reference lists are due for an update')
+        log.warn(
+          { err: error },
+          'could not determine whether the reference lists are due for an update',
+        )
       }
       ms = LOOK_MS
     }

@@ -114,15 +114,17 @@ test.each(MAGIC_EMAILS)(
   },
 )
 
-type PhoneScene = readonly [number: string, reply: hlr.Reply | null, signal?: AbortSignal]
+type PhoneReplies = readonly [number: string, reply: hlr.Reply | null, signal?: AbortSignal]
 
 const ofStatus =
   (word: string, more: object = {}): hlr.Reply =>
   () =>
     hlr.json({ ...hlr.connected(), connectivity_status: word, ...more })
 
-/** How a reason comes about: a number, and what the provider replies; null: there is no provider. */
-const PHONE_SCENES: Readonly<Record<Reason<'phone'>, PhoneScene>> = {
+/**
+ * How a reason comes about: a number, and what the provider replies; null: there is no provider.
+ */
+const PHONE_REPLIES: Readonly<Record<Reason<'phone'>, PhoneReplies>> = {
   hlr_connected: [hlr.MOBILE, ofStatus('CONNECTED')],
   hlr_absent: [hlr.MOBILE, ofStatus('ABSENT')],
   hlr_unknown_subscriber: [hlr.MOBILE, ofStatus('INVALID_MSISDN')],
@@ -149,9 +151,9 @@ function placeless({ facts, ...outcome }: BareOutcome<'phone'>): object {
 test.each(MAGIC_PHONES)(
   '$value has the outcome that engines give for $reason',
   async ({ value, reason }) => {
-    const [number, reply, signal] = PHONE_SCENES[reason]
-    const world = hlr.createHlrWorld(reply ?? undefined)
-    await using engine = await hlr.engineOf(world, reply === null ? [] : [hlr.FIRST])
+    const [number, reply, signal] = PHONE_REPLIES[reason]
+    const fixture = hlr.createHlrFixture(reply ?? undefined)
+    await using engine = await hlr.engineOf(fixture, reply === null ? [] : [hlr.FIRST])
     const [live] = await hlr.ask(engine, [number], signal === undefined ? {} : { signal })
     if (live?.kind !== 'outcome') throw new Error('expected an outcome')
     const row = MAGIC_PHONES.find((each) => each.reason === reason)

@@ -5,12 +5,12 @@ import type { Check } from '@plumbline/contract/products'
 import type { CheckRunner } from '@plumbline/pipeline/run-task'
 import type { Failed } from '@plumbline/pipeline/task-work'
 
-/** Delay of a slow value in a batch; in single calls it is longer. */
+/** Milliseconds of delay of a slow magic value in a batch; in single calls it is longer. */
 const BATCH_DELAY_MS = 100
 
 /**
- * Answers batches of test keys from the table of magic values, without a network. A value that stands
- * for a refused call has no outcome: its row is an error, as where a fault of ours kept it back.
+ * Answers batches of test keys from the table of magic values, without a network. A value of a
+ * refused call has no outcome: its row is an error, as after a fault of the service.
  */
 export function createMagicRunner(check: Check): CheckRunner {
   return {

@@ -6,7 +6,10 @@ import type { WorkerContext } from './context.ts'
 import { createListUpdates, type ListUpdates } from './list-updates.ts'
 import { updatedListsDir } from './settings.ts'
 
-/** The daily updates of this process by its settings, and their metrics; nothing is fetched yet. */
+/**
+ * The daily updates of this process according to its settings, with their metrics; nothing is
+ * fetched yet.
+ */
 export function openListUpdates({
   connections,
   log,

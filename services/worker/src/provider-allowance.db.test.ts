@@ -9,8 +9,9 @@ import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { openPostgresTestQueue, openRedisTestQueue, type TestQueue } from '@plumbline/testkit/queue'
 import { describe, expect, test } from 'vitest'
 
-// Two workers ask the hosts of one provider for more than it allows. Their limits are shared through a real
-// store, and a server on loopback notes from which address it was asked for each recipient, and when.
+// Two workers ask the hosts of one provider for more than it allows. Their limits are shared
+// through a real store, and a server on loopback notes from which address it was asked for each
+// recipient, and when.
 
 const LIMITS = {
   recipientsPerMinute: 40,

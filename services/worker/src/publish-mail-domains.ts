@@ -4,10 +4,13 @@ import type { Db } from '@plumbline/db/database'
 import { writeMailDomainLists } from '@plumbline/db/mail-domain-lists'
 import type { Log } from '@plumbline/ports/log'
 
-/** How often it is looked whether other lists were loaded. */
+/** Milliseconds between two checks whether other lists were loaded. */
 const LOOK_MS = 30_000
 
-/** Keeps the database's copy of the mail domains, which sign-up judges by, at what this worker has loaded. */
+/**
+ * Keeps the database's copy of the mail domain lists, which sign-up uses, equal to what this worker
+ * has loaded.
+ */
 export function publishMailDomains(
   db: Db,
   current: () => MailDomainLists,
@@ -21,7 +24,7 @@ export function publishMailDomains(
     published = lists
     running = publish(db, lists).catch((error: unknown) => {
       published = undefined
-      log.warn({ err: error }, 'mail domains for sign-up not written; tried again')
+      log.warn({ err: error }, 'mail domain lists could not be stored; tried again')
     })
   }
   look()

@@ -13,8 +13,8 @@ import { traceEngine } from './trace-engine.ts'
 import { serveWebhooks } from './webhook-worker.ts'
 
 /**
- * Serves the checks of the engines, and batches where `batches` is set, and reports its health until disposed.
- * All of them end at the same moment: each may take as long as the others.
+ * Serves the checks of the engines, and batches if `batches` is set, and reports its health until
+ * disposed. All of them are closed concurrently.
  */
 export async function serve(
   context: WorkerContext,
@@ -22,7 +22,8 @@ export async function serve(
   { batches }: { readonly batches: boolean },
 ): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
-  // Known until its last task has ended: what it leaves waits for others meanwhile, as room for it is counted.
+  // Known until its last task has ended: what it leaves waits for others meanwhile, as room for it
+  // is counted.
   const listUpdates = batches ? openListUpdates(context) : undefined
   stack.use(reportHealth(context, sourcesOf(context, engines, listUpdates)))
   const served: AsyncDisposable[] = []

@@ -4,7 +4,7 @@ import { findListsDir, updatedListsDir as updatedDir } from '@plumbline/datasets
 import type { Check } from '@plumbline/contract/products'
 import type { TaskRoom } from '@plumbline/db/workers'
 import { DEFAULT_ROOM, roomOf } from '@plumbline/pipeline/task-room'
-import { DEFAULT_LIVE_LIMITS, type LiveLimits } from '@plumbline/queue/live-room'
+import { DEFAULT_LIVE_LIMITS, type LiveLimits } from '@plumbline/queue/live-admission'
 import { adminPort, adminSettings } from '@plumbline/runtime/admin-server'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
 import { retired, wholeNumber, wholeNumbers, wordList } from '@plumbline/runtime/settings'
@@ -25,7 +25,7 @@ const eachSetting = z.object({
   ...wholeNumbers({
     /** Subjects of single calls of one check in work at once in one worker. */
     LIVE_SUBJECTS: DEFAULT_LIVE_LIMITS.subjects,
-    /** Of these, those of one account that nothing was heard of for two seconds. */
+    /** Of these, those of one account without a reply for two seconds. */
     LIVE_SLOW_PER_ACCOUNT: DEFAULT_LIVE_LIMITS.slowPerAccount,
     CHUNK_RECORDS: 1_000,
     SAVE_SECONDS: 5,
@@ -34,7 +34,10 @@ const eachSetting = z.object({
   }),
   LIVE_CONCURRENCY: retired('LIVE_SUBJECTS, which counts subjects and not jobs'),
   LOG_LEVEL: logLevel('info'),
-  /** Tasks of batches of one check in work at once in this worker; unset: 16 of email and phone, 8 of ip, 64 of domain. */
+  /**
+   * Tasks of batches of one check in work at once in this worker; unset: 16 of email and phone, 8
+   * of ip, 64 of domain.
+   */
   BULK_TASKS: wholeNumber({ min: 1, max: 10_000 }).optional(),
   BULK_SLOTS: retired('BULK_TASKS, which each worker has for itself'),
   BULK_RESERVE: retired(
@@ -42,23 +45,23 @@ const eachSetting = z.object({
   ),
   /** Time-out of a message to an endpoint. */
   WEBHOOK_TIMEOUT_SECONDS: wholeNumber({ min: 1, max: 30 }).default(15),
-  /** Time from each attempt to the next; after the last the message has failed. */
+  /** Seconds between consecutive attempts; after the last the message has failed. */
   WEBHOOK_RETRY_SECONDS: wordList()
     .transform((words) => words.map(Number))
     .refine((waits) => waits.every((wait) => Number.isFinite(wait) && wait > 0), {
       message: 'expected seconds, comma-separated',
     })
     .default([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]),
-  /** An endpoint to which nothing has come through for so long is switched off. */
+  /** Days without a successful delivery after which an endpoint is disabled. */
   WEBHOOK_FAILING_DAYS: wholeNumber({ min: 1 }).default(5),
-  /** Whether the batch workers see to it that the reference lists are updated once a day. */
+  /** Whether the batch workers update the reference lists once a day. */
   DATA_UPDATE: z.enum(['daily', 'off']).default('daily'),
   LEASE_SECONDS: wholeNumber({ min: 2 }).default(30),
-  /** Files of the store that no batch names are removed so long after they were met. */
+  /** Days after which files of the store that no batch references are removed. */
   STRAY_FILES_DAYS: wholeNumber({ min: 1, max: 365 }).default(7),
 })
 
-/** When a debit without an answer is refunded at the latest. Source: decision 12. */
+/** Seconds after which an unanswered debit is refunded at the latest. Source: decision 12. */
 const REFUND_SECONDS = 120
 
 /** Settings of every worker. Documented in docs/settings.md. */
@@ -70,10 +73,13 @@ export const workerSettings = eachSetting.refine(
   },
 )
 
-/** The settings once read. */
+/** The parsed settings. */
 export type WorkerSettings = Readonly<z.infer<typeof workerSettings>>
 
-/** The folder of the operator's lists; null for none. The default folder is created, so that its first update is followed. */
+/**
+ * The folder of the operator's lists; null for none. The default folder is created, so that its
+ * first update is noticed.
+ */
 export async function listsDir({
   LISTS_DIR,
   DATA_DIR,
@@ -98,26 +104,30 @@ export function taskRoomOf(
   return BULK_TASKS === undefined ? DEFAULT_ROOM[check] : roomOf(BULK_TASKS)
 }
 
-/** A worker that is busy for a moment renews its locks in time, and they are renewed at half their time. */
+/**
+ * Milliseconds; long enough for a worker that is briefly busy to renew its locks in time, which it
+ * does at half of this.
+ */
 const LEAST_JOB_LOCK_MS = 5_000
 
 /**
- * Milliseconds without a sign of life after which a job of a batch goes to another worker: those of the lease, for
- * a worker may die between taking a job and saying that it has the task, which no lease tells.
+ * Milliseconds without a renewal after which a job of a batch is given to another worker: the
+ * duration of a lease, since a worker may die between taking a job and claiming its task, which no
+ * lease shows.
  */
 export function jobLockOf({ LEASE_SECONDS }: Pick<WorkerSettings, 'LEASE_SECONDS'>): number {
   return Math.max(LEASE_SECONDS * 1_000, LEAST_JOB_LOCK_MS)
 }
 
 /**
- * How long jobs under way may go on when the worker is told to stop: a quarter of the drain, as they are then
- * given back, twice over for single calls, and the engines close behind them.
+ * Milliseconds that jobs under way may continue when the worker stops: for tasks a quarter of the
+ * drain, as they are then returned; for single calls twice that; the engines are closed afterwards.
  */
 export function graceOf({ DRAIN_SECONDS }: Pick<WorkerSettings, 'DRAIN_SECONDS'>): number {
   return DRAIN_SECONDS * 250
 }
 
-/** Room for single calls of one check. */
+/** Limits of concurrent single calls of one check. */
 export function liveLimitsOf(
   settings: Pick<WorkerSettings, 'LIVE_SUBJECTS' | 'LIVE_SLOW_PER_ACCOUNT'>,
 ): LiveLimits {

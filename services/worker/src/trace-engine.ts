@@ -2,7 +2,10 @@ import type { Check } from '@plumbline/contract/products'
 import type { Answer, Engine } from '@plumbline/ports/engine'
 import type { SpanFacts, Tracer } from '@plumbline/ports/tracer'
 
-/** Tells each run of an engine as a span, with what it found in words of ours; the engine answers as before. */
+/**
+ * Records each run of an engine as a span, with attributes from our own vocabulary; the engine
+ * answers as before.
+ */
 export function traceEngine<C extends Check>(tracer: Tracer, engine: Engine<C>): Engine<C> {
   const { check } = engine
   return {
@@ -24,7 +27,7 @@ export function traceEngine<C extends Check>(tracer: Tracer, engine: Engine<C>):
   }
 }
 
-/** Of a single subject what became of it; of many, how many wait and how many were known before. */
+/** For one subject its result; for several, how many wait and how many were cached. */
 function factsOf(answers: readonly Answer[]): SpanFacts {
   const outcomes = answers.filter((answer) => answer.kind !== 'later')
   const [only] = outcomes

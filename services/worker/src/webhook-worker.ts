@@ -6,7 +6,7 @@ import { readWebhookBacklog } from '@plumbline/db/webhooks/deliveries'
 import { runWebhooks } from '@plumbline/webhooks/run'
 import type { WorkerContext } from './context.ts'
 
-/** Tells customers' endpoints what happened, through a guarded way out of its own, until disposed. */
+/** Sends webhook messages, through an egress guard of its own, until disposed. */
 export function serveWebhooks({
   pipeline,
   settings,

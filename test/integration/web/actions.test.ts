@@ -44,7 +44,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
   })
   afterAll(() => stack.disposeAsync())
 
-  test('an endpoint is added, tried out, looked at, told again, given a new secret and removed', async () => {
+  test('an endpoint is added, tested, viewed, replayed, rotated and removed', async () => {
     receiver.answer((_message, res) => res.writeHead(200).end(HOSTILE))
     await page.goto('/app/settings')
     await settle(page, 'Settings')
@@ -101,7 +101,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     expect(await person.send('GET', '/v1/webhooks')).toEqual({ data: [] })
   })
 
-  test('an address that cannot be told is refused beside what was typed', async () => {
+  test('an ambiguous address is refused beside the input', async () => {
     await page.goto('/app/settings')
     await settle(page, 'Settings')
     await page.getByText('Tell an address').click()
@@ -113,7 +113,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     )
   })
 
-  test('rows of a batch are checked again at a price seen first, and what has changed is told', async () => {
+  test('rows of a batch are checked again at a price shown first, and the changes are shown', async () => {
     const rows = Array.from({ length: 60 }, (_, at) => `p${at}@example.com`)
     const done = await person.upload({ fileName: 'done.csv', text: `Email\n${rows.join('\n')}\n` })
     await person.until(done, 'ready')
@@ -191,7 +191,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     await page.unroute('**/known')
   })
 
-  test('numbers without country code are told with where a country is chosen, which makes rows of them', async () => {
+  test('numbers without country code are reported with where to choose a country, which makes them valid', async () => {
     const text = 'Name,Phone\nA,030 1234567\nB,+44 20 7946 0958\n'
     const called = await person.upload({ fileName: 'called.csv', product: 'phone', text })
     await person.until(called, 'ready')
@@ -340,7 +340,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     expect(await faultsOfPage(page, ONE_VIEW)).toEqual([])
   })
 
-  test('nothing of all this puts a word on the console or runs what was sent', () => {
+  test('none of this writes to the console or runs what was sent', () => {
     // A browser notes by itself what was refused.
     const refused = /status of 4\d\d/
     expect(window.faults.filter((fault) => !refused.test(fault))).toEqual([])

@@ -7,7 +7,8 @@ import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
 import { signUp } from '../web-seed.ts'
 import { startWebService, type WebService } from '../web-service.ts'
 
-// The client package as it is built, in a page of the service: it calls as the person who is signed in.
+// The client package as it is built, in a page of the service: it calls as the person who is signed
+// in.
 
 const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
 

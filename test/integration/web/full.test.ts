@@ -113,15 +113,23 @@ describe.skipIf(!canRunChromium())('an account that is full', () => {
   })
 })
 
-/** From here on a layout shift counts as poor; good is 0.1. Source: web.dev, Cumulative Layout Shift, 2024. */
+/**
+ * From here on a layout shift counts as poor; good is 0.1. Source: web.dev, Cumulative Layout
+ * Shift, 2024.
+ */
 const MOST_SHIFT = 0.25
 
-/** What the browser complains of, but for results that break off: the copies of a batch have no rows to be read. */
+/**
+ * What the browser complains of, but for results that break off: the copies of a batch have no rows
+ * to be read.
+ */
 function beyondRows(faults: readonly string[]): readonly string[] {
   return faults.filter((fault) => !fault.includes('Failed to load resource: net::'))
 }
 
-/** Notes, while a page loads, whether it said so, under which headings, and how far things moved. */
+/**
+ * Notes, while a page loads, whether it said so, under which headings, and how far things moved.
+ */
 const WATCH = `
   window.seen = { bones: false, headings: [], shift: 0 }
   new PerformanceObserver((list) => {

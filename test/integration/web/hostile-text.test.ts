@@ -14,7 +14,9 @@ import { startWebService } from '../web-service.ts'
 
 const MARKUP = '<img src=x onerror=window.pwned=1>'
 
-/** What a text may be made of to be more than text, to turn, hide or widen what stands beside it. */
+/**
+ * What a text may be made of to be more than text, to turn, hide or widen what stands beside it.
+ */
 const PIECES: readonly string[] = [
   MARKUP,
   '<script>window.pwned=1</script>',

@@ -65,7 +65,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect([...met, ...stranger.faults, ...window.faults, ...operator.faults]).toEqual([])
   })
 
-  test('takes a link that is opened where its page stands without one', async () => {
+  test('takes a link that is opened while its page is already open', async () => {
     await using stranger = await openWindow(started.service.url)
     const { page } = stranger
     const link = `#${'a'.repeat(40)}`
@@ -148,7 +148,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect(slow.faults).toEqual([])
   })
 
-  test('stands while it is read, and says what was refused, on every page and in reach of axe', async () => {
+  test('shows its heading while loading and the error after a refusal, on every page, and passes axe', async () => {
     await using other = await openWindow(started.service.url, {
       cookies: await window.context.cookies(),
     })

@@ -6,7 +6,7 @@ import Papa from 'papaparse'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { canRunChromium, openWindow } from '../chromium.ts'
-import { byKeyboard, byMouse, type Hand, type WithHand } from '../hand.ts'
+import { byKeyboard, byMouse, type PageUser, type WithPageUser } from '../page-user.ts'
 import { pathOfLink, startWebService } from '../web-service.ts'
 
 // What a person does who has never been here: from the sign-up form to the ledger.
@@ -16,7 +16,7 @@ const PASSWORD = 'a long sentence with a plumb line'
 const ROWS = 150
 
 /** Each backend; on the last of them with the keys alone. */
-const WAYS: readonly (Backend & { readonly by: string; readonly withHand: WithHand })[] =
+const WAYS: readonly (Backend & { readonly by: string; readonly withHand: WithPageUser })[] =
   backends().map((backend, at, all) =>
     at === all.length - 1
       ? { ...backend, by: 'keyboard', withHand: byKeyboard }
@@ -106,7 +106,7 @@ test.skipIf(!canRunChromium()).each(WAYS)(
   },
 )
 
-async function signInWhereAsked(page: Page, hand: Hand): Promise<void> {
+async function signInWhereAsked(page: Page, hand: PageUser): Promise<void> {
   const button = page.getByRole('button', { name: 'Sign in', exact: true })
   await expect
     .poll(async () => (await button.count()) + (await page.getByText('credits to spend').count()))
@@ -143,7 +143,7 @@ async function expectCells(workbook: Buffer, count: number): Promise<void> {
   expect({ formulas, links }).toEqual({ formulas: [], links: [] })
 }
 
-async function download(page: Page, hand: Hand, name: string): Promise<Buffer> {
+async function download(page: Page, hand: PageUser, name: string): Promise<Buffer> {
   const arriving = page.waitForEvent('download')
   await hand.follow(name)
   return await readFile(await (await arriving).path())

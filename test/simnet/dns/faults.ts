@@ -5,7 +5,7 @@ import { WIRE_FAULTS } from './wire-faults.ts'
 
 type Content = (name: string, type: number) => Reply | undefined
 
-/** Replies that are well-formed and strange; undefined where this type is answered as usual. */
+/** Well-formed replies with strange content; undefined if this type is answered as usual. */
 export const CONTENT_FAULTS: Readonly<Record<string, Content>> = {
   servfail: () => ({ rcode: RCODE.servFail, answers: [] }),
   refused: () => ({ rcode: RCODE.refused, answers: [] }),
@@ -63,30 +63,33 @@ export const CONTENT_FAULTS: Readonly<Record<string, Content>> = {
       : undefined,
 }
 
-/** Names of every way in which name servers of the world fail. */
+/** Names of all faults of name servers. */
 export const DNS_FAULTS: readonly string[] = [
   ...Object.keys(CONTENT_FAULTS),
   ...Object.keys(WIRE_FAULTS),
 ]
 
-/** Names that stand for others. */
+/** Other names of the same faults. */
 export const ALIASES: ReadonlyMap<string, string> = new Map([
   ['alias-mx.simdns.net', 'mx.dns-faults-sim.example'],
 ])
 
-/** Addresses that no mail may be sent to, under names that anyone may point an MX at. */
+/** Addresses that mail must never be sent to, with names that anyone may use in an MX record. */
 export const UNSAFE_HOSTS: ReadonlyMap<string, string> = new Map([
   ['mx-private.simdns.net', '10.11.12.13'],
   ['mx-metadata.simdns.net', '169.254.169.254'],
   ['localhost', '127.0.0.1'],
 ])
 
-/** The reply for a domain whose name servers answer strangely; undefined where this type is answered as usual. */
+/**
+ * The reply for a domain whose name servers answer strangely; undefined if this type is answered as
+ * usual.
+ */
 export function strangeReply(domain: Domain, name: string, type: number): Reply | undefined {
   return domain.dnsFault === undefined ? undefined : CONTENT_FAULTS[domain.dnsFault]?.(name, type)
 }
 
-/** The fault of a domain that its name servers show for every name below it too. */
+/** The fault of a domain that its name servers also show for every subdomain. */
 export function zoneFault(domain: Domain): string | undefined {
   const fault = domain.dnsFault
   if (fault === undefined || fault in WIRE_FAULTS) return fault

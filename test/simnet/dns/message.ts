@@ -13,7 +13,9 @@ export interface Question {
   readonly endOffset: number
 }
 
-/** Reads the one question of a query; undefined when the message is none. Names come in lower case. */
+/**
+ * Reads the one question of a query; undefined when the message is none. Names come in lower case.
+ */
 export function readQuestion(message: Buffer): Question | undefined {
   if (
     message.length < HEADER_BYTES + 5 ||
@@ -45,7 +47,10 @@ export function udpLimitBytes(message: Buffer, question: Question): number {
   return Math.max(512, message.readUInt16BE(at + 3))
 }
 
-/** A whole reply with id 0, for the question as it was sent; flags of a recursive or an authoritative server. */
+/**
+ * A whole reply with id 0, for the question as it was sent; flags of a recursive or an
+ * authoritative server.
+ */
 export function encodeReply(
   query: Buffer,
   question: Question,

@@ -28,7 +28,10 @@ type Preparer = (query: Buffer) => Prepared | undefined
 
 type Role = 'resolver' | 'authoritative' | 'lame'
 
-/** Name servers over UDP and TCP: the resolver at 127.0.0.1, the world's own at their addresses, all on one port. */
+/**
+ * Name servers over UDP and TCP: the resolver at 127.0.0.1, the world's own at their addresses, all
+ * on one port.
+ */
 export function startDns(world: World, counters: Counters, port: number): Promise<Listeners> {
   const listeners: [string, Role][] = [['127.0.0.1', 'resolver']]
   const at = (names: readonly string[], role: Role): void => {
@@ -50,7 +53,9 @@ export function startDns(world: World, counters: Counters, port: number): Promis
 /** The port at which name servers are asked by whoever knows only their address. */
 const USUAL_PORT = 53
 
-/** Listens at port 53 too where this process may; without it such questions need `NAME_SERVER_PORT`. */
+/**
+ * Listens at port 53 too where this process may; without it such questions need `NAME_SERVER_PORT`.
+ */
 async function tryUsualPort(
   address: string,
   prepare: Preparer,

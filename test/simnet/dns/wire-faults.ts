@@ -15,7 +15,9 @@ export interface FaultContext {
 const LATE_MS = 1500
 const ENDLESS = Buffer.alloc(64 * 1024)
 
-/** Faults on the wire, by name; other faults are honest replies with strange content (`faults.ts`). */
+/**
+ * Faults on the wire, by name; other faults are honest replies with strange content (`faults.ts`).
+ */
 export const WIRE_FAULTS: Readonly<Record<string, (context: FaultContext) => void>> = {
   silent: () => undefined,
   late: ({ send, reply }) => void setTimeout(() => send(reply), LATE_MS),
@@ -80,7 +82,7 @@ export const WIRE_FAULTS: Readonly<Record<string, (context: FaultContext) => voi
   },
 }
 
-/** Answers a query with the fault of that name; correctly where there is none. */
+/** Answers a query with the fault of that name; correctly if there is none. */
 export function applyFault(name: string, context: FaultContext): void {
   const fault = WIRE_FAULTS[name]
   if (fault === undefined) context.send(context.reply)

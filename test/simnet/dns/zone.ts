@@ -5,7 +5,9 @@ import { ALIASES, strangeReply, UNSAFE_HOSTS, zoneFault } from './faults.ts'
 import { RCODE, TYPE } from './records.ts'
 import type { Answer, Reply } from './records.ts'
 
-/** What the name servers of a world answer to a question; `name` in lower case without the last dot. */
+/**
+ * What the name servers of a world answer to a question; `name` in lower case without the last dot.
+ */
 export function answerOf(world: World, name: string, type: number): Reply {
   if (name.endsWith('.in-addr.arpa')) return reverse(world, name, type)
   const target = ALIASES.get(name)

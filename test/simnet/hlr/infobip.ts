@@ -6,7 +6,9 @@ import { basic, HLR_KEY, jsonObject, strings } from './protocol.ts'
 const MOST_NUMBERS = 1000
 const COST_MILLI = 4
 
-/** Infobip Number Lookup, the call that waits. Source: its documentation, `POST /number/1/query`. */
+/**
+ * Infobip Number Lookup, the call that waits. Source: its documentation, `POST /number/1/query`.
+ */
 export const infobip: HlrProvider = (context, request) => {
   if (!request.path.endsWith('/number/1/query')) return undefined
   if (!basic(request) && request.headers.authorization !== `App ${HLR_KEY}`) {
@@ -76,7 +78,9 @@ const REJECTED = {
   description: 'Not enough credits',
 }
 
-/** An absent subscriber is in the same group as an unknown one; only `permanent` tells them apart. */
+/**
+ * An absent subscriber is in the same group as an unknown one; only `permanent` tells them apart.
+ */
 function resultOf(to: string, phone: Phone): unknown {
   const networks = {
     mccMnc: (phone.ported ?? phone.original).mccmnc,

@@ -13,7 +13,9 @@ const STATUS = {
   undetermined: 'UNKNOWN',
 } as const
 
-/** Messente number lookup. Source: messente.com/documentation/number-lookup, `POST /v1/hlr/sync`. */
+/**
+ * Messente number lookup. Source: messente.com/documentation/number-lookup, `POST /v1/hlr/sync`.
+ */
 export const messente: HlrProvider = (context, request) => {
   if (!request.path.endsWith('/v1/hlr/sync')) return undefined
   if (!basic(request)) return failure(401, 105, 'Unauthorized')

@@ -7,7 +7,10 @@ import { HLR_KEY, HLR_SECRET, jsonObject } from './protocol.ts'
 
 const COST_MILLI = 40
 
-/** Vonage Number Insight Advanced (errors come inside a 200) and Identity Insights. Source: developer.vonage.com. */
+/**
+ * Vonage Number Insight Advanced (errors come inside a 200) and Identity Insights. Source:
+ * developer.vonage.com.
+ */
 export const vonage: HlrProvider = (context, request) => {
   if (request.path.endsWith('/identity-insights/v1/requests')) {
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1]

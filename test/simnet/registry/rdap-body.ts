@@ -2,7 +2,9 @@ import type { RdapService, Registry } from '../world/registries.ts'
 import { REGISTRARS } from '../world/registries.ts'
 import type { Registered } from './lookup.ts'
 
-/** The RDAP object of a name in the style of its registry. Source: RFC 9083 sections 4, 5.1 and 5.3. */
+/**
+ * The RDAP object of a name in the style of its registry. Source: RFC 9083 sections 4, 5.1 and 5.3.
+ */
 export function domainBody(
   registry: Registry,
   service: RdapService,

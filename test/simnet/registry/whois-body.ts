@@ -2,7 +2,10 @@ import { REGISTRAR_WHOIS, REGISTRARS } from '../world/registries.ts'
 import type { WhoisFormat } from '../world/registries.ts'
 import type { Registered } from './lookup.ts'
 
-/** How a registry writes down a registered name, and how it says that one is free, or asked for too often. */
+/**
+ * How a registry writes down a registered name, and how it says that one is free, or asked for too
+ * often.
+ */
 export interface WhoisWriter {
   readonly found: (found: Registered) => string
   readonly free: (name: string) => string

@@ -187,7 +187,10 @@ function begin({ uploads }: Store, key: string): Reply {
   return xml('InitiateMultipartUploadResult', text)
 }
 
-/** The least that every part but the last must hold. Source: AWS, "Amazon S3 multipart upload limits". */
+/**
+ * The least that every part but the last must hold. Source: AWS, "Amazon S3 multipart upload
+ * limits".
+ */
 const PART_MIN_BYTES = 5 * 1_048_576
 
 function part(
@@ -249,7 +252,10 @@ function list({ objects }: Store, query: URLSearchParams): Reply {
   return xml('ListBucketResult', `<IsTruncated>${cut}</IsTruncated>${token}${contents.join('')}`)
 }
 
-/** In the order of keys, and of ids where one key has several; a page goes on behind the last of the one before. */
+/**
+ * In the order of keys, and of ids where one key has several; a page goes on behind the last of the
+ * one before.
+ */
 function listUploads({ uploads }: Store, query: URLSearchParams, most: number): Reply {
   const prefix = query.get('prefix') ?? ''
   const from = [query.get('key-marker') ?? '', query.get('upload-id-marker') ?? ''].join('\0')

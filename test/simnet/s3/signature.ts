@@ -12,7 +12,7 @@ const CREDENTIAL =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/
 
 /**
- * Why a request is refused, or undefined where its signature is right and covers its body.
+ * Why a request is refused, or undefined if its signature is right and covers its body.
  * Source: AWS, "Create a signed AWS API request" (Signature Version 4).
  */
 export function signatureFault(

@@ -33,7 +33,7 @@ export function createDialogue(host: ServedHost, clientAddress: string, secure: 
   }
 }
 
-/** The reply to one line, with its CRLF; undefined where STARTTLS takes the wire away. */
+/** The reply to one line, with its CRLF; undefined if STARTTLS takes the wire away. */
 export function replyTo(dialogue: Dialogue, line: string): string | undefined {
   const reply = dispatch(dialogue, line)
   const most = dialogue.host.profile.limits?.maxErrors

@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls'
 import type { SecureContext } from 'node:tls'
 import type { ServedHost } from './served.ts'
 
-/** A connection that is to be treated badly. */
+/** A connection for a faulty server. */
 export interface FaultContext {
   readonly wire: Duplex
   readonly socket: Socket
@@ -22,7 +22,7 @@ const DRIP_MS = 250
 const TARPIT_MS = 30_000
 const BLOCK = Buffer.alloc(64 * 1024, 0x78)
 
-/** The replies of a correct server up to the phase that goes wrong. */
+/** The replies of a correct server up to the faulty phase. */
 const HONEST: Readonly<Record<string, string>> = {
   EHLO: '250-hostile\r\n250-PIPELINING\r\n250 8BITMIME\r\n',
   HELO: '250 hostile\r\n',
@@ -33,7 +33,7 @@ const HONEST: Readonly<Record<string, string>> = {
   QUIT: '221 2.0.0 Bye\r\n',
 }
 
-/** Hostile behaviours by name; each is a mail host of the world. */
+/** Faults by name; each has a mail host in the world. */
 export const FAULTS: Readonly<Record<string, Fault>> = {
   // Before the banner.
   'no-banner': fault(({ wire }) => void wire.resume()),
@@ -128,7 +128,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       {
         EHLO: text('250-hostile\r\n250 STARTTLS\r\n'),
         STAR: (wire, socket) => {
-          // A client that keeps what came before the handshake would take these for answers under TLS.
+          // A client that keeps what came before the handshake would take these for answers under
+          // TLS.
           wire.write('220 ready\r\n250 injected\r\n250 injected\r\n250 injected\r\n')
           secureAndServe(wire, socket, context)
         },
@@ -189,18 +190,21 @@ function close(wire: Duplex): void {
   wire.destroy()
 }
 
-/** Nothing more is sent, whatever the client sends. */
+/** Sends nothing more. */
 function silence(wire: Duplex): void {
   deafen(wire)
 }
 
-/** What the client sends from now on is read and gets no reply. */
+/** Reads everything from then on without a reply. */
 function deafen(wire: Duplex): void {
   wire.removeAllListeners('data')
   wire.resume()
 }
 
-/** Replies line by line, correctly but for the given steps; a step under STARTTLS takes the connection over. */
+/**
+ * Replies line by line, correctly except for the given steps; a step for STARTTLS takes the
+ * connection over.
+ */
 function converse(
   wire: Duplex,
   steps: Readonly<Record<string, Step>>,
@@ -226,12 +230,12 @@ function converse(
   wire.on('end', () => wire.end())
 }
 
-/** Each byte in a packet of its own, at full speed. */
+/** Sends each byte in a packet of its own, at full speed. */
 function writeSplit(wire: Duplex, reply: string): void {
   for (const byte of reply) wire.write(byte)
 }
 
-/** One byte at a time, as long as the client listens. */
+/** Sends one byte at a time, as long as the client listens. */
 function drip(wire: Duplex, reply: string): void {
   let at = 0
   const timer = setInterval(() => {
@@ -242,7 +246,7 @@ function drip(wire: Duplex, reply: string): void {
   deafen(wire)
 }
 
-/** As much as the client takes, with no end or up to a number of bytes. */
+/** Sends as much as the client reads, without end or up to a number of bytes. */
 function flood(wire: Duplex, opening: string, block: () => Buffer, limitBytes = Infinity): void {
   const bytes = block()
   let sent = 0

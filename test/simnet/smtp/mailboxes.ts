@@ -7,7 +7,10 @@ import type { Profile } from './profile.ts'
 /** What a host says of a recipient where no fault of its profile comes first. */
 export type RecipientResult = 'accepted' | 'missing' | 'full' | 'disabled' | 'busy' | 'relay'
 
-/** What one host says to a recipient: relaying is refused for domains that have their mail elsewhere. */
+/**
+ * What one host says to a recipient: relaying is refused for domains that have their mail
+ * elsewhere.
+ */
 export function recipientResult(
   world: WorldTable,
   host: MailHost,

@@ -1,7 +1,10 @@
 /** The moments at which a server can refuse the client rather than the recipient. */
 export type RefusalPhase = 'banner' | 'ehlo' | 'mail' | 'rcpt'
 
-/** The replies of a mail server, whole: lines separated by LF, none after the last; `%s` is the recipient. */
+/**
+ * The replies of a mail server, whole: lines separated by LF, none after the last; `%s` is the
+ * recipient.
+ */
 export interface Profile {
   readonly name: string
   readonly banner: string

@@ -118,7 +118,8 @@ function accept(
     wire.write(texts.banner, 'latin1')
     speak(wire, { host, clientAddress, startTls })
   }
-  // A client on a real wire has its connection one round trip after asking, the banner half a one later still.
+  // A client on a real wire has its connection one round trip after asking, the banner half a one
+  // later still.
   const bannerMs = (profile.bannerDelayMs ?? 0) + rttMs * 1.5
   if (bannerMs === 0) greet()
   else setTimeout(greet, bannerMs)

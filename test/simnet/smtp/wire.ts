@@ -2,8 +2,9 @@ import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 
 /**
- * A socket behind a wire of a given length: every chunk arrives half a round-trip time after it was sent, in order,
- * in both directions, whatever the amount. Timers of one duration fire in the order in which they were set.
+ * A socket behind a wire of a given length: every chunk arrives half a round-trip time after it was
+ * sent, in order, in both directions, whatever the amount. Timers of one duration fire in the order
+ * in which they were set.
  */
 export function delayed(socket: Socket, rttMs: number): Duplex {
   const halfMs = rttMs / 2

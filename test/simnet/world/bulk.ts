@@ -10,7 +10,9 @@ export interface BulkDomains {
   readonly count: number
   /** Default `d`: `d0.example`, `d1.example` and so on. */
   readonly prefix?: string
-  /** Zones, taken in turn; default `example` alone. Every domain has its own MX host `mx.<domain>`. */
+  /**
+   * Zones, taken in turn; default `example` alone. Every domain has its own MX host `mx.<domain>`.
+   */
   readonly suffixes?: readonly string[]
   /** Loopback addresses that the MX hosts share; default the count, at most 250. */
   readonly addresses?: number

@@ -1,6 +1,8 @@
 import type { Profile } from '../smtp/profile.ts'
 
-/** One machine that takes mail. Without an address nothing answers at the one that DNS gives for it. */
+/**
+ * One machine that takes mail. Without an address nothing answers at the one that DNS gives for it.
+ */
 export interface MailHost {
   readonly name: string
   readonly address: string
@@ -36,7 +38,10 @@ export interface Registration {
 /** One name of the world and all that is true of it. */
 export interface Domain {
   readonly name: string
-  /** What it stands for: `plain`, `accept-all`, `greylist`, `parked`, a provider's name, `hostile:no-banner`. */
+  /**
+   * What it stands for: `plain`, `accept-all`, `greylist`, `parked`, a provider's name,
+   * `hostile:no-banner`.
+   */
   readonly kind: string
   readonly mail: Mail
   /** Policy of this domain where its host serves several. */

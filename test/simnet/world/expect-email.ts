@@ -8,16 +8,16 @@ import type { Domain, MailHost } from './domain.ts'
 import { mailboxState } from './mailbox.ts'
 import { ROLE_NAMES } from './names.ts'
 
-/** The truth about an address, as a perfect verifier would find it out. */
+/** The expected result for an address, of a perfect verifier. */
 export interface ExpectedEmail {
   readonly status: EmailStatus
-  /** Absent where several reasons are as good. */
+  /** Absent if several reasons are equally right. */
   readonly reason?: Reason<'email'>
-  /** Statuses that are right too, for a verifier more careful or more stubborn. */
+  /** Other statuses that are right too, for a verifier that is more cautious or more persistent. */
   readonly orElse: readonly EmailStatus[]
-  /** The first answer is a greylisting; this truth comes out after the wait. */
+  /** Whether it is greylisted first; the result is that after the wait. */
   readonly waits: boolean
-  /** Null: cannot be found out. */
+  /** Null: cannot be determined. */
   readonly mxFound: boolean | null
   readonly smtpValid: boolean | null
   readonly catchAll: boolean
@@ -26,9 +26,9 @@ export interface ExpectedEmail {
   readonly role: boolean
 }
 
-/** DNS faults that a good resolver overcomes. */
+/** DNS faults that a good resolver handles. */
 const OVERCOME = new Set(['mx-is-alias', 'wrong-id-first', 'tcp-only', 'thousand-txt', 'late'])
-/** DNS faults after which there is a definite or doubtful answer, but no mail host. */
+/** DNS faults that give a definite or doubtful result, but no mail host. */
 const NO_HOST = new Set([
   'cname-to-nowhere',
   'mx-to-nowhere',
@@ -41,11 +41,17 @@ const NO_HOST = new Set([
   'answers-for-others',
 ])
 const UNSAFE = new Set(['mx-private', 'mx-metadata'])
-/** Hostile servers that accept in the end, once their TLS trouble is dealt with, or that some would believe. */
+/**
+ * Hostile servers that finally accept, once their TLS errors are handled, or that some would
+ * believe.
+ */
 const MAYBE_ACCEPTED =
   /^(tls-|split-replies|rcpt-bare-cr|all-replies-early|banner-twice|rcpt-nul|banner-nul|ehlo-mixed|ehlo-3xx|ehlo-many|ehlo-long)/
 
-/** What an address comes to in a world; `basic` asks for the one recipient, `extended` for an invented one too. */
+/**
+ * The expected result for an address; `basic` probes the recipient only, `extended` a random one
+ * too.
+ */
 export function expectEmail(
   world: WorldTable,
   address: string,
@@ -184,7 +190,10 @@ function bulkHost(world: WorldTable, name: string): MailHost | undefined {
   return world.bulk?.hosts.find((host) => host.address === address)
 }
 
-/** Dot-atoms and plain quoted strings before a host name; the world has no stranger addresses that are valid. */
+/**
+ * Dot-atoms and plain quoted strings before a host name; the world has no stranger addresses that
+ * are valid.
+ */
 function looksValid(local: string, name: string): boolean {
   if (local.length > 64 || local.length + name.length > 253) return false
   const atoms = /^[^\s"(),:;<>@[\\\]\p{Cc}.]+(?:\.[^\s"(),:;<>@[\\\]\p{Cc}.]+)*$/u

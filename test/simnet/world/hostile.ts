@@ -6,7 +6,10 @@ import { postfix } from '../smtp/profile.ts'
 import type { Builder } from './builder.ts'
 import type { Registry } from './registries.ts'
 
-/** One domain for each hostile behaviour: `smtp-<fault>.example`, `dns-<fault>.example`, `name.rdap-<fault>`, `name.whois-<fault>`. */
+/**
+ * One domain for each hostile behaviour: `smtp-<fault>.example`, `dns-<fault>.example`,
+ * `name.rdap-<fault>`, `name.whois-<fault>`.
+ */
 export function addHostile(builder: Builder): void {
   for (const fault of Object.keys(FAULTS)) {
     const name = `smtp-${fault}.example`

@@ -10,11 +10,11 @@ const ROLES: ReadonlySet<string> = new Set(ROLE_NAMES)
 const ALWAYS: ReadonlySet<string> = new Set(['postmaster', 'abuse'])
 
 /**
- * The state of a mailbox: a pure function of seed and address.
- * Only names that people or benchmarks would use (`ada.flintmoor`, `a.flintmoor`, `sales`, `user17`) can exist,
- * so that an invented name of a prober is missing; of those 74 % exist, 3 % are full, 3 % disabled, 20 % missing.
- * `busy.` before a name makes its owner busy; a tag after `+` is not part of the name; case does not matter.
- * With `ignoreDots` (Google) dots do not matter either.
+ * The state of a mailbox: a pure function of seed and address. Only names that people or benchmarks
+ * would use (`ada.flintmoor`, `a.flintmoor`, `sales`, `user17`) can exist, so that an invented name
+ * of a prober is missing; of those 74 % exist, 3 % are full, 3 % disabled, 20 % missing. `busy.`
+ * before a name makes its owner busy; a tag after `+` is not part of the name; case does not
+ * matter. With `ignoreDots` (Google) dots do not matter either.
  */
 export function mailboxState(
   seed: number,

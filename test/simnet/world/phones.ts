@@ -138,7 +138,10 @@ export const COUNTRIES: Readonly<Record<string, Country>> = {
   },
 }
 
-/** The state of a number: a pure function of seed and number. 68 % connected, 12 % absent, 14 % unknown, 6 % undetermined. */
+/**
+ * The state of a number: a pure function of seed and number. 68 % connected, 12 % absent, 14 %
+ * unknown, 6 % undetermined.
+ */
 export function phoneOf(seed: number, number: string): Phone {
   const digits = number.replace(/^\+/, '')
   const callingCode = ['1', '2', '3']

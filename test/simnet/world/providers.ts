@@ -14,10 +14,10 @@ export interface Provider {
 }
 
 /**
- * Providers with the replies that they document or are known by.
- * Sources: support.google.com/a/answer/3726730; learn.microsoft.com "NDR error codes in Exchange Online";
- * sendersupport.olc.protection.outlook.com; senders.yahooinc.com/smtp-error-codes; Mimecast "SMTP error codes";
- * Barracuda and Proofpoint texts as public bounce collections show them (2026-11).
+ * Providers with the replies that they document or are known by. Sources:
+ * support.google.com/a/answer/3726730; learn.microsoft.com "NDR error codes in Exchange Online";
+ * sendersupport.olc.protection.outlook.com; senders.yahooinc.com/smtp-error-codes; Mimecast "SMTP
+ * error codes"; Barracuda and Proofpoint texts as public bounce collections show them (2026-11).
  */
 export const PROVIDERS: readonly Provider[] = [
   {

@@ -7,7 +7,10 @@ const AGES = [
   0, 1, 3, 6, 7, 8, 20, 29, 30, 31, 60, 89, 90, 91, 200, 364, 365, 366, 1000, 5000, 9000,
 ]
 
-/** Name servers of parking services, of the kind that packaged lists hold, with the addresses they answer with. */
+/**
+ * Name servers of parking services, of the kind that packaged lists hold, with the addresses they
+ * answer with.
+ */
 const PARKING_NS = [
   ['ns1.bodis.com', 'ns2.bodis.com'],
   ['ns1.sedoparking.com', 'ns2.sedoparking.com'],
@@ -99,7 +102,8 @@ function addParked(builder: Builder, index: number): void {
     kind: 'parked',
     mail: { kind: 'none' },
     nameServers: at(PARKING_NS, index),
-    // Bodis' range, as packaged lists of parking addresses hold it (2026-11); nothing connects to it.
+    // Bodis' range, as packaged lists of parking addresses hold it (2026-11); nothing connects to
+    // it.
     address: `199.59.243.${220 + (index % 8)}`,
     wildcard: index % 4 !== 3,
     parked: true,

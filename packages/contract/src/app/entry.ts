@@ -13,11 +13,11 @@ export const signUpRequest = z.strictObject({
   name: nameField,
   email: emailField,
   password: newPasswordField,
-  /** The code of an invitation, where sign-up is by invitation or the person came by one. */
+  /** The code of an invitation, if sign-up requires one or the person has one. */
   invitation: linkCodeField.optional(),
 })
 
-/** `POST sign-in`; `code` is sent the second time, where the first answer was `code_needed`. */
+/** `POST sign-in`; `code` is sent on the second try, after the response `code_needed`. */
 export const signInRequest = z.strictObject({
   email: emailField,
   password: passwordField,
@@ -44,26 +44,26 @@ export const resetConfirmRequest = z.strictObject({
   password: newPasswordField,
 })
 
-/** What came of a step on the way in. */
+/** Result of a step of signing up or in. */
 export const entryAnswer = z.strictObject({
   outcome: z.enum([
-    /** A session has begun; ask `GET session` who is signed in. */
+    /** A session has begun; `GET session` tells who is signed in. */
     'signed_in',
     /** The password is right; send the same again with `code`. */
     'code_needed',
-    /** If the address can be used, a message with a link is on its way to it. */
+    /** If the address can be used, a message with a link is being sent to it. */
     'check_mail',
     /** The address is verified; sign in. */
     'verified',
-    /** The new address is in force; the other sessions have ended. */
+    /** The new address is active; the other sessions have ended. */
     'email_changed',
     /** The password is changed and all sessions have ended; sign in. */
     'password_changed',
   ]),
 })
-/** What came of it. */
+/** Result of such a step. */
 export type EntryAnswer = z.infer<typeof entryAnswer>
-/** What of it the app acts on. */
+/** The part of it that the app acts on. */
 export type EntryOutcome = EntryAnswer['outcome']
 
 /** `POST password`: all other sessions end. */
@@ -72,7 +72,10 @@ export const passwordRequest = z.strictObject({
   password: newPasswordField,
 })
 
-/** `POST email`: in force when a link that goes to the new address is opened; at once where no mail is sent. */
+/**
+ * `POST email`: takes effect when the link sent to the new address is opened; at once if no mail is
+ * sent.
+ */
 export const emailRequest = z.strictObject({ email: emailField, password: passwordField })
 
 /** `PATCH me`: the person's own name. */
@@ -91,7 +94,7 @@ export const secondFactorStart = z.strictObject({
 /** What an authenticator app needs. */
 export type SecondFactorStart = z.infer<typeof secondFactorStart>
 
-/** `POST second-factor/confirm`: a code of the app, which shows that it has the secret. */
+/** `POST second-factor/confirm`: a code of the app, which proves that it has the secret. */
 export const secondFactorConfirm = z.strictObject({ code: factorCodeField })
 
 /** The recovery codes; each works once in place of a code, and none can be shown again. */
@@ -103,5 +106,5 @@ export const secondFactorDisable = z.strictObject({
   code: factorCodeField,
 })
 
-/** `POST step-up`: a code of the second factor; good for 15 minutes. */
+/** `POST step-up`: a code of the second factor; valid for 15 minutes. */
 export const stepUpRequest = z.strictObject({ code: factorCodeField })

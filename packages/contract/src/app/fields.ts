@@ -2,22 +2,25 @@ import { z } from 'zod'
 
 /** The least length of a password, in characters. Source: OWASP ASVS 5.0, 6.2.1 and 6.2.9. */
 export const PASSWORD_MIN_CHARS = 12
-/** The greatest, so that hashing has a bound. Source: ASVS 5.0, 6.2.9: at least 64 are to be permitted. */
+/**
+ * The greatest, so that hashing has a bound. Source: ASVS 5.0, 6.2.9: at least 64 are to be
+ * permitted.
+ */
 export const PASSWORD_MAX_CHARS = 256
 
 /** The greatest length of names of people and accounts, in characters. */
 export const NAME_MAX_CHARS = 200
 
-/** What stands before `_live_` in a key. */
+/** The part of a key before `_live_`. */
 export const KEY_PREFIX_PATTERN = /^[a-z][a-z0-9]{0,15}$/
 
 /**
- * Letters, digits and signs of an address, and nothing that a mail program reads as two addresses or as a name beside
- * one. Source: RFC 5321 4.1.2 (Dot-string), RFC 6531 3.3.
+ * Letters, digits and punctuation of an address, without anything that a mail program takes for two
+ * addresses or a display name. Source: RFC 5321 4.1.2 (Dot-string), RFC 6531 3.3.
  */
 const ADDRESS = /^[\p{L}\p{M}\p{N}.!#$%&'*+/=?^_`{|}~-]+@[\p{L}\p{M}\p{N}.-]+$/u
 
-/** An address to sign in with. It is judged more closely where a message is to go to it. */
+/** An address to sign in with. It is checked further before a message is sent to it. */
 export const emailField = z
   .string('Send `email` as a string.')
   .trim()
@@ -25,7 +28,7 @@ export const emailField = z
   .max(254, 'An email address has at most 254 characters.')
   .regex(ADDRESS, 'That is not an email address; it needs the form name@example.com.')
 
-/** A password as it is chosen: any characters, counted as they are typed. */
+/** A new password: any characters, counted as typed. */
 export const newPasswordField = z
   .string('Send `password` as a string.')
   .min(PASSWORD_MIN_CHARS, `A password has at least ${PASSWORD_MIN_CHARS} characters.`)
@@ -45,7 +48,10 @@ export const nameField = z
   .max(NAME_MAX_CHARS, `A name has at most ${NAME_MAX_CHARS} characters.`)
   .regex(/^\P{Cc}*$/u, 'A name has no line breaks or control characters.')
 
-/** The code of an authenticator app (6 digits), or a recovery code; spaces and hyphens do not matter. */
+/**
+ * The code of an authenticator app (6 digits), or a recovery code; spaces and hyphens do not
+ * matter.
+ */
 export const factorCodeField = z
   .string('Send `code` as a string.')
   .min(6, 'Enter the 6 digits that your authenticator app shows, or a recovery code.')

@@ -11,18 +11,18 @@ export const keyList = z.strictObject({
   test_keys: z.boolean(),
 })
 
-/** `POST keys`: makes the key of a mode; the older one of that mode ends at once. */
+/** `POST keys`: creates the key of a mode and revokes the older one. */
 export const keyRequest = z.strictObject({ mode: z.enum(MODES) })
 
 /** The new key, which cannot be shown again. */
 export const newKeyAnswer = z.strictObject({
   key: z.string(),
   record: keyView,
-  /** Id of the key that ended by it; null where there was none. */
+  /** Id of the key that was revoked; null if there was none. */
   replaced: z.string().nullable(),
 })
 /** A new key. */
 export type NewKeyAnswer = z.infer<typeof newKeyAnswer>
 
-/** What of a key's mode stands in a path. */
+/** The mode of a key as a part of a path. */
 export const keyMode = z.enum(MODES)

@@ -2,18 +2,18 @@ import { z } from 'zod'
 import { emailField, linkCodeField, nameField, passwordField } from './fields.ts'
 import { ROLES } from './roles.ts'
 
-/** `GET members`: who belongs to the account, and who is invited. */
+/** `GET members`: members of the account and open invitations. */
 export const memberList = z.strictObject({
   data: z.array(
     z.strictObject({
-      /** Id of the person. */
+      /** Id of the user. */
       id: z.string(),
       name: z.string(),
       email: z.string(),
       role: z.enum(ROLES),
       second_factor: z.boolean(),
       since: z.iso.datetime(),
-      /** Whether it is the person who asks. */
+      /** Whether it is the calling user. */
       self: z.boolean(),
     }),
   ),
@@ -35,7 +35,7 @@ export const memberChange = z.strictObject({ role: z.enum(ROLES) })
 /** `POST invitations`. */
 export const invitationRequest = z.strictObject({ email: emailField, role: z.enum(ROLES) })
 
-/** The invitation; where no mail is sent, with the link to hand over, which is shown once. */
+/** The new invitation; if no mail is sent, with the link to pass on, which is shown once. */
 export const invitationAnswer = z.strictObject({
   id: z.string(),
   email: z.string(),
@@ -54,16 +54,16 @@ export const invitationView = z.strictObject({
   account_name: z.string(),
   email: z.string(),
   role: z.enum(ROLES),
-  /** Whether a person with this address signs in already; else `sign-up` with `invitation`. */
+  /** Whether a user with this address exists; if not, `sign-up` takes the `invitation`. */
   has_user: z.boolean(),
 })
 /** What an invitation is for. */
 export type InvitationView = z.infer<typeof invitationView>
 
-/** `POST invitations/accept`, by the signed-in person of that address. */
+/** `POST invitations/accept`, by the signed-in user with that address. */
 export const invitationAccept = z.strictObject({ token: linkCodeField })
 
-/** `POST account/hand-over`: another member becomes owner, and who hands over becomes a member. */
+/** `POST account/hand-over`: another member becomes owner, and the calling owner a member. */
 export const handOverRequest = z.strictObject({ member_id: z.string().min(1).max(100) })
 
 /** `POST switch`. */
@@ -73,13 +73,13 @@ export const switchRequest = z.strictObject({ account_id: z.string().min(1).max(
 export const accountSettings = z.strictObject({
   id: z.string(),
   name: z.string(),
-  /** IANA name; billing cycles turn at its midnight. */
+  /** IANA name; billing cycles begin at its midnight. */
   time_zone: z.string(),
-  /** Days that the files and results of a batch are kept where the upload says nothing; null: 30. */
+  /** Days that files and results of a batch are kept unless the upload says otherwise; null: 30. */
   retention_days: z.int().min(0).max(365).nullable(),
-  /** Credits that may be taken in a day of the time zone; null: any. */
+  /** Credits that may be spent per day of the time zone; null: no limit. */
   daily_spending_limit: z.int().min(1).nullable(),
-  /** Balance at which the owners are told; null: never. */
+  /** Balance at which the owners are notified; null: never. */
   low_credit_mark: z.int().min(1).nullable(),
   /** Whether every member must set a second factor before they may change anything. */
   requires_second_factor: z.boolean(),

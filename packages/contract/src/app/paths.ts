@@ -1,28 +1,35 @@
 import type { Role } from './roles.ts'
 
-/** Below this path lie all routes of the table. */
+/** Prefix of all routes in the table. */
 export const APP_API = '/app/api'
 
 /**
- * Who may use a route: anybody, any signed-in person, or a member of the account shown with at least a role.
- * Nothing here answers a key.
+ * Who may use a route: anybody, any signed-in user, or a member of the shown account with at least
+ * a role. API keys are not accepted.
  */
 export type AppAccess = 'anybody' | 'person' | Role
 
-/** A route of the web app's own: what only a person may do. */
+/** A route of the web app, for signed-in users only. */
 export interface AppPath {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Below `APP_API`; `:id` and the like stand for one segment. */
   readonly path: string
   readonly access: AppAccess
-  /** Whether a person with a second factor must have proven it within 15 minutes (`POST step-up`). */
+  /**
+   * Whether a person with a second factor must have proven it within 15 minutes (`POST step-up`).
+   */
   readonly proof?: true
 }
 
-/** Sent with the refusal (403) that asks for `POST step-up` first; its value is `required`. */
+/**
+ * Response header of the refusal (403) that asks for `POST step-up` first; its value is `required`.
+ */
 export const STEP_UP_HEADER = 'X-Step-Up'
 
-/** Every route of the web app's own, by name, without its shapes: a browser loads these alone. Source: decision 42. */
+/**
+ * Every route of the web app by name, without its shapes, so that a browser can load the table
+ * alone. Source: decision 42.
+ */
 export const APP_PATHS = {
   readSession: { method: 'GET', path: '/session', access: 'anybody' },
   signUp: { method: 'POST', path: '/sign-up', access: 'anybody' },
@@ -55,7 +62,7 @@ export const APP_PATHS = {
   handOverAccount: { method: 'POST', path: '/account/hand-over', access: 'owner', proof: true },
   listMembers: { method: 'GET', path: '/members', access: 'viewer' },
   changeMember: { method: 'PATCH', path: '/members/:id', access: 'owner', proof: true },
-  /** An owner removes anybody; anybody leaves by naming themselves. */
+  /** An owner removes any member; a member leaves with their own id. */
   removeMember: { method: 'DELETE', path: '/members/:id', access: 'viewer', proof: true },
   invite: { method: 'POST', path: '/invitations', access: 'owner', proof: true },
   withdrawInvitation: { method: 'DELETE', path: '/invitations/:id', access: 'owner' },

@@ -1,6 +1,6 @@
 /**
- * What a member may do: an owner everything, a member all but people, plan and deletion, a viewer only look.
- * Source: decision 42.
+ * Roles of a member: an owner may do everything; a member everything except members, plan and
+ * deletion; a viewer only read. Source: decision 42.
  */
 export const ROLES = ['owner', 'member', 'viewer'] as const
 /** One of the roles. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { KEY_PREFIX_PATTERN } from './fields.ts'
 import { ROLES } from './roles.ts'
 
-/** Who may make an account: anybody, those who were invited, nobody. Source: decision 43. */
+/** Who may create an account: anybody, invited people, nobody. Source: decision 43. */
 export const SIGN_UP_MODES = ['open', 'invite', 'off'] as const
 /** One of the ways. */
 export type SignUpMode = (typeof SIGN_UP_MODES)[number]
@@ -14,7 +14,9 @@ const membership = z.strictObject({
   role: z.enum(ROLES),
 })
 
-/** `GET /app/api/session`: who is signed in, and what this installation offers; 200 for nobody, too. */
+/**
+ * `GET /app/api/session`: who is signed in, and what this installation offers; 200 for nobody, too.
+ */
 export const sessionView = z.strictObject({
   /** Null where nobody is signed in; then `account` and `session` are null as well. */
   user: z
@@ -22,12 +24,12 @@ export const sessionView = z.strictObject({
       id: z.string(),
       name: z.string(),
       email: z.string(),
-      /** Whether a message to the address has been answered. */
+      /** Whether the address was confirmed. */
       verified: z.boolean(),
       second_factor: z.boolean(),
     })
     .nullable(),
-  /** The account that every page shows; null too for a person who belongs to none any more. */
+  /** The account that the pages show; also null for a user who belongs to none any more. */
   account: membership
     .extend({
       plan: z.string(),
@@ -46,8 +48,8 @@ export const sessionView = z.strictObject({
       /** When it ends at the latest. */
       ends_at: z.iso.datetime(),
       /**
-       * Until when keys, plan, members and deletion need no new proof; null where none is asked for, since no
-       * second factor is set. In the past: `POST step-up` first.
+       * Until when keys, plan, members and deletion can be changed without `POST step-up`; null if
+       * no second factor is set, so that none is needed.
        */
       proven_until: z.iso.datetime().nullable(),
     })
@@ -56,7 +58,7 @@ export const sessionView = z.strictObject({
     sign_up: z.enum(SIGN_UP_MODES),
     /** Whether messages can be sent: verification, reset and invitations need them. */
     has_mail: z.boolean(),
-    /** Whom to ask about plans and packs. */
+    /** Contact for plans and packs. */
     contact_url: z.string().nullable(),
     /** The beginning of every key, for example `svc`. */
     key_prefix: z.string().regex(KEY_PREFIX_PATTERN),
@@ -70,14 +72,14 @@ export const sessionList = z.strictObject({
   data: z.array(
     z.strictObject({
       id: z.string(),
-      /** Whether it is the one that asks. */
+      /** Whether it is the calling session. */
       current: z.boolean(),
       created_at: z.iso.datetime(),
       /** To the minute. */
       used_at: z.iso.datetime(),
-      /** The network that signed in: an IPv4 address, or an IPv6 /64. */
+      /** The network of the sign-in: an IPv4 address, or an IPv6 /64. */
       network: z.string(),
-      /** What the browser said of itself, cut to 200 characters. */
+      /** The `User-Agent` header, cut to 200 characters. */
       browser: z.string(),
     }),
   ),

@@ -8,7 +8,7 @@ import { sessionList, sessionView } from './session.ts'
 /** What a route is sent and answers with. */
 interface AppShapes {
   readonly body?: z.ZodType
-  /** What 200 answers with; 204 and nothing where absent. */
+  /** What 200 answers with; 204 and nothing if absent. */
   readonly answer?: z.ZodType
 }
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../database.ts'
 
-/** A chunk of a batch that is not started yet, locked for the rest of the transaction. */
+/** Locks a chunk of a batch that is not started yet, for the rest of the transaction. */
 export async function lockUnaskedChunk(
   tx: Tx,
   batchId: string,
@@ -17,7 +17,7 @@ export async function lockUnaskedChunk(
     .executeTakeFirst()
 }
 
-/** Stores a chunk of which `count` more rows are asked, each for its address. */
+/** Stores a chunk in which `count` further rows are checked, each by its email address. */
 export async function storeAskedRows(
   tx: Tx,
   chunk: { readonly batchId: string; readonly no: number },

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openDatabase } from '../database.ts'
 import { countOpenChunks, readBacklog } from './backlog.ts'
 
-test('the backlog is what workers could begin now, and neither what rests nor what waits', async () => {
+test('the backlog is what workers could begin now, and neither what is paused nor what waits', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
   await db.pool.query(`

@@ -2,27 +2,27 @@ import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { Db } from '../database.ts'
 import { isTask } from './task-states.ts'
 
-/** What of batches waits for workers of a check. */
+/** Tasks of one check that workers have still to do. */
 export interface Backlog {
   readonly check: Check
-  /** Tasks that a worker could begin now: jobs that wait in the queue, and what could become one. */
+  /** Tasks that a worker could begin now: queued jobs, and tasks that could be enqueued. */
   readonly claimable: number
-  /** Tasks that wait for a moment or for room at a provider: more workers would not help. */
+  /** Tasks that wait for a time or for a provider's limit: more workers would not help. */
   readonly waiting: number
-  /** Time since the oldest batch of which something is claimable began to run; 0 where there is none. */
+  /** Seconds since the oldest batch with a claimable task was started; 0 if there is none. */
   readonly ageSeconds: number
 }
 
-/** Beyond so many it is not counted on, so that a look stays cheap however much waits. */
+/** Upper bound of the count, so that reading the backlog stays cheap however large it is. */
 const MOST_COUNTED = 100_000
 
-/** Of one batch and check; more than any number of workers has room for. */
+/** Upper bound of the count per batch and check; more than any number of workers can take. */
 const MOST_OF_BATCH = 1_000
 
 /**
- * How much of each check could be worked on now, and how long the oldest of it has been under way. Tasks of
- * batches that rest and of suspended accounts do not count. Numbers are exact up to 1,000 of a batch and
- * 100,000 in all.
+ * Reads how many tasks of each check could be worked on now, and how long the oldest of their
+ * batches has been running. Tasks of paused batches and of suspended accounts do not count. Exact
+ * up to 1,000 per batch and 100,000 in all.
  */
 export async function readBacklog(db: Db): Promise<readonly Backlog[]> {
   const { rows } = await db.pool.query<Backlog>({
@@ -66,8 +66,8 @@ export async function readBacklog(db: Db): Promise<readonly Backlog[]> {
 }
 
 /**
- * How many chunks of running batches have something that is worked on or could be; those of which all that is
- * open waits for a moment do not count. Exact up to 100,000.
+ * Counts chunks of running batches that are worked on or could be. Chunks whose open tasks all wait
+ * for a time do not count. Exact up to 100,000.
  */
 export async function countOpenChunks(db: Db): Promise<number> {
   const { rows } = await db.pool.query<{ open: number }>({

@@ -6,14 +6,17 @@ import { queriesOf, type Db, type Tx } from '../database.ts'
 import { jsonbText } from '../jsonb.ts'
 import type { BatchRow } from './rows.ts'
 
-/** Where a search through the batches of an account and mode stands, in the order in which they were made. */
+/** Position in a walk through the batches of an account and mode, in order of creation. */
 export interface BatchCursor {
-  /** As Postgres writes it, with all its digits. */
+  /** Timestamp as Postgres prints it, in full precision. */
   readonly createdAt: string
   readonly id: string
 }
 
-/** The next batch after a place, of any kind and state but those that are erased whole. */
+/**
+ * The next batch after a position, of any kind and state except those that are being erased
+ * entirely.
+ */
 export async function nextBatch(
   db: Db,
   owner: { readonly accountId: string; readonly mode: KeyMode },
@@ -32,7 +35,10 @@ export async function nextBatch(
   return rows[0]
 }
 
-/** Batches of an account and mode behind a place, of any kind and state but those that are erased whole. */
+/**
+ * Batches of an account and mode after a position, of any kind and state except those that are
+ * being erased entirely.
+ */
 export async function pageOfOwnBatches(
   db: Db,
   owner: { readonly accountId: string; readonly mode: KeyMode },
@@ -57,7 +63,9 @@ export async function pageOfOwnBatches(
     .execute()
 }
 
-/** Batches of an account that were made since a moment of rows which others hold, oldest first. */
+/**
+ * Batches of an account that were made since a time from the rows of other batches, oldest first.
+ */
 export async function derivedSince(
   db: Db,
   { accountId, modes }: { readonly accountId: string; readonly modes: readonly KeyMode[] },
@@ -72,7 +80,7 @@ export async function derivedSince(
   return rows.map(({ id }) => id)
 }
 
-/** The moment by the database's clock, with all its digits. */
+/** The current time by the database's clock, in full precision. */
 export async function databaseMoment(db: Db | Tx): Promise<string> {
   const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(
     queriesOf(db),
@@ -80,16 +88,16 @@ export async function databaseMoment(db: Db | Tx): Promise<string> {
   return rows[0]?.now ?? ''
 }
 
-/** Outcomes as they lie in a part. */
+/** Outcomes as a part stores them. */
 export interface HeldPart {
   readonly id: number
   readonly check: Check
-  /** Positions answered; null is all of them in order. */
+  /** Positions that have an outcome; null means all of them in order. */
   readonly indexes: readonly number[] | null
   readonly outcomes: Buffer
 }
 
-/** What subjects of a task wait with. */
+/** Subjects of a waiting task. */
 export interface HeldTask {
   readonly id: number
   readonly check: Check
@@ -97,7 +105,7 @@ export interface HeldTask {
   readonly states: readonly (Json | null)[] | null
 }
 
-/** All that a chunk holds of anybody. */
+/** Everything of a chunk that may name a person. */
 export interface HeldChunk {
   readonly no: number
   readonly subjects: Buffer
@@ -106,7 +114,7 @@ export interface HeldChunk {
   readonly tasks: readonly HeldTask[]
 }
 
-/** Chunks of a batch from a number on, in order, with all that they hold. */
+/** Chunks of a batch from a number on, in order, with everything that they hold. */
 export async function readHeldChunks(
   db: Db,
   batchId: string,
@@ -121,7 +129,7 @@ export async function readHeldChunks(
   return await withAnswers(db, batchId, rows)
 }
 
-/** One chunk, locked for the rest of the transaction: nothing comes in for it meanwhile. */
+/** Locks one chunk for the rest of the transaction: nothing is stored in it meanwhile. */
 export async function lockHeldChunk(
   tx: Tx,
   batchId: string,
@@ -165,7 +173,7 @@ async function withAnswers(
   }))
 }
 
-/** What of a chunk is written anew; what is left out stays. */
+/** The columns of a chunk to overwrite; those left out stay. */
 export interface BlankedChunk {
   readonly subjects?: Buffer
   readonly cells?: Buffer
@@ -173,7 +181,7 @@ export interface BlankedChunk {
   readonly tasks: readonly { readonly id: number; readonly states: readonly (Json | null)[] }[]
 }
 
-/** Writes a chunk anew without what was erased, under its lock. */
+/** Overwrites a locked chunk with what is left after an erasure. */
 export async function writeBlanked(
   tx: Tx,
   batchId: string,
@@ -209,7 +217,7 @@ export async function writeBlanked(
   }
 }
 
-/** Whether subjects of a chunk are blanked. */
+/** Whether any subjects of a chunk were erased. */
 export async function hasErased(tx: Tx, batchId: string, no: number): Promise<boolean> {
   const row = await tx
     .selectFrom('chunks')
@@ -221,8 +229,9 @@ export async function hasErased(tx: Tx, batchId: string, no: number): Promise<bo
 }
 
 /**
- * Counts that rows of a batch were blanked: its result file is to be written anew. Whoever writes that of a
- * running batch early loses its lease: what it has written so far may hold what was blanked.
+ * Notes that rows of a batch were blanked, so that its result file must be rewritten. A worker that
+ * writes the result of a running batch early loses its lease: what it wrote so far may hold the
+ * erased values.
  */
 export async function countBlanked(tx: Tx, batchId: string): Promise<void> {
   await sql`
@@ -235,8 +244,8 @@ export async function countBlanked(tx: Tx, batchId: string): Promise<void> {
 }
 
 /**
- * Batches of an account, made before a moment, that may still show what was blanked in the others: `deleted`
- * ones go whole, with all their rows; of `ending` ones the result is being written.
+ * Batches of an account, made before a time, that may still show what was blanked in others: those
+ * of `deleted` are being erased with all their rows, those of `ending` are writing their result.
  */
 export async function openEnds(
   db: Db,
@@ -256,7 +265,10 @@ export async function openEnds(
   return { deleted: idsOf(true), ending: idsOf(false) }
 }
 
-/** Takes a number for the name of a result file that is written anew; undefined where there is none by now. */
+/**
+ * Takes a new attempt number for a result file that is to be rewritten; undefined if the batch has
+ * none any more.
+ */
 export async function numberResult(db: Db, batchId: string): Promise<BatchRow | undefined> {
   return await db.kysely
     .updateTable('batches')

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { INTAKE_STATES, sqlStates } from './states.ts'
 
-/** A chunk to be stored. */
+/** A chunk to store. */
 export interface NewChunk {
   readonly no: number
   readonly firstRow: number
@@ -15,8 +15,9 @@ export interface NewChunk {
 }
 
 /**
- * Stores chunks of the batch that the fencing number still owns.
- * @returns false where the stage was lost to another worker; nothing is stored then
+ * Stores chunks of a batch, if the fencing number still owns it.
+ *
+ * @returns false if another worker has the stage; nothing is stored then
  */
 export async function insertChunks(
   db: Db,
@@ -53,7 +54,7 @@ export async function insertChunks(
   return rowCount === chunks.length
 }
 
-/** Stores a chunk of a batch that the caller's transaction has made. */
+/** Stores a chunk of a batch that was inserted in the same transaction. */
 export async function insertOwnChunk(tx: Tx, batchId: string, chunk: NewChunk): Promise<void> {
   const { email, phone, ip, domain } = chunk.counts
   await sql`
@@ -65,7 +66,7 @@ export async function insertOwnChunk(tx: Tx, batchId: string, chunk: NewChunk): 
   `.execute(tx)
 }
 
-/** How many rows of a batch stand in chunks. */
+/** How many rows the chunks of a batch hold. */
 export async function countRows(db: Db | Tx, batchId: string): Promise<number> {
   const row = await queriesOf(db)
     .selectFrom('chunks')
@@ -75,26 +76,26 @@ export async function countRows(db: Db | Tx, batchId: string): Promise<number> {
   return row.rows
 }
 
-/** A part of a chunk's outcomes, as it came in. */
+/** Outcomes of a chunk and check that were stored together. */
 export interface Part {
   readonly check: Check
-  /** Positions answered; null is all of them in order. */
+  /** Positions that have an outcome; null means all of them in order. */
   readonly indexes: readonly number[] | null
   readonly outcomes: Buffer
 }
 
-/** What a chunk was asked and answered. */
+/** The subjects of a chunk and their outcomes. */
 export interface AnsweredChunk {
   readonly no: number
   readonly firstRow: number
   readonly settled: boolean
-  /** Settled by a cancel while parts of it were open. */
+  /** Whether a cancel settled it while some outcomes were missing. */
   readonly partly: boolean
   readonly subjects: Buffer
   readonly parts: readonly Part[]
 }
 
-/** A chunk with all that a result needs. */
+/** A chunk with everything that its results need. */
 export interface StoredChunk extends AnsweredChunk {
   readonly settledAt: Date | null
   readonly rowCount: number
@@ -127,7 +128,7 @@ export async function readChunks(
 }
 
 /**
- * The first chunk from `fromNo` on that is not settled; `none` where all are, `lost` where the fencing
+ * The first chunk from `fromNo` on that is not settled; `none` if all are, `lost` if the fencing
  * number does not own the batch any more.
  */
 export async function firstOpenChunk(
@@ -147,7 +148,7 @@ export async function firstOpenChunk(
   return row === undefined ? 'lost' : (row.no ?? 'none')
 }
 
-/** What these chunks were asked and answered, their cells left out. */
+/** Subjects and outcomes of these chunks, without their cells. */
 export async function readAnswers(
   db: Db,
   batchId: string,
@@ -178,7 +179,7 @@ function answeredChunk(row: ChunkRow, parts: ReadonlyMap<number, readonly Part[]
   return { no, firstRow: first_row, settled, partly, subjects, parts: parts.get(no) ?? [] }
 }
 
-/** Parts by chunk. Read after the chunks, so that the parts of every chunk seen as settled are there. */
+/** Parts by chunk. Read after the chunks, so that every chunk seen as settled has all its parts. */
 async function readParts(
   db: Db,
   batchId: string,

@@ -1,18 +1,19 @@
 import { sql } from 'kysely'
 import { queriesOf, type Db } from '../database.ts'
 
-/** Some chunks of a batch that another one is made of. */
+/** Chunks of a batch that another batch copies. */
 export interface CopiedChunks {
   readonly of: string
   readonly nos: readonly number[]
-  /** Counts of verdicts of each chunk, in the order of `nos`. */
+  /** Verdict counts of each chunk, in the order of `nos`. */
   readonly verdicts: readonly (readonly number[])[]
 }
 
 /**
- * Copies settled chunks with their outcomes into the batch that the fencing number still owns; nothing is charged
- * for them there.
- * @returns false where the stage was lost to another worker, or the chunks are erased by now
+ * Copies settled chunks with their outcomes into another batch, if the fencing number still owns
+ * that; nothing is charged for them.
+ *
+ * @returns false if another worker has the stage, or the chunks were erased meanwhile
  */
 export async function copyChunks(
   db: Db,

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { sqlStates } from './states.ts'
 
-/** Why nothing new is begun for a task. */
+/** Why no new lookups are begun for a task. */
 export type Halt = 'canceling' | 'paused'
 
 /** Which of these claimed tasks belong to a batch that is being canceled or is paused. */
@@ -21,13 +21,17 @@ export async function haltedTasks(
   return new Map(rows.map((row) => [row.id, row.status]))
 }
 
-/** Chunks whose tasks one statement drops: a hundred thousand where every subject waits by itself. */
+/**
+ * Chunks whose tasks one statement deletes: up to 100,000 tasks if every subject waits by itself.
+ */
 const CHUNKS_A_DROP = 50
 
 /**
- * Drops the tasks of a canceled batch that are not leased, in statements of bounded size; answers how many
- * tasks are left. Tasks of the checks to be drained that were leased before stay and are leased once more, as
- * something may have been bought for them; `patienceMs` after the cancel they are dropped as well.
+ * Deletes the tasks of a canceled batch that are not leased, in statements of bounded size. Tasks
+ * of paid checks that were leased before stay and are leased once more, since something may have
+ * been bought for them; `patienceMs` after the cancel they are deleted as well.
+ *
+ * @returns how many tasks are left
  */
 export async function dropIdleTasks(
   db: Db | Tx,
@@ -45,7 +49,7 @@ export async function dropIdleTasks(
   return left
 }
 
-/** Answers the chunk that the next statement begins with; undefined after the last. */
+/** Returns the chunk that the next statement begins with; undefined after the last. */
 async function dropSome(
   db: Db | Tx,
   batchId: string,
@@ -84,15 +88,15 @@ async function dropSome(
   return until
 }
 
-/** A chunk of a canceled batch that has outcomes and is not settled. */
+/** A chunk of a canceled batch that has some outcomes and is not settled. */
 export interface PartlyAnsweredChunk {
   readonly no: number
   readonly subjects: Buffer
 }
 
 /**
- * Locks the next such chunk from `fromNo` on for the rest of the transaction; one of which a task is left is
- * passed over.
+ * Locks the next such chunk from `fromNo` on for the rest of the transaction; a chunk that still
+ * has a task is skipped.
  */
 export async function lockPartlyAnswered(
   tx: Tx,

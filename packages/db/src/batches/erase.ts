@@ -5,11 +5,11 @@ import { deletePreview } from './previews.ts'
 import { RETAINED_STATES, sqlStates } from './states.ts'
 import { lockBatch, type BatchRow } from './rows.ts'
 
-/** Rows that one statement erases: of a slow disk it may take a second. */
+/** Rows that one statement deletes: about a second on a slow disk. */
 const TASKS_A_STEP = 2_000
 const CHUNKS_A_STEP = 100
 
-/** Batches of which chunks, or all, are still to be erased. */
+/** Batches whose chunks, or whole content, are still to be erased. */
 export async function erasingBatches(db: Db | Tx, most: number): Promise<readonly string[]> {
   const rows = await queriesOf(db)
     .selectFrom('batches')
@@ -22,9 +22,10 @@ export async function erasingBatches(db: Db | Tx, most: number): Promise<readonl
 }
 
 /**
- * Erases the next rows of a batch that is being erased, and what says so after the last. Each step is a
- * statement of bounded size; any number of processes may take steps at once.
- * @returns `busy` where the rows that are left are in the hands of other processes
+ * Erases the next rows of a batch that is being erased, and clears its mark after the last. Each
+ * step is a statement of bounded size; several processes may run steps at once.
+ *
+ * @returns `busy` if the rows that are left are locked by other processes
  */
 export async function eraseStep(db: Db, batchId: string): Promise<'more' | 'busy' | 'done'> {
   if (await eraseRows(db, batchId, null)) return 'more'
@@ -48,7 +49,9 @@ export async function eraseStep(db: Db, batchId: string): Promise<'more' | 'busy
   return rows.length === 0 ? 'done' : 'busy'
 }
 
-/** Erases what an earlier attempt at a stage stored, in steps that end where the stage is lost. */
+/**
+ * Erases what an earlier attempt at a stage stored, in bounded steps; stops if the stage is lost.
+ */
 export async function eraseLeftovers(
   db: Db,
   stage: { batchId: string; lease: number },
@@ -65,8 +68,10 @@ export async function eraseLeftovers(
 }
 
 /**
- * Answers whether there were any rows. Rows that another process erases are left to it.
+ * Deletes some rows, skipping those that other processes have locked.
+ *
  * @param lease the fencing number that the batch must still have
+ * @returns whether there were any
  */
 async function eraseRows(db: Db, batchId: string, lease: number | null): Promise<boolean> {
   const owned = sql`(select id from batches
@@ -92,9 +97,10 @@ async function eraseRows(db: Db, batchId: string, lease: number | null): Promise
 }
 
 /**
- * Locks the next ended batch whose time is up, by database time, for the rest of the transaction; one that
- * another process has locked is left to it.
- * @param failed batches that could not be erased and are passed over
+ * Locks the next ended batch whose retention is over, by database time, for the rest of the
+ * transaction; skips those that another process has locked.
+ *
+ * @param failed batches that could not be erased and are skipped
  */
 export async function lockExpiring(
   tx: Tx,

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { FILELESS_STATES } from './states.ts'
 
-/** Keys of the store that these batches name; failed and erased ones have no file left. */
+/** Storage keys of these batches' files; failed and erased batches have none. */
 export async function namedFiles(
   db: Db | Tx,
   ids: readonly string[],

@@ -6,8 +6,8 @@ import { isTask } from './task-states.ts'
 const TASKS_A_STEP = 500
 
 /**
- * Lets the tasks of groups that were tried and found to have room go out all together, in steps of bounded
- * size; a group that is open and has none left is forgotten.
+ * Releases all tasks of groups that were found to have capacity again, in steps of bounded size; an
+ * open group without tasks is deleted.
  */
 export async function emptyOpenGroups(db: Db): Promise<void> {
   await db.pool.query({
@@ -29,10 +29,12 @@ export async function emptyOpenGroups(db: Db): Promise<void> {
   })
 }
 
-/** Longer than any transaction: one that puts a task into a group must find it or make it anew. */
+/**
+ * Longer than any transaction: one that adds a task to a group must find the group or recreate it.
+ */
 const MEMORY_MS = 600_000
 
-/** Forgets groups that have had room for a while and that nothing waits for. */
+/** Deletes groups that have had capacity for a while and that nothing waits for. */
 export async function sweepGroups(db: Db | Tx): Promise<void> {
   await sql`
     delete from task_groups g

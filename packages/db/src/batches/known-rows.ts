@@ -2,13 +2,13 @@ import { sql } from 'kysely'
 import type { Check } from '@plumbline/contract/products'
 import type { Tx } from '../database.ts'
 
-/** Outcomes that came in of a chunk, by check and position. */
+/** Outcomes that were stored for a chunk, by check and position. */
 export interface AnsweredPart {
   readonly check: Check
   readonly indexes: readonly number[] | null
 }
 
-/** Which subjects of a chunk are answered, inside the transaction that stored more of them. */
+/** Which subjects of a chunk have an outcome, read in the transaction that stored more of them. */
 export async function answeredParts(
   tx: Tx,
   chunk: { batchId: string; no: number },
@@ -22,7 +22,11 @@ export async function answeredParts(
   return rows.map((row) => ({ check: row.check_kind, indexes: row.indexes }))
 }
 
-/** Notes how many billable rows of an open chunk are known whole; answers whether it was another number before. */
+/**
+ * Stores how many billable rows of an open chunk have all their outcomes.
+ *
+ * @returns whether the number has changed
+ */
 export async function noteKnownRows(
   tx: Tx,
   chunk: { batchId: string; no: number },
@@ -39,9 +43,10 @@ export async function noteKnownRows(
 }
 
 /**
- * Counts verdicts of an open chunk, until it is settled with all of them.
+ * Stores verdict counts of an open chunk; they are replaced when it is settled.
+ *
  * @param counts in the order of the chunk's `verdicts`
- * @param how whether they come to those counted before, or are all that are known
+ * @param how whether they are added to those counted before, or replace them
  */
 export async function countVerdicts(
   tx: Tx,

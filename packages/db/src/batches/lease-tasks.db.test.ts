@@ -93,7 +93,7 @@ test('turn: only who has the duty leases, and only until its term is over', asyn
   expect(await run(place.db, 'leased', { holder: 'other' })).toHaveLength(1)
 })
 
-test('lost: a lease that ran out is taken back, and rests from the second attempt on', async () => {
+test('lost: a lease that ran out is taken back, and delayed from the second attempt on', async () => {
   await using place = await openPlace()
   const [first, third, held] = [
     await add(place.db),
@@ -116,7 +116,7 @@ test('lost: a lease that ran out is taken back, and rests from the second attemp
   ])
 })
 
-test('woken: what rested until now is ready, and what rests longer is not', async () => {
+test('woken: tasks whose delay is over are ready, others are not', async () => {
   await using place = await openPlace()
   const due = await add(place.db, { due: -1 })
   await add(place.db, { due: 5 })
@@ -378,7 +378,7 @@ async function sizesOf(db: Db, tasks: readonly LeasedTask[]): Promise<readonly n
   return rows.map(({ size }) => size)
 }
 
-test('a few try for all that wait because something of ours is silent; then all go together', async () => {
+test('a few subjects try for a group that waits for a silent service of ours; then all are dispatched together', async () => {
   await using place = await openPlace()
   const { db } = place
   const group = 'silence:resolver'

@@ -3,13 +3,13 @@ import { queriesOf, type Db } from '../database.ts'
 import { MOST_FINDINGS } from './reconcile.ts'
 import type { BatchRow } from './rows.ts'
 
-/** An ended batch and the name of its result file. */
+/** An ended batch and the storage key of its result file. */
 export interface StoredResult {
   readonly id: string
   readonly key: string
 }
 
-/** Ended batches that have a result file, in the order of their ids. */
+/** A page of ended batches that have a result file, ordered by id. */
 export async function pageOfResults(
   db: Db,
   afterId: string,
@@ -18,7 +18,7 @@ export async function pageOfResults(
   return await results(db).where('id', '>', afterId).orderBy('id').limit(most).execute()
 }
 
-/** Ended batches of which somebody met that their result file is gone. */
+/** Ended batches whose result file a download found missing. */
 export async function notedResults(db: Db): Promise<readonly StoredResult[]> {
   return await results(db)
     .where(
@@ -39,8 +39,8 @@ function results(db: Db) {
 }
 
 /**
- * Takes a number for the name of a result file that is written anew, and a lease while it is; undefined where
- * there is no such file to write, or another process writes it.
+ * Takes a new attempt number for a result file that is to be rewritten, with a lease; undefined if
+ * there is no such file, or another process is rewriting it.
  */
 export async function claimResult(
   db: Db,

@@ -1,19 +1,22 @@
 import type { RunPlanned } from '../kept-plan.ts'
 import { isTask } from './task-states.ts'
 
-/** Begins the names of groups that wait because something of ours is silent: a few try whether it still is. */
+/**
+ * Prefix of groups that wait because a service of ours gives no reply: a few subjects try whether
+ * it works again.
+ */
 export const SILENCE = 'silence:'
 
-/** Subjects that try for all of their group. */
+/** Subjects that try on behalf of their group. */
 const FEW = 10
 
-/** Tasks that go with others of their chunk in one round, so that none is long. */
+/** Tasks merged with others of their chunk in one round, so that no round takes long. */
 const MERGED_A_ROUND = 64
 
-/** A task of so many subjects grows no more: it is worth the load of its chunk. */
+/** A task with this many subjects is large enough: loading its chunk pays. */
 const LARGE = 256
 
-/** A task that is leased out of the group that it waited by. */
+/** A task that was leased out of the group it waited in. */
 export interface WaitedTask {
   readonly taskId: number
   readonly lease: number
@@ -21,11 +24,13 @@ export interface WaitedTask {
 }
 
 /**
- * Completes tasks that were leased out of their groups and are in no queue yet: what else of their chunks is
- * due goes with them, so that a chunk whose subjects wait by themselves is not loaded for each. Of a group of
- * silence only a few subjects go. Groups that nothing waits in any more are forgotten.
- * @returns for each task whether it is whole or may grow in the next round; those are left out that went with
- *   another of their chunk, and those of which the lease was lost
+ * Completes tasks that were leased out of their groups and are not enqueued yet: other subjects of
+ * the same chunk that are due join them, so that a chunk whose subjects wait one by one is not
+ * loaded for each. Of a group that waits for a silent service only a few subjects go. Groups in
+ * which nothing waits any more are deleted.
+ *
+ * @returns for each task whether it is complete or may grow in the next round; tasks merged into
+ * another of their chunk, and those whose lease was lost, are left out
  */
 export async function mergeWaiting(
   run: RunPlanned,
@@ -77,9 +82,10 @@ const CUT = `
   from cut where t.id = cut.id`
 
 /**
- * Lets tasks $1 of groups $2 and leases $5 take what is due of their chunks with them, at most $3 in all, and
- * notes what of groups is out. Of several of one chunk the first takes the others. Answers the first, and whether
- * each may grow: it took its share, and has less than $6 subjects.
+ * Adds to tasks $1 of groups $2 and leases $5 what else is due of their chunks, at most $3 subjects
+ * in all, and marks what of the groups is leased. Of several tasks of one chunk the first takes the
+ * others. Returns the first, and whether each may grow: it took its full share, and has fewer than
+ * $6 subjects.
  */
 const MERGE = `
   with listed as (

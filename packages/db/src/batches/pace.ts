@@ -3,24 +3,31 @@ import type { Check } from '@plumbline/contract/products'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import type { OpenSubjects, PaceSample } from '../tables/batches.ts'
 
-/** What is known of the pace of a running batch. */
+/** What is known of the speed of a running batch. */
 export interface BatchPace {
-  /** Milliseconds of the epoch, by the database's clock, as all times here. */
+  /** Milliseconds since the Unix epoch, by the database's clock, as all times in this file. */
   readonly startedMs: number
   readonly samples: readonly PaceSample[]
   readonly now: PaceSample
 }
 
-/** Groups that are told apart: those that fewer subjects wait for count with what waits for none. */
+/**
+ * Groups that are counted separately; smaller ones are counted together with subjects that wait for
+ * nothing.
+ */
 const MOST_GROUPS = 8
 
-/** Tasks of a batch that are counted: of a batch of five million rows there are as many chunks as a quarter of these. */
+/**
+ * Upper bound of a batch's tasks for which its pace is computed: a batch of five million rows has a
+ * quarter as many chunks.
+ */
 const MOST_COUNTED = 20_000
 
 /**
- * Subjects without an outcome, by check and, of those that wait for room, by group: each is in one task, once
- * those are made. Null where there are more tasks than are counted, as where very many subjects wait by themselves:
- * it is read many times a second.
+ * Subjects without an outcome, by check and by the group that they wait in: each is in exactly one
+ * task, once the tasks are created. Null if there are more tasks than are counted, as when very
+ * many subjects wait one by one: this is read many times a second.
+ *
  * @param batchId a column of the statement around it
  */
 export function openSubjects(
@@ -45,15 +52,18 @@ export function openSubjects(
           order by open desc limit ${MOST_GROUPS}) most)) end)`
 }
 
-/** Subjects that were answered at the pace of a group. */
+/** Subjects that were answered as fast as a group's limit allows. */
 export interface GroupAnswers {
   readonly key: string
   readonly answered: number
-  /** Whether it has just had no room; else that is looked up. */
+  /** Whether the group has just reached its limit; undefined: it is looked up. */
   readonly isFull: boolean
 }
 
-/** Counts subjects of a batch that were answered at the pace of a group, where that has had no room. */
+/**
+ * Counts subjects of a batch that were answered under a group's limit, if the group has reached it
+ * at some time.
+ */
 export async function countGroupAnswers(
   db: Db,
   of: { readonly batchId: string; readonly check: Check },
@@ -80,14 +90,15 @@ export async function countGroupAnswers(
   })
 }
 
-/** Forgets at what pace the groups of a batch went. */
+/** Deletes the counts of a batch's groups. */
 export async function deleteGroupAnswers(db: Db | Tx, batchId: string): Promise<void> {
   await queriesOf(db).deleteFrom('group_answers').where('batch_id', '=', batchId).execute()
 }
 
 /**
- * The pace of a batch of which all tasks are made; undefined where it does not run, its last sample is younger
- * than `leastMs`, or it has more tasks than are counted.
+ * Reads what the time estimate of a batch needs; undefined if the batch is not running, not all of
+ * its tasks are created, its last sample is younger than `leastMs`, or it has more tasks than are
+ * counted.
  */
 export async function readPace(
   db: Db,
@@ -115,7 +126,10 @@ export async function readPace(
   return { startedMs: row.startedMs, samples: row.pace ?? [], now }
 }
 
-/** Keeps samples of a batch's pace, unless others were kept since the last of them; waits for nobody. */
+/**
+ * Stores samples of a batch's pace, unless another process stored some since the last of them.
+ * Takes no lock that it would have to wait for.
+ */
 export async function keepPace(
   db: Db,
   batchId: string,

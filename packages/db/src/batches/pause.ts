@@ -2,14 +2,14 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { moveBatch, readBatch, type BatchRow } from './rows.ts'
 
-/** Moves a running batch to `paused`, until its time is over; undefined where it is not running. */
+/** Moves a running batch to `paused`, until its pause ends; undefined if it is not running. */
 export async function pauseRunning(tx: Tx, id: string): Promise<BatchRow | undefined> {
   return await moveBatch(tx, id, 'paused')
 }
 
 /**
- * Moves a paused batch back to `running`; undefined where it is not paused. When it was started stays, and
- * how long it has rested is added up.
+ * Moves a paused batch back to `running` and adds up how long it was paused; its start time stays.
+ * Undefined if it is not paused.
  */
 export async function resumePaused(tx: Tx, id: string): Promise<BatchRow | undefined> {
   const { rows } = await sql`
@@ -26,9 +26,10 @@ export async function resumePaused(tx: Tx, id: string): Promise<BatchRow | undef
 const CHUNKS_AT_ONCE = 50
 
 /**
- * Takes the tasks of a paused batch out of the groups that they wait in, in statements of bounded size: a
- * group would pass over each of them whenever it has room. They go out again when the batch goes on and their
- * own time has come. What another transaction has locked is left where it is.
+ * Takes the tasks of a paused batch out of the groups that they wait in, in statements of bounded
+ * size; else the dispatcher would step over each of them whenever the group has capacity. They are
+ * leased again once the batch is resumed and they are due. Rows that another transaction has locked
+ * are skipped.
  */
 export async function ungroupTasks(db: Db, batchId: string): Promise<void> {
   for (let from = 0; ;) {
@@ -54,7 +55,7 @@ export async function ungroupTasks(db: Db, batchId: string): Promise<void> {
   }
 }
 
-/** Gives a task back that was handed out for a batch which is paused now; others are left as they are. */
+/** Returns a task that was leased for a batch which is paused by now; does nothing for others. */
 export async function returnPausedTask(
   db: Db,
   task: { taskId: number; lease: number },
@@ -70,7 +71,7 @@ export async function returnPausedTask(
   })
 }
 
-/** Paused batches that go on by themselves now, by database time. */
+/** Paused batches whose pause is over, by database time. */
 export async function batchesToResume(db: Db, most: number): Promise<readonly string[]> {
   const rows = await queriesOf(db)
     .selectFrom('batches')

@@ -3,15 +3,15 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { jsonbText } from '../jsonb.ts'
 
-/** What is known of a batch's file; `counts` is null until every row was read. */
+/** The stored preview of a batch; `counts` is null until every row was read. */
 export interface StoredPreview {
   readonly head: PreviewHead
   readonly counts: PreviewCounts | null
 }
 
 /**
- * Stores what the start of a file shows, in place of what an earlier reading found; nothing where the fencing
- * number does not own the batch any more.
+ * Stores the preview that the start of a file gives, replacing that of an earlier attempt; does
+ * nothing if the fencing number does not own the batch any more.
  */
 export async function storePreviewHead(
   db: Db,
@@ -27,7 +27,7 @@ export async function storePreviewHead(
   `.execute(queriesOf(db))
 }
 
-/** Stores what was met in all rows, under the batch's lock. */
+/** Stores the counts of all rows, under the batch's lock. */
 export async function storePreviewCounts(
   tx: Tx,
   stage: { batchId: string; lease: number },
@@ -41,7 +41,10 @@ export async function storePreviewCounts(
     .execute()
 }
 
-/** What is known of a batch's file; undefined until its start was read, and once the batch is erased. */
+/**
+ * The preview of a batch; undefined until the start of its file was read, and once the batch is
+ * erased.
+ */
 export async function findPreview(
   db: Db | Tx,
   batchId: string,
@@ -53,7 +56,7 @@ export async function findPreview(
     .executeTakeFirst()
 }
 
-/** Erases what is known of a batch's file. */
+/** Deletes the preview of a batch. */
 export async function deletePreview(db: Db | Tx, batchId: string): Promise<void> {
   await queriesOf(db).deleteFrom('batch_previews').where('batch_id', '=', batchId).execute()
 }
@@ -77,7 +80,9 @@ export async function subjectCounts(
     .executeTakeFirstOrThrow()
 }
 
-/** Writes what is known of a batch's file anew, under the batch's lock; both are of the shape that was read. */
+/**
+ * Overwrites the preview of a batch under its lock; both arguments have the shape that was read.
+ */
 export async function writePreview(
   tx: Tx,
   batchId: string,

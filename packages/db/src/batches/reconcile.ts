@@ -4,7 +4,7 @@ import { queriesOf, type Db, type Tx } from '../database.ts'
 import { INTAKE_STATES, sqlStates, STAGE_STATES } from './states.ts'
 import { isTask } from './task-states.ts'
 
-/** What should not be. */
+/** Kinds of inconsistent state that the reconciler looks for. */
 export type FindingKind =
   | 'batch_without_file'
   | 'chunk_without_task'
@@ -14,16 +14,19 @@ export type FindingKind =
   | 'result_without_file'
   | 'task_without_group'
 
-/** Findings of one search; the others are found by a later one. */
+/** Findings returned by one search; later searches return the others. */
 export const MOST_FINDINGS = 100
 
-/** Longer than any lease and rest: what a step of the clock leaves. */
+/** Longer than any lease or delay: only a jump of the clock leaves such times. */
 const BEYOND_HOURS = 24
 
-/** How long a batch may wait to be read until its file is looked for. */
+/** Seconds that a batch may wait for intake before its file is looked for. */
 const UNREAD_SECONDS = 60
 
-/** Batches whose own file is still to be read, with its key; those that are read of another have none. */
+/**
+ * Batches whose own file is still to be read, with its storage key; batches made from another batch
+ * have no file.
+ */
 export async function unreadBatches(
   db: Db,
 ): Promise<readonly { readonly id: string; readonly sourceKey: string }[]> {
@@ -37,7 +40,7 @@ export async function unreadBatches(
   return rows
 }
 
-/** Open chunks of running batches for which nothing is to be asked, as `batch/number`. */
+/** Open chunks of running batches that have no task, as `batch/number`. */
 export async function chunksWithoutTask(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ subject: string }>`
     select c.batch_id || '/' || c.no as subject
@@ -50,8 +53,9 @@ export async function chunksWithoutTask(db: Db): Promise<readonly string[]> {
 }
 
 /**
- * Locks such a chunk and makes the tasks that it lacks: for what no part answers.
- * @returns how many subjects they ask; undefined where the chunk is as it should be by now
+ * Locks such a chunk and creates the tasks for subjects without an outcome.
+ *
+ * @returns how many subjects they hold; undefined if the chunk needs none by now
  */
 export async function askMissing(
   tx: Tx,
@@ -106,7 +110,10 @@ interface MissingOf {
   readonly count: number
 }
 
-/** Batches and tasks whose leases end in days, as after a step of the clock: `batch:id` and `task:id`. */
+/**
+ * Batches and tasks whose leases end in days, as after a jump of the clock: `batch:id` and
+ * `task:id`.
+ */
 export async function leasesWithoutEnd(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ subject: string }>`
     (select 'batch:' || id as subject from batches
@@ -121,7 +128,7 @@ export async function leasesWithoutEnd(db: Db): Promise<readonly string[]> {
   return rows.map(({ subject }) => subject)
 }
 
-/** Ends such a lease now: who holds it still finds it lost, or renews it. */
+/** Ends such a lease now. Its holder, if alive, finds it lost or renews it. */
 export async function endLease(db: Db, subject: string): Promise<boolean> {
   const [what, id = ''] = subject.split(':', 2)
   const table = sql.table(what === 'batch' ? 'batches' : 'tasks')
@@ -134,7 +141,7 @@ export async function endLease(db: Db, subject: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Tasks that rest for days and groups that nobody looks at for days, as after a step of the clock. */
+/** Tasks delayed for days and groups not due for days, as after a jump of the clock. */
 export async function restsWithoutEnd(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ subject: string }>`
     (select 'task:' || t.id as subject
@@ -152,7 +159,7 @@ export async function restsWithoutEnd(db: Db): Promise<readonly string[]> {
   return rows.map(({ subject }) => subject)
 }
 
-/** Ends such a rest now. */
+/** Makes such a task or group due now. */
 export async function endRest(db: Db, subject: string): Promise<boolean> {
   const [what, ...name] = subject.split(':')
   const { rows } =
@@ -171,7 +178,7 @@ export async function endRest(db: Db, subject: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Tasks that wait by a group which nobody looks at. */
+/** Waiting tasks whose group does not exist. */
 export async function tasksWithoutGroup(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ subject: string }>`
     select t.id::text as subject from tasks t
@@ -182,7 +189,7 @@ export async function tasksWithoutGroup(db: Db): Promise<readonly string[]> {
   return rows.map(({ subject }) => subject)
 }
 
-/** Makes the group of such a task. */
+/** Creates the group of such a task. */
 export async function makeGroup(db: Db, taskId: string): Promise<boolean> {
   const { rows } = await sql`
     insert into task_groups (check_kind, group_key, next_at)
@@ -193,7 +200,7 @@ export async function makeGroup(db: Db, taskId: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Notes what somebody met in passing, for the next search to judge. */
+/** Records an inconsistency that was noticed outside of a search, for the next search to judge. */
 export async function noteFinding(db: Db, kind: FindingKind, subject: string): Promise<void> {
   await sql`
     insert into reconciler_findings (kind, subject) values (${kind}, ${subject})
@@ -202,8 +209,9 @@ export async function noteFinding(db: Db, kind: FindingKind, subject: string): P
 }
 
 /**
- * Notes what a search found and forgets what it did not find any more.
- * @returns what has been seen for so long and is to be put right
+ * Stores what a search found and deletes what it did not find any more.
+ *
+ * @returns what was found for long enough to be repaired
  */
 export async function judgeFindings(
   db: Db,
@@ -228,7 +236,7 @@ export async function judgeFindings(
   return rows.map(({ subject }) => subject)
 }
 
-/** Counts what was put right: findings, and files that no batch named. */
+/** Counts repairs: findings, and files that no batch referenced. */
 export async function countHealed(
   db: Db,
   kind: FindingKind | 'stray_file',
@@ -240,7 +248,7 @@ export async function countHealed(
   `.execute(queriesOf(db))
 }
 
-/** How often what was put right, ever. */
+/** How often each kind was repaired since the installation began. */
 export async function readHealed(
   db: Db,
 ): Promise<readonly { readonly kind: string; readonly count: number }[]> {

@@ -1,6 +1,9 @@
 import { queriesOf, type Db, type Tx } from '../database.ts'
 
-/** Stores which rows of a batch later ones repeat: one bit a row, in place of what an earlier reading found. */
+/**
+ * Stores which rows of a batch have later duplicates: one bit a row, replacing those of an earlier
+ * attempt.
+ */
 export async function storeRepeatedRows(tx: Tx, batchId: string, bits: Buffer): Promise<void> {
   await tx
     .insertInto('repeated_rows')
@@ -9,7 +12,7 @@ export async function storeRepeatedRows(tx: Tx, batchId: string, bits: Buffer): 
     .execute()
 }
 
-/** Which rows of a batch later ones repeat; null where none does. */
+/** Which rows of a batch have later duplicates, one bit a row; null if none has. */
 export async function readRepeatedRows(db: Db | Tx, batchId: string): Promise<Buffer | null> {
   const row = await queriesOf(db)
     .selectFrom('repeated_rows')

@@ -6,31 +6,38 @@ import type { BatchesTable, KeptSums, OpenSubjects } from '../tables/batches.ts'
 import { openSubjects } from './pace.ts'
 import { FILELESS_STATES, RETAINED_STATES, sqlStates, statesBefore } from './states.ts'
 
-/** A batch as its row holds it. */
+/** A row of `batches`. */
 export type BatchRow = Selectable<BatchesTable>
 
-/** What chunks add up to; `answeredShare` counts all subjects with an outcome, 0 to 1. */
+/**
+ * Sums over the chunks of a batch; `answeredShare` is the share of all subjects that have an
+ * outcome, 0 to 1.
+ */
 export interface BatchSums extends KeptSums, OpenSubjects {
-  /** Whether what is open was counted: not where the batch does not run, or has very many tasks. */
+  /**
+   * Whether open subjects were counted: not if the batch is not running, or has very many tasks.
+   */
   readonly isOpenCounted: boolean
   /** Subjects by check. */
   readonly totals: Readonly<Record<Check, number>>
-  /** What of the credits a sample has paid. */
+  /** Credits that its sample has paid. */
   readonly prepaid: number
-  /** Milliseconds until the last task that waits for a time is due; 0 where none waits. */
+  /** Milliseconds until the last task that waits for a time is due; 0 if none waits. */
   readonly waitMs: number
 }
 
-/** Whose batch: an id of another account, or of the other mode, is not found. */
+/** Owner of a batch. An id of another account, or of the other mode, is not found. */
 export interface BatchOwner {
   readonly accountId: string
   readonly mode: 'live' | 'test'
 }
 
-/** The moment by the database's clock, as `ats` holds it: ISO 8601 with milliseconds, UTC. */
+/** Current time by the database's clock, as `ats` stores it: ISO 8601 with milliseconds, UTC. */
 export const NOW_TEXT = sql<string>`to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-/** Writes a new batch in state `analyzing`, with the lease of its first stage held for `leaseMs`. */
+/**
+ * Writes a new batch in state `analyzing`, with the lease of its first stage held for `leaseMs`.
+ */
 export async function insertBatch(
   db: Db | Tx,
   row: Omit<Insertable<BatchesTable>, 'status' | 'ats' | 'lease' | 'lease_until'>,
@@ -48,10 +55,13 @@ export async function insertBatch(
     .execute()
 }
 
-/** One that is being erased whole is not shown to anybody, nor is a sample, which is shown with its batch. */
+/** Hides batches that are being erased entirely, and samples, which are shown with their batch. */
 const IS_KEPT = sql<boolean>`erasing is distinct from 'all' and sample_of is null`
 
-/** How many batches of an account have not ended: from an index of these alone, as literals of the states show. */
+/**
+ * How many batches of an account have not ended. The states are literals so that Postgres uses the
+ * partial index over them.
+ */
 export async function countUnfinished(db: Db | Tx, accountId: string): Promise<number> {
   const row = await queriesOf(db)
     .selectNoFrom(
@@ -64,7 +74,7 @@ export async function countUnfinished(db: Db | Tx, accountId: string): Promise<n
   return row.unfinished
 }
 
-/** Bytes of the files that an account keeps, from an index of the batches that have any. */
+/** Bytes of the files that an account keeps, read from a partial index. */
 export async function sumFileBytes(db: Db | Tx, accountId: string): Promise<number> {
   const row = await queriesOf(db)
     .selectNoFrom(
@@ -76,7 +86,7 @@ export async function sumFileBytes(db: Db | Tx, accountId: string): Promise<numb
   return row.file_bytes
 }
 
-/** How many lookups of an account are not answered yet. */
+/** How many asynchronous lookups of an account are not answered yet. */
 export async function countOpenLookups(tx: Tx, accountId: string): Promise<number> {
   const row = await tx
     .selectFrom('batches')
@@ -88,7 +98,7 @@ export async function countOpenLookups(tx: Tx, accountId: string): Promise<numbe
   return row.open
 }
 
-/** A batch of this owner; undefined where there is none. */
+/** The batch of this owner; undefined if there is none. */
 export async function findBatch(
   db: Db | Tx,
   owner: BatchOwner,
@@ -104,7 +114,7 @@ export async function findBatch(
     .executeTakeFirst()
 }
 
-/** A batch by id alone, for the workers. */
+/** A batch by id alone, for workers. */
 export async function readBatch(db: Db | Tx, id: string): Promise<BatchRow | undefined> {
   return await queriesOf(db)
     .selectFrom('batches')
@@ -113,7 +123,7 @@ export async function readBatch(db: Db | Tx, id: string): Promise<BatchRow | und
     .executeTakeFirst()
 }
 
-/** Batches by their ids; those that are not there are left out. */
+/** Batches by id; ids without a batch are left out. */
 export async function readBatches(
   db: Db | Tx,
   ids: readonly string[],
@@ -126,28 +136,28 @@ export async function readBatches(
     .execute()
 }
 
-/** Position of a batch in the order of a listing; `createdUs` in microseconds of the epoch. */
-export interface BatchPlace {
+/** Position of a batch in a listing; `createdUs` in microseconds since the Unix epoch. */
+export interface BatchPosition {
   readonly createdUs: number
   readonly id: string
 }
 
-/** Which batches of an account are listed. */
+/** Filters of a listing of batches. */
 export interface BatchPageAsked {
   readonly limit: number
-  readonly after: BatchPlace | undefined
-  /** Those in these states alone; all where none is named. */
+  readonly after: BatchPosition | undefined
+  /** States to include; all if none is given. */
   readonly states?: readonly BatchState[]
-  /** Those whose name, file name or id holds this, in any case. */
+  /** Text that the name, file name or id must contain, ignoring case. */
   readonly search?: string | undefined
 }
 
-/** Newest first, after a position. */
+/** A page of batches, newest first, after a position. */
 export async function pageOfBatches(
   db: Db | Tx,
   owner: BatchOwner,
   page: BatchPageAsked,
-): Promise<readonly (BatchRow & BatchPlace)[]> {
+): Promise<readonly (BatchRow & BatchPosition)[]> {
   let query = queriesOf(db)
     .selectFrom('batches')
     .selectAll()
@@ -174,12 +184,12 @@ export async function pageOfBatches(
   return await query.execute()
 }
 
-/** Subjects of a chunk, of all checks. */
+/** SQL: subjects of a chunk, of all checks. */
 const SUBJECTS = sql`(email_count + phone_count + ip_count + domain_count)`
 
 /**
- * Rows of a chunk that are known. Of an open one those whose last outcome is known, and of the rows that nothing
- * is asked for as large a share.
+ * SQL: rows of a chunk that have their outcomes. For an open chunk the rows whose last outcome is
+ * there, and the same share of the rows that need no check.
  */
 const ROWS_KNOWN = sql`case
   when settled_at is not null then coalesce(done_count, row_count)
@@ -189,7 +199,7 @@ const ROWS_KNOWN = sql`case
       then billable_count - remaining else known_count end)::numeric / greatest(1, billable_count))
   end`
 
-/** What the chunks of batches add up to, by batch id. */
+/** Sums over the chunks of batches, by batch id. */
 export async function sumsOf(
   db: Db | Tx,
   ids: readonly string[],
@@ -248,7 +258,9 @@ export async function sumsOf(
   return sums
 }
 
-/** The sums of batches by id, where their rows do not keep them yet: a batch that has ended keeps its own. */
+/**
+ * The sums of batches by id, read from the row of an ended batch, else computed from the chunks.
+ */
 export async function sumsOfRows(
   db: Db | Tx,
   rows: readonly BatchRow[],
@@ -259,13 +271,14 @@ export async function sumsOfRows(
 
 const RETAINED: readonly BatchState[] = RETAINED_STATES
 
-/** A batch that waits to be started is kept for a day, however short its results are to be. */
+/** A batch that waits to be started is kept for at least a day, however short its retention. */
 const LEAST_DAYS: { readonly [S in BatchState]?: number } = { ready: 1 }
 
 /**
- * Moves a batch to a state, from any state the contract allows it from; answers the row, or
- * undefined where it was in none of them. The stage lease is given up.
- * @param lease where given, the fencing number that must still own the batch
+ * Moves a batch to a state, from any state that the contract allows, and releases its stage lease.
+ * Returns the row, or undefined if it was in none of those states.
+ *
+ * @param lease the fencing number that must still own the batch, if given
  */
 export async function moveBatch(
   tx: Tx,
@@ -295,7 +308,7 @@ export async function moveBatch(
   return await query.returningAll().executeTakeFirst()
 }
 
-/** Changes facts of a batch without moving it. */
+/** Updates columns of a batch without changing its state. */
 export async function updateBatch(
   tx: Tx,
   id: string,
@@ -304,7 +317,7 @@ export async function updateBatch(
   await tx.updateTable('batches').set(fields).where('id', '=', id).execute()
 }
 
-/** Locks a batch for the rest of the transaction; rows that point to it can still be written. */
+/** Locks a batch for the rest of the transaction; rows that reference it can still be written. */
 export async function lockBatch(tx: Tx, id: string): Promise<BatchRow | undefined> {
   return await tx
     .selectFrom('batches')

@@ -4,23 +4,28 @@ import { queriesOf, type Db, type Tx } from '../database.ts'
 import { sumsOf, sumsOfRows, type BatchRow, type BatchSums } from './rows.ts'
 import { sqlStates } from './states.ts'
 
-/** Rows from which on a batch that is worked on keeps its sums: fewer have a hundred chunks at most. */
+/**
+ * Rows from which on the sums of a running batch are stored: smaller batches have a hundred chunks
+ * at most.
+ */
 const LARGE_ROWS = 100_000
 
-/** States in which the sums of a batch that was read change. */
+/** States in which the sums of a batch can still change after intake. */
 const SUMMED_STATES: readonly BatchState[] = ['running', 'paused', 'finalizing', 'canceling']
 
-/** How old kept sums become until they are made anew, and from when on nobody goes by them. */
+/** Milliseconds after which stored sums are computed again and no longer used. */
 const FRESH_MS = 5_000
 const STALE_MS = 60_000
 
-/** Batches of one call. */
+/** Batches that one call sums. */
 const MOST_BATCHES = 20
 
 /**
- * Adds up the chunks of large batches that are worked on, those first whose sums are the oldest, and keeps that with
- * their rows, so that nobody who lists batches waits for it. Waits for nobody; several processes may do it at once.
- * @returns how many were added up
+ * Stores the sums of large running batches, those with the oldest sums first, so that listing
+ * batches does not have to add up their chunks. Takes no lock that it would have to wait for;
+ * several processes may run it at once.
+ *
+ * @returns how many batches were summed
  */
 export async function keepRunningSums(db: Db, freshMs = FRESH_MS): Promise<number> {
   const at = sql<number>`coalesce((running_sums->>'at')::float8, 0)`
@@ -41,7 +46,7 @@ export async function keepRunningSums(db: Db, freshMs = FRESH_MS): Promise<numbe
   return rows.length
 }
 
-/** The sums of listed batches by id: of large ones that are worked on as they were some seconds ago. */
+/** The sums of listed batches by id; those of large running batches are a few seconds old. */
 export async function sumsOfPage(
   db: Db | Tx,
   rows: readonly BatchRow[],
@@ -49,7 +54,7 @@ export async function sumsOfPage(
   const kept = new Map<string, BatchSums>()
   for (const { id, status, running_sums: sums } of rows) {
     if (sums === null || !SUMMED_STATES.includes(status)) continue
-    // Where nobody keeps them any more they say nothing.
+    // If they are no longer updated, they are not used.
     if (Date.now() - sums.at < STALE_MS) kept.set(id, sums)
   }
   const others = await sumsOfRows(

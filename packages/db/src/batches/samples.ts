@@ -5,7 +5,7 @@ import { queriesOf, type Db, type Tx } from '../database.ts'
 import type { NewChunk } from './chunks.ts'
 import { readBatch, type BatchRow } from './rows.ts'
 
-/** How many records of each chunk are billable, in the order of the chunks; those without any are left out. */
+/** How many records of each chunk are billable, in chunk order; chunks without any are left out. */
 export async function billableChunks(
   db: Db,
   batchId: string,
@@ -61,7 +61,7 @@ export async function lockSampling(tx: Tx, batchId: string): Promise<readonly st
   return rows.map(({ id }) => id)
 }
 
-/** Samples whose time is over and that are not being ended, by database time. */
+/** Samples whose time is over and that are not being ended yet, by database time. */
 export async function overdueSamples(db: Db, seconds: number): Promise<readonly string[]> {
   const rows = await queriesOf(db)
     .selectFrom('batches')
@@ -74,7 +74,7 @@ export async function overdueSamples(db: Db, seconds: number): Promise<readonly 
   return rows.map(({ id }) => id)
 }
 
-/** Marks every sample of a batch as to be erased, and answers them. */
+/** Marks every sample of a batch for erasure and returns them. */
 export async function eraseSamples(tx: Tx, batchId: string): Promise<readonly BatchRow[]> {
   return await tx
     .updateTable('batches')
@@ -84,7 +84,7 @@ export async function eraseSamples(tx: Tx, batchId: string): Promise<readonly Ba
     .execute()
 }
 
-/** A chunk of a batch of which a sample has rows, locked for the rest of the transaction. */
+/** Locks a chunk from which a sample drew rows, for the rest of the transaction. */
 export async function lockSampledChunk(
   tx: Tx,
   batchId: string,
@@ -100,7 +100,7 @@ export async function lockSampledChunk(
     .executeTakeFirst()
 }
 
-/** What one chunk asks, packed. */
+/** The subjects of one chunk, packed. */
 export async function readSubjects(
   db: Db | Tx,
   chunk: { batchId: string; no: number },
@@ -114,7 +114,7 @@ export async function readSubjects(
   return row?.subjects
 }
 
-/** Outcomes that a sample brings into a chunk. */
+/** Outcomes of a sample, to be stored in the chunk that its rows came from. */
 export interface SampledPart {
   readonly check: Check
   /** Positions in the chunk's subjects of the check. */
@@ -123,7 +123,8 @@ export interface SampledPart {
 }
 
 /**
- * Stores what a sample found out of a chunk, and what it has paid.
+ * Stores the outcomes of a sample in a chunk, and what it has paid for them.
+ *
  * @returns how many subjects of the chunk are still open
  */
 export async function storeSampledParts(
@@ -148,7 +149,7 @@ export async function storeSampledParts(
   return rows[0]?.remaining ?? 0
 }
 
-/** What samples have paid of the chunks of a batch. */
+/** Credits that samples have paid for the chunks of a batch. */
 export async function prepaidCredits(tx: Tx | Db, batchId: string): Promise<number> {
   const { prepaid } = await queriesOf(tx)
     .selectFrom('chunks')
@@ -158,7 +159,10 @@ export async function prepaidCredits(tx: Tx | Db, batchId: string): Promise<numb
   return prepaid
 }
 
-/** Takes what samples have paid off the chunks of a batch that is to be read anew; answers how much that was. */
+/**
+ * Forgets what samples have paid for the chunks of a batch that is to be read again; returns how
+ * many credits that was.
+ */
 export async function voidPrepaid(tx: Tx, batchId: string): Promise<number> {
   const prepaid = await prepaidCredits(tx, batchId)
   await tx
@@ -170,7 +174,7 @@ export async function voidPrepaid(tx: Tx, batchId: string): Promise<number> {
   return prepaid
 }
 
-/** What a sample has paid of one chunk. */
+/** Credits that a sample has paid for one chunk. */
 export async function prepaidOf(tx: Tx, chunk: { batchId: string; no: number }): Promise<number> {
   const row = await tx
     .selectFrom('chunks')

@@ -5,56 +5,64 @@ import { preparedAs, queriesOf, type Db, type Tx } from '../database.ts'
 import type { Part } from './chunks.ts'
 import { SILENCE } from './merge-waiting.ts'
 
-/** Subjects whose outcomes must wait, with their group. */
+/** Subjects whose outcomes must wait, with their waiting group. */
 export interface WaitingSubjects {
-  /** What they wait for room of; null where they wait for their time alone. */
+  /** The limit that they wait for; null if they only wait for a time. */
   readonly group: string | null
-  /** As the engine says it. */
+  /** Reason code of the engine. */
   readonly reason: string
   /** Milliseconds from now until they are due. */
   readonly afterMs: number
-  /** Whether the whole group waits that long (it has no room), or only these subjects. */
+  /** Whether the whole group is delayed (its limit is reached), or only these subjects. */
   readonly holdsGroup: boolean
   readonly indexes: readonly number[]
   readonly states: readonly (Json | null)[]
 }
 
-/** The outcomes of one run of a task, and what of it waits. */
+/** Outcomes of one run of a task, and the subjects that must wait. */
 export interface TaskOutcomes {
   readonly taskId: number
   readonly lease: number
-  /** Subjects that the task asked, as far as its worker knows: all that are answered, wait, stay or are dropped. */
+  /**
+   * Subjects of the task as its worker knows it: answered, waiting, staying and dropped ones
+   * together.
+   */
   readonly size: number
-  /** Answered subjects: positions in the chunk's subjects, null for all in order. */
+  /** Positions of answered subjects in the chunk's subjects; null means all in order. */
   readonly indexes: readonly number[] | null
   readonly count: number
   readonly outcomes: Buffer
   readonly waiting: readonly WaitingSubjects[]
-  /** Positions that stay with the task (a save in the middle of its work); null ends the task. */
+  /** Subjects that stay with the task, for a save while it runs; null ends the task. */
   readonly stays: {
     readonly indexes: readonly number[]
     readonly states: readonly (Json | null)[] | null
   } | null
 }
 
-/** How a chunk stands after outcomes were stored. */
+/** State of a chunk after outcomes were stored. */
 export interface StoredOutcomes {
   /** Subjects without an outcome. */
   readonly remaining: number
   readonly hasErased: boolean
-  /** Credits that a sample has paid of it. */
+  /** Credits that a sample has paid for it. */
   readonly prepaid: number
-  /** Milliseconds since the last sample of the batch's pace; those since 1970 where there is none. */
+  /**
+   * Milliseconds since the last sample of the batch's pace; since the Unix epoch if there is none.
+   */
   readonly paceAgeMs: number
 }
 
 /**
- * Stores a task's outcomes under its lease, puts what waits back as tasks of its group, and counts
- * the chunk down; answers how that stands then, or undefined where the
- * lease was lost or these very outcomes were stored before (nothing is stored then, so that a
- * transaction whose outcome is unknown can be tried again). A task that asks more than its worker knows of
- * keeps what it has as well: an earlier save was acknowledged by a server that failed and lost it, and its
- * subjects are asked again.
+ * Stores a task's outcomes under its lease, stores waiting subjects as new tasks of their group,
+ * and decrements the chunk's count of open subjects.
+ *
+ * A task may hold more subjects than its worker knows of: an earlier save was acknowledged by a
+ * server that then failed and lost it. Those subjects stay with the task and are asked again.
+ *
+ * @returns the state of the chunk; undefined if the lease was lost, or the same outcomes were
+ * stored before, so that a transaction whose commit is uncertain can be retried. Nothing is stored
+ * then
  */
 export async function storeTaskOutcomes(
   tx: Tx,
@@ -117,7 +125,7 @@ export async function storeTaskOutcomes(
   return rows[0]
 }
 
-/** Every part of a chunk, inside the transaction that settles it. */
+/** Every part of a chunk, read in the transaction that settles it. */
 export async function partsOfChunk(
   db: Db | Tx,
   chunk: { batchId: string; no: number },
@@ -136,8 +144,9 @@ export async function partsOfChunk(
 }
 
 /**
- * Marks a chunk as settled with what it cost and its verdict counts.
- * @param sums `doneCount`: records answered whole, where a cancel left others open; else null
+ * Marks a chunk as settled, with its charge and verdict counts.
+ *
+ * @param sums `doneCount`: records with all their outcomes if a cancel left others open; else null
  */
 export async function markSettled(
   tx: Tx,

@@ -4,7 +4,7 @@ import type { BatchesTable } from '../tables/batches.ts'
 import { NOW_TEXT, type BatchRow } from './rows.ts'
 import { sqlStates, STAGE_STATES, WORKED_STATES } from './states.ts'
 
-/** A stage to be worked: reading the rows, or writing its result. */
+/** A stage to work on: reading the rows, or writing the result. */
 export interface Stage {
   readonly batchId: string
   readonly stage: 'intake' | 'finish'
@@ -12,15 +12,15 @@ export interface Stage {
 }
 
 /**
- * Moves a running batch on to `finalizing` where no chunk of it is open. One whose result is written early
- * keeps the lease of its writer. For after the commit that settled a chunk: of several at once the last sees
- * that all are.
+ * Moves a running batch to `finalizing` if none of its chunks is open. If its result is being
+ * written early, the writer keeps its lease. To be called after the commit that settled a chunk: of
+ * several at once the last one sees that all are settled.
  */
 export async function closeFinishedBatch(db: Db | Tx, batchId: string): Promise<void> {
   await closeFinishedBatches(db, batchId)
 }
 
-/** Does so for every batch: for those whose worker was lost between the two. */
+/** The same for every batch, for those whose worker died between the two. */
 export async function closeFinishedBatches(db: Db | Tx, batchId?: string): Promise<void> {
   const [name, these] =
     batchId === undefined
@@ -36,15 +36,16 @@ export async function closeFinishedBatches(db: Db | Tx, batchId?: string): Promi
   `.execute(queriesOf(db))
 }
 
-/** Tries of a stage that follow each other without a rest. */
+/** Attempts at a stage that follow each other without delay. */
 const TRIES_AT_ONCE = 2
 
-/** The longest that a stage which keeps failing rests between two tries: an hour. */
+/** Longest delay between two attempts at a stage that keeps failing: an hour, in milliseconds. */
 const LONGEST_REST_MS = 3_600_000
 
 /**
- * Leases every stage that nobody works on, by database time; what ran out is leased again, from the
- * third time on after a rest that doubles: a full disk, and a batch that kills its workers, take time.
+ * Leases every stage that nobody works on, by database time. A stage whose lease ran out is leased
+ * again, from the third attempt on after a delay that doubles each time, for faults that last: a
+ * full disk, a batch that crashes its workers.
  */
 export async function leaseStages(db: Db | Tx, leaseMs: number): Promise<readonly Stage[]> {
   const { rows } = await sql<{ id: string; status: string; lease: number }>`
@@ -70,8 +71,8 @@ export async function leaseStages(db: Db | Tx, leaseMs: number): Promise<readonl
 }
 
 /**
- * Claims a leased stage, which is an attempt at it: answers the fencing number that all its writes
- * must carry, or undefined where another worker has it (a job delivered twice, a lease that ran out).
+ * Claims a leased stage and counts the attempt. Returns the fencing number that all its writes must
+ * carry, or undefined if another worker has it (the job was delivered twice, or the lease ran out).
  */
 export async function claimStage(
   db: Db | Tx,
@@ -90,8 +91,8 @@ export async function claimStage(
 }
 
 /**
- * Claims the oldest running batch of at least so many rows, to write its result early. A batch is given
- * away once: `stage_attempts` counts it until the batch is moved on.
+ * Claims the oldest running batch of at least the given number of rows, to write its result early.
+ * Each batch is claimed once only: `stage_attempts` records that until the batch changes its state.
  */
 export async function claimRunning(
   db: Db | Tx,
@@ -115,7 +116,7 @@ export async function claimRunning(
   return row === undefined ? undefined : { batchId: row.id, lease: row.lease }
 }
 
-/** Gives a claimed stage up to whoever leases it next, its attempt spent. */
+/** Gives up a claimed stage; its attempt stays counted, and another worker may lease it. */
 export async function abandonStage(
   db: Db | Tx,
   stage: { batchId: string; lease: number },
@@ -126,9 +127,9 @@ export async function abandonStage(
 }
 
 /**
- * Puts the stage of a canceled batch aside until it is leased again, its attempt not spent: for a tenth of the
- * time since the cancel, within bounds, so that those that take long do not crowd out others. The lease is given
- * up, so that a renewal under way finds it gone.
+ * Postpones the finish stage of a canceled batch, its attempt not counted: by a tenth of the time
+ * since the cancel, within bounds, so that slow batches do not crowd out others. The lease is
+ * released, so that a renewal in flight finds it gone.
  */
 export async function restCanceled(
   db: Db | Tx,
@@ -145,10 +146,10 @@ export async function restCanceled(
 }
 
 /**
- * Changes facts of a batch, and gives up the lease of its stage: whoever works on it finds it gone, and a batch
- * that is read is read anew.
+ * Updates columns of a batch and releases the lease of its stage: the worker that has it finds it
+ * lost, and a batch in intake is read again.
  */
-export async function readAnew(
+export async function restartIntake(
   tx: Tx,
   id: string,
   fields: Updateable<BatchesTable>,
@@ -162,8 +163,8 @@ export async function readAnew(
 }
 
 /**
- * Ends the lease of a stage whose worker met a fault, a moment from now: one that passes costs no whole lease. From
- * the third try on the stage rests as after a worker that died.
+ * Ends the lease of a stage that failed a moment from now, so that a passing fault does not cost a
+ * whole lease. From the third attempt on the stage is delayed as after a worker that died.
  */
 export async function yieldStage(
   db: Db | Tx,
@@ -178,7 +179,7 @@ export async function yieldStage(
   `.execute(queriesOf(db))
 }
 
-/** Extends a stage's lease; false where it was lost. */
+/** Extends a stage's lease; false if it was lost. */
 export async function renewStage(
   db: Db | Tx,
   stage: { batchId: string; lease: number },
@@ -192,7 +193,7 @@ export async function renewStage(
   return rows.length === 1
 }
 
-/** Gives a claimed stage back, its attempt not spent: for a worker that stops. */
+/** Returns a claimed stage, its attempt not counted: for a worker that shuts down. */
 export async function returnStage(
   db: Db | Tx,
   stage: { batchId: string; lease: number },

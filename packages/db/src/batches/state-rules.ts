@@ -3,8 +3,8 @@ import { sqlStates } from './states.ts'
 import { isTask, NEW_TASK_STATES, TASK_MOVES, TASK_STATES } from './task-states.ts'
 
 /**
- * The statements by which the database refuses every move of a batch or a task that its table does not
- * have. The conditions stand in the triggers' `when`, so a legal move calls no function.
+ * SQL triggers that reject every state change of a batch or task that its table of moves does not
+ * allow. The conditions are in the triggers' `when` clause, so a legal change calls no function.
  */
 export function stateRules(): string {
   return [refusal, batchRules(), taskRules()].join('\n')

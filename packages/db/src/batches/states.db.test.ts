@@ -10,7 +10,7 @@ import { isTask, NEW_TASK_STATES, TASK_MOVES, TASK_STATES, type TaskState } from
 
 const ID = 'bat_1'
 
-async function openPlace(): Promise<AsyncDisposable & { readonly db: Db }> {
+async function openFixture(): Promise<AsyncDisposable & { readonly db: Db }> {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase())
   const db = stack.use(
@@ -52,24 +52,24 @@ async function allows(db: Db, table: string, force: string, change: string): Pro
 }
 
 test('the database allows a batch the moves of the table and no others', async () => {
-  await using place = await openPlace()
+  await using fixture = await openFixture()
   const set = (state: string): string => `update batches set status = '${state}'`
   for (const from of BATCH_STATES) {
     const allowed: string[] = []
     for (const to of BATCH_STATES.filter((state) => state !== from)) {
-      if (await allows(place.db, 'batches', set(from), set(to))) allowed.push(to)
+      if (await allows(fixture.db, 'batches', set(from), set(to))) allowed.push(to)
     }
     expect([from, allowed.toSorted()]).toEqual([from, BATCH_MOVES[from].toSorted()])
   }
 })
 
 test('a batch begins in the first state', async () => {
-  await using place = await openPlace()
+  await using fixture = await openFixture()
   const copy = `insert into batches (id, account_id, mode, product, status, explain, charge_unknown,
       auto_start, retention_days, requested, source_key, file_bytes, ats)
     select id || 'x', account_id, mode, product, 'ready', explain, charge_unknown, auto_start,
       retention_days, requested, source_key, file_bytes, ats from batches`
-  await expect(place.db.pool.query(copy)).rejects.toThrow('illegal move in batches')
+  await expect(fixture.db.pool.query(copy)).rejects.toThrow('illegal move in batches')
 })
 
 const COLUMNS: Readonly<Record<TaskState, string>> = {
@@ -81,16 +81,16 @@ const COLUMNS: Readonly<Record<TaskState, string>> = {
 const INSERT = `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size`
 
 test('the database allows a task the moves of the table and no others', async () => {
-  await using place = await openPlace()
-  await place.db.pool.query(`${INSERT}) values ('${ID}', 'a', 'live', 'email', 'full', 0, 1)`)
+  await using fixture = await openFixture()
+  await fixture.db.pool.query(`${INSERT}) values ('${ID}', 'a', 'live', 'email', 'full', 0, 1)`)
   for (const from of TASK_STATES) {
     const allowed: string[] = []
     for (const to of TASK_STATES.filter((state) => state !== from)) {
       const force = `update tasks set ${COLUMNS[from]}`
       const change = `update tasks set lease = lease + 1, ${COLUMNS[to]}`
-      if (await allows(place.db, 'tasks', force, change)) {
+      if (await allows(fixture.db, 'tasks', force, change)) {
         allowed.push(to)
-        const { rowCount } = await place.db.pool.query(
+        const { rowCount } = await fixture.db.pool.query(
           `select from tasks t where ${isTask(to, 't')}`,
         )
         expect(rowCount).toBe(1)
@@ -100,26 +100,26 @@ test('the database allows a task the moves of the table and no others', async ()
   }
   expect(NEW_TASK_STATES).not.toContain('leased')
   await expect(
-    place.db.pool.query(
+    fixture.db.pool.query(
       `${INSERT}, lease_until) values ('${ID}', 'a', 'live', 'email', 'full', 0, 1, now())`,
     ),
   ).rejects.toThrow('illegal move in tasks')
 })
 
 test('a lease is given with a higher number, and no number falls', async () => {
-  await using place = await openPlace()
-  await place.db.pool.query(`${INSERT}) values ('${ID}', 'a', 'live', 'email', 'full', 0, 1)`)
+  await using fixture = await openFixture()
+  await fixture.db.pool.query(`${INSERT}) values ('${ID}', 'a', 'live', 'email', 'full', 0, 1)`)
   const pending = `update tasks set lease = 3, ${COLUMNS.pending}`
   const allowed = (change: string): Promise<boolean> =>
-    allows(place.db, 'tasks', pending, `update tasks set ${change}`)
+    allows(fixture.db, 'tasks', pending, `update tasks set ${change}`)
   expect(await allowed('lease_until = now()')).toBe(false)
   expect(await allowed('lease = 4, lease_until = now()')).toBe(true)
   expect(await allowed('lease = 2')).toBe(false)
 })
 
 test('the check of the column has the states of the table', async () => {
-  await using place = await openPlace()
-  const { rows } = await place.db.pool.query<{ text: string }>(
+  await using fixture = await openFixture()
+  const { rows } = await fixture.db.pool.query<{ text: string }>(
     `select pg_get_constraintdef(oid) as text from pg_constraint where conname = 'batches_known_status'`,
   )
   expect(wordsIn(rows[0]?.text ?? '').toSorted()).toEqual(BATCH_STATES.toSorted())

@@ -1,29 +1,31 @@
 import { BATCH_MOVES, BATCH_STATES, type BatchState } from '@plumbline/contract/batch'
 
-/** States in which a worker has something to do, and the dispatcher looks often. */
+/**
+ * States in which a worker has something to do; the dispatcher polls often while a batch is in one.
+ */
 export const WORKED_STATES = ['analyzing', 'running', 'finalizing', 'canceling'] as const
 
-/** States with a stage to be leased: reading the rows, writing the result. */
+/** States with a stage to lease: reading the rows, or writing the result. */
 export const STAGE_STATES = ['analyzing', 'finalizing', 'canceling'] as const
 
-/** States of batches whose tasks go out. */
+/** States of batches whose tasks are dispatched. */
 export const TASK_STATES_OF_BATCH = ['running', 'canceling'] as const
 
 /** States in which the rows are read into chunks. */
 export const INTAKE_STATES = ['analyzing', 'canceling'] as const
 
-/** States of which no file is left. */
+/** States in which a batch has no files any more. */
 export const FILELESS_STATES = ['failed', 'expired'] as const
 
-/** States from which the time of retention counts. */
+/** States in which the retention time runs. */
 export const RETAINED_STATES = ['ready', 'completed', 'canceled', 'failed'] as const
 
-/** States that a batch may come from on its way to this one. */
+/** States from which a batch may move to this one. */
 export function statesBefore(to: BatchState): readonly BatchState[] {
   return BATCH_STATES.filter((state) => BATCH_MOVES[state].includes(to))
 }
 
-/** States as SQL reads them in `status in (...)`; safe, as they are literals of the table above. */
+/** States as an SQL list for `status in (...)`; safe, as they are literals of the tables above. */
 export function sqlStates(states: readonly BatchState[]): string {
   return `(${states.map((state) => `'${state}'`).join(', ')})`
 }

@@ -16,10 +16,10 @@
  * come back as new tasks, `waiting` in their group.
  */
 export const TASK_STATES = ['pending', 'waiting', 'leased'] as const
-/** One of the states. */
+/** A state of a task. */
 export type TaskState = (typeof TASK_STATES)[number]
 
-/** The legal moves. From every state a task may end: its row is deleted. */
+/** The legal moves. A task may end in any state: its row is deleted. */
 export const TASK_MOVES: Readonly<Record<TaskState, readonly TaskState[]>> = {
   pending: ['leased'],
   waiting: ['leased', 'pending'],

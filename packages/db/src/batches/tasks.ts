@@ -6,7 +6,7 @@ import type { Db, Tx } from '../database.ts'
 import { jsonbText } from '../jsonb.ts'
 import { sqlStates, STAGE_STATES, TASK_STATES_OF_BATCH, WORKED_STATES } from './states.ts'
 
-/** A batch of which tasks are still to be made. */
+/** A running batch whose tasks are not all created yet. */
 export interface StartingBatch {
   readonly id: string
   readonly accountId: string
@@ -16,7 +16,7 @@ export interface StartingBatch {
   readonly from: number
 }
 
-/** Locks the running batch of which the fewest tasks are made, for the rest of the transaction. */
+/** Locks the running batch with the fewest tasks created, for the rest of the transaction. */
 export async function lockStarting(tx: Tx): Promise<StartingBatch | undefined> {
   return await tx
     .selectFrom('batches')
@@ -32,8 +32,8 @@ export async function lockStarting(tx: Tx): Promise<StartingBatch | undefined> {
 }
 
 /**
- * Makes the first tasks of the next chunks of a running batch that the caller has locked: one for each chunk
- * and check that has subjects. Chunks without any are settled by that.
+ * Creates the tasks of the next chunks of a running batch that the caller has locked: one for each
+ * chunk and check that has subjects. Chunks without subjects are marked as settled.
  */
 export async function createTasks(
   tx: Tx,
@@ -71,7 +71,7 @@ export async function createTasks(
   `.execute(tx)
 }
 
-/** A claimed task, with what it asks. `lease` is the fencing number that all its writes carry. */
+/** A claimed task with its subjects. `lease` is the fencing number that all its writes carry. */
 export interface ClaimedTask {
   readonly taskId: number
   readonly lease: number
@@ -84,21 +84,21 @@ export interface ClaimedTask {
   readonly indexes: readonly number[] | null
   readonly states: readonly (Json | null)[] | null
   readonly attempts: number
-  /** Whether the batch is being canceled: nothing new is begun for it. */
+  /** Whether the batch is being canceled: no new lookups are begun for it. */
   readonly canceling: boolean
   readonly product: Product
   readonly chargeUnknown: boolean
-  /** Whether the results tell how answers are known. */
+  /** Whether the results include how answers are known. */
   readonly explain: boolean
-  /** Version of the weights that the batch is scored by. */
+  /** Version of the score weights of the batch. */
   readonly weights: string | null
   /** The chunk's subjects of every check, compressed. */
   readonly subjects: Buffer
 }
 
 /**
- * Claims a leased task and loads what it asks, in one statement; undefined where the lease
- * ran out, the task is done or gone, or the job was delivered twice.
+ * Claims a leased task and loads its subjects, in one statement; undefined if the lease ran out,
+ * the task is done or deleted, or the job was delivered twice.
  */
 export async function claimTask(
   db: Db,
@@ -160,8 +160,9 @@ export async function claimTask(
 }
 
 /**
- * Extends the leases of claimed tasks; answers the ids that are still held. A task that another transaction
- * has locked, as while its outcomes are stored, is not waited for: the others would wait with it.
+ * Extends the leases of claimed tasks and returns the ids that are still held. A task that another
+ * transaction has locked, for example to store its outcomes, is skipped, so that the others need
+ * not wait for it.
  */
 export async function renewTasks(
   db: Db,
@@ -187,7 +188,7 @@ export async function renewTasks(
   return new Set(rows.map((row) => row.id))
 }
 
-/** Gives a claimed task back, its attempt not spent: for a worker that stops. */
+/** Returns a claimed task, its attempt not counted: for a worker that shuts down. */
 export async function returnTask(db: Db, task: { taskId: number; lease: number }): Promise<void> {
   await db.pool.query({
     name: 'tasks.return',
@@ -198,7 +199,7 @@ export async function returnTask(db: Db, task: { taskId: number; lease: number }
   })
 }
 
-/** Gives a claimed task back to rest for a while, its attempt spent: for a check that threw. */
+/** Returns a claimed task with a delay, its attempt counted: for an engine that threw. */
 export async function restTask(
   db: Db,
   task: { taskId: number; lease: number },
@@ -206,7 +207,7 @@ export async function restTask(
 ): Promise<void> {
   await db.pool.query({
     name: 'tasks.rest',
-    // Another lease: nobody holds it any more.
+    // Under a new fencing number: no worker holds it any more.
     text: `
       update tasks
       set lease = lease + 1, lease_until = null,
@@ -217,8 +218,8 @@ export async function restTask(
 }
 
 /**
- * Replaces a claimed task by two of half the subjects, to find a subject that breaks its check; does nothing
- * where the task asks other subjects than its worker knows of.
+ * Replaces a claimed task by two of half the subjects, to find the subject that fails; does nothing
+ * if the task holds other subjects than its worker knows of.
  */
 export async function splitTask(
   db: Db,
@@ -250,16 +251,20 @@ export async function splitTask(
 export interface OpenWork {
   /** Whether any task or stage is open. */
   readonly open: boolean
-  /** Whether tasks are to be made. */
+  /** Whether tasks have still to be created. */
   readonly starting: boolean
   /**
-   * Milliseconds until something that waits is due, by database time; infinite where nothing waits for its time.
-   * 0 while a task is leased or a stage is under way: its end may make room, or something to hand out.
+   * Milliseconds until something that waits is due, by database time; infinite if nothing waits for
+   * a time. 0 while a task is leased or a stage is under way: its end may free capacity, or leave
+   * something to dispatch.
    */
   readonly quietMs: number
 }
 
-/** Looks at what is open, so that the dispatcher knows how often to look; its cost does not grow with that. */
+/**
+ * Reads what is open, so that the dispatcher knows how soon to look again; the cost does not grow
+ * with the amount of work.
+ */
 export async function openWork(db: Db): Promise<OpenWork> {
   const { rows } = await db.pool.query<OpenWork>({
     name: 'batches.open',

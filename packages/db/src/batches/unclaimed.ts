@@ -4,13 +4,13 @@ import type { LeasedTask } from './lease-tasks.ts'
 
 /** A task that no worker has claimed since it was leased. */
 export interface UnclaimedTask extends Omit<LeasedTask, 'accountId' | 'waited'> {
-  /** Whether its batch is canceled or paused: it is not to go out. */
+  /** Whether its batch is canceled or paused, so that it must not be run. */
   readonly halted: boolean
 }
 
 /**
- * Leased tasks that no worker has claimed in the time of a lease, and at once those of halted batches for
- * which nothing may have been bought.
+ * Leased tasks that no worker has claimed within the time of a lease, and without delay those of
+ * canceled or paused batches for which nothing may have been bought.
  */
 export async function readUnclaimed(db: Db): Promise<readonly UnclaimedTask[]> {
   const { rows } = await db.pool.query<UnclaimedTask>({
@@ -27,7 +27,7 @@ export async function readUnclaimed(db: Db): Promise<readonly UnclaimedTask[]> {
   return rows
 }
 
-/** The jobs of these tasks still wait: they stay out for the time of another lease. */
+/** Extends the leases of tasks whose jobs still wait in the queue. */
 export async function keepUnclaimed(
   db: Db,
   tasks: readonly UnclaimedTask[],
@@ -36,7 +36,7 @@ export async function keepUnclaimed(
   await changeUnclaimed(db, tasks, leaseMs)
 }
 
-/** No job of these tasks is left: they go out again, no attempt spent. */
+/** Makes tasks ready again whose jobs are lost, no attempt counted. */
 export async function takeBack(db: Db, tasks: readonly UnclaimedTask[]): Promise<void> {
   await changeUnclaimed(db, tasks, null)
 }

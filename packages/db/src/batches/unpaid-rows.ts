@@ -1,12 +1,13 @@
 import type { Db } from '../database.ts'
 
-/** What became of rows that were to be counted. */
+/** Result of counting unpaid rows. */
 export type UnpaidRowsTaken = 'taken' | 'over' | 'lost'
 
 /**
- * Counts the rows of a batch that nobody pays for, of which `met` were met so far, however often it is
- * read. `over` where its account has no more left today, up to what it had; `lost` where the fencing number
- * does not own the batch any more.
+ * Adds rows of a batch that cost nothing to its account's count of the day; `met` is the number
+ * found so far, so that a batch that is read again counts once. `over` if the account's daily limit
+ * is reached, after counting up to it; `lost` if the fencing number does not own the batch any
+ * more.
  */
 export async function takeUnpaidRows(
   db: Db,
@@ -21,7 +22,9 @@ export async function takeUnpaidRows(
   return found.rows[0]?.taken ?? 'lost'
 }
 
-/** Unpaid rows of an account on this UTC day, and how long that lasts, by the clock of the database. */
+/**
+ * Unpaid rows of an account on this UTC day, and how long that day lasts, by the database's clock.
+ */
 export async function readUnpaidRows(
   db: Db,
   accountId: string,

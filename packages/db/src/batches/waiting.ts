@@ -1,7 +1,7 @@
 import type { Check } from '@plumbline/contract/products'
 import type { Db } from '../database.ts'
 
-/** Subjects of a chunk that wait for a moment. */
+/** Subjects of a chunk that wait for a time. */
 export interface WaitingTask {
   readonly chunkNo: number
   readonly check: Check
@@ -11,7 +11,7 @@ export interface WaitingTask {
   readonly until: Date
 }
 
-/** What of these chunks waits for a moment, whether that has come or not. */
+/** Tasks of these chunks that wait for a time, due or not. */
 export async function waitingTasks(
   db: Db,
   batchId: string,
@@ -39,7 +39,7 @@ export async function waitingTasks(
   }))
 }
 
-/** The last chunk of which anything is known or waits for a moment; -1 where none. */
+/** The last chunk that has any outcome or waits for a time; -1 if none. */
 export async function lastBegunChunk(db: Db, batchId: string): Promise<number> {
   const { rows } = await db.pool.query<{ no: number }>({
     name: 'chunks.last-begun',

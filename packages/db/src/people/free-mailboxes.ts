@@ -1,15 +1,19 @@
 import { sql } from 'kysely'
 import type { Tx } from '../database.ts'
 
-/** Days after an account is closed until its mailbox has free credits again: the longest billing cycle. */
+/**
+ * Days after an account is closed until its email address gets free credits again: the longest
+ * billing cycle.
+ */
 export const FREE_MAILBOX_DAYS = 31
 
 /**
- * Notes that an account is a mailbox's, and says whether it has free credits from its first day: not where the
- * mailbox had another that is open or was closed in the last `FREE_MAILBOX_DAYS`. Whoever calls it has inserted the
- * user of the mailbox in the same transaction, so that two sign-ups of one mailbox go one after the other.
+ * Records that an email address has an account, and returns whether that gets free credits at once:
+ * not if the address had another account that is open or was closed in the last
+ * `FREE_MAILBOX_DAYS`. The caller has inserted the user in the same transaction, so that two
+ * sign-ups of one address run one after the other.
  *
- * @param digest an HMAC of the mailbox: its address cannot be read from it
+ * @param digest an HMAC of the address
  */
 export async function noteFreeMailbox(
   tx: Tx,

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { newId } from '../ids.ts'
 
-/** An invitation that is open. */
+/** An open invitation. */
 export interface Invitation {
   readonly id: string
   readonly accountId: string
@@ -14,13 +14,13 @@ export interface Invitation {
   readonly expiresAt: Date
 }
 
-/** Days after which an invitation is worth nothing. */
+/** Days that an invitation is valid. */
 export const INVITATION_DAYS = 7
 
-/** Invitations of an account that are open at once at most. */
+/** Open invitations of an account at most. */
 export const INVITATIONS_MAX = 50
 
-/** Makes an invitation; one to the same address is replaced, and its link with it. */
+/** Creates an invitation; it replaces an earlier one to the same address, with its link. */
 export async function insertInvitation(
   tx: Tx,
   wanted: {
@@ -67,13 +67,13 @@ export async function listInvitations(
   return rows.map(invitationOf)
 }
 
-/** The invitation of a link's secret; undefined where it is unknown, used or too old. */
+/** The invitation of a link's secret; undefined if it is unknown, used or expired. */
 export async function findInvitation(db: Db | Tx, digest: Buffer): Promise<Invitation | undefined> {
   const row = await open(db).where('invitations.digest', '=', digest).executeTakeFirst()
   return row && invitationOf(row)
 }
 
-/** Removes an invitation of an account; false where there is none. */
+/** Removes an invitation of an account; false if there is none. */
 export async function removeInvitation(
   tx: Db | Tx,
   accountId: string,

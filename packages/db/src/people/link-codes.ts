@@ -2,18 +2,18 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import type { LinkPurpose } from '../tables/people.ts'
 
-/** What a link does, once. */
+/** What a single-use link does. */
 export interface LinkCode {
   readonly purpose: LinkPurpose
   readonly userId: string | null
   readonly accountId: string | null
   readonly emailKey: string | null
-  /** Encrypted by who made it. */
+  /** Encrypted by the caller. */
   readonly detail: string | null
   readonly isLocalOnly: boolean
 }
 
-/** Keeps the digest of a link's secret for `minutes`. */
+/** Stores the digest of a link's secret, valid for `minutes`. */
 export async function insertLinkCode(
   tx: Db | Tx,
   code: LinkCode & { readonly digest: Buffer; readonly minutes: number },
@@ -33,7 +33,7 @@ export async function insertLinkCode(
     .execute()
 }
 
-/** Uses up a secret: of many who present it at once, one gets an answer. */
+/** Uses up a secret: of several that present it at once, one gets the code. */
 export async function takeLinkCode(tx: Tx, digest: Buffer): Promise<LinkCode | undefined> {
   const row = await tx
     .deleteFrom('link_codes')
@@ -44,7 +44,7 @@ export async function takeLinkCode(tx: Tx, digest: Buffer): Promise<LinkCode | u
   return row && linkCodeOf(row)
 }
 
-/** What a secret would do, without using it up; undefined where it is used or too old. */
+/** What a secret would do, without using it up; undefined if it is used or expired. */
 export async function findLinkCode(db: Db, digest: Buffer): Promise<LinkCode | undefined> {
   const row = await db.kysely
     .selectFrom('link_codes')
@@ -55,7 +55,7 @@ export async function findLinkCode(db: Db, digest: Buffer): Promise<LinkCode | u
   return row && linkCodeOf(row)
 }
 
-/** Makes the links of a person that are still open worthless, of one purpose where it is named. */
+/** Invalidates the open links of a user, of one purpose if given. */
 export async function dropLinkCodes(
   tx: Db | Tx,
   userId: string,
@@ -66,7 +66,7 @@ export async function dropLinkCodes(
   await query.execute()
 }
 
-/** Makes the open links of an address worthless, of one purpose. */
+/** Invalidates the open links of an address, of one purpose. */
 export async function dropLinkCodesOfAddress(
   tx: Db | Tx,
   emailKey: string,
@@ -79,7 +79,7 @@ export async function dropLinkCodesOfAddress(
     .execute()
 }
 
-/** Makes the open links to an account that anybody may use worthless. */
+/** Invalidates the open links of an account that are not bound to a user. */
 export async function dropLinkCodesOfAccount(tx: Db | Tx, accountId: string): Promise<void> {
   await queriesOf(tx)
     .deleteFrom('link_codes')
@@ -88,7 +88,7 @@ export async function dropLinkCodesOfAccount(tx: Db | Tx, accountId: string): Pr
     .execute()
 }
 
-/** The newest open link of an address and purpose; undefined where there is none. */
+/** The newest open link of an address and purpose; undefined if there is none. */
 export async function newestLinkCode(
   db: Db | Tx,
   emailKey: string,

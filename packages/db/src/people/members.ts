@@ -1,15 +1,15 @@
 import type { Role } from '@plumbline/contract/app/roles'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 
-/** What a person is in an account. */
+/** An account that a user belongs to, and the role there. */
 export interface Membership {
   readonly accountId: string
-  /** What the account is called: its name, else its address. */
+  /** Display name: the account's name, else its address. */
   readonly accountName: string
   readonly role: Role
 }
 
-/** Who belongs to an account. */
+/** A user who belongs to an account. */
 export interface Member {
   readonly userId: string
   readonly name: string
@@ -22,7 +22,7 @@ export interface Member {
 /** Members of an account at most. */
 export const MEMBERS_MAX = 200
 
-/** The accounts of a person, by name. */
+/** The accounts of a user, by name. */
 export async function membershipsOf(db: Db | Tx, userId: string): Promise<readonly Membership[]> {
   const rows = await queriesOf(db)
     .selectFrom('members')
@@ -39,7 +39,7 @@ export async function membershipsOf(db: Db | Tx, userId: string): Promise<readon
   return found.toSorted((one, other) => one.accountName.localeCompare(other.accountName))
 }
 
-/** Who belongs to an account, the longest there first. */
+/** The members of an account, the longest there first. */
 export async function listMembers(db: Db | Tx, accountId: string): Promise<readonly Member[]> {
   const rows = await queriesOf(db)
     .selectFrom('members')
@@ -67,7 +67,7 @@ export async function listMembers(db: Db | Tx, accountId: string): Promise<reado
   }))
 }
 
-/** What a person is in an account; undefined where they do not belong to it. */
+/** The role of a user in an account; undefined for somebody who is no member. */
 export async function roleOf(
   db: Db | Tx,
   accountId: string,
@@ -82,7 +82,7 @@ export async function roleOf(
   return row?.role
 }
 
-/** Makes a person a member; a member stays what they are. */
+/** Adds a member; an existing member keeps the role. */
 export async function addMember(
   tx: Tx,
   member: { readonly accountId: string; readonly userId: string; readonly role: Role },
@@ -96,7 +96,7 @@ export async function addMember(
   return added !== undefined
 }
 
-/** Changes what a member is. */
+/** Changes the role of a member. */
 export async function setRole(
   tx: Tx,
   member: { readonly accountId: string; readonly userId: string; readonly role: Role },
@@ -109,7 +109,7 @@ export async function setRole(
     .execute()
 }
 
-/** Takes a person out of an account. */
+/** Removes a member from an account. */
 export async function removeMember(tx: Tx, accountId: string, userId: string): Promise<void> {
   await tx
     .deleteFrom('members')
@@ -118,7 +118,7 @@ export async function removeMember(tx: Tx, accountId: string, userId: string): P
     .execute()
 }
 
-/** How many owners an account has; whoever acts on it holds the account's lock. */
+/** How many owners an account has; callers that act on the number hold the account's lock. */
 export async function countOwners(tx: Tx, accountId: string): Promise<number> {
   const { count } = await tx
     .selectFrom('members')
@@ -129,7 +129,7 @@ export async function countOwners(tx: Tx, accountId: string): Promise<number> {
   return count
 }
 
-/** The oldest account without any member; undefined where each has one. */
+/** The oldest account without any member; undefined if each has one. */
 export async function firstUnownedAccount(db: Db | Tx): Promise<string | undefined> {
   const row = await queriesOf(db)
     .selectFrom('accounts')

@@ -4,24 +4,24 @@ import { queriesOf, type Db, type Tx } from '../database.ts'
 import { newId } from '../ids.ts'
 import { STANDING, STANDING_TABLES, type AccountStanding } from '../keys.ts'
 
-/** A session ends when it was not used for so long. Source: web.md of the design; ASVS 5.0, 7.3.1. */
+/** Days without use after which a session ends. Source: OWASP ASVS 5.0, 7.3.1. */
 export const SESSION_IDLE_DAYS = 7
-/** And at the latest after so long. Source: as above; ASVS 5.0, 7.3.2. */
+/** Days after which a session ends in any case. Source: OWASP ASVS 5.0, 7.3.2. */
 export const SESSION_DAYS = 30
 
 /** The account that a session shows, and what the person is in it. */
-export interface Membership extends AccountStanding {
+export interface SessionMembership extends AccountStanding {
   readonly role: Role
-  /** Whether the account lets only those change anything who have a second factor. */
+  /** Whether the account lets only members with a second factor change anything. */
   readonly requiresFactor: boolean
 }
 
-/** Who a presented token speaks for. */
+/** The user that a presented token belongs to. */
 export interface SessionOwner {
   readonly sessionId: string
   readonly userId: string
-  /** Null where the person has left the account that was shown. */
-  readonly membership: Membership | null
+  /** Null if the user has left the account that was shown. */
+  readonly membership: SessionMembership | null
   readonly hasFactor: boolean
   readonly createdAt: Date
   readonly usedAt: Date
@@ -29,18 +29,18 @@ export interface SessionOwner {
   readonly provenAt: Date | null
 }
 
-/** What a session is made of. */
+/** What `insertSession` needs. */
 export interface NewSession {
   readonly digest: Buffer
   readonly userId: string
   readonly accountId: string | null
   readonly network: string
   readonly browser: string
-  /** Whether the second factor was shown just now. */
+  /** Whether the second factor was checked just now. */
   readonly proven: boolean
 }
 
-/** A session as its owner sees it in a list. */
+/** A session as its user sees it in a listing. */
 export interface SessionEntry {
   readonly id: string
   readonly createdAt: Date
@@ -49,10 +49,14 @@ export interface SessionEntry {
   readonly browser: string
 }
 
-/** Sessions of one person at most; the one that was not used for longest goes. */
+/** Sessions of one user at most; the one unused for longest is deleted. */
 const SESSIONS_MAX = 100
 
-/** Begins a session. @returns its id */
+/**
+ * Creates a session.
+ *
+ * @returns its id
+ */
 export async function insertSession(tx: Tx, session: NewSession): Promise<string> {
   const id = newId('ses')
   await tx
@@ -75,14 +79,14 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<string
 }
 
 /**
- * Who a token speaks for, by its digest; undefined where the session ended or ran out. Always reads the
- * database: a caller that keeps the answer must forget it within a second.
+ * The user that a token belongs to, by its digest; undefined if the session was ended or has
+ * expired. Always reads the database: a caller that caches the result must drop it within a second.
  */
 export async function findSession(db: Db, digest: Buffer): Promise<SessionOwner | undefined> {
   const { rows } = await db.pool.query<{
     id: string
     user_id: string
-    membership: Membership | null
+    membership: SessionMembership | null
     has_factor: boolean
     created_at: Date
     used_at: Date
@@ -116,7 +120,7 @@ export async function findSession(db: Db, digest: Buffer): Promise<SessionOwner 
   }
 }
 
-/** Gives a session another token, so that an older one that somebody saw is worth nothing. */
+/** Replaces the token of a session, so that an older one that leaked is invalid. */
 export async function renewSession(
   tx: Db | Tx,
   id: string,
@@ -143,7 +147,7 @@ export async function noteSessionsUsed(db: Db, ids: readonly string[]): Promise<
   })
 }
 
-/** Where a person is signed in, the newest use first. */
+/** Where a user is signed in, the newest use first. */
 export async function listSessions(db: Db, userId: string): Promise<readonly SessionEntry[]> {
   const rows = await db.kysely
     .selectFrom('sessions')
@@ -164,7 +168,7 @@ export async function listSessions(db: Db, userId: string): Promise<readonly Ses
   }))
 }
 
-/** Ends one session of a person; false where they have no such. */
+/** Ends one session of a user; false if there is none. */
 export async function endSession(db: Db | Tx, userId: string, id: string): Promise<boolean> {
   const { numDeletedRows } = await queriesOf(db)
     .deleteFrom('sessions')
@@ -174,7 +178,11 @@ export async function endSession(db: Db | Tx, userId: string, id: string): Promi
   return numDeletedRows > 0n
 }
 
-/** Ends the sessions of a person, but one where it is named. @returns how many */
+/**
+ * Ends the sessions of a user, except one if given.
+ *
+ * @returns how many
+ */
 export async function endSessions(db: Db | Tx, userId: string, except?: string): Promise<number> {
   let query = queriesOf(db).deleteFrom('sessions').where('user_id', '=', userId)
   if (except !== undefined) query = query.where('id', '<>', except)
@@ -182,13 +190,17 @@ export async function endSessions(db: Db | Tx, userId: string, except?: string):
   return Number(numDeletedRows)
 }
 
-/** Ends the sessions of everybody. @returns how many */
+/**
+ * Ends the sessions of all users.
+ *
+ * @returns how many
+ */
 export async function endAllSessions(db: Db | Tx): Promise<number> {
   const { numDeletedRows } = await queriesOf(db).deleteFrom('sessions').executeTakeFirst()
   return Number(numDeletedRows)
 }
 
-/** Whether a person was seen from a network before. */
+/** Whether a user was seen from a network before. */
 export async function knowsNetwork(db: Db | Tx, userId: string, network: string): Promise<boolean> {
   const row = await queriesOf(db)
     .selectFrom('sessions')

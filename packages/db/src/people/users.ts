@@ -13,14 +13,14 @@ export interface User {
   /** Argon2id, PHC string format. */
   readonly passwordDigest: string
   readonly isVerified: boolean
-  /** The encrypted secret of the second factor where one is in force. */
+  /** The encrypted secret of the second factor, if one is active. */
   readonly factor: string | null
-  /** One that was begun and not confirmed. */
+  /** The encrypted secret of one that is being set up and not confirmed yet. */
   readonly factorBegun: string | null
   readonly isOperator: boolean
 }
 
-/** What a user is made of. */
+/** What `insertUser` needs. */
 export interface NewUser {
   readonly name: string
   readonly email: string
@@ -29,7 +29,7 @@ export interface NewUser {
   readonly verified: boolean
 }
 
-/** Inserts a user; undefined where somebody has the address. */
+/** Inserts a user; undefined if the address is taken. */
 export async function insertUser(tx: Tx, user: NewUser): Promise<User | undefined> {
   const row = await tx
     .insertInto('users')
@@ -50,7 +50,7 @@ export async function insertUser(tx: Tx, user: NewUser): Promise<User | undefine
   return row && userOf(row)
 }
 
-/** The user of an address; undefined where there is none. */
+/** The user of an address; undefined if there is none. */
 export async function findUser(db: Db | Tx, emailKey: string): Promise<User | undefined> {
   const row = await queriesOf(db)
     .selectFrom('users')
@@ -60,7 +60,11 @@ export async function findUser(db: Db | Tx, emailKey: string): Promise<User | un
   return row && userOf(row)
 }
 
-/** The user of an id. @throws where there is none */
+/**
+ * The user of an id.
+ *
+ * @throws if there is none
+ */
 export async function getUser(db: Db | Tx, id: string): Promise<User> {
   const row = await queriesOf(db)
     .selectFrom('users')
@@ -70,7 +74,7 @@ export async function getUser(db: Db | Tx, id: string): Promise<User> {
   return userOf(row)
 }
 
-/** Addresses of users by their ids; ids of nobody are left out. */
+/** Addresses of users by id; unknown ids are left out. */
 export async function readEmails(
   db: Db,
   ids: readonly string[],
@@ -84,7 +88,10 @@ export async function readEmails(
   return new Map(rows.map(({ id, email }) => [id, email]))
 }
 
-/** Locks a user for the rest of the transaction and reads it, so that two changes go one after the other. */
+/**
+ * Locks a user for the rest of the transaction and reads it, so that concurrent changes run one
+ * after the other.
+ */
 export async function lockUser(tx: Tx, id: string): Promise<User> {
   const row = await tx
     .selectFrom('users')
@@ -109,7 +116,7 @@ export async function setPassword(tx: Db | Tx, id: string, passwordDigest: strin
     .execute()
 }
 
-/** Notes that a message to the address of a user was answered. */
+/** Notes that a user has confirmed the email address. */
 export async function setVerified(tx: Db | Tx, id: string): Promise<void> {
   await queriesOf(tx)
     .updateTable('users')
@@ -118,7 +125,7 @@ export async function setVerified(tx: Db | Tx, id: string): Promise<void> {
     .execute()
 }
 
-/** Changes the address of a user; false where somebody else has it. */
+/** Changes the address of a user; false if it is taken. */
 export async function setEmail(
   tx: Tx,
   id: string,
@@ -146,7 +153,10 @@ export async function setEmail(
   }
 }
 
-/** Begins a second factor that counts once it is confirmed; one that is in force stays until then. */
+/**
+ * Stores a second factor that becomes active once confirmed; the current one stays active until
+ * then.
+ */
 export async function beginFactor(tx: Tx, id: string, sealedSecret: string): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('users')
@@ -157,7 +167,7 @@ export async function beginFactor(tx: Tx, id: string, sealedSecret: string): Pro
   return numUpdatedRows > 0n
 }
 
-/** Puts the begun second factor in force, with the digests of its recovery codes. */
+/** Activates the second factor that is being set up, with the digests of its recovery codes. */
 export async function confirmFactor(tx: Tx, id: string, codes: readonly Buffer[]): Promise<void> {
   await tx
     .updateTable('users')
@@ -181,7 +191,7 @@ export async function removeFactor(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('recovery_codes').where('user_id', '=', id).execute()
 }
 
-/** Uses up the time step of a code; false where it, or a later one, was used before. */
+/** Uses up the time step of a code; false if it, or a later one, was used before. */
 export async function useStep(db: Db | Tx, id: string, step: number): Promise<boolean> {
   const { numUpdatedRows } = await queriesOf(db)
     .updateTable('users')
@@ -192,7 +202,7 @@ export async function useStep(db: Db | Tx, id: string, step: number): Promise<bo
   return numUpdatedRows > 0n
 }
 
-/** Uses up a recovery code; false where there is no such code. */
+/** Uses up a recovery code; false if there is no such code. */
 export async function useRecoveryCode(db: Db | Tx, id: string, digest: Buffer): Promise<boolean> {
   const { numDeletedRows } = await queriesOf(db)
     .deleteFrom('recovery_codes')
@@ -202,12 +212,12 @@ export async function useRecoveryCode(db: Db | Tx, id: string, digest: Buffer): 
   return numDeletedRows > 0n
 }
 
-/** Says whether the operator's pages are a person's. */
+/** Sets whether a user may see the operator's pages. */
 export async function setOperator(tx: Tx, id: string, isOperator: boolean): Promise<void> {
   await tx.updateTable('users').set({ is_operator: isOperator }).where('id', '=', id).execute()
 }
 
-/** Whether anybody can sign in yet. */
+/** Whether there is any user. */
 export async function hasUsers(db: Db | Tx): Promise<boolean> {
   const row = await queriesOf(db).selectFrom('users').select('id').limit(1).executeTakeFirst()
   return row !== undefined

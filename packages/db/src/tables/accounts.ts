@@ -1,7 +1,7 @@
 import type { AccountState, KeyMode, OwnLimits, Pack, Plan } from '@plumbline/contract/plans'
 import type { Generated } from 'kysely'
 
-/** Who may ask: accounts, their keys, and the plans they are on. */
+/** Accounts, their keys, and their plans. */
 export interface AccountTables {
   plans: PlanRow
   packs: PackRow
@@ -10,14 +10,14 @@ export interface AccountTables {
   api_keys: ApiKeyRow
 }
 
-/** A plan with the limits that it has of its own; changed by `changePlanOffer` alone. */
+/** A plan with its limits; changed by `changePlanOffer` alone. */
 export interface PlanRow extends OwnLimits {
   plan: Plan
   monthly_credits: number
   test_keys: boolean
-  /** A month, in cents of a US dollar; null where one has to ask. */
+  /** Monthly price in US cents; null if it is on request. */
   price_cents: number | null
-  /** Whether it is shown to who may choose. */
+  /** Whether it is shown to customers who choose a plan. */
   is_offered: boolean
   position: number
 }
@@ -31,7 +31,7 @@ export interface PackRow {
   position: number
 }
 
-/** Limits of one account, which go before those of its plan. */
+/** Limits of one account, which override those of its plan. */
 export interface AccountLimitsRow extends OwnLimits {
   account_id: string
 }
@@ -42,15 +42,15 @@ export interface AccountRow {
   id: string
   email: string
   plan: Plan
-  /** What the next billing cycle starts with, where that differs. */
+  /** The plan that the next billing cycle starts with, if it differs. */
   next_plan: Plan | null
-  /** IANA name; billing cycles turn at its midnight. */
+  /** IANA name; billing cycles begin at its midnight. */
   time_zone: string
-  /** What people call it; its address where null. */
+  /** Display name; null: the address. */
   name: string | null
-  /** Days that files and results of a batch are kept where the upload says nothing; null: 30. */
+  /** Days that files and results of a batch are kept unless the upload says otherwise; null: 30. */
   retention_days: number | null
-  /** Whether members without a second factor may only look. */
+  /** Whether members without a second factor can only read. */
   requires_second_factor: Generated<boolean>
   /** Whether the first billing cycle began without credits. */
   opens_empty: Generated<boolean>
@@ -59,7 +59,7 @@ export interface AccountRow {
   /** Why it was suspended; shown to the account. */
   status_reason: Generated<string | null>
   status_at: Generated<Date | null>
-  /** When the data of a closed account were gone. */
+  /** When the data of a closed account were erased. */
   erased_at: Generated<Date | null>
 }
 

@@ -1,12 +1,12 @@
 import type { Json } from '@plumbline/contract/outcome'
 import type { ColumnType, Generated } from 'kysely'
 
-/** What was done to the installation and its accounts. */
+/** The log of administrative acts. */
 export interface AuditTables {
   audit_log: AuditRow
 }
 
-/** A row of `audit_log`; none is ever changed or removed. */
+/** A row of `audit_log`, which is append-only. */
 export interface AuditRow {
   id: Generated<number>
   acted_at: Generated<Date>

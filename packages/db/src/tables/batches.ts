@@ -12,7 +12,7 @@ import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 type Timestamp = ColumnType<Date, Date | string, Date | string>
 type Stored<T extends object | null> = JSONColumnType<T>
 
-/** The column that feeds a field, and how sure that is. */
+/** The column mapped to a field, and the confidence. */
 export interface MappedColumn {
   readonly column: number
   readonly header: string | null
@@ -33,7 +33,7 @@ export interface BatchesTable {
   auto_start: boolean
   max_credits: number | null
   retention_days: number
-  /** A lookup that answers later: one record, shown by no listing of batches. */
+  /** An asynchronous lookup: a batch of one record, left out of listings. */
   is_lookup: Generated<boolean>
   requested: Stored<BatchRequest>
   source_key: string
@@ -95,8 +95,8 @@ export interface BatchesTable {
 }
 
 /**
- * Of which type all cells of a workbook's column are; `mixed` where they are of several. In `cells` a number has
- * its digits, a date or time is as in ISO 8601 with a blank between, a boolean is TRUE or FALSE.
+ * Type of all cells of a workbook's column; `mixed` if they differ. In `cells` a number has its
+ * digits, a date or time is ISO 8601 with a blank in between, a boolean is TRUE or FALSE.
  */
 export type ColumnKind =
   | 'empty'
@@ -108,44 +108,44 @@ export type ColumnKind =
   | 'boolean'
   | 'mixed'
 
-/** How much of a batch was open at a moment, in milliseconds of the epoch. */
+/** How many subjects of a batch were open at a moment, in milliseconds since the Unix epoch. */
 export interface PaceSample extends Pick<OpenSubjects, 'open'> {
   readonly at: number
-  /** Absent in samples of services that did not tell groups apart. */
+  /** Absent in samples of earlier versions. */
   readonly groups?: OpenSubjects['groups']
 }
 
-/** What of a batch has no outcome yet. */
+/** Subjects of a batch without an outcome. */
 export interface OpenSubjects {
   readonly open: Readonly<Partial<Record<Check, number>>>
-  /** The groups that most of it waits for. */
+  /** The waiting groups with the most subjects. */
   readonly groups: readonly OpenGroup[]
 }
 
-/** What of a batch waits until a group has room. */
+/** Subjects of a batch that wait in one group. */
 export interface OpenGroup {
   readonly check: Check
   readonly key: string
   /** Subjects that wait. */
   readonly open: number
-  /** Subjects answered at the group's pace since it was first found to have no room. */
+  /** Subjects answered under the group's limit since it was first reached. */
   readonly answered: number
 }
 
-/** Where a row of a sample stands in its batch. */
+/** Position of a sampled row in its batch. */
 export interface SamplePlace {
   readonly chunkNo: number
   readonly place: number
 }
 
-/** The verdicts of another service by which a batch goes. */
+/** Another service's verdicts that a batch accepts in place of checks. */
 export interface KnownVerdicts {
   readonly vendor: Vendor
-  /** Columns of the verdicts and of their days; null where one day was told for all. */
+  /** Columns of the verdicts and of their dates; null if one date was given for all. */
   readonly verdict: { readonly column: number; readonly header: string }
   readonly at: { readonly column: number; readonly header: string } | null
   readonly days: number
-  /** Rows with such a verdict that are asked all the same. */
+  /** Rows with such a verdict that are checked all the same, for comparison. */
   readonly asked: readonly SamplePlace[]
 }
 
@@ -160,13 +160,13 @@ export interface BatchRequest {
   readonly encoding?: string
   readonly mapping?: Readonly<Record<string, string | number>>
   readonly delimiter?: Delimiter
-  /** Days that a verdict of another service is believed. */
+  /** Days that a verdict of another service is accepted. */
   readonly known?: number
-  /** Day of such verdicts where the file has none, `2026-11-01`. */
+  /** Date of such verdicts if the file has none, `2026-11-01`. */
   readonly knownAt?: string
-  /** The rows of another batch that are its rows, in place of a file. */
+  /** The rows of another batch to check again, in place of a file. */
   readonly recheck?: RecheckRequest
-  /** The outcomes of another batch that are its outcomes, in place of a file. */
+  /** The outcomes of another batch to score again, in place of a file. */
   readonly rescore?: RescoreRequest
 }
 
@@ -176,14 +176,14 @@ export interface RescoreRequest {
   readonly weights: string
 }
 
-/** Which rows of a batch are asked again. */
+/** Which rows of a batch are checked again. */
 export interface RecheckRequest {
   readonly of: string
   readonly only: readonly string[]
   readonly olderThanDays: number | null
 }
 
-/** What the chunks of a batch added up to. */
+/** Sums over the chunks of a batch. */
 export interface KeptSums {
   readonly rowsDone: number
   readonly creditsUsed: number
@@ -191,7 +191,7 @@ export interface KeptSums {
   readonly answeredShare: number
 }
 
-/** What the chunks of a batch that is worked on added up to, at a moment in milliseconds of the epoch. */
+/** Sums over the chunks of a running batch, at a moment in milliseconds since the Unix epoch. */
 export interface RunningSums extends KeptSums, OpenSubjects {
   readonly at: number
   readonly isOpenCounted: boolean
@@ -224,7 +224,7 @@ export interface ChunksTable {
   prepaid: Generated<number>
 }
 
-/** `batch_previews`: what a batch holds, before it costs anything. */
+/** `batch_previews`: the preview of a batch, free of charge. */
 export interface BatchPreviewsTable {
   batch_id: string
   lease: number
@@ -232,7 +232,7 @@ export interface BatchPreviewsTable {
   counts: ColumnType<PreviewCounts | null, string | null | undefined, string | null>
 }
 
-/** `group_answers`: how many subjects were answered at the pace of a group that had no room. */
+/** `group_answers`: subjects answered under the limit of a group that had reached it. */
 export interface GroupAnswersTable {
   batch_id: string
   check_kind: Check
@@ -240,13 +240,13 @@ export interface GroupAnswersTable {
   answered: number
 }
 
-/** `repeated_rows`: which rows of a batch later ones repeat, one bit a row. */
+/** `repeated_rows`: which rows of a batch have later duplicates, one bit a row. */
 export interface RepeatedRowsTable {
   batch_id: string
   bits: Buffer
 }
 
-/** `tasks`: what a check has to answer of a chunk. */
+/** `tasks`: subjects of a chunk and check that have no outcome yet. */
 export interface TasksTable {
   id: Generated<number>
   batch_id: string
@@ -267,7 +267,7 @@ export interface TasksTable {
   reason: Generated<string | null>
 }
 
-/** `task_groups`: what waits for room of the same provider or registry. */
+/** `task_groups`: groups that wait for the limit of the same provider or registry. */
 export interface TaskGroupsTable {
   check_kind: Check
   group_key: string

@@ -3,7 +3,7 @@ import type { Product } from '@plumbline/contract/products'
 import type { UsageSource } from '@plumbline/contract/usage'
 import type { Generated, GeneratedAlways } from 'kysely'
 
-/** Credits, written by nobody but metering. */
+/** Credits; written by `metering` alone. */
 export interface CreditTables {
   credit_accounts: CreditAccountRow
   credit_entries: CreditEntryRow
@@ -13,32 +13,32 @@ export interface CreditTables {
   credit_notices: CreditNoticeRow
 }
 
-/** What an account can spend now; equals the sum of its entries. */
+/** The balance of an account; equals the sum of its entries. */
 export interface CreditAccountRow {
   account_id: string
   allowance: number
   packs: number
-  /** Counted from 0 at the anchor. */
+  /** Number of the billing cycle, counted from 0 at the anchor. */
   period_no: number
   period_start: Date
   period_end: Date
-  /** Local midnight of the first day, as a time without zone. */
+  /** Local midnight of the account's first day, a timestamp without time zone. */
   anchor: string
-  /** The day that the account has; over where `day_end` is past. */
+  /** The account's current day; over if `day_end` is past. */
   day: string | null
   day_end: Generated<Date>
-  /** Debits of that day less their refunds, and what its holds set aside. */
+  /** Debits of that day minus refunds, and what its holds reserved. */
   spent: Generated<number>
-  /** What may be spent in a day; null where only the balance bounds it. */
+  /** Credits that may be spent in a day; null if only the balance limits it. */
   daily_limit: number | null
-  /** Below it the account is told; null where it is not. */
+  /** Balance below which the account is notified; null if it is not. */
   low_mark: number | null
 }
 
-/** Which move an entry of the ledger records. */
+/** Which kind of move a ledger entry records. */
 export type EntryKind = LedgerKind
 
-/** One line of the ledger; append-only. One operation of one kind takes effect once. */
+/** One entry of the append-only ledger. An operation of one kind takes effect once. */
 export interface CreditEntryRow {
   id: GeneratedAlways<number>
   account_id: string
@@ -48,12 +48,12 @@ export interface CreditEntryRow {
   packs_delta: number
   held_delta: number
   period_no: number
-  /** Name of the pack, reference of the hold, reason of the refund. */
+  /** Name of the pack, reference of the hold, or reason of the refund. */
   detail: string | null
-  /** What it was for; null where that is not known. */
+  /** The product that was used; null if not known. */
   product: Product | null
   source: UsageSource | null
-  /** The day, by the account's calendar, on which usage counts it. */
+  /** The day, by the account's calendar, that its usage counts for. */
   used_on: string | null
   created_at: Generated<Date>
 }
@@ -63,12 +63,12 @@ export interface CreditHoldRow {
   account_id: string
   ref: string
   credits: number
-  /** What is left of it, by where it came from. */
+  /** What is left of the hold, by source. */
   allowance_left: number
   packs_left: number
   settled: number
   released: number
-  /** The cycle whose allowance it took. */
+  /** The billing cycle whose allowance it took. */
   period_no: number
   product: Product | null
   /** The day on which it was made. */
@@ -77,14 +77,14 @@ export interface CreditHoldRow {
   closed_at: Date | null
 }
 
-/** A debit whose caller has had no answer yet. */
+/** A debit whose call has not been answered yet. */
 export interface CreditUnansweredRow {
   account_id: string
   op_key: string
   created_at: Generated<Date>
 }
 
-/** What was used of a product on a day; of batches, one row for each. */
+/** Usage of a product on a day; batches have one row each. */
 export interface CreditUsageRow {
   account_id: string
   day: string
@@ -96,7 +96,7 @@ export interface CreditUsageRow {
   credits: number
 }
 
-/** That an account went below its low-credit mark. */
+/** Records that an account went below its low-credit mark. */
 export interface CreditNoticeRow {
   account_id: string
   day: string

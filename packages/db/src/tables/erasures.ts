@@ -3,7 +3,7 @@ import type { Json } from '@plumbline/contract/outcome'
 import type { KeyMode } from '@plumbline/contract/plans'
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 
-/** What accounts want gone. */
+/** Erasure requests of accounts. */
 export interface ErasureTables {
   erasures: ErasuresTable
 }
@@ -17,7 +17,7 @@ export interface ErasuresTable {
   status: Generated<ErasureState>
   value_count: number
   include_addresses: boolean
-  /** Encrypted under the installation's key; null once all is erased. */
+  /** The values to erase, encrypted under the installation's key; null once done. */
   target: string | null
   place: ColumnType<Json, string, string>
   counts: JSONColumnType<Partial<ErasureCounts>, string | undefined>

@@ -1,17 +1,17 @@
 import type { KeyMode } from '@plumbline/contract/plans'
 
-/** Answers kept for repeats of the same call. */
+/** Stored responses for repeats of the same call. */
 export interface IdempotencyTables {
   idempotency_keys: IdempotencyKeyRow
 }
 
-/** The key of a call: while it runs `status` is null, then its first 2xx answer. */
+/** An idempotency key: while its call runs `status` is null, then its first 2xx response. */
 export interface IdempotencyKeyRow {
   account_id: string
   mode: KeyMode
-  /** The path as it was asked, without query. */
+  /** Path of the request, without query. */
   path: string
-  /** HMAC of what the client sent. */
+  /** HMAC of the header's value. */
   key: string
   /** HMAC-SHA-256 of the request. */
   fingerprint: Buffer
@@ -21,8 +21,8 @@ export interface IdempotencyKeyRow {
   expires_at: Date
   status: number | null
   location: string | null
-  /** Empty once what it showed was erased. */
+  /** Empty once its content was erased. */
   body: string | null
-  /** The batch that the answer shows. */
+  /** The batch that the response shows. */
   batch_id: string | null
 }

@@ -1,7 +1,7 @@
 import type { Role } from '@plumbline/contract/app/roles'
 import type { Generated } from 'kysely'
 
-/** Who signs in, where, and by which links. */
+/** Users, their sessions and links. */
 export interface PeopleTables {
   users: UserRow
   recovery_codes: RecoveryCodeRow
@@ -21,7 +21,7 @@ export interface UserRow {
   id: string
   name: string
   email: string
-  /** The address in the form in which two are the same mailbox. */
+  /** Normalized address: equal if two addresses are the same mailbox. */
   email_key: string
   /** Argon2id, PHC string format. */
   password_digest: string
@@ -78,7 +78,7 @@ export interface InvitationRow {
   expires_at: Date
 }
 
-/** What the secret of a link is good for. */
+/** What a link's secret is for. */
 export type LinkPurpose =
   | 'sign_up'
   | 'change_email'
@@ -100,7 +100,7 @@ export interface LinkCodeRow {
   expires_at: Date
 }
 
-/** A row of `mails`; deleted when the mail server took it. */
+/** A row of `mails`; deleted once the mail server accepted it. */
 export interface MailRow {
   id: Generated<number>
   once_key: string | null
@@ -121,7 +121,7 @@ export interface ToldRow {
 
 /** A row of `free_mailboxes`. */
 export interface FreeMailboxRow {
-  /** HMAC of the address in the form in which two are the same mailbox. */
+  /** HMAC of the normalized address. */
   digest: string
   account_id: string
 }

@@ -2,7 +2,7 @@ import type { WebhookEvent, WebhookType } from '@plumbline/contract/webhook'
 import type { DeliveryState } from '@plumbline/contract/webhook-limits'
 import type { Generated, GeneratedAlways } from 'kysely'
 
-/** Who is told of events, what happened, and what was sent. */
+/** Webhook endpoints, events, and deliveries. */
 export interface WebhookTables {
   webhook_endpoints: WebhookEndpointRow
   webhook_events: WebhookEventRow
@@ -27,7 +27,7 @@ export interface WebhookEndpointRow {
   owners_told_at: Date | null
 }
 
-/** A row of `webhook_events`: a message is made of it soon. */
+/** A row of `webhook_events`, from which messages are made. */
 export interface WebhookEventRow {
   id: GeneratedAlways<number>
   account_id: string

@@ -8,10 +8,12 @@ import { jsonbText } from '../jsonb.ts'
 import type { WebhookDeliveryRow } from '../tables/webhooks.ts'
 import type { WebhookEndpoint } from './endpoints.ts'
 
-/** A message to one endpoint as it stands in the database. */
+/** A message to one endpoint as the database holds it. */
 export type DeliveryRow = Readonly<Selectable<WebhookDeliveryRow>>
 
-/** A message that is to be sent now. `attempt` fences: another number belongs to another attempt. */
+/**
+ * A message that is due. `attempt` is a fencing number: a result of another attempt is not stored.
+ */
 export interface DueDelivery {
   readonly id: string
   readonly endpointId: string
@@ -23,7 +25,7 @@ export interface DueDelivery {
   readonly secrets: readonly string[]
 }
 
-/** Adds one message to one endpoint, sent as soon as a worker comes to it. */
+/** Adds one message to one endpoint, due at once. */
 export async function createDelivery(
   db: Db | Tx,
   endpoint: WebhookEndpoint,
@@ -54,7 +56,7 @@ export async function createDelivery(
     .executeTakeFirstOrThrow()
 }
 
-/** One message of an endpoint; undefined where there is none. */
+/** One message of an endpoint; undefined if there is none. */
 export async function findDelivery(
   db: Db | Tx,
   endpointId: string,
@@ -68,7 +70,7 @@ export async function findDelivery(
     .executeTakeFirst()
 }
 
-/** Messages of an endpoint, newest first; `before` is the last one of the page before. */
+/** A page of an endpoint's messages, newest first; `before` is the last one of the page before. */
 export async function pageOfDeliveries(
   db: Db,
   endpointId: string,
@@ -97,7 +99,7 @@ export async function pageOfDeliveries(
     .execute()
 }
 
-/** Sends again each message since a time, once, in the order in which they were made; answers how many. */
+/** Makes each message since a time due once more, in the order of creation; returns how many. */
 export async function replaySince(
   tx: Tx,
   endpointId: string,
@@ -123,9 +125,10 @@ export async function replaySince(
 }
 
 /**
- * Takes messages that are due, of every endpoint at most so many, oldest first, and puts each off for
- * `lostAfterMs`: a process that dies with it loses only that time.
- * @param busy how many more each endpoint may have, where that differs from `each`; 0 leaves it out
+ * Leases messages that are due, at most `each` per endpoint, oldest first, and postpones each by
+ * `lostAfterMs`: if the process dies, they are sent after that time.
+ *
+ * @param busy how many more each endpoint may have, if that differs from `each`; 0 skips it
  */
 export async function takeDue(
   db: Db,
@@ -166,26 +169,26 @@ export async function takeDue(
   return rows
 }
 
-/** What came of an attempt. */
+/** Result of an attempt. */
 export interface AttemptResult {
   readonly id: string
   readonly endpointId: string
   readonly attempt: number
   readonly url: string
   readonly status: DeliveryState
-  /** When it is tried again, in milliseconds from now; of no account unless pending. */
+  /** Milliseconds from now until the next attempt; unused unless pending. */
   readonly againMs: number
   readonly durationMs: number
   readonly responseStatus: number | null
   readonly responseBody: string | null
   readonly error: string | null
-  /** Why nothing more is to be sent to the endpoint; null where it goes on. */
+  /** Why the endpoint is to be disabled; null if it is not. */
   readonly disable: 'gone' | null
 }
 
 /**
- * Keeps what came of attempts, and how their endpoints do: an endpoint to which nothing has come through for
- * `failingDays` is switched off.
+ * Stores the results of attempts and the health of their endpoints: an endpoint without success for
+ * `failingDays` is disabled.
  */
 export async function keepResults(
   db: Db,
@@ -224,7 +227,7 @@ export async function keepResults(
   })
 }
 
-/** Messages that wait, and since when the oldest is due, in seconds. */
+/** How many messages wait, and for how many seconds the oldest has been due. */
 export async function readWebhookBacklog(
   db: Db,
 ): Promise<{ readonly pending: number; readonly oldestSeconds: number }> {
@@ -238,7 +241,7 @@ export async function readWebhookBacklog(
   return rows[0] ?? { pending: 0, oldestSeconds: 0 }
 }
 
-/** Messages about something that is erased go with it. */
+/** Deletes messages about something that is erased. */
 export async function dropDeliveriesAbout(tx: Tx, subjects: readonly string[]): Promise<void> {
   await tx
     .deleteFrom('webhook_deliveries')
@@ -246,7 +249,9 @@ export async function dropDeliveriesAbout(tx: Tx, subjects: readonly string[]): 
     .execute()
 }
 
-/** Messages of all endpoints of an account behind one, by id; of a test key those about what test keys asked. */
+/**
+ * Messages of all endpoints of an account after an id; for a test key those about its own calls.
+ */
 export async function pageOfOwnDeliveries(
   db: Db,
   owner: { readonly accountId: string; readonly mode: KeyMode },
@@ -264,7 +269,7 @@ export async function pageOfOwnDeliveries(
   return rows
 }
 
-/** Writes the texts of a message anew. */
+/** Overwrites the texts of a message. */
 export async function blankDelivery(
   tx: Tx,
   delivery: {

@@ -4,17 +4,18 @@ import { queriesOf, type Db, type Tx } from '../database.ts'
 import { newId } from '../ids.ts'
 import type { WebhookEndpointRow } from '../tables/webhooks.ts'
 
-/** An endpoint as it stands in the database, its secrets encrypted. */
+/** An endpoint as the database holds it, its secrets encrypted. */
 export type WebhookEndpoint = Readonly<Selectable<WebhookEndpointRow>>
 
-/** A new id of an endpoint: its secret is encrypted under it, so it is chosen first. */
+/** A new endpoint id. Generated first, since the secret is encrypted under it. */
 export function newWebhookId(): string {
   return newId('whk')
 }
 
 /**
- * Adds an endpoint, where the account has fewer than `most`.
- * @returns undefined where it has as many
+ * Adds an endpoint, if the account has fewer than `most`.
+ *
+ * @returns undefined if it has as many
  */
 export async function createWebhook(
   tx: Tx,
@@ -70,7 +71,7 @@ export async function listWebhooks(db: Db, accountId: string): Promise<readonly 
     .execute()
 }
 
-/** One endpoint of an account; undefined where there is none, or it is another's. */
+/** One endpoint of an account; undefined if it does not exist or belongs to another account. */
 export async function findWebhook(
   db: Db | Tx,
   accountId: string,
@@ -84,7 +85,10 @@ export async function findWebhook(
     .executeTakeFirst()
 }
 
-/** Changes what is given; `enabled: true` forgets that it failed. Undefined where there is no such endpoint. */
+/**
+ * Changes what is given; `enabled: true` clears its failures. Undefined if there is no such
+ * endpoint.
+ */
 export async function changeWebhook(
   db: Db,
   which: { readonly accountId: string; readonly id: string },
@@ -113,7 +117,7 @@ export async function changeWebhook(
     .executeTakeFirst()
 }
 
-/** Gives an endpoint a new secret; the one of before stays good for some hours. */
+/** Gives an endpoint a new secret; the old one stays valid for some hours. */
 export async function rotateWebhookSecret(
   tx: Tx,
   which: { readonly accountId: string; readonly id: string },
@@ -132,7 +136,7 @@ export async function rotateWebhookSecret(
     .executeTakeFirst()
 }
 
-/** Removes an endpoint and all that was sent to it; false where there is none. */
+/** Deletes an endpoint with its deliveries; false if there is none. */
 export async function deleteWebhook(
   db: Db,
   which: { readonly accountId: string; readonly id: string },

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { newId } from '../ids.ts'
 
-/** Something that happened, for endpoints that want to hear of it. */
+/** An event for subscribed endpoints. */
 export interface NotedEvent {
   readonly id: number
   readonly accountId: string
@@ -13,7 +13,10 @@ export interface NotedEvent {
   readonly happenedAt: Date
 }
 
-/** Notes an event in the transaction in which it happens; nothing where no endpoint wants to hear of it. */
+/**
+ * Stores an event in the transaction in which it happens; does nothing if no endpoint is subscribed
+ * to it.
+ */
 export async function noteEvent(
   db: Db | Tx,
   event: { readonly accountId: string; readonly type: WebhookType; readonly subject: string },
@@ -23,10 +26,7 @@ export async function noteEvent(
   )
 }
 
-/**
- * Takes the oldest events that no other process is at, locked until the transaction ends: it makes messages of
- * them, or leaves them as they are.
- */
+/** Takes the oldest events that no other process has locked, locked until the transaction ends. */
 export async function takeEvents(tx: Tx, most: number): Promise<readonly NotedEvent[]> {
   const rows = await tx
     .selectFrom('webhook_events')
@@ -45,13 +45,13 @@ export async function takeEvents(tx: Tx, most: number): Promise<readonly NotedEv
   }))
 }
 
-/** A message made of an event. */
+/** A message made from an event. */
 export interface EventMessage {
   readonly event: NotedEvent
   readonly body: string
 }
 
-/** Makes a delivery of each message for each endpoint that wants to hear of it. */
+/** Creates a delivery of each message for each endpoint that is subscribed to it. */
 export async function createDeliveries(tx: Tx, messages: readonly EventMessage[]): Promise<void> {
   if (messages.length === 0) return
   const rows = messages.map(({ event, body }) => ({
@@ -72,7 +72,7 @@ export async function createDeliveries(tx: Tx, messages: readonly EventMessage[]
   `.execute(tx)
 }
 
-/** Forgets events of which the messages are made. */
+/** Deletes events whose messages are created. */
 export async function dropEvents(tx: Tx, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
   await tx

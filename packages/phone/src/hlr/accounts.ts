@@ -1,17 +1,17 @@
 import type { HlrAccount } from './provider.ts'
 import { HLR_PROVIDERS, type HlrProviderName } from '@plumbline/ports/provider-status'
 
-/** Settings of HLR providers as an operator writes them. */
+/** Settings of HLR providers. */
 export interface HlrAccountSettings {
-  /** In order of choice. */
+  /** In order of preference. */
   readonly providers: readonly string[]
-  /** One value for each provider, comma-separated; taken whole where there is one provider. */
+  /** One value for each provider, comma-separated; not split if there is one provider. */
   readonly urls: string | undefined
   readonly keys: string | undefined
   readonly secrets: string | undefined
 }
 
-/** The accounts of the settings. @throws where a name is unknown or a key is missing */
+/** The accounts of the settings. @throws if a name is unknown or a key is missing */
 export function readHlrAccounts(
   settings: HlrAccountSettings,
 ): readonly (HlrAccount & { readonly name: HlrProviderName })[] {

@@ -153,7 +153,7 @@ test('hlr-lookups: the signature covers path, time, method and the bytes sent', 
   })
 })
 
-test('infobip: a thousand numbers go out as one request and come back in their order', async () => {
+test('infobip: a thousand numbers are sent in one request and returned in order', async () => {
   const numbers = Array.from({ length: 1_000 }, (_, index) => `+4179${1_000_000 + index}`)
   const { answers, received } = await ask(
     'infobip',

@@ -13,7 +13,7 @@ import { requestJson, urlOf } from './request.ts'
 const USUAL_URL = 'https://www.hlr-lookups.com/api/v2'
 const PATH = '/hlr-lookup'
 
-/** Its gateway answers so beyond the permitted connections: refused for load, nothing looked up. */
+/** Its gateway's replies beyond the permitted connections: nothing was looked up. */
 const THROTTLES = [502, 504]
 
 const CONNECTIVITY = {
@@ -24,8 +24,8 @@ const CONNECTIVITY = {
 } as const
 
 /**
- * hlr-lookups.com, API version 2: one number a request, signed with HMAC-SHA256 over path, time, method and body.
- * Source: hlr-lookups.com/en/api-docs and its PHP SDK 2.0.0, November 2026.
+ * hlr-lookups.com, API version 2: one number a request, signed with HMAC-SHA256 over path, time,
+ * method and body. Source: hlr-lookups.com/en/api-docs and its PHP SDK 2.0.0, November 2026.
  */
 export const hlrLookups: HlrAdapter = (query) =>
   Promise.all(query.numbers.map((number) => lookupOne(query, number)))

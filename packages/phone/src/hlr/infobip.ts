@@ -1,5 +1,5 @@
 import { fieldsOf, flagOf, type Fields, listOf, numberOf, textOf } from './json.ts'
-import { failure, type HlrAdapter, type HlrAnswer, type HlrVerdict, verdict } from './provider.ts'
+import { failure, type HlrAdapter, type HlrAnswer, type HlrResult, verdict } from './provider.ts'
 import { basicAuth, requestJson, urlOf } from './request.ts'
 
 const USUAL_URL = 'https://api.infobip.com'
@@ -7,8 +7,8 @@ const USUAL_URL = 'https://api.infobip.com'
 /** Groups of `status`. Source: infobip.com/docs, response status codes. */
 const DELIVERED = 3
 
-/** GSM errors that say something of the subscriber. Source: infobip.com/docs, GSM error codes. */
-const ERRORS: Readonly<Record<number, HlrVerdict['connectivity']>> = {
+/** GSM errors that tell the state of the subscriber. Source: infobip.com/docs, GSM error codes. */
+const ERRORS: Readonly<Record<number, HlrResult['connectivity']>> = {
   1: 'unknown_subscriber',
   27: 'absent',
   // Busy or with a full memory: the handset answered.
@@ -17,10 +17,9 @@ const ERRORS: Readonly<Record<number, HlrVerdict['connectivity']>> = {
 }
 
 /**
- * Infobip Number Lookup, synchronous form: up to 1,000 numbers a request.
- *
- * A key alone is an App key, with a secret the two are user and password. An absent subscriber comes in the same status
- * group as an unknown one, so the error decides. Source: infobip.com/docs/api, Number Lookup, November 2026.
+ * Infobip Number Lookup, synchronous: up to 1,000 numbers a request. A key alone is an App key;
+ * with a secret the two are user and password. An absent subscriber has the same status group as an
+ * unknown one, so the error decides. Source: infobip.com/docs/api, Number Lookup, November 2026.
  */
 export const infobip: HlrAdapter = async (query) => {
   const { account, numbers } = query

@@ -1,31 +1,31 @@
-/** A JSON object of another's making: every field may be missing or of another type. */
+/** A JSON object from outside: every field may be missing or of another type. */
 export type Fields = { readonly [key: string]: unknown }
 
 const NOTHING: Fields = Object.freeze({})
 
-/** The object, or an empty one. */
+/** The value if it is an object, else an empty one. */
 export function fieldsOf(value: unknown): Fields {
   return isFields(value) ? value : NOTHING
 }
 
-/** The list, or an empty one. */
+/** The value if it is an array, else an empty one. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** A text that is not empty; null otherwise. */
+/** A non-empty string; null otherwise. */
 export function textOf(value: unknown): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null
 }
 
-/** A boolean, or the words for one; null otherwise. */
+/** A boolean, or its name as a string; null otherwise. */
 export function flagOf(value: unknown): boolean | null {
   if (typeof value === 'boolean') return value
   if (value === 'true') return true
   return value === 'false' ? false : null
 }
 
-/** A number, or the digits of one; null otherwise. */
+/** A number, or its digits as a string; null otherwise. */
 export function numberOf(value: unknown): number | null {
   const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value
   return typeof number === 'number' && Number.isFinite(number) ? number : null

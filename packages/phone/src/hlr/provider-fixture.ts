@@ -4,7 +4,7 @@ import { fetchBounded } from '@plumbline/net/http'
 import type { Resolver } from '@plumbline/net/resolver'
 import type { HlrFetch } from './provider.ts'
 
-/** A request as a provider got it. */
+/** A request as the provider received it. */
 export interface Received {
   readonly method: string
   readonly url: string
@@ -12,20 +12,20 @@ export interface Received {
   readonly body: string
 }
 
-/** What a test provider sends back: a status with JSON, raw text, silence, or a cut connection. */
+/** What a test provider sends: a status with JSON, raw text, nothing, or a closed connection. */
 export type Sent =
   | { readonly status: number; readonly json: unknown; readonly headers?: Record<string, string> }
   | { readonly status: number; readonly text: string }
   | 'silence'
   | 'cut'
 
-/** A provider on loopback, made of one function. */
+/** A provider on loopback, defined by one function. */
 export interface ProviderFixture extends AsyncDisposable {
   readonly url: string
   readonly received: Received[]
 }
 
-/** Starts a provider for tests; `reply` sees each request. */
+/** Starts a test provider; `reply` sees each request. */
 export async function startProvider(reply: (request: Received) => Sent): Promise<ProviderFixture> {
   const received: Received[] = []
   const listener: RequestListener = (request, response) => {
@@ -62,7 +62,7 @@ const nobody: Resolver = {
   ask: async () => ({ kind: 'failed', reason: 'refused' }),
 }
 
-/** Fetches from loopback through the guard that the product uses. */
+/** Fetches from loopback through the egress guard. */
 export const loopbackFetch: HlrFetch = (request) =>
   fetchBounded({
     ...request,

@@ -2,7 +2,7 @@ import type { PhoneFacts } from '@plumbline/contract/outcome'
 import type { FetchRequest, HttpAnswer } from '@plumbline/net/http'
 import type { HlrProviderName } from '@plumbline/ports/provider-status'
 
-/** What a provider can tell; what it cannot stays unknown. */
+/** Facts that a provider reports; others stay unknown. */
 export interface HlrCapabilities {
   readonly reachable: boolean
   readonly ported: boolean
@@ -65,19 +65,19 @@ export const HLR_CAPABILITIES: Readonly<Record<HlrProviderName, HlrCapabilities>
   },
 }
 
-/** How an adapter reaches its provider: bounded, guarded, bound to the worker's egress and resolver. */
+/** HTTP access of an adapter: limited, and through the worker's egress guard and resolver. */
 export type HlrFetch = (request: Omit<FetchRequest, 'egress' | 'resolver'>) => Promise<HttpAnswer>
 
-/** Where a provider is and how to sign in. */
+/** URL and credentials of a provider. */
 export interface HlrAccount {
-  /** Origin of the service, with a path where it differs from the usual one; null: the provider's own. */
+  /** Base URL, with a path if it differs from the usual one; null: the provider's default. */
   readonly url: string | null
   readonly key: string
-  /** Null where the provider takes a key alone. */
+  /** Null if the provider only takes a key. */
   readonly secret: string | null
 }
 
-/** What an adapter is given for one request. */
+/** One request to an adapter. */
 export interface HlrQuery {
   /** E.164 with its plus; at most `maxBatch`. */
   readonly numbers: readonly string[]
@@ -89,45 +89,48 @@ export interface HlrQuery {
   readonly nowMs: number
 }
 
-/** One form for all providers: the answers stand in the order of the numbers. Never throws but for a bug. */
+/**
+ * The interface of all providers; results have the order of the numbers. Throws only because of a
+ * bug.
+ */
 export type HlrAdapter = (query: HlrQuery) => Promise<readonly HlrAnswer[]>
 
-/** What a provider said, or why it said nothing. */
-export type HlrAnswer = HlrVerdict | HlrFailure
+/** Result of a provider, or why there is none. */
+export type HlrAnswer = HlrResult | HlrFailure
 
-/** What the network says of a number. Null: the provider did not tell. */
-export interface HlrVerdict {
+/** What the network says of a number; null for facts that the provider did not report. */
+export interface HlrResult {
   readonly kind: 'verdict'
   readonly connectivity: 'connected' | 'absent' | 'unknown_subscriber' | 'undetermined'
   readonly lineType: PhoneFacts['lineType'] | null
   readonly carrier: string | null
-  /** ISO alpha-2 code or English name, as the provider has it. */
+  /** ISO alpha-2 code or English name, as the provider writes it. */
   readonly carrierCountry: string | null
   readonly ported: boolean | null
   readonly roaming: boolean | null
-  /** The provider's own words for what it found. */
+  /** The provider's own words for the result. */
   readonly status: string
-  /** The provider's name for the query; null where it gives none. */
+  /** The provider's id of the query; null if it gives none. */
   readonly id: string | null
 }
 
-/** No verdict. */
+/** Why there is no result. */
 export interface HlrFailure {
   readonly kind: 'failed'
-  /** `credentials` and `credit` stop the provider for all numbers. */
+  /** `credentials` and `credit` pause the provider for all numbers. */
   readonly cause: 'throttled' | 'credentials' | 'credit' | 'server' | 'timeout' | 'protocol'
-  /** Whether the query may have been charged: then it must not be sent again by itself. */
+  /** Whether the query may have been charged: then it must not be sent again automatically. */
   readonly maybeBought: boolean
   readonly detail: string
   readonly retryMs: number | null
 }
 
-/** A verdict with what most providers leave out. */
+/** A result with defaults for what most providers leave out. */
 export function verdict(
-  connectivity: HlrVerdict['connectivity'],
+  connectivity: HlrResult['connectivity'],
   status: string,
-  told: Partial<Omit<HlrVerdict, 'kind' | 'connectivity' | 'status'>> = {},
-): HlrVerdict {
+  told: Partial<Omit<HlrResult, 'kind' | 'connectivity' | 'status'>> = {},
+): HlrResult {
   return {
     kind: 'verdict',
     connectivity,
@@ -152,7 +155,7 @@ export function failure(
   return { kind: 'failed', cause, maybeBought, detail: detail.slice(0, 200), retryMs }
 }
 
-/** Whether a reply speaks of the number that was asked; one that names none is taken at its word. */
+/** Whether a reply is about the requested number; one that names none is accepted. */
 export function speaksOf(number: string, named: string | null): boolean {
   return named === null || named.replace(/\D/g, '') === number.slice(1)
 }

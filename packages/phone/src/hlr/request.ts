@@ -1,6 +1,6 @@
 import { failure, type HlrFailure, type HlrQuery } from './provider.ts'
 
-/** A reply read as JSON. */
+/** A reply parsed as JSON. */
 export interface JsonReply {
   readonly kind: 'json'
   readonly status: number
@@ -12,26 +12,24 @@ export interface JsonRequest {
   readonly method: 'GET' | 'POST'
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Sent as it stands, since some providers sign the bytes. */
+  /** Sent unchanged, since some providers sign the bytes. */
   readonly body?: string
-  /** Statuses that this provider sends when it refuses for load; they are never charged. */
+  /** Statuses that this provider sends when it throttles; they are never charged. */
   readonly throttles?: readonly number[]
 }
 
-/** Most bytes of a reply: 1,000 numbers at 4 KB each. */
+/** Bytes of a reply at most: 1,000 numbers at 4 KB each. */
 const REPLY_MAX_BYTES = 4 * 1024 * 1024
 
-/** Refusals for load by RFC 6585 and RFC 9110: the server says that it did nothing. */
+/** Throttling by RFC 6585 and RFC 9110: the server says that it did nothing. */
 const THROTTLES = [429, 503]
 
-/** Longest wait that a provider can ask for. */
+/** Longest delay that a provider can ask for, in milliseconds. */
 const RETRY_MAX_MS = 3_600_000
 
 /**
- * Sends one request and reads its reply as JSON.
- *
- * A request that was never sent, and one refused with 4xx or for load, was not charged. Whatever else went wrong after
- * sending may have been.
+ * Sends one request and parses its reply as JSON. A request that was never sent, or was refused
+ * with 4xx or by throttling, was not charged. Any other failure after sending may have been.
  */
 export async function requestJson(
   query: HlrQuery,
@@ -69,7 +67,7 @@ export async function requestJson(
   return { kind: 'json', status, body }
 }
 
-/** The URL of a path: the operator's origin, with its path where it has one, else the provider's usual base. */
+/** The URL of a path: on the operator's base URL if set, else on the provider's default. */
 export function urlOf(configured: string | null, usual: string, path: string): string {
   const base = new URL(configured ?? usual)
   const prefix = base.pathname === '/' ? new URL(usual).pathname : base.pathname
@@ -90,7 +88,7 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Seconds of `Retry-After`; null for a date or none. */
+/** Milliseconds of a `Retry-After` in seconds; null for a date or none. */
 function retryAfterMs(header: string | undefined): number | null {
   if (header === undefined || !/^\d{1,6}$/.test(header)) return null
   return Math.min(Number(header) * 1_000, RETRY_MAX_MS)

@@ -15,7 +15,7 @@ export interface SignInQuery {
   readonly nowMs: number
 }
 
-/** What a provider says to credentials; `unclear` where nothing that is free tells. */
+/** Whether a provider accepts credentials; `unclear` if no free request tells. */
 export interface SignIn {
   readonly kind: 'accepted' | 'refused' | 'unclear' | 'unreachable'
   readonly detail: string
@@ -26,16 +26,18 @@ interface FreeCall {
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
-  /** Statuses that only signed-in callers see. */
+  /** Statuses that only authenticated callers get. */
   readonly accepted: readonly number[]
 }
 
 const ANSWER_MAX_BYTES = 64 * 1024
 
-/** A number of the range set aside for fiction, for a formatting request that is free. */
+/** A number of the range reserved for fiction, for a formatting request that is free. */
 const FICTIONAL_NUMBER = '+12125550100'
 
-/** Signs in at a provider by a call that buys nothing. Never throws but for a malformed address. */
+/**
+ * Authenticates at a provider with a request that costs nothing. Throws only for a malformed URL.
+ */
 export async function signIn(query: SignInQuery): Promise<SignIn> {
   const call = CALLS[query.provider]?.(query) ?? null
   if (call === null) {
@@ -69,8 +71,8 @@ function judged(answer: HttpAnswer, accepted: readonly number[]): SignIn {
 }
 
 /**
- * Source: hlr-lookups.com API documentation (`GET /auth-test`), Infobip account balance, Twilio Lookup v2,
- * Vonage Account API 1.0.4 (secret management), Messente OpenAPI file.
+ * Source: hlr-lookups.com API documentation (`GET /auth-test`), Infobip account balance, Twilio
+ * Lookup v2, Vonage Account API 1.0.4 (secret management), Messente OpenAPI file.
  */
 const CALLS: Readonly<Partial<Record<HlrProviderName, (query: SignInQuery) => FreeCall>>> = {
   'hlr-lookups': ({ account, nowMs }) => {
@@ -116,7 +118,7 @@ const CALLS: Readonly<Partial<Record<HlrProviderName, (query: SignInQuery) => Fr
     headers: { authorization: basicAuth(account.key, account.secret ?? '') },
     accepted: [200],
   }),
-  // Without numbers there is nothing to buy, and only a signed-in caller is told so.
+  // Without numbers there is nothing to buy, and only an authenticated caller gets that error.
   messente: ({ account }) => ({
     url: urlOf(account.url, 'https://api.messente.com/v1', '/hlr/sync'),
     method: 'POST',

@@ -5,7 +5,7 @@ import {
   type HlrAdapter,
   type HlrAnswer,
   type HlrQuery,
-  type HlrVerdict,
+  type HlrResult,
   speaksOf,
   verdict,
 } from './provider.ts'
@@ -15,7 +15,7 @@ const USUAL_URL = 'https://lookups.twilio.com'
 const FIELDS = ['line_type_intelligence', 'line_status']
 
 /** Source: twilio.com/docs/lookup/v2-api/line-status. */
-const LINE_STATUS: ReadonlyMap<string, HlrVerdict['connectivity']> = new Map([
+const LINE_STATUS: ReadonlyMap<string, HlrResult['connectivity']> = new Map([
   ['active', 'connected'],
   ['reachable', 'connected'],
   ['unreachable', 'absent'],
@@ -30,16 +30,15 @@ const LINE_TYPES: ReadonlyMap<string, PhoneFacts['lineType']> = new Map([
   ['nonFixedVoip', 'voip'],
 ])
 
-/** Refused for load, and no such number. Source: twilio.com/docs/api/errors. */
+/** Throttled, and no such number. Source: twilio.com/docs/api/errors. */
 const TOO_MANY_REQUESTS = 20_429
 const NOT_FOUND = 20_404
 
 /**
- * Twilio Lookup v2 with line type and line status; account SID and token. One number goes out by itself, several as one
- * batch, matched by correlation id.
- *
- * A package that fails says so inside of itself, under status 200. Source: twilio.com/docs/lookup/v2-api, November 2026;
- * the most numbers of a batch are not documented, so ours are few.
+ * Twilio Lookup v2 with line type and line status; account SID and token. One number is sent by
+ * itself, several as a batch, matched by correlation id. A failed data package reports its error in
+ * the body, with status 200. Source: twilio.com/docs/lookup/v2-api, November 2026; the batch limit
+ * is not documented, so ours is low.
  */
 export const twilio: HlrAdapter = async (query) => {
   const [only, ...others] = query.numbers

@@ -5,7 +5,7 @@ import {
   type HlrAdapter,
   type HlrAnswer,
   type HlrQuery,
-  type HlrVerdict,
+  type HlrResult,
   verdict,
 } from './provider.ts'
 import { requestJson, urlOf } from './request.ts'
@@ -17,9 +17,9 @@ const USUAL_URL = 'https://api-eu.vonage.com'
 const TOKEN_SECONDS = 300
 
 /**
- * Vonage Identity Insights: one number a request; the key is an application id, the secret its private key (PEM).
- * Each insight has a status of its own, in capitals or not. Source: developer.vonage.com, Identity Insights, and its
- * Node SDK, November 2026.
+ * Vonage Identity Insights: one number a request; the key is an application id, the secret its
+ * private key (PEM). Each insight has a status of its own, in upper or lower case. Source:
+ * developer.vonage.com, Identity Insights, and its Node SDK, November 2026.
  */
 export const vonageIdentity: HlrAdapter = (query) =>
   Promise.all(query.numbers.map((number) => lookupOne(query, number)))
@@ -85,7 +85,7 @@ function insight(insights: Fields, name: string): Insight {
   return { code: textOf(fieldsOf(fields['status'])['code'])?.toUpperCase() ?? null, fields }
 }
 
-function connectivityOf(format: Insight, reach: Insight): HlrVerdict['connectivity'] {
+function connectivityOf(format: Insight, reach: Insight): HlrResult['connectivity'] {
   if (format.code === 'INVALID_NUMBER_FORMAT') return 'unknown_subscriber'
   const reachable = reach.code === 'OK' ? flagOf(reach.fields['is_reachable']) : null
   if (reachable === null) return 'undetermined'

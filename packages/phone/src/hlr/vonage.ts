@@ -5,7 +5,7 @@ import {
   type HlrAdapter,
   type HlrAnswer,
   type HlrQuery,
-  type HlrVerdict,
+  type HlrResult,
   speaksOf,
   verdict,
 } from './provider.ts'
@@ -13,7 +13,7 @@ import { basicAuth, requestJson, urlOf } from './request.ts'
 
 const USUAL_URL = 'https://api.nexmo.com'
 
-const REACHABLE: ReadonlyMap<string, HlrVerdict['connectivity']> = new Map([
+const REACHABLE: ReadonlyMap<string, HlrResult['connectivity']> = new Map([
   ['reachable', 'connected'],
   ['absent', 'absent'],
   ['undeliverable', 'undetermined'],
@@ -33,8 +33,9 @@ export const NETWORK_TYPES: ReadonlyMap<string, PhoneFacts['lineType']> = new Ma
 ])
 
 /**
- * Vonage Number Insight Advanced, synchronous form: one number a request. It ends on 2027-02-04.
- * Errors come under HTTP status 200 as `status`. Source: developer.vonage.com, Number Insight, November 2026.
+ * Vonage Number Insight Advanced, synchronous: one number a request. Discontinued on 2027-02-04.
+ * Errors come with HTTP status 200 in `status`. Source: developer.vonage.com, Number Insight,
+ * November 2026.
  */
 export const vonage: HlrAdapter = (query) =>
   Promise.all(query.numbers.map((number) => lookupOne(query, number)))
@@ -57,10 +58,11 @@ function read(number: string, body: Fields): HlrAnswer {
   }
   const status = numberOf(body['status'])
   const words = textOf(body['status_message']) ?? textOf(body['error_text']) ?? `status ${status}`
-  // Why an account is refused is told to every asker and logged: their words may hold key or number.
+  // The reason of a refusal is shown to all callers and logged, so their text, which may hold key
+  // or number, is not used.
   const refused = `status ${status}`
   switch (status) {
-    // 43 to 45: the live query failed, the rest of the reply stands.
+    // 43 to 45: the live query failed, the rest of the reply is valid.
     case 0:
     case 43:
     case 44:
@@ -100,13 +102,13 @@ function found(body: Fields, status: number): HlrAnswer {
   })
 }
 
-/** Assumptions of theirs are not facts of ours. */
+/** Their assumptions are not reported as facts. */
 function portedOf(ported: string | null): boolean | null {
   if (ported === 'ported') return true
   return ported === 'not_ported' ? false : null
 }
 
-/** An object, or a bare text. */
+/** An object, or a plain string. */
 function roamingOf(roaming: unknown): boolean | null {
   const status = textOf(roaming) ?? textOf(fieldsOf(roaming)['status'])
   if (status === 'roaming') return true

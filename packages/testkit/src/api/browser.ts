@@ -3,9 +3,9 @@ import { APP_API, APP_PATHS } from '@plumbline/contract/app/paths'
 import type { AppAnswer, AppBody } from '@plumbline/contract/app/shapes'
 import type { Answered, CallInit } from './harness.ts'
 
-/** What a browser keeps and sends by itself: the cookies of one host, and where a call comes from. */
+/** A browser's cookies for one host, and the origin of its calls. */
 export interface TestBrowser {
-  /** The cookies that it has, as it would send them. */
+  /** The cookies as it would send them. */
   readonly cookie: string
   /** Calls a path as a page of the service would. */
   call(path: string, init?: CallInit): Promise<Answered>
@@ -17,7 +17,7 @@ export interface TestBrowser {
   ): Promise<Answered & { readonly answer: AppAnswer<N> }>
 }
 
-/** What of a service a browser needs. */
+/** What a test browser needs of a service. */
 interface Service {
   call(path: string, init?: CallInit): Promise<Answered>
 }

@@ -19,10 +19,12 @@ import { openPostgresTestQueue, openRedisTestQueue, type TestQueue } from '../qu
 import { serve, type Api } from '@plumbline/api/serve'
 import { apiSettings } from '@plumbline/api/settings'
 
-/** What the workers of a harness do with a question; by default they answer from the subject alone. */
+/**
+ * What the workers of a harness do with a question; by default they answer from the subject alone.
+ */
 export type AnswerQuestion = (check: Check, subject: string) => Promise<Outcome | undefined>
 
-/** The API in this process on a database and a queue of its own, with workers that do as they are told. */
+/** The API in this process on a database and a queue of its own, with scripted workers. */
 export interface ApiHarness extends AsyncDisposable {
   readonly url: string
   readonly adminUrl: string
@@ -30,19 +32,19 @@ export interface ApiHarness extends AsyncDisposable {
   readonly metering: Metering
   /** Subjects that workers were asked about, in order. */
   readonly asked: string[]
-  /** Stands in for the workers until it is set back. */
+  /** Replaces the workers' behaviour until it is reset. */
   answer: AnswerQuestion | undefined
   account(options?: { plan?: Plan; credits?: number }): Promise<HarnessAccount>
   call(path: string, init?: CallInit): Promise<Answered>
-  /** Names of files that lie in the scratch directory. */
+  /** Names of files in the scratch directory. */
   scratch(): Promise<readonly string[]>
-  /** Bytes of the files that lie in the scratch directory. */
+  /** Bytes of files in the scratch directory. */
   scratchBytes(): Promise<number>
-  /** What the API has written to its log. */
+  /** The API's log. */
   log(): Promise<string>
   /** Tells the API to stop, as SIGTERM does. */
   stop(): void
-  /** Closes the API and leaves the rest. */
+  /** Closes the API and nothing else. */
   close(): Promise<void>
 }
 
@@ -53,7 +55,7 @@ export interface HarnessAccount {
   readonly test: string
 }
 
-/** A call as a test sends it. */
+/** A call of a test. */
 export interface CallInit {
   readonly key?: string
   readonly method?: string
@@ -61,16 +63,16 @@ export interface CallInit {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** An answer as a test sees it. */
+/** A response as a test sees it. */
 export interface Answered {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The body as JSON; undefined where it is none. */
+  /** The body as JSON; undefined if it is none. */
   readonly json: unknown
 }
 
-/** Starts one; settings stand as an operator would write them. */
+/** Starts one; settings are given as in the environment. */
 export async function openApiHarness(
   env: Readonly<Record<string, string>> = {},
 ): Promise<ApiHarness> {
@@ -141,13 +143,13 @@ export async function openApiHarness(
   return harness
 }
 
-/** Files in the making. */
+/** Files that are being written. */
 async function scratchFiles(dataDir: string): Promise<readonly Dirent[]> {
   const found = await readdir(join(dataDir, 'scratch'), { recursive: true, withFileTypes: true })
   return found.filter((entry) => entry.isFile())
 }
 
-/** A worker of a check that does as the harness is told. */
+/** A scripted worker of a check. */
 async function startWorker(
   harness: ApiHarness,
   queue: TestQueue,
@@ -184,7 +186,7 @@ async function makeAccount(
   return { id: account.id, live, test }
 }
 
-/** Spends until exactly `credits` are left. */
+/** Debits until exactly `credits` are left. */
 async function spendDownTo(metering: Metering, accountId: string, credits: number): Promise<void> {
   const left = (await metering.remaining(accountId)) ?? 0
   if (left <= credits) return

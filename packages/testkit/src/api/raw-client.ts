@@ -1,29 +1,31 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
-/** What a client of bare bytes does. */
+/** What a client on a bare socket does. */
 export interface RawCall {
   readonly port: number
   readonly head: string
-  /** Bytes that follow the head, whatever comes back; none by default, `Infinity` until it is cut. */
+  /**
+   * Bytes sent after the head, whatever is received; default none, `Infinity` until disconnected.
+   */
   readonly bytes?: number
-  /** Whether it reads while it sends, or first sends all, as simple clients do. */
+  /** Whether it reads while it sends, or sends everything first, as simple clients do. */
   readonly reads?: 'along' | 'after'
 }
 
-/** What a client of bare bytes met. */
+/** What a client on a bare socket received. */
 export interface RawAnswer {
-  /** All that came back. */
+  /** All received text. */
   readonly text: string
   readonly status: number
   readonly sentBytes: number
-  /** System code of what ended the sending; undefined where all was sent. */
+  /** System code of the error that ended sending; undefined if everything was sent. */
   readonly fault: string | undefined
 }
 
 const BLOCK = Buffer.alloc(256 * 1_024, 'someone@example.com\n')
 
-/** Sends and reads to the end of the connection. */
+/** Sends, and reads to the end of the connection. */
 export async function callRaw(call: RawCall): Promise<RawAnswer> {
   const { port, head, bytes = 0, reads = 'along' } = call
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).setMaxListeners(0)

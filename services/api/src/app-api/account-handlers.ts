@@ -16,7 +16,7 @@ import { tell } from '@plumbline/people/people'
 import { requirePassword } from '@plumbline/people/sign-in'
 import { shownAccount, signedIn, type AppHandlers } from './call.ts'
 
-/** The account that is shown: its keys and what is set for it. */
+/** Handlers for the shown account: its keys and settings. */
 export const ACCOUNT_HANDLERS = {
   listKeys: async ({ ctx }, call) => {
     const { accountId, hasTestKeys } = shownAccount(call)

@@ -5,29 +5,29 @@ import type { People, Visitor } from '@plumbline/people/people'
 import type { Request, Response } from 'express'
 import type { Context } from '../context.ts'
 
-/** What a route of the web app works with. */
+/** What a route of the web app needs. */
 export interface AppContext {
   readonly ctx: Context
   readonly people: People
 }
 
-/** A call of a route that anybody may use, once its body was read and its origin judged. */
+/** A call of a route, once its body was parsed and its origin checked. */
 export interface AppCall<Body> {
   readonly req: Request
   readonly res: Response
   readonly body: Body
   readonly visitor: Visitor
-  /** Who is signed in; undefined for nobody. */
+  /** The signed-in user; undefined if there is none. */
   readonly person: SessionOwner | undefined
-  /** A part of the path; '' where the path has none of this name. */
+  /** A path parameter; '' if the path has none of this name. */
   param(name: string): string
-  /** Gives the browser a session. */
+  /** Sets the session cookie. */
   setSession(secret: string): void
-  /** Takes the browser's session. */
+  /** Removes the session cookie. */
   clearSession(): void
 }
 
-/** Handles a call that the table of paths let through. */
+/** Handles a call that the table of paths has authorized. */
 export type AppHandler<N extends AppRouteName> = (
   app: AppContext,
   call: AppCall<AppBody<N>>,
@@ -36,13 +36,21 @@ export type AppHandler<N extends AppRouteName> = (
 /** One handler for each route. */
 export type AppHandlers = { readonly [N in AppRouteName]: AppHandler<N> }
 
-/** The person of a call to a route that takes one. @throws where the table lets anybody in: a bug */
+/**
+ * The user of a call to a route that requires one.
+ *
+ * @throws if the route is open to anybody: a bug
+ */
 export function signedIn({ person }: { readonly person: SessionOwner | undefined }): SessionOwner {
   if (person === undefined) throw new Error('a route that anybody may use asks who is signed in')
   return person
 }
 
-/** The account that the person of a call is shown. @throws where the table asks for no role: a bug */
+/**
+ * The account shown to the user of a call.
+ *
+ * @throws if the route requires no role: a bug
+ */
 export function shownAccount(call: {
   readonly person: SessionOwner | undefined
 }): NonNullable<SessionOwner['membership']> {

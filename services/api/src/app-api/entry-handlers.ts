@@ -14,10 +14,10 @@ import { refuseOpenHttp, sessionSecretOf } from '../browser.ts'
 import type { AppHandlers } from './call.ts'
 import { viewOf } from './session-view.ts'
 
-/** What takes longer or shorter by whether an address is known is answered no sooner than this. */
+/** Minimum milliseconds of responses whose time could reveal whether an address is known. */
 const EVEN_MS = 400
 
-/** The ways in, and out. */
+/** Handlers for signing up, in and out. */
 export const ENTRY_HANDLERS = {
   readSession: async (app, { req, clearSession }) => {
     const secret = sessionSecretOf(req, app.ctx.access.publicUrl)
@@ -110,7 +110,7 @@ export const ENTRY_HANDLERS = {
   },
 } satisfies Partial<AppHandlers>
 
-/** What makes messages is bounded for who gets them and for who causes them. */
+/** Limits messages by recipient and by sending network. */
 async function refuseManyMessages(
   { messages }: People,
   { network }: Visitor,
@@ -124,7 +124,7 @@ async function refuseManyMessages(
   )
 }
 
-/** Answers, or refuses, no sooner than after an even time. */
+/** Resolves or rejects no sooner than after a fixed time. */
 async function evenly<T>(work: () => Promise<T>): Promise<T> {
   const even = wait(EVEN_MS)
   try {
@@ -134,7 +134,7 @@ async function evenly<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Refuses no sooner than after an even time; who is let in need not wait. */
+/** Rejects no sooner than after a fixed time; success need not wait. */
 async function refuseEvenly<T>(work: () => Promise<T>): Promise<T> {
   const even = wait(EVEN_MS)
   try {

@@ -15,8 +15,9 @@ import { openApiHarness, type Answered, type ApiHarness } from '@plumbline/testk
 import { routesOf } from '../routes.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-// Who may call what, for every operation of the OpenAPI document and every route of the app's own. A body of `{}` is
-// sent where one is taken: whoever is let in gets a refusal of the body (400), so that nothing is done.
+// Who may call what, for every operation of the OpenAPI document and every route of the app's own.
+// A body of `{}` is sent where one is taken: whoever is let in gets a refusal of the body (400), so
+// that nothing is done.
 
 /** One operation, as the two tables describe it. */
 interface Operation {
@@ -52,7 +53,10 @@ function ofApp(): readonly Operation[] {
   }))
 }
 
-/** Who is signed in: the roles of our account, somebody of it who calls nothing, and the owner of another. */
+/**
+ * Who is signed in: the roles of our account, somebody of it who calls nothing, and the owner of
+ * another.
+ */
 type Who = Role | 'quiet' | 'other'
 
 let api: ApiHarness
@@ -62,7 +66,9 @@ let keys: { live: string; test: string; revoked: string }
 const users: Partial<Record<Who, string>> = {}
 /** Ids of ours, by what stands before them in a path. */
 let ours: Readonly<Record<string, string>>
-/** Cookies that were good once: signed out of, unused for too long, and as old as a session gets. */
+/**
+ * Cookies that were good once: signed out of, unused for too long, and as old as a session gets.
+ */
 let endedCookies: readonly string[]
 
 beforeAll(async () => {
@@ -243,7 +249,7 @@ describe.each(OPERATIONS.map((one) => ({ name: `${one.method} ${one.path}`, one 
       expect((await call(one, { headers })).status).toBe(403)
     })
 
-    test('what is ours is not found by others', async () => {
+    test('data of this account is not found by others', async () => {
       const kind = /\/(\w+)\/[{:]id/.exec(one.path)?.[1]
       if (kind === undefined || isOpen) return
       const id = ours[kind]
@@ -263,7 +269,7 @@ describe.each(OPERATIONS.map((one) => ({ name: `${one.method} ${one.path}`, one 
   },
 )
 
-test('nothing of ours was changed by others', async () => {
+test('nothing of this account was changed by others', async () => {
   const headers = { cookie: await cookieOf('owner') }
   const { text } = await api.call('/v1/webhooks', { headers })
   expect(text).toContain(ours['webhooks'])
@@ -294,7 +300,7 @@ function mayCall({ access, method, path }: Operation, role: Role): boolean {
   }
 }
 
-test('every path that is served stands in one of the two tables', async () => {
+test('every served path is in one of the two tables', async () => {
   const known = new Set(OPERATIONS.map(({ path }) => path.replace(/\{(\w+)\}/g, ':$1')))
   // Safe because paths are made of nothing that a context has.
   const scorer = createScorer(await loadWeights(undefined))

@@ -154,7 +154,7 @@ test('a password goes over TLS or stays on the machine', async () => {
   expect(plain.json).toMatchObject({ user: null })
 })
 
-test('a mailbox has free credits no sooner for closing its account, whatever stands behind its plus', async () => {
+test('closing an account gives its mailbox no new free credits, whatever its plus tag', async () => {
   await using api = await openApiHarness()
   const opened = async (
     email: string,

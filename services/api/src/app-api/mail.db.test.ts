@@ -110,7 +110,7 @@ test('there is no account and no way in until the link of the message was opened
   expect(answer.user).toMatchObject({ name: 'Grace', verified: true })
 })
 
-test('a known address is answered like a new one; its person is told, and nothing is changed', async () => {
+test('a known address gets the same response as a new one; its user is notified, and nothing is changed', async () => {
   const email = 'known@company.example'
   await signedUp(email)
   const body = { name: 'Eve', email, password: 'another long pass phrase' }
@@ -122,7 +122,7 @@ test('a known address is answered like a new one; its person is told, and nothin
   expect(eve.status).toBe(401)
 })
 
-test('a forgotten password is set anew by a link, which ends all sessions; a stranger learns nothing', async () => {
+test('a forgotten password is reset by a link, which ends all sessions; others learn nothing', async () => {
   const email = 'forgot@company.example'
   const browser = await signedUp(email)
   const asked = await openBrowser(api).app('beginReset', { email })
@@ -139,7 +139,7 @@ test('a forgotten password is set anew by a link, which ends all sessions; a str
   expect(postbox.mails.some(({ to }) => to === 'nobody@company.example')).toBe(false)
 })
 
-test('a new address is in force when it was confirmed; the old one is told, other sessions end', async () => {
+test('a new address takes effect once confirmed; the old one is notified, other sessions end', async () => {
   const email = 'before@company.example'
   const browser = await signedUp(email)
   const other = openBrowser(api)
@@ -158,7 +158,7 @@ test('a new address is in force when it was confirmed; the old one is told, othe
   await newest(email, 'was changed')
 })
 
-test('a message waits while the server is away, and goes out once', async () => {
+test('a message waits while the server is down, and is sent once', async () => {
   postbox.refusal = Object.assign(new Error('come later'), { responseCode: 451 })
   const email = 'later@company.example'
   await openBrowser(api).app('signUp', { name: 'L', email, password: PASSWORD })
@@ -193,7 +193,7 @@ test('a message that the server will never take is dropped', async () => {
   expect(await api.log()).not.toContain('never@company')
 })
 
-test('a replaced key is told to the owners, without the key', async () => {
+test('owners are notified of a replaced key, without the key', async () => {
   const email = 'keys@company.example'
   const browser = await signedUp(email)
   await browser.app('createKey', { mode: 'live' })
@@ -203,7 +203,7 @@ test('a replaced key is told to the owners, without the key', async () => {
   expect(text).not.toContain(answer.key)
 })
 
-test('the person who handed a batch in is told once that it ended, others and keys are not', async () => {
+test('the user who submitted a batch is notified once that it ended, others are not', async () => {
   const email = 'batch@company.example'
   const browser = await signedUp(email)
   const made = await browser.call('/v1/batches', {
@@ -219,7 +219,7 @@ test('the person who handed a batch in is told once that it ended, others and ke
   expect((await api.db.pool.query('select from batch_watchers')).rowCount).toBe(0)
 })
 
-test('owners are told of credits below their mark: spent below it, or by a mark above them', async () => {
+test('owners are notified of credits below their mark: spent below it, or by a mark above them', async () => {
   const email = 'news@company.example'
   const browser = await signedUp(email)
   const accountId = (await browser.app('readSession')).answer.account?.id ?? ''

@@ -12,7 +12,7 @@ import {
 } from '@plumbline/people/membership'
 import { shownAccount, signedIn, type AppHandlers } from './call.ts'
 
-/** Who belongs to the account that is shown. */
+/** Handlers for the members of the shown account. */
 export const MEMBER_HANDLERS = {
   listMembers: async ({ ctx }, call) => {
     const { accountId } = shownAccount(call)

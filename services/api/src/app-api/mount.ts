@@ -33,7 +33,9 @@ const HANDLERS: AppHandlers = {
   ...MEMBER_HANDLERS,
 }
 
-/** Every route of the web app's own, by the table of paths: who may use it is judged here and nowhere else. */
+/**
+ * Every route of the web app, from the table of paths: the only place where they are authorized.
+ */
 export function appRoutes(app: AppContext): readonly Route[] {
   const routes = new Map<string, Partial<Record<string, Handler>>>()
   for (const [name, row] of Object.entries(APP_PATHS)) {
@@ -101,7 +103,7 @@ function judge(row: AppPath, person: SessionOwner | undefined, res: Response): v
           : 'A viewer may only look; ask an owner of the account for more.',
       )
     }
-    // Whoever may look may leave, too.
+    // A viewer may leave, too.
     if (row.method !== 'GET' && row.access !== 'viewer') {
       refuseReader(person)
       refuseSuspended(membership)
@@ -110,7 +112,7 @@ function judge(row: AppPath, person: SessionOwner | undefined, res: Response): v
   if (row.proof === true) requireProof(person, res)
 }
 
-/** Asks for the second factor again where it was shown too long ago. */
+/** Requires the second factor again if it was shown too long ago. */
 function requireProof({ hasFactor, provenAt }: SessionOwner, res: Response): void {
   if (!hasFactor) return
   const until = (provenAt?.getTime() ?? 0) + PROVEN_MINUTES * 60_000

@@ -58,7 +58,7 @@ describe('signing up where no mail can be sent', () => {
     expect((await browser.app('listKeys')).answer.data).toEqual([])
   })
 
-  test('takes an address once, whatever stands behind its plus', async () => {
+  test('takes an address once, whatever its plus tag', async () => {
     const { email } = await person()
     const again = await openBrowser(api).app('signUp', {
       name: 'Eve',
@@ -201,7 +201,7 @@ describe('keys', () => {
     expect((await browser.app('createKey', { mode: 'test' })).status).toBe(403)
   })
 
-  test('the owner of a suspended account is told why, and makes and invites nothing', async () => {
+  test('the owner of a suspended account sees why, and can neither create nor invite', async () => {
     const browser = await person()
     const act = { actor: 'an operator', accountId: browser.accountId }
     await suspendAccount(api.db, { ...act, reason: 'invoice 17 is unpaid' })

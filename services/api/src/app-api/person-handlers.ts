@@ -25,7 +25,7 @@ import { sessionSecretOf } from '../browser.ts'
 import { signedIn, type AppContext, type AppHandlers } from './call.ts'
 import { viewOf } from './session-view.ts'
 
-/** What a person does with themselves, whatever account is shown. */
+/** Handlers for a user's own data, whatever account is shown. */
 export const PERSON_HANDLERS = {
   changePerson: async (app, call) => {
     const { ctx } = app
@@ -187,7 +187,7 @@ export const PERSON_HANDLERS = {
   },
 } satisfies Partial<AppHandlers>
 
-/** Shows another account, by a session with another secret: what it may do has changed. */
+/** Switches to another account, with a new session secret, since the privileges change. */
 async function show(
   app: AppContext,
   call: Parameters<typeof signedIn>[0] & { setSession(secret: string): void },

@@ -10,7 +10,7 @@ import type { AppContext } from './call.ts'
 
 const DAY_MS = 86_400_000
 
-/** Who is signed in by a secret, read anew: what was just changed is shown. */
+/** The user of a session secret, read from the database, so that recent changes are included. */
 export async function viewOf(app: AppContext, secret: string | undefined): Promise<SessionView> {
   const owner =
     secret === undefined ? undefined : await findSession(app.ctx.db, digestOfSecret(secret))

@@ -13,10 +13,10 @@ import { auditTable } from './audit-table.ts'
 import { ACCOUNT_FIELDS as FIELDS, LIMIT_LABELS } from './fields.ts'
 import { html, moment, table, type Html } from './html.ts'
 
-/** Rows of the trail on the page of an account. */
+/** Rows of the audit log on the page of an account. */
 const TRAIL_ROWS = 20
 
-/** The page of one account: what it has and what was done to it, and what can be done. */
+/** The page of one account: its data, its audit log, and forms for acts. */
 export async function accountPage(db: Db, account: Account, said: string | null): Promise<Html> {
   const { id } = account
   const [balance, packs, keys, limits, own, spending, trail, plans, offered, members] =

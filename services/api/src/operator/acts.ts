@@ -19,19 +19,19 @@ import { signOutPeople } from '@plumbline/people/sign-out'
 import { ACCOUNT_FIELDS as FIELDS, LIMIT_LABELS } from './fields.ts'
 import { choiceOf, numberOf, requiredNumberOf, textOf, type Form } from './form.ts'
 
-/** An act on one account, and what the installation's keys begin with, for example `svc`. */
+/** An act on one account, and the prefix of the installation's keys, for example `svc`. */
 export interface AccountAct extends Act {
   readonly service: string
 }
 
-/** Does one act and says what came of it. */
+/** Does one act and returns a message about its result. */
 export type OperatorAct = (db: Db, act: AccountAct, form: Form) => Promise<string>
 
 const KEY_MODES = ['live', 'test'] as const
 const LIMIT_MAX = 2_147_483_647
 const REASON_MAX_CHARS = 500
 
-/** What can be done to an account, by the last part of its path. */
+/** Acts on an account, by the last part of their path. */
 export const OPERATOR_ACTS: Readonly<Record<string, OperatorAct>> = {
   plan: async (db, act, form) => {
     const change = await moveToPlan(db, { ...act, plan: textOf(form, FIELDS.plan) })
@@ -108,7 +108,7 @@ export const OPERATOR_ACTS: Readonly<Record<string, OperatorAct>> = {
   },
 }
 
-/** What came of ending sessions. */
+/** The message after ending sessions. */
 export function signedOut(count: number): string {
   return `${count} ${count === 1 ? 'session has' : 'sessions have'} ended.`
 }

@@ -1,10 +1,10 @@
 import type { AuditEntry } from '@plumbline/db/audit-log'
 import { LIMIT_LABELS } from './fields.ts'
 
-/** What was changed, or is now, by the names that it has in the trail. */
+/** The state before or after a change, by the names in the log. */
 type Facts = Readonly<Record<string, unknown>>
 
-/** One act, with the people of whom ids are known. */
+/** One act, with the users whose ids are known. */
 interface Told {
   readonly before: Facts
   readonly after: Facts
@@ -13,7 +13,7 @@ interface Told {
   readonly person: string
 }
 
-/** Fields of accounts, plans and packs in words; a name that is not here is told as it is. */
+/** Fields of accounts, plans and packs in words; other names are shown as they are. */
 const NAMES: Readonly<Record<string, string>> = {
   ...LIMIT_LABELS,
   daily_limit: 'credits a day at most',
@@ -67,8 +67,9 @@ const SENTENCES: Readonly<Record<string, (told: Told) => string>> = {
 }
 
 /**
- * An act of the trail as a sentence.
- * @param people addresses of people by their id; one who is gone is told by the id
+ * An entry of the audit log as a sentence.
+ *
+ * @param people addresses of users by their id; deleted users are shown by id
  */
 export function actInWords(
   { action, before, after }: Pick<AuditEntry, 'action' | 'before' | 'after'>,
@@ -106,7 +107,7 @@ function offer(what: string, told: Told): string {
   return told.isNew ? `${what} ${name} made.` : `${what} ${name}: ${changes(told)}.`
 }
 
-/** What differs: each by its name, with what it was and what it is. */
+/** What differs, by name, with the old and new value. */
 function changes({ before, after }: Pick<Told, 'before' | 'after'>): string {
   const names = Object.keys({ ...before, ...after })
   const differing = names.filter((name) => say(before[name]) !== say(after[name]))

@@ -10,10 +10,10 @@ import type { Context } from '../context.ts'
 import { html, page } from './html.ts'
 import { requireOperator } from './identity.ts'
 
-/** Where the board stands on the admin port. */
+/** Path of the board on the admin port. */
 export const BOARD_PATH = '/operator/board'
 
-/** Jobs of one answer at most: each may hold many questions, which are read to be masked. */
+/** Jobs of one response at most: each may hold many questions, which are read to be masked. */
 const JOBS_MAX = 100
 
 const ON_POSTGRES =
@@ -21,12 +21,12 @@ const ON_POSTGRES =
 const MISSING =
   'Bull Board is not installed here: run "npm install" in the folder of the service without --omit=optional.'
 
-/** Its styles are set by its scripts; nothing comes from another host. */
+/** Content security policy: the board sets styles by script and loads nothing from other hosts. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "font-src 'self'; connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'"
 
-/** What of its packages is used. */
+/** The parts of its packages that are used. */
 interface BoardPackages {
   readonly createBullBoard: typeof createBullBoard
   readonly BullMQAdapter: typeof BullMQAdapter
@@ -34,8 +34,8 @@ interface BoardPackages {
 }
 
 /**
- * Bull Board for a signed-in operator, read only: whatever would change a queue is refused before the board sees
- * it, and the board sees no job's data.
+ * Bull Board for a signed-in operator, read only: requests that would change a queue are refused,
+ * and job data is masked.
  */
 export function bullBoard(ctx: Context): RequestHandler {
   let opened: Promise<Express | undefined> | undefined
@@ -98,7 +98,7 @@ function asExpress(router: unknown): Express {
   return router as Express
 }
 
-/** Loads its packages, which are optional; undefined where they are not installed. */
+/** Loads its packages, which are optional; undefined if they are not installed. */
 async function loadBoard(): Promise<BoardPackages | undefined> {
   try {
     const [api, bullMQ, server] = await Promise.all([

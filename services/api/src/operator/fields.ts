@@ -1,12 +1,12 @@
 import type { OwnLimit } from '@plumbline/contract/plans'
 
-/** A field of a form: its name in what is sent, and what a person reads beside it and in a fault of it. */
+/** A form field: its name, and the label shown beside it and in errors. */
 export interface Field {
   readonly name: string
   readonly label: string
 }
 
-/** What each limit bounds, for a person. */
+/** What each limit restricts, for a person. */
 export const LIMIT_LABELS: Readonly<Record<OwnLimit, string>> = {
   calls_per_second: 'Calls a second',
   calls_burst: 'Calls at once after a rest',

@@ -2,22 +2,26 @@ import { priceCentsOf } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
 import type { Field } from './fields.ts'
 
-/** What a form sent: each field once. */
+/** The fields of a submitted form, each once. */
 export type Form = ReadonlyMap<string, string>
 
-/** Reads the body of a form as browsers send it. */
+/** Parses the body of a form. */
 export function formOf(body: unknown): Form {
   return new Map(new URLSearchParams(typeof body === 'string' ? body : ''))
 }
 
-/** The text of a field. @throws Problem `bad_request` where it is empty */
+/**
+ * The text of a field.
+ *
+ * @throws Problem `bad_request` if it is empty
+ */
 export function textOf(form: Form, { name, label }: Field): string {
   const value = form.get(name)
   if (value !== undefined && value !== '') return value
   throw new Problem('bad_request', `${label} is empty; fill it in.`)
 }
 
-/** A whole number within bounds; null where the field is empty. @throws Problem `bad_request` */
+/** A whole number within bounds; null if the field is empty. @throws Problem `bad_request` */
 export function numberOf(
   form: Form,
   field: Field,
@@ -33,7 +37,11 @@ export function numberOf(
   )
 }
 
-/** The same, of a field that must be filled in. @throws Problem `bad_request` */
+/**
+ * The same for a required field.
+ *
+ * @throws Problem `bad_request`
+ */
 export function requiredNumberOf(
   form: Form,
   field: Field,
@@ -44,7 +52,7 @@ export function requiredNumberOf(
   throw new Problem('bad_request', `${field.label} is empty; enter a whole number.`)
 }
 
-/** A price in cents; null where the field is empty. @throws Problem `bad_request` */
+/** A price in cents; null if the field is empty. @throws Problem `bad_request` */
 export function priceOf(form: Form, { name, label }: Field): number | null {
   const text = (form.get(name) ?? '').trim()
   if (text === '') return null

@@ -1,12 +1,12 @@
-/** Text that is HTML already; everything else is escaped on its way into a page. */
+/** Text that is HTML already; everything else is escaped in a page. */
 export interface Html {
   readonly html: string
 }
 
-/** What may stand in a template. */
+/** Values of a template. */
 export type Shown = Html | string | number | null | undefined | readonly Shown[]
 
-/** A template of HTML: whatever is put into it is text, unless it is HTML of this function. */
+/** A template of HTML: values are escaped, unless they are HTML of this function. */
 export function html(parts: TemplateStringsArray, ...values: readonly Shown[]): Html {
   const text = parts.map((part, at) => `${part}${shown(values[at])}`).join('')
   return { html: text }
@@ -46,7 +46,7 @@ const PLACES = [
 /** Where the menu leads. */
 export type Place = (typeof PLACES)[number][0]
 
-/** A page of the operator's; `place` is the one of the menu to which it belongs. */
+/** A page of the operator; `place` is its entry in the menu. */
 export function page(title: string, body: Html, place?: Place): string {
   const { html: text } = html`<!doctype html>
     <html lang="en">
@@ -80,8 +80,8 @@ const STACKED_FROM = 3
 export function table(headings: readonly string[], rows: readonly (readonly Shown[])[]): Html {
   if (rows.length === 0) return html`<p>There is nothing to show.</p>`
   const name = `Table of ${headings.join(', ')}`
-  // What scrolls by itself must be reached by keyboard; a narrow screen lays rows out as lists, which takes the
-  // elements their roles.
+  // What scrolls by itself must be reached by keyboard; a narrow screen lays rows out as lists,
+  // which takes the elements their roles.
   const form = headings.length > STACKED_FROM ? 'wide stacked' : 'wide'
   return html`<div class="${form}" role="region" aria-label="${name}" tabindex="0">
     <table role="table">
@@ -105,12 +105,12 @@ export function table(headings: readonly string[], rows: readonly (readonly Show
   </div>`
 }
 
-/** A moment as operators compare it with their logs: `2026-11-23 05:20:50 UTC`. */
+/** A time in the form of logs: `2026-11-23 05:20:50 UTC`. */
 export function moment(at: Date): Html {
   return html`<time>${at.toISOString().slice(0, 19).replace('T', ' ')} UTC</time>`
 }
 
-/** Looks of the pages; they follow the light or dark of the system, in the colours of the app. */
+/** Styles of the pages; they follow the system's light or dark mode, in the colours of the app. */
 export const STYLE = `:root {
   color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif;
   --ground: light-dark(#f6f7f9, #0e1116); --surface: light-dark(#fff, #161a21);

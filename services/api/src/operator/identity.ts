@@ -7,7 +7,8 @@ import type { Context } from '../context.ts'
 import { personOf } from '../session-access.ts'
 
 /**
- * The id of the signed-in operator; who acts has shown a second factor lately, where one is set.
+ * The id of the signed-in operator, who has recently shown a second factor if one is set.
+ *
  * @throws Problem 401 or 403 for everybody else
  */
 export async function requireOperator(
@@ -40,7 +41,8 @@ export async function requireOperator(
 }
 
 /**
- * The id of the operator who sends a form from a page of this port.
+ * The id of the operator who submits a form from a page of this port.
+ *
  * @throws Problem 401 or 403 for everybody else, and for forms of other pages
  */
 export async function requireActor(ctx: Context, req: Request): Promise<string> {

@@ -7,9 +7,9 @@ import { LIMIT_LABELS, type Field } from './fields.ts'
 import { choiceOf, numberOf, priceOf, requiredNumberOf, textOf, type Form } from './form.ts'
 import { html, table, type Html } from './html.ts'
 
-/** What can be had: a plan or an add-on pack. */
+/** Plans or add-on packs. */
 export const OFFER_KINDS = ['plans', 'packs'] as const
-/** One of them, as it stands in a path. */
+/** One of them, as in a path. */
 export type OfferKind = (typeof OFFER_KINDS)[number]
 
 /** Largest limit, and largest place in a list, that fit their columns. */
@@ -18,7 +18,7 @@ const POSITION_MAX = 32_767
 
 type Cell = string | number | boolean | null
 
-/** A plan or pack as its form shows it: the columns that can be changed, in their order. */
+/** A plan or pack as its form shows it: the columns that can be changed, in order. */
 interface Offer {
   readonly name: string
   readonly columns: ReadonlyMap<string, Cell>
@@ -26,15 +26,15 @@ interface Offer {
 
 /** A column of an offer, and how its field is shown and read. */
 interface Column extends Field {
-  /** What stands behind the label: how it is filled in. */
+  /** Text after the label: how to fill it in. */
   readonly hint?: string
   readonly kind: 'number' | 'price' | 'yes_no'
-  /** What a new one has. */
+  /** Value for a new one. */
   readonly initial: Cell
   readonly read: (form: Form) => Cell
 }
 
-/** What a new one is called, and the hidden one that tells whether the page was overtaken. */
+/** The name of a new one, and the hidden field by which concurrent changes are detected. */
 const NAME: Field = { name: 'name', label: 'Name' }
 const SEEN: Field = { name: 'seen', label: 'The form' }
 const YES_NO = ['yes', 'no'] as const
@@ -92,7 +92,9 @@ const WORDS: Readonly<Record<OfferKind, { readonly one: string; readonly title: 
   packs: { one: 'pack', title: 'Pack' },
 }
 
-/** The page of all plans and packs, with what came of a form, and forms to make others. */
+/**
+ * The page of all plans and packs, with a message about a submitted form, and forms to add others.
+ */
 export async function offersPage(db: Db, said: string | null): Promise<Html> {
   const [plans, packs] = await Promise.all([readOffers(db, 'plans'), readOffers(db, 'packs')])
   return html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
@@ -103,7 +105,7 @@ export async function offersPage(db: Db, said: string | null): Promise<Html> {
     ${newOfferForm('plans')} ${newOfferForm('packs')}`
 }
 
-/** The page of one plan or pack; undefined where there is none. */
+/** The page of one plan or pack; undefined if there is none. */
 export async function offerPage(
   db: Db,
   kind: OfferKind,
@@ -127,8 +129,10 @@ export async function offerPage(
 }
 
 /**
- * Changes a plan or pack as its form says: only what differs, so that the trail tells no more.
- * @throws Problem `conflict` where it was changed since the form was shown, `not_found` where there is none
+ * Changes the columns of a plan or pack that differ from the form, so that the log has no others.
+ *
+ * @throws Problem `conflict` if it was changed since the form was shown, `not_found` if there is
+ * none
  */
 export async function changeOffer(
   db: Db,
@@ -154,7 +158,7 @@ export async function changeOffer(
   return `The ${WORDS[kind].one} ${name} is changed.`
 }
 
-/** Makes a plan or pack. @throws Problem `conflict` where there is one of its name */
+/** Makes a plan or pack. @throws Problem `conflict` if there is one of its name */
 export async function makeOffer(
   db: Db,
   { actor, kind }: { readonly actor: string; readonly kind: OfferKind },
@@ -203,7 +207,7 @@ async function findOffer(db: Db, kind: OfferKind, name: string): Promise<Offer |
   return (await readOffers(db, kind)).find((offer) => offer.name === name)
 }
 
-/** Tells whether an offer still is what a form was made of. */
+/** Digest by which a form detects that an offer was changed meanwhile. */
 function fingerprintOf({ columns }: Offer): string {
   return createHash('sha256')
     .update(JSON.stringify([...columns]))
@@ -251,7 +255,7 @@ function fieldOf(column: Column, value: Cell): Html {
   /></label>`
 }
 
-/** A value as it stands in its field. */
+/** A value as shown in its field. */
 function shown({ kind }: Column, value: Cell): string {
   if (value === null) return ''
   if (kind === 'yes_no') return value === true ? 'yes' : 'no'

@@ -33,7 +33,10 @@ interface Seen {
   readonly headers: Headers
 }
 
-/** Asks the admin port as a browser would, with the cookies of the app: they go to every port of a host. */
+/**
+ * Asks the admin port as a browser would, with the cookies of the app: they go to every port of a
+ * host.
+ */
 async function ask(
   { cookie }: { readonly cookie: string },
   path: string,

@@ -27,14 +27,14 @@ import {
 } from './offers.ts'
 import { queuesPage, workersPage } from './service-pages.ts'
 
-/** Accounts of a search, acts of the trail. */
+/** Accounts found by a search, entries of the audit log. */
 const ROWS_MAX = 200
 const FORM_BYTES = 8_192
 
 /**
- * The operator's pages below `/operator` on the admin port, for a signed-in user whom `user operator` named:
- * to reach the port is no identity. A form must come from a page of this port, and each act leaves a row in
- * the audit log.
+ * The operator's pages below `/operator` on the admin port, for a signed-in user whom `user
+ * operator` named: access to the port alone is not enough. A form must come from a page of this
+ * port, and each act is written to the audit log.
  */
 export function operatorPages(ctx: Context): express.Express {
   const app = express()
@@ -91,7 +91,7 @@ function accountShown(ctx: Context): Handler {
   }
 }
 
-/** Does an act to one account, and shows it with what came of that. */
+/** Does an act on one account, and shows it with the result. */
 function accountChanged(ctx: Context): Handler {
   return async (req, res) => {
     const actor = await requireActor(ctx, req)
@@ -107,7 +107,7 @@ function accountChanged(ctx: Context): Handler {
   }
 }
 
-/** Makes an account with its keys, and shows it with them. */
+/** Creates an account with its keys, and shows it with them. */
 function accountMade(ctx: Context): Handler {
   return async (req, res) => {
     const actor = await requireActor(ctx, req)
@@ -124,7 +124,7 @@ function accountMade(ctx: Context): Handler {
   }
 }
 
-/** Ends the sessions of everybody, of the operator too. */
+/** Ends the sessions of all users, including the operator. */
 function everybodySignedOut(ctx: Context): Handler {
   return async (req, res) => {
     const actor = await requireActor(ctx, req)
@@ -137,7 +137,7 @@ function everybodySignedOut(ctx: Context): Handler {
   }
 }
 
-/** The id that the form was made with, so that one that is sent twice makes one account. */
+/** The id generated for the form, so that a form sent twice creates one account. */
 function accountIdOf(form: Form): string {
   const id = form.get('id') ?? ''
   if (/^acc_[0-9A-Za-z]{16}$/.test(id)) return id
@@ -152,7 +152,7 @@ function offerShown(ctx: Context, kind: OfferKind): Handler {
   }
 }
 
-/** Changes a plan or pack, and shows it with what came of that. */
+/** Changes a plan or pack, and shows it with the result. */
 function offerChanged(ctx: Context, kind: OfferKind): Handler {
   return async (req, res) => {
     const actor = await requireActor(ctx, req)
@@ -162,7 +162,7 @@ function offerChanged(ctx: Context, kind: OfferKind): Handler {
   }
 }
 
-/** Makes a plan or pack, and shows them all with what came of that. */
+/** Creates a plan or pack, and shows all with the result. */
 function offerMade(ctx: Context, kind: OfferKind): Handler {
   return async (req, res) => {
     const actor = await requireActor(ctx, req)
@@ -184,7 +184,7 @@ async function sendOffer(
     .send(page(`${kind === 'plans' ? 'Plan' : 'Pack'} ${name}`, shown, '/operator/plans'))
 }
 
-/** What came of an act, a refusal among it, which the page of what was not changed tells. */
+/** The message about an act, also if it was refused; the page shows it with the unchanged data. */
 async function outcomeOf(done: Promise<string>): Promise<string> {
   try {
     return await done
@@ -194,7 +194,7 @@ async function outcomeOf(done: Promise<string>): Promise<string> {
   }
 }
 
-/** A part of the path of the route. */
+/** A path parameter. */
 function partOf(req: Request, name: 'id' | 'act' | 'name'): string {
   const part = req.params[name]
   return typeof part === 'string' ? part : ''

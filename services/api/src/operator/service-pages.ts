@@ -19,7 +19,7 @@ export async function queuesPage(ctx: Context): Promise<Html> {
     <p><a href="/operator/board">Bull Board</a> shows the jobs of queues on Redis.</p>`
 }
 
-/** The page of the service itself: what it needs, its ledger, and the workers with what they lean on. */
+/** The page of the service itself: its dependencies, its ledger, and the workers with theirs. */
 export async function workersPage(ctx: Context): Promise<Html> {
   const [report, workers, checks, audit] = await Promise.all([
     readDoctorReport(ctx.db),

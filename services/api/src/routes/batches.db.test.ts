@@ -494,7 +494,7 @@ describe('moving batches', () => {
     expect(batch.json).toMatchObject({ status: 'ready' })
   })
 
-  test('start: an account without credits starts what costs nothing, and is told 402 of all else', async () => {
+  test('start: an account without credits starts what costs nothing, and gets 402 for all else', async () => {
     const empty = await stage.account({ credits: 0 })
     const body = form({ product: 'email', start: 'false' })
     const created = await stage.call('/v1/batches', { key: empty.live, body })
@@ -514,7 +514,7 @@ describe('moving batches', () => {
     expect([await start(id, 'go'), await start(id, 'go'), await start(id)]).toEqual([200, 200, 402])
   })
 
-  test('a repeat without credits left: create and start are told the first answer, new work is 402', async () => {
+  test('a repeat without credits left: create and start get the first response, new work is 402', async () => {
     const last = await stage.account({ credits: 3 })
     const call = (path: string, key: string, body?: FormData): Promise<Answered> =>
       stage.call(path, {

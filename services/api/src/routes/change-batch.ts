@@ -27,7 +27,10 @@ export function startBatch(ctx: Context): Handler {
   }
 }
 
-/** Whether a batch waits of which no row is billable: an empty account may start it (decision 9). */
+/**
+ * Whether the waiting batch has no billable row: an account without credits may start it (decision
+ * 9).
+ */
 async function costsNothing(ctx: Context, owner: BatchOwner, req: Request): Promise<boolean> {
   try {
     const { status, credits } = await getBatch(ctx.pipeline, owner, batchIdOf(req))
@@ -39,8 +42,8 @@ async function costsNothing(ctx: Context, owner: BatchOwner, req: Request): Prom
 }
 
 /**
- * `POST /v1/batches/{id}/cancel`: nothing new is begun, what is known is charged, the rest released (decision
- * 13).
+ * `POST /v1/batches/{id}/cancel`: no new lookup is begun, known results are charged, the rest is
+ * released (decision 13).
  */
 export function cancelBatch(ctx: Context): Handler {
   return async (req, res) => {
@@ -49,7 +52,7 @@ export function cancelBatch(ctx: Context): Handler {
   }
 }
 
-/** `POST /v1/batches/{id}/pause`: nothing new is begun for a running batch; its hold stays. */
+/** `POST /v1/batches/{id}/pause`: no new lookup is begun for a running batch; its hold stays. */
 export function pauseBatch(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: false })
@@ -57,7 +60,7 @@ export function pauseBatch(ctx: Context): Handler {
   }
 }
 
-/** `POST /v1/batches/{id}/resume`: a paused batch goes on. */
+/** `POST /v1/batches/{id}/resume`: a paused batch continues. */
 export function resumeBatch(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: false })
@@ -74,8 +77,9 @@ type BatchChange = (
 ) => Promise<BatchView>
 
 /**
- * Changes a batch once for each idempotency key, and responds with the batch as it then is.
- * @param isFree whether a balance of zero does not matter to the change
+ * Changes a batch once for each idempotency key, and responds with its new state.
+ *
+ * @param isFree whether the change is allowed with a balance of zero
  */
 async function changeBatch(
   ctx: Context,

@@ -2,7 +2,7 @@ import { readUploadFields, type BatchOptions } from '../batch-options.ts'
 import { Problem } from '@plumbline/contract/problem'
 import { RETENTION_DAYS } from '@plumbline/contract/batch-request'
 import { readPreferences } from '@plumbline/db/accounts'
-import { watchBatchOf } from '@plumbline/db/people/news'
+import { watchBatchOf } from '@plumbline/db/people/notifications'
 import { submitBatch } from '@plumbline/pipeline/submit'
 import type { Request, Response } from 'express'
 import { admit, refuseRevoked, showBalance } from '../access.ts'
@@ -20,7 +20,10 @@ import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import { readUpload } from '../upload.ts'
 import type { Handler } from './handler.ts'
 
-/** A batch as it was received: its file in the scratch directory, and what makes two of them the same. */
+/**
+ * A received batch: its file in the scratch directory, and what determines whether two are the
+ * same.
+ */
 interface ReceivedBatch {
   readonly path: string
   readonly fileName: string | null
@@ -31,8 +34,9 @@ interface ReceivedBatch {
 }
 
 /**
- * `POST /v1/batches`: receives a batch, as a file or as JSON records (decision 31). An account may send as many
- * at once as it may have unfinished: more would fill disk and memory, and be refused in the end.
+ * `POST /v1/batches`: receives a batch, as a file or as JSON records (decision 31). Concurrent
+ * uploads of an account are limited to its unfinished batches: more would fill disk and memory, and
+ * be refused in the end.
  */
 export function createBatch(ctx: Context): Handler {
   const { settings } = ctx
@@ -88,7 +92,7 @@ async function submitOnce(
   }
 }
 
-/** Seconds in which an upload of some size has ended. */
+/** `Retry-After`: seconds in which a typical upload ends. */
 const RETRY_SECONDS = 5
 
 function tooManyUploads(current: number): Problem {
@@ -146,7 +150,7 @@ async function submit(
   return response
 }
 
-/** Days that a batch is kept which does not say so: as its account has it. */
+/** Days that a batch is kept by default: the account's setting. */
 async function retentionOf({ db }: Context, accountId: string): Promise<number> {
   return (await readPreferences(db, accountId))?.retentionDays ?? RETENTION_DAYS.default
 }

@@ -17,7 +17,10 @@ import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 import { respondOnce } from './respond-once.ts'
 
-/** `POST /v1/batches/{id}/recheck`: a new batch of the rows of this one that are to be asked again. */
+/**
+ * `POST /v1/batches/{id}/recheck`: a new batch of the rows of this one that are to be checked
+ * again.
+ */
 export function recheck(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: true })
@@ -29,7 +32,10 @@ export function recheck(ctx: Context): Handler {
   }
 }
 
-/** `POST /v1/batches/{id}/rescore`: a new batch of the outcomes of this one, scored by other weights; free. */
+/**
+ * `POST /v1/batches/{id}/rescore`: a new batch of the outcomes of this one, scored by other
+ * weights; free.
+ */
 export function rescore(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: false })

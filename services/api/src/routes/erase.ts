@@ -24,7 +24,7 @@ import type { Caller } from '../request-context.ts'
 import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 
-/** `POST /v1/erase`: begins to erase values from all that is kept of the account. */
+/** `POST /v1/erase`: begins to erase values from everything that is stored for the account. */
 export function erase(ctx: Context): Handler {
   return async (req, res) => {
     const owner = await admit(ctx.access, req, res, { spends: false })
@@ -53,16 +53,16 @@ export function erase(ctx: Context): Handler {
   }
 }
 
-/** What is erased cannot be brought back: of the people of an account its owners decide. */
+/** Only owners may erase, as it cannot be undone. */
 function refuseOthers({ role }: Caller): void {
   if (role === undefined || isAtLeast(role, 'owner')) return
   throw new Problem('forbidden', 'Only an owner of the account may erase values; ask one of them.')
 }
 
-/** Keys of the body beside its values. */
+/** Keys of the body besides its values. */
 const KEYS = 100
 
-/** Ten thousand values are more than other bodies hold. */
+/** Ten thousand values exceed the limits of other bodies. */
 function boundsOf({ settings }: Context): Context['settings'] {
   return {
     ...settings,
@@ -97,7 +97,7 @@ export function readErasure(ctx: Context): Handler {
   }
 }
 
-/** How receipts are named. */
+/** Form of an erasure's id. */
 const ERASURE_ID = /^ers_[A-Za-z0-9]{1,60}$/
 
 function erasureIdOf(req: Request): string {

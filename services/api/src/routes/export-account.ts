@@ -10,7 +10,10 @@ import { headersWith, isGone } from '../response.ts'
 import type { Handler } from './handler.ts'
 import type { Downloads } from './read-results.ts'
 
-/** `GET /v1/export`: all that is kept of the account as an archive, written as fast as the client reads it. */
+/**
+ * `GET /v1/export`: everything that is stored for the account as an archive, written as fast as the
+ * client reads it.
+ */
 export function exportAccount(ctx: Context, { limit, turn }: Downloads): Handler {
   return async (req, res) => {
     const { accountId, mode } = await admit(ctx.access, req, res, { spends: false })

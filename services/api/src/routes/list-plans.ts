@@ -6,7 +6,10 @@ import { refuseQuery } from '../query.ts'
 import { jsonResponse, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 
-/** `GET /v1/plans`: the plans and packs that are offered, with their prices, and whom to ask for them. */
+/**
+ * `GET /v1/plans`: the plans and packs that are offered, with their prices, and whom to ask for
+ * them.
+ */
 export function listPlans(ctx: Context): Handler {
   return async (req, res) => {
     const caller = await admit(ctx.access, req, res, { spends: false })
@@ -14,7 +17,7 @@ export function listPlans(ctx: Context): Handler {
     const [plans, packs] = await Promise.all([plansOf(ctx.db), listPacks(ctx.db)])
     const view: OffersView = {
       plans: plans
-        // The account's own is shown also where nobody else gets it any more.
+        // The account's own plan is shown even if it is no longer offered.
         .filter(({ is_offered, plan }) => is_offered || plan === caller.plan)
         .map((row) => ({
           plan: row.plan,

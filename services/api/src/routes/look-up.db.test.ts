@@ -97,7 +97,7 @@ describe('200', () => {
     expect(headers.get('x-powered-by')).toBeNull()
   })
 
-  test('explain adds what each part rests on, and the score of fraud signals', async () => {
+  test('explain adds the evidence of each part, and the score of fraud signals', async () => {
     const { live } = await stage.account()
     const body = { ...bodyOf('email', 'phone', 'ip', 'domain'), explain: true }
     const answer = await stage.call('/v1/fraud-signals', { key: live, body })
@@ -495,7 +495,7 @@ describe('Idempotency-Key', () => {
     expect((await stage.call('/v1/email', init)).headers.get('idempotent-replayed')).toBe('true')
   })
 
-  test('a repeat of the call that took the last credit is told its answer', async () => {
+  test('a repeat of the call that took the last credit gets its response', async () => {
     const account = await stage.account({ credits: 1 })
     const call = (body: object, headers: Record<string, string> = first, path = '/v1/email') =>
       stage.call(path, { key: account.live, body, headers })

@@ -26,7 +26,7 @@ import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 import { beginLookup, prefersAsync } from './lookups.ts'
 
-/** `POST /v1/<product>`: asks a product's checks about the values of the body (spec.md section 4). */
+/** `POST /v1/<product>`: runs a product's checks on the values of the body (spec.md section 4). */
 export function lookUp(ctx: Context, product: Product): Handler {
   return async (req, res) => {
     const caller = await ctx.database.orRefused(admit(ctx.access, req, res, { spends: true }), {
@@ -55,12 +55,17 @@ export function lookUp(ctx: Context, product: Product): Handler {
   }
 }
 
-/** What makes two requests of a product the same, whatever the order of their fields. */
+/**
+ * Determines whether two requests of a product are the same, whatever the order of their fields.
+ */
 function sameRequest(request: ProductRequest): object {
   return [...CHECKS.map((check) => request.values[check] ?? null), request.explain]
 }
 
-/** Debits the price, asks the checks and makes the response; refunds what fails on our side (decision 12). */
+/**
+ * Debits the price, runs the checks and makes the response; refunds what fails on our side
+ * (decision 12).
+ */
 async function chargeAndAnswer(
   ctx: Context,
   res: Response,
@@ -100,10 +105,14 @@ function checksIn(request: ProductRequest): readonly Check[] {
   return CHECKS.filter((check) => request.values[check] !== undefined)
 }
 
-/** Share of a call's time that its checks have; the rest is for an outcome of "unknown" to come back in time. */
+/**
+ * Share of a call's time for its checks; the rest allows an outcome of "unknown" to arrive in time.
+ */
 const CHECK_SHARE = 0.8
 
-/** Asks all checks at once; a check without an outcome by the deadline fails the call (504). */
+/**
+ * Runs all checks concurrently; a check without an outcome by the deadline fails the call (504).
+ */
 async function askAll(
   ctx: Context,
   product: Product,
@@ -128,14 +137,14 @@ async function askAll(
 const WAY_OUT =
   'Send the call with `Prefer: respond-async`: it is then asked again when the host takes it.'
 
-/** Tells of a call whose host said "later" that the answer can be waited for. */
+/** Adds to an outcome whose host said "later" that the answer can be awaited asynchronously. */
 function withWayOut(outcomes: Outcomes): Outcomes {
   const { email } = outcomes
   if (email?.reason !== 'greylisted') return outcomes
   return { ...outcomes, email: { ...email, evidence: { ...email.evidence, try: WAY_OUT } } }
 }
 
-/** Safe because each check is asked of its own engine, so each outcome is of its own check. */
+/** Safe because each check is run by its own engine, so each outcome is of its own check. */
 function asOutcomes(outcomes: { [C in Check]?: Outcome }): Outcomes {
   return outcomes as Outcomes
 }
@@ -150,7 +159,7 @@ function responseOf(
   return jsonResponse(200, request.explain ? { ...result, explain } : result)
 }
 
-/** The response to a test key: from the table of magic values alone (decision 19). */
+/** The response for a test key: from the table of magic values only (decision 19). */
 async function answerMagic(
   ctx: Context,
   product: Product,

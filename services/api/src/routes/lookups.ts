@@ -12,7 +12,7 @@ import { callerOf, requestContextOf } from '../request-context.ts'
 import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 
-/** Whether the client would rather have its answer later. Source: RFC 7240 4.1. */
+/** Whether the client prefers an asynchronous response. Source: RFC 7240 4.1. */
 export function prefersAsync({ headers }: Request): boolean {
   const preferences = String(headers['prefer'] ?? '').split(',')
   return preferences.some(
@@ -20,7 +20,7 @@ export function prefersAsync({ headers }: Request): boolean {
   )
 }
 
-/** Begins a lookup that answers later, and responds with where it can be read. */
+/** Begins an asynchronous lookup, and responds with its URL. */
 export async function beginLookup(
   ctx: Context,
   res: Response,
@@ -58,10 +58,13 @@ function priceOf(product: Product, { values }: ProductRequest): number {
   )
 }
 
-/** Time between two looks at a lookup that is waited for. */
+/** Polling interval of a lookup that a client waits for. */
 const LOOK_MS = 250
 
-/** `GET /v1/lookups/{id}`: how a lookup stands; with `wait`, once it has ended or the time is over. */
+/**
+ * `GET /v1/lookups/{id}`: the state of an asynchronous lookup; with `wait`, once it has ended or
+ * the time is over.
+ */
 export function readLookup(ctx: Context): Handler {
   return async (req, res) => {
     const owner = await admit(ctx.access, req, res, { spends: false })

@@ -17,12 +17,14 @@ import { callerOf, requestContextOf } from '../request-context.ts'
 import { headersWith, isGone } from '../response.ts'
 import type { Handler } from './handler.ts'
 
-/** Fields and items of one message: a batch of 1,000 records with their fields. */
+/** Fields and items of one message: enough for a batch of 1,000 records with their fields. */
 const MESSAGE_KEYS = MCP_LIMITS.records * 6 + 100
 
 /**
- * `POST /mcp`: one message of the Model Context Protocol (streamable HTTP of 2025-11-25), by key. Each message stands
- * alone: no session and no stream is kept open. What a tool asks is a call of its own, by the same key.
+ * `POST /mcp`: one message of the Model Context Protocol (streamable HTTP of 2025-11-25), by key.
+ * Stateless: no session or stream is kept open. Each lookup of a tool is a call of its own, with
+ * the same key.
+ *
  * @param app the app itself, which tools call
  */
 export function speakMcp(ctx: Context, app: RequestListener): Handler {
@@ -51,7 +53,7 @@ export function speakMcp(ctx: Context, app: RequestListener): Handler {
     const client = createClient({
       baseUrl: 'http://localhost',
       key,
-      // A model is told at once, and asks again by itself.
+      // A model gets the refusal at once, and retries by itself.
       retries: 0,
       timeoutMs: (MCP_LIMITS.waitSeconds + ctx.settings.CALL_TIMEOUT_SECONDS) * 1_000,
       fetch: innerFetch(req.ip ?? ''),
@@ -67,7 +69,10 @@ export function speakMcp(ctx: Context, app: RequestListener): Handler {
   }
 }
 
-/** The key of a call; a person's session is none, so that no page can make a browser call tools. */
+/**
+ * The key of a call; a session cookie is not accepted, so that no page can make a browser call
+ * tools.
+ */
 function keyOf(req: Request): string {
   const key = /^Bearer +([\x21-\x7e]{1,200})$/i.exec(req.headers.authorization ?? '')?.[1]
   if (key !== undefined) return key
@@ -77,7 +82,7 @@ function keyOf(req: Request): string {
   )
 }
 
-/** Aborts when the client goes away before its answer. */
+/** Aborts when the client disconnects. */
 function signalOf(res: Response): AbortSignal {
   const gone = new AbortController()
   res.once('close', () => {

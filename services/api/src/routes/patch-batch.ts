@@ -11,7 +11,9 @@ import { jsonResponse, sendResponse } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
-/** `PATCH /v1/batches/{id}`: changes how a batch is read and what it asks, before it starts; free. */
+/**
+ * `PATCH /v1/batches/{id}`: changes how a batch is read and what it checks, before it starts; free.
+ */
 export function patchBatch(ctx: Context): Handler {
   return async (req, res) => {
     const owner = await admit(ctx.access, req, res, { spends: false })

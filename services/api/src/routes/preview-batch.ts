@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import type { Handler } from './handler.ts'
 import { showOfBatch } from './show-of-batch.ts'
 
-/** How long the start of a file is waited for: most are read by then. */
+/** Milliseconds to wait for the start of a file to be read, by which most are. */
 const PATIENCE_MS = 2_500
 
 /** `GET /v1/batches/{id}/preview`: what a batch holds and would cost, free at any balance. */

@@ -3,10 +3,10 @@ import { checkReadiness } from '../readiness.ts'
 import { jsonResponse, sendProblem, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 
-/** How long the result of one check is given to all who ask. */
+/** Milliseconds for which the result of one check is reused. */
 const FRESH_MS = 1_000
 
-/** `GET /readyz`: whether calls are taken; the reason is on the admin port only. */
+/** `GET /readyz`: whether calls are accepted; the reason is on the admin port only. */
 export function readReadiness(ctx: Context): Handler {
   let last: { at: number; ready: Promise<boolean> } | undefined
   const check = (): Promise<boolean> => {

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import type { Handler } from './handler.ts'
 import { showOfBatch } from './show-of-batch.ts'
 
-/** `GET /v1/batches/{id}/known`: how the verdicts of another service that a batch goes by compare with ours. */
+/** `GET /v1/batches/{id}/known`: how accepted verdicts of another service compare with ours. */
 export function readKnown(ctx: Context): Handler {
   return showOfBatch(ctx, async (owner, id) => await read(ctx.pipeline, owner, id))
 }

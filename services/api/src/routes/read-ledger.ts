@@ -1,6 +1,6 @@
 import { LEDGER_PAGE, type LedgerEntry, type LedgerPage } from '@plumbline/contract/ledger'
 import { Problem } from '@plumbline/contract/problem'
-import { readLedger as sliceOf, type LedgerPlace } from '@plumbline/metering/ledger'
+import { readLedger as sliceOf, type LedgerPosition } from '@plumbline/metering/ledger'
 import type { Request, Response } from 'express'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -15,8 +15,8 @@ import { headersWith, isGone, jsonResponse, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 
 /**
- * `GET /v1/ledger`: the moves of an account's credits, newest first, with the balance after each: a page as
- * JSON, or all from there on as CSV, which is read from the database as fast as the client takes it.
+ * `GET /v1/ledger`: the moves of an account's credits, newest first, with the balance after each: a
+ * page as JSON, or all from there on as CSV, read from the database as fast as the client takes it.
  */
 export function readLedger(ctx: Context): Handler {
   const downloads = createConcurrencyLimit(ctx.settings.DOWNLOADS_LIMIT, tooManyDownloads)
@@ -50,8 +50,8 @@ function tooManyDownloads(current: number): Problem {
   )
 }
 
-/** Encrypted: numbers of entries are counted over all accounts, and the balance is taken as it stands. */
-function cursorOf(ctx: Context, accountId: string, { before, balance }: LedgerPlace): string {
+/** Encrypted, since entries are numbered over all accounts, and the balance in it is trusted. */
+function cursorOf(ctx: Context, accountId: string, { before, balance }: LedgerPosition): string {
   return ctx.pipeline.installationKey.encrypt(`${before}.${balance}`, cursorName(accountId))
 }
 
@@ -59,7 +59,7 @@ function placeOf(
   ctx: Context,
   accountId: string,
   cursor: string | undefined,
-): LedgerPlace | undefined {
+): LedgerPosition | undefined {
   if (cursor === undefined) return undefined
   const text = ctx.pipeline.installationKey.decrypt(cursor, cursorName(accountId))
   const [, before, balance] = /^(\d+)\.(-?\d+)$/.exec(text ?? '') ?? []
@@ -89,7 +89,7 @@ async function sendCsv(
   ctx: Context,
   req: Request,
   res: Response,
-  from: { readonly accountId: string; readonly place: LedgerPlace | undefined },
+  from: { readonly accountId: string; readonly place: LedgerPosition | undefined },
 ): Promise<void> {
   res.writeHead(
     200,
@@ -112,10 +112,13 @@ async function sendCsv(
   }
 }
 
-/** The ledger as text, one page of entries at a time: no connection is held while the client reads. */
+/**
+ * The ledger as text, one page of entries at a time, so that no connection is held while the client
+ * reads.
+ */
 async function* csvPages(
   ctx: Context,
-  { accountId, place }: { readonly accountId: string; readonly place: LedgerPlace | undefined },
+  { accountId, place }: { readonly accountId: string; readonly place: LedgerPosition | undefined },
 ): AsyncGenerator<string> {
   yield csvLine(COLUMNS)
   let at = place

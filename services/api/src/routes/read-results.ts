@@ -15,7 +15,10 @@ import { createTurns } from '../event-loop-turns.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
-/** What the downloads of a process share: an account has so many at once, and all take turns with other calls. */
+/**
+ * Shared by all downloads of a process: the limit of concurrent ones per account, and the turns
+ * with other calls.
+ */
 export interface Downloads {
   readonly limit: ConcurrencyLimit
   readonly turn: () => Promise<void>
@@ -27,14 +30,16 @@ export function createDownloads(ctx: Context): Downloads {
   return { limit, turn: createTurns() }
 }
 
-/** `GET /v1/batches/{id}/results`: the result file, or the rows that are done so far (decisions 34 and 35). */
+/**
+ * `GET /v1/batches/{id}/results`: the result file, or the rows known so far (decisions 34 and 35).
+ */
 export function readResults(ctx: Context, downloads: Downloads): Handler {
   return async (req, res) => {
     await download(ctx, downloads, req, res, () => readResultsQuery(req, RESULT_FORMATS))
   }
 }
 
-/** `GET /v1/batches/{id}/refused`: the rows that were refused, each with what is wrong with it. */
+/** `GET /v1/batches/{id}/refused`: the refused rows, each with its error. */
 export function readRefused(ctx: Context, downloads: Downloads): Handler {
   return async (req, res) => {
     await download(ctx, downloads, req, res, () => readRefusedQuery(req, REFUSED_FORMATS))
@@ -85,7 +90,7 @@ function partOf(part: PartWanted) {
   }
 }
 
-/** Seconds after which a client may see whether a download of its account has ended. */
+/** `Retry-After` of a download beyond the limit, in seconds. */
 const RETRY_SECONDS = 5
 
 function tooManyDownloads(current: number): Problem {
@@ -161,7 +166,7 @@ function etagOf(sha256: string): string {
   return `"${sha256}"`
 }
 
-/** Sends the file as fast as the client reads it, and cuts it where the key is revoked. */
+/** Sends the file as fast as the client reads it, and aborts it if the key is revoked. */
 async function sendBody(
   ctx: Context,
   req: Request,

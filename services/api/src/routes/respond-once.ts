@@ -9,18 +9,18 @@ import { sendResponse, type JsonResponse } from '../response.ts'
 
 /** A POST that changes or makes a batch, or what belongs to one. */
 export interface OncePosted<View> {
-  /** What makes two requests the same, beside key, account and path. */
+  /** Determines whether two requests are the same, besides key, account and path. */
   readonly sameAs?: object
-  /** Does the work, and shows what came of it in the work's own transaction. */
+  /** Does the work, and calls `show` with its result in the work's own transaction. */
   readonly work: (show: (tx: Tx, view: View) => Promise<void>) => Promise<unknown>
   readonly respond: (view: View) => JsonResponse
-  /** The batch whose erasure erases the kept response. */
+  /** The batch with which the stored response is erased. */
   readonly batchOf: (view: View) => string
-  /** Whether a balance of zero does not matter to the work. */
+  /** Whether the work is allowed with a balance of zero. */
   readonly isFree?: boolean
 }
 
-/** Does the work of a POST once for each idempotency key, and responds with what it showed. */
+/** Does the work of a POST once for each idempotency key, and responds with its result. */
 export async function respondOnce<View>(
   ctx: Context,
   req: Request,

@@ -9,7 +9,10 @@ import type { Handler } from './handler.ts'
 import { respondOnce } from './respond-once.ts'
 import { showOfBatch } from './show-of-batch.ts'
 
-/** `POST /v1/batches/{id}/sample`: checks a few rows of a ready batch, which its start does not ask again. */
+/**
+ * `POST /v1/batches/{id}/sample`: checks a few rows of a ready batch; starting it does not check
+ * them again.
+ */
 export function sampleBatch(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: true })
@@ -22,7 +25,7 @@ export function sampleBatch(ctx: Context): Handler {
   }
 }
 
-/** `GET /v1/batches/{id}/sample`: the sample of a batch, as far as it is. */
+/** `GET /v1/batches/{id}/sample`: the sample of a batch, with its results so far. */
 export function readSample(ctx: Context): Handler {
   return showOfBatch(ctx, async (owner, id) => await read(ctx.pipeline, owner, id))
 }

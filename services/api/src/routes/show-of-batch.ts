@@ -6,7 +6,7 @@ import { jsonResponse, sendResponse } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
-/** Reads something of a batch for the account that asks. */
+/** Reads something of a batch for the calling account. */
 type ReadOfBatch = (
   owner: Awaited<ReturnType<typeof admit>>,
   id: string,

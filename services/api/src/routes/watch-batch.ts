@@ -15,8 +15,8 @@ const ALIVE = ': alive\n\n'
 const ALIVE_EVERY_MS = 15_000
 
 /**
- * `GET /v1/batches/{id}/events`: the batch as an event `batch` each time it changes, and `end` when it
- * has stopped (WHATWG HTML 9.2, server-sent events).
+ * `GET /v1/batches/{id}/events`: the batch as an event `batch` each time it changes, and `end` when
+ * it has stopped (WHATWG HTML 9.2, server-sent events).
  */
 export function watchBatch(ctx: Context): Handler {
   const { EVENTS_EVERY_MS: everyMs, EVENT_STREAMS_LIMIT: most } = ctx.settings
@@ -54,7 +54,7 @@ export function watchBatch(ctx: Context): Handler {
   }
 }
 
-/** Seconds after which a client may see whether a stream of its account has ended. */
+/** `Retry-After` of a stream beyond the limit, in seconds. */
 const RETRY_SECONDS = 5
 
 function tooManyStreams(current: number): Problem {
@@ -77,7 +77,9 @@ async function openStream(ctx: Context, res: Response): Promise<void> {
   res.flushHeaders()
 }
 
-/** Writes text, and waits for a client that reads slower than the batch changes, until it closes. */
+/**
+ * Writes text, and waits for a client that reads slower than the batch changes, until it closes.
+ */
 async function write(res: Response, text: string): Promise<void> {
   if (res.destroyed || res.write(text)) return
   await new Promise<void>((resolve) => {

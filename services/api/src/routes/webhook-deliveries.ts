@@ -65,7 +65,7 @@ export function listDeliveries(ctx: Context): Handler {
   }
 }
 
-/** `POST /v1/webhooks/{id}/test`: sends a message that means nothing. */
+/** `POST /v1/webhooks/{id}/test`: sends a test message. */
 export function testWebhook(ctx: Context): Handler {
   return sendingOnce(ctx, async (tx, endpoint) => {
     const body = messageBody(WEBHOOK_TEST, new Date(), webhookViewOf(endpoint))
@@ -74,7 +74,7 @@ export function testWebhook(ctx: Context): Handler {
   })
 }
 
-/** `POST /v1/webhooks/{id}/deliveries/{delivery}/replay`: sends a message again, as it was. */
+/** `POST /v1/webhooks/{id}/deliveries/{delivery}/replay`: sends a message again, unchanged. */
 export function replayDelivery(ctx: Context): Handler {
   return sendingOnce(ctx, async (tx, endpoint, req) => {
     const { delivery: id } = req.params
@@ -89,7 +89,7 @@ export function replayDelivery(ctx: Context): Handler {
   })
 }
 
-/** `POST /v1/webhooks/{id}/replay`: sends again all messages since a time. */
+/** `POST /v1/webhooks/{id}/replay`: sends all messages since a time again. */
 export function replayWebhook(ctx: Context): Handler {
   return sendingOnce(
     ctx,

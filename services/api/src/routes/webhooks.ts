@@ -44,7 +44,7 @@ export function listWebhooks(ctx: Context): Handler {
   }
 }
 
-/** `POST /v1/webhooks`: adds an endpoint; its secret is shown in this answer alone. */
+/** `POST /v1/webhooks`: adds an endpoint; its secret is shown in this response only. */
 export function createWebhook(ctx: Context): Handler {
   return async (req, res) => {
     const { accountId } = await admit(ctx.access, req, res, { spends: false })
@@ -91,7 +91,7 @@ export function readWebhook(ctx: Context): Handler {
   }
 }
 
-/** `PATCH /v1/webhooks/{id}`: changes what is sent; messages that wait go to the new address. */
+/** `PATCH /v1/webhooks/{id}`: changes an endpoint; waiting messages go to its new address. */
 export function changeWebhook(ctx: Context): Handler {
   return async (req, res) => {
     const { accountId } = await admit(ctx.access, req, res, { spends: false })
@@ -106,7 +106,7 @@ export function changeWebhook(ctx: Context): Handler {
   }
 }
 
-/** `DELETE /v1/webhooks/{id}`: removes an endpoint and what was sent to it. */
+/** `DELETE /v1/webhooks/{id}`: removes an endpoint and its deliveries. */
 export function deleteWebhook(ctx: Context): Handler {
   return async (req, res) => {
     const { accountId } = await admit(ctx.access, req, res, { spends: false })
@@ -117,7 +117,7 @@ export function deleteWebhook(ctx: Context): Handler {
   }
 }
 
-/** `POST /v1/webhooks/{id}/rotate`: a new secret; the one of before signs beside it for a day. */
+/** `POST /v1/webhooks/{id}/rotate`: a new secret; the old one signs beside it for a day. */
 export function rotateWebhook(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: false })
@@ -160,14 +160,14 @@ export function webhookIdOf(req: Request): string {
   throw noSuchWebhook()
 }
 
-/** The refusal of an id that is not of the account. */
+/** The refusal of an endpoint id that does not belong to the account. */
 export function noSuchWebhook(): Problem {
   return new Problem('not_found', 'There is no endpoint with this id.')
 }
 
 /**
- * Refuses http without TLS but to what the operator allows: an address of the allow list, or a name, whose
- * addresses are judged when a message is sent.
+ * Refuses http without TLS except to what the operator allows: an address of the allow list, or a
+ * name, whose addresses are checked when a message is sent.
  */
 function refuseUnreachable({ settings }: Context, text: string): void {
   const { protocol, hostname } = new URL(text)

@@ -15,7 +15,7 @@ interface Options extends Acting {
   readonly json: boolean
 }
 
-/** `account create`: an account with its keys, which are shown this once. */
+/** `account create`: creates an account with its keys, which are shown once. */
 export function addAccountCreate(parent: Command, shell: Shell): void {
   parent
     .command('create')

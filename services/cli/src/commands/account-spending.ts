@@ -15,7 +15,10 @@ interface Options extends Acting {
   readonly json: boolean
 }
 
-/** `account spending`: shows what an account spent today, and sets its daily limit and low-credit mark. */
+/**
+ * `account spending`: shows what an account spent today, and sets its daily limit and low-credit
+ * mark.
+ */
 export function addAccountSpending(parent: Command, shell: Shell): void {
   parent
     .command('spending')

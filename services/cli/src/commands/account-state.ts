@@ -10,7 +10,7 @@ import type { Shell } from '../shell.ts'
 /** Characters of a reason at most. */
 const REASON_MAX_CHARS = 500
 
-/** `account suspend`: refuses its calls and lets its batches rest. */
+/** `account suspend`: refuses its calls, and no task of its batches is dispatched. */
 export function addAccountSuspend(parent: Command, shell: Shell): void {
   parent
     .command('suspend')
@@ -45,7 +45,7 @@ export function addAccountResume(parent: Command, shell: Shell): void {
     })
 }
 
-/** `account close`: ends an account for good. */
+/** `account close`: closes an account for good. */
 export function addAccountClose(parent: Command, shell: Shell): void {
   parent
     .command('close')

@@ -49,7 +49,7 @@ async function run(shell: Shell, { account, limit, json }: Options): Promise<voi
   shell.write(table(['when', 'who', 'what', 'account', 'before', 'after'], rows, shell))
 }
 
-/** What was, or is now, as `plan pro, monthly credits 5000`. */
+/** Facts of an act as text: `plan pro, monthly credits 5000`. */
 function factsText(facts: unknown): string {
   if (typeof facts !== 'object' || facts === null) return '-'
   const all = Object.entries(facts).map(

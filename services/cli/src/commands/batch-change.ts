@@ -22,7 +22,7 @@ interface Options extends ServiceOptions {
   readonly name?: string
 }
 
-/** `batch change`: changes how a batch is read and what it asks, before it starts. */
+/** `batch change`: changes how a batch is read and what it checks, before it starts. */
 export function addBatchChange(parent: Command, shell: Shell): void {
   serviceCommand(
     parent,

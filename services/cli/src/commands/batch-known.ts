@@ -4,7 +4,7 @@ import { serviceCommand, showAnswer, type ServiceOptions } from '../service-comm
 import type { Shell } from '../shell.ts'
 import { facts, table } from '../table.ts'
 
-/** `batch known`: where another service's verdicts, by which a batch goes, differ from what was found. */
+/** `batch known`: how accepted verdicts of another service compare with our own outcomes. */
 export function addBatchKnown(parent: Command, shell: Shell): void {
   serviceCommand(
     parent,

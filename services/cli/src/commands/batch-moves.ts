@@ -38,7 +38,9 @@ const MOVES: readonly Move[] = [
   },
 ]
 
-/** `batch show`, `start`, `pause`, `resume` and `cancel`: one batch by its id, shown as it then is. */
+/**
+ * `batch show`, `start`, `pause`, `resume` and `cancel`: acts on one batch and shows its new state.
+ */
 export function addBatchMoves(parent: Command, shell: Shell): void {
   for (const { name, description, ask } of MOVES) {
     serviceCommand(parent, name, description)

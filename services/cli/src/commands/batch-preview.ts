@@ -22,7 +22,7 @@ export function addBatchPreview(parent: Command, shell: Shell): void {
     )
 }
 
-/** A preview for a person to read. */
+/** A preview as text. */
 export function previewText(preview: BatchPreview, screen: Pick<Shell, 'hasColors'>): string {
   const { columns, refused, file, known, rows, cost, error } = preview
   const named = columns.map(({ column, header, field, kind, confidence, values }) => [

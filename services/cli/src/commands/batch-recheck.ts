@@ -12,7 +12,7 @@ interface Options extends ServiceOptions {
   readonly name?: string
 }
 
-/** `batch recheck`: makes a batch of the rows of another that are to be asked again. */
+/** `batch recheck`: makes a batch of the rows of another that are to be checked again. */
 export function addBatchRecheck(parent: Command, shell: Shell): void {
   serviceCommand(
     parent,

@@ -11,7 +11,7 @@ interface Options extends ResultsChoice, ServiceOptions {
   readonly refused: boolean
 }
 
-/** `batch results`: writes what there is of a batch's results. */
+/** `batch results`: writes the results of a batch so far. */
 export function addBatchResults(parent: Command, shell: Shell): void {
   const command = serviceCommand(
     parent,

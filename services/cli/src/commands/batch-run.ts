@@ -53,7 +53,9 @@ interface Options {
   readonly json: boolean
 }
 
-/** After ctrl-C the response to an upload is waited for this long, so that the batch can be canceled. */
+/**
+ * Milliseconds that Ctrl-C waits for the response to an upload, so that the batch can be canceled.
+ */
 const RESPONSE_MS = 2_000
 
 /** `batch run`: uploads a file, follows it and writes its results. */
@@ -123,7 +125,7 @@ async function run(shell: Shell, path: string, options: Options): Promise<void> 
   else shell.write(`${summary(batch)}\nResults: ${options.out}\n`)
 }
 
-/** Whether somebody sits at a terminal, who is asked before credits are spent. */
+/** Whether there is a terminal at which the user can confirm the cost. */
 function isAsking(shell: Shell): shell is Shell & Required<Pick<Shell, 'ask'>> {
   return shell.ask !== undefined
 }

@@ -7,7 +7,7 @@ import { facts, table } from '../table.ts'
 
 const ASK_AGAIN_MS = 1_000
 
-/** `batch sample`: checks a few rows of a batch and waits for what comes of them. */
+/** `batch sample`: checks a few rows of a batch and waits for the results. */
 export function addBatchSample(parent: Command, shell: Shell): void {
   serviceCommand(
     parent,
@@ -20,7 +20,7 @@ export function addBatchSample(parent: Command, shell: Shell): void {
     )
 }
 
-/** Has a sample drawn and waits for its end. */
+/** Draws a sample and waits for its end. */
 function endOfSample(id: string): Ask<BatchSample> {
   return async (client, call) => {
     let sample = await client.batches.sample(id, call)

@@ -17,8 +17,8 @@ const { IP_ASN_DB, IP_CITY_DB, LISTS_DIR, RDAP_BOOTSTRAP_URL } = engineSettings
 const schema = z.object({ DATA_DIR, IP_ASN_DB, IP_CITY_DB, LISTS_DIR, RDAP_BOOTSTRAP_URL })
 
 /**
- * `data update`: fetches the public lists, that of RDAP servers, and the IP databases that the
- * settings do not name files of; what cannot be fetched or believed stays as it is.
+ * `data update`: fetches the public reference lists, the list of RDAP servers, and the IP databases
+ * unless the settings name files; what cannot be fetched or is implausible stays as it is.
  */
 export function addDataUpdate(parent: Command, shell: Shell): void {
   parent

@@ -9,7 +9,7 @@ import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { table } from '../table.ts'
 
-/** `doctor`: what of the settings and of the outside world works. */
+/** `doctor`: examines the settings and the outside services. */
 export function addDoctor(parent: Command, shell: Shell): void {
   parent
     .command('doctor')
@@ -40,7 +40,7 @@ async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<
   for (const { name, advice } of todo) shell.write(`  ${name}: ${String(advice)}\n`)
 }
 
-/** Keeps what was found, so that the operator's pages show it. */
+/** Stores the findings, so that the operator's pages show them. */
 async function keep(shell: Shell, findings: readonly Finding[]): Promise<void> {
   const { databaseUrl: url } = await findService(cliSettings(shell.environment))
   if (url === null) return

@@ -20,7 +20,7 @@ const SHAPES: Readonly<Record<Check, string>> = {
   domain: 'domain names',
 }
 
-/** `erase`: erases values from all that is kept of an account. */
+/** `erase`: erases values from everything that is stored for an account. */
 export function addErase(parent: Command, shell: Shell): void {
   const command = serviceCommand(
     parent,

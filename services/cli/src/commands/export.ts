@@ -7,7 +7,7 @@ interface Options extends ServiceOptions {
   readonly out: string
 }
 
-/** `export`: writes all that is kept of an account into a ZIP file. */
+/** `export`: writes everything that is stored for an account into a ZIP file. */
 export function addExport(parent: Command, shell: Shell): void {
   serviceCommand(parent, 'export', 'write all that is kept of an account into a ZIP file')
     .requiredOption('--out <file>', 'where it goes')

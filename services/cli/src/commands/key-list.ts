@@ -17,7 +17,10 @@ interface Options {
 /** A key as the command shows it. */
 type Listed = Omit<KeyView, 'prefix' | 'last4'> & { readonly key: string }
 
-/** `key list`: every key an account has had, newest first; of the account of a key where none is named. */
+/**
+ * `key list`: every key an account has had, newest first; that of the `--key` if no account is
+ * given.
+ */
 export function addKeyList(parent: Command, shell: Shell): void {
   parent
     .command('list')

@@ -14,7 +14,7 @@ interface Options extends Acting {
   readonly json: boolean
 }
 
-/** `key revoke`: ends the active key of a mode. */
+/** `key revoke`: revokes the active key of a mode. */
 export function addKeyRevoke(parent: Command, shell: Shell): void {
   parent
     .command('revoke')

@@ -70,10 +70,14 @@ async function run(
   shell.fail()
 }
 
-/** Statuses that refuse the key, and so every other subject too. */
+/** Statuses that refuse the key, and so apply to every other subject too. */
 const OF_THE_KEY: readonly number[] = [401, 403]
 
-/** What is shown in place of a result. @throws the error where it is not about this subject alone */
+/**
+ * The output for a refused subject.
+ *
+ * @throws the error if it is not about this subject only
+ */
 function refusalOf(product: Product, subject: string, error: unknown): object {
   if (!(error instanceof RefusedError) || OF_THE_KEY.includes(error.status)) throw error
   const { required } = PRODUCT_PLANS[product]
@@ -81,7 +85,11 @@ function refusalOf(product: Product, subject: string, error: unknown): object {
   return { [required]: subject, error: error.error, message, request_id: requestId }
 }
 
-/** The bodies of the calls. @throws UsageError where companions come with several subjects */
+/**
+ * The bodies of the calls.
+ *
+ * @throws UsageError if values of other checks are given together with several subjects
+ */
 export function requestsOf(
   product: Product,
   subjects: readonly string[],
@@ -105,7 +113,9 @@ export function requestsOf(
   )
 }
 
-/** Safe because the fields come from the product's own plan, and the service judges their values. */
+/**
+ * Safe because the fields come from the product's own plan, and the service validates their values.
+ */
 function bodyOf(fields: Readonly<Record<string, string | boolean>>): RequestOf {
   return fields as unknown as RequestOf
 }

@@ -15,7 +15,10 @@ interface Options extends Acting {
   readonly json: boolean
 }
 
-/** `user link`: a link by which a person chooses a new password, or takes over an account that has no member. */
+/**
+ * `user link`: a link by which a user sets a new password, or becomes owner of an account without
+ * members.
+ */
 export function addUserLink(parent: Command, shell: Shell): void {
   parent
     .command('link')

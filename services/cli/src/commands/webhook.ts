@@ -8,10 +8,10 @@ import { table } from '../table.ts'
 
 type Event = (typeof WEBHOOK_EVENTS)[number]
 
-/** What is asked of one endpoint, by its id. */
+/** A call about one endpoint, by its id. */
 type AskOfOne = (...asked: [...Parameters<Ask<object>>, id: string]) => Promise<object>
 
-/** The commands about endpoints that are told of events. */
+/** The commands for webhook endpoints. */
 export function addWebhookCommands(parent: Command, shell: Shell): void {
   const addForOne = (name: string, description: string, ask: AskOfOne): void => {
     serviceCommand(parent, name, description)

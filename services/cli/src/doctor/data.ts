@@ -10,13 +10,16 @@ import { attempt, ok, trouble, type Finding } from './finding.ts'
 import type { DoctorSettings } from './settings.ts'
 
 const DAY_MS = 86_400_000
-/** Addresses of anonymity networks turn over within weeks. */
+/** Addresses of anonymity networks change within weeks. */
 const LISTS_OLD_DAYS = 30
-/** Allocations move slower. */
+/** Allocations change more slowly. */
 const DATABASES_OLD_DAYS = 120
 const IP_ADVICE = 'Run "data update", or fetch MMDB files and set IP_CITY_DB and IP_ASN_DB to them.'
 
-/** Lists, IP databases and weights: whether they can be read, how old they are, and how the last update went. */
+/**
+ * Lists, IP databases and weights: whether they can be read, how old they are, and how the last
+ * update went.
+ */
 export async function examineData(
   location: ServiceLocation,
   settings: DoctorSettings,
@@ -36,7 +39,7 @@ async function lists(dir: string | null): Promise<readonly Finding[]> {
     ...(await Promise.all(NAME_LISTS.map((name) => loadNames(dir, name)))),
     ...(await Promise.all(RANGE_LISTS.map((name) => loadRanges(dir, name)))),
   ]
-  // Lists that nobody publishes do not age.
+  // Lists without a publisher do not become outdated.
   const published = loaded.filter(({ name }) => PUBLIC_SOURCES.some(({ list }) => list === name))
   const dated = published.flatMap(({ name, date }) =>
     date === null || Number.isNaN(Date.parse(date)) ? [] : [{ name, days: daysSince(date) }],
@@ -52,7 +55,10 @@ async function lists(dir: string | null): Promise<readonly Finding[]> {
   return [ok('lists', detail)]
 }
 
-/** What came of the last update, by whomever; nothing where there was none: the age of the lists tells. */
+/**
+ * Result of the last update, whichever process ran it; nothing if there was none: then the age of
+ * the lists tells.
+ */
 async function listUpdates(dir: string | null): Promise<readonly Finding[]> {
   const record = dir === null ? null : await readUpdateRecord(dir)
   if (record === null) return []

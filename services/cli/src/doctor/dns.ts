@@ -3,10 +3,10 @@ import { rootFault } from '@plumbline/net/root-fault'
 import type { Network } from '../network.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
 
-/** A name whose MX records any resolver of the public DNS finds. */
+/** A name whose MX records every resolver of the public DNS finds. */
 const KNOWN_NAME = 'gmail.com'
 
-/** Asks each resolver by itself: the second must be able to stand in for the first. */
+/** Queries each resolver separately: the second must be able to replace the first. */
 export async function examineDns(
   { egress, dnsServers }: Network,
   signal: AbortSignal,

@@ -14,10 +14,10 @@ import { doctorSettings } from './settings.ts'
 import { examineStores } from './stores.ts'
 import { examineWorkers } from './workers.ts'
 
-/** Time-out of all that asks other machines. */
+/** Time-out of all checks that use the network. */
 const NETWORK_TIMEOUT_MS = 30_000
 
-/** Examines everything; where the settings cannot be read, that is the only finding. */
+/** Examines everything; if the settings cannot be read, that is the only finding. */
 export async function examine(
   environment: Environment,
   stop: AbortSignal,

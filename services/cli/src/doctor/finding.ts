@@ -1,8 +1,8 @@
 import type { EngineHealth } from '@plumbline/ports/engine'
 
-/** The state of one thing that the doctor examined. */
+/** State of one thing that the doctor has examined. */
 export interface Finding extends EngineHealth {
-  /** What to do about it; null where all is well. */
+  /** What to do about it; null if all is well. */
   readonly advice: string | null
 }
 
@@ -11,7 +11,7 @@ export function ok(name: string, detail: string): Finding {
   return { name, status: 'ok', detail, advice: null }
 }
 
-/** It works less well than it could, is switched off, or has failed. */
+/** It works with restrictions, is switched off, or has failed. */
 export function trouble(
   name: string,
   status: 'degraded' | 'failed' | 'off',
@@ -21,7 +21,7 @@ export function trouble(
   return { name, status, detail, advice }
 }
 
-/** Runs an examination; where it throws, that is its finding. */
+/** Runs an examination; an error becomes its finding. */
 export async function attempt(
   name: string,
   advice: string,

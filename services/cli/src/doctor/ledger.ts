@@ -5,7 +5,7 @@ import { attempt, ok, trouble, type Finding } from './finding.ts'
 
 const HOUR_SECONDS = 3_600
 const DAY_SECONDS = 24 * HOUR_SECONDS
-/** Audits are daily and whole ones monthly; after so long one is amiss. */
+/** Seconds without an audit after which something is wrong: audits are daily, full ones monthly. */
 const OLD_SECONDS = 2 * DAY_SECONDS
 const WHOLE_OLD_SECONDS = 35 * DAY_SECONDS
 

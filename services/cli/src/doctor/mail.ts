@@ -7,8 +7,8 @@ import type { DoctorSettings } from './settings.ts'
 const TIMEOUT_MS = 10_000
 
 /**
- * Whether mail hosts can be reached and will trust us: port, HELO name, PTR record, SPF of the sender, block
- * lists.
+ * Whether mail hosts can be reached and will trust us: port, HELO name, PTR record, SPF of the
+ * sender, block lists.
  */
 export async function examineMail(
   { egress, resolver }: Network,

@@ -7,7 +7,7 @@ import type { DoctorSettings } from './settings.ts'
 const TIMEOUT_MS = 10_000
 const BOOTSTRAP_MAX_BYTES = 4 * 1024 * 1024
 
-/** Where registrations are read: the list of RDAP servers, and the root of WHOIS referrals. */
+/** Sources of registrations: the list of RDAP servers, and the root of WHOIS referrals. */
 export async function examineRegistries(
   network: Network,
   settings: DoctorSettings,

@@ -7,10 +7,14 @@ import { z } from 'zod'
 const { FILES_URL, REDIS_PREFIX, SCORE_WEIGHTS_FILE } = storeSettings
 const schema = z.object({ ...engineSettings, FILES_URL, REDIS_PREFIX, SCORE_WEIGHTS_FILE })
 
-/** The settings whose effect the doctor examines: those of the workers. */
+/** The settings that the doctor examines: those of the workers. */
 export type DoctorSettings = Readonly<z.infer<typeof schema>> & { readonly heloName: string }
 
-/** Reads them. @throws SettingsError with all faults */
+/**
+ * Parses them.
+ *
+ * @throws SettingsError with all faults
+ */
 export function doctorSettings(environment: Environment): DoctorSettings {
   const settings = readSettings(schema, environment)
   return { ...settings, heloName: settings.SMTP_HELO_NAME ?? hostname() }

@@ -9,7 +9,7 @@ import {
 import type { ServiceLocation } from '../service.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
 
-/** The workers of the service: which live, and what they say is wrong where they run. */
+/** The live workers of the service, and the problems that they report. */
 export async function examineWorkers({
   databaseUrl,
 }: ServiceLocation): Promise<readonly Finding[]> {

@@ -2,13 +2,13 @@ import { APP_API, APP_PATHS, type AppRouteName } from '@plumbline/contract/app/p
 import type { AppAnswer, AppBody } from '@plumbline/contract/app/shapes'
 import { callJson, type JsonCallOptions } from './http.ts'
 
-/** What a call of the app's own routes may say beside its body. */
+/** Options of a call of the app's own routes, besides its body. */
 interface AppCallOptions extends JsonCallOptions {
-  /** What stands in the path in place of `:id` and the like. */
+  /** Value of `:id` or another parameter in the path. */
   readonly at?: string
 }
 
-/** Calls a route of the app's own by its name. Rejects with `RefusedCall`. */
+/** Calls a route of the app by its name. Rejects with `RefusedCall`. */
 export async function callApp<N extends AppRouteName>(
   name: N,
   body?: AppBody<N>,

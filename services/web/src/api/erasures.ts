@@ -1,13 +1,13 @@
 import type { ErasurePage, ErasureView } from '@plumbline/contract/erasure'
 import { callJson } from './http.ts'
 
-/** Receipts that are read at once. */
+/** Receipts of one page. */
 const PAGE_RECEIPTS = 10
 
-/** Where receipts are kept. */
+/** Query key of the receipts. */
 export const erasuresKey: readonly unknown[] = ['erasures']
 
-/** Where one receipt is kept. */
+/** Query key of one receipt. */
 export function erasureKey(id: string): readonly unknown[] {
   return ['erasure', id]
 }
@@ -23,7 +23,7 @@ export async function readErasure(id: string, signal: AbortSignal): Promise<Eras
   return await callJson<ErasureView>('GET', path, undefined, { signal })
 }
 
-/** Reads a page of receipts, newest first; the first where `cursor` is empty. */
+/** Reads a page of receipts, newest first; the first page if `cursor` is empty. */
 export async function readErasures(cursor: string, signal: AbortSignal): Promise<ErasurePage> {
   const query = new URLSearchParams({ limit: String(PAGE_RECEIPTS) })
   if (cursor !== '') query.set('cursor', cursor)

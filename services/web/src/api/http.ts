@@ -1,13 +1,13 @@
 import { STEP_UP_HEADER } from '@plumbline/contract/app/paths'
 
-/** A call that was not answered as asked: what the service said, or that it could not be reached. */
+/** A failed call: refused by the service, or without a response. */
 export class RefusedCall extends Error {
   override readonly name = 'RefusedCall'
-  /** HTTP status; 0 where no answer came. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number
-  /** Seconds after which to try again, where the service says so. */
+  /** Seconds after which to retry, if the service says so. */
   readonly retryAfterSeconds: number | null
-  /** Whether the service wants the second factor proven first. */
+  /** Whether the service requires the second factor first. */
   readonly needsProof: boolean
 
   constructor(
@@ -22,24 +22,24 @@ export class RefusedCall extends Error {
   }
 }
 
-/** Shown where no answer came. */
+/** Message if there was no response. */
 export const UNREACHABLE =
   'The service cannot be reached. Check the connection; nothing is lost, and this page tries again.'
 
-/** How long an answer may take before the call is given up, in ms, where the call says nothing else. */
+/** Time-out of a call in ms, unless the call has its own. */
 const ANSWER_WITHIN_MS = 60_000
 
-/** What a call may say beside method, path and body. */
+/** Options of a call besides method, path and body. */
 export interface JsonCallOptions {
   readonly signal?: AbortSignal | undefined
   readonly headers?: Readonly<Record<string, string>>
-  /** How long the answer may take, in ms. */
+  /** Time-out in ms. */
   readonly withinMs?: number
 }
 
 /**
- * Calls the service as the session of this browser; a body is sent as JSON, an answer without one is `undefined`.
- * Rejects with `RefusedCall`, or with the reason of `signal`.
+ * Calls the service with this browser's session; a body is sent as JSON, a response without one is
+ * `undefined`. Rejects with `RefusedCall`, or with the reason of `signal`.
  */
 export async function callJson<T>(
   method: string,
@@ -49,8 +49,8 @@ export async function callJson<T>(
 ): Promise<T> {
   const { response, text } = await send(method, path, body, options)
   if (!response.ok) throw refusalOf(response.status, text, response.headers)
-  // Safe because the service that served this page answers in the shapes of the contract, which its own tests hold
-  // it to; reading them a second time here would cost every visitor the reader.
+  // Safe because the service that served this page answers in the shapes of the contract, which its
+  // own tests hold it to; reading them a second time here would cost every visitor the reader.
   return (text === '' ? undefined : JSON.parse(text)) as T
 }
 
@@ -80,7 +80,10 @@ async function send(
   }
 }
 
-/** What an answer with a status of 400 or more says; a page of a proxy between is not shown. */
+/**
+ * The error of a response with a status of 400 or more; the page of a proxy in between is not
+ * shown.
+ */
 export function refusalOf(status: number, text: string, headers: Headers): RefusedCall {
   const seconds = Number(headers.get('Retry-After'))
   return new RefusedCall(status, messageOf(text) ?? `${UNREACHABLE} (${status})`, {
@@ -99,7 +102,7 @@ function messageOf(text: string): string | null {
   }
 }
 
-/** The sentence to show for whatever was thrown. */
+/** The message for any thrown error. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof RefusedCall) {
     const { retryAfterSeconds: seconds } = error

@@ -3,18 +3,19 @@ import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import { useEffect, useState } from 'preact/hooks'
 import { batchKey, isMoving, readBatch } from './queries.ts'
 
-/** How long after a stream that was refused the batch is read and followed again, in ms. */
+/** Milliseconds after a refused stream until the batch is read and followed again. */
 const AGAIN_MS = 5_000
 
-/** A batch as it is now, and what kept it from being read. */
+/** The current state of a batch, and why it could not be read. */
 export interface LiveBatch {
   readonly batch: BatchView | undefined
   readonly error: Error | null
 }
 
 /**
- * Follows a batch while it moves, by server-sent events, and by none while the page is hidden: HTTP/1.1 gives a
- * browser six connections in all. Only one component of a page may follow one.
+ * Follows a batch while it changes, by server-sent events; no stream is open while the page is
+ * hidden, since HTTP/1.1 gives a browser six connections in all. Only one component of a page may
+ * follow a batch.
  */
 export function useLiveBatch(id: string | null): LiveBatch {
   const queries = useQueryClient()
@@ -30,11 +31,11 @@ export function useLiveBatch(id: string | null): LiveBatch {
     return followVisibly(id, {
       onBatch: (batch) => queries.setQueryData(batchKey(id), batch),
       onEnd: () => {
-        // A change that was made meanwhile may have set it moving again: then it is followed anew.
+        // A change made meanwhile may have restarted it: then it is followed again.
         void queries
           .invalidateQueries({ queryKey: batchKey(id) })
           .then(() => setEnds((count) => count + 1))
-        // What it cost and where it stands is told elsewhere, too.
+        // Its cost and state are shown elsewhere, too.
         for (const key of ['account', 'batches', 'ledger', 'usage']) {
           void queries.invalidateQueries({ queryKey: [key] })
         }
@@ -45,13 +46,16 @@ export function useLiveBatch(id: string | null): LiveBatch {
 }
 
 interface Follower {
-  /** It has changed, and goes on. */
+  /** Called when it has changed and continues. */
   readonly onBatch: (batch: BatchView) => void
-  /** It has stopped, as far as the stream knows, or could not be followed: it is to be read. */
+  /**
+   * Called when it has stopped, as far as the stream knows, or could not be followed: it must be
+   * read.
+   */
   readonly onEnd: () => void
 }
 
-/** Opens the stream whenever the page is seen; returns what ends it. */
+/** Opens the stream whenever the page is visible; returns a function that ends it. */
 function followVisibly(id: string, follower: Follower): () => void {
   let stop: (() => void) | null = null
   const look = (): void => {
@@ -70,7 +74,7 @@ function followVisibly(id: string, follower: Follower): () => void {
   }
 }
 
-/** Follows it once; returns what breaks it off. After `onEnd` nothing comes any more. */
+/** Follows it once; returns a function that stops it. After `onEnd` nothing is called any more. */
 function follow(id: string, { onBatch, onEnd }: Follower): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   const stream = new EventSource(`/v1/batches/${encodeURIComponent(id)}/events`)
@@ -80,7 +84,8 @@ function follow(id: string, { onBatch, onEnd }: Follower): () => void {
   }
   stream.addEventListener('batch', ({ data }: MessageEvent<string>) => {
     const batch = batchIn(data)
-    // What a person may act on is read and not heard: what is heard may be of before their last change.
+    // What a person may act on is read and not heard: what is heard may be of before their last
+    // change.
     if (isMoving(batch.status)) onBatch(batch)
     else end()
   })

@@ -5,16 +5,16 @@ import type { UsageView } from '@plumbline/contract/usage'
 import { callApp } from './app-calls.ts'
 import { callJson, RefusedCall } from './http.ts'
 
-/** Attempts at reading beyond the first before it is said that the service is away. */
+/** Retries before the service is reported as unreachable. */
 const RETRIES = 2
-/** How often it is read again by itself after that was said, in ms. */
+/** Milliseconds between automatic retries after that. */
 const AGAIN_MS = 4_000
-/** For how long what was read counts as new, in ms. */
+/** Milliseconds for which a result counts as fresh. */
 const FRESH_MS = 5_000
-/** How often running batches are read anew on pages that list them, in ms. */
+/** Milliseconds between two reads of running batches on pages that list them. */
 const LIST_EVERY_MS = 4_000
 
-/** Keeps what was read; reading is tried again where the service was away, never where it refused. */
+/** Caches results; a read is retried if the service was unreachable, never if it refused. */
 export function createQueries(): QueryClient {
   const client = new QueryClient({
     defaultOptions: {
@@ -28,7 +28,7 @@ export function createQueries(): QueryClient {
       mutations: { retry: false, networkMode: 'always' },
     },
   })
-  // A session that ended elsewhere is noticed by whatever is read next.
+  // A session that was ended elsewhere is noticed by the next read.
   client.getQueryCache().subscribe(({ type, query }) => {
     if (type !== 'updated' || !isSessionEnd(query.state.error)) return
     if (query.queryKey[0] !== 'session') void client.invalidateQueries({ queryKey: ['session'] })
@@ -41,7 +41,7 @@ function mayHelp(failures: number, error: unknown): boolean {
   return failures < RETRIES && (isAway(error) || isLimited)
 }
 
-/** Whether no answer came, or one that says that the service cannot answer now. */
+/** Whether there was no response, or one that says that the service cannot answer now. */
 function isAway(error: unknown): boolean {
   return error instanceof RefusedCall && (error.status === 0 || error.status >= 500)
 }
@@ -51,12 +51,12 @@ function delayMs(failures: number, error: unknown): number {
   return wished === null ? Math.min(1_000 * 2 ** failures, 8_000) : wished * 1_000
 }
 
-/** Whether a refusal says that nobody is signed in any more. */
+/** Whether a refusal says that the session has ended. */
 export function isSessionEnd(error: unknown): boolean {
   return error instanceof RefusedCall && error.status === 401
 }
 
-/** Who is signed in. */
+/** The signed-in user. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async ({ signal }) => await callApp('readSession', undefined, { signal }),
@@ -80,7 +80,7 @@ export const recentBatchesQuery = queryOptions({
     (state.data?.data ?? []).some(({ status }) => isMoving(status)) ? LIST_EVERY_MS : false,
 })
 
-/** Where one batch is kept. */
+/** Query key of one batch. */
 export function batchKey(id: string): readonly unknown[] {
   return ['batch', id]
 }
@@ -103,14 +103,14 @@ export const keysQuery = queryOptions({
   queryFn: async ({ signal }) => await callApp('listKeys', undefined, { signal }),
 })
 
-/** What of usage is asked for: days as `YYYY-MM-DD`, by the parts named. */
+/** Filters of usage: days as `YYYY-MM-DD`, grouped by the given parts. */
 export interface UsageAsked {
   readonly from: string
   readonly to: string
   readonly by: string
 }
 
-/** What the account used in some days. */
+/** Usage of the account on some days. */
 export function usageQuery(asked: UsageAsked): {
   readonly queryKey: readonly unknown[]
   readonly queryFn: (context: { readonly signal: AbortSignal }) => Promise<UsageView>

@@ -1,7 +1,7 @@
 import type { Product } from '@plumbline/contract/products'
 import { refusalOf, RefusedCall, UNREACHABLE } from './http.ts'
 
-/** One row of a result as NDJSON tells it. */
+/** One row of an NDJSON result. */
 export interface ResultRow {
   readonly row: number
   readonly ref: string | null
@@ -15,9 +15,9 @@ export interface ResultRow {
   readonly suggestion?: string | null
 }
 
-/** Rows of a page of the table. */
+/** Rows per page of the table. */
 export const ROWS_SHOWN = 25
-/** Characters of an answer that are read at most: rows may be long. */
+/** Characters of a response that are read at most: rows may be long. */
 const READ_CHARS = 4_000_000
 
 /** Rows, and whether there are more. */
@@ -26,7 +26,10 @@ export interface ResultRows {
   readonly hasMore: boolean
 }
 
-/** The first rows behind one, of those that a filter leaves; the rest of the answer is not waited for. */
+/**
+ * The first rows after one, of those that a filter selects; the rest of the response is not
+ * awaited.
+ */
 export async function readRows(
   id: string,
   {
@@ -79,7 +82,7 @@ async function firstLines(response: Response, most: number): Promise<readonly st
   return rest === '' ? lines : [...lines, rest]
 }
 
-/** The text of a stream; not every browser iterates over streams by itself. */
+/** The text of a stream; not every browser can iterate over streams. */
 async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
@@ -95,7 +98,7 @@ function rowOf(line: string): ResultRow {
   return JSON.parse(line) as ResultRow
 }
 
-/** The part of a row that was asked about, for a person: what stands in the first field of its result. */
+/** The subject of a row for display: the first field of its result. */
 export function subjectOf(row: ResultRow, product: Product): string {
   const { result, input } = row
   const first =

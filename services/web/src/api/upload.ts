@@ -2,7 +2,7 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import type { Product } from '@plumbline/contract/products'
 import { refusalOf, RefusedCall } from './http.ts'
 
-/** A file on its way, and how it is to be read. */
+/** A file to upload, and how to read it. */
 export interface Upload {
   readonly file: File
   readonly product: Product
@@ -10,12 +10,12 @@ export interface Upload {
   readonly defaultCountry: string
 }
 
-/** Told while it is sent: the share that has left, 0 to 1. */
+/** Called with the sent share, 0 to 1. */
 export type OnSent = (share: number) => void
 
 /**
- * Sends a file as a batch that does not start by itself. An abort ends the connection, which leaves nothing
- * behind on the service. Rejects with `RefusedCall`, or with the reason of `signal`.
+ * Uploads a file as a batch that does not start by itself. Aborting closes the connection, so that
+ * nothing is created. Rejects with `RefusedCall`, or with the reason of `signal`.
  */
 export async function uploadBatch(
   { file, product, name, defaultCountry }: Upload,

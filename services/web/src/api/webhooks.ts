@@ -3,7 +3,7 @@ import type { DeliveryState } from '@plumbline/contract/webhook-limits'
 import { queryOptions } from '@tanstack/preact-query'
 import { callJson } from './http.ts'
 
-/** Deliveries that are read at once. */
+/** Deliveries of one page. */
 const PAGE_DELIVERIES = 20
 
 /** The path of an endpoint. */
@@ -18,7 +18,7 @@ export const webhooksQuery = queryOptions({
     await callJson<WebhookList>('GET', '/v1/webhooks', undefined, { signal }),
 })
 
-/** Where one endpoint is kept, and below it its deliveries. */
+/** Query key of one endpoint, and prefix of that of its deliveries. */
 export function webhookKey(id: string): readonly unknown[] {
   return ['webhook', id]
 }
@@ -28,7 +28,7 @@ export async function readWebhook(id: string, signal: AbortSignal): Promise<Webh
   return await callJson<WebhookView>('GET', webhookPath(id), undefined, { signal })
 }
 
-/** Reads a page of what was sent to an endpoint, newest first; all of it where `status` is empty. */
+/** Reads a page of an endpoint's deliveries, newest first; of any state if `status` is empty. */
 export async function readDeliveries(
   id: string,
   { status, cursor }: { readonly status: DeliveryState | ''; readonly cursor: string },

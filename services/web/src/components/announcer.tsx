@@ -1,15 +1,20 @@
 import { createContext, type ComponentChildren, type JSX } from 'preact'
 import { useCallback, useContext, useRef, useState } from 'preact/hooks'
 
-/** The least time between two announcements, in ms: progress read aloud more often drowns the page. */
+/**
+ * Minimum milliseconds between two announcements: more frequent progress would make the page
+ * unusable with a screen reader.
+ */
 const EVERY_MS = 5_000
 
-/** Says a sentence to those who do not see the page; `isProgress` may be left out when it comes too soon. */
+/**
+ * Announces a sentence to screen readers; `isProgress` ones may be skipped if they come too soon.
+ */
 export type Announce = (sentence: string, isProgress?: boolean) => void
 
 const Announcing = createContext<Announce>(() => undefined)
 
-/** Holds the one polite live region of the page. */
+/** Provides the page's polite live region. */
 export function Announcer({ children }: { readonly children: ComponentChildren }): JSX.Element {
   const [sentence, setSentence] = useState('')
   const saidAt = useRef(-EVERY_MS)
@@ -29,7 +34,7 @@ export function Announcer({ children }: { readonly children: ComponentChildren }
   )
 }
 
-/** How a component says something aloud. */
+/** The function that announces a sentence. */
 export function useAnnounce(): Announce {
   return useContext(Announcing)
 }

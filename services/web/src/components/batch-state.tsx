@@ -4,7 +4,7 @@ import * as format from '../format.ts'
 
 type Tone = 'good' | 'warn' | 'bad' | 'live' | 'none'
 
-/** How each state is told to a person. */
+/** Label and colour of each state. */
 const STATES: Readonly<Record<string, readonly [text: string, tone: Tone]>> = {
   analyzing: ['Reading the file', 'live'],
   ready: ['Ready to start', 'warn'],
@@ -18,10 +18,10 @@ const STATES: Readonly<Record<string, readonly [text: string, tone: Tone]>> = {
   expired: ['Erased', 'none'],
 }
 
-/** What tells how a batch stands. */
+/** The fields that determine the label. */
 type Standing = Pick<BatchView, 'status' | 'error'>
 
-/** The state in words. */
+/** The label of the state. */
 export function stateText({ status, error }: Standing): string {
   if (status === 'ready' && error !== null) {
     return error.field === 'mapping' ? 'Needs a column' : 'Not startable yet'
@@ -34,7 +34,7 @@ export function StateBadge({ batch }: { readonly batch: Standing }): JSX.Element
   return <span class={`badge ${STATES[batch.status]?.[1] ?? 'none'}`}>{stateText(batch)}</span>
 }
 
-/** How far a batch is, as a bar with its share beside it. */
+/** The progress of a batch, as a bar with its share. */
 export function Progress({ batch }: { readonly batch: BatchView }): JSX.Element {
   const { progress, rows } = batch
   return (
@@ -50,12 +50,12 @@ export function Progress({ batch }: { readonly batch: BatchView }): JSX.Element 
   )
 }
 
-/** What a batch is called: its own name, else that of its file, else its id. */
+/** Title of a batch: its name, else that of its file, else its id. */
 export function batchTitle({ name, file, id }: BatchView): string {
   return name ?? file?.name ?? id
 }
 
-/** Names of products as people say them. */
+/** Display names of products. */
 export const PRODUCT_NAMES: Readonly<Record<BatchView['product'], string>> = {
   email: 'Email validation',
   ip: 'IP intelligence',

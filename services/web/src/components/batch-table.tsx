@@ -5,7 +5,7 @@ import { batchTitle, PRODUCT_NAMES, StateBadge } from './batch-state.tsx'
 import { Table } from './table.tsx'
 import { Foreign, Time } from './text.tsx'
 
-/** Batches as rows, newest first, each with the way to its page. */
+/** A table of batches, newest first, with links to their pages. */
 export function BatchTable({ batches }: { readonly batches: readonly BatchView[] }): JSX.Element {
   return (
     <Table

@@ -1,16 +1,16 @@
 import type { ComponentChildren, JSX } from 'preact'
 
-/** How a button looks: what the page is for, what takes something away, or neither. */
+/** Style of a button: the main action, a destructive one, or neither. */
 export type ButtonKind = 'primary' | 'plain' | 'danger' | 'quiet'
 
 interface ButtonProps {
   readonly kind?: ButtonKind
   readonly small?: boolean
-  /** What it does is under way: it takes no second press, and keeps the focus. */
+  /** Whether its action is running: it ignores clicks, and keeps the focus. */
   readonly busy?: boolean
   readonly disabled?: boolean
   readonly type?: 'button' | 'submit'
-  /** The whole accessible name, where it is not what is shown. */
+  /** The whole accessible name, if it differs from the visible text. */
   readonly label?: string
   readonly pressed?: boolean
   readonly expanded?: boolean
@@ -48,7 +48,9 @@ export function Button({
   )
 }
 
-/** A link that looks like a button, and is one to assistive technology where it begins an action. */
+/**
+ * A link styled as a button; also exposed as one to assistive technology if it starts an action.
+ */
 export function LinkButton({
   href,
   kind = 'plain',

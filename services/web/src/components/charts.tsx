@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import * as format from '../format.ts'
 import { useMedia } from '../media.ts'
 
-/** One part of a whole: its name, how many, and by which colour it is drawn. */
+/** One part of a whole: its name, count and colour. */
 export interface Share {
   readonly name: string
   readonly count: number
@@ -11,10 +11,10 @@ export interface Share {
 
 const WIDTH = 720
 const HEIGHT = 16
-/** What a part is wide at least, so that the smallest is seen. */
+/** Minimum width of a part, so that the smallest is visible. */
 const LEAST = 3
 
-/** Parts of a whole beside each other; the same stands in words below. */
+/** Parts of a whole side by side, with the same as text below. */
 export function ShareBar({
   title,
   shares,
@@ -64,21 +64,21 @@ export function ShareBar({
   )
 }
 
-/** One bar of a chart: its name, and how much of it is of each series. */
+/** One bar of a chart: its name, and its value in each series. */
 export interface Bar {
   readonly name: string
   readonly values: readonly number[]
 }
 
-/** Where things stand in a chart; the narrow one keeps its letters readable. */
+/** Geometry of a chart; the narrow one keeps its text readable. */
 const CHARTS = {
   wide: { width: 720, height: 180, left: 48, bottom: 22, top: 8, names: 6 },
   narrow: { width: 320, height: 170, left: 40, bottom: 22, top: 8, names: 4 },
 } as const
-/** Lines across a chart beside the ground. */
+/** Grid lines besides the baseline. */
 const LINES = 3
 
-/** Bars over time. The table of the same figures stands beside it, by whoever draws it. */
+/** Bars over time. The caller adds a table of the same numbers. */
 export function BarChart({
   title,
   bars,
@@ -161,7 +161,7 @@ function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0)
 }
 
-/** A round number at or above a value that three lines part evenly. */
+/** A round number at or above a value that three grid lines divide evenly. */
 export function niceTop(value: number): number {
   const unit = 10 ** Math.floor(Math.log10(value / LINES))
   const step = [1, 2, 2.5, 5, 10].map((each) => each * unit).find((each) => each * LINES >= value)

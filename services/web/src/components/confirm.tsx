@@ -3,7 +3,7 @@ import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { Form } from './field.tsx'
 
-/** Asks before something that cannot be taken back. */
+/** Asks for confirmation before an irreversible action. */
 export function Confirm({
   title,
   action,
@@ -12,7 +12,7 @@ export function Confirm({
   children,
 }: {
   readonly title: string
-  /** What the button that does it says. */
+  /** Label of the confirming button. */
   readonly action: string
   readonly onConfirm: () => void
   readonly onClose: () => void

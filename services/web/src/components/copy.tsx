@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { Button } from './button.tsx'
 import { useAnnounce } from './announcer.tsx'
 
-/** Puts a text on the clipboard. */
+/** Copies a text to the clipboard. */
 export function CopyButton({
   text,
   name = 'Copy',
@@ -34,7 +34,10 @@ export function CopyButton({
   )
 }
 
-/** Whether the text is on the clipboard; over plain HTTP from another machine, browsers allow only the old way. */
+/**
+ * Copies a text; returns whether it worked. Over plain HTTP from another machine, browsers only
+ * support the legacy API.
+ */
 async function putOnClipboard(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 
-/** A window above the page, which holds the focus until it is closed; then the focus returns to where it was. */
+/** A modal dialog, which keeps the focus until it is closed and then returns it. */
 export function Dialog({
   title,
   wide = false,
@@ -11,7 +11,7 @@ export function Dialog({
   readonly title: string
   readonly wide?: boolean
   readonly onClose: () => void
-  /** What stands below the heading; `close` ends it as Escape does. */
+  /** The content; `close` closes the dialog as Escape does. */
   readonly children: (close: () => void) => ComponentChildren
 }): JSX.Element {
   const id = useId()

@@ -1,7 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 
-/** What opens below its summary: drawn when it is first opened, and kept from then on, with what was typed into it. */
+/**
+ * A disclosure: its content is rendered when first opened, and kept from then on with its input.
+ */
 export function Folded({
   summary,
   children,
@@ -12,7 +14,8 @@ export function Folded({
   const [isDrawn, setDrawn] = useState(false)
   const draw = (): void => setDrawn(true)
   return (
-    // The press comes before it opens, so that it opens whole; what opens it by script is told by `toggle` alone.
+    // The press comes before it opens, so that it opens whole; what opens it by script is told by
+    // `toggle` alone.
     <details class="details" onToggle={draw}>
       <summary onClick={draw}>{summary}</summary>
       {isDrawn && children()}

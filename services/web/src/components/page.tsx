@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 
-/** A page: its one h1 with what can be done beside it, and below it the rest. */
+/** A page: its h1 with actions beside it, and its content. */
 export function Page({
   title,
   heading,
@@ -64,7 +64,7 @@ export function Card({
   )
 }
 
-/** Something to know, or that went wrong. */
+/** A notice or an error message. */
 export function Notice({
   tone = 'plain',
   actions,
@@ -82,7 +82,7 @@ export function Notice({
   )
 }
 
-/** Nothing there yet, and the next step. */
+/** Nothing here yet, and the next step. */
 export function Empty({
   title,
   action,
@@ -101,7 +101,7 @@ export function Empty({
   )
 }
 
-/** Room for what is still being read. */
+/** Placeholder for content that is loading. */
 export function Bones({ rows = 3 }: { readonly rows?: number }): JSX.Element {
   return (
     <div class="bones" aria-hidden="true">
@@ -112,7 +112,7 @@ export function Bones({ rows = 3 }: { readonly rows?: number }): JSX.Element {
   )
 }
 
-/** Room of the height that something will have once it is read; it is not shown before. */
+/** Reserves the height that content will have once it is loaded. */
 export function Room({ children }: { readonly children: ComponentChildren }): JSX.Element {
   return (
     <div class="room">

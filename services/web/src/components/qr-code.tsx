@@ -1,12 +1,14 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-/** Clear modules around a code, without which cameras do not find it. Source: ISO/IEC 18004, 9.1. */
+/**
+ * Clear modules around a code, without which cameras do not find it. Source: ISO/IEC 18004, 9.1.
+ */
 const QUIET = 4
 
 /**
- * A text as a QR code, drawn on this page: what it says leaves it only through a camera. Nothing until it is drawn,
- * or where it cannot be; the text must stand beside it.
+ * A text as a QR code, rendered in this page without other services. Empty until it is rendered, or
+ * if it cannot be; the text must be shown beside it.
  */
 export function QrCode({
   text,
@@ -41,7 +43,7 @@ export function QrCode({
   )
 }
 
-/** The encoder is loaded when the first code is drawn: few people ever see one. */
+/** Loads the encoder for the first code: few people ever see one. */
 async function drawn(text: string): Promise<readonly (readonly boolean[])[]> {
   const { encodeQR } = await import('qr')
   return encodeQR(text, 'raw', { ecc: 'medium', border: QUIET })

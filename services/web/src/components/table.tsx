@@ -1,22 +1,28 @@
 import type { ComponentChildren, JSX } from 'preact'
 
-/** One column of a table: its heading, how a row fills it, and where numbers stand right. */
+/** One column of a table: its heading, its cells, and whether it is aligned right. */
 export interface Column<T> {
   readonly title: string
   readonly cell: (row: T) => ComponentChildren
   readonly isNumber?: boolean
   readonly isTight?: boolean
-  /** Where it stands in a row of few lines; a table whose columns say so has such rows on a narrow screen. */
+  /**
+   * Position in the compact layout of a row; tables that define it use that layout on narrow
+   * screens.
+   */
   readonly narrow?: NarrowPlace
 }
 
-/** The first line from its beginning or at its end, a line of its own, or small print below with its heading. */
+/**
+ * At the start or end of the first line, on a line of its own, or as small print below with its
+ * heading.
+ */
 type NarrowPlace = 'head' | 'mark' | 'line' | 'foot'
 
-/** With more columns than these, a narrow screen shows a row as a list of its cells. */
+/** With more columns than this, narrow screens show a row as a list of its cells. */
 const STACKED_FROM = 3
 
-/** Rows under headings; wider than the page it scrolls by itself, also by keyboard. */
+/** A table, which scrolls horizontally if it is wider than the page, also by keyboard. */
 export function Table<T>({
   caption,
   columns,
@@ -25,14 +31,16 @@ export function Table<T>({
   isStacked = columns.length > STACKED_FROM,
   isBusy = false,
 }: {
-  /** Names the table for those who do not see it. */
+  /** Accessible name of the table. */
   readonly caption: string
   readonly columns: readonly Column<T>[]
   readonly rows: readonly T[]
   readonly keyOf: (row: T, index: number) => string | number
-  /** Whether a narrow screen shows a row as a list of its cells; by the number of columns where absent. */
+  /**
+   * Whether narrow screens show a row as a list of its cells; by default by the number of columns.
+   */
   readonly isStacked?: boolean
-  /** Whether rows are still being drawn. */
+  /** Whether rows are still being rendered. */
   readonly isBusy?: boolean
 }): JSX.Element {
   return (
@@ -75,13 +83,13 @@ function classOf<T>({ isNumber = false, isTight = false, narrow }: Column<T>): s
   return names.filter((name) => name !== undefined).join(' ') || undefined
 }
 
-/** Names and what stands behind each. */
+/** A list of names and values. */
 export function Facts({
   facts,
   long = false,
 }: {
   readonly facts: readonly (readonly [name: string, value: ComponentChildren])[]
-  /** Whether times and texts stand there, not numbers alone. */
+  /** Whether values are times and texts, not only numbers. */
   readonly long?: boolean
 }): JSX.Element {
   return (

@@ -5,8 +5,8 @@ import * as format from '../format.ts'
 const SHOWN_CHARS = 600
 
 /**
- * Text of a customer or of another server: as text alone, in the direction of its own letters, without the
- * characters that would turn or hide what stands beside it.
+ * Foreign text of a customer or server: plain text in its own direction, without invisible or
+ * bidirectional control characters.
  */
 export function Foreign({
   text,
@@ -23,7 +23,7 @@ export function Foreign({
   )
 }
 
-/** The text with a sign in place of each character that cannot be seen, and cut where it is very long. */
+/** The text with a symbol in place of each invisible character, cut if it is very long. */
 export function visibleText(text: string): string {
   const whole = text
     .toWellFormed()
@@ -32,14 +32,16 @@ export function visibleText(text: string): string {
   return characters.length <= SHOWN_CHARS ? whole : `${characters.slice(0, SHOWN_CHARS).join('')}…`
 }
 
-/** The text of several lines, its breaks kept, with a sign in place of each other character that cannot be seen. */
+/**
+ * A multi-line text with its line breaks, and a symbol in place of each other invisible character.
+ */
 export function visibleLines(text: string): string {
   return text
     .toWellFormed()
     .replaceAll(/(?![\t\n])[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}\uFEFF]/gu, signOf)
 }
 
-/** A blank for breaks of lines and tabs, else the replacement character. */
+/** A blank for line breaks and tabs, else the replacement character. */
 function signOf(character: string): string {
   return /[\t\n\r\u2028\u2029]/u.test(character) ? ' ' : '\uFFFD'
 }

@@ -7,7 +7,7 @@ import { Button } from './button.tsx'
 import { CheckField, Field, Form } from './field.tsx'
 import { Notice } from './page.tsx'
 
-/** What is asked of an endpoint: its address, and the events that it is told of. */
+/** Input of an endpoint: its address, and its events. */
 export interface WebhookWish {
   readonly url: string
   readonly events: readonly string[]
@@ -19,7 +19,7 @@ export function WebhookForm({
   action,
   onSave,
 }: {
-  /** What stands there at first. */
+  /** Initial values. */
   readonly wish: WebhookWish
   readonly action: string
   readonly onSave: (wish: WebhookWish) => Promise<void>

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { CopyButton } from './copy.tsx'
 import { Notice } from './page.tsx'
 
-/** The secret of an endpoint, in the one answer that shows it. */
+/** The secret of an endpoint, shown once. */
 export function WebhookSecret({ secret }: { readonly secret: string }): JSX.Element {
   return (
     <div class="stack tight">

@@ -2,7 +2,7 @@ import type { WebhookView } from '@plumbline/contract/webhook'
 import type { JSX } from 'preact'
 import { Time } from './text.tsx'
 
-/** How an endpoint stands, as a badge. */
+/** The state of an endpoint, as a badge. */
 export function WebhookState({ endpoint }: { readonly endpoint: WebhookView }): JSX.Element {
   if (!endpoint.enabled) return <span class="badge bad">Switched off</span>
   if (endpoint.failing_since === null) return <span class="badge good">Switched on</span>

@@ -22,14 +22,14 @@ import * as format from '../format.ts'
 import { useInTurn } from '../in-turn.ts'
 import type { PageProps } from '../page-props.ts'
 import { BatchActions } from './batch/actions.tsx'
-import { Anew } from './batch/anew.tsx'
+import { RunAgain } from './batch/run-again.tsx'
 import { Compare } from './batch/compare.tsx'
 import { Downloads } from './batch/downloads.tsx'
 import { Known } from './batch/known.tsx'
 import { Rows } from './batch/rows.tsx'
 import { Verdicts } from './batch/verdicts.tsx'
 
-/** One batch, live: how far it is, what was found, what can be taken away and done. */
+/** One batch, live: its progress, results, downloads and actions. */
 export function Batch({ id }: PageProps): JSX.Element {
   const { batch, error } = useLiveBatch(id)
   useProgressAloud(batch)
@@ -71,7 +71,7 @@ export function Batch({ id }: PageProps): JSX.Element {
   )
 }
 
-/** What to do with a batch that waits to be started, or that cannot be started as it was read. */
+/** Actions for a batch that waits to be started, or cannot be started. */
 function Ready({ batch: { id, error, product } }: { readonly batch: BatchView }): JSX.Element {
   const text =
     error === null
@@ -91,11 +91,11 @@ function Ready({ batch: { id, error, product } }: { readonly batch: BatchView })
   )
 }
 
-/** What was found and what can be done with it, each in its turn. */
+/** Results and actions, rendered one after the other. */
 function Parts({ batch }: { readonly batch: BatchView }): JSX.Element {
   const parts = [
     ...(batch.running_at === undefined ? [] : [Verdicts, Known, Downloads, Rows]),
-    ...(batch.status === 'completed' || batch.status === 'canceled' ? [Anew, Compare] : []),
+    ...(batch.status === 'completed' || batch.status === 'canceled' ? [RunAgain, Compare] : []),
   ]
   // How far it is is drawn before the first of them.
   const drawn = useInTurn(parts.length + 1) - 1
@@ -121,7 +121,7 @@ function Unreadable({ error }: { readonly error: Error }): JSX.Element {
   )
 }
 
-/** Says aloud how far it is, now and then, and at once what it came to. */
+/** Announces progress from time to time, and the end at once. */
 function useProgressAloud(batch: BatchView | undefined): void {
   const announce = useAnnounce()
   const status = batch?.status

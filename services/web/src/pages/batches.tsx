@@ -11,11 +11,11 @@ import { Field, SelectField } from '../components/field.tsx'
 import { NewBatchButton } from '../components/new-batch-button.tsx'
 import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
 
-/** Batches that are read at once. */
+/** Batches of one page. */
 const PAGE_BATCHES = 50
-/** How long after the last letter a search begins, in ms. */
+/** Milliseconds after the last keystroke until a search begins. */
 const TYPED_MS = 300
-/** How often the list is read anew while something on it moves, in ms. */
+/** How often the list is read again while something on it moves, in ms. */
 const EVERY_MS = 5_000
 
 const STATES = [
@@ -29,7 +29,7 @@ const STATES = [
   { value: 'expired', text: 'Erased' },
 ]
 
-/** All batches of the account, searched and by state. */
+/** All batches of the account, with search and filter by state. */
 export function Batches(): JSX.Element {
   const { query } = useLocation()
   const [typed, setTyped] = useState('')
@@ -95,7 +95,7 @@ function NoneYet(): JSX.Element {
   )
 }
 
-/** The value once it has stood for a moment. */
+/** The value once it has been unchanged for a moment. */
 function useSettled(value: string): string {
   const [settled, setSettled] = useState(value)
   useEffect(() => {

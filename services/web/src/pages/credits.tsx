@@ -11,10 +11,10 @@ import { Facts, Table } from '../components/table.tsx'
 import { Foreign, Time } from '../components/text.tsx'
 import * as format from '../format.ts'
 
-/** Entries of the ledger that are read at once. */
+/** Ledger entries of one page. */
 const PAGE_ENTRIES = 50
 
-/** Balance, every move of it, and where more comes from. */
+/** Balance, ledger, and where to get more credits. */
 export function Credits(): JSX.Element {
   const account = useQuery(accountQuery)
   const { error } = account

@@ -7,7 +7,7 @@ import { EraseForm } from './erase/form.tsx'
 import { Receipt } from './erase/receipt.tsx'
 import { Receipts } from './erase/receipts.tsx'
 
-/** Erases values from all that is kept of the account, and shows what became of them and of those before. */
+/** Erases values from everything stored for the account, and shows the receipts. */
 export function Erase(): JSX.Element {
   const { query } = useLocation()
   const mayErase = useMay('owner')

@@ -18,7 +18,7 @@ import { NewKey } from './keys/new-key.tsx'
 
 type Mode = KeyView['mode']
 
-/** The keys of the account: one of each mode, made, replaced and revoked here. */
+/** The keys of the account: one of each mode, created, replaced and revoked here. */
 export function Keys(): JSX.Element {
   const keys = useQuery(keysQuery)
   const queries = useQueryClient()
@@ -71,7 +71,7 @@ export function Keys(): JSX.Element {
   )
 }
 
-/** What is asked before a key ends. */
+/** What to confirm before a key is revoked. */
 interface Question {
   readonly act: 'replace' | 'revoke'
   readonly mode: Mode

@@ -18,7 +18,7 @@ import { ChooseFile, type Chosen } from './new-batch/choose-file.tsx'
 import { Preview } from './new-batch/preview.tsx'
 import { Uploading, useUpload } from './new-batch/uploading.tsx'
 
-/** Hands a file in, shows what was found in it and what it would cost, and starts it. */
+/** Uploads a file, shows its content and cost, and starts it. */
 export function NewBatch(): JSX.Element {
   const mayChange = useMay('member')
   return (
@@ -95,7 +95,7 @@ const ABOUT: Readonly<Record<Product, string>> = {
   'fraud-signals': 'A score of risk from email, phone, IP and domain. 1 to 5 credits a row.',
 }
 
-/** The file that was taken, and what became of it where it goes on elsewhere. */
+/** The uploaded file, and its state if it continues elsewhere. */
 function Received({ batch }: { readonly batch: BatchView }): JSX.Element {
   const { status, file, id } = batch
   const isHere = status === 'analyzing' || status === 'ready'

@@ -19,7 +19,7 @@ import * as format from '../format.ts'
 import { useInTurn } from '../in-turn.ts'
 import { useSession } from '../session.tsx'
 
-/** Balance, use, what runs and what came last. */
+/** Balance, usage, running and recent batches. */
 export function Overview(): JSX.Element {
   const account = useQuery(accountQuery)
   const batches = useQuery(recentBatchesQuery)
@@ -75,7 +75,7 @@ export function Overview(): JSX.Element {
   )
 }
 
-/** The newest batches, drawn once what stands above them is. */
+/** The newest batches, rendered after what is above them. */
 function LastBatches({
   list,
   error,
@@ -179,7 +179,7 @@ function Balance({ credits }: { readonly credits: AccountView['credits'] }): JSX
   )
 }
 
-/** What wants something of the person. */
+/** What needs the user's attention. */
 function WhatWaits({
   account,
   batches,

@@ -10,7 +10,7 @@ import { useLinkCode } from '../link-code.ts'
 import { useSession, useSessionMoves } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 
-/** The way back in: asks for a link, or with the link's code for the new password. */
+/** Resets a password: requests a link, or sets the new password with the link's code. */
 export function Reset(): JSX.Element {
   const token = useLinkCode()
   const { service } = useSession()

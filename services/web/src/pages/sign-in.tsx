@@ -11,7 +11,7 @@ import { ownPath } from '../own-path.ts'
 import { useSession, useSessionMoves } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 
-/** What brought the person here, said above the form. */
+/** Why the user was sent here, shown above the form. */
 const GREETINGS: Readonly<Record<string, string>> = {
   verified: 'The address is verified. Sign in to go on.',
   reset: 'The password is changed, and every session has ended. Sign in with the new one.',
@@ -65,7 +65,7 @@ export function SignIn(): JSX.Element {
   )
 }
 
-/** A message with a link is on its way; it can be sent again. */
+/** A message with a link was sent; it can be sent again. */
 export function CheckMail({ email }: { readonly email: string }): JSX.Element {
   const [isSent, setSent] = useState(false)
   const { isBusy, fault, run } = useSubmission()

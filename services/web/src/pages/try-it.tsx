@@ -14,7 +14,7 @@ import { CallAsCode } from './try-it/call-as-code.tsx'
 import { TestValues } from './try-it/test-values.tsx'
 import { EXAMPLES, LABELS, type Lookup, type Values } from './try-it/values.ts'
 
-/** One lookup of any product, with how it is known, and the same call as code. */
+/** One lookup of any product, with its evidence, and the same call as code. */
 export function TryIt(): JSX.Element {
   const queries = useQueryClient()
   const mayChange = useMay('member')
@@ -94,7 +94,7 @@ function productOf(value: string): Product {
   return value as Product
 }
 
-/** The values that the product takes and that were typed. */
+/** The entered values that the product takes. */
 function bodyOf(product: Product, values: Values): Values {
   return Object.fromEntries(
     checksOf(product).flatMap((check) => {

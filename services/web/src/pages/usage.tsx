@@ -171,7 +171,10 @@ function SumTable({
   )
 }
 
-/** Every cell is one of the service's own words or a number, so none needs quoting or can be a formula. */
+/**
+ * Every cell is one of the service's own words or a number, so none needs quoting or can be a
+ * formula.
+ */
 function saveUsage(usage: UsageView): void {
   const rows = usage.data.map(({ day, product, source, operations, credits }) =>
     [day, product, source, operations, credits].join(','),

@@ -8,7 +8,7 @@ import { useLinkCode } from '../link-code.ts'
 import { useSession, useSessionMoves } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 
-/** Where the link of a verification message leads: it acts at once. */
+/** Target of a verification link: it takes effect at once. */
 export function Verify(): JSX.Element {
   const token = useLinkCode()
   const { user } = useSession()

@@ -19,7 +19,7 @@ import { useSubmission } from '../submit.ts'
 import { EVENT_WORDS } from '../webhook-words.ts'
 import { Deliveries } from './webhook/deliveries.tsx'
 
-/** One endpoint: what it is told of, its secret, and what was sent to it. */
+/** One endpoint: its events, its secret, and its deliveries. */
 export function Webhook({ id }: PageProps): JSX.Element {
   const { data, error } = useQuery({
     queryKey: webhookKey(id),
@@ -45,7 +45,7 @@ export function Webhook({ id }: PageProps): JSX.Element {
   return <Endpoint endpoint={data} fault={error === null ? null : sentenceOf(error)} />
 }
 
-/** Why nothing is sent any more. */
+/** Why an endpoint is disabled. */
 const WHY_OFF = {
   gone: 'It answered that it is gone for good (410).',
   failing: 'Nothing arrived there for five days.',
@@ -188,7 +188,7 @@ function Remove({ endpoint: { id, url } }: { readonly endpoint: WebhookView }): 
   )
 }
 
-/** A new secret in place of one that may be known to others. */
+/** Replaces a secret that others may know. */
 function Rotate({ id }: { readonly id: string }): JSX.Element {
   const [isAsking, setAsking] = useState(false)
   const [secret, setSecret] = useState<string | null>(null)

@@ -11,7 +11,10 @@ import { ownPath } from '../own-path.ts'
 import { useSessionMoves } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 
-/** The first account of an installation, or the way back into one, by a link of the program itself. */
+/**
+ * Takes over the first account of an installation, or gets back into one, by a link of the program
+ * itself.
+ */
 export function Welcome(): JSX.Element {
   const code = useLinkCode()
   return (

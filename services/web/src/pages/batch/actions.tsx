@@ -11,7 +11,7 @@ import { Notice } from '../../components/page.tsx'
 import { useMay } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
 
-/** States that a cancel ends. */
+/** States in which a batch can be canceled. */
 const CANCELABLE: readonly BatchView['status'][] = [
   'analyzing',
   'ready',
@@ -20,7 +20,7 @@ const CANCELABLE: readonly BatchView['status'][] = [
   'finalizing',
 ]
 
-/** What can be done with a batch in its state, by who may. */
+/** The actions that a batch's state and the user's role allow. */
 export function BatchActions({ batch }: { readonly batch: BatchView }): JSX.Element | null {
   const queries = useQueryClient()
   const { route } = useLocation()

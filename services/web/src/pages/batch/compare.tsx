@@ -13,10 +13,10 @@ import { visibleText } from '../../components/text.tsx'
 import * as format from '../../format.ts'
 import { verdictsOf } from './verdicts.tsx'
 
-/** Newest ended batches among which one to compare with is chosen. */
+/** Newest ended batches that are offered for comparison. */
 const OFFERED = 100
 
-/** What has changed since another batch of the same list, or before it. */
+/** Comparison with another batch of the same records. */
 export function Compare({ batch }: { readonly batch: BatchView }): JSX.Element | null {
   const others = useQuery({
     queryKey: ['batches', 'ended'],
@@ -52,7 +52,7 @@ export function Compare({ batch }: { readonly batch: BatchView }): JSX.Element |
   )
 }
 
-/** Batches of the same product; the one that this was made of, and those made of it, go first. */
+/** Batches of the same product; related ones (by recheck or rescore) first. */
 function choicesOf(batch: BatchView, ended: readonly BatchView[]): readonly Choice[] {
   const others = ended.filter(({ id, product }) => product === batch.product && id !== batch.id)
   const isKin = (one: BatchView): boolean =>
@@ -111,7 +111,7 @@ function Changes({
 /** How long large batches may take to be compared, in ms. */
 const LONG_MS = 600_000
 
-/** How many rows went from which verdict to which; those that stayed are told, too. */
+/** How many rows changed from one verdict to another, including unchanged ones. */
 function Moves({
   batch,
   verdicts,

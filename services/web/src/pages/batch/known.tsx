@@ -14,10 +14,10 @@ import { verdictsOf } from './verdicts.tsx'
 
 type AskedRow = BatchKnown['asked'][number]
 
-/** How often the comparison is read anew while the batch runs, in ms. */
+/** How often the comparison is read again while the batch runs, in ms. */
 const EVERY_MS = 10_000
 
-/** Verdicts of another service that the batch goes by, and where those that were checked all the same differ. */
+/** Accepted verdicts of another service, and how those that were checked all the same compare. */
 export function Known({ batch }: { readonly batch: BatchView }): JSX.Element | null {
   const isThere = batch.rows.known > 0 && batch.status !== 'expired' && batch.status !== 'failed'
   const moves = isMoving(batch.status)
@@ -129,7 +129,9 @@ function sayReason(reason: string): string {
   return visibleText(reason.replaceAll('_', ' '))
 }
 
-/** How many answered rows have which verdict of theirs and which of ours, the commonest first. */
+/**
+ * How many answered rows have which pair of verdicts (theirs and ours), the most frequent first.
+ */
 function pairsOf(
   asked: readonly AskedRow[],
 ): readonly { readonly said: string; readonly found: string; readonly count: number }[] {

@@ -16,15 +16,15 @@ import { useMedia } from '../../media.ts'
 import { rowFault } from '../../row-fault.ts'
 import { verdictsOf } from './verdicts.tsx'
 
-/** How often the rows are read anew while the batch runs, in ms. */
+/** How often the rows are read again while the batch runs, in ms. */
 const EVERY_MS = 10_000
 
-/** Rows that are drawn in one task at first. */
+/** Rows rendered in one task at first. */
 const ROWS_AT_ONCE = 5
-/** Rows of a page that a narrow window shows before it is asked for the others. */
+/** Rows of a page that a narrow window shows until more are requested. */
 const NARROW_ROWS = 10
 
-/** What became of a row, in words. */
+/** Statuses of rows, in words. */
 const STATUSES: Readonly<Record<string, string>> = {
   done: 'Done',
   known: 'Known',
@@ -202,7 +202,7 @@ function Why({ row }: { readonly row: ResultRow }): JSX.Element {
   )
 }
 
-/** The few fields of a result that say most, where no sentence comes with it. */
+/** The most informative fields of a result that has no sentence. */
 function summaryOf({ result }: ResultRow): string {
   if (result === null) return ''
   const shown = Object.entries(result).filter(

@@ -8,7 +8,7 @@ import * as format from '../../format.ts'
 
 type Verdict = Omit<Share, 'count'> & { readonly key: string; readonly meaning: string }
 
-/** Verdicts as a person reads them, the good ones first. */
+/** Labels of verdicts, the good ones first. */
 export const EMAIL_VERDICTS: readonly Verdict[] = [
   {
     key: 'deliverable',
@@ -44,7 +44,7 @@ export function verdictsOf(product: BatchView['product']): readonly Verdict[] {
   return ['email', 'deliverability', 'contact-intel'].includes(product) ? EMAIL_VERDICTS : []
 }
 
-/** What was found, as a bar and as a table. */
+/** Verdict counts, as a bar and a table. */
 export function Verdicts({ batch }: { readonly batch: BatchView }): JSX.Element | null {
   const known = verdictsOf(batch.product)
   if (known.length === 0) return null

@@ -17,7 +17,7 @@ import { sayValues, valuesByKind, type ValuesByKind } from './values-by-kind.ts'
 /** How many lines that are no value are shown. */
 const UNREAD_SHOWN = 3
 
-/** What is to be gone, asked for once more before it goes. */
+/** Input of the values to erase, with a confirmation. */
 export function EraseForm(): JSX.Element {
   const { route } = useLocation()
   const queries = useQueryClient()

@@ -11,10 +11,10 @@ import { Facts } from '../../components/table.tsx'
 import { Time } from '../../components/text.tsx'
 import * as format from '../../format.ts'
 
-/** How often a receipt is read anew until all is gone, in ms. */
+/** How often a receipt is read again until all is gone, in ms. */
 const EVERY_MS = 3_000
 
-/** What one erasure came to, by store, as it goes on. */
+/** The receipt of one erasure, updated while it runs. */
 export function Receipt({ id }: { readonly id: string }): JSX.Element {
   const announce = useAnnounce()
   const { data, error } = useQuery({

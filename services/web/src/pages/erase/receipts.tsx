@@ -8,10 +8,10 @@ import { Table } from '../../components/table.tsx'
 import { Time } from '../../components/text.tsx'
 import * as format from '../../format.ts'
 
-/** How often the receipts are read anew while one of the first page is under way, in ms. */
+/** How often the receipts are read again while one of the first page is under way, in ms. */
 const EVERY_MS = 5_000
 
-/** All that was erased before, some at a time; the one that is shown above stands out. */
+/** Earlier receipts, page by page; the one shown above is highlighted. */
 export function Receipts({ shown }: { readonly shown: string | undefined }): JSX.Element {
   const receipts = useReceipts()
   const { data, error } = receipts

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { sayValues, valuesByKind } from './values-by-kind.ts'
 
-test('what is pasted is told apart by its look, each value once', () => {
+test('pasted values are sorted by their form, without duplicates', () => {
   const pasted = [
     'ada@example.com',
     ' ada@example.com ',
@@ -27,7 +27,7 @@ test('what is pasted is told apart by its look, each value once', () => {
   expect(sayValues(values)).toBe('2 emails, 2 phone numbers, 2 IPs, 3 domains')
 })
 
-test('what is no value is told, and never taken for one of another kind', () => {
+test('invalid values are reported, and never taken for another kind', () => {
   const lines = [
     '020 7946 0123',
     '+1234567890123456',

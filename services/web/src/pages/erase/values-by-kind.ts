@@ -2,13 +2,13 @@ import { isIpLiteral } from '@plumbline/contract/ip-literal'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import * as format from '../../format.ts'
 
-/** Values by what they are, and lines that are none; each once. */
+/** Values by kind, and lines that are not values; without duplicates. */
 export type ValuesByKind = Readonly<Record<Check | 'unread', readonly string[]>>
 
 /** The longest value that the service takes, in characters. */
 const LONGEST_CHARS = 1_000
 
-/** Values that were typed or pasted, one a line, by what each looks like. */
+/** Sorts values that were typed or pasted, one a line, by kind. */
 export function valuesByKind(text: string): ValuesByKind {
   const found: Record<Check | 'unread', Set<string>> = {
     email: new Set(),
@@ -42,7 +42,9 @@ function kindOf(value: string): Check | 'unread' {
   return isDomain(value) ? 'domain' : 'unread'
 }
 
-/** Several labels, the last with a letter: an address with a digit too many is none. */
+/**
+ * Several labels, the last with a letter, so that an IP address with an extra digit does not count.
+ */
 function isDomain(value: string): boolean {
   const labels = value.replace(/\.$/, '').split('.')
   const isReadable = labels.length > 1 && labels.every((label) => /^[^\s/:@]+$/.test(label))
@@ -57,7 +59,7 @@ const KINDS: Readonly<Record<Check, string>> = {
   domain: 'domain',
 }
 
-/** How many values of each kind there are, in words; empty where there is none. */
+/** How many values of each kind there are, in words; empty if there are none. */
 export function sayValues(values: ValuesByKind): string {
   return CHECKS.filter((check) => values[check].length > 0)
     .map((check) => format.counted(values[check].length, KINDS[check]))

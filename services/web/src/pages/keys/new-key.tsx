@@ -5,7 +5,7 @@ import { Button } from '../../components/button.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { Card, Notice } from '../../components/page.tsx'
 
-/** Forms in which a key is taken away, and the text of each. */
+/** Formats in which a key can be copied. */
 const FORMS = [
   ['Key', (key: string) => key],
   ['.env line', (key: string) => `PLUMBLINE_KEY=${key}`],
@@ -22,7 +22,7 @@ function curlCall(key: string): string {
   ].join('\n')
 }
 
-/** The new key, shown this once. */
+/** The new key, shown once. */
 export function NewKey({
   made: { key, replaced },
   onDone,

@@ -6,9 +6,9 @@ import { callJson } from '../../api/http.ts'
 import { batchKey } from '../../api/queries.ts'
 import { useSubmission } from '../../submit.ts'
 
-/** Changes of how a batch is read, while they are made. */
+/** Changes of how a batch is read, while they are being sent. */
 export interface Changes {
-  /** What is wished and not shown by the service yet; a form shows it meanwhile. */
+  /** Changes that the service does not show yet; forms show them meanwhile. */
   readonly wished: BatchChange
   readonly isBusy: boolean
   readonly fault: string | null
@@ -16,8 +16,8 @@ export interface Changes {
 }
 
 /**
- * Sends changes one after another; what is wished while one is under way goes together behind it. So no field has to
- * be locked meanwhile, which would take the focus from whoever chooses by the arrow keys.
+ * Sends changes one after another; those made during a request are sent together afterwards. So no
+ * field has to be disabled meanwhile, which would take the focus from keyboard users.
  */
 export function useChanges(id: string | null): Changes {
   const queries = useQueryClient()

@@ -10,7 +10,7 @@ import { Foreign, visibleText } from '../../components/text.tsx'
 import * as format from '../../format.ts'
 import type { Changes } from './changes.ts'
 
-/** What a column can be taken for. */
+/** Fields that a column can be mapped to. */
 const FIELD_NAMES: Readonly<Record<string, string>> = {
   email: 'Email address',
   phone: 'Phone number',
@@ -19,7 +19,7 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
   ref: 'Your own reference',
 }
 
-/** Each column with what its cells look like, and what it is taken for, to be changed. */
+/** Each column with what its cells look like and its mapping, which can be changed. */
 export function Columns({
   preview,
   changes: { wished, change },
@@ -88,13 +88,13 @@ export function Columns({
   )
 }
 
-/** What a column is taken for; empty where it is carried along. */
+/** The field that a column is mapped to; empty if none. */
 function fieldOf({ column, field }: PreviewColumn, { mapping }: BatchChange): string {
   if (mapping == null) return field ?? ''
   return Object.entries(mapping).find(([, at]) => at === column)?.[0] ?? ''
 }
 
-/** What a column is called: by its header, else by its place. */
+/** Title of a column: its header, else its position. */
 export function titleOf({ header, column }: PreviewColumn): string {
   return header === null || header === '' ? `Column ${column + 1}` : header
 }

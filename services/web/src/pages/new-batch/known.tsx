@@ -11,7 +11,7 @@ import type { Changes } from './changes.ts'
 /** Ages of verdicts that are offered, in days. */
 const OFFERED_DAYS = [30, 90] as const
 
-/** Whether verdicts of another service on the addresses of a file are gone by, and of which day they are. */
+/** Whether to accept another service's verdicts on the addresses of a file, and their date. */
 export function Known({
   preview: { product, columns, known, rows },
   changes: { wished, change, isBusy },
@@ -63,12 +63,12 @@ export function Known({
   )
 }
 
-/** As the service is told it; empty where no verdicts are gone by. */
+/** The value that the service expects; empty if no verdicts are accepted. */
 function keptText(known: BatchPreview['known']): string {
   return known === null ? '' : `${known.days}d`
 }
 
-/** The ages offered, and the one that was asked by other means. */
+/** The offered ages, and one that was set by other means. */
 function choicesOf(known: BatchPreview['known']): readonly Choice[] {
   const days = new Set<number>([...OFFERED_DAYS, ...(known === null ? [] : [known.days])])
   return [

@@ -16,10 +16,10 @@ import { Known } from './known.tsx'
 import { Reading } from './reading.tsx'
 import { Sample } from './sample.tsx'
 
-/** How often the preview is read anew until every row is counted, in ms. */
+/** How often the preview is read again until every row is counted, in ms. */
 const EVERY_MS = 1_000
 
-/** What was found in the file, to be corrected, and what it would cost. */
+/** The content of the file, to be corrected, and its cost. */
 export function Preview({
   batch,
   changes,

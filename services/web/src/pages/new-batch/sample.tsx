@@ -10,10 +10,10 @@ import { Facts, Table } from '../../components/table.tsx'
 import * as format from '../../format.ts'
 import { useSubmission } from '../../submit.ts'
 
-/** How often a running sample is read anew, in ms. */
+/** How often a running sample is read again, in ms. */
 const EVERY_MS = 2_000
 
-/** A few rows checked first, and what they let one expect of the whole. */
+/** Checks a few rows first, and shows what to expect of the whole batch. */
 export function Sample({
   batch,
   sampled,
@@ -57,7 +57,7 @@ export function Sample({
   )
 }
 
-/** The sample of a batch; null where none was asked for. */
+/** The sample of a batch; null if none was asked for. */
 async function readSample(path: string, signal: AbortSignal): Promise<BatchSample | null> {
   try {
     return await callJson<BatchSample>('GET', path, undefined, { signal })

@@ -11,16 +11,16 @@ import * as format from '../../format.ts'
 /** An upload as the page shows it. */
 export interface UploadState {
   readonly isSending: boolean
-  /** What is sent, while it is. */
+  /** The file being sent. */
   readonly file: File | null
-  /** The share that has left, 0 to 1. */
+  /** Sent share, 0 to 1. */
   readonly share: number
   readonly fault: string | null
   readonly send: (upload: Upload) => void
   readonly stop: () => void
 }
 
-/** Sends one file at a time; leaving the page ends it. */
+/** Uploads one file at a time; leaving the page aborts it. */
 export function useUpload(onReceived: (batch: BatchView) => void): UploadState {
   const [file, setFile] = useState<File | null>(null)
   const [share, setShare] = useState(0)
@@ -60,7 +60,7 @@ export function useUpload(onReceived: (batch: BatchView) => void): UploadState {
   }
 }
 
-/** How far an upload is, and its end. */
+/** Progress and result of an upload. */
 export function Uploading({ upload }: { readonly upload: UploadState }): JSX.Element {
   const announce = useAnnounce()
   const percent = format.percent(upload.share)

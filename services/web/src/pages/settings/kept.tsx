@@ -3,7 +3,7 @@ import { LinkButton } from '../../components/button.tsx'
 import { Card } from '../../components/page.tsx'
 import { useMay } from '../../session.tsx'
 
-/** All that is kept of the account to be taken away, and values in it to be erased. */
+/** Export and erasure of stored data. */
 export function Kept(): JSX.Element {
   const mayErase = useMay('owner')
   return (

@@ -20,13 +20,13 @@ const KEY = ['members']
 
 type Member = MemberList['data'][number]
 
-/** Something to ask before it is done to a member. */
+/** What to confirm before it is done to a member. */
 interface Question {
   readonly act: 'remove' | 'leave' | 'hand-over'
   readonly member: Member
 }
 
-/** Who belongs to the account, and who is invited. */
+/** Members and open invitations of the account. */
 export function Members(): JSX.Element {
   const queries = useQueryClient()
   const isOwner = useMay('owner')
@@ -163,7 +163,7 @@ function MemberTable({
   )
 }
 
-/** What can be done about a person of the account, or by them. */
+/** Actions on a member of the account, or by themselves. */
 function Changes({
   member,
   isLast,

@@ -13,7 +13,7 @@ import { WebhookState } from '../../components/webhook-state.tsx'
 import { useMay } from '../../session.tsx'
 import { EVENT_WORDS } from '../../webhook-words.ts'
 
-/** What a new endpoint is told of, unless the person wants something else. */
+/** Default events of a new endpoint. */
 const FIRST_WISH: WebhookWish = { url: '', events: ['batch.completed', 'batch.failed'] }
 
 /** Addresses of the customer's own that are told what happens; each has a page. */

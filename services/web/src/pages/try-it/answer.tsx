@@ -6,7 +6,7 @@ import * as format from '../../format.ts'
 import type { Lookup } from './values.ts'
 import { reasonText } from './reason-text.ts'
 
-/** The fields of an answer, and beside each part of it how it is known. */
+/** The fields of a result, with the evidence beside each part. */
 export function Answer({ answer }: { readonly answer: Lookup }): JSX.Element {
   const { explain, ...result } = answer
   return (
@@ -54,7 +54,7 @@ export function Answer({ answer }: { readonly answer: Lookup }): JSX.Element {
   )
 }
 
-/** What the answer rests on, in the words of the servers that were asked. */
+/** The evidence of a result, in the words of the servers that were asked. */
 function Evidence({
   check,
   evidence,

@@ -10,7 +10,7 @@ import { Table } from '../../components/table.tsx'
 import { LABELS } from './values.ts'
 import { reasonText } from './reason-text.ts'
 
-/** Values and the reasons that a test key answers them with, by check. */
+/** Magic values and their reasons, by check. */
 const VALUES: Readonly<
   Record<Check, readonly { readonly value: string; readonly reason: string }[]>
 > = {
@@ -20,7 +20,7 @@ const VALUES: Readonly<
   domain: MAGIC_DOMAINS,
 }
 
-/** The values that a test key has a fixed answer for. */
+/** The values for which test keys give fixed results. */
 export function TestValues({ product }: { readonly product: Product }): JSX.Element {
   const check = PRODUCT_PLANS[product].required
   return (

@@ -1,10 +1,10 @@
 import type { Explain } from '@plumbline/contract/explain'
 import type { Check } from '@plumbline/contract/products'
 
-/** What a lookup answers with. */
+/** Result of a lookup. */
 export type Lookup = Readonly<Record<string, unknown>> & { readonly explain?: Explain }
 
-/** Values as they are typed, by check. */
+/** Entered values, by check. */
 export type Values = Readonly<Partial<Record<Check, string>>>
 
 /** Labels of what each check takes. */

@@ -22,10 +22,10 @@ import { DELIVERY_WORDS, messageWords } from '../../webhook-words.ts'
 import { DeliveryDetails } from './delivery-details.tsx'
 import { SendAgain } from './send-again.tsx'
 
-/** How often deliveries are read anew while one of the first page is on its way, in ms. */
+/** How often deliveries are read again while one of the first page is on its way, in ms. */
 const EVERY_MS = 3_000
 
-/** What was sent to an endpoint with what came back, and how it is sent again. */
+/** Deliveries of an endpoint with the responses, and actions to send them again. */
 export function Deliveries({ endpoint }: { readonly endpoint: WebhookView }): JSX.Element {
   const { id, enabled } = endpoint
   const queries = useQueryClient()
@@ -119,7 +119,7 @@ function DeliveryTable({
   readonly deliveries: readonly WebhookDelivery[]
   readonly busy: boolean
   readonly onOpen: (delivery: WebhookDelivery) => void
-  /** Left out where it may not be sent again. */
+  /** Left out if it cannot be sent again. */
   readonly onAgain: ((delivery: WebhookDelivery) => void) | undefined
 }): JSX.Element {
   return (
@@ -194,12 +194,12 @@ function State({
   return <span class={`badge ${tone}`}>{DELIVERY_WORDS[status]}</span>
 }
 
-/** Which of them a button is about, for those who hear its name alone. */
+/** The accessible name of a button, which names its delivery. */
 function sayWhich({ type, created_at: at, id }: WebhookDelivery): string {
   return `“${messageWords(type)}” of ${format.time(at)} (${id.slice(-4)})`
 }
 
-/** The status that the endpoint answered with, or why nothing came. */
+/** The status of the endpoint's response, or why there was none. */
 function cameBack({ response, attempts }: WebhookDelivery): string {
   if (response !== null) return String(response.status)
   return attempts === 0 ? 'Nothing yet' : 'No answer'

@@ -8,7 +8,7 @@ import { Foreign, Time, visibleLines } from '../../components/text.tsx'
 import * as format from '../../format.ts'
 import { messageWords } from '../../webhook-words.ts'
 
-/** A delivery whole: what was sent where, and what came back. */
+/** All details of a delivery: request and response. */
 export function DeliveryDetails({
   delivery,
   onClose,
@@ -59,7 +59,7 @@ function factsOf(delivery: WebhookDelivery): readonly (readonly [string, JSX.Ele
   ]
 }
 
-/** Lines of another server's or of our own, which scroll where they are many. */
+/** Preformatted lines, which scroll if there are many. */
 function Lines({ text }: { readonly text: string }): JSX.Element {
   return (
     // What scrolls must be reached by keyboard.

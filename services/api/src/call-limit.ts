@@ -2,20 +2,22 @@ import { Problem } from '@plumbline/contract/problem'
 import { createConcurrencyLimit } from './concurrency-limit.ts'
 import type { ApiSettings } from './settings.ts'
 
-/** Bounds the single calls that this process has under way, since each holds memory and a connection. */
-export interface CallRoom {
+/** Limits the concurrent single calls of this process, since each holds memory and a connection. */
+export interface CallLimit {
   /**
-   * Counts one more until it is disposed of.
-   * @throws Problem `unavailable` where the process has its fill, `too_many_requests` where the account has
+   * Counts a call until it is disposed of.
+   *
+   * @throws Problem `unavailable` if the process is at its limit, `too_many_requests` if the
+   * account is
    */
   enter(accountId: string): Disposable
 }
 
-/** Makes the room of one process; the settings say how many of all accounts, and of one. */
-export function createCallRoom({
+/** Makes the limit of one process; the settings have one for all accounts, and one for each. */
+export function createCallLimit({
   CALLS_LIMIT,
   CALLS_PER_ACCOUNT,
-}: Pick<ApiSettings, 'CALLS_LIMIT' | 'CALLS_PER_ACCOUNT'>): CallRoom {
+}: Pick<ApiSettings, 'CALLS_LIMIT' | 'CALLS_PER_ACCOUNT'>): CallLimit {
   const accounts = createConcurrencyLimit(
     CALLS_PER_ACCOUNT,
     (current) =>

@@ -5,8 +5,8 @@ import { expect } from 'vitest'
 
 // How a person works a page: what is done, apart from with what.
 
-/** A person's way to use what stands on a page, by its accessible name. */
-export interface Hand {
+/** Operates a page as a user does, by accessible names. */
+export interface PageUser {
   press(button: string): Promise<void>
   follow(link: string): Promise<void>
   type(label: string, text: string): Promise<void>
@@ -17,10 +17,10 @@ export interface Hand {
 }
 
 /** Makes the hand for a page. */
-export type WithHand = (page: Page) => Hand
+export type WithPageUser = (page: Page) => PageUser
 
 /** With the mouse: presses what is seen, and lets files go over the page, as from a folder. */
-export function byMouse(page: Page): Hand {
+export function byMouse(page: Page): PageUser {
   const { button, link, field } = namesOf(page)
   return {
     press: async (name) => await button(name).click(),
@@ -34,10 +34,11 @@ export function byMouse(page: Page): Hand {
 }
 
 /** With the keys alone: Tab to what is wanted, and the key that works it. */
-export function byKeyboard(page: Page): Hand {
+export function byKeyboard(page: Page): PageUser {
   const { button, link, field } = namesOf(page)
   const { keyboard } = page
-  // From now on, for a browser is not told at once that choosers are waited for: the first would open unseen.
+  // From now on, for a browser is not told at once that choosers are waited for: the first would
+  // open unseen.
   page.on('filechooser', () => undefined)
   return {
     press: async (name) => {

@@ -19,8 +19,10 @@ import { verdictsOf } from './verdicts.tsx'
 /** Products whose results have a score, made by weights. */
 const SCORED: readonly Product[] = ['ip', 'domain', 'contact-intel', 'fraud-signals']
 
-/** Rows of an ended batch asked once more, or its outcomes scored once more, as a batch of its own. */
-export function Anew({ batch }: { readonly batch: BatchView }): JSX.Element | null {
+/**
+ * Rows of an ended batch asked once more, or its outcomes scored once more, as a batch of its own.
+ */
+export function RunAgain({ batch }: { readonly batch: BatchView }): JSX.Element | null {
   if (!useMay('member')) return null
   return (
     <Card title="Once more">
@@ -91,7 +93,10 @@ function Recheck({ batch }: { readonly batch: BatchView }): JSX.Element {
   )
 }
 
-/** Kinds of rows, and how many there are where it is known: of none of them nothing can be checked again. */
+/**
+ * Kinds of rows, and how many there are where it is known: of none of them nothing can be checked
+ * again.
+ */
 function kindsOf(
   batch: BatchView,
 ): readonly { readonly key: string; readonly name: string; readonly count: number | null }[] {

@@ -2,31 +2,32 @@ import type { KeyMode } from '@plumbline/contract/plans'
 import type { BatchCursor } from '@plumbline/db/batches/blank'
 
 /**
- * Stores that an erasure goes through, in this order; `again` is for batches whose rows came meanwhile, `ends` for
- * what was given up by others and is not gone yet.
+ * The steps of an erasure, in this order: `batches`, `again` for batches whose rows were still
+ * being read, `answers` (stored responses), `deliveries` (webhook messages), `facts` (caches), and
+ * `ends`, which waits for deletions under way.
  */
 export type ErasureStep = 'batches' | 'again' | 'answers' | 'deliveries' | 'facts' | 'ends'
 
-/** How far an erasure is; kept with it, so that any worker goes on. */
-export interface ErasurePlace {
+/** Progress of an erasure, stored with it so that any worker can continue. */
+export interface ErasureProgress {
   readonly step: ErasureStep
-  /** Modes whose batches are still to be gone through, the current one first. */
+  /** Key modes whose batches are still to be searched, the current one first. */
   readonly modes: readonly KeyMode[]
   /** The last batch that was begun. */
   readonly cursor: BatchCursor | null
-  /** The batch under way, its next chunk, and whether it held a value. */
+  /** The current batch, its next chunk, and whether it held a value. */
   readonly batch: string | null
   readonly chunkNo: number
   readonly isMet: boolean
   /** Batches whose rows were still being read. */
   readonly waiting: readonly string[]
-  /** Batches that are gone through again. */
+  /** Batches that are searched again. */
   readonly queue: readonly string[]
-  /** When the way through the batches began, by the database's clock. */
+  /** When the search of the batches began, by the database's clock. */
   readonly since: string
-  /** Where the search through another store stands. */
+  /** Position in another store. */
   readonly after: readonly string[] | null
-  /** What is being forgotten in stores that take no part in a transaction, and by which step. */
+  /** Facts that are being deleted from stores outside of the transaction, and by which step. */
   readonly forgetting: {
     readonly by: string
     readonly facts: number
@@ -34,13 +35,13 @@ export interface ErasurePlace {
   } | null
 }
 
-/** Modes whose data an erasure takes: a live key's is of all. */
+/** Modes whose data an erasure covers: with a live key those of both modes. */
 export function modesOf(mode: KeyMode): readonly KeyMode[] {
   return mode === 'live' ? ['live', 'test'] : ['test']
 }
 
-/** Where an erasure begins. */
-export function firstPlace(mode: KeyMode, since: string): ErasurePlace {
+/** The initial progress of an erasure. */
+export function firstProgress(mode: KeyMode, since: string): ErasureProgress {
   return {
     step: 'batches',
     modes: modesOf(mode),

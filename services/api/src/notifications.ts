@@ -1,19 +1,22 @@
 import { readPreferences } from '@plumbline/db/accounts'
 import { inTransaction, type Tx } from '@plumbline/db/database'
 import { listMembers } from '@plumbline/db/people/members'
-import { takeDisabledEndpoints, takeEndedBatches } from '@plumbline/db/people/news'
+import { takeDisabledEndpoints, takeEndedBatches } from '@plumbline/db/people/notifications'
 import type { MailMessage } from '@plumbline/mail/message'
 import { takeLowCredits } from '@plumbline/metering/spending'
 import { linkTo } from '@plumbline/people/link'
 import { tell, type People } from '@plumbline/people/people'
 
-/** How often it is looked for what is to be told. */
+/** Milliseconds between two checks for notifications to send. */
 const LOOK_MS = 5_000
-/** Taken in one transaction at most. */
+/** Notifications written in one transaction at most. */
 const AT_ONCE = 50
 
-/** Has people told by mail what happened to their batches, credits and endpoints, until disposed of. */
-export function startNews(people: People, onError: (error: unknown) => void): AsyncDisposable {
+/** Notifies users by mail about their batches, credits and endpoints, until disposed of. */
+export function startNotifications(
+  people: People,
+  onError: (error: unknown) => void,
+): AsyncDisposable {
   let running: Promise<void> = Promise.resolve()
   let isRunning = false
   const timer = setInterval(() => {
@@ -34,7 +37,7 @@ export function startNews(people: People, onError: (error: unknown) => void): As
   }
 }
 
-/** Writes messages of all that nobody was told of; each is told once, also by several processes at once. */
+/** Writes the pending notifications; each is sent once, even with several processes. */
 export async function tellNews(people: People): Promise<void> {
   const told = await inTransaction(people.db, async (tx) => [
     await tellBatches(people, tx),
@@ -108,7 +111,7 @@ async function nameOf(tx: Tx, accountId: string): Promise<string> {
   return account?.name ?? account?.email ?? accountId
 }
 
-/** Where mail is sent, the public address is set. */
+/** Safe because the public address is set if mail is sent. */
 function linkOf(people: People, path: string): string {
   return linkTo(people, { origin: '' }, path)
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { createCallRoom } from './call-room.ts'
+import { createCallLimit } from './call-limit.ts'
 
 test('an account at its limit is refused while others are let in, and the process at its own refuses all', () => {
-  const room = createCallRoom({ CALLS_LIMIT: 3, CALLS_PER_ACCOUNT: 2 })
+  const room = createCallLimit({ CALLS_LIMIT: 3, CALLS_PER_ACCOUNT: 2 })
   const first = room.enter('a')
   room.enter('a')
   expect(() => room.enter('a')).toThrow(

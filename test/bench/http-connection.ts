@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 /** One kept connection that posts JSON, one request after the other. */
-export interface HttpLane extends Disposable {
+export interface HttpConnection extends Disposable {
   /** Throws unless the answer is 200: `Refused` where it is 429 or 503. */
   post(path: string, body: string): Promise<string>
 }
@@ -14,7 +14,7 @@ const MAX_IDLE_MS = 3_000
  * Opens a connection. It reads only what our own API answers (a length, no chunks): a whole HTTP
  * client would take more of the machine than the service that is measured.
  */
-export async function openLane(url: string, key: string): Promise<HttpLane> {
+export async function openHttpConnection(url: string, key: string): Promise<HttpConnection> {
   const { hostname, port } = new URL(url)
   const head = `Host: ${hostname}\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`
   let socket = await open(hostname, Number(port))

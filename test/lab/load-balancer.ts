@@ -2,16 +2,20 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { TestService } from '@plumbline/testkit/service'
 
 /** Where calls enter, as a load balancer leads them. */
-export interface Entrance extends AsyncDisposable {
+export interface LoadBalancer extends AsyncDisposable {
   /** Base URL for the next call. */
   url(): string
 }
 
-/** Time between two questions to an API whether it takes calls; balancers ask each second or more. */
+/**
+ * Time between two questions to an API whether it takes calls; balancers ask each second or more.
+ */
 const LOOK_MS = 500
 
-/** Leads calls by turns to the APIs that said last that they take calls; a single one gets them all. */
-export function openEntrance(apis: readonly [TestService, ...TestService[]]): Entrance {
+/**
+ * Leads calls by turns to the APIs that said last that they take calls; a single one gets them all.
+ */
+export function openLoadBalancer(apis: readonly [TestService, ...TestService[]]): LoadBalancer {
   const [first] = apis
   const stop = new AbortController()
   const ready = new Set<TestService>(apis)

@@ -2,23 +2,23 @@ import type { BatchState } from '@plumbline/contract/batch'
 import { sql } from 'kysely'
 import type { Tx } from '../database.ts'
 
-/** That a batch has ended which somebody waits for. */
+/** A batch that has ended and that a user wants to be notified of. */
 export interface EndedBatch {
   readonly id: string
   readonly status: BatchState
-  /** What it is called, else its file's name. */
+  /** Its name, else the name of its file. */
   readonly name: string | null
   readonly accountId: string
   readonly email: string
 }
 
-/** An endpoint of an account that gets no more messages. */
+/** A webhook endpoint that was disabled. */
 export interface DisabledEndpoint {
   readonly accountId: string
   readonly reason: string
 }
 
-/** Notes who is told when a batch ends, in the transaction that makes it. */
+/** Records who is notified when a batch ends, in the transaction that creates the batch. */
 export async function watchBatchOf(tx: Tx, batchId: string, sessionId: string): Promise<void> {
   await sql`insert into batch_watchers (batch_id, user_id)
     select ${batchId}, user_id from sessions where id = ${sessionId}
@@ -26,8 +26,9 @@ export async function watchBatchOf(tx: Tx, batchId: string, sessionId: string): 
 }
 
 /**
- * Takes ended batches that nobody was told of, in the transaction that tells; other processes leave them alone until
- * its commit. Whoever left the account is told nothing.
+ * Takes ended batches whose users were not notified, in the transaction that writes the
+ * notification; other processes skip them until its commit. Users who have left the account are not
+ * notified.
  */
 export async function takeEndedBatches(tx: Tx, limit: number): Promise<readonly EndedBatch[]> {
   const { rows } = await sql<{
@@ -52,7 +53,10 @@ export async function takeEndedBatches(tx: Tx, limit: number): Promise<readonly 
   )
 }
 
-/** Takes endpoints that were switched off and whose owners were not told, in the transaction that tells. */
+/**
+ * Takes endpoints that were disabled and whose owners were not notified, in the transaction that
+ * writes the notification.
+ */
 export async function takeDisabledEndpoints(
   tx: Tx,
   limit: number,

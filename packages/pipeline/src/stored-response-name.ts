@@ -1,7 +1,10 @@
 import type { KeyMode } from '@plumbline/contract/plans'
 
-/** The associated data of a kept answer, so that it cannot be read as that of another call. */
-export function answerName(call: {
+/**
+ * The associated data under which a stored response is encrypted, so that it cannot be read as that
+ * of another call.
+ */
+export function storedResponseName(call: {
   readonly accountId: string
   readonly mode: KeyMode
   readonly path: string

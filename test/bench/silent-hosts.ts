@@ -6,7 +6,7 @@ import { startService, type TestService } from '@plumbline/testkit/service'
 import { createDatabase, type BenchServers } from './servers.ts'
 
 /** A service of a worker for each kind whose hosts stay silent until they are let speak. */
-export interface SilentScene extends AsyncDisposable {
+export interface SilentHosts extends AsyncDisposable {
   readonly service: TestService
   /** For lists. */
   readonly dir: string
@@ -14,11 +14,11 @@ export interface SilentScene extends AsyncDisposable {
 }
 
 /** Starts it on a database of its own. */
-export async function openSilentScene(
+export async function openSilentHosts(
   servers: BenchServers,
   backend: 'redis' | 'embedded',
   name: string,
-): Promise<SilentScene> {
+): Promise<SilentHosts> {
   await using stack = new AsyncDisposableStack()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-silent-'))
   stack.defer(() => rm(dir, { recursive: true, force: true }))

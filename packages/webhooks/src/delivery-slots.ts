@@ -1,21 +1,23 @@
-/** Messages under way at once in this process. */
+/** Concurrent messages in this process. */
 const SLOTS = 256
 
-/** Of these for endpoints whose last message did not arrive. */
+/** Of these, messages to endpoints whose last message failed. */
 const FAILING_SLOTS = 32
 
-/** Messages under way to one endpoint, once it has shown that it takes them. */
+/** Concurrent messages to one endpoint that has proven to accept them. */
 const MOST_EACH = 8
 
-/** How many messages may be under way, in all and to each endpoint. */
-export interface Room {
-  /** How many more there may be: in all, to an endpoint of which nothing is known, and to those that are busy. */
+/** Limits concurrent messages, in all and to each endpoint. */
+export interface DeliverySlots {
+  /** Free slots: in all, for an unknown endpoint, and for those with messages in flight. */
   left(): {
     readonly most: number
     readonly each: number
     readonly busy: Readonly<Record<string, number>>
   }
-  /** Counts one more to that endpoint until it is told how that ended; call it once. */
+  /**
+   * Takes a slot for that endpoint until the returned function is called, once, with the result.
+   */
   enter(endpointId: string): (arrived: boolean) => void
 }
 
@@ -25,19 +27,19 @@ interface Standing {
   failing: boolean
 }
 
-/** Endpoints whose standing is remembered while nothing is under way to them. */
+/** Endpoints whose state is remembered while nothing is in flight to them. */
 const REMEMBERED = 10_000
 
 /**
- * Each endpoint begins with one message at a time; each that arrives lets one more go at once, up to eight, and
- * one that fails sets it back to one. Failing endpoints share few slots among them all.
+ * Each endpoint starts with one message at a time; each success allows one more, up to eight, and a
+ * failure resets it to one. Failing endpoints share a few slots.
  */
-export function createRoom(): Room {
+export function createDeliverySlots(): DeliverySlots {
   const standings = new Map<string, Standing>()
   let underWay = 0
   let failingUnderWay = 0
 
-  function left(): ReturnType<Room['left']> {
+  function left(): ReturnType<DeliverySlots['left']> {
     const failingRoom = Math.max(0, FAILING_SLOTS - failingUnderWay)
     const busy: Record<string, number> = {}
     let failingGiven = 0

@@ -2,12 +2,13 @@ import { createSilenceWatch, SilenceError } from '@plumbline/concurrency/silence
 import { withTimeOut } from '@plumbline/concurrency/time-out'
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 
-/** How long calls wait for the database. */
-export interface DatabasePatience {
+/** Limits how long calls wait for the database. */
+export interface DatabaseTimeLimit {
   /**
-   * What the database answers to a call, or the refusal of the call where it answers nobody any more.
-   * @param options `late` is called where the call is refused: what was asked goes on; `isCached` where it may
-   * be answered without the database
+   * The database's reply, or the refusal of the call if the database replies to nobody any more.
+   *
+   * @param options `late` is called if the call is refused, while the query goes on; `isCached` if
+   * it may be answered without the database
    * @throws Problem `unavailable`
    */
   orRefused<T>(
@@ -16,14 +17,17 @@ export interface DatabasePatience {
   ): Promise<T>
 }
 
-/** For so long the database may answer nobody: a call is refused within two seconds where it is away. */
+/**
+ * Milliseconds without any reply after which the database counts as down: calls are then refused
+ * within two seconds.
+ */
 const SILENT_MS = 1_000
 
-/** How long a refusal waits for what it would like to do or tell beside. */
+/** Milliseconds that a refusal waits for its side work. */
 const REFUSAL_MS = 200
 
-/** Makes the patience of one process. */
-export function createDatabasePatience(): DatabasePatience {
+/** Makes the limit of one process. */
+export function createDatabaseTimeLimit(): DatabaseTimeLimit {
   const database = createSilenceWatch(SILENT_MS)
   return {
     async orRefused(asked, { late, isCached = false } = {}) {
@@ -39,7 +43,7 @@ export function createDatabasePatience(): DatabasePatience {
   }
 }
 
-/** Waits a moment for what a refusal does beside, which never rejects; it goes on where it takes longer. */
+/** Waits a moment for a refusal's side work, which never rejects and goes on if it takes longer. */
 export async function forMoment(asked: Promise<void>): Promise<void> {
   await withTimeOut(REFUSAL_MS, asked).catch(() => undefined)
 }
