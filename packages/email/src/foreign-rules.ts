@@ -48,7 +48,7 @@ export const LANGUAGES: Readonly<Record<string, Language>> = {
     seen: [
       "L'adresse de l'expéditeur est inconnue",
       '5.1.1 Boite du destinataire pleine. Recipient overquota. OFR_417 [417]',
-      "Cette boîte n'existe pas",
+      "Cette boîte n'existe pas", '550 Utilisateur inconnu !',
     ],
   },
   spanish: {
@@ -62,7 +62,7 @@ export const LANGUAGES: Readonly<Record<string, Language>> = {
       '(?:buzon|casilla|cuota|cuenta)[^.;]{0,40}(?:llen[oa]|excedid[oa]|superad[oa]|agotad[oa])',
     ],
     sender: ['remitente', '\\bsu (?:ip|servidor|dominio|direccion ip)'],
-    seen: ['Remitente desconocido', 'El buzón no existe'],
+    seen: ['Remitente desconocido', 'El buzón no existe', 'Usuario Desconocido'],
   },
   portuguese: {
     who: ['destinatari[oa]', 'usuari[oa]', 'utilizador', 'caixa', 'conta', 'endereco'],
@@ -78,11 +78,11 @@ export const LANGUAGES: Readonly<Record<string, Language>> = {
     who: ['destinatari[oa]', 'utente', 'casella', 'indirizzo', 'account'],
     missing: [
       'sconosciut[oa]', 'inesistente',
-      'non (?:esiste|trovat[oa]|e stat[oa] trovat[oa]|valid[oa]|presente)',
+      'non (?:esiste|trovat[oa]|e stat[oa] trovat[oa]|valid[oa]|presente)', 'nessun(?= utente)',
     ],
     full: ['(?:casella|quota|spazio)[^.;]{0,40}(?:pien[oa]|superat[oa]|esaurit[oa])'],
     sender: ['mittente', '\\b(?:tuo|vostro|suo) (?:ip|server|dominio)'],
-    seen: ['Utente inesistente'],
+    seen: ['Utente inesistente', 'Nessun utente simile in questo indirizzo'],
   },
   dutch: {
     who: ['gebruiker', 'ontvanger', 'geadresseerde', 'mailbox', 'postbus', 'adres'],

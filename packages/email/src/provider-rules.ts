@@ -125,9 +125,10 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'resolver\\.rst\\.{exchange-restriction}': [
         '550 5.7.1 RESOLVER.RST.NotAuthorized; not authorized',
         '550 #550 5.7.1 RESOLVER.RST.AuthRequired; authentication required ##rfc822;neko-nyaan@cat.example.jp',
+        '550 5.7.129 RESOLVER.RST.RestrictedToRecipientsPermission',
       ],
-      restrictedtorecipientspermission: null,
-      'not authorized to send to (?:the )?recipient': null,
+      'not authorized to send to (?:the )?recipient':
+        "550 5.7.129 RESOLVER.RST.RestrictedToRecipientsPermission; not authorized to send to the recipient because the sender isn't on the recipient's list of senders to accept mail from",
     },
     source: MICROSOFT,
   },
@@ -148,10 +149,12 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     id: 'microsoft-resolver',
     kind: 'unclassified',
     phrases: {
-      'resolver\\.(?:rst|loop)': '550 5.7.1 RESOLVER.RST.NotAuthorized; not authorized',
+      'resolver\\.(?:rst|loop)': [
+        '550 5.7.1 RESOLVER.RST.NotAuthorized; not authorized',
+        '#550 5.2.3 RESOLVER.RST.RecipSizeLimit; message too large for this recipient ##',
+      ],
       'transport\\.rules':
         '550 5.7.1 TRANSPORT.RULES.RejectMessage; the message was rejected by organization policy',
-      recipsizelimit: null,
     },
     source: MICROSOFT,
   },
@@ -227,7 +230,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     phrases: {
       'mailbox is disabled':
         '554 delivery error: dd Sorry, your message to ada@yahoo.com cannot be delivered. This mailbox is disabled (554.30).',
-      'no longer valid': null,
+      'no longer valid': '554 delivery error: dd ada@yahoo.com is no longer valid.',
     },
     source: YAHOO,
   },
@@ -251,7 +254,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'unknown or illegal alias': '550 5.1.1 unknown or illegal alias: ada@x.example',
       'inactive email address':
         '550 host mx1.mail.icloud.com[17.172.34.9] said: 550 5.1.1 <pseudo-local-part-of-icloud@icloud.com>: inactive email address (in reply to RCPT TO command)',
-      'no longer on server': null,
+      'no longer on server': '550 5.1.6 recipient no longer on server: ada@mac.com',
     },
     source: 'support.apple.com/102322, read 2026',
   },
@@ -273,7 +276,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     severity: 4,
     phrases: {
       'recipient temporarily unavailable': '451 Recipient temporarily unavailable',
-      'ip temporarily blacklisted': null,
+      'ip temporarily blacklisted': '451 IP temporarily blacklisted',
     },
     source: MIMECAST,
   },
@@ -295,10 +298,12 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'envelope blocked':
         '550 Envelope blocked - User Entry - https://community.mimecast.com/docs/DOC-1369#550',
       'administrative prohibition': '550 Administrative prohibition',
-      'local ct ip': null,
-      'security polic': null,
-      'sender address blocked': null,
-      'csi\\.mimecast': null,
+      'local ct ip': '550 Local CT IP Reputation - (reject)',
+      'security polic':
+        '554 Email rejected due to security policies - MCSpamSignature.sa.2.2 (in reply to end of DATA command)',
+      'sender address blocked': '421 Sender address blocked',
+      'csi\\.mimecast':
+        '550 csi.mimecast.org Poor Reputation Sender. - https://community.mimecast.com/docs/DOC-1369#550',
     },
     source: MIMECAST,
   },
@@ -338,7 +343,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     id: 'trend-ers',
     kind: 'blocked',
     phrases: {
-      '\\bers-(?:dul|rbl|qil)': null,
+      '\\bers-(?:dul|rbl|qil)': '554 5.7.1 <ada@y.example>: Recipient address rejected: ERS-QIL.',
       'block-(?:send-er|rcpt)':
         '554 5.7.1 <ada@y.example>: Recipient address rejected: BLOCK-SEND-ER.',
     },
@@ -478,8 +483,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     severity: 5,
     phrases: {
       'mailbox not found': '550 Mailbox not found. http://service.mail.qq.com/cgi-bin/help',
-      'mailbox unavailable or access denied': null,
-      'non-existent account': null,
+      'mailbox unavailable or access denied': '550 Mailbox unavailable or access denied',
     },
     source: 'service.mail.qq.com, read 2026',
   },
@@ -499,7 +503,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     severity: 5,
     phrases: {
       'not our customer': '550 5.1.1 Not our Customer',
-      'recipient mailbox unallocated': null,
+      'recipient mailbox unallocated': '550 5.1.1 <ada@comcast.net> recipient mailbox unallocated',
     },
     source: 'postmaster.comcast.net, read 2026',
   },

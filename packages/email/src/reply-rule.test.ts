@@ -26,6 +26,17 @@ describe('the phrases of the reply rules', () => {
     expect(missed).toEqual([])
   })
 
+  test('stand beside a reply, but for the few that a comment accounts for', () => {
+    const bare = PHRASES.filter(({ seen }) => seen.length === 0)
+    expect(bare.map(({ phrase }) => phrase)).toEqual([
+      'resources? restricted',
+      'no such object',
+      'unblock',
+      '(?:white|allow) ?list',
+      'firewall',
+    ])
+  })
+
   test('of each language are met in the replies beside them, by one rule of other languages or more', () => {
     const missed = Object.entries(LANGUAGES).flatMap(([language, { seen }]) =>
       seen

@@ -25,10 +25,11 @@ export type ReplyKind =
   | 'unclassified'
 
 /**
- * Phrases of a rule, each with a reply that contains it, observed or published; null if it comes
- * from the `source` of its rule and no such reply is known. A phrase is a regular expression over
- * the lower-case text of one line, with mail addresses masked as `someone@host`; `{name}` stands
- * for any word of that set of `REPLY_WORDS`.
+ * Phrases of a rule, each with a reply that contains it, observed or published; where a collection
+ * of bounces keeps no more, the words that it keeps. Null is for the few that a comment accounts
+ * for. A phrase is a regular expression over the lower-case text of one line, with mail addresses
+ * masked as `someone@host`; `{name}` stands for any word of that set of `REPLY_WORDS`. Spellings of
+ * one phrase share its row.
  */
 export type Phrases = Readonly<Record<string, string | readonly string[] | null>>
 
