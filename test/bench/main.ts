@@ -23,6 +23,7 @@ const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
   ageing: [() => import('./ageing.ts'), keptBatches],
   'kept-batches': [keptBatches],
   cancel: [() => import('./cancel.ts')],
+  'long-files': [() => import('./long-files.ts')],
   idle: [() => import('./idle.ts'), waitingBatches],
   'waiting-batches': [waitingBatches],
   memory: [() => import('./memory.ts')],

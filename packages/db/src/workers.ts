@@ -113,6 +113,18 @@ export async function readRoom(
   return room
 }
 
+/** How many live workers serve the stages of batches; at least one, which is the one that asks. */
+export async function countBatchWorkers(db: Db): Promise<number> {
+  const { rows } = await db.pool.query<{ count: number }>({
+    name: 'workers-batch',
+    text: `
+      select greatest(1, count(*))::int as count from workers
+      where kind = 'batch' and seen_at >= clock_timestamp() - $1::int * interval '1 ms'`,
+    values: [ROOM_MS],
+  })
+  return rows[0]?.count ?? 1
+}
+
 const NO_ROOM: TaskRoom = { slots: 0, reserve: 0 }
 
 /** Deletes the report of a worker that stops. */

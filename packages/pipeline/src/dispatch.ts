@@ -6,12 +6,13 @@ import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { openWork, type OpenWork } from '@plumbline/db/batches/tasks'
 import { holdDuty, leaveDuty } from '@plumbline/db/duties'
-import { readRoom, type TaskRoom } from '@plumbline/db/workers'
+import { countBatchWorkers, readRoom, type TaskRoom } from '@plumbline/db/workers'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import { enqueue } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Pipeline } from './pipeline.ts'
-import { jobOf, recallUnclaimed } from './recall.ts'
+import { jobOf, jobOfStage, keepQueuedStages, recallUnclaimed } from './recall.ts'
+import { LONG_STAGES } from './stage-room.ts'
 import { makeTasks } from './start.ts'
 import { DEFAULT_ROOM } from './task-room.ts'
 
@@ -69,6 +70,8 @@ export interface DispatchTurn {
   plannedMs: number
   /** The room of all workers, and when it was read last. */
   room: Readonly<Record<Check, TaskRoom>>
+  /** Live workers that read files and write results, at least this one. */
+  batchWorkers: number
   roomMs: number
 }
 
@@ -90,6 +93,7 @@ export function newTurn(holder?: string): DispatchTurn {
     closedMs: -Infinity,
     plannedMs: -Infinity,
     room: DEFAULT_ROOM,
+    batchWorkers: 1,
     roomMs: -Infinity,
   }
   return holder === undefined ? begun : { ...begun, holder }
@@ -175,9 +179,11 @@ export async function dispatchOnce(
     turn.closedMs = nowMs
     await closeFinishedBatches(db)
   }
-  const stages = await leaseStages(db, limits.leaseMs)
-  for (const { batchId, stage, lease } of stages) {
-    await enqueue(queue, stage, [{ id: `${batchId}-${lease}`, data: { batchId, lease } }])
+  await keepQueuedStages(pipeline)
+  const stages = await leaseStages(db, limits.leaseMs, LONG_STAGES * turn.batchWorkers)
+  for (const leased of stages) {
+    const { batchId, stage, lease } = leased
+    await enqueue(queue, stage, [{ id: jobOfStage(leased), data: { batchId, lease } }])
   }
   if (found === 'none' && stages.length === 0) turn.quietMs = work.quietMs
   return starting ? 'dispatched' : REST_AFTER[found]
@@ -200,6 +206,7 @@ async function dispatchTasks(
   const nowMs = performance.now()
   if (nowMs - turn.roomMs > ROOM_MS) {
     turn.room = await readRoom(db, DEFAULT_ROOM)
+    turn.batchWorkers = await countBatchWorkers(db)
     turn.roomMs = nowMs
   }
   const replan = nowMs - turn.plannedMs > PLAN_MS

@@ -5,6 +5,12 @@ import {
   takeBack,
   type UnclaimedTask,
 } from '@plumbline/db/batches/unclaimed'
+import {
+  giveUpStageLease,
+  readLapsedStages,
+  renewStage,
+  type Stage,
+} from '@plumbline/db/batches/stages'
 import { recall } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Pipeline } from './pipeline.ts'
@@ -42,4 +48,26 @@ export async function recallUnclaimed({
   }
   await takeBack(db, lost)
   await keepUnclaimed(db, there, limits.leaseMs)
+}
+
+/** Job id of a leased stage. */
+export function jobOfStage({ batchId, lease }: Pick<Stage, 'batchId' | 'lease'>): string {
+  return `${batchId}-${lease}`
+}
+
+/**
+ * Extends the leases of stages whose jobs still wait in their queue, so that none is enqueued a
+ * second time while all workers are busy; gives up those of stages whose jobs are lost.
+ */
+export async function keepQueuedStages({
+  db,
+  queue,
+  limits,
+}: Pick<Pipeline, 'db' | 'queue' | 'limits'>): Promise<void> {
+  for (const stage of await readLapsedStages(db, limits.leaseMs)) {
+    // A worker that claims a stage takes the next lease number, of which there is no job.
+    const state = await recall(queue, stage.stage, jobOfStage(stage), false)
+    if (state === 'lost') await giveUpStageLease(db, stage)
+    else await renewStage(db, stage, limits.leaseMs)
+  }
 }

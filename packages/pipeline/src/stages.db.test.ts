@@ -1,9 +1,13 @@
+import { createAccount } from '@plumbline/db/accounts'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
+import { depth, recall } from '@plumbline/queue/jobs'
 import { expect, test } from 'vitest'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { dispatchOnce } from './dispatch.ts'
 import { runFinish } from './finish.ts'
 import { runIntake } from './intake-stage.ts'
 import { getBatch } from './read.ts'
+import { createStageRoom } from './stage-room.ts'
 
 const LEASE_MS = 1_000
 const { signal } = new AbortController()
@@ -130,4 +134,84 @@ test('the database refuses a state that no stage knows', async () => {
   await expect(
     db.pool.query("update batches set status = 'asleep' where id = $1", [id]),
   ).rejects.toThrow('batches_known_status')
+})
+
+/** Rows that make a file long to read. */
+const LONG_FILE = `email\n${'someone.with.a.long.name@a.company.example\n'.repeat(4_000)}`
+
+test('long files are read in turn by account, as many at once as there is room for; short ones pass by', async () => {
+  await using harness = await openTestPipeline()
+  const { db } = harness.pipeline
+  const accounts = [harness.owner.accountId]
+  for (const email of ['b@b.example', 'c@c.example']) {
+    accounts.push((await createAccount(db, { email, plan: 'pro' })).id)
+  }
+  const [first = '', second = '', third = ''] = accounts
+  const submitted: { readonly id: string; readonly accountId: string }[] = []
+  for (const accountId of [first, first, first, second, second, third]) {
+    submitted.push({ id: (await harness.submit(LONG_FILE, { accountId })).id, accountId })
+  }
+  const short = await harness.submit('email\na@b.example\n', { accountId: first })
+  // As if nobody had a lease: those who submitted first of their account have one for their job.
+  await db.pool.query('update batches set lease_until = null')
+  const ownersOf = async (room: number): Promise<readonly (string | undefined)[]> =>
+    (await leaseStages(db, 60_000, room))
+      .filter(({ batchId }) => batchId !== short.id)
+      .map(({ batchId }) => submitted.find(({ id }) => id === batchId)?.accountId)
+  const leased = await ownersOf(4)
+  expect(leased.toSorted()).toEqual([first, first, second, third].toSorted())
+  expect(await ownersOf(4)).toEqual([])
+  expect(await ownersOf(5)).toEqual([second])
+  const { rows } = await db.pool.query<{ leased: boolean }>(
+    'select lease_until is not null as leased from batches where id = $1',
+    [short.id],
+  )
+  expect(rows).toEqual([{ leased: true }])
+})
+
+test("an account's second long file waits for its turn, and a job beyond a worker's room gives it back", async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, submit } = harness
+  const { db } = pipeline
+  const [long, waiting, short] = [
+    await submit(LONG_FILE),
+    await submit(LONG_FILE),
+    await submit('email\na@b.example\n'),
+  ]
+  const { rows } = await db.pool.query<{ id: string }>(
+    'select id from batches where lease_until is null',
+  )
+  expect(rows).toEqual([{ id: waiting.id }])
+  const room = createStageRoom(db, 1)
+  const ran: string[] = []
+  const runs = async ({ id }: { id: string }, run = async (): Promise<void> => undefined) =>
+    await room({ batchId: id, lease: 1 }, async () => {
+      ran.push(id)
+      await run()
+    })
+  await runs(long, async () => {
+    await runs(short)
+    await runs(long)
+  })
+  expect(ran).toEqual([long.id, short.id])
+  // Given back, it is leased again.
+  const leased = await leaseStages(db, 60_000)
+  expect(leased.map(({ batchId }) => batchId).toSorted()).toEqual([long.id, waiting.id].toSorted())
+})
+
+test('a stage whose job waits in its queue is not enqueued again; one whose job is lost is', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, submit } = harness
+  const { id } = await submit('email\na@b.example\n')
+  const lapse = async (): Promise<void> => {
+    await pipeline.db.pool.query(`update batches set lease_until = now() - interval '1 s'`)
+    await dispatchOnce(pipeline)
+  }
+  const waiting = async (): Promise<number> => (await depth(pipeline.queue, 'intake')).waiting
+  const before = await waiting()
+  for (let times = 0; times < 3; times += 1) await lapse()
+  expect(await waiting()).toBe(before)
+  expect(await recall(pipeline.queue, 'intake', `${id}-1`, true)).toBe('lost')
+  await lapse()
+  expect(await recall(pipeline.queue, 'intake', `${id}-2`, false)).toBe('waiting')
 })

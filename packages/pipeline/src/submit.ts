@@ -5,6 +5,7 @@ import type { KeyMode } from '@plumbline/contract/plans'
 import type { Product } from '@plumbline/contract/products'
 import { Problem } from '@plumbline/contract/problem'
 import { lockAccount } from '@plumbline/db/accounts'
+import { hasLongStage, SHORT_FILE_BYTES } from '@plumbline/db/batches/stages'
 import { countUnfinished, insertBatch, readBatch, sumFileBytes } from '@plumbline/db/batches/rows'
 import type { Db, Tx } from '@plumbline/db/database'
 import { newTimedId } from '@plumbline/db/ids'
@@ -68,18 +69,22 @@ export async function submitBatch(
   const id = newTimedId('bat')
   const sourceKey = `uploads/${id}`
   await pipeline.storage.put(sourceKey, submission.path)
+  // A further large file of an account is read when its turn comes.
+  let mustWait = false
   try {
     const view = await pipeline.db.kysely.transaction().execute(async (tx) => {
       await lockAccount(tx, submission.accountId)
       await refuseBeyondLimits(tx, pipeline.limits, submission.accountId, size)
-      await insertBatch(tx, rowOf(id, sourceKey, submission, size), pipeline.limits.leaseMs)
+      mustWait = size > SHORT_FILE_BYTES && (await hasLongStage(tx, submission.accountId))
+      const leaseMs = mustWait ? null : pipeline.limits.leaseMs
+      await insertBatch(tx, rowOf(id, sourceKey, submission, size), leaseMs)
       const row = await readBatch(tx, id)
       if (row === undefined) throw new Error(`batch ${id} is gone`)
       const shown = batchViewOf(row)
       await inTransaction?.(tx, shown)
       return shown
     })
-    await wakeIntake(pipeline, id)
+    if (!mustWait) await wakeIntake(pipeline, id)
     return view
   } catch (error) {
     await giveUpFile(pipeline, { id, accountId: submission.accountId, sourceKey })

@@ -4,6 +4,7 @@ import { runDispatcher } from '@plumbline/pipeline/dispatch'
 import { runEarlyFinishes } from '@plumbline/pipeline/early-finish'
 import { runFinish } from '@plumbline/pipeline/finish'
 import { runIntake } from '@plumbline/pipeline/intake-stage'
+import { createStageRoom, LONG_STAGES } from '@plumbline/pipeline/stage-room'
 import { runSweeps } from '@plumbline/pipeline/sweeps'
 import { runErasures } from '@plumbline/pipeline/work-erasures'
 import type { Job } from '@plumbline/queue/backend'
@@ -13,8 +14,8 @@ import type { ListUpdates } from './list-updates.ts'
 import { graceOf, jobLockOf } from './settings.ts'
 import { factNames } from './fact-names.ts'
 
-/** Files read, and result files written, concurrently by one worker (each). */
-const STAGE_CONCURRENCY = 2
+/** Files read at once, and result files written at once, by one worker: half of them may be long. */
+const STAGE_CONCURRENCY = 2 * LONG_STAGES
 
 /** Histogram buckets of a dispatcher round, in seconds; a round should take at most 0.02. */
 const ROUND_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1, 5]
@@ -69,17 +70,18 @@ export async function serveBatches(
     runErasures({ pipeline, facts: { memory, durable, namesOf: factNames } }, stop.signal),
     listUpdates.run(stop.signal),
   ])
+  const room = createStageRoom(pipeline.db)
+  const inRoom = async (job: Job, run: typeof runIntake): Promise<void> => {
+    const stage = stageIn(job)
+    await room(stage, () => run(pipeline, stage, job.signal))
+  }
   const served: AsyncDisposable[] = []
   stack.defer(async () => {
     stop.abort()
     await Promise.all([loops, closeTogether(served)])
   })
-  served.push(
-    await work(queue, 'intake', (job) => runIntake(pipeline, stageIn(job), job.signal), options),
-  )
-  served.push(
-    await work(queue, 'finish', (job) => runFinish(pipeline, stageIn(job), job.signal), options),
-  )
+  served.push(await work(queue, 'intake', (job) => inRoom(job, runIntake), options))
+  served.push(await work(queue, 'finish', (job) => inRoom(job, runFinish), options))
   return stack.move()
 }
 

@@ -36,12 +36,15 @@ export interface BatchOwner {
 export const NOW_TEXT = sql<string>`to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /**
- * Writes a new batch in state `analyzing`, with the lease of its first stage held for `leaseMs`.
+ * Writes a new batch in state `analyzing`.
+ *
+ * @param leaseMs how long its first stage is leased for the job that its creator enqueues; null if
+ * the dispatcher is to lease it when its turn comes
  */
 export async function insertBatch(
   db: Db | Tx,
   row: Omit<Insertable<BatchesTable>, 'status' | 'ats' | 'lease' | 'lease_until'>,
-  leaseMs: number,
+  leaseMs: number | null,
 ): Promise<void> {
   await queriesOf(db)
     .insertInto('batches')
@@ -50,7 +53,7 @@ export async function insertBatch(
       status: 'analyzing',
       ats: sql`jsonb_build_object('analyzing', ${NOW_TEXT})`,
       lease: 1,
-      lease_until: sql`clock_timestamp() + ${leaseMs} * interval '1 ms'`,
+      lease_until: leaseMs === null ? null : sql`clock_timestamp() + ${leaseMs} * interval '1 ms'`,
     } as Insertable<BatchesTable>)
     .execute()
 }

@@ -1,4 +1,4 @@
-import { sql, type Updateable } from 'kysely'
+import { sql, type RawBuilder, type Updateable } from 'kysely'
 import { preparedAs, queriesOf, type Db, type Tx } from '../database.ts'
 import type { BatchesTable } from '../tables/batches.ts'
 import { NOW_TEXT, type BatchRow } from './rows.ts'
@@ -42,32 +42,124 @@ const TRIES_AT_ONCE = 2
 /** Longest delay between two attempts at a stage that keeps failing: an hour, in milliseconds. */
 const LONGEST_REST_MS = 3_600_000
 
+/** Bytes of a file up to which reading it is short; packed ones hold some 16 MB at most. */
+export const SHORT_FILE_BYTES = 131_072
+
+/** Rows up to which writing a result is short. */
+const SHORT_RESULT_ROWS = 10_000
+
+/** Whether the stage of a batch takes long: reading a large file, or writing a large result. */
+const IS_LONG = sql<boolean>`${sql.raw(`case when status = 'analyzing'
+  then file_bytes > ${SHORT_FILE_BYTES} else coalesce(rows_total, 0) > ${SHORT_RESULT_ROWS} end`)}`
+
+/** Whether a stage may be leased: after its lease, and the delay that failed attempts add. */
+function isDueAfter(leaseMs: number): RawBuilder<boolean> {
+  return sql<boolean>`(lease_until is null or lease_until < clock_timestamp()
+    - least(${LONGEST_REST_MS}, ${leaseMs} * (power(2, least(20, greatest(0,
+      stage_attempts - ${TRIES_AT_ONCE}))) - 1)) * interval '1 ms')`
+}
+
+/** Short stages that one round leases at most. */
+const SHORT_STAGES_A_ROUND = 100
+
 /**
- * Leases every stage that nobody works on, by database time. A stage whose lease ran out is leased
- * again, from the third attempt on after a delay that doubles each time, for faults that last: a
- * full disk, a batch that crashes its workers.
+ * Leases the stages that no worker has, by database time: short ones in order of age, long ones in
+ * turn by account, so that no account's files wait for all of another's. A stage whose lease ran
+ * out is leased again, from the third time on after a delay that doubles: a full disk, and a batch
+ * that kills its workers, take time.
+ *
+ * @param longStages long stages leased at once, at most
  */
-export async function leaseStages(db: Db | Tx, leaseMs: number): Promise<readonly Stage[]> {
+export async function leaseStages(
+  db: Db | Tx,
+  leaseMs: number,
+  longStages = SHORT_STAGES_A_ROUND,
+): Promise<readonly Stage[]> {
+  const states = sql.raw(sqlStates(STAGE_STATES))
+  const isDue = isDueAfter(leaseMs)
   const { rows } = await sql<{ id: string; status: string; lease: number }>`
     ${preparedAs('stages.lease')}
+    with stages as (
+      select id, account_id, created_at, ${IS_LONG} as is_long, ${isDue} as is_due,
+        lease_until > clock_timestamp() as is_leased
+      from batches where status in ${states}
+    ), leased as (
+      select account_id, count(*)::int as stage_count from stages
+      where is_long and is_leased group by account_id
+    ), in_turn as (
+      select s.id, s.created_at, coalesce(l.stage_count, 0)
+        + row_number() over (partition by s.account_id order by s.created_at) as turn_no
+      from stages s left join leased l on l.account_id = s.account_id
+      where s.is_long and s.is_due
+    ), chosen as (
+      (select id from stages where is_due and not is_long
+       order by created_at limit ${SHORT_STAGES_A_ROUND})
+      union all
+      (select id from in_turn order by turn_no, created_at
+       limit greatest(0, ${longStages}::int - (select coalesce(sum(stage_count), 0) from leased)))
+    )
     update batches
     set lease = lease + 1, lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
     where id in (
       select id from batches
-      where status in ${sql.raw(sqlStates(STAGE_STATES))}
-        and (lease_until is null or lease_until < clock_timestamp() - least(${LONGEST_REST_MS},
-          ${leaseMs} * (power(2, least(20, greatest(0, stage_attempts - ${TRIES_AT_ONCE}))) - 1)) * interval '1 ms')
-      order by created_at
-      limit 100
+      where id in (select id from chosen) and status in ${states} and ${isDue}
       for update skip locked
     )
     returning id, status, lease
   `.execute(queriesOf(db))
-  return rows.map((row) => ({
+  return rows.map(stageOf)
+}
+
+/** Stages that were leased, and are due again since their lease ran out, claimed or not. */
+export async function readLapsedStages(db: Db | Tx, leaseMs: number): Promise<readonly Stage[]> {
+  const { rows } = await sql<{ id: string; status: string; lease: number }>`
+    ${preparedAs('stages.lapsed')}
+    select id, status, lease from batches
+    where status in ${sql.raw(sqlStates(STAGE_STATES))} and lease_until is not null
+      and ${isDueAfter(leaseMs)}
+    order by lease_until limit ${SHORT_STAGES_A_ROUND}
+  `.execute(queriesOf(db))
+  return rows.map(stageOf)
+}
+
+function stageOf(row: { id: string; status: string; lease: number }): Stage {
+  return {
     batchId: row.id,
     stage: row.status === 'analyzing' ? 'intake' : 'finish',
     lease: row.lease,
-  }))
+  }
+}
+
+/** Whether the stage that a batch is in takes long; false for one that is in none. */
+export async function isLongStage(db: Db | Tx, batchId: string): Promise<boolean> {
+  const { rows } = await sql`
+    ${preparedAs('stages.is-long')}
+    select 1 from batches where id = ${batchId}
+      and status in ${sql.raw(sqlStates(STAGE_STATES))} and ${IS_LONG}
+  `.execute(queriesOf(db))
+  return rows.length === 1
+}
+
+/** Whether an account has a batch in a stage that takes long. */
+export async function hasLongStage(db: Db | Tx, accountId: string): Promise<boolean> {
+  const { rows } = await sql`
+    ${preparedAs('stages.has-long')}
+    select 1 from batches where account_id = ${accountId}
+      and status in ${sql.raw(sqlStates(STAGE_STATES))} and ${IS_LONG} limit 1
+  `.execute(queriesOf(db))
+  return rows.length === 1
+}
+
+/** Gives up a lease that no worker holds, so that the stage is leased again when its turn comes. */
+export async function giveUpStageLease(
+  db: Db | Tx,
+  stage: { batchId: string; lease: number },
+): Promise<void> {
+  await sql`
+    update batches set lease_until = null
+    where id = ${stage.batchId} and lease = ${stage.lease}
+      and status in ${sql.raw(sqlStates(STAGE_STATES))}
+  `.execute(queriesOf(db))
 }
 
 /**

@@ -1,0 +1,30 @@
+import { isLongStage, giveUpStageLease } from '@plumbline/db/batches/stages'
+import type { Db } from '@plumbline/db/database'
+
+/** Long stages that one worker runs at once; its other slots are for short ones alone. */
+export const LONG_STAGES = 2
+
+/** Runs the stage of a job if the worker has room for it, else gives its lease back. */
+export type StageRoom = (
+  job: { readonly batchId: string; readonly lease: number },
+  run: () => Promise<void>,
+) => Promise<void>
+
+/**
+ * Keeps slots of a worker free for short stages, so that ten rows do not wait until files of
+ * millions are read. The dispatcher leases no more long stages than the workers have room for; one
+ * that arrives beyond that is leased again when its turn comes.
+ */
+export function createStageRoom(db: Db, most = LONG_STAGES): StageRoom {
+  let taken = 0
+  return async (job, run) => {
+    if (!(await isLongStage(db, job.batchId))) return await run()
+    if (taken >= most) return await giveUpStageLease(db, job)
+    taken += 1
+    try {
+      await run()
+    } finally {
+      taken -= 1
+    }
+  }
+}

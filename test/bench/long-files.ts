@@ -1,0 +1,67 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startService } from '@plumbline/testkit/service'
+import { bounded, type Figure } from './figure.ts'
+import { startServers, type BenchServers } from './servers.ts'
+import { uploadList, waitForEnd, writeList } from './upload.ts'
+
+/** Accounts that hand in long files, how many each, and their rows. */
+const CROWD = 2
+const FILES = 6
+const ROWS = 600_000
+
+/** Batches of another account, one after the other, and their rows. */
+const BATCHES = 12
+const FEW_ROWS = 10
+
+/** Milliseconds that one of these may take, from its upload to its result. */
+const MOST_MS = 5_000
+
+/** Longest time of another account's ten rows while a worker has long files to read. */
+export async function run(): Promise<readonly Figure[]> {
+  await using servers = await startServers()
+  const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
+  try {
+    const long = join(dir, 'long.csv')
+    const few = join(dir, 'few.csv')
+    await writeList(long, ROWS)
+    await writeList(few, FEW_ROWS)
+    const figures: Figure[] = []
+    for (const backend of ['redis', 'embedded'] as const) {
+      const longestMs = await measure(servers, backend, { long, few })
+      const head = { name: 'ten rows beside long files', backend, unit: 'ms' }
+      figures.push(bounded(head, longestMs, MOST_MS))
+    }
+    return figures
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+async function measure(
+  servers: BenchServers,
+  backend: 'redis' | 'embedded',
+  files: { readonly long: string; readonly few: string },
+): Promise<number> {
+  await using service = await startService({
+    databaseUrl: servers.databaseUrl,
+    redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
+    workers: [['email'], ['batch']],
+  })
+  for (let at = 0; at < CROWD; at += 1) {
+    const account = await service.account({ credits: FILES * ROWS })
+    for (let file = 0; file < FILES; file += 1) {
+      await uploadList(service, account, files.long, 'email')
+    }
+  }
+  const other = await service.account({ credits: BATCHES * FEW_ROWS })
+  let longestMs = 0
+  for (let at = 0; at < BATCHES; at += 1) {
+    const startedMs = performance.now()
+    const { id } = await uploadList(service, other, files.few, 'email')
+    await waitForEnd(service, other, id)
+    longestMs = Math.max(longestMs, performance.now() - startedMs)
+  }
+  return longestMs
+}
