@@ -17,26 +17,33 @@ import { makeTasks } from './start.ts'
 import { DEFAULT_ROOM } from './task-room.ts'
 
 /**
- * Pause between two rounds: after one that found many tasks, while tasks run, and without work. Where all that is
- * open waits for its time, it lasts until then, as without work at most.
+ * Milliseconds between two rounds: after a round that dispatched many tasks, while tasks run, and
+ * without work. If everything open waits for a time, the pause lasts until then, at most as long as
+ * without work.
  */
 const BUSY_MS = 5
 const WAITING_MS = 20
 const IDLE_MS = 250
 
-/** Pause where there was no work for so long: a batch that comes then begins a little later. */
+/**
+ * Milliseconds between two rounds after so long without work; a batch that arrives then starts a
+ * little later.
+ */
 const RESTING_MS = 1_000
 const RESTS_AFTER_MS = 60_000
 
-/** How long a dispatcher that is gone keeps others out, how often it says that it is there, and others look. */
+/**
+ * Milliseconds: how long a dispatcher that died keeps others out, how often it renews its duty, and
+ * how often others try to take it over.
+ */
 const TERM_MS = 3_000
 const RENEW_MS = 1_500
 const STANDBY_MS = 1_000
 
 /**
- * Time between two looks at what workers there are, for tasks that nobody claims, and for batches that ended and
- * nobody closed, and between two plans of the statement that leases: tables grow by then, and it takes longer
- * than a round.
+ * Milliseconds between two reads of the workers' capacity, two searches for unclaimed tasks, two
+ * searches for finished batches that no worker closed, and two plans of the lease statement, which
+ * is planned anew as tables grow; planning takes longer than a round.
  */
 const ROOM_MS = 1_000
 const RECALL_MS = 1_000
@@ -44,46 +51,47 @@ const CLOSE_MS = 5_000
 const PLAN_MS = 5_000
 
 /**
- * Share of its slots that a check must have been given in a round for the next to follow at once. Where tasks end
- * one by one, a longer pause costs a slot little, and a round for each of them would cost the database much.
+ * Share of a check's slots that a round must have filled for the next round to follow at once. When
+ * tasks end one by one, a longer pause leaves a slot idle only briefly, while a round for each
+ * would load the database.
  */
 const MANY = 1 / 8
 
-/** Time between two searches for stages while every round finds tasks. */
+/** Milliseconds between two searches for stages while every round finds tasks. */
 const STAGES_MS = 60
 
 const REST_MS = { dispatched: BUSY_MS, waiting: WAITING_MS, idle: IDLE_MS } as const
 
-/** What a dispatcher keeps from round to round; another begins anew. */
+/** State that a dispatcher keeps between rounds; the next dispatcher starts without it. */
 export interface DispatchTurn {
-  /** Left out where no other can dispatch. */
+  /** Name of this dispatcher; absent if there can be no other. */
   readonly holder?: string
   /** The account of each check that was served last. */
   readonly served: Map<Check, string>
-  /** Leased tasks that go out when they are whole. */
+  /** Leased tasks that are dispatched once they no longer grow. */
   growing: readonly LeasedTask[]
-  /** Milliseconds after which what is open may be due, as far as the last round saw. */
+  /** Milliseconds until something may be due, as of the last round. */
   quietMs: number
-  /** When it did last what it does now and then, by the clock of the process. */
+  /** When it last did its periodic work, by the clock of the process. */
   recalledMs: number
   closedMs: number
   plannedMs: number
-  /** The room of all workers, and when it was read last. */
+  /** Capacity of all workers, and when it was last read. */
   room: Readonly<Record<Check, TaskRoom>>
-  /** Live workers that read files and write results, at least this one. */
+  /** Live workers that read files and write results; at least this one. */
   batchWorkers: number
   roomMs: number
 }
 
-/** Who is told what the dispatcher does. */
+/** Callbacks of the dispatcher. */
 export interface DispatchTold {
-  /** After each round, with its milliseconds. */
+  /** Called after each round with its duration in milliseconds. */
   readonly onRound?: (ms: number) => void
-  /** Where a batch that has started was given more of its tasks: it is a large one. */
+  /** Called when more tasks of a started batch were created, which only large batches need. */
   readonly onStarting?: () => void
 }
 
-/** A turn that begins. */
+/** The state before the first round. */
 export function newTurn(holder?: string): DispatchTurn {
   const begun: DispatchTurn = {
     served: new Map(),
@@ -100,9 +108,10 @@ export function newTurn(holder?: string): DispatchTurn {
 }
 
 /**
- * The dispatcher: leases stages of batches and tasks of chunks by database time and enqueues them, until the
- * signal aborts. One process of all dispatches; where it stops or is lost, the next takes over in 4 seconds. A
- * lost job, a killed worker and an emptied queue are one case: the lease runs out, and the work is leased again.
+ * The dispatcher: leases stages of batches and tasks of chunks by database time and enqueues them
+ * until the signal aborts. Only one process dispatches; if it stops or dies, another takes over
+ * within 4 seconds. A lost job, a killed worker and an emptied queue are the same case: the lease
+ * runs out, and the work is leased again.
  */
 export async function runDispatcher(
   pipeline: Pipeline,
@@ -140,7 +149,7 @@ export async function runDispatcher(
     await wait(restMs, undefined, { signal }).catch(() => undefined)
   }
   try {
-    // What grows goes out as it is: to the next dispatcher it is leased.
+    // Tasks that still grow are dispatched as they are: for the next dispatcher they are leased.
     if (turn !== undefined) await enqueueTasks(pipeline.queue, turn.growing)
     await leaveDuty(db, 'dispatch', holder)
   } catch (error) {
@@ -149,8 +158,8 @@ export async function runDispatcher(
 }
 
 /**
- * One round: tasks first; stages, of which there are few, when asked or where there was no task. Its work
- * grows with what it hands out, not with what runs or waits.
+ * One round: tasks first; then stages, which are few, if asked for or if there was no task. Its
+ * cost grows with what it dispatches, not with what runs or waits.
  */
 export async function dispatchOnce(
   pipeline: Pick<Pipeline, 'db' | 'queue' | 'limits'>,
@@ -189,14 +198,14 @@ export async function dispatchOnce(
   return starting ? 'dispatched' : REST_AFTER[found]
 }
 
-/** A round that does not look at what is open takes it that there is something. */
+/** Assumed by a round that does not look for open work. */
 const UNSEEN: OpenWork = { open: true, starting: false, quietMs: 0 }
 
 type Found = 'many' | 'few' | 'none'
 
 const REST_AFTER = { many: 'dispatched', few: 'waiting', none: 'waiting' } as const
 
-/** Leases tasks and enqueues them; answers whether another round may soon find as much. */
+/** Leases tasks and enqueues them; returns whether the next round may soon find as many. */
 async function dispatchTasks(
   { db, queue, limits }: Pick<Pipeline, 'db' | 'queue' | 'limits'>,
   turn: DispatchTurn,
@@ -229,7 +238,7 @@ async function dispatchTasks(
   const tasks = leased.filter(({ grows }) => !grows)
   await enqueueTasks(queue, tasks)
   if (leased.length === 0) return 'none'
-  // One round gives out a few groups only, however many are due.
+  // A round dispatches only a few groups, however many are due.
   if (leased.some(({ group }) => group !== null)) return 'many'
   const byCheck = Map.groupBy(tasks, ({ check }) => check)
   return [...byCheck].some(([check, { length }]) => length > slots[check] * MANY) ? 'many' : 'few'

@@ -5,27 +5,27 @@ import { finish } from './finish.ts'
 import type { Pipeline } from './pipeline.ts'
 import { runClaimedStage, type LeasedStage } from './stage-lease.ts'
 
-/** Running batches whose results one worker writes at the same time. */
+/** Running batches whose results one worker writes at once. */
 const AT_ONCE = 2
 
-/** Rows from which on a batch is worth it: fewer are written in some hundredths of a second. */
+/** Minimum number of rows: the result of fewer is written within some 50 ms at the end. */
 const LEAST_ROWS = 10_000
 
 /**
- * Time between two searches for running batches. The worker that dispatches hears of one that starts, and one of
- * so many rows with mail servers to ask runs for much longer.
+ * Milliseconds between two searches for running batches. The worker that dispatches is woken when
+ * one starts; and with mail servers to ask, a batch of so many rows runs for much longer.
  */
 const LOOK_MS = 3_000
 
-/** Time between two looks for settled chunks, and how long a batch may go without a new one. */
+/** Milliseconds between two polls for settled chunks, and without a new one until it gives up. */
 const CHUNK_TIMES = { lookMs: 25, longestMs: 10_000 }
 
 /**
- * Writes the results of large batches while they run, until the signal aborts, so that a batch ends with
- * its last record. It saves time and nothing else, and only where a batch runs about as fast as its result
- * is written: what is abandoned here (a batch that stalls or is canceled, a worker that dies) is written
- * from its beginning by the finish stage.
- * @param started rung where a large batch has started
+ * Writes the results of large batches while they run, until the signal aborts, so that a batch ends
+ * with its last record. This only saves time: what is abandoned here (a batch that stalls or is
+ * canceled, a worker that dies) is written from the start by the finish stage.
+ *
+ * @param started rung when a large batch has started
  */
 export async function runEarlyFinishes(
   pipeline: Pipeline,
@@ -52,7 +52,9 @@ async function finishBatches(
 }
 
 /**
- * Claims the oldest running batch of at least so many rows that no worker has yet, and writes its result.
+ * Claims the oldest running batch of at least `leastRows` rows that no worker has claimed, and
+ * writes its result.
+ *
  * @returns whether there was one
  */
 export async function finishNext(
@@ -74,7 +76,7 @@ export async function finishNext(
   return true
 }
 
-/** All pages; the batch is `finalizing` when they have come. */
+/** All pages; after the last one the batch is `finalizing`. */
 async function* pagesToTheEnd(
   pipeline: Pipeline,
   stage: LeasedStage,
