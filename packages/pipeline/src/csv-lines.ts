@@ -6,7 +6,7 @@ import { givenRow, tableColumns } from './table-columns.ts'
 
 const BYTE_ORDER_MARK = '\ufeff'
 
-/** Rows as lines of CSV; the last column ends the line. */
+/** Formats rows as lines of CSV. */
 export function csvLines(batch: BatchRow, form: CsvForm): LineFormat {
   const { raw, delimiter } = form
   const table = tableColumns(batch, form.columns)
@@ -17,7 +17,8 @@ export function csvLines(batch: BatchRow, form: CsvForm): LineFormat {
     return typeof value === 'string' ? csvCell(value, raw, hasBars) : String(value)
   }
   const names = `${table.map(({ name }) => cellOf(name)).join(delimiter)}\r\n`
-  // Of the row before: many columns say the same of most rows, and then their cell is there already.
+  // Values and cells of the row before: many columns have the same value in most rows, and then
+  // the cell is reused.
   const values: CellValue[] = table.map(() => null)
   const texts: string[] = table.map(() => '')
   return {

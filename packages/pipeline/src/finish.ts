@@ -20,9 +20,9 @@ import { runStage, type LeasedStage } from './stage-lease.ts'
 import { readBatchFile } from './intake-stage.ts'
 
 /**
- * Writes the result file of a batch whose chunks are settled, or that is being canceled, and only
- * then ends it. Two workers may write; the one that has the lease ends the batch, with its file. The
- * customer is charged for it, so this stage is retried without end; the rows can be read meanwhile.
+ * Writes the result file of a batch that is settled or being canceled, then ends the batch. Two
+ * workers may write at once; only the one that holds the lease ends the batch, with its file. As the
+ * customer has paid for it, this stage is retried forever; the rows can be read meanwhile.
  */
 export async function runFinish(
   pipeline: Pipeline,
@@ -37,8 +37,10 @@ export async function runFinish(
 }
 
 /**
- * Writes the result file of a leased stage and ends the batch; anew where values were erased meanwhile.
- * @param pages every chunk of the batch in order
+ * Writes the result file of a leased stage and ends the batch; writes it again if values were
+ * erased meanwhile.
+ *
+ * @param pages all chunks of the batch in order
  */
 export async function finish(
   pipeline: Pipeline,
@@ -75,8 +77,8 @@ export async function finish(
 }
 
 /**
- * Writes the result file of a batch into the store as its rows come, in place of one of the same name; where that
- * fails nothing is left of it.
+ * Writes the result file of a batch to the store as its rows arrive, replacing a file of the same
+ * name; if that fails, nothing of it remains.
  */
 export async function storeResult(
   pipeline: Pipeline,
@@ -94,7 +96,7 @@ export async function storeResult(
   return written
 }
 
-/** What a result file holds. */
+/** Size and digest of a result file. */
 export interface Written {
   readonly rows: number
   readonly bytes: number
