@@ -1,34 +1,54 @@
 import type { Channel } from '@plumbline/ports/channel'
 import { closeRedis, type RedisServer } from './redis.ts'
 
-/** The name of a topic's channel. */
-export function channelOf({ prefix }: RedisServer, topic: string): string {
-  return `${prefix}:channel:${topic}`
+/** The key that holds the replies to a process. */
+export function repliesKeyOf({ prefix }: RedisServer, replyTo: string): string {
+  return `${prefix}:replies:${replyTo}`
 }
 
-/** Redis pub/sub: one connection listens for all topics, and subscribes again after it was lost. */
+/**
+ * The name of a topic's channel; on a cluster with a hash tag that puts it on the node of the replies
+ * that are stored together with its messages.
+ */
+export function channelOf(server: RedisServer, topic: string): string {
+  const tag = server.isSharded ? `{${repliesKeyOf(server, topic)}}` : topic
+  return `${server.prefix}:channel:${tag}`
+}
+
+/**
+ * Redis pub/sub, sharded on a cluster: one connection listens for all topics (on a cluster one for
+ * each node), and subscribes again after it was lost.
+ */
 export function createRedisChannel(server: RedisServer): Channel & AsyncDisposable {
   const listener = server.connect('listen')
   const listeners = new Map<string, Set<(message: string) => void>>()
   const nameOf = (topic: string): string => channelOf(server, topic)
-  listener.on('message', (name: string, message: string) => {
+  const { isSharded } = server
+  listener.on(isSharded ? 'smessage' : 'message', (name: string, message: string) => {
     for (const onMessage of listeners.get(name) ?? []) onMessage(message)
   })
   return {
     async publish(topic, messages) {
-      await Promise.all(messages.map((message) => server.commands.publish(nameOf(topic), message)))
+      const name = nameOf(topic)
+      const { commands } = server
+      await Promise.all(
+        messages.map((message) =>
+          isSharded ? commands.spublish(name, message) : commands.publish(name, message),
+        ),
+      )
     },
     async subscribe(topic, onMessage) {
       const name = nameOf(topic)
       const mine = listeners.get(name) ?? new Set()
       listeners.set(name, mine.add(onMessage))
-      await listener.subscribe(name)
+      await (isSharded ? listener.ssubscribe(name) : listener.subscribe(name))
       return {
         async [Symbol.asyncDispose]() {
           mine.delete(onMessage)
           if (mine.size > 0 || listeners.get(name) !== mine) return
           listeners.delete(name)
-          if (listener.status === 'ready') await listener.unsubscribe(name)
+          if (listener.status !== 'ready') return
+          await (isSharded ? listener.sunsubscribe(name) : listener.unsubscribe(name))
         },
       }
     },

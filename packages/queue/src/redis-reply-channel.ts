@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { withTimeOut } from '@plumbline/concurrency/time-out'
 import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
-import { channelOf } from './redis-channel.ts'
+import { channelOf, repliesKeyOf } from './redis-channel.ts'
 import { CLOSE_MS, type RedisServer } from './redis.ts'
 
 /** Milliseconds for which a reply is stored for a process that missed it. */
@@ -13,7 +13,8 @@ const KEEP_MS = 60_000
  */
 export function createRedisReplyChannel(server: RedisServer, channel: Channel): ReplyChannel {
   const redis = server.commands
-  const keyOf = (replyTo: string): string => `${server.prefix}:replies:${replyTo}`
+  const { isSharded } = server
+  const keyOf = (replyTo: string): string => repliesKeyOf(server, replyTo)
   return {
     async send(replyTo, replies) {
       const key = keyOf(replyTo)
@@ -22,7 +23,11 @@ export function createRedisReplyChannel(server: RedisServer, channel: Channel): 
       const pipeline = redis.pipeline()
       for (const reply of replies) {
         const name = randomUUID()
-        pipeline.publish(channelOf(server, replyTo), `${name}${reply}`).hset(key, name, reply)
+        const to = channelOf(server, replyTo)
+        const message = `${name}${reply}`
+        if (isSharded) pipeline.spublish(to, message)
+        else pipeline.publish(to, message)
+        pipeline.hset(key, name, reply)
       }
       for (const [error] of (await pipeline.pexpire(key, KEEP_MS).exec()) ?? []) {
         if (error !== null) throw error

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
+import { Redis } from 'ioredis'
 import { CHECKS } from '@plumbline/contract/products'
 import { describe, expect, test, vi } from 'vitest'
 import { emailOutcome } from '@plumbline/testkit/outcomes'
@@ -49,6 +50,13 @@ describe.skipIf(WITHOUT_REDIS)('a Redis cluster', () => {
       stack.use(await queue.backend.channel.subscribe('news', heard))
       await queue.backend.channel.publish('news', ['one'])
       await vi.waitFor(() => expect(heard).toHaveBeenCalledWith('one'), PATIENT)
+      // Each channel is known to its own node, and none to all.
+      const channels = await Promise.all(nodes.map(channelsOf))
+      expect(channels.map(({ plain }) => plain)).toEqual([[], [], []])
+      expect(channels.flatMap(({ sharded }) => sharded).toSorted()).toEqual([
+        expect.stringMatching(/:replies:live:[0-9a-f]+\}$/),
+        expect.stringMatching(/:replies:news\}$/),
+      ])
       const done = vi.fn<() => Promise<void>>(async () => undefined)
       const names = CHECKS.map(bulkQueueOf)
       for (const name of names) {
@@ -76,6 +84,19 @@ describe.skipIf(WITHOUT_REDIS)('a Redis cluster', () => {
     }
   })
 })
+
+async function channelsOf({ url }: TestRedis): Promise<{ plain: unknown; sharded: string[] }> {
+  const redis = new Redis(url)
+  try {
+    const [plain, sharded] = await Promise.all([
+      redis.pubsub('CHANNELS'),
+      redis.pubsub('SHARDCHANNELS'),
+    ])
+    return { plain, sharded: sharded.map(String) }
+  } finally {
+    redis.disconnect()
+  }
+}
 
 describe.skipIf(WITHOUT_REDIS)('a Redis server that died', () => {
   test('does not keep a process from ending', { timeout: 30_000 }, async () => {

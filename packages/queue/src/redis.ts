@@ -9,6 +9,11 @@ export interface RedisServer extends AsyncDisposable {
   readonly prefix: string
   /** One more connection; its owner closes it. */
   connect(role: ConnectionRole): Redis | Cluster
+  /**
+   * Whether channels belong to the nodes of a cluster: a message then goes to the node of its channel
+   * alone, where a plain one would go to every node.
+   */
+  readonly isSharded: boolean
 }
 
 /** `fetch` waits as long as the server is down, `add` and `listen` use ioredis's defaults. */
@@ -50,6 +55,7 @@ export function openRedis({
     commands,
     prefix,
     connect: (role) => open(role === 'add' ? { ...ROLES.add, ...inTime } : ROLES[role]),
+    isSharded: commands.isCluster,
     [Symbol.asyncDispose]: () => closeRedis(commands),
   }
 }
@@ -98,6 +104,7 @@ function connectionOf(url: string, options: ConnectionSettings): Redis | Cluster
   const nodes = hosts.map((host) => ({ ...hostAndPort(new URL(`${plain}://${host}`)) }))
   return new Cluster(nodes, {
     enableAutoPipelining: options.enableAutoPipelining ?? false,
+    shardedSubscribers: true,
     redisOptions: {
       maxRetriesPerRequest: options.maxRetriesPerRequest ?? null,
       ...(options.commandTimeout === undefined ? {} : { commandTimeout: options.commandTimeout }),
