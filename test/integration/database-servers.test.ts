@@ -80,6 +80,7 @@ async function expectLimits(owner: string, serving: string, pooled: string): Pro
   )
   expect(rows.flatMap(({ setconfig }) => setconfig).toSorted()).toEqual([
     'idle_in_transaction_session_timeout=60000ms',
+    'jit=off',
     'statement_timeout=60000ms',
   ])
 }

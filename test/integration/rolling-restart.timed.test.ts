@@ -37,10 +37,12 @@ test.concurrent.each(backends())(
     const load = callUntil(done.signal, [first, second], account.liveKey)
     const attempts = mostAttempts(first, done.signal)
     const exits: (number | null)[] = []
-    for (const member of [...first.workers.slice(1), first.api]) exits.push(await restart(member))
+    for (const member of [...first.workers, first.api, second.api]) {
+      exits.push(await restart(member))
+    }
     done.abort()
 
-    expect(exits).toEqual([0, 0])
+    expect(exits).toEqual([0, 0, 0, 0])
     const statuses = await load
     expect(statuses.length).toBeGreaterThan(10)
     expect(statuses.filter((status) => status !== 200)).toEqual([])

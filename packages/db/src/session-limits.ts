@@ -2,8 +2,8 @@ import pg from 'pg'
 import { STATEMENT_MS, type Db } from './database.ts'
 
 /**
- * Sets the time-outs of a role on this database, for a pooler: PgBouncer does not pass on those of
- * its clients. A session that sets its own is not affected. Written only if it differs.
+ * Sets the time-outs of a role on this database, and that it compiles no statements, for a pooler:
+ * PgBouncer does not pass on settings of its clients. A session that sets its own is not affected. Written only if it differs.
  *
  * @param db a session of the role itself, or of one that may alter it
  * @param servingUrl names the role by its user
@@ -39,4 +39,6 @@ export async function limitSessions(db: Db, servingUrl: string): Promise<void> {
 const LIMITS: readonly (readonly [name: string, value: string])[] = [
   ['statement_timeout', `${STATEMENT_MS}ms`],
   ['idle_in_transaction_session_timeout', `${STATEMENT_MS}ms`],
+  // Compiling a statement of many parts takes longer than running it.
+  ['jit', 'off'],
 ]

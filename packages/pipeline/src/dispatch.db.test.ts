@@ -195,7 +195,9 @@ test('one dispatcher of two leases tasks, and the other takes over when it falls
   loops.push(runDispatcher(pipeline, second.signal))
   // Its connections are gone, and it cannot say that it leaves.
   lost.db.pool = new Proxy(pipeline.db.pool, { get: () => () => Promise.reject(new Error('lost')) })
+  const silentMs = performance.now()
   await vi.waitFor(async () => expect(await holder()).not.toEqual(before), PATIENT)
+  expect(performance.now() - silentMs).toBeLessThan(5_000)
   first.abort()
   second.abort()
   await Promise.all(loops)

@@ -39,3 +39,18 @@ test('the backlog is what workers could begin now, and neither what is paused no
   await db.pool.query(`update tasks set claimed = true where batch_id = 'bat_run' and chunk_no = 1`)
   expect((await readBacklog(db))[0]).toMatchObject({ claimable: 1 })
 })
+
+test('a group that waited and is due is something to do; one that is not due, or has a task out, is not', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  await db.pool.query(`
+    insert into task_groups (check_kind, group_key, next_at, out_task)
+    select 'domain', 'due ' || no, now(), null::bigint from generate_series(1, 12000) no
+    union all select 'domain', 'later', now() + interval '1 hour', null
+    union all select 'email', 'due', now(), null
+    union all select 'email', 'out', now(), 7`)
+  const [email, , , domain] = await readBacklog(db)
+  expect(email).toMatchObject({ check: 'email', claimable: 1 })
+  // More than any number of workers can take need no count.
+  expect(domain).toMatchObject({ check: 'domain', claimable: 10_000 })
+})

@@ -19,10 +19,14 @@ const MOST_COUNTED = 100_000
 /** Upper bound of the count per batch and check; more than any number of workers can take. */
 const MOST_OF_BATCH = 1_000
 
+/** Upper bound of the waiting groups that are due, per check; each of them has a task to do. */
+const MOST_GROUPS = 10_000
+
 /**
  * Reads how many tasks of each check could be worked on now, and how long the oldest of their
- * batches has been running. Tasks of paused batches and of suspended accounts do not count. Exact
- * up to 1,000 per batch and 100,000 in all.
+ * batches has been running. Tasks of paused batches and of suspended accounts do not count, unless
+ * they wait in a group that is due. Exact up to 1,000 per batch, 10,000 due groups per check, and
+ * 100,000 in all.
  */
 export async function readBacklog(db: Db): Promise<readonly Backlog[]> {
   const { rows } = await db.pool.query<Backlog>({
@@ -46,9 +50,17 @@ export async function readBacklog(db: Db): Promise<readonly Backlog[]> {
         from tasks t join going g on g.id = t.batch_id
         where ${isTask('leased', 't')} and not t.claimed
         group by t.check_kind
+      ), due_groups as (
+        select k.kind, count(g) as n, null::timestamptz as since
+        from unnest($1::text[]) as k(kind) cross join lateral (
+          select 1 as g from task_groups
+          where check_kind = k.kind and greatest(next_at, quiet_until) <= now() and not opened
+            and out_task is null
+          limit ${MOST_GROUPS}) due
+        group by k.kind
       ), found as (
         select kind, sum(n) as n, min(since) as since
-        from (select * from ready union all select * from queued) each
+        from (select * from ready union all select * from queued union all select * from due_groups) each
         group by kind
       )
       select k.kind as check, coalesce(b.n, 0)::float8 as claimable, (
