@@ -34,6 +34,16 @@ export const MESSAGES = {
   timeout: 'The call took too long and was not charged; send it again.',
 } as const satisfies Partial<Record<ProblemCode, string>>
 
+/** Which limit a refusal is about, for whoever runs the service. */
+export type RefusalLimit =
+  | 'rate'
+  | 'failed_keys'
+  | 'calls_of_account'
+  | 'calls_of_process'
+  | 'slow_share'
+  | 'workers'
+  | 'queue_away'
+
 /**
  * A refusal: `message` is public, says what to do and holds no internals; `cause` is for the log.
  */
@@ -44,16 +54,24 @@ export class Problem extends Error {
   readonly retryAfterSeconds: number | undefined
   /** Requested by a test key: nothing is wrong, so it is not logged as an error. */
   readonly isRehearsed: boolean
+  /** Undefined if it is about none, or one that is counted by its code alone. */
+  readonly limit: RefusalLimit | undefined
 
   constructor(
     code: ProblemCode,
     message: string,
-    options?: { cause?: unknown; retryAfterSeconds?: number; isRehearsed?: boolean },
+    options?: {
+      cause?: unknown
+      retryAfterSeconds?: number
+      isRehearsed?: boolean
+      limit?: RefusalLimit
+    },
   ) {
     super(message, options)
     this.code = code
     this.retryAfterSeconds = options?.retryAfterSeconds
     this.isRehearsed = options?.isRehearsed ?? false
+    this.limit = options?.limit
   }
 
   get status(): number {

@@ -43,7 +43,8 @@ export async function drainBatch(
     return false
   }
   await settleChunks(pipeline, stage, batch)
-  await pipeline.db.kysely.transaction().execute((tx) => releaseOnce(tx, stage))
+  const released = await pipeline.db.kysely.transaction().execute((tx) => releaseOnce(tx, stage))
+  pipeline.countCredits?.released(batch.product, released)
   return true
 }
 
@@ -70,24 +71,25 @@ async function settleChunks(
   const scorer = await pipeline.scorers.of(batch.weights)
   for (let from = 0; ;) {
     signal.throwIfAborted()
-    const no = await pipeline.db.kysely
+    const settled = await pipeline.db.kysely
       .transaction()
       .execute((tx) => settleNext(tx, batch, scorer, from))
-    if (no === undefined) return
-    from = no + 1
+    if (settled === undefined) return
+    pipeline.countCredits?.charged(batch.product, settled.charged)
+    from = settled.no + 1
   }
 }
 
-/** Settles the next chunk from a number on that lacks outcomes; returns its number. */
+/** Settles the next chunk from a number on that lacks outcomes. */
 async function settleNext(
   tx: Tx,
   batch: BatchRow,
   scorer: Scorer,
   from: number,
-): Promise<number | undefined> {
+): Promise<{ readonly no: number; readonly charged: number } | undefined> {
   const chunk = await lockPartlyAnswered(tx, batch.id, from)
   if (chunk === undefined) return undefined
-  await settleCanceledChunk(tx, {
+  const charged = await settleCanceledChunk(tx, {
     batchId: batch.id,
     no: chunk.no,
     accountId: batch.account_id,
@@ -98,12 +100,13 @@ async function settleNext(
     subjects: unpackSubjects(chunk.subjects),
     onlyPart: undefined,
   })
-  return chunk.no
+  return { no: chunk.no, charged }
 }
 
-async function releaseOnce(tx: Tx, { batchId, lease }: LeasedStage): Promise<void> {
+async function releaseOnce(tx: Tx, { batchId, lease }: LeasedStage): Promise<number> {
   const row = await lockBatch(tx, batchId)
-  if (row === undefined || row.lease !== lease) return
+  if (row === undefined || row.lease !== lease) return 0
   const released = await releaseRest(tx, row)
   await updateBatch(tx, batchId, { credits_released: released })
+  return released - row.credits_released
 }

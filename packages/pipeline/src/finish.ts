@@ -109,18 +109,21 @@ async function endBatch(
   lease: number,
   file: Written & { key: string },
 ): Promise<'ended' | 'lost' | BatchRow> {
-  return await pipeline.db.kysely.transaction().execute(async (tx) => {
+  let released = 0
+  const end = await pipeline.db.kysely.transaction().execute(async (tx) => {
     // In one order: a change of the batch ends its sample.
     if (batch.sample_of !== null) await lockBatch(tx, batch.sample_of)
     const row = await lockBatch(tx, batch.id)
-    if (row === undefined || row.lease !== lease) return 'lost'
+    if (row === undefined || row.lease !== lease) return 'lost' as const
     // Paused while its result was written early: it goes on, and needs its hold.
     if (!statesBefore(row.status === 'canceling' ? 'canceled' : 'completed').includes(row.status)) {
       return 'lost'
     }
     if (row.blank_count !== batch.blank_count) return row
     const canceled = row.status === 'canceling'
-    const released = canceled ? row.credits_released : await releaseRest(tx, row)
+    const releasedBefore = row.credits_released
+    const releasedInAll = canceled ? releasedBefore : await releaseRest(tx, row)
+    released = releasedInAll - releasedBefore
     // Attempts that were killed may have left files with what was erased since.
     const left = row.blank_count > 0 ? resultKeysBefore(batch.id, lease) : []
     if (left.length > 0) await noteRemovals(tx, row.account_id, left)
@@ -130,7 +133,7 @@ async function endBatch(
       batch.id,
       canceled ? 'canceled' : 'completed',
       {
-        credits_released: released,
+        credits_released: releasedInAll,
         result_key: file.key,
         result_bytes: file.bytes,
         result_rows: file.rows,
@@ -144,8 +147,10 @@ async function endBatch(
     // What was released is taken back with the rest.
     if (moved === undefined) throw new Error(`batch ${batch.id}: its end was refused`)
     if (moved.sample_of !== null) await adoptSample(tx, pipeline, moved)
-    return 'ended'
+    return 'ended' as const
   })
+  if (end === 'ended') pipeline.countCredits?.released(batch.product, released)
+  return end
 }
 
 async function writeResult(

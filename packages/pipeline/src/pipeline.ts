@@ -1,5 +1,6 @@
 import type { Log } from '@plumbline/ports/log'
 import { ACCOUNT_LIMITS, CALL_LIMITS } from '@plumbline/contract/limits'
+import type { Product } from '@plumbline/contract/products'
 import type { Db } from '@plumbline/db/database'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import type { Storage } from '@plumbline/storage/storage'
@@ -22,6 +23,14 @@ export interface Pipeline {
   readonly scratchDir: string
   readonly limits: PipelineLimits
   readonly log: Log
+  /** Absent in programs that have no metrics of batches. */
+  readonly countCredits?: BatchCreditCounter
+}
+
+/** Counts credits of batches once they are committed. */
+export interface BatchCreditCounter {
+  charged(product: Product, credits: number): void
+  released(product: Product, credits: number): void
 }
 
 /** Limits and times of the pipeline. */

@@ -137,21 +137,21 @@ export async function storeOutcomes(
 ): Promise<number> {
   const { check } = task
   const scorer = await pipeline.scorers.of(task.weights)
-  const store = async (tx: Tx): Promise<{ isSettled: boolean; paceAgeMs: number }> => {
+  const store = async (tx: Tx): Promise<Stored> => {
     const stored = await storeTaskOutcomes(tx, brought)
     if (stored === undefined) {
       pipeline.log.info({ task: task.taskId }, 'lease lost; outcomes dropped')
-      return { isSettled: false, paceAgeMs: 0 }
+      return { charged: null, paceAgeMs: 0 }
     }
     const { remaining, hasErased, prepaid, paceAgeMs } = stored
     if (hasErased) await blankWhatCame(tx, { batchId: task.batchId, no: task.chunkNo })
     if (remaining > 0) {
       const open = { batchId: task.batchId, no: task.chunkNo, product: task.product }
       await countKnownRows(tx, { ...open, scorer, subjects: work.all }, { check, outcomes })
-      return { isSettled: false, paceAgeMs }
+      return { charged: null, paceAgeMs }
     }
     const onlyCheck = Object.keys(work.all).length === 1
-    await settleChunk(tx, {
+    const charged = await settleChunk(tx, {
       batchId: task.batchId,
       no: task.chunkNo,
       accountId: task.accountId,
@@ -164,15 +164,24 @@ export async function storeOutcomes(
       onlyPart:
         onlyCheck && brought.indexes === null ? { check, indexes: null, outcomes } : undefined,
     })
-    return { isSettled: true, paceAgeMs }
+    return { charged, paceAgeMs }
   }
-  const { isSettled, paceAgeMs } = await retryStatement(
+  const { charged, paceAgeMs } = await retryStatement(
     () => pipeline.db.kysely.transaction().execute(store),
     // What was asked may have cost money: it is kept until another server has taken over.
     { forMs: FAILOVER_MS },
   )
-  if (isSettled) await retryStatement(() => closeFinishedBatch(pipeline.db, task.batchId))
+  if (charged !== null) {
+    pipeline.countCredits?.charged(task.product, charged)
+    await retryStatement(() => closeFinishedBatch(pipeline.db, task.batchId))
+  }
   return paceAgeMs
+}
+
+interface Stored {
+  /** Credits that the chunk cost if it was settled; null if it is open yet. */
+  readonly charged: number | null
+  readonly paceAgeMs: number
 }
 
 /** Subjects whose own waits differ by at most this factor wait together, as long as the longest. */

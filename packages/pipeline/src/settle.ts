@@ -35,20 +35,24 @@ export interface FullChunk {
 /**
  * Charges a complete chunk and counts its verdicts, in the transaction that stored its last
  * outcome.
+ *
+ * @returns credits charged
  */
-export async function settleChunk(tx: Tx, chunk: FullChunk): Promise<void> {
+export async function settleChunk(tx: Tx, chunk: FullChunk): Promise<number> {
   const parts = chunk.onlyPart === undefined ? await partsOfChunk(tx, chunk) : [chunk.onlyPart]
-  await settleRecords(tx, chunk, recordsOfChunk(chunk.subjects, parts), null)
+  return await settleRecords(tx, chunk, recordsOfChunk(chunk.subjects, parts), null)
 }
 
 /**
  * Charges what is known of a chunk that a cancel left incomplete, part by part and at most the
  * product's price. Verdicts are counted for complete records only.
+ *
+ * @returns credits charged
  */
-export async function settleCanceledChunk(tx: Tx, chunk: FullChunk): Promise<void> {
+export async function settleCanceledChunk(tx: Tx, chunk: FullChunk): Promise<number> {
   const records = recordsOfCanceled(chunk.subjects, await partsOfChunk(tx, chunk))
   const whole = [...records.values()].filter((record) => record.canceled !== true)
-  await settleRecords(tx, chunk, records, whole.length)
+  return await settleRecords(tx, chunk, records, whole.length)
 }
 
 async function settleRecords(
@@ -56,7 +60,7 @@ async function settleRecords(
   chunk: FullChunk,
   records: ReadonlyMap<number, CheckedRecord>,
   doneCount: number | null,
-): Promise<void> {
+): Promise<number> {
   const verdicts = verdictCounts(chunk.product, records.values(), chunk.scorer)
   let charged = 0
   let chargedRecords = 0
@@ -81,4 +85,5 @@ async function settleRecords(
       records: chargedRecords,
     })
   }
+  return charged - prepaid
 }

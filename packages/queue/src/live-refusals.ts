@@ -40,13 +40,14 @@ export function slowShareUsed(): Problem {
   return new Problem(
     'too_many_requests',
     'Too many calls of this account wait for others that do not answer; nothing was charged. Come again after the seconds of Retry-After.',
-    { retryAfterSeconds: HELD_BACK_MS / 1_000 },
+    { limit: 'slow_share', retryAfterSeconds: HELD_BACK_MS / 1_000 },
   )
 }
 
 /** The refusal of a call for which no worker has capacity. */
 export function atLimit(): Problem {
   return new Problem('unavailable', 'The service is at its limit; try again in a second.', {
+    limit: 'workers',
     retryAfterSeconds: 1,
   })
 }
@@ -56,6 +57,6 @@ export function queueAway(): Problem {
   return new Problem(
     'unavailable',
     'The service cannot answer at the moment and nothing was charged; try again shortly.',
-    { retryAfterSeconds: 2 },
+    { limit: 'queue_away', retryAfterSeconds: 2 },
   )
 }

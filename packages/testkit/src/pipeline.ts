@@ -55,6 +55,7 @@ export async function openTestPipeline(
     /** Capacity of the workers by check; default one worker of each. */
     room?: Readonly<Record<Check, TaskRoom>>
     weights?: Weights
+    countCredits?: NonNullable<Pipeline['countCredits']>
   } = {},
 ): Promise<TestPipeline> {
   const { limits = {}, redis } = options
@@ -79,6 +80,7 @@ export async function openTestPipeline(
     scratchDir: dir,
     limits: { ...DEFAULT_LIMITS, ...limits },
     log,
+    ...(options.countCredits === undefined ? {} : { countCredits: options.countCredits }),
   }
   await reportRoom(db, options.room ?? DEFAULT_ROOM)
   const account = await createAccount(db, { email: 'ada@example.com', plan: 'pro' })

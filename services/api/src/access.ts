@@ -60,6 +60,7 @@ export async function admit(
   }
   if (!rate.granted) {
     throw new Problem('too_many_requests', MESSAGES.too_many_requests, {
+      limit: 'rate',
       retryAfterSeconds: Math.ceil(rate.retryMs / 1_000),
     })
   }
@@ -177,6 +178,7 @@ function tooManyFailures(retryMs: number): Problem {
     'too_many_requests',
     'Too many calls without a valid API key; check the key and come again later.',
     {
+      limit: 'failed_keys',
       retryAfterSeconds: Math.ceil(retryMs / 1_000),
     },
   )

@@ -75,6 +75,7 @@ function refuse(ctx: Context): ErrorRequestHandler {
     const problem = problemOf(error)
     const context = requestContextOf(res)
     context.refusal = problem.code
+    ctx.countRefusal(problem)
     if (problem.status >= 500 && !problem.isRehearsed) {
       ctx.log.error({ request_id: context.requestId, err: error }, 'call failed')
     }

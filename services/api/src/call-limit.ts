@@ -24,7 +24,7 @@ export function createCallLimit({
       new Problem(
         'too_many_requests',
         `This account has ${current} calls under way at once, which is the limit; wait for answers.`,
-        { retryAfterSeconds: 1 },
+        { limit: 'calls_of_account', retryAfterSeconds: 1 },
       ),
   )
   let count = 0
@@ -32,6 +32,7 @@ export function createCallLimit({
     enter(accountId) {
       if (count >= CALLS_LIMIT) {
         throw new Problem('unavailable', 'The service is at its limit; try again in a second.', {
+          limit: 'calls_of_process',
           retryAfterSeconds: 1,
         })
       }

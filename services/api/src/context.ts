@@ -25,6 +25,7 @@ import type { Access } from './access.ts'
 import { createBalanceCache } from './balance-cache.ts'
 import { createCallLimit, type CallLimit } from './call-limit.ts'
 import { createCreditCounter, type CreditCounter } from './count-credits.ts'
+import { createRefusalCounter, type RefusalCounter } from './count-refusals.ts'
 import { createDatabaseTimeLimit, type DatabaseTimeLimit } from './database-time-limit.ts'
 import { createFailedKeyLimit } from './failed-key-limit.ts'
 import { createApiKeyCache } from './api-key-cache.ts'
@@ -45,6 +46,7 @@ export interface Context extends AsyncDisposable {
   readonly tracer: Tracer
   /** Counts what single calls cost. */
   readonly countCredits: CreditCounter
+  readonly countRefusal: RefusalCounter
   readonly db: Db
   readonly metering: Metering
   readonly live: LiveCaller
@@ -116,6 +118,7 @@ export async function openContext(
     metrics,
     tracer,
     countCredits: createCreditCounter(metrics),
+    countRefusal: createRefusalCounter(metrics),
     db,
     metering,
     live,

@@ -1,5 +1,6 @@
 import { loadWeights } from '@plumbline/scoring/weights'
 import { createScorer } from '@plumbline/scoring/score'
+import { createBatchCreditCounter } from './count-batch-credits.ts'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { uploadLimits } from '@plumbline/intake/limits'
@@ -64,6 +65,7 @@ export async function openContext(
     scratchDir,
     limits: limitsOf(settings),
     log,
+    countCredits: createBatchCreditCounter(metrics),
   }
   await refuseForeignStore(pipeline)
   const owned = stack.move()
