@@ -4,45 +4,46 @@ import { byKeptPlans, type RunPlanned } from '../kept-plan.ts'
 import { mergeWaiting } from './merge-waiting.ts'
 import { isTask } from './task-states.ts'
 
-/** A task that goes out as one job: the id and the lease it must be claimed with. */
+/** A leased task, dispatched as one job: its id, and the lease that a worker must claim it with. */
 export interface LeasedTask {
   readonly taskId: number
   readonly lease: number
   readonly batchId: string
   readonly accountId: string
   readonly check: Check
-  /** The group that it waited by and was leased out of. */
+  /** The waiting group that it was leased from; null if it did not wait in one. */
   readonly group: string | null
   /**
-   * Whether more of its chunk may be due than one round takes: it is given to the next round, and goes out when
-   * it no longer grows.
+   * Whether more of its chunk may be due than one round takes: it is passed to the next round, and
+   * dispatched once it no longer grows.
    */
   readonly grows: boolean
 }
 
-/** How tasks are handed out. */
+/** How tasks are leased. */
 export interface LeaseOptions {
-  /** Tasks of each check leased at most. */
+  /** Leased tasks of each check, at most. */
   readonly slots: Readonly<Record<Check, number>>
-  /** Beyond the slots, for accounts that have nothing leased; one number is that of every check. */
+  /** Tasks beyond the slots, for accounts that have none leased; a number is that of every check. */
   readonly reserve: number | Readonly<Record<Check, number>>
   readonly leaseMs: number
-  /** Tasks of the round before that grow: their groups are all that this round looks at. */
+  /** Tasks of the previous round that still grow; this round then looks at no other groups. */
   readonly growing?: readonly LeasedTask[]
-  /** The account of each check that was served last: others come first. */
+  /** The account of each check that was served last; others come first. */
   readonly served?: ReadonlyMap<Check, string>
-  /** Who must have the duty of dispatching; left out where nobody else can lease. */
+  /** The process that must hold the duty of dispatching; absent if no other can lease. */
   readonly holder?: string
-  /** Whether the statements are planned anew: now and then, as tables grow. */
+  /** Whether the statements are planned anew, as is needed now and then while tables grow. */
   readonly replan?: boolean
 }
 
 /**
- * Hands out tasks, by database time: at most `slots` of a check leased, and `reserve` more for accounts that
- * have nothing leased, so that none waits for another's long chunks (decision 38). Who has the least leased
- * goes first, then accounts in turn. Of a group that waits one task is out at a time; what of its chunk is due
- * goes with it. A claimed task whose lease ran out counts as ready again, from the second time on after a
- * rest; one that was not claimed stays out, as its job may wait in its queue.
+ * Leases tasks, by database time: at most `slots` of each check, and `reserve` more for accounts that
+ * have none leased, so that no account waits for another's long chunks (decision 38). Accounts with
+ * the fewest leased tasks come first, then all in turn. Of a waiting group one task is leased at a
+ * time; the due subjects of its chunk go with it. A claimed task whose lease ran out is ready again,
+ * from the second time on after a delay; an unclaimed one stays leased, as its job may still wait in
+ * its queue.
  */
 export async function leaseTasks(db: Db, options: LeaseOptions): Promise<readonly LeasedTask[]> {
   const { growing = [] } = options
@@ -92,49 +93,51 @@ interface LeasedRow {
   readonly batch_id: string
   readonly account_id: string
   readonly check_kind: Check
-  /** The group that the task waited by. */
+  /** The group that the task waited in. */
   readonly group_key: string | null
 }
 
 /** Safe because `slots` has a number for each check and nothing else. */
 const CHECKS_OF = ({ slots }: LeaseOptions): readonly Check[] => Object.keys(slots) as Check[]
 
-/** The longest that a group without anything due is left alone. */
+/** Milliseconds for which a group without due tasks is skipped, at most. */
 const LONGEST_QUIET_MS = 300_000
 
 /**
- * Groups of a check that a round looks at: each brings a task, and more of its chunk go with it. None while tasks
- * of the round before grow.
+ * Groups of a check that a round looks at: each yields one task, with more subjects of its chunk.
+ * None while tasks of the previous round grow.
  */
 const GROUPS_A_ROUND = 2
 
-/** Batches of an account that one round looks at; no more than tasks of it could go out. */
+/** Batches of an account that one round looks at; no more of its tasks could be leased. */
 const BATCHES_A_ROUND = 16
 
 /**
- * The parts of the statement that leases tasks, each read by those after it. Parameters: $1 checks, $2 their
- * slots and $3 reserves, $4 length of a lease in milliseconds, $5 checks that buy something, $6 who dispatches,
- * $7 the account of each check that was served last, $8 whether to look at groups. The work grows with what goes out, not with what waits:
- * ready accounts, batches and groups are stepped through by index.
+ * The parts of the statement that leases tasks; each is read by those after it. Parameters: $1
+ * checks, $2 their slots and $3 reserves, $4 length of a lease in milliseconds, $5 checks that are
+ * paid for, $6 the process that dispatches, $7 the account of each check that was served last, $8
+ * whether to look at groups. The cost grows with what is leased, not with what waits: ready
+ * accounts, batches and groups are stepped through by index.
  */
 const PARTS = {
-  /** Gives every parameter its type, whichever parts are used. */
+  /** Declares the type of every parameter, whichever parts are used. */
   parameters: `
     select $1::text[] as checks, $2::int[] as slots, $3::int[] as reserve, $4::int as lease_ms,
       $5::text[] as purchased, $6::text as holder, $7::text[] as served,
       $8::boolean as groups_too`,
   /**
-   * Only who has the duty leases, and keeps its row locked until the end of the statement: the bound on what
-   * is leased is then exact.
+   * Only the process that holds the duty leases, and its row stays locked until the end of the
+   * statement, so that the bound on leased tasks is exact.
    */
   turn: `
   select $6::text is null or (select true from duties
     where name = 'dispatch' and holder = $6 and held_until > clock_timestamp()
     for no key update) is not null as ours`,
   /**
-   * Claimed tasks whose lease ran out are given back. They rest longer the more workers were lost with them,
-   * by chance within half and one and a half: what went down together comes apart, and a machine that restarts
-   * all the time is not taken for a subject that breaks its check. What is locked is left for a later round.
+   * Claimed tasks whose lease ran out are returned. The more workers died with them, the longer they
+   * are delayed, times a random factor of 0.5 to 1.5: tasks that failed together are separated, and
+   * a machine that keeps restarting is not taken for a subject that crashes its check. Locked ones
+   * are left for a later round.
    */
   lost: `
   update tasks t set lease_until = null, due_at = case when t.attempts < 2 then null else
@@ -144,20 +147,20 @@ const PARTS = {
     where turn.ours and lease_until < clock_timestamp() and claimed
     for no key update of tasks skip locked))
   returning t.id`,
-  /** Tasks that rested until now are ready. */
+  /** Tasks whose delay is over are ready. */
   woken: `
   update tasks t set due_at = null
   where t.id = any(array(select id from tasks cross join turn
     where turn.ours and lease_until is null and group_key is null and due_at <= now()
     order by due_at limit 200 for no key update of tasks skip locked))
   returning t.id`,
-  /** How many tasks of each check and batch are leased. */
+  /** Number of leased tasks by check and batch. */
   busy: `
   select check_kind, account_id, batch_id, count(*)::int as n
   from tasks, turn
   where turn.ours and lease_until is not null and id <> all(array(select id from lost))
   group by check_kind, account_id, batch_id`,
-  /** Free slots of each check, and with the reserve; those that have none are left out. */
+  /** Free slots of each check, without and with the reserve; checks without any are left out. */
   kinds: `
   select k.check_kind, k.served, k.slots - coalesce(sum(b.n), 0)::int as free,
     k.slots + k.reserve - coalesce(sum(b.n), 0)::int as room,
@@ -167,18 +170,24 @@ const PARTS = {
   where turn.ours
   group by k.check_kind, k.served, k.slots, k.reserve
   having k.slots + case when k.slots = 0 then 0 else k.reserve end > coalesce(sum(b.n), 0)`,
-  /** Accounts for which nothing is begun; what may have been bought for a canceled batch is still stored. */
+  /**
+   * Accounts for which no new work is begun; what may have been bought for a canceled batch is still
+   * stored.
+   */
   resting: `
   select id from accounts where status <> 'active'`,
-  /** Accounts with ready tasks, in turn: more than have some leased, so that who has none is among them. */
+  /**
+   * Accounts with ready tasks, in turn: more than have some leased, so that those with none are
+   * among them.
+   */
   accounts: `
   select k.check_kind, k.free, a.account as account_id, count(*) over (partition by k.check_kind) as n
   from kinds k cross join lateral accounts_in_turn(k.check_kind, k.served,
       k.check_kind = any($5), k.most,
       array(select b.account_id from busy b where b.check_kind = k.check_kind), k.room) a`,
   /**
-   * Ready tasks, as many of each account as could go out. Of a canceled batch only those for which something
-   * may have been bought, to store what came of it; of a paused one none.
+   * Ready tasks, as many of each account as could be leased. Of a canceled batch only those for which
+   * something may have been bought, to store the result; of a paused one none.
    */
   fresh: `
   select t.id, a.check_kind, a.account_id, null as group_key
@@ -197,7 +206,7 @@ const PARTS = {
     order by t.place + coalesce((select n from busy
       where busy.check_kind = a.check_kind and busy.batch_id = b.batch), 0), b.since, t.id
     limit ceil(greatest(a.free, 1)::float8 / a.n)::int + 1) t`,
-  /** Groups in which something is due, as far as is known, those first that are so the longest. */
+  /** Groups that may have due tasks, those due longest first. */
   awake: `
   select g.* from kinds k cross join lateral (
     select check_kind, group_key, last_account_id, xmin as version, exists (
@@ -205,7 +214,7 @@ const PARTS = {
     from task_groups
     where $8 and check_kind = k.check_kind and greatest(next_at, quiet_until) <= now() and not opened
     order by greatest(next_at, quiet_until) limit ${GROUPS_A_ROUND}) g`,
-  /** One due task of each of them that has none out: of the account after the one served last. */
+  /** One due task of each that has none leased: of the account after the one served last. */
   waiting: `
   select t.id, g.check_kind, t.account_id, g.group_key
   from awake g
@@ -226,8 +235,8 @@ const PARTS = {
       limit 1) t
   where not g.is_out`,
   /**
-   * The others are quiet until something of them is due or the task that is out may be lost. Only those that
-   * are as they were seen: a task may have put more into a group since.
+   * The others are skipped until something in them is due, or the leased task may be lost. Only those
+   * that have not changed since they were read: a task may have added subjects to a group.
    */
   quieted: `
   update task_groups g set quiet_until = now() + least(${LONGEST_QUIET_MS}, q.after_ms) * interval '1 ms'
@@ -243,7 +252,7 @@ const PARTS = {
     for no key update of h skip locked) q
   where g.check_kind = q.check_kind and g.group_key = q.group_key
   returning g.group_key`,
-  /** Place of each candidate in the order of its account, after what the account has leased. */
+  /** Position of each candidate within its account, after the account's leased tasks. */
   placed: `
   select p.*, k.free, k.room, p.account_id <= k.served as is_later, row_number() over (
       partition by p.check_kind, p.account_id order by p.seq
@@ -254,8 +263,8 @@ const PARTS = {
     left join (select check_kind, account_id, sum(n)::int as n from busy group by 1, 2) b
       on b.check_kind = p.check_kind and b.account_id = p.account_id`,
   /**
-   * Candidates that go out: those of the accounts with the least leased first, then in turn, within the free
-   * slots; within the reserve the first of an account that has nothing leased.
+   * Candidates to lease: accounts with the fewest leased tasks first, then in turn, within the free
+   * slots; within the reserve only the first of an account that has none leased.
    */
   chosen: `
   select r.id, r.group_key, r.turn_no from (
@@ -263,12 +272,12 @@ const PARTS = {
       partition by check_kind order by place, is_later, account_id, seq) as turn_no
     from placed) r
   where r.turn_no <= r.free or (r.place = 1 and r.turn_no <= r.room)`,
-  /** Those that nobody else has locked. */
+  /** Those that no other transaction has locked. */
   locked: `
   select id from tasks
   where id = any(array(select id from chosen)) and lease_until is null
   for no key update skip locked`,
-  /** Gives the leases, with a fencing number each, until a worker claims the task. */
+  /** Leases them, each with the next fencing number, until a worker claims it. */
   leased: `
   update tasks t
   set lease = lease + 1, claimed = false, group_key = null, due_at = null,
@@ -282,7 +291,7 @@ const PARTS = {
 /** Name of a part of the statement. */
 export type LeasePart = keyof typeof PARTS
 
-/** The statement up to a part, which answers with the rows of that part. */
+/** The statement up to a part; it returns the rows of that part. */
 export function leaseStatement(last: LeasePart): string {
   return `${partsUpTo(last)} select * from ${last}`
 }
