@@ -249,7 +249,8 @@ function createQuestionBatcher(
         question.jobId = jobId
       }
       const untilMs = Math.min(...questions.map((question) => question.untilMs))
-      const data = writeLiveJob({ replyTo, untilMs, questions })
+      const queuedMs = backend.clock.nowMs()
+      const data = writeLiveJob({ replyTo, untilMs, queuedMs, questions })
       try {
         const queue = liveQueueOf(first.check)
         // The job belongs to the first question's trace, whichever call this code runs for.

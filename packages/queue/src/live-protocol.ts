@@ -24,6 +24,8 @@ export interface LiveJob {
   readonly replyTo: string
   /** Time after which no caller waits for an outcome, in milliseconds of the server's clock. */
   readonly untilMs: number
+  /** When it was enqueued, in milliseconds of the server's clock; an older version leaves it out. */
+  readonly queuedMs?: number | undefined
   /** Whether the calling process understands a refusal; an older version does not. */
   readonly canBeRefused: boolean
   readonly questions: readonly NumberedQuestion[]
@@ -106,6 +108,7 @@ export function readLiveReply(text: string): LiveReply {
 export function writeLiveJob({
   replyTo,
   untilMs,
+  queuedMs,
   questions,
 }: Omit<LiveJob, 'canBeRefused'>): JobData {
   const asked = questions.map(({ id, subject, depth, tenant, span }) => [
@@ -117,7 +120,8 @@ export function writeLiveJob({
   ])
   // As text within the data: a subject may hold NUL or half a surrogate pair, which jsonb refuses.
   const text = JSON.stringify(asked)
-  return { replyTo, until: Math.round(untilMs), refusals: true, questions: text }
+  const queued = queuedMs === undefined ? {} : { queued: Math.round(queuedMs) }
+  return { replyTo, until: Math.round(untilMs), refusals: true, questions: text, ...queued }
 }
 
 /** A question in the form of a job; an older version leaves the span out. */
@@ -125,9 +129,10 @@ type Packed = readonly [number, string, Depth, string, string?]
 
 /** Safe cast: only `writeLiveJob` makes the data of live queues. */
 export function readLiveJob(data: JobData): LiveJob {
-  const { replyTo, until, refusals, questions } = data as {
+  const { replyTo, until, queued, refusals, questions } = data as {
     replyTo: string
     until: number
+    queued?: number
     refusals?: true
     questions: string
   }
@@ -135,6 +140,7 @@ export function readLiveJob(data: JobData): LiveJob {
   return {
     replyTo,
     untilMs: until,
+    queuedMs: queued,
     canBeRefused: refusals === true,
     questions: asked.map(([id, subject, depth, tenant, span]) => ({
       id,

@@ -36,6 +36,8 @@ export interface ServeLiveOptions {
    */
   readonly graceMs?: number
   readonly onError: (error: unknown) => void
+  /** Told for each question how many milliseconds it waited before its run began. */
+  readonly onBegin?: (waitedMs: number) => void
 }
 
 /** Milliseconds between two messages to the calling process that its questions are in work. */
@@ -64,13 +66,14 @@ export async function serveLive<C extends Check>(
   backend: QueueBackend,
   check: C,
   handler: (request: LiveRequest) => Promise<Outcome<C> | undefined>,
-  { limits = DEFAULT_LIVE_LIMITS, graceMs = 10_000, onError }: ServeLiveOptions,
+  { limits = DEFAULT_LIVE_LIMITS, graceMs = 10_000, onError, onBegin }: ServeLiveOptions,
 ): Promise<QueueWorker> {
   const server: LiveServer<C> = {
     check,
     tracer: backend.tracer,
     handler,
     onError,
+    onBegin,
     admission: createLiveAdmission(limits),
     send: createReplySender(backend),
     open: new Set(),
@@ -96,10 +99,14 @@ export async function serveLive<C extends Check>(
         liveQueueOf(check),
         async ({ id, data }) => {
           const job = readLiveJob(data)
-          const leftMs = job.untilMs - backend.clock.nowMs()
+          const nowMs = backend.clock.nowMs()
+          const leftMs = job.untilMs - nowMs
           if (leftMs <= 0) return
+          const { queuedMs } = job
+          const queuedForMs = queuedMs === undefined ? null : Math.max(0, nowMs - queuedMs)
           const endsAtMs = performance.now() + leftMs
-          for (const question of job.questions) takeOver(server, id, job, question, endsAtMs)
+          for (const question of job.questions)
+            takeOver(server, { ...job, id, queuedForMs }, question, endsAtMs)
           while (server.admission.waitingCount() > MAX_WAITING) {
             server.swept ??= Promise.withResolvers()
             await server.swept.promise
@@ -121,6 +128,7 @@ interface LiveServer<C extends Check> {
   readonly tracer: Tracer
   readonly handler: (request: LiveRequest) => Promise<Outcome<C> | undefined>
   readonly onError: (error: unknown) => void
+  readonly onBegin: ((waitedMs: number) => void) | undefined
   readonly admission: LiveAdmission
   readonly send: ReplySender
   /** Questions without an outcome. */
@@ -139,14 +147,20 @@ interface OpenQuestion {
   readonly abort: AbortController
 }
 
+interface TakenJob extends LiveJob {
+  readonly id: string
+  /** Milliseconds that it was in the queue; null if its process did not say. */
+  readonly queuedForMs: number | null
+}
+
 function takeOver<C extends Check>(
   server: LiveServer<C>,
-  jobId: string,
-  { replyTo, canBeRefused }: LiveJob,
+  job: TakenJob,
   question: NumberedQuestion,
   endsAtMs: number,
 ): void {
   const { id } = question
+  const { id: jobId, replyTo, canBeRefused, queuedForMs } = job
   const takenAtMs = performance.now()
   const open: OpenQuestion = { id, jobId, replyTo, takenAtMs, abort: new AbortController() }
   server.open.add(open)
@@ -154,6 +168,7 @@ function takeOver<C extends Check>(
     account: question.tenant,
     endsAtMs,
     begin(place) {
+      if (queuedForMs !== null) server.onBegin?.(queuedForMs + performance.now() - takenAtMs)
       const run = answer(server, open, question, place).finally(() => {
         server.runs.delete(run)
       })

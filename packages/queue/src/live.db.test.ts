@@ -78,6 +78,7 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     await using queue = await place.open()
     await using caller = await createLiveCaller(queue.backend, { onError: fail })
     const gate = Promise.withResolvers<void>()
+    const waits: number[] = []
     await using _ = await serveLive(
       queue.backend,
       'email',
@@ -88,7 +89,7 @@ function testLive(stage: () => Promise<QueueHarness>): void {
         await gate.promise
         return emailOutcome(subject)
       },
-      { onError: fail },
+      { onError: fail, onBegin: (waitedMs) => waits.push(waitedMs) },
     )
     const slow = ask(caller, 'slow@example.com')
     const quick = await Promise.all(
@@ -98,6 +99,8 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     expect(quick[0]?.evidence['long']).toHaveLength(20_000)
     gate.resolve()
     expect((await slow).facts.address).toBe('slow@example.com')
+    expect(waits, 'each wait is told once').toHaveLength(3)
+    expect(waits.every((ms) => ms >= 0)).toBe(true)
   })
 
   test('a worker that takes long is not asked twice', async () => {

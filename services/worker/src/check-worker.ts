@@ -15,9 +15,22 @@ import { graceOf, jobLockOf, liveLimitsOf, taskRoomOf } from './settings.ts'
 /** Histogram buckets of a task's time in its queue, in seconds. */
 const WAIT_SECONDS = [0.01, 0.05, 0.25, 1, 5, 30, 120, 600]
 
-/** Counts how long tasks waited. */
+/** Counts how long tasks or questions waited. */
 export interface QueueSeconds {
   observe(labels: { readonly check: Check }, seconds: number): void
+}
+
+/** Histogram buckets of a question's wait, in seconds; a call ends after 15. */
+const LIVE_WAIT_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 15]
+
+/** Exposes how long questions of single calls wait as a metric. */
+export function countLiveQueueSeconds(metrics: Metrics): QueueSeconds {
+  return metrics.histogram(
+    'live_queue_seconds',
+    'Time that a question of a single call waited before a worker began with it.',
+    ['check'],
+    LIVE_WAIT_SECONDS,
+  )
 }
 
 /** Exposes how long tasks of batches wait in their queues as a metric. */
@@ -38,6 +51,7 @@ export async function serveCheck<C extends Check>(
   context: WorkerContext,
   engine: Engine<C>,
   queueSeconds: QueueSeconds,
+  liveSeconds: QueueSeconds,
 ): Promise<AsyncDisposable> {
   const { pipeline, settings, log } = context
   const { queue } = context.connections
@@ -55,6 +69,7 @@ export async function serveCheck<C extends Check>(
       limits: liveLimitsOf(settings),
       graceMs,
       onError,
+      onBegin: (ms) => liveSeconds.observe({ check: engine.check }, ms / 1_000),
     }),
   )
   served.push(

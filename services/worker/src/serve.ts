@@ -3,7 +3,7 @@ import { closeTogether } from './close-together.ts'
 import type { Check } from '@plumbline/contract/products'
 import { serveBatches } from './batch-worker.ts'
 import type { WorkerContext } from './context.ts'
-import { countQueueSeconds, serveCheck } from './check-worker.ts'
+import { countLiveQueueSeconds, countQueueSeconds, serveCheck } from './check-worker.ts'
 import { createAnswerCounter } from './count-answers.ts'
 import { reportHealth, type HealthSource } from './health-report.ts'
 import type { ListUpdates } from './list-updates.ts'
@@ -30,9 +30,10 @@ export async function serve(
   stack.defer(async () => await closeTogether(served))
   const counted = createAnswerCounter(context.metrics)
   const queueSeconds = countQueueSeconds(context.metrics)
+  const liveSeconds = countLiveQueueSeconds(context.metrics)
   for (const engine of engines) {
     const traced = traceEngine(context.tracer, counted(engine))
-    served.push(await serveCheck(context, traced, queueSeconds))
+    served.push(await serveCheck(context, traced, queueSeconds, liveSeconds))
   }
   if (listUpdates !== undefined) {
     served.push(await serveBatches(context, listUpdates), serveWebhooks(context))
