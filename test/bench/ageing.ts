@@ -8,6 +8,7 @@ import { inTransaction, type Db } from '@plumbline/db/database'
 import { claimKey, storeResponse } from '@plumbline/db/idempotency'
 import { createPostgresMemory } from '@plumbline/db/memory'
 import { createMetering } from '@plumbline/metering/metering'
+import { isRefundedSql } from '@plumbline/metering/refunded'
 import { openAgeingService, type AgeingService } from './ageing-service.ts'
 import { atMost, bounded, median, quantile, type Figure } from './figure.ts'
 import { shiftTime } from './shifted-time.ts'
@@ -139,7 +140,7 @@ async function callSome(
       opKey,
       fingerprint: Buffer.alloc(32, at % 256),
     }
-    await claimKey(db, call, { runMs: 60_000 })
+    await claimKey(db, call, { runMs: 60_000, isRefunded: isRefundedSql('held') })
     await metering.debit({ accountId, opKey, credits: 1 })
     await inTransaction(db, async (tx) => {
       await storeResponse(tx, call, { status: 200, location: null, body: 'x'.repeat(400) })

@@ -1,4 +1,4 @@
-import { auditLedger } from '@plumbline/metering/audit'
+import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { submitBatch, untilBatch } from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { alertQueries, dashboardQueries, metricsIn, seriesOf } from '@plumbline/testkit/promtool'

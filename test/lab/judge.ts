@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { readBatch } from '@plumbline/db/batches/rows'
-import { auditLedger } from '@plumbline/metering/audit'
+import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import type { TestService } from '@plumbline/testkit/service'
 import { ENDED } from '../simulate/judge.ts'
 import { NOT_TOLD, type LabBatch, type LabCall } from './load.ts'

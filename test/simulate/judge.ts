@@ -1,7 +1,7 @@
 import { CHECKS, priceCredits, type Check } from '@plumbline/contract/products'
 import { readBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import type { Db } from '@plumbline/db/database'
-import { auditLedger } from '@plumbline/metering/audit'
+import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import type { LedgerFault } from '@plumbline/metering/audit-run'
 import { readBalance } from '@plumbline/metering/balance'
 import { rowsOf, type PlannedRow } from './batch-rows.ts'

@@ -23,7 +23,9 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-const times = { runMs: 60_000 }
+// Stands in for metering's condition: of all runs here one counts as refunded.
+const isRefunded = `held.op_key = 'call:refunded:1'`
+const times = { runMs: 60_000, isRefunded }
 const answer = { status: 200, location: null, body: '{"a":1}' }
 
 function callOf(key: string, run: number, request = 'same'): IdempotentCall {
@@ -57,7 +59,9 @@ test('a key that was claimed before the clock went back by days is held for as l
   await sweepExpired(db, new AbortController().signal)
   expect(await claimKey(db, callOf('ahead', 2), times)).toEqual({ kind: 'running' })
   await wait(20)
-  expect(await claimKey(db, callOf('ahead', 3), { runMs: 10 })).toEqual({ kind: 'claimed' })
+  expect(await claimKey(db, callOf('ahead', 3), { ...times, runMs: 10 })).toEqual({
+    kind: 'claimed',
+  })
 })
 
 test('of many at once exactly one claims', async () => {
@@ -78,7 +82,7 @@ test('a key that was freed can be claimed, with another request too', async () =
 
 test('a run that is taken for dead loses its key and cannot keep its answer', async () => {
   expect(await claimKey(db, callOf('d', 1), times)).toEqual({ kind: 'claimed' })
-  expect(await claimKey(db, callOf('d', 2), { runMs: 0 })).toEqual({ kind: 'claimed' })
+  expect(await claimKey(db, callOf('d', 2), { ...times, runMs: 0 })).toEqual({ kind: 'claimed' })
   expect(await keep(callOf('d', 1))).toBe(false)
   await freeKey(db, callOf('d', 1))
   expect(await keep(callOf('d', 2))).toBe(true)
@@ -94,14 +98,17 @@ test('an answer is kept for 24 hours, and no dead run counts against it', async 
       [hours],
     )
   await age(23.9)
-  expect(await claimKey(db, callOf('e', 2), { runMs: 0 })).toEqual({ kind: 'answered', answer })
+  expect(await claimKey(db, callOf('e', 2), { ...times, runMs: 0 })).toEqual({
+    kind: 'answered',
+    answer,
+  })
   await age(0.2)
   expect(await claimKey(db, callOf('e', 3), times)).toEqual({ kind: 'claimed' })
 })
 
 test('a key is held while its call runs and its answer is kept, in its account, mode and path alone', async () => {
   const held = (more: Partial<IdempotentCall> = {}, runMs = times.runMs): Promise<boolean> =>
-    isKeyHeld(db, { ...callOf('h', 0), ...more }, { runMs })
+    isKeyHeld(db, { ...callOf('h', 0), ...more }, { ...times, runMs })
   expect(await held()).toBe(false)
   await claimKey(db, callOf('h', 1), times)
   expect(await held()).toBe(true)
@@ -141,4 +148,11 @@ test('an answer that shows a batch is emptied with it, and its key stays taken u
   // The new run has nothing to do with the batch that is gone.
   await shows('of-it', undefined)
   await db.kysely.transaction().execute((tx) => eraseResponses(tx, batchId))
+})
+
+test('a key is free once the caller takes the debit of its run for refunded', async () => {
+  expect(await claimKey(db, callOf('refunded', 1), times)).toEqual({ kind: 'claimed' })
+  expect(await isKeyHeld(db, callOf('refunded', 2), times)).toBe(false)
+  expect(await claimKey(db, callOf('refunded', 2), times)).toEqual({ kind: 'claimed' })
+  expect(await claimKey(db, callOf('refunded', 3), times)).toEqual({ kind: 'running' })
 })

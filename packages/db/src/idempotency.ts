@@ -36,6 +36,17 @@ export interface StoredResponse {
 /** A response to store, with the batch that it shows: it is erased with the batch. */
 export type ResponseToStore = StoredResponse & { readonly batchId?: string | undefined }
 
+/** When a key that is held is free again, before its 24 hours are over. */
+export interface KeyTerms {
+  /** Longest time of a run in milliseconds. */
+  readonly runMs: number
+  /**
+   * SQL of metering: whether the debit of the row `held`, which has an `account_id` and an `op_key`,
+   * was refunded. The same for all calls of a process, as the statement is prepared by its name.
+   */
+  readonly isRefunded: string
+}
+
 /** Result of claiming a key: whether this run may work, and if not, why. */
 export type KeyClaim =
   | { readonly kind: 'claimed' }
@@ -50,16 +61,12 @@ export type KeyClaim =
  * 24 hours, once the debit of the run that holds it was refunded, and if that run has not ended
  * within `runMs`.
  */
-export async function claimKey(
-  db: Db,
-  call: IdempotentCall,
-  times: { runMs: number },
-): Promise<KeyClaim> {
+export async function claimKey(db: Db, call: IdempotentCall, terms: KeyTerms): Promise<KeyClaim> {
   // The row that was in the way can be gone by the time it is read; then the key is tried again.
   for (let attempt = 0; attempt < 3; attempt += 1) {
     const claimed = await db.pool.query<{ op_key: string }>({
       name: 'idempotency_claim',
-      text: CLAIM,
+      text: claim(terms),
       values: [
         call.accountId,
         call.mode,
@@ -68,7 +75,7 @@ export async function claimKey(
         call.fingerprint,
         call.opKey,
         KEY_HOURS,
-        times.runMs,
+        terms.runMs,
       ],
     })
     if (claimed.rows.length > 0) return { kind: 'claimed' }
@@ -82,13 +89,13 @@ export async function claimKey(
  * SQL: when a key that is held may be taken over; `runMs` is the parameter with the longest time of
  * a run.
  */
-const freeAfter = (runMs: '$5' | '$8'): string => `
+const freeAfter = ({ isRefunded }: KeyTerms, runMs: '$5' | '$8'): string => `
   held.expires_at <= now()
     or (held.status is null and (
       held.claimed_at <= now() - ${runMs} * interval '1 ms'
-      or credit_is_refunded(held.account_id, held.op_key)))`
+      or ${isRefunded}))`
 
-const CLAIM = `
+const claim = (terms: KeyTerms): string => `
   insert into idempotency_keys as held
     (account_id, mode, path, key, fingerprint, op_key, claimed_at, expires_at)
   values ($1, $2, $3, $4, $5, $6, now(), now() + $7 * interval '1 hour')
@@ -96,7 +103,7 @@ const CLAIM = `
   set fingerprint = excluded.fingerprint, op_key = excluded.op_key,
     claimed_at = excluded.claimed_at, expires_at = excluded.expires_at,
     status = null, location = null, body = null, batch_id = null
-  where ${freeAfter('$8')}
+  where ${freeAfter(terms, '$8')}
   returning op_key`
 
 /**
@@ -105,19 +112,19 @@ const CLAIM = `
 export async function isKeyHeld(
   db: Db,
   { accountId, mode, path, key }: IdempotencyScope,
-  times: { runMs: number },
+  terms: KeyTerms,
 ): Promise<boolean> {
   const held = await db.pool.query({
     name: 'idempotency_held',
-    text: HELD,
-    values: [accountId, mode, path, key, times.runMs],
+    text: heldNow(terms),
+    values: [accountId, mode, path, key, terms.runMs],
   })
   return held.rows.length > 0
 }
 
-const HELD = `
+const heldNow = (terms: KeyTerms): string => `
   select from idempotency_keys held
-  where account_id = $1 and mode = $2 and path = $3 and key = $4 and not (${freeAfter('$5')})`
+  where account_id = $1 and mode = $2 and path = $3 and key = $4 and not (${freeAfter(terms, '$5')})`
 
 async function heldBy(db: Db, call: IdempotentCall): Promise<KeyClaim | undefined> {
   const row = await db.kysely

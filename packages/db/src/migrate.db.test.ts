@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase, databaseUrl, onServer } from '@plumbline/testkit/postgres'
 import { expect, inject, test } from 'vitest'
 import { openDatabase, type Db } from './database.ts'
@@ -86,11 +87,49 @@ test('a file that is marked so runs outside a transaction, the others in one', a
   await expect(migrate(db, folders)).rejects.toThrow(/0002_index\.sql failed: .*transaction block/)
   await write('migrations', '0002_index.sql', `-- outside a transaction\n${statements}`)
   expect(await migrate(db, folders)).toEqual(['0002_index.sql'])
-  const { rows } = await db.pool.query(
-    "select indisvalid from pg_index where indexrelid = 'plans_by_credits'::regclass",
-  )
-  expect(rows).toEqual([{ indisvalid: true }])
+  expect(await validityOf(db, 'plans_by_credits')).toEqual([{ indisvalid: true }])
 })
+
+test('an index whose building was killed is built anew by the next run', async () => {
+  await using empty = await openEmpty()
+  const { db, folders, write } = empty
+  await migrate(db, folders)
+  await write(
+    'migrations',
+    '0002_index.sql',
+    '-- outside a transaction\n' +
+      'create index concurrently if not exists plans_by_credits on plans (monthly_credits);\n',
+  )
+  // The building waits for whoever has written to the table.
+  await using holder = openDatabase({ url: empty.url, poolSize: 1, applicationName: 'test' })
+  const held = await holder.pool.connect()
+  await held.query('begin; update plans set monthly_credits = 300')
+  const killed = migrate(db, folders).catch(String)
+  await expect
+    .poll(async () => {
+      const { rowCount } = await db.pool.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and query like '%create index concurrently%'
+           and wait_event_type = 'Lock' and pid <> pg_backend_pid()`,
+      )
+      return rowCount
+    }, PATIENT)
+    .toBe(1)
+  expect(await killed).toContain('0002_index.sql failed')
+  await held.query('commit')
+  held.release()
+  expect(await validityOf(db, 'plans_by_credits')).toEqual([{ indisvalid: false }])
+  expect(await migrate(db, folders)).toEqual(['0002_index.sql'])
+  expect(await validityOf(db, 'plans_by_credits')).toEqual([{ indisvalid: true }])
+})
+
+async function validityOf(db: Db, index: string): Promise<readonly unknown[]> {
+  const { rows } = await db.pool.query(
+    'select indisvalid from pg_index where indexrelid = $1::regclass',
+    [index],
+  )
+  return rows
+}
 
 test('a migration gives a table free that others hold, and tries again', async () => {
   await using empty = await openEmpty()

@@ -189,6 +189,7 @@ function pendingOf(
 async function runMigration(client: pg.PoolClient, file: SqlFile): Promise<void> {
   if (!file.sql.startsWith(`${OUTSIDE}\n`)) return runInTransaction(client, file, 'migrations')
   try {
+    await dropHalfBuilt(client, file)
     // One by one, as several in one message share a transaction. No lock time-out: an index that is
     // built concurrently waits for older transactions while nothing waits for it, and would be left
     // invalid.
@@ -198,6 +199,27 @@ async function runMigration(client: pg.PoolClient, file: SqlFile): Promise<void>
     await noteDigest(client, 'migrations', file)
   } catch (cause) {
     throw new Error(`migration ${file.name} failed: ${String(cause)}`, { cause })
+  }
+}
+
+const BUILT_INDEX =
+  /\bcreate\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?(\w+)/gi
+
+/**
+ * Drops what a run that was killed left of the indexes of a file: an index that is not valid is kept
+ * up to date and answers no query, and `if not exists` passes it over. The backend of that run has
+ * ended, as this one has its lock.
+ */
+async function dropHalfBuilt(client: pg.PoolClient, { sql }: SqlFile): Promise<void> {
+  const names = [...sql.matchAll(BUILT_INDEX)].map(([, name = '']) => name.toLowerCase())
+  const { rows } = await client.query<{ name: string }>(
+    `select i.indexrelid::regclass::text as name
+     from pg_index i join pg_class c on c.oid = i.indexrelid
+     where not i.indisvalid and c.relname = any($1) and pg_table_is_visible(c.oid)`,
+    [names],
+  )
+  for (const { name } of rows) {
+    await client.query(patient(`drop index concurrently if exists ${name}`))
   }
 }
 

@@ -60,3 +60,72 @@ test('a migration that landed is never edited; a change of the schema is a new f
   ])
   expect(Object.fromEntries(digests)).toEqual(LANDED)
 })
+
+/**
+ * Files that landed before the rule below, with an index that locks a table of an earlier file while
+ * it is built. No other may be added.
+ */
+const BEFORE_RULE = [
+  '0020_bounded_ends.sql',
+  '0021_dispatch.sql',
+  '0035_paused_batches.sql',
+  '0038_samples.sql',
+  // Drops it first, in place of `if not exists`.
+  '0066_ledger_order.sql',
+  '0067_plans_and_limits.sql',
+  '0068_resting_accounts.sql',
+  '0110_free_credits_once.sql',
+]
+
+/** What is wrong with the indexes that a file builds on tables of earlier files, a sentence each. */
+function indexFaults(sql: string): readonly string[] {
+  const statements = sql.replaceAll(/--.*$/gm, '')
+  const made = [
+    ...statements.matchAll(
+      /\bcreate\s+(?:unlogged\s+)?table\s+(?:if\s+not\s+exists\s+)?(?:public\.)?"?(\w+)/gi,
+    ),
+  ].map(([, table = '']) => table.toLowerCase())
+  const indexes = statements.matchAll(
+    /\bcreate\s+(?:unique\s+)?index\s+([^;(]*?)\bon\s+(?:only\s+)?(?:public\.)?"?(\w+)/gi,
+  )
+  return [...indexes].flatMap(([, how = '', table = '']) => {
+    if (made.includes(table.toLowerCase())) return []
+    const expected = [
+      [sql.startsWith('-- outside a transaction\n'), 'a file marked "-- outside a transaction"'],
+      [/\bconcurrently\b/i.test(how), '"concurrently"'],
+      [/\bif\s+not\s+exists\b/i.test(how), '"if not exists"'],
+    ] as const
+    return expected.flatMap(([is, what]) => (is ? [] : [`an index on ${table} lacks ${what}`]))
+  })
+}
+
+test('an index on a table of an earlier migration is built while others write to it', () => {
+  const faulty = readdirSync(FOLDER)
+    .toSorted()
+    .filter((name) => indexFaults(readFileSync(new URL(name, FOLDER), 'utf8')).length > 0)
+  expect(faulty).toEqual(BEFORE_RULE)
+})
+
+const INDEX = 'create index concurrently if not exists tasks_a on tasks (a);\n'
+const MARK = '-- outside a transaction\n'
+
+test.each([
+  ['within a transaction', INDEX, ['a file marked "-- outside a transaction"']],
+  ['under a lock', MARK + INDEX.replace('concurrently ', ''), ['"concurrently"']],
+  ['where it may be there', MARK + INDEX.replace('if not exists ', ''), ['"if not exists"']],
+  [
+    'as any unique one',
+    'create table others (a int);\ncreate unique index on tasks\n  (a);\n',
+    ['a file marked "-- outside a transaction"', '"concurrently"', '"if not exists"'],
+  ],
+])('a migration that builds an index %s is found', (_, sql, lacks) => {
+  expect(indexFaults(sql)).toEqual(lacks.map((what) => `an index on tasks lacks ${what}`))
+})
+
+test.each([
+  ['builds it as it should', MARK + INDEX],
+  ['makes the table itself', 'create table tasks (a int);\ncreate index tasks_a on tasks (a);\n'],
+  ['only speaks of one', '-- create index tasks_a on tasks (a);\nselect 1;\n'],
+])('a migration that %s is passed over', (_, sql) => {
+  expect(indexFaults(sql)).toEqual([])
+})

@@ -47,6 +47,8 @@ export async function grantServing(db: Db, servingUrl: string): Promise<void> {
 
 /**
  * Whether the role of this session could change the ledger: it owns it, or was granted too much.
+ * Outside metering nothing else names a table of credits: this asks for rights on one, and reads no
+ * row of it.
  */
 export async function mayChangeLedger(db: Db): Promise<boolean> {
   const { rows } = await db.pool.query<{ may: boolean }>(

@@ -45,17 +45,17 @@ export async function takeOverAudit(db: Db): Promise<AuditRun | undefined> {
 /**
  * Begins an audit if none is open and one is due by database time: each day from the last audited
  * entry on; a full one each month, and after a partial one that found a wrong balance, since its
- * sums may be wrong. `always` begins a full one now.
+ * sums may be wrong.
  */
-export async function beginAudit(db: Db, always: boolean): Promise<AuditRun | undefined> {
+export async function beginAudit(db: Db): Promise<AuditRun | undefined> {
   const { rows } = await db.pool.query<AuditRun>(
     `with last as (
       select * from ledger_audits where finished_at is not null order by id desc limit 1
     ), due as (
-      select $1 or not exists (select from ledger_audits where finished_at is not null and whole
+      select not exists (select from ledger_audits where finished_at is not null and whole
           and started_at > clock_timestamp() - interval '1 month')
           or exists (select from last where not whole and balance_faults > 0) as whole,
-        $1 or not exists (select from last where started_at > clock_timestamp() - interval '1 day')
+        not exists (select from last where started_at > clock_timestamp() - interval '1 day')
           as any
     )
     insert into ledger_audits
@@ -71,7 +71,6 @@ export async function beginAudit(db: Db, always: boolean): Promise<AuditRun | un
     where d.any
     on conflict do nothing
     returning ${RUN}`,
-    [always],
   )
   return rows[0]
 }

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { openLossyProxy } from '@plumbline/testkit/lossy-proxy'
 import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
 import { PATIENT } from '@plumbline/testkit/patience'
-import { auditLedger, auditWhenDue } from './audit.ts'
+import { auditLedger } from '@plumbline/testkit/audit-ledger'
+import { auditWhenDue } from './audit.ts'
 import { AuditLost, beginAudit, finishAudit, readLastAudit, takeOverAudit } from './audit-run.ts'
 import { grantGoodwill } from './grant.ts'
 import { hold, release, settle } from './hold.ts'
@@ -251,7 +252,7 @@ test('an audit whose connection broke blocks no other, and continues where it wa
 test('a full audit completes an abandoned one, and then runs itself', async () => {
   await using context = await openMeteringContext()
   const id = await account(context)
-  await beginAudit(context.db, false)
+  await beginAudit(context.db)
   await context.db.pool.query('update ledger_audits set lease_until = clock_timestamp()')
   expect(await auditLedger(context.db)).toEqual([])
   await context.db.pool.query('update credit_accounts set packs = packs + 1')
@@ -264,7 +265,7 @@ test('a full audit completes an abandoned one, and then runs itself', async () =
 
 test('a process that lost an audit writes nothing of it any more', async () => {
   await using context = await openMeteringContext()
-  const lost = await beginAudit(context.db, false)
+  const lost = await beginAudit(context.db)
   if (lost === undefined) throw new Error('no audit was due')
   expect(await takeOverAudit(context.db)).toBeUndefined()
   await context.db.pool.query("update ledger_audits set lease_until = now() - interval '1 second'")

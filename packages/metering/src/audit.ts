@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Db } from '@plumbline/db/database'
 import { isPassing, retryStatement } from '@plumbline/db/retry'
 import { judgeBalances } from './audit-balances.ts'
@@ -11,7 +10,6 @@ import {
   takeOverAudit,
   type AuditResult,
   type AuditRun,
-  type LedgerFault,
 } from './audit-run.ts'
 
 /**
@@ -25,34 +23,8 @@ import {
  * @returns the result; undefined if none was due, or another process has it
  */
 export async function auditWhenDue(db: Db, signal: AbortSignal): Promise<AuditResult | undefined> {
-  const run = (await takeOverAudit(db)) ?? (await beginAudit(db, false))
+  const run = (await takeOverAudit(db)) ?? (await beginAudit(db))
   return run === undefined ? undefined : await workAudit(db, run, signal)
-}
-
-const LOOK_MS = 50
-const LONGEST_WAIT_MS = 60_000
-
-/**
- * Audits the whole ledger now. An audit under way is awaited, or completed if its process is gone.
- * Empty: no violation.
- *
- * @throws if the one under way does not end within a minute
- */
-export async function auditLedger(db: Db): Promise<readonly LedgerFault[]> {
-  const { signal } = new AbortController()
-  const until = performance.now() + LONGEST_WAIT_MS
-  for (;;) {
-    const left = await takeOverAudit(db)
-    if (left !== undefined) await workAudit(db, left, signal)
-    const run = await beginAudit(db, true)
-    if (run !== undefined) return (await workAudit(db, run, signal)).examples
-    if (performance.now() > until) {
-      throw new Error(
-        'another process has audited for over a minute; try again in a quarter of an hour',
-      )
-    }
-    await wait(LOOK_MS)
-  }
 }
 
 async function workAudit(db: Db, taken: AuditRun, signal: AbortSignal): Promise<AuditResult> {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openMeteringContext } from '@plumbline/testkit/metering'
-import { auditLedger } from './audit.ts'
+import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { changePlan, grantGoodwill, grantPack } from './grant.ts'
 import { hold, release, settle } from './hold.ts'
 import { rollDue } from './sweep.ts'

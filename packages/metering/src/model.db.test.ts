@@ -2,7 +2,7 @@ import { PACKS, PLANS } from '@plumbline/contract/plans'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
-import { auditLedger } from './audit.ts'
+import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { changePlan, grantPack } from './grant.ts'
 import { hold, release, settle } from './hold.ts'
 

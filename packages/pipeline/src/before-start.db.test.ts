@@ -1,5 +1,5 @@
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
-import { auditLedger } from '@plumbline/metering/audit'
+import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { readBalance } from '@plumbline/metering/balance'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
-import { auditLedger } from '@plumbline/metering/audit'
+import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { createScorer } from '@plumbline/scoring/score'
 import { overlayWeights } from '@plumbline/scoring/weights'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'

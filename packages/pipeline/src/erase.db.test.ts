@@ -233,14 +233,15 @@ test('what retention ends takes the kept answers that show it along', async () =
     fingerprint: Buffer.from('same'),
     opKey: 'call:1',
   }
-  await claimKey(db, call, { runMs: 60_000 })
+  const terms = { runMs: 60_000, isRefunded: 'false' }
+  await claimKey(db, call, terms)
   const answer = { status: 202, location: `/v1/batches/${id}`, body: '{"name":"Spring"}' }
   await db.kysely.transaction().execute((tx) => storeResponse(tx, call, { ...answer, batchId: id }))
   await db.pool.query(
     `update batches set status = 'completed', expires_at = clock_timestamp() - interval '1 s'`,
   )
   expect(await expireBatches(harness.pipeline)).toBe(1)
-  expect(await claimKey(db, { ...call, opKey: 'call:2' }, { runMs: 60_000 })).toEqual({
+  expect(await claimKey(db, { ...call, opKey: 'call:2' }, terms)).toEqual({
     kind: 'erased',
   })
 })

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { EraseRequest } from '@plumbline/contract/erasure'
-import { auditLedger } from '@plumbline/metering/audit'
+import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { dyingDb } from '@plumbline/testkit/dying-db'
 import { openErasureHarness, type ErasureHarness } from '@plumbline/testkit/erasures'

@@ -1,5 +1,5 @@
 import { batchPreview, type BatchPreview } from '@plumbline/contract/batch-preview'
-import { auditLedger } from '@plumbline/metering/audit'
+import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
 import { changeBatch } from './change.ts'

@@ -1,6 +1,6 @@
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { auditLedger } from '@plumbline/metering/audit'
+import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { readHealed } from '@plumbline/db/batches/reconcile'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'

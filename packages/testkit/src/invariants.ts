@@ -1,4 +1,4 @@
-import { auditLedger } from '@plumbline/metering/audit'
+import { auditLedger } from './audit-ledger.ts'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import Papa from 'papaparse'
 import { expect } from 'vitest'

@@ -5,6 +5,7 @@ import { isKeyHeld } from '@plumbline/db/idempotency'
 import { createScorer } from '@plumbline/scoring/score'
 import { loadWeights } from '@plumbline/scoring/weights'
 import { createMetering, type Metering } from '@plumbline/metering/metering'
+import { isRefundedSql } from '@plumbline/metering/refunded'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { uploadLimits } from '@plumbline/intake/limits'
@@ -173,7 +174,11 @@ function openAccess(
     balances: createBalanceCache(async (accountId) => (await metering.remaining(accountId)) ?? 0),
     isRepeat: (scope) => {
       const key = keptKey(installationKey, scope.key)
-      return isKeyHeld(connections.db, { ...scope, key }, { runMs })
+      return isKeyHeld(
+        connections.db,
+        { ...scope, key },
+        { runMs, isRefunded: isRefundedSql('held') },
+      )
     },
     calls: createRateLimit({
       name: 'calls',

@@ -1,6 +1,7 @@
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { Db, Tx } from '@plumbline/db/database'
 import { claimKey, freeKey, storeResponse, type IdempotentCall } from '@plumbline/db/idempotency'
+import { isRefundedSql } from '@plumbline/metering/refunded'
 import { storedResponseName } from '@plumbline/pipeline/stored-response-name'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import type { Request, Response } from 'express'
@@ -56,7 +57,10 @@ export async function withIdempotency(
   if (key === undefined) return await work({ opKey, keep: undefined })
 
   const call = callOf(store, req, res, { key: String(key), request: request(), opKey })
-  const claiming = claimKey(store.db, call, { runMs: store.runMs })
+  const claiming = claimKey(store.db, call, {
+    runMs: store.runMs,
+    isRefunded: isRefundedSql('held'),
+  })
   const claim = await store.database.orRefused(claiming, {
     late: () => void freeLate(store, call, claiming),
   })

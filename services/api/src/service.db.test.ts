@@ -1,7 +1,7 @@
 import { accountView } from '@plumbline/contract/account'
 import { openApiDocument } from '@plumbline/contract/openapi'
 import { listKeys } from '@plumbline/db/keys'
-import { auditLedger } from '@plumbline/metering/audit'
+import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { reportWorker } from '@plumbline/db/workers'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,61 +1,13 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
-import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { expect, test } from 'vitest'
-import { openDatabase, type Db } from '../database.ts'
+import type { Db } from '../database.ts'
 import { holdDuty } from '../duties.ts'
 import { newTimedId } from '../ids.ts'
 import { emptyOpenGroups } from './groups.ts'
 import { leaseStatement, leaseTasks, type LeasedTask, type LeasePart } from './lease-tasks.ts'
 import { storeTaskOutcomes } from './settle.ts'
-
-/** Two accounts with a running batch each; tasks are put in by the tests. */
-async function openPlace(): Promise<AsyncDisposable & { readonly db: Db }> {
-  await using stack = new AsyncDisposableStack()
-  const database = stack.use(await createTestDatabase())
-  const db = stack.use(openDatabase({ url: database.url, poolSize: 3, applicationName: 'test' }))
-  await db.pool.query(`
-    insert into accounts (id, email, plan) values ('a', 'a@b.example', 'pro'), ('b', 'b@b.example', 'pro');
-    insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,
-      retention_days, requested, source_key, file_bytes, ats)
-    select 'bat_' || a.id, a.id, 'live', 'email', 'analyzing', false, true, true, 30, '{}', 'u', 1, '{}'
-    from accounts a;
-    update batches set status = 'running'`)
-  const owned = stack.move()
-  return { db, [Symbol.asyncDispose]: () => owned.disposeAsync() }
-}
-
-interface TaskColumns {
-  readonly account?: 'a' | 'b'
-  readonly check?: Check
-  readonly chunk?: number
-  readonly group?: string
-  /** Minutes from now. */
-  readonly due?: number
-  readonly attempts?: number
-}
-
-/** Puts a task in and answers its id. */
-async function add(db: Db, task: TaskColumns = {}): Promise<number> {
-  const { account = 'a', check = 'email', chunk = 0, group = null, due = null } = task
-  const { rows } = await db.pool.query<{ id: number }>(
-    `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size, group_key,
-       due_at, attempts)
-     values ('bat_' || $1, $1, 'live', $2, 'full', $3, 1, $4, now() + $5::int * interval '1 min', $6)
-     returning id`,
-    [account, check, chunk, group, due, task.attempts ?? 0],
-  )
-  return rows[0]?.id ?? 0
-}
-
-/** Leases a task until so many minutes from now. */
-async function lease(db: Db, id: number, minutes: number): Promise<void> {
-  await db.pool.query(
-    `update tasks set lease = lease + 1, lease_until = clock_timestamp() + $2::int * interval '1 min'
-     where id = $1`,
-    [id, minutes],
-  )
-}
+import { add, idsOf, lease, openPlace } from './tasks-fixture.ts'
 
 /** What a part of the statement finds, with `slots` for every check. */
 async function run(
@@ -75,8 +27,6 @@ async function run(
   ]
   return (await db.pool.query<Record<string, unknown>>(leaseStatement(part), values)).rows
 }
-
-const idsOf = (rows: readonly Record<string, unknown>[]): unknown[] => rows.map(({ id }) => id)
 
 test('turn: only who has the duty leases, and only until its term is over', async () => {
   await using place = await openPlace()
@@ -171,6 +121,54 @@ test('waiting and quieted: one due task of a group with room, of the account aft
   await lease(db, ofB, 1)
   await db.pool.query(`update task_groups set out_task = ${ofB}`)
   expect(idsOf(await run(db, 'waiting'))).toEqual([])
+})
+
+test('resting: accounts for which nothing is begun', async () => {
+  await using place = await openPlace()
+  expect(await run(place.db, 'resting')).toEqual([])
+  await place.db.pool.query(`update accounts set status = 'suspended' where id = 'b'`)
+  expect(idsOf(await run(place.db, 'resting'))).toEqual(['b'])
+})
+
+test('accounts: those with ready tasks of a check with room, after the one served last first', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  const met = async (options = {}): Promise<unknown[]> =>
+    (await run(db, 'accounts', options)).map((row) => [row['account_id'], row['free'], row['n']])
+  await add(db, { due: 5 })
+  await add(db, { group: 'mx:a', due: -1, account: 'b' })
+  expect(await met()).toEqual([])
+  const ids = [await add(db), await add(db, { account: 'b' })]
+  expect(await met({ slots: 4 })).toEqual([
+    ['a', 4, 2],
+    ['b', 4, 2],
+  ])
+  // One slot, and one account without a lease is enough: that after the one served last.
+  expect(await met({ slots: 1, reserve: 0, served: 'a' })).toEqual([['b', 1, 1]])
+  await db.pool.query(`update accounts set status = 'suspended' where id = 'b'`)
+  expect(await met({ slots: 4 })).toEqual([['a', 4, 1]])
+  await lease(db, ids[0] ?? 0, 1)
+  expect(await met({ slots: 4 })).toEqual([])
+})
+
+test('awake: groups in which something is due and that are not opened, the longest first', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  const out = await add(db)
+  await lease(db, out, 1)
+  await db.pool
+    .query(`insert into task_groups (check_kind, group_key, next_at, quiet_until, opened, out_task)
+    values ('email', 'mx:new', now() - interval '1 min', '-infinity', false, null),
+      ('email', 'mx:old', now() - interval '2 min', '-infinity', false, ${out}),
+      ('email', 'mx:newest', now() - interval '1 s', '-infinity', false, null),
+      ('email', 'mx:quiet', now() - interval '3 min', now() + interval '1 min', false, null),
+      ('email', 'mx:later', now() + interval '1 min', '-infinity', false, null),
+      ('email', 'mx:open', now() - interval '4 min', '-infinity', true, null)`)
+  // No more than two a round.
+  expect(await run(db, 'awake')).toMatchObject([
+    { group_key: 'mx:old', is_out: true },
+    { group_key: 'mx:new', is_out: false },
+  ])
 })
 
 test('placed and chosen: accounts take turns, and one with nothing leased may use the reserve', async () => {

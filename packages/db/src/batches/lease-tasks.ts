@@ -2,6 +2,7 @@ import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
 import type { Db } from '../database.ts'
 import { byKeptPlans, type RunPlanned } from '../kept-plan.ts'
 import { mergeWaiting } from './merge-waiting.ts'
+import { partsUpTo, statementUpTo } from './sql-parts.ts'
 import { isTask } from './task-states.ts'
 
 /** A leased task, dispatched as one job: its id, and the lease that a worker must claim it with. */
@@ -293,14 +294,8 @@ export type LeasePart = keyof typeof PARTS
 
 /** The statement up to a part; it returns the rows of that part. */
 export function leaseStatement(last: LeasePart): string {
-  return `${partsUpTo(last)} select * from ${last}`
+  return statementUpTo(PARTS, last)
 }
 
-function partsUpTo(last: LeasePart): string {
-  const end = Object.keys(PARTS).indexOf(last) + 1
-  const parts = Object.entries(PARTS).slice(0, end)
-  return `with ${parts.map(([name, text]) => `${name} as (${text})`).join(', ')}`
-}
-
-const LEASE_TASKS = `${partsUpTo('leased')}
+const LEASE_TASKS = `${partsUpTo(PARTS, 'leased')}
   select id, lease, batch_id, check_kind, account_id, group_key from leased order by turn_no`

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { createAccount } from '../accounts.ts'
 import { openDatabase, type Db } from '../database.ts'
 import { insertBatch } from './rows.ts'
+import { ENDED_STATES } from './states.ts'
 import { isTask, NEW_TASK_STATES, TASK_MOVES, TASK_STATES, type TaskState } from './task-states.ts'
 
 const ID = 'bat_1'
@@ -117,6 +118,13 @@ test('a lease is given with a higher number, and no number falls', async () => {
   expect(await allowed('lease = 2')).toBe(false)
 })
 
+test('a batch that ended has left all states of an unfinished one', () => {
+  for (const state of ENDED_STATES) {
+    expect(UNFINISHED_STATES).not.toContain(state)
+    expect(BATCH_MOVES[state]).toEqual(['expired'])
+  }
+})
+
 test('the check of the column has the states of the table', async () => {
   await using fixture = await openFixture()
   const { rows } = await fixture.db.pool.query<{ text: string }>(
@@ -131,8 +139,9 @@ test('the check of the column has the states of the table', async () => {
 })
 
 test('no statement names a state that the table does not have', () => {
-  const functions = new URL('../../functions/', import.meta.url)
-  const sources = [...filesOf(new URL('./', import.meta.url)), ...filesOf(functions)]
+  const sources = ['./', '../people/', '../../functions/'].flatMap((folder) =>
+    filesOf(new URL(folder, import.meta.url)),
+  )
   const named = sources.flatMap(({ name, text }) => {
     const met = text.matchAll(
       /\b(?:status|state) ?(?:=|<>|(?:not )?in) ?(\(['\w, ]+\)|'\w+')|ats->>('\w+')/g,
@@ -141,8 +150,9 @@ test('no statement names a state that the table does not have', () => {
   })
   const words = named.map(({ word }) => word)
   expect(words).toContain('running')
-  expect(named.map(({ name }) => name)).toContain('dispatch.sql')
-  // Accounts have states, too, and the dispatcher asks for them.
+  const names = named.map(({ name }) => name)
+  expect(names).toEqual(expect.arrayContaining(['backlog.ts', 'free-mailboxes.ts', 'dispatch.sql']))
+  // Accounts have states, too, and statements of all three folders ask for them.
   const known: readonly string[] = [...BATCH_STATES, ...ACCOUNT_STATES]
   expect(named.filter(({ word }) => !known.includes(word))).toEqual([])
 })

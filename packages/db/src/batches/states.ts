@@ -20,6 +20,9 @@ export const FILELESS_STATES = ['failed', 'expired'] as const
 /** States in which the retention time runs. */
 export const RETAINED_STATES = ['ready', 'completed', 'canceled', 'failed'] as const
 
+/** States in which a batch has come to its end: whoever waits for it is told. */
+export const ENDED_STATES = ['completed', 'canceled', 'failed'] as const
+
 /** States from which a batch may move to this one. */
 export function statesBefore(to: BatchState): readonly BatchState[] {
   return BATCH_STATES.filter((state) => BATCH_MOVES[state].includes(to))

@@ -1,5 +1,6 @@
 import type { BatchState } from '@plumbline/contract/batch'
 import { sql } from 'kysely'
+import { ENDED_STATES, sqlStates } from '../batches/states.ts'
 import type { Tx } from '../database.ts'
 
 /** A batch that has ended and that a user wants to be notified of. */
@@ -40,7 +41,7 @@ export async function takeEndedBatches(tx: Tx, limit: number): Promise<readonly 
   }>`with taken as (
       delete from batch_watchers where batch_id in (
         select w.batch_id from batch_watchers w join batches b on b.id = w.batch_id
-        where b.status in ('completed', 'canceled', 'failed')
+        where b.status in ${sql.raw(sqlStates(ENDED_STATES))}
         order by w.created_at limit ${limit} for update of w skip locked)
       returning batch_id, user_id)
     select b.id, b.status, coalesce(b.name, b.file_name) as name, b.account_id, u.email

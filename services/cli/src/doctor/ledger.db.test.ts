@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { auditLedger } from '@plumbline/metering/audit'
+import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { openMeteringContext } from '@plumbline/testkit/metering'
 import { examineLedger } from './ledger.ts'
 

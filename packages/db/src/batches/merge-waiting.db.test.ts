@@ -1,0 +1,243 @@
+import { expect, test } from 'vitest'
+import type { Db } from '../database.ts'
+import { cutStatement, mergeStatement, type MergePart } from './merge-waiting.ts'
+import { add, idsOf, openPlace } from './tasks-fixture.ts'
+
+type Rows = readonly Record<string, unknown>[]
+
+/** What a task has: its group and subjects, whose states are objects with their numbers. */
+interface Subjects {
+  readonly group: string
+  readonly indexes: readonly number[]
+  readonly chunk?: number
+  /** Minutes from now. */
+  readonly due?: number
+  /** Whether it was leased out of its group, with the number 1. */
+  readonly isLeased?: boolean
+}
+
+/** Puts a task with subjects in and its group, and answers its id. */
+async function addSubjects(db: Db, task: Subjects): Promise<number> {
+  const { group, indexes, chunk = 0, due = -1, isLeased = false } = task
+  const id = await add(db, { group, chunk, due })
+  await db.pool.query('update tasks set indexes = $2, size = $3, states = $4 where id = $1', [
+    id,
+    indexes,
+    indexes.length,
+    JSON.stringify(indexes.map((no) => ({ no }))),
+  ])
+  await db.pool.query(
+    `insert into task_groups (check_kind, group_key, next_at) values ('email', $1, now())
+     on conflict do nothing`,
+    [group],
+  )
+  if (isLeased) {
+    await db.pool.query(
+      `update tasks set lease = 1, lease_until = now() + interval '1 min', claimed = false,
+         group_key = null, due_at = null where id = $1`,
+      [id],
+    )
+  }
+  return id
+}
+
+/** Tasks that were leased, as the parts are given them. */
+interface Given {
+  readonly ids: readonly number[]
+  readonly groups: readonly string[]
+  readonly leases?: readonly number[]
+  readonly most?: number
+  readonly large?: number
+}
+
+/** What a part of the statement that merges answers; what it wrote is taken back. */
+async function merge(db: Db, part: MergePart, given: Given): Promise<Rows> {
+  const { ids, groups, leases = ids.map(() => 1), most = 64, large = 256 } = given
+  const values = [ids, groups, most, 60_000, leases, large]
+  return await takenBack(db, mergeStatement(part), values)
+}
+
+async function takenBack(db: Db, text: string, values: unknown[]): Promise<Rows> {
+  const client = await db.pool.connect()
+  try {
+    await client.query('begin')
+    const { rows } = await client.query<Record<string, unknown>>(text, values)
+    await client.query('rollback')
+    return rows
+  } finally {
+    client.release()
+  }
+}
+
+const statesOf = (...numbers: readonly number[]): unknown[] => numbers.map((no) => ({ no }))
+
+/** Two leased tasks of a chunk, one that tries for a silent service, and what waits. */
+async function fill(db: Db): Promise<Given & { readonly waiting: number }> {
+  const ids = [
+    await addSubjects(db, { group: 'mx:1', indexes: [1], isLeased: true }),
+    await addSubjects(db, { group: 'mx:2', indexes: [2, 3], isLeased: true }),
+    await addSubjects(db, { group: 'silence:dns', indexes: [4], isLeased: true }),
+  ]
+  const waiting = await addSubjects(db, { group: 'mx:3', indexes: [5, 6] })
+  await addSubjects(db, { group: 'mx:4', indexes: [7], due: 5 })
+  await addSubjects(db, { group: 'mx:3', indexes: [1], chunk: 9 })
+  await addSubjects(db, { group: 'silence:dns', indexes: [8] })
+  return { ids, groups: ['mx:1', 'mx:2', 'silence:dns'], waiting }
+}
+
+test('cut, others and kept: all but the first subjects go back into their group, with their states', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  const ids = [
+    await addSubjects(db, { group: 'silence:dns', indexes: [3, 5, 8], isLeased: true }),
+    await addSubjects(db, { group: 'silence:dns', indexes: [1, 2], isLeased: true }),
+  ]
+  const run = (part: Parameters<typeof cutStatement>[0]): Promise<Rows> =>
+    takenBack(db, cutStatement(part), [ids, ['silence:dns', 'silence:dns'], 2])
+  expect(await run('cut')).toMatchObject([{ id: ids[0], waited_by: 'silence:dns', size: 3 }])
+  expect(await run('others')).toMatchObject([
+    { group_key: 'silence:dns', indexes: [8], size: 1, states: statesOf(8) },
+  ])
+  expect(await run('kept')).toEqual([
+    { id: ids[0], indexes: [3, 5], size: 2, states: statesOf(3, 5) },
+  ])
+  await db.pool.query('update tasks set claimed = true')
+  expect(await run('cut')).toEqual([])
+})
+
+test('listed: tasks that are leased by the number given, and claimed by nobody', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  const given = await fill(db)
+  expect(idsOf(await merge(db, 'listed', given))).toEqual(given.ids)
+  expect(idsOf(await merge(db, 'listed', { ...given, leases: [1, 2, 1] }))).toEqual([
+    given.ids[0],
+    given.ids[2],
+  ])
+  await db.pool.query('update tasks set claimed = true where id = $1', [given.ids[0]])
+  expect(idsOf(await merge(db, 'listed', given))).toEqual(given.ids.slice(1))
+})
+
+test('leaders, followers and share: the first of a chunk takes the others, but none for a silent service', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  const given = await fill(db)
+  const [first, second] = given.ids
+  expect(idsOf(await merge(db, 'leaders', given))).toEqual([first])
+  expect(await merge(db, 'followers', given)).toMatchObject([{ id: second, leader: first }])
+  expect(await merge(db, 'share', given)).toEqual([{ most: 64 }])
+  const other = await addSubjects(db, { group: 'mx:5', indexes: [2], chunk: 4, isLeased: true })
+  const more = { ...given, ids: [...given.ids, other], groups: [...given.groups, 'mx:5'] }
+  expect(idsOf(await merge(db, 'leaders', more))).toEqual([first, other])
+  expect(await merge(db, 'share', more)).toEqual([{ most: 32 }])
+})
+
+test('also: followers, and what is due of the chunk, of groups with room, up to the share', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  const given = await fill(db)
+  const [first, second] = given.ids
+  const joined = [
+    { id: second, leader: first, was_waiting: false },
+    { id: given.waiting, leader: first, was_waiting: true },
+  ]
+  expect(await merge(db, 'also', given)).toMatchObject(joined)
+  expect(await merge(db, 'also', { ...given, most: 0 })).toMatchObject(joined.slice(0, 1))
+  for (const change of [
+    `update task_groups set next_at = now() + interval '1 min' where group_key = 'mx:3'`,
+    `update task_groups set quiet_until = now() + interval '1 min' where group_key = 'mx:3'`,
+    `update task_groups set opened = true where group_key = 'mx:3'`,
+    `update task_groups set out_task = ${given.ids[2]} where group_key = 'mx:3'`,
+  ]) {
+    await db.pool.query(
+      `update task_groups set next_at = now(), quiet_until = '-infinity', opened = false, out_task = null`,
+    )
+    await db.pool.query(change)
+    expect([change, await merge(db, 'also', given)]).toMatchObject([change, joined.slice(0, 1)])
+  }
+})
+
+test('also: what another has locked is passed over', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  const given = await fill(db)
+  const other = await db.pool.connect()
+  await other.query(`begin; select from tasks where id = ${given.waiting} for update`)
+  expect(idsOf(await merge(db, 'also', given))).toEqual([given.ids[1]])
+  await other.query('rollback')
+  other.release()
+})
+
+test('gone and grown: what joined is one task, with the states of its subjects in their order', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  const given = await fill(db)
+  const [first, second] = given.ids
+  await db.pool.query('update tasks set attempts = 3 where id = $1', [given.waiting])
+  await db.pool.query('update tasks set states = null where id = $1', [first])
+  expect(idsOf(await merge(db, 'gone', given)).toSorted()).toEqual([second, given.waiting])
+  expect(await merge(db, 'grown', given)).toEqual([
+    {
+      id: first,
+      indexes: [1, 2, 3, 5, 6],
+      size: 5,
+      states: [null, ...statesOf(2, 3, 5, 6)],
+      attempts: 3,
+    },
+  ])
+})
+
+test('groups and ours: whether more waits in each group than was taken out of it', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  const given = await fill(db)
+  const [first, , silent] = given.ids
+  const sorted = async (part: MergePart): Promise<unknown[]> =>
+    (await merge(db, part, given))
+      .map((row) => [row['group_key'], row['more'], row['leader']])
+      .toSorted((one, other) => (String(one) < String(other) ? -1 : 1))
+  const all = [
+    ['mx:1', false, first],
+    ['mx:2', false, first],
+    ['mx:3', true, first],
+    ['silence:dns', true, silent],
+  ]
+  expect(await sorted('groups')).toEqual(all)
+  const other = await db.pool.connect()
+  await other.query(`begin; select from task_groups where group_key = 'mx:1' for update`)
+  expect(await sorted('ours')).toEqual(all.slice(1))
+  await other.query('rollback')
+  other.release()
+})
+
+test('forgotten and out: groups without anything else are deleted, the others have a task out', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  const given = await fill(db)
+  const [first, , silent] = given.ids
+  const keysOf = (rows: Rows): unknown[] => rows.map((row) => row['group_key']).toSorted()
+  expect(keysOf(await merge(db, 'forgotten', given))).toEqual(['mx:1', 'mx:2'])
+  const out = await merge(db, 'out', given)
+  expect(keysOf(out)).toEqual(['mx:3', 'silence:dns'])
+  expect(out).toEqual(
+    expect.arrayContaining([
+      { group_key: 'mx:3', out_task: first, last_account_id: 'a' },
+      { group_key: 'silence:dns', out_task: silent, last_account_id: 'a' },
+    ]),
+  )
+})
+
+test('merged: followers are left out; a task grows that took its full share and is not large', async () => {
+  await using place = await openPlace()
+  const { db } = place
+  const given = await fill(db)
+  const [first, , silent] = given.ids
+  const grows = async (options: Partial<Given>): Promise<unknown> =>
+    (await merge(db, 'merged', { ...given, ...options })).find(({ id }) => id === first)?.['grows']
+  expect(idsOf(await merge(db, 'merged', given))).toEqual([first, silent])
+  expect(await grows({})).toBe(false)
+  expect(await grows({ most: 1 })).toBe(true)
+  // One subject of its own, two of the follower and two that waited.
+  expect(await grows({ most: 1, large: 6 })).toBe(true)
+  expect(await grows({ most: 1, large: 5 })).toBe(false)
+})

@@ -1,0 +1,56 @@
+import type { Check } from '@plumbline/contract/products'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { openDatabase, type Db } from '../database.ts'
+
+/** Two accounts with a running batch each; tasks are put in by the tests. */
+export async function openPlace(): Promise<AsyncDisposable & { readonly db: Db }> {
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await createTestDatabase())
+  const db = stack.use(openDatabase({ url: database.url, poolSize: 3, applicationName: 'test' }))
+  await db.pool.query(`
+    insert into accounts (id, email, plan) values ('a', 'a@b.example', 'pro'), ('b', 'b@b.example', 'pro');
+    insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,
+      retention_days, requested, source_key, file_bytes, ats)
+    select 'bat_' || a.id, a.id, 'live', 'email', 'analyzing', false, true, true, 30, '{}', 'u', 1, '{}'
+    from accounts a;
+    update batches set status = 'running'`)
+  const owned = stack.move()
+  return { db, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Columns of a task that a test sets; the others are the same for all. */
+export interface TaskColumns {
+  readonly account?: 'a' | 'b'
+  readonly check?: Check
+  readonly chunk?: number
+  readonly group?: string
+  /** Minutes from now. */
+  readonly due?: number
+  readonly attempts?: number
+}
+
+/** Puts a task in and answers its id. */
+export async function add(db: Db, task: TaskColumns = {}): Promise<number> {
+  const { account = 'a', check = 'email', chunk = 0, group = null, due = null } = task
+  const { rows } = await db.pool.query<{ id: number }>(
+    `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size, group_key,
+       due_at, attempts)
+     values ('bat_' || $1, $1, 'live', $2, 'full', $3, 1, $4, now() + $5::int * interval '1 min', $6)
+     returning id`,
+    [account, check, chunk, group, due, task.attempts ?? 0],
+  )
+  return rows[0]?.id ?? 0
+}
+
+/** Leases a task until so many minutes from now. */
+export async function lease(db: Db, id: number, minutes: number): Promise<void> {
+  await db.pool.query(
+    `update tasks set lease = lease + 1, lease_until = clock_timestamp() + $2::int * interval '1 min'
+     where id = $1`,
+    [id, minutes],
+  )
+}
+
+/** The ids of the rows that a statement answers with. */
+export const idsOf = (rows: readonly Record<string, unknown>[]): unknown[] =>
+  rows.map(({ id }) => id)

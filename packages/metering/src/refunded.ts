@@ -1,0 +1,10 @@
+/**
+ * SQL: whether the debit of a row was refunded, for a statement of another package that has to know
+ * in the same snapshot. Metering alone names tables and functions of credits; the others are handed
+ * this condition.
+ *
+ * @param row name or alias of a row with `account_id` and `op_key`
+ */
+export function isRefundedSql(row: string): string {
+  return `credit_is_refunded(${row}.account_id, ${row}.op_key)`
+}
