@@ -38,7 +38,7 @@ const QUESTION = 63
  * What XML 1.0 forbids (section 2.2), one character for each byte; the two behind are U+FFFE and
  * U+FFFF.
  */
-// oxlint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- these are what is looked for
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]/
 
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')

@@ -14,7 +14,8 @@ export function createBatchCreditCounter(metrics: Metrics): BatchCreditCounter {
     ['product'],
   )
   return {
-    charged: (product, credits) => charged.inc({ product }, credits),
-    released: (product, credits) => released.inc({ product }, credits),
+    // A counter that is told of less than nothing throws, and what it counts is committed by then.
+    charged: (product, credits) => charged.inc({ product }, Math.max(0, credits)),
+    released: (product, credits) => released.inc({ product }, Math.max(0, credits)),
   }
 }
