@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { createTurns } from '@plumbline/concurrency/event-loop-turns'
 import type { BareOutcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import type { RowKind } from '@plumbline/contract/batch'
@@ -91,6 +91,7 @@ export async function packOutcomes(
   outcomes: readonly StoredOutcome[],
   explained: boolean,
 ): Promise<Buffer> {
+  await nextTurn()
   const facts = outcomes.map((outcome) => outcome?.facts ?? null)
   const names = Object.keys(facts.find((known) => known !== null) ?? {})
   const bytes = utf8Of([
@@ -102,6 +103,7 @@ export async function packOutcomes(
     JSON.stringify(suggestedIn(outcomes)),
     '}',
   ])
+  await nextTurn()
   return bytes.length <= AT_ONCE_BYTES
     ? zstdCompressSync(bytes, LEVEL_ONE)
     : await compress(bytes, LEVEL_ONE)
@@ -134,6 +136,9 @@ function suggestedIn(outcomes: readonly StoredOutcome[]): Record<string, string>
 
 /** Milliseconds for which columns are written before other work of the process has a turn. */
 const TURN_MS = 0.5
+
+/** Shared, so that the tasks of a worker that end together do not block it together. */
+const nextTurn = createTurns(1)
 
 /**
  * Columns as texts that together are one JSON object, written in as many turns of the event loop as

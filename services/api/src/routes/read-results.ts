@@ -1,3 +1,4 @@
+import { createTurns } from '@plumbline/concurrency/event-loop-turns'
 import { REFUSED_FORMATS, RESULT_FORMATS } from '@plumbline/contract/results-request'
 import { PROBLEMS, Problem } from '@plumbline/contract/problem'
 import { openResults, type Results, type ResultsRequest } from '@plumbline/pipeline/results'
@@ -11,7 +12,6 @@ import { abortWhenRevoked } from '../key-revocation.ts'
 import { createConcurrencyLimit, type ConcurrencyLimit } from '../concurrency-limit.ts'
 import { headersWith, isGone, sendProblem } from '../response.ts'
 import { readRefusedQuery, readResultsQuery } from '../results-query.ts'
-import { createTurns } from '../event-loop-turns.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
@@ -24,10 +24,17 @@ export interface Downloads {
   readonly turn: () => Promise<void>
 }
 
+/**
+ * Iterations of the event loop from one turn of downloads to the next. Each accepts one connection
+ * (libuv, since 1.45): with a turn in each of them, a client after a hundred others would wait for a
+ * hundred turns.
+ */
+const ROUNDS_A_TURN = 8
+
 /** Makes what downloads share. */
 export function createDownloads(ctx: Context): Downloads {
   const limit = createConcurrencyLimit(ctx.settings.DOWNLOADS_LIMIT, tooManyDownloads)
-  return { limit, turn: createTurns() }
+  return { limit, turn: createTurns(ROUNDS_A_TURN) }
 }
 
 /**
