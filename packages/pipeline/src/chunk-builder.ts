@@ -1,12 +1,13 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { NewChunk } from '@plumbline/db/batches/chunks'
-import { pack, type ChunkCells, type ChunkSubjects, type StoredClaim } from './codec.ts'
+import { packApart, type ChunkCells, type ChunkSubjects, type StoredClaim } from './codec.ts'
 import type { FileRow } from '@plumbline/intake/row-builder'
 
 /**
  * Packs a run of rows as one chunk: the rows as they came in `cells`, their subjects in `subjects`.
+ * They are read before this returns, and compressed by other threads.
  */
-export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
+export async function buildChunk(no: number, rows: readonly FileRow[]): Promise<NewChunk> {
   const ofRow: Record<string, number> = {}
   const unasked: Record<string, FileRow['subjects']> = {}
   const claims: Record<string, StoredClaim> = {}
@@ -44,6 +45,7 @@ export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
     refs,
   } satisfies ChunkCells
   const countOf = (check: Check): number => asked.get(check)?.subjects.length ?? 0
+  const packed = await Promise.all([packApart(subjects), packApart(cells)])
   return {
     no,
     firstRow: rows[0]?.row ?? 0,
@@ -55,8 +57,8 @@ export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
       ip: countOf('ip'),
       domain: countOf('domain'),
     },
-    subjects: pack(subjects),
-    cells: pack(cells),
+    subjects: packed[0],
+    cells: packed[1],
   }
 }
 
