@@ -5,6 +5,7 @@ import type { BareOutcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import type { RowKind } from '@plumbline/contract/batch'
 import type { Claim } from '@plumbline/intake/claims'
+import { columnsOf, type Columns, type StoredColumns } from './outcome-columns.ts'
 
 /** Subjects of one check in a chunk, each with the position of its row in the chunk. */
 export interface CheckSubjects {
@@ -61,21 +62,24 @@ export async function packApart(value: unknown): Promise<Buffer> {
 }
 
 /**
- * Outcomes of a part as one array for each field: names are written once and similar values are
- * next to each other, so that they compress to a fraction of an array of objects.
+ * Outcomes of a part by column: names are written once and similar values are next to each other, so
+ * that they compress to a fraction of an array of objects.
  */
-interface OutcomeColumns {
+interface OutcomeColumns<C> {
+  readonly count: number
   /** All null for a subject whose outcome a fault of the service prevented. */
-  readonly fields: Columns & { readonly status: readonly unknown[] }
-  readonly facts: Columns
+  readonly fields: C
+  readonly facts: C
   /**
    * For the few addresses that look like typing errors: the domain that was probably meant, by
    * position.
    */
-  readonly suggested?: Readonly<Record<string, string>>
+  readonly suggested: Readonly<Record<string, string>>
 }
 
-type Columns = Readonly<Record<string, readonly unknown[]>>
+/** As 0.1.0 stored them, all columns are whole and not counted. */
+type StoredOutcomes = Pick<OutcomeColumns<StoredColumns>, 'fields' | 'facts'> &
+  Partial<OutcomeColumns<StoredColumns>>
 
 /**
  * What results need of an outcome besides its facts, and what explained results need beyond that.
@@ -194,16 +198,21 @@ export function unpackCells(bytes: Buffer): ChunkCells {
 
 /** Unpacks outcomes that `packOutcomes` made; explained ones are whole. */
 export function unpackOutcomes(bytes: Buffer): readonly StoredOutcome[] {
-  const { fields, facts, suggested = {} } = JSON.parse(textOf(bytes)) as OutcomeColumns
-  const names = { fields: Object.keys(fields), facts: Object.keys(facts) }
-  return fields.status.map((status, at) => {
-    if (status === null) return null
-    const outcome = rowAt(fields, names.fields, at)
-    outcome['facts'] = rowAt(facts, names.facts, at)
-    const domain = suggested[at]
-    if (domain !== undefined) outcome['suggestedDomain'] = domain
-    return outcome as unknown as BareOutcome
-  })
+  const { count, fields, facts, suggested } = wholeColumns(textOf(bytes))
+  const rows = rowsOf({ ...fields, facts: rowsOf(facts, count) }, count)
+  for (const [at, domain] of Object.entries(suggested)) {
+    const row = rows[Number(at)]
+    if (row !== undefined) row['suggestedDomain'] = domain
+  }
+  return rows.map((row) => (row['status'] === null ? null : (row as unknown as BareOutcome)))
+}
+
+function wholeColumns(text: string): OutcomeColumns<Columns> {
+  const stored = JSON.parse(text) as StoredOutcomes
+  const { fields, facts, suggested = {} } = stored
+  const { status } = fields
+  const count = stored.count ?? (Array.isArray(status) ? status.length : 0)
+  return { count, fields: columnsOf(fields, count), facts: columnsOf(facts, count), suggested }
 }
 
 /** What to remove from outcomes. */
@@ -234,8 +243,8 @@ export function blankOutcomes(
   bytes: Buffer,
   { places, scrub }: OutcomeBlanks,
 ): Buffer | undefined {
-  const before = textOf(bytes)
-  const { fields, facts, suggested = {} } = JSON.parse(before) as OutcomeColumns
+  const before = wholeColumns(textOf(bytes))
+  const { count, fields, facts, suggested } = before
   const blankFact = (name: string, value: unknown): unknown => {
     if (typeof value === 'boolean' || value === null || OPEN_FACTS.has(name)) return value
     if (name === 'signals') return bareSignals(value)
@@ -248,13 +257,14 @@ export function blankOutcomes(
         name,
         column.map((value, at) =>
           // A place without an outcome has nothing to blank.
-          places.has(at) && fields.status[at] !== null
+          places.has(at) && fields['status']?.[at] !== null
             ? blank(name, value)
             : scrubJson(value, scrub),
         ),
       ]),
     )
-  const after = JSON.stringify({
+  const after = {
+    count,
     fields: columnsWithout(fields, blankField),
     facts: columnsWithout(facts, blankFact),
     suggested: Object.fromEntries(
@@ -262,8 +272,9 @@ export function blankOutcomes(
         ([at, domain]) => !places.has(Number(at)) && scrub(domain) === domain,
       ),
     ),
-  })
-  return after === before ? undefined : zstdCompressSync(after, LEVEL_ONE)
+  }
+  const isSame = JSON.stringify(after) === JSON.stringify(before)
+  return isSame ? undefined : pack(after satisfies OutcomeColumns<Columns>)
 }
 
 /** Signals without the texts that they quote; scores only need their codes. */
@@ -302,11 +313,13 @@ export function scrubJson(value: unknown, scrub: (text: string) => string): unkn
   return isChanged ? Object.fromEntries(members) : value
 }
 
-function rowAt(columns: Columns, names: readonly string[], at: number): Record<string, unknown> {
-  // A copy has every name from the start; a row that grows name by name takes twice as long.
-  const row: Record<string, unknown> = { ...columns }
-  for (const name of names) row[name] = columns[name]?.[at]
-  return row
+/** Rows of columns; each begins as a copy that has every name, as growing name by name takes longer. */
+function rowsOf(columns: Columns, count: number): Record<string, unknown>[] {
+  const rows = Array.from({ length: count }, (): Record<string, unknown> => ({ ...columns }))
+  for (const [name, values] of Object.entries(columns)) {
+    for (const [at, row] of rows.entries()) row[name] = values[at]
+  }
+  return rows
 }
 
 // The casts above are safe because only this file packs what these columns hold; a reader of
