@@ -2,7 +2,7 @@ import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import { describe, expect, test } from 'vitest'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
-import { packOutcomes, unpackOutcomes } from './codec.ts'
+import { pack, packOutcomes, unpackOutcomes } from './codec.ts'
 
 const SUBJECTS: readonly (readonly [Check, readonly string[]])[] = [
   ['email', ['ada@example.com', 'no address', 'łukasz@example.com']],
@@ -39,4 +39,14 @@ test('a part holds the name of a fact once, not once for each subject', async ()
   const outcomes = Array.from({ length: 1000 }, (_, at) => outcomeFor('ip', `192.0.2.${at % 256}`))
   const packed = await packOutcomes(outcomes, false)
   expect(packed.length).toBeLessThan(JSON.stringify(outcomes[0]).length * 10)
+})
+
+test('outcomes of 0.1.0, whose columns are whole and not counted, are read', () => {
+  const outcome = outcomeFor('phone', '+14155550100')
+  const { status, reason, facts } = outcome
+  const columns = {
+    fields: { status: [status, null], reason: [reason, null] },
+    facts: Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, [value, null]])),
+  }
+  expect(unpackOutcomes(pack(columns))).toEqual([{ status, reason, facts }, null])
 })

@@ -5,7 +5,7 @@ import type { BareOutcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import type { RowKind } from '@plumbline/contract/batch'
 import type { Claim } from '@plumbline/intake/claims'
-import { columnsOf, type Columns, type StoredColumns } from './outcome-columns.ts'
+import { columnsOf, storedColumn, type Columns, type StoredColumns } from './outcome-columns.ts'
 
 /** Subjects of one check in a chunk, each with the position of its row in the chunk. */
 export interface CheckSubjects {
@@ -104,7 +104,7 @@ export async function packOutcomes(
   const facts = outcomes.map((outcome) => outcome?.facts ?? null)
   const names = Object.keys(facts.find((known) => known !== null) ?? {})
   const bytes = utf8Of([
-    '{"fields":',
+    `{"count":${outcomes.length},"fields":`,
     ...(await columnsInTurns(outcomes, explained ? FIELDS : BARE_FIELDS)),
     ',"facts":',
     ...(await columnsInTurns(facts, names)),
@@ -157,28 +157,20 @@ async function columnsInTurns(
   rows: readonly (object | null)[],
   names: readonly string[],
 ): Promise<readonly string[]> {
-  const texts = ['{']
+  const texts: string[] = []
+  let first: Parameters<typeof storedColumn>[1]
   let turnMs = performance.now()
   for (const name of names) {
-    const column: unknown[] = rows.map((row) => (row === null ? null : fieldsOf(row)[name]))
-    const isOneWord = column.every((value) => value === column[0])
-    const comma = texts.length === 1 ? '' : ','
-    texts.push(
-      `${comma}${JSON.stringify(name)}:`,
-      isOneWord ? repeated(column) : JSON.stringify(column),
-    )
+    const values = rows.map((row) => (row === null ? null : (fieldsOf(row)[name] ?? null)))
+    const text = JSON.stringify(storedColumn(values, first))
+    texts.push(`${first === undefined ? '{' : ','}${JSON.stringify(name)}:`, text)
+    first ??= { name, values }
     if (performance.now() - turnMs < TURN_MS) continue
     await nextTurn()
     turnMs = performance.now()
   }
-  texts.push('}')
+  texts.push(first === undefined ? '{}' : '}')
   return texts
-}
-
-/** The JSON of a column whose values are all equal, as many are: the value is serialized once. */
-function repeated(column: readonly unknown[]): string {
-  const word = JSON.stringify(column.slice(0, 1)).slice(1, -1)
-  return `[${`${word},`.repeat(column.length).slice(0, -1)}]`
 }
 
 /** Safe because it only reads: an absent field is undefined. */

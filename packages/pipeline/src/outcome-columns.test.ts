@@ -1,19 +1,40 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { columnsOf } from './outcome-columns.ts'
+import { columnsOf, storedColumn } from './outcome-columns.ts'
 
-test('columns are read whole, by characters, and as copies of one before', () => {
-  const stored = {
-    names: ['a', 'b', 'c'],
-    flags: { of: [true] },
-    kinds: { of: ['x', null], at: '010' },
-    copies: { as: 'names', but: { 2: 'd' } },
-  }
-  expect(columnsOf(stored, 3)).toEqual({
-    names: ['a', 'b', 'c'],
-    flags: [true, true, true],
-    kinds: ['x', null, 'x'],
-    copies: ['a', 'b', 'd'],
-  })
+const values = fc.array(
+  fc.oneof(
+    fc.constantFrom('a', 'b', true, false, null, 0),
+    fc.string(),
+    fc.double(),
+    fc.jsonValue(),
+  ),
+  { maxLength: 200 },
+)
+
+test('a stored column comes back as JSON would give its values', () => {
+  fc.assert(
+    fc.property(values, fc.array(fc.nat(199), { maxLength: 5 }), (first, changed) => {
+      const second = first.map((value, at) => (changed.includes(at) ? `not ${at}` : value))
+      const stored = {
+        first: storedColumn(first),
+        second: storedColumn(second, { name: 'first', values: first }),
+      }
+      const read = columnsOf(JSON.parse(JSON.stringify(stored)), first.length)
+      expect(read).toEqual(JSON.parse(JSON.stringify({ first, second })))
+    }),
+  )
+})
+
+test('equal values are stored once, few by a character each, a copy as its differences', () => {
+  const names = Array.from({ length: 100 }, (_, at) => `name ${at}`)
+  const other = names.with(7, 'another')
+  expect(storedColumn(names.map(() => true))).toEqual({ of: [true] })
+  expect(storedColumn(['x', 'y', 'x'])).toEqual({ of: ['x', 'y'], at: '010' })
+  expect(storedColumn(names)).toBe(names)
+  const stored = storedColumn(other, { name: 'names', values: names })
+  expect(stored).toEqual({ as: 'names', but: { 7: 'another' } })
+  expect(columnsOf({ names, other: stored }, 100)).toEqual({ names, other })
 })
 
 test('a column that repeats none that is there is no column', () => {

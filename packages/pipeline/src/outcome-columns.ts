@@ -14,8 +14,14 @@ export type StoredColumns = Readonly<Record<string, StoredColumn>>
 /** Columns by name, each with a value for each row. */
 export type Columns = Readonly<Record<string, readonly unknown[]>>
 
-/** The character of the first value; those of the others follow it. */
+/**
+ * Distinct values of a column that is stored by characters: `0` to `W`, none of which JSON escapes.
+ */
+const MOST_VALUES = 40
 const FIRST_CHARACTER = '0'.charCodeAt(0)
+
+/** Rows of a column that may differ from the one that it repeats. */
+const MOST_DIFFERENT = 40
 
 /**
  * Reads stored columns.
@@ -48,4 +54,50 @@ function valuesOf(column: StoredColumn, count: number, before: Columns): readonl
 
 function isWhole(column: StoredColumn): column is readonly unknown[] {
   return Array.isArray(column)
+}
+
+/** A column in the form that takes the least space. @param first the column that it may repeat */
+export function storedColumn(
+  values: readonly unknown[],
+  first?: { readonly name: string; readonly values: readonly unknown[] },
+): StoredColumn {
+  return byCharacters(values) ?? repeating(values, first) ?? values
+}
+
+function byCharacters(values: readonly unknown[]): StoredColumn | undefined {
+  const places = new Map<unknown, number>()
+  let at = ''
+  for (const value of values) {
+    let place = places.get(value)
+    if (place === undefined) {
+      // An object equals itself alone; such columns are stored whole.
+      if (places.size === MOST_VALUES || (typeof value === 'object' && value !== null))
+        return undefined
+      place = places.size
+      places.set(value, place)
+    }
+    at += CHARACTERS[place]
+  }
+  const of = [...places.keys()]
+  return of.length === 1 ? { of } : { of, at }
+}
+
+const CHARACTERS = Array.from({ length: MOST_VALUES }, (_, place) =>
+  String.fromCharCode(FIRST_CHARACTER + place),
+)
+
+function repeating(
+  values: readonly unknown[],
+  first: Parameters<typeof storedColumn>[1],
+): StoredColumn | undefined {
+  if (first === undefined) return undefined
+  const but: Record<string, unknown> = {}
+  let different = 0
+  for (const [at, value] of values.entries()) {
+    if (value === first.values[at]) continue
+    different += 1
+    if (different > MOST_DIFFERENT) return undefined
+    but[at] = value
+  }
+  return { as: first.name, but }
 }
