@@ -13,7 +13,7 @@ const ROWS = 1_200
 
 /** A chunk takes five seconds of each check, longer than a worker that stops lets it go on. */
 const WORKER = ['email', 'phone', 'ip', 'domain', 'batch', '--delay=500', '--width=20']
-const SETTINGS = { CHUNK_RECORDS: '200', DRAIN_SECONDS: '8' }
+const SETTINGS = { CHUNK_RECORDS: '200', DRAIN_SECONDS: '8', STOP_DELAY_SECONDS: '1' }
 
 test.concurrent.each(backends())(
   'a rolling restart under load refuses no call, spends no attempt and ends in time on $name',

@@ -94,6 +94,8 @@ export async function startService(options: ServiceOptions): Promise<TestService
     // As in production: no program owns a table.
     DATABASE_URL: servingUrl,
     WORKERS_WAIT_SECONDS: '0',
+    // No load balancer has to see first that the API stops.
+    STOP_DELAY_SECONDS: '0',
     // A database may be used by one service after another, each with a directory of its own.
     INSTALLATION_KEY: 'the key of a test, which hides nothing',
     ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
@@ -102,6 +104,10 @@ export async function startService(options: ServiceOptions): Promise<TestService
     RATE_LIMIT_BURST: '1000000',
     ...options.env,
   }
+  const started: Member[] = []
+  stack.defer(async () => {
+    await Promise.all(started.map((member) => member.kill('SIGTERM')))
+  })
   const start = async (
     name: string,
     program: Program,
@@ -110,7 +116,7 @@ export async function startService(options: ServiceOptions): Promise<TestService
   ): Promise<Running> => {
     const path = fileOfProgram(program, options.root)
     const running = await startMember(name, path, args, { ...env, ...own }, options)
-    stack.defer(() => running.member.kill('SIGTERM'))
+    started.push(running.member)
     return running
   }
   const api = await start('api', 'api', [])
