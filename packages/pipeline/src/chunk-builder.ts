@@ -1,13 +1,12 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { NewChunk } from '@plumbline/db/batches/chunks'
-import { packApart, type ChunkCells, type ChunkSubjects, type StoredClaim } from './codec.ts'
+import { pack, type ChunkCells, type ChunkSubjects, type StoredClaim } from './codec.ts'
 import type { FileRow } from '@plumbline/intake/row-builder'
 
 /**
  * Packs a run of rows as one chunk: the rows as they came in `cells`, their subjects in `subjects`.
- * They are read before this returns, and compressed by other threads.
  */
-export async function buildChunk(no: number, rows: readonly FileRow[]): Promise<NewChunk> {
+export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
   const ofRow: Record<string, number> = {}
   const unasked: Record<string, FileRow['subjects']> = {}
   const claims: Record<string, StoredClaim> = {}
@@ -45,7 +44,6 @@ export async function buildChunk(no: number, rows: readonly FileRow[]): Promise<
     refs,
   } satisfies ChunkCells
   const countOf = (check: Check): number => asked.get(check)?.subjects.length ?? 0
-  const packed = await Promise.all([packApart(subjects), packApart(cells)])
   return {
     no,
     firstRow: rows[0]?.row ?? 0,
@@ -57,8 +55,8 @@ export async function buildChunk(no: number, rows: readonly FileRow[]): Promise<
       ip: countOf('ip'),
       domain: countOf('domain'),
     },
-    subjects: packed[0],
-    cells: packed[1],
+    subjects: pack(subjects),
+    cells: pack(cells),
   }
 }
 

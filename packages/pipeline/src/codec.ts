@@ -49,16 +49,9 @@ export type StoredOutcome<C extends Check = Check> = BareOutcome<C> | null
 
 const LEVEL_ONE = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
-const compress = promisify(zstdCompress)
-
 /** Packs a value as JSON under zstd level 1, as chunks hold it. */
 export function pack(value: unknown): Buffer {
   return zstdCompressSync(JSON.stringify(value), LEVEL_ONE)
-}
-
-/** The same without blocking the event loop for longer than making its text takes. */
-export async function packApart(value: unknown): Promise<Buffer> {
-  return await compress(JSON.stringify(value), LEVEL_ONE)
 }
 
 /**
@@ -86,6 +79,8 @@ type StoredOutcomes = Pick<OutcomeColumns<StoredColumns>, 'fields' | 'facts'> &
  */
 const BARE_FIELDS = ['status', 'reason'] as const
 const FIELDS = ['kind', ...BARE_FIELDS, 'evidence', 'cached', 'checkedAt', 'durationMs'] as const
+
+const compress = promisify(zstdCompress)
 
 /** Bytes of text that are compressed faster than another thread could be asked to. */
 const AT_ONCE_BYTES = 262_144

@@ -31,9 +31,9 @@ import { runStage, type LeasedStage } from './stage-lease.ts'
 import { holdAndRun, shortMessage } from './start.ts'
 import { countUnpaidRows } from './unpaid-rows.ts'
 
-/** Chunks stored by one statement at most, and characters after which it is executed early. */
+/** Chunks stored by one statement at most, and bytes after which it is executed early. */
 const CHUNKS_AN_INSERT = 8
-const CHARS_AN_INSERT = 2_097_152
+const BYTES_AN_INSERT = 2_097_152
 
 /**
  * Characters after which a chunk is closed, however few its rows: a worker holds dozens of chunks.
@@ -181,30 +181,28 @@ async function storeChunks(
   let no = 0
   let open: FileRow[] = []
   let openChars = 0
-  let chunks: Promise<NewChunk>[] = []
-  let chunkChars = 0
+  let chunks: NewChunk[] = []
+  let chunkBytes = 0
   // One insert is on its way while the next chunks are read.
   let inserting: Promise<boolean> = Promise.resolve(true)
   const closeChunk = async (): Promise<boolean> => {
     const chunk = buildChunk(no++, open)
-    // Awaited with its insert; a failure until then must not end the process.
-    chunk.catch(() => {})
     claimed.endChunk()
     chunks.push(chunk)
-    chunkChars += openChars
+    chunkBytes += chunk.cells.length + chunk.subjects.length
     open = []
     openChars = 0
-    const enough = chunks.length >= CHUNKS_AN_INSERT || chunkChars >= CHARS_AN_INSERT
+    const enough = chunks.length >= CHUNKS_AN_INSERT || chunkBytes >= BYTES_AN_INSERT
     return !enough || (await flush())
   }
   const flush = async (): Promise<boolean> => {
     if (!(await inserting)) return false
     const full = chunks
     chunks = []
-    chunkChars = 0
+    chunkBytes = 0
     if (full.length === 0) return true
-    inserting = Promise.all(full).then((packed) => insertChunks(pipeline.db, stage, packed))
-    // Awaited before the next insert; as above.
+    inserting = insertChunks(pipeline.db, stage, full)
+    // Awaited before the next insert; a failure until then must not end the process.
     inserting.catch(() => {})
     return true
   }

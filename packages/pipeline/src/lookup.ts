@@ -43,12 +43,11 @@ export async function beginLookup(
 ): Promise<void> {
   const { db, limits, scorers } = pipeline
   const id = newTimedId('lkp')
-  const chunk = await buildChunk(0, [recordOf(request)])
   await db.kysely.transaction().execute(async (tx) => {
     await lockAccount(tx, request.accountId)
     if ((await countOpenLookups(tx, request.accountId)) >= request.most) throw tooMany(request.most)
     await insertBatch(tx, rowOf(id, request), limits.leaseMs)
-    await insertOwnChunk(tx, id, chunk)
+    await insertOwnChunk(tx, id, buildChunk(0, [recordOf(request)]))
     const names = Object.keys(request.values)
     await updateBatch(tx, id, {
       read_whole: true,
