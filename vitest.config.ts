@@ -4,12 +4,12 @@ import { LongestFirst } from './infra/test-order.ts'
 import { isCi } from './packages/testkit/src/ci.ts'
 import { isSoak } from './packages/testkit/src/soak.ts'
 
-/** How long a machine that is busy with other things may keep a test waiting: bounds a failure, asserts nothing. */
+/** Time limits that also hold on a loaded machine; no test asserts a time with them. */
 const PATIENCE = {
   testTimeout: isSoak() ? 900_000 : 120_000,
   hookTimeout: 120_000,
   expect: { poll: { timeout: 30_000, interval: 20 } },
-  // CI's machine may be shared with what breaks off what only time keeps apart: `npm test` names what passed again.
+  // CI may run on a shared, loaded machine. `npm test` names the tests that passed only when run again.
   retry: isCi() ? 1 : 0,
 }
 
@@ -21,15 +21,15 @@ const WHOLE_PROCESSES = {
 
 const PROCESSORS = availableParallelism()
 
-/** More at once than there are processors, for much of the time passes with waiting. */
+/** More workers than processors, since the tests wait for much of their time. */
 const SIDE_BY_SIDE = {
   maxWorkers: Math.max(6, Math.round(PROCESSORS * 1.5)),
   sequence: { groupOrder: 1 },
 }
 
 /**
- * `unit` needs nothing but Node; `db` a Postgres that the set-up starts; `integration` whole processes, beside
- * them; `timed` those that measure seconds or memory, one after the other when all else is done.
+ * `unit` needs only Node; `db` needs a Postgres, which its set-up starts; `integration` starts whole
+ * processes. `timed` measures seconds or memory: its files run last and one at a time.
  */
 export default defineConfig({
   test: {
@@ -45,9 +45,9 @@ export default defineConfig({
             'infra/*.test.ts',
           ],
           exclude: ['**/*.db.test.ts', '**/node_modules/**'],
-          // Loading the sources anew for each file costs more than its tests do.
+          // Loading the sources again for each file takes longer than its tests.
           isolate: false,
-          // Processes, for threads would share a heap whose size some tests look at.
+          // Processes, since threads would share a heap, whose size some tests measure.
           pool: 'forks',
           maxWorkers: Math.max(2, Math.min(4, PROCESSORS)),
           ...PATIENCE,
@@ -58,9 +58,9 @@ export default defineConfig({
           name: 'db',
           include: ['packages/*/src/**/*.db.test.ts', 'services/*/src/**/*.db.test.ts'],
           globalSetup: ['packages/testkit/src/global-servers.ts'],
-          // As above: a second of a processor for each file.
+          // As above; it saves a second of processor time for each file.
           isolate: false,
-          // Processes, for files that run side by side each count on a Redis of their own.
+          // Processes, since concurrent files each need a Redis of their own.
           pool: 'forks',
           ...PATIENCE,
           ...SIDE_BY_SIDE,

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { importsOf, readSource, targetOf } from './import-graph.ts'
 import { ROOT } from './run.ts'
 
-/** More files than these between a request and a mail server are too many to find one's way by. */
+/** Most files that one subject passes through, so that a reader can follow it. */
 const MAX_FILES = 45
 
 const page = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
@@ -14,13 +14,13 @@ const steps = [
 const way = steps.map(({ file }) => file)
 
 describe('the way from request to SMTP and back', () => {
-  test('has no more files than it may, each once', () => {
+  test('has at most 45 files, each once', () => {
     expect(way.length).toBeGreaterThan(1)
     expect(way.length).toBeLessThanOrEqual(MAX_FILES)
     expect(way).toEqual([...new Set(way)])
   })
 
-  test.each(steps.slice(1))('$file is tied to a file before it', ({ file, between }) => {
+  test.each(steps.slice(1))('$file is connected to an earlier file', ({ file, between }) => {
     const before = way.slice(0, way.indexOf(file))
     if (between !== null) expect(isTied(file, between)).toBe(true)
     expect(before.filter((other) => isTied(between ?? file, other))).not.toEqual([])
@@ -31,7 +31,7 @@ const hops = [...sectionOf('The way of a batch').matchAll(/`([\w/.-]+\.ts)`/g)].
   ([, file = '']) => file,
 )
 
-test.each(hops)('on the way of a batch %s is tied to another file', (file) => {
+test.each(hops)('on the way of a batch, %s is connected to another file', (file) => {
   expect(hops.filter((other) => other !== file && isTied(file, other))).not.toEqual([])
 })
 
@@ -47,12 +47,12 @@ function sectionOf(title: string): string {
   return page.split('\n## ').find((text) => text.startsWith(title)) ?? ''
 }
 
-/** Whether one of two files imports the other, be it for a type. */
+/** Whether one of two files imports the other, type imports included. */
 function isTied(one: string, other: string): boolean {
   return targetsOf(one).includes(other) || targetsOf(other).includes(one)
 }
 
-/** Nothing of a file that is not there, so that each line of the page fails for itself. */
+/** Imports of a file; none if it does not exist, so that each wrong line of the page fails its own test. */
 function targetsOf(file: string): readonly (string | null)[] {
   if (!existsSync(join(ROOT, file))) return []
   return importsOf(file, readSource(file)).map(({ specifier }) => targetOf(file, specifier))

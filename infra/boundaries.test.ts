@@ -14,14 +14,14 @@ const FILES = sourceFiles()
 const IMPORTS = new Map(FILES.map((file) => [file, importsOf(file, readSource(file))] as const))
 
 describe('the sources', () => {
-  test('import only what the table lets them', () => {
+  test('import only what the table allows', () => {
     const faults = FILES.flatMap((file) =>
       boundaryFaults(file, IMPORTS.get(file) ?? [], declaredBy(file) ?? undefined),
     )
     expect(faults).toEqual([])
   })
 
-  test('have a row in the table for each package but the test kit, and rows name only rows before them', () => {
+  test('have a row in the table for each package but the test kit; rows name only earlier rows', () => {
     const rows = Object.keys(BOUNDARIES)
     expect(rows.toSorted()).toEqual(packageFolders().filter((name) => name !== 'testkit'))
     const ahead = rows.flatMap((row, at) =>
@@ -30,7 +30,7 @@ describe('the sources', () => {
     expect(ahead).toEqual([])
   })
 
-  test('lead to files that exist', () => {
+  test('import files that exist', () => {
     const known = new Set(FILES)
     const lost = FILES.flatMap((file) =>
       (IMPORTS.get(file) ?? [])
@@ -40,7 +40,7 @@ describe('the sources', () => {
     expect(lost).toEqual([])
   })
 
-  test('import each other in no circle, types counted', () => {
+  test('have no import cycle, type imports included', () => {
     const graph = new Map(
       FILES.map((file) => [
         file,
@@ -77,13 +77,13 @@ describe('the rules fail', () => {
     expect(boundaryFaults(file, importsOf(file, text))).not.toEqual([])
   })
 
-  test('on a package of ours that the package.json does not name', () => {
+  test('on a package of this project that the package.json does not name', () => {
     const imports = importsOf('packages/ip/src/x.ts', "import { a } from '@plumbline/net/address'")
     expect(boundaryFaults('packages/ip/src/x.ts', imports, new Set())).not.toEqual([])
     expect(boundaryFaults('packages/ip/src/x.ts', imports, new Set(['@plumbline/net']))).toEqual([])
   })
 
-  test('on a circle, also one of types', () => {
+  test('on a cycle, also of type imports', () => {
     const graph = new Map([
       ['a.ts', ['b.ts']],
       ['b.ts', ['c.ts']],
@@ -97,8 +97,8 @@ describe('the rules fail', () => {
   })
 })
 
-describe('what is let through', () => {
-  test('reading an address is no socket', () => {
+describe('the rules allow', () => {
+  test('parsing an address with node:net', () => {
     const imports = importsOf('packages/ip/src/x.ts', "import { isIP } from 'node:net'")
     expect(boundaryFaults('packages/ip/src/x.ts', imports)).toEqual([])
   })

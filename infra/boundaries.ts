@@ -40,7 +40,7 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
     others: ['pg', 'pg-copy-streams', 'kysely'],
     sockets: true,
   },
-  // The operator's own mail server lies behind no egress guard, as the file store.
+  // The operator's own mail server may be in a private network: no egress guard.
   mail: { ours: ['db'], others: ['nodemailer'] },
   people: {
     ours: ['contract', 'concurrency', 'db', 'mail'],
@@ -69,8 +69,8 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
     ],
     sockets: true,
   },
-  // The operator's own file store lies behind no egress guard; its credentials stand in the
-  // environment.
+  // The operator's own file store may be in a private network: no egress guard. Its credentials are in
+  // the environment.
   storage: { ours: ['runtime'], sockets: true },
   intake: {
     ours: ['contract', 'db', 'storage'],
@@ -87,13 +87,13 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   mcp: { ours: ['contract', 'client'], others: ['@modelcontextprotocol/sdk'] },
 }
 
-/** No program imports another, and the API leaves the work to workers. */
+/** No program imports another, and the API does not run checks. */
 const PROGRAMS: Readonly<Record<string, ProgramBoundary>> = {
   api: { not: ['email', 'phone', 'ip', 'domain', 'net', 'datasets', 'testkit'] },
   worker: { not: ['client', 'testkit'] },
   cli: { not: ['testkit'] },
   local: { not: ['email', 'phone', 'ip', 'domain', 'testkit'] },
-  // It runs in a browser: what only Node has would break it.
+  // It runs in a browser, where Node's modules do not exist.
   web: {
     not: [
       'ports',
@@ -131,19 +131,19 @@ export function boundaryFaults(
   imports: readonly Import[],
   declared?: ReadonlySet<string>,
 ): readonly string[] {
-  const [folder, room = ''] = file.split('/')
+  const [folder, packageName = ''] = file.split('/')
   const rules: readonly Rule[] = [
     longPathFault,
     undeclaredFault(declared),
     ...(isTestCode(file) ? [] : [leavingFault, ...(FOLDER_RULES[folder ?? ''] ?? [])]),
   ]
-  return imports.flatMap((met) => rules.flatMap((rule) => rule(file, met, room) ?? []))
+  return imports.flatMap((met) => rules.flatMap((rule) => rule(file, met, packageName) ?? []))
 }
 
 /**
  * The violation of a rule by one import of a file in a package or program; null if there is none.
  */
-type Rule = (file: string, met: Import, room: string) => string | null
+type Rule = (file: string, met: Import, packageName: string) => string | null
 
 const FOLDER_RULES: Readonly<Record<string, readonly Rule[]>> = {
   packages: [packageFault],
@@ -155,13 +155,17 @@ export function isTestCode(file: string): boolean {
   return /\.test\.ts$|-fixture\.ts$/.test(file) || file.startsWith('packages/testkit/')
 }
 
-function packageFault(file: string, { specifier, names }: Import, room: string): string | null {
-  const boundary = BOUNDARIES[room]
-  if (boundary === undefined) return `${file}: packages/${room} has no row in the table`
+function packageFault(
+  file: string,
+  { specifier, names }: Import,
+  packageName: string,
+): string | null {
+  const boundary = BOUNDARIES[packageName]
+  if (boundary === undefined) return `${file}: packages/${packageName} has no row in the table`
   const ours = ownPackage(specifier)
   if (ours !== null) {
-    const isAllowed = ours === room || boundary.ours.includes(ours)
-    return isAllowed ? null : `${file}: ${room} may not import ${specifier}`
+    const isAllowed = ours === packageName || boundary.ours.includes(ours)
+    return isAllowed ? null : `${file}: ${packageName} may not import ${specifier}`
   }
   if (specifier.startsWith('.')) return null
   if (specifier === COMPUTED) return `${file}: imports what it computes`
@@ -170,20 +174,20 @@ function packageFault(file: string, { specifier, names }: Import, room: string):
     const opens = names === null || names.some((name) => !READS_ADDRESSES.has(name))
     return boundary.sockets === true || !opens
       ? null
-      : `${file}: ${room} may not open sockets, met ${specifier}`
+      : `${file}: ${packageName} may not open sockets, met ${specifier}`
   }
   if (specifier.startsWith('node:')) return null
   const other = nameOf(specifier)
-  return boundary.others?.includes(other) ? null : `${file}: ${room} may not import ${other}`
+  return boundary.others?.includes(other) ? null : `${file}: ${packageName} may not import ${other}`
 }
 
-function programFault(file: string, { specifier }: Import, room: string): string | null {
-  const boundary = PROGRAMS[room]
-  if (boundary === undefined) return `${file}: services/${room} has no row in the table`
+function programFault(file: string, { specifier }: Import, packageName: string): string | null {
+  const boundary = PROGRAMS[packageName]
+  if (boundary === undefined) return `${file}: services/${packageName} has no row in the table`
   const ours = ownPackage(specifier)
-  if (ours === null || ours === room) return null
+  if (ours === null || ours === packageName) return null
   if (SERVICES.has(ours)) return `${file}: services never import each other, met ${specifier}`
-  return boundary.not.includes(ours) ? `${file}: ${room} may not import ${specifier}` : null
+  return boundary.not.includes(ours) ? `${file}: ${packageName} may not import ${specifier}` : null
 }
 
 /** An import that leaves its package by a relative path instead of the other package's name. */
@@ -199,9 +203,9 @@ function longPathFault(file: string, { specifier }: Import): string | null {
 
 /** An import of another package that is missing in `package.json`, so that it works by chance. */
 function undeclaredFault(declared: ReadonlySet<string> | undefined): Rule {
-  return (file, { specifier }, room) => {
+  return (file, { specifier }, packageName) => {
     const ours = ownPackage(specifier)
-    if (declared === undefined || ours === null || ours === room) return null
+    if (declared === undefined || ours === null || ours === packageName) return null
     const name = `@plumbline/${ours}`
     return declared.has(name) ? null : `${file}: ${name} is not in its package.json`
   }

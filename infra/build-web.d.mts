@@ -1,2 +1,2 @@
-/** Builds the web app where it is missing or older than its sources; answers what went wrong. */
+/** Builds the web app if it is missing or older than its sources; returns the error, if any. */
 export function buildWeb(root: string, node: string): string | undefined

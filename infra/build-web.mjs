@@ -1,10 +1,10 @@
-// Builds the web app where its sources are newer than what was built. Plain JavaScript, as the launcher.
+// Builds the web app if its sources have changed since. Plain JavaScript, like the launcher.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 
-/** What the app is made of; the contract's limits and types are compiled into it. */
+/** Sources of the app; the contract's limits and types are compiled into it. */
 const SOURCES = [
   'services/web/index.html',
   'services/web/package.json',
@@ -16,16 +16,17 @@ const SOURCES = [
 ]
 
 /**
- * Builds the app below `services/web/dist`, about two seconds, where that is missing or older than its sources. It
- * is built beside it and put in its place whole, so that a service that runs is never without it.
- * @returns what went wrong; undefined where it is there
+ * Builds the app into `services/web/dist` if that is missing or older than its sources; takes about two
+ * seconds. It is built in another folder, which then replaces the old one, so that a running service
+ * never serves half of it.
+ * @returns the error; undefined if the app is there
  */
 export function buildWeb(root, node) {
   const dist = join(root, 'services/web/dist')
   const page = join(dist, 'index.html')
   if (existsSync(page) && newestOf(root) <= statSync(page).mtimeMs) return undefined
   const vite = join(root, 'node_modules/vite/bin/vite.js')
-  // Where only what serves is installed, the app came built.
+  // An installation without development dependencies has the app already built.
   if (!existsSync(vite)) return existsSync(page) ? undefined : 'vite is not installed'
   const beside = `${dist}.${process.pid}`
   const { status, stdout, stderr } = spawnSync(
@@ -42,7 +43,7 @@ export function buildWeb(root, node) {
     if (existsSync(dist)) renameSync(dist, old)
     renameSync(beside, dist)
   } catch (error) {
-    // Another process was faster, with the same sources.
+    // Another process has already built it from the same sources.
     rmSync(beside, { recursive: true, force: true })
     if (!existsSync(page)) return String(error)
   }
@@ -50,7 +51,7 @@ export function buildWeb(root, node) {
   return undefined
 }
 
-/** When the newest of the sources was changed, in ms. */
+/** Time of the last change of a source, in ms. */
 function newestOf(root) {
   return Math.max(...SOURCES.map((name) => newestIn(join(root, name))))
 }

@@ -1,7 +1,7 @@
 import { runTool } from './run.ts'
 import { runStaticChecks } from './static-checks.ts'
 
-// The unit tests, and beside them types, lint, format and unused code: needs no database.
+// Runs the unit tests and the static checks (types, lint, format, unused code); needs no database.
 const [statics, exitCode] = await Promise.all([
   runStaticChecks(),
   runTool('vitest', ['run', '--project', 'unit']),

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes the passwords that docker-compose.yml reads, in secrets/ or the folder that is named. What is there
-# stays: for a database that has its owner's password already, write that to owner-password first.
+# Generates the passwords that docker-compose.yml reads, in secrets/ or the given folder. Existing files
+# stay: if the database already has a password of its owner, write it to owner-password first.
 set -eu
 folder=${1:-$(dirname "$0")/../secrets}
 umask 077
 mkdir -p "$folder"
-# The folder keeps others of this machine out. The files themselves are mounted into containers, whose users
-# have numbers that this machine does not know.
+# Only the folder excludes other users: its files are mounted into containers, whose user ids this machine does
+# not know.
 chmod 700 "$folder"
 cd "$folder"
 

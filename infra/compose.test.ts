@@ -24,7 +24,7 @@ interface ComposeService {
   readonly healthcheck?: { readonly test: readonly string[] }
 }
 
-/** What a program may take beyond its drain. */
+/** Time that a program may take after its drain to close its resources. */
 const CLOSING_SECONDS = 10
 
 /** Safe because the tests below look at each member they use. */
@@ -63,18 +63,21 @@ describe('docker-compose.yml', () => {
     }
   })
 
-  test.each(programs)('%s has its memory bounded as npm start does', (_, service) => {
+  test.each(programs)('%s has the memory limits of npm start', (_, service) => {
     const NODE_OPTIONS = memoryFlags(768).join(' ')
     expect(service.environment).toMatchObject({ ...MEMORY_ENVIRONMENT, NODE_OPTIONS })
   })
 
-  test.each(Object.entries(compose.services))('%s has bounds and gains no rights', (_, service) => {
-    expect(service).toMatchObject({
-      mem_limit: expect.stringMatching(/^\d+[gm]$/),
-      pids_limit: expect.any(Number),
-      security_opt: ['no-new-privileges:true'],
-    })
-  })
+  test.each(Object.entries(compose.services))(
+    '%s has limits and no new privileges',
+    (_, service) => {
+      expect(service).toMatchObject({
+        mem_limit: expect.stringMatching(/^\d+[gm]$/),
+        pids_limit: expect.any(Number),
+        security_opt: ['no-new-privileges:true'],
+      })
+    },
+  )
 
   test.each(Object.entries(compose.services))(
     '%s reads each of its secrets from a file',
@@ -90,14 +93,14 @@ describe('docker-compose.yml', () => {
     },
   )
 
-  test('only the migration is given the way in as the owner', () => {
+  test('only the migration connects to the database as its owner', () => {
     const given = Object.entries(compose.services).flatMap(([name, { secrets = [] }]) =>
       secrets.includes('owner-database-url') ? [name] : [],
     )
     expect(given).toEqual(['migrate'])
   })
 
-  test('the passwords are made once, for two roles, and the programs read them', () => {
+  test('the passwords of two roles are generated once, and the programs read them', () => {
     const folder = join(mkdtempSync(join(tmpdir(), 'plumbline-compose-')), 'secrets')
     const make = () => execFileSync('sh', [join(ROOT, 'infra/compose-secrets.sh'), folder])
     const read = (name: string): string => readFileSync(join(folder, name), 'utf8')
@@ -129,14 +132,14 @@ describe('docker-compose.yml', () => {
     rmSync(dirname(folder), { recursive: true })
   })
 
-  test.each(programs)('%s is given the time that its stop may take', (_, service) => {
+  test.each(programs)('%s has enough time to stop', (_, service) => {
     const DATABASE_URL = 'postgres://host/name'
     const { DRAIN_SECONDS, STOP_DELAY_SECONDS } = apiSettings.parse({ DATABASE_URL })
     const longestSeconds = STOP_DELAY_SECONDS + DRAIN_SECONDS + CLOSING_SECONDS
     expect(Number.parseInt(service.stop_grace_period ?? '', 10)).toBeGreaterThan(longestSeconds)
   })
 
-  test('the API is asked whether it takes calls', () => {
+  test("the API's health check asks whether it accepts calls", () => {
     expect(compose.services['api']?.healthcheck?.test.join(' ')).toContain('/readyz')
   })
 

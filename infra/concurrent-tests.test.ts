@@ -3,8 +3,8 @@ import { readSource, sourceFiles } from './import-graph.ts'
 
 const CONCURRENT = /\b(?:test|describe)\b[^\n]*\.concurrent\b/
 
-test('tests that run side by side in one file wait by vi.waitFor', () => {
-  // `expect.poll` asks which test runs, and where one of several has ended the answer is none.
+test('concurrent tests of one file wait with vi.waitFor', () => {
+  // `expect.poll` needs the current test, which is unset once one of several has ended.
   const polling = sourceFiles().filter((file) => {
     if (!file.endsWith('.test.ts')) return false
     const source = readSource(file)

@@ -21,13 +21,13 @@ const { version, scripts } = manifest()
 describe.each(PAGES)('%s', (page) => {
   const text = read(page)
 
-  test('links to pages and headings that are there', () => {
+  test('links to pages and headings that exist', () => {
     const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
     const lost = links.filter((link) => !link.includes('://') && !leadsSomewhere(page, link))
     expect(lost).toEqual([])
   })
 
-  test('names files that are there', () => {
+  test('names files that exist', () => {
     const named = [...text.matchAll(/`((?:packages|services|test|infra|docs)\/[\w./-]+)`/g)]
     const lost = named.map(([, path = '']) => path).filter((path) => !existsSync(join(ROOT, path)))
     expect(lost).toEqual([])
@@ -39,7 +39,7 @@ describe.each(PAGES)('%s', (page) => {
   })
 })
 
-test('docs/decisions.md has each decision that a comment names', () => {
+test('docs/decisions.md has every decision that a comment cites', () => {
   const page = read('docs/decisions.md')
   const numbered = new Set([...page.matchAll(/^(\d+)\. /gm)].map(([, number]) => number))
   const lost = sourceFiles().flatMap((file) =>
@@ -69,7 +69,7 @@ function leadsSomewhere(page: string, link: string): boolean {
   return heading === undefined || headingsOf(read(target)).includes(heading)
 }
 
-/** Headings as links name them. */
+/** Headings in the form used in links. */
 function headingsOf(text: string): readonly string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title
@@ -79,7 +79,7 @@ function headingsOf(text: string): readonly string[] {
   )
 }
 
-/** Safe because npm refuses a manifest of another form. */
+/** Safe because npm rejects a manifest of another form. */
 function manifest(): { version: string; scripts: Readonly<Record<string, string>> } {
   return JSON.parse(read('package.json')) as ReturnType<typeof manifest>
 }

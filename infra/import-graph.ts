@@ -8,7 +8,7 @@ import { ROOT } from './run.ts'
  * `import('…')` as a type.
  */
 export interface Import {
-  /** As it is written, for example `./mx.ts`, `node:net`, `@plumbline/net/egress`. */
+  /** As written, for example `./mx.ts`, `node:net`, `@plumbline/net/egress`. */
   readonly specifier: string
   /** Names imported as values; null if the whole module is, or none is named. */
   readonly names: readonly string[] | null
@@ -32,8 +32,8 @@ export function packageFolders(): readonly string[] {
 }
 
 /**
- * What the `package.json` of a source's package or program names; null for a source that lies in
- * none.
+ * Dependencies that the `package.json` of a source's package or program names; null for a source
+ * outside of packages and programs.
  */
 export function declaredBy(file: string): ReadonlySet<string> | null {
   const home = /^(?:packages|services)\/[^/]+/.exec(file)?.[0]
@@ -47,10 +47,7 @@ export function readSource(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8')
 }
 
-/**
- * Everything that a source imports, in any form; throws where it does not parse or computes what it
- * imports.
- */
+/** Everything that a source imports, in any form; throws if it does not parse. */
 export function importsOf(file: string, text: string): readonly Import[] {
   const { module, errors } = parseSync(file, text)
   if (errors.length > 0) throw new Error(`${file} does not parse: ${errors[0]?.message}`)
@@ -82,19 +79,19 @@ export function importsOf(file: string, text: string): readonly Import[] {
 /** Stands for a computed argument of `import()`. */
 export const COMPUTED = '(computed)'
 
-/** The source that an import leads to; null if it leads out of the project's sources. */
+/** The source file that an import names; null if it is none of this project's. */
 export function targetOf(file: string, specifier: string): string | null {
   if (specifier.startsWith('.')) return normalize(join(dirname(file), specifier))
-  const [, room, path] = /^@plumbline\/([a-z0-9-]+)\/(.+)$/.exec(specifier) ?? []
-  if (room === undefined || path === undefined) return null
-  if (room === 'test') return join('test', path)
-  const folder = SERVICES.has(room) ? 'services' : 'packages'
+  const [, packageName, path] = /^@plumbline\/([a-z0-9-]+)\/(.+)$/.exec(specifier) ?? []
+  if (packageName === undefined || path === undefined) return null
+  if (packageName === 'test') return join('test', path)
+  const folder = SERVICES.has(packageName) ? 'services' : 'packages'
   return path.startsWith('data/')
-    ? join(folder, room, path)
-    : join(folder, room, 'src', `${path}.ts`)
+    ? join(folder, packageName, path)
+    : join(folder, packageName, 'src', `${path}.ts`)
 }
 
-/** Programs, which live beside the packages. */
+/** Names of the programs, in `services`. */
 export const SERVICES: ReadonlySet<string> = new Set(
   readdirSync(join(ROOT, 'services'), { encoding: 'utf8' }),
 )

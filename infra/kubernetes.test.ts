@@ -13,10 +13,10 @@ import { ROOT } from './run.ts'
 
 const FILE = 'infra/kubernetes/plumbline.yaml'
 
-/** What a program may take beyond its drain. */
+/** Time that a program may take after its drain to close its resources. */
 const CLOSING_SECONDS = 10
 
-/** Connections of one process where the queue is on Redis: docs/settings.md. */
+/** Database connections of one process with the queue on Redis: docs/settings.md. */
 const CONNECTIONS = 6
 
 interface Peer {
@@ -56,9 +56,7 @@ interface Manifest {
 }
 
 const text = readFileSync(join(ROOT, FILE), 'utf8')
-/**
- * Safe because the models have validated each of them, and the tests look at the members they use.
- */
+/** Safe because the models have validated each of them, and the tests check the members they use. */
 const manifests = parseAllDocuments(text).map((document) => document.toJS() as Manifest)
 const shared = manifests.find(({ kind }) => kind === 'ConfigMap')?.data ?? {}
 const pods = manifests.flatMap((manifest) => {
@@ -68,7 +66,7 @@ const pods = manifests.flatMap((manifest) => {
 const served = pods.filter(({ name }) => PROGRAMS.some((program) => program.name === name))
 
 describe('the manifests for Kubernetes', () => {
-  test('are what their source makes for this version, each valid for its kind', () => {
+  test('are those generated for this version, each valid for its kind', () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
     expect(text === manifestText(String(version)), 'run npm run kubernetes').toBe(true)
   })
@@ -86,7 +84,7 @@ describe('the manifests for Kubernetes', () => {
     expect(existsSync(join(ROOT, containerOf(pod).command[1] ?? ''))).toBe(true)
   })
 
-  test('set only variables that are known, and those of a program are good for it', () => {
+  test('set only known variables, and each program accepts its own', () => {
     const settings = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8')
     const known = [...settings.matchAll(/`([A-Z_]+)`/g)].map(([, name = '']) => name)
     for (const { pod } of pods) {
@@ -104,14 +102,14 @@ describe('the manifests for Kubernetes', () => {
     }
   })
 
-  test.each(served)('$name is given the time that its stop may take', ({ pod }) => {
+  test.each(served)('$name has enough time to stop', ({ pod }) => {
     const { DRAIN_SECONDS } = settingsOf(pod)
     const delay = Number(ownSettings(pod)['STOP_DELAY_SECONDS'] ?? 0)
     const longest = delay + DRAIN_SECONDS + CLOSING_SECONDS
     expect(pod.spec.terminationGracePeriodSeconds).toBeGreaterThan(longest)
   })
 
-  test.each(served)('$name is asked whether it lives and whether it is ready', ({ pod }) => {
+  test.each(served)('$name has a liveness and a readiness probe', ({ pod }) => {
     expect(containerOf(pod)).toMatchObject({
       livenessProbe: { httpGet: { path: '/livez', port: 'admin' } },
       readinessProbe: { httpGet: { path: '/readyz' } },
@@ -120,7 +118,7 @@ describe('the manifests for Kubernetes', () => {
   })
 
   test.each(pods)(
-    '$name has no rights, bounds on memory and nothing to write but its folders',
+    '$name has no privileges, memory limits, and a read-only root file system',
     ({ pod }) => {
       expect(pod.spec).toMatchObject({
         automountServiceAccountToken: false,
@@ -137,7 +135,7 @@ describe('the manifests for Kubernetes', () => {
     },
   )
 
-  test('hold no secret, and give the database as its owner to the migration alone', () => {
+  test('contain no secret; only the migration connects to the database as its owner', () => {
     expect(text).not.toMatch(/:\/\/[^"\s]*:[^"\s]*@|kind: Secret\b/)
     const owners = pods.filter(({ pod }) =>
       pod.spec.volumes.some(({ secret }) => secret?.secretName === 'plumbline-owner'),
@@ -152,7 +150,7 @@ describe('the manifests for Kubernetes', () => {
     }
   })
 
-  test('let only what asks the outside reach the internet, and nothing but stores inside', () => {
+  test('let only pods with outside work reach the internet; inside, all reach only the stores', () => {
     const reaching = (address: string, port: number): readonly string[] =>
       pods.filter(({ pod }) => mayReach(pod, address, port)).map(({ name }) => name)
     const outside = [...PROGRAMS.filter(({ asksOutside }) => asksOutside), { name: 'data-update' }]
@@ -171,7 +169,7 @@ describe('the manifests for Kubernetes', () => {
     }
   })
 
-  test('scale by metrics that the API shows, and name programs that are there', () => {
+  test('scale by metrics that the API exports, and name programs that exist', () => {
     const shown = readFileSync(join(ROOT, 'services/api/src/admin-program.ts'), 'utf8')
     const queries = [...text.matchAll(/query: max\((\w+)\{check="(\w+)"\}\)/g)]
     expect(queries).toHaveLength(8)
@@ -185,14 +183,14 @@ describe('the manifests for Kubernetes', () => {
     expect(ofKind('PodDisruptionBudget').map(({ metadata }) => metadata.name)).toEqual([...names])
   })
 
-  test('take no more connections at their largest than docs/operating.md says', () => {
+  test('open at most as many database connections as docs/operating.md says', () => {
     const most = PROGRAMS.reduce((sum, { pods: { most: count } }) => sum + count, 0)
     const page = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8').replaceAll(/\s+/g, ' ')
     expect(page).toContain(`${most} pods and ${most * CONNECTIONS} connections`)
   })
 })
 
-/** Safe because the kinds named have their pods there. */
+/** Safe because these kinds have their pod at these paths. */
 function podIn({ kind, spec }: Manifest): Pod | undefined {
   if (kind === 'Deployment' || kind === 'Job') return (spec as { template: Pod }).template
   if (kind !== 'CronJob') return undefined
@@ -226,8 +224,8 @@ function ofKind(kind: string): readonly Manifest[] {
 }
 
 /**
- * Whether some policy that holds for the pod lets it open a connection; without one it may open
- * any.
+ * Whether a network policy that selects the pod allows the connection; without such a policy, any is
+ * allowed.
  */
 function mayReach({ metadata: { labels } }: Pod, address: string, port: number): boolean {
   const policies = ofKind('NetworkPolicy')

@@ -31,10 +31,10 @@ const COMMANDS = {
   kubernetes: 'infra/kubernetes/build.ts',
 }
 
-/** Commands behind which a person may open the web app. */
+/** Commands that serve the web app. */
 const SERVING = ['start', 'demo', 'test', 'web']
 
-/** How soon the end of npm is noticed. */
+/** How often to check whether npm has ended. */
 const LOOK_MS = 250
 
 const [command, ...args] = process.argv.slice(2)
@@ -47,10 +47,10 @@ const node = node24()
 if (SERVING.includes(command)) buildWebApp()
 const child = spawn(node, ['--disable-warning=ExperimentalWarning', join(ROOT, script), ...args], {
   stdio: 'inherit',
-  // npm runs scripts from the root; paths that a user gives count from where the user is.
+  // npm runs scripts in the root; paths that a user gives are relative to the user's folder.
   cwd: process.env.INIT_CWD ?? process.cwd(),
   env: {
-    // What Node compiled, for every process of the project: they start in half the time.
+    // Cache of compiled code for all processes of the project, which halves their start.
     NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'node'),
     ...process.env,
     ...placeOfData(),
@@ -73,7 +73,7 @@ function install() {
   console.error('Installing dependencies (npm ci) ...')
   const { status } = spawnSync('npm', ['ci', '--no-fund', '--no-audit', '--loglevel=error'], {
     cwd: ROOT,
-    // Standard output belongs to the command.
+    // Standard output is for the command's own output.
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32',
   })
@@ -81,13 +81,13 @@ function install() {
   writeFileSync(stamp, lock)
 }
 
-/** The API goes on without the app; whoever opens it is told. */
+/** Builds the web app. The API also starts without it, and says so to whoever opens it. */
 function buildWebApp() {
   const fault = buildWeb(ROOT, node)
   if (fault !== undefined) console.error(`The web app could not be built: ${fault}`)
 }
 
-/** The service and the command line find each other by `DATA_DIR`, from whichever folder each is started. */
+/** The same `DATA_DIR` for the service and the command line, whichever folder each is started in. */
 function placeOfData() {
   const isUnset = (process.env.DATA_DIR ?? '') === ''
   return isUnset && ['start', 'cli', 'move', 'rekey'].includes(command)
@@ -96,8 +96,8 @@ function placeOfData() {
 }
 
 /**
- * npm hands a signal to the shell between it and us, which dies of it without a word to us: the loss of the
- * parent is how SIGTERM to `npm start` arrives.
+ * Stops the program when its parent is gone: npm sends SIGTERM only to the shell between it and this
+ * process, and the shell ends without forwarding it.
  */
 function stopWithNpm() {
   if (process.env.npm_lifecycle_event === undefined) return
@@ -110,7 +110,7 @@ function stopWithNpm() {
   timer.unref()
 }
 
-/** Path of a Node 24: the one that npm brought, else the system's. */
+/** Path of a Node 24: the one that npm installed, or else the system's. */
 function node24() {
   const packaged = join(ROOT, 'node_modules', '.bin', 'node')
   for (const path of [packaged, process.execPath]) {

@@ -8,16 +8,16 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { ROOT } from './run.ts'
 
-/** Says where its data is, and stays until it is told to stop. */
+/** Prints its data directory and runs until SIGTERM. */
 const PROGRAM = `
 process.on('SIGTERM', () => { console.log('stopped'); process.exit(0) })
 setInterval(() => {}, 1_000)
 console.log(process.env.DATA_DIR)
 `
 
-test('the loss of the shell that npm runs scripts in stops the program', async () => {
+test('the program stops when the shell in which npm runs scripts dies', async () => {
   await using project = await makeProject()
-  // The shell stays between, as that of npm does, and hands no signal on.
+  // As with npm, the shell stays the parent and forwards no signal.
   const shell = spawn('sh', ['-c', `"${process.execPath}" infra/launch.mjs cli; true`], {
     cwd: project.root,
     env: { ...process.env, npm_lifecycle_event: 'cli' },
@@ -26,27 +26,30 @@ test('the loss of the shell that npm runs scripts in stops the program', async (
   const [first] = (await once(shell.stdout, 'data')) as [Buffer]
   expect(first.toString()).not.toContain('stopped')
   shell.kill('SIGTERM')
-  // The pipe is closed when the last process that holds it has ended.
+  // The pipe closes when the last process that has it open has ended.
   expect(await text(shell.stdout)).toContain('stopped')
 })
 
 test.each([
   ['unset', '', (root: string) => join(root, '.data')],
   ['set', 'elsewhere', () => 'elsewhere'],
-])('data of a %s DATA_DIR lies in one place, from whichever folder', async (_, given, expected) => {
-  await using project = await makeProject()
-  const launcher = spawn(process.execPath, [join(project.root, 'infra/launch.mjs'), 'cli'], {
-    cwd: tmpdir(),
-    env: { ...process.env, DATA_DIR: given, INIT_CWD: tmpdir() },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const [first] = (await once(launcher.stdout, 'data')) as [Buffer]
-  launcher.kill('SIGTERM')
-  await once(launcher, 'exit')
-  expect(first.toString().trim()).toBe(expected(project.root))
-})
+])(
+  'with DATA_DIR %s, the data directory does not depend on the working directory',
+  async (_, given, expected) => {
+    await using project = await makeProject()
+    const launcher = spawn(process.execPath, [join(project.root, 'infra/launch.mjs'), 'cli'], {
+      cwd: tmpdir(),
+      env: { ...process.env, DATA_DIR: given, INIT_CWD: tmpdir() },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [first] = (await once(launcher.stdout, 'data')) as [Buffer]
+    launcher.kill('SIGTERM')
+    await once(launcher, 'exit')
+    expect(first.toString().trim()).toBe(expected(project.root))
+  },
+)
 
-/** A project of the launcher and one program, its dependencies there. */
+/** A project with the launcher and one program, and with its dependencies installed. */
 async function makeProject(): Promise<AsyncDisposable & { readonly root: string }> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'launch-')))
   const lock = '{}'

@@ -10,7 +10,7 @@ interface LockEntry {
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
-/** Safe because npm wrote it, in its documented form. */
+/** Safe because npm writes it in its documented form. */
 const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
   packages: Readonly<Record<string, LockEntry>>
 }
@@ -23,7 +23,7 @@ describe('package-lock.json', () => {
     expect(addressed.map(([path]) => path)).toEqual([])
   })
 
-  test('holds every optional dependency, for npm ci refuses it otherwise', () => {
+  test('has every optional dependency, as npm ci requires', () => {
     const missing = Object.values(packages).flatMap(({ optionalDependencies = {} }) =>
       Object.keys(optionalDependencies).filter(
         (name) => !Object.keys(packages).some((path) => path.endsWith(`node_modules/${name}`)),

@@ -15,17 +15,17 @@ import {
 import { stringify } from 'yaml'
 import { describe, expect, test } from 'vitest'
 
-// promtool is Debian's (`prometheus`): CI installs it, and fails where it is missing.
+// promtool is in Debian's package `prometheus`; CI installs it, and fails if it is missing.
 describe.skipIf(WITHOUT_PROMTOOL)('promtool', () => {
-  test('takes the alert rules', () => {
+  test('accepts the alert rules', () => {
     expect(promtool('check', 'rules', '--lint-fatal', fileURLToPath(ALERTS))).toBe('')
   })
 
-  test('sees each alert where it is due and not where it is not', () => {
+  test('fires each alert when its condition holds, and only then', () => {
     expect(promtool('test', 'rules', fileURLToPath(ALERT_TESTS))).toBe('')
   })
 
-  test('takes every query of the dashboard', () => {
+  test('accepts every query of the dashboard', () => {
     const rules = [...dashboardQueries().values()].map((expr, at) => ({ record: `q:${at}`, expr }))
     expect(rules.length).toBeGreaterThan(30)
     const folder = mkdtempSync(join(tmpdir(), 'promtool-'))
@@ -39,7 +39,7 @@ describe.skipIf(WITHOUT_PROMTOOL)('promtool', () => {
   })
 })
 
-test('reasons that a query names are reasons of outcomes', () => {
+test('queries name only known reasons of outcomes', () => {
   const known = new Set(Object.values(REASONS).flatMap((reasons) => Object.keys(reasons)))
   const queries = [...alertQueries().values(), ...dashboardQueries().values()]
   const named = queries.flatMap((query) =>
@@ -60,7 +60,7 @@ test('the names of metrics in a query are found, and nothing else is', () => {
   ])
 })
 
-/** What promtool says of a fault; empty if there is none. */
+/** What promtool prints for an error; empty if there is none. */
 function promtool(...args: readonly string[]): string {
   const { status, stdout, stderr, error } = spawnSync('promtool', args, { encoding: 'utf8' })
   if (error !== undefined) return error.message

@@ -1,6 +1,6 @@
 import { MEMORY_ENVIRONMENT } from '@plumbline/local/children'
 
-/** Variables that Node and the C library read, and no program of ours. */
+/** Variables that Node and the C library read, and none of our programs. */
 export const PLATFORM_VARIABLES: readonly string[] = [
   'NODE_OPTIONS',
   ...Object.keys(MEMORY_ENVIRONMENT),

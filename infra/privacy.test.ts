@@ -7,7 +7,7 @@ const MIGRATIONS = join(ROOT, 'packages/db/migrations')
 const page = readFileSync(join(ROOT, 'docs/privacy.md'), 'utf8')
 const named = [...page.matchAll(/`([a-z_]+\*?)`/g)].map(([, name = '']) => name)
 
-/** Tables in which nothing stands of anybody. */
+/** Tables without personal data. */
 const OF_NOBODY: ReadonlySet<string> = new Set(['plans', 'packs'])
 
 const tables = readdirSync(MIGRATIONS).flatMap((file) => {
@@ -18,7 +18,7 @@ const tables = readdirSync(MIGRATIONS).flatMap((file) => {
 })
 
 test.each([...new Set(tables)].filter((name) => !OF_NOBODY.has(name)))(
-  'docs/privacy.md says what stands in %s and for how long',
+  'docs/privacy.md says what %s contains and for how long',
   (table) => {
     const isNamed = named.some((name) =>
       name.endsWith('*') ? table.startsWith(name.slice(0, -1)) : name === table,

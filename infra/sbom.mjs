@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-// Writes what production installs as CycloneDX 1.5 to its output. `npm sbom --omit=dev` leaves out each package that
-// a development dependency needs as well. In JavaScript: CI runs it by whichever Node it has.
+// Prints the packages that production installs, as CycloneDX 1.5. `npm sbom --omit=dev` is not used because it
+// omits packages that a development dependency needs too. Plain JavaScript, so that CI can use any Node.
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 
@@ -23,7 +23,7 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 /** @type {{ name: string, version: string, packages: Record<string, LockEntry> }} */
 const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
 
-/** Whether production has it: the tests and what only they use are no part of it. @param {string} folder */
+/** Whether production installs it: tests and what only they need are excluded. @param {string} folder */
 function isOurs(folder) {
   return (
     folder === '' || (/^(packages|services)\/[^/]+$/.test(folder) && folder !== 'packages/testkit')
@@ -31,7 +31,7 @@ function isOurs(folder) {
 }
 
 /**
- * Where a package is found by one that asks for it, as Node looks for it; undefined where it is not installed.
+ * The folder in which Node finds a package from another's folder; undefined if it is not installed.
  * @param {string} from
  * @param {string} name
  */
@@ -48,7 +48,7 @@ function findPackage(from, name) {
 function neededBy(path) {
   const entry = lock.packages[path] ?? {}
   const { dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta } = entry
-  // An optional peer is used where it happens to be there.
+  // An optional peer is listed only if another package depends on it.
   const peers = Object.keys(peerDependencies).filter(
     (name) => peerDependenciesMeta?.[name]?.optional !== true,
   )

@@ -10,7 +10,7 @@ import { ROOT } from './run.ts'
 
 const DATABASE_URL = 'postgres://host/name'
 
-/** Each program's variables with what they are where none is set; the database has no default. */
+/** Each program's variables with their defaults; DATABASE_URL has none. */
 const DEFAULTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   api: defaultsOf(apiSettings.shape, apiSettings.parse({ DATABASE_URL })),
   worker: defaultsOf(workerSettings.shape, workerSettings.parse({ DATABASE_URL })),
@@ -44,7 +44,7 @@ describe('docs/settings.md', () => {
     expect(fallback).toBe(isShown)
   })
 
-  test('has what the command line reads', () => {
+  test('has each variable that the command line reads', () => {
     const given = { API_URL: 'http://host', PLUMBLINE_KEY: 'key', REDIS_URL: 'redis://host' }
     for (const name of Object.keys(cliSettings({ ...given, DATABASE_URL }))) {
       expect(documented.get(name)?.readers).toContain('cli')
@@ -57,7 +57,7 @@ test.each([
   ...readdirSync(join(ROOT, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name)),
-])('%s names no variable that no program reads', (path) => {
+])('%s names only variables that a program reads', (path) => {
   const text = readFileSync(join(ROOT, path), 'utf8')
   const named = [...text.matchAll(/`([A-Z]{2,}(?:_[A-Z]+)+)\b/g)].map(([, name = '']) => name)
   const known = new Set([...documented.keys(), ...PLATFORM_VARIABLES])
@@ -80,7 +80,7 @@ function shown(value: unknown): string {
   return value.length === 0 ? 'none' : `\`${value.join(',')}\``
 }
 
-/** A row may name several variables, which then share one default or have one each. */
+/** A row may name several variables, with one default for all or one for each. */
 function readTables(text: string): readonly Row[] {
   return text.split('\n').flatMap((line) => {
     const [, names = '', fallbacks = '', readers = ''] = line.split('|').map((cell) => cell.trim())

@@ -9,7 +9,7 @@ seed 2 on postgres: FAILED, 5 batches, 8 calls, 10 faults, 36 s in 10.5 s, 3.9 o
 1 of 2 seeds held
 `
 
-test('worlds that failed are named with the first thing that was not true', () => {
+test('failed worlds are named with the first violated condition', () => {
   expect(failedWorlds(OUTPUT)).toEqual([{ seed: 2, why: 'batch 6 stands still at canceling' }])
   expect(failedWorlds('2 of 2 seeds held\n')).toEqual([])
 })

@@ -10,7 +10,7 @@ export interface WorldsResult {
   readonly count: number
   /** Messages of worlds that failed. */
   readonly failed: readonly string[]
-  /** Messages of worlds that passed at their second try. */
+  /** Messages of worlds that passed only when run again. */
   readonly again: readonly string[]
   readonly output: string
 }
@@ -22,12 +22,9 @@ export interface FailedWorld {
   readonly why: string
 }
 
-/**
- * Runs the worlds of the first seeds, several at a time; one that fails is run again, as with
- * tests.
- */
+/** Runs the worlds of the first seeds, several at a time; one that fails is run again, as tests are. */
 export async function runWorlds(): Promise<WorldsResult> {
-  // Each waits for its servers half of the time.
+  // Each waits for its servers for half of its time.
   const jobs = Math.max(4, availableParallelism())
   const first = await simulate([`--seeds=${WORLDS}`, `--jobs=${jobs}`])
   const outputs = [first.output]

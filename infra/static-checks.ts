@@ -18,10 +18,7 @@ export interface StaticResult {
   readonly output: string
 }
 
-/**
- * Runs the static checks one after the other, capturing their output, since they run beside the
- * tests.
- */
+/** Runs the static checks one by one; captures their output, since the tests run at the same time. */
 export async function runStaticChecks(): Promise<StaticResult> {
   const failed: string[] = []
   let output = ''

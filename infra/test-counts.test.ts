@@ -10,7 +10,7 @@ const REPORT = {
 }
 const CHECKS = { count: 4, failed: 0 }
 
-test('checks count as tests, and what is left out as skipped', () => {
+test('static checks count as tests; pending and todo tests count as skipped', () => {
   expect(countsOf(REPORT, 0, CHECKS)).toEqual({ passed: 14, failed: 0, skipped: 3 })
   expect(countsOf(REPORT, 0, { count: 4, failed: 1 })).toEqual({
     passed: 13,
@@ -19,33 +19,33 @@ test('checks count as tests, and what is left out as skipped', () => {
   })
 })
 
-test('a run that ends badly fails, whether or not a test did', () => {
+test('a run with a bad exit code or without a report fails, even if no test failed', () => {
   expect(countsOf(REPORT, 1, CHECKS)).toMatchObject({ failed: 1 })
   expect(countsOf({ ...REPORT, numFailedTests: 2 }, 1, CHECKS)).toMatchObject({ failed: 2 })
   expect(countsOf(null, 0, CHECKS)).toEqual({ passed: 4, failed: 1, skipped: 0 })
 })
 
-test('what failed is named in a line each, also a file that could not be run', () => {
+test('each failed test is named in one line, and so is a file that could not be run', () => {
   const failing = { fullName: 'debit refuses', status: 'failed', failureMessages: ['402\nat x.ts'] }
   const report = {
     ...REPORT,
     testResults: [
       {
-        name: '/house/a.test.ts',
+        name: '/project/a.test.ts',
         message: '',
         assertionResults: [{ fullName: 'holds', status: 'passed', failureMessages: [] }, failing],
       },
-      { name: '/house/b.test.ts', message: 'no such module\nat b.ts', assertionResults: [] },
+      { name: '/project/b.test.ts', message: 'no such module\nat b.ts', assertionResults: [] },
     ],
   }
-  expect(failedTests(report, '/house')).toEqual([
+  expect(failedTests(report, '/project')).toEqual([
     'a.test.ts > debit refuses: 402',
     'b.test.ts: no such module',
   ])
-  expect(failedTests(null, '/house')).toEqual([])
+  expect(failedTests(null, '/project')).toEqual([])
 })
 
-test('what passed at its second try alone is named with why the first did not', () => {
+test('a test that passed only when run again is named with why it failed first', () => {
   const results = [
     { fullName: 'holds', status: 'passed', failureMessages: [] },
     { fullName: 'waits', status: 'passed', failureMessages: ['too late\nat a.ts'] },
@@ -53,7 +53,7 @@ test('what passed at its second try alone is named with why the first did not', 
   ]
   const report = {
     ...REPORT,
-    testResults: [{ name: '/house/a.test.ts', message: '', assertionResults: results }],
+    testResults: [{ name: '/project/a.test.ts', message: '', assertionResults: results }],
   }
-  expect(secondTries(report, '/house')).toEqual(['a.test.ts > waits: too late'])
+  expect(secondTries(report, '/project')).toEqual(['a.test.ts > waits: too late'])
 })

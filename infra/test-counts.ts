@@ -1,4 +1,4 @@
-/** What of vitest's JSON report is counted. */
+/** The part of vitest's JSON report that is used. */
 export interface TestReport {
   readonly numPassedTests: number
   readonly numFailedTests: number
@@ -7,7 +7,7 @@ export interface TestReport {
   readonly testResults: readonly {
     /** Path of the test file. */
     readonly name: string
-    /** Why the file could not be run; empty where it was. */
+    /** Why the file could not be run; empty if it was. */
     readonly message: string
     readonly assertionResults: readonly {
       readonly fullName: string
@@ -24,9 +24,9 @@ export interface TestCounts {
 }
 
 /**
- * What a run came to, static checks counted as tests. A run that fails without a failed test (an error
- * that no test caught, a file that cannot be loaded, no test at all) counts as one failure.
- * @param report null where the run left none
+ * The counts of a run; static checks count as tests. A run that fails without a failed test (an
+ * uncaught error, a file that cannot be loaded, no test at all) counts as one failure.
+ * @param report null if the run wrote none
  * @param exitCode of vitest
  */
 export function countsOf(
@@ -44,9 +44,9 @@ export function countsOf(
 }
 
 /**
- * One line for each test that failed and each file that could not be run: its file, its name, and the
- * first line of why.
- * @param root folder that the paths are shown from
+ * One line for each failed test and each file that could not be run: its file, its name, and the
+ * first line of the error.
+ * @param root folder to which the paths are relative
  */
 export function failedTests(report: TestReport | null, root: string): readonly string[] {
   return (report?.testResults ?? []).flatMap(({ name, message, assertionResults }) => {
@@ -61,8 +61,8 @@ export function failedTests(report: TestReport | null, root: string): readonly s
 }
 
 /**
- * One line for each test that passed at its second try, with the first line of why its first did not.
- * @param root folder that the paths are shown from
+ * One line for each test that failed and passed when run again, with the first line of the error.
+ * @param root folder to which the paths are relative
  */
 export function secondTries(report: TestReport | null, root: string): readonly string[] {
   return (report?.testResults ?? []).flatMap(({ name, assertionResults }) =>

@@ -4,6 +4,6 @@ import { expect, test } from 'vitest'
 import { ROOT } from './run.ts'
 import { LONG_FILES } from './test-order.ts'
 
-test('every file that is to begin early is there', () => {
+test('every file that starts early exists', () => {
   expect(LONG_FILES.filter((file) => !existsSync(join(ROOT, file)))).toEqual([])
 })

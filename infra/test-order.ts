@@ -3,9 +3,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { ROOT } from './run.ts'
 
 /**
- * Files of whole processes that take long, the longest first: what begins last should be short, or one
- * processor works while the others have nothing left. Those that wait for most of their time come at the
- * head, for they cost those beside them nothing.
+ * Long test files, the longest first. The last file to start should be short; otherwise one processor
+ * works while the others are idle. Files that wait for most of their time come first, since they use
+ * hardly any processor time.
  */
 export const LONG_FILES: readonly string[] = [
   'email-limits',
@@ -31,10 +31,13 @@ export const LONG_FILES: readonly string[] = [
   'demo',
 ].map((name) => `test/integration/${name}.test.ts`)
 
-/** Begins what takes long, within each group of projects; a clone that ran no test yet knows no times. */
+/**
+ * Starts the long files first within each group of projects. The order is fixed here because a new
+ * clone has no measured times.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    // oxlint-disable-next-line no-array-sort -- a method of another kind, which changes nothing
+    // oxlint-disable-next-line no-array-sort -- not Array's method: it changes no array in place
     const sorted = await super.sort(files)
     return sorted.toSorted((a, b) => groupOf(a) - groupOf(b) || placeOf(a) - placeOf(b))
   }

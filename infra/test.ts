@@ -7,12 +7,12 @@ import { runWorlds, type WorldsResult } from './simulated-worlds.ts'
 import { runStaticChecks, STATIC_CHECKS } from './static-checks.ts'
 import { countsOf, failedTests, secondTries, type TestReport } from './test-counts.ts'
 
-// Everything: the static checks, and beside them unit, database and whole-process tests on both backends; in CI
-// then simulated worlds.
-// A run that fails names what failed last, and its report stays in `.reports`; all end with one plain
-// line of counts, the static checks among them.
+// Runs everything: the static checks at the same time as the unit, database and whole-process tests on
+// both queue backends; in CI then the simulated worlds.
+// A failed run lists the failures at its end and keeps its report in `.reports`. The last line has the
+// counts, static checks included.
 
-/** Programs that some tests run against; where one is missing, those are left out. */
+/** Programs that some tests run against; if one is missing, its tests are skipped. */
 const SERVERS = [
   'redis-server',
   'named',
@@ -52,7 +52,7 @@ const counts = countsOf(met, exitCode, {
 
 const missing = SERVERS.filter((name) => !isInstalled(name))
 if (missing.length > 0) {
-  process.stdout.write(`\nnot installed, and their tests left out: ${missing.join(', ')}\n`)
+  process.stdout.write(`\nnot installed, so their tests were skipped: ${missing.join(', ')}\n`)
 }
 const again = [...secondTries(met, ROOT), ...worlds.again]
 if (again.length > 0) process.stdout.write(`\npassed at the second try:\n${again.join('\n')}\n`)
@@ -72,7 +72,7 @@ const { passed, failed, skipped } = counts
 process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped} skipped\n`)
 process.exitCode = failed === 0 ? 0 : 1
 
-/** Worlds of the simulation, where everything is run: they take minutes, which only CI has each time. */
+/** Runs the simulated worlds in CI, unless arguments select tests; they take minutes. */
 async function worldsOfCi(): Promise<WorldsResult> {
   const isAsked = processEnvironment()['CI'] !== undefined && process.argv.length === 2
   return isAsked ? await runWorlds() : { count: 0, failed: [], again: [], output: '' }
@@ -80,7 +80,7 @@ async function worldsOfCi(): Promise<WorldsResult> {
 
 async function readReport(path: string): Promise<TestReport | null> {
   try {
-    // Safe because vitest wrote it, in its documented form.
+    // Safe because vitest writes it in its documented form.
     return JSON.parse(await readFile(path, 'utf8')) as TestReport
   } catch {
     return null
@@ -88,7 +88,7 @@ async function readReport(path: string): Promise<TestReport | null> {
 }
 
 function isInstalled(binary: string): boolean {
-  // Daemons lie where a user's own path does not lead.
+  // Daemons are in folders that a user's PATH does not have.
   const PATH = `${processEnvironment()['PATH'] ?? ''}:/usr/sbin:/sbin`
   return spawnSync('sh', ['-c', `command -v ${binary}`], { env: { PATH } }).status === 0
 }

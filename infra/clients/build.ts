@@ -4,8 +4,7 @@ import { ROOT } from '../run.ts'
 import { buildJavaScriptClient } from './javascript-client.ts'
 import { pythonModule } from './python-client.ts'
 
-// npm run clients [-- FOLDER]: writes the packages that customers install, into `clients` where
-// nothing else is said.
+// npm run clients [-- FOLDER]: writes the packages that customers install, into `clients` by default.
 
 const folder = resolve(process.argv[2] ?? join(ROOT, 'clients'))
 const javascript = join(folder, 'javascript')

@@ -26,7 +26,7 @@ export async function contractTypes(wanted: readonly WantedType[]): Promise<stri
   return `${body.join('\n\n')}\n`
 }
 
-/** What the types by product are indexed with. */
+/** Key of the types by product. */
 const PRODUCT_TYPES: readonly WantedType[] = [{ module: 'products', type: 'Product' }]
 
 /** Tables of shapes by product, and the type that indexes each. */
@@ -64,7 +64,7 @@ function quoted(word: unknown): string {
   return JSON.stringify(word)
 }
 
-/** Safe because a module is an object of what it exports. */
+/** Safe because a module is an object with its exports. */
 async function importContract(module: string): Promise<Readonly<Record<string, unknown>>> {
   const path = join(ROOT, 'packages/contract/src', `${module}.ts`)
   return (await import(path)) as Readonly<Record<string, unknown>>

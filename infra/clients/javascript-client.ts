@@ -16,7 +16,7 @@ const TARGET = 'es2022'
  * @throws if the compiler reports errors, or the contract has no shape of a type
  */
 export async function buildJavaScriptClient(folder: string): Promise<void> {
-  // Below the packages, so that their names lead to each other.
+  // Within the project, so that the names of its packages resolve.
   await mkdir(join(ROOT, 'node_modules/.cache'), { recursive: true })
   const compiled = await mkdtemp(join(ROOT, 'node_modules/.cache/client-'))
   try {
@@ -75,7 +75,7 @@ const VALUE_IMPORT = /^import \{[^}]+\} from '@plumbline\/contract\/([a-z0-9/-]+
 /** A module of the contract that the client imports. */
 const CONTRACT_MODULE = /'@plumbline\/contract\/([a-z0-9/-]+)'/g
 
-/** The modules that run, each with those that it imports. */
+/** Copies the JavaScript modules, each with those that it imports. */
 async function copyModules(compiled: string, dist: string): Promise<void> {
   const copied = new Set<string>()
   const copy = async (from: string, name: string): Promise<void> => {
@@ -87,7 +87,7 @@ async function copyModules(compiled: string, dist: string): Promise<void> {
       await copy(`contract/src/${module}.js`, `contract-${module}.js`)
     }
     if (from.startsWith('contract/') && /^import /m.test(text)) {
-      throw new Error(`${from} imports others: the client would carry them along`)
+      throw new Error(`${from} imports other modules, which the client would then include`)
     }
     for (const [, module = ''] of text.matchAll(/(?:from |import\()'\.\/([a-z0-9-]+)\.js'/g)) {
       await copy(`client/src/${module}.js`, `${module}.js`)
@@ -96,11 +96,11 @@ async function copyModules(compiled: string, dist: string): Promise<void> {
   await copy(`client/src/${ENTRY}.js`, `${ENTRY}.js`)
 }
 
-/** The types, and in `contract.d.ts` what they take of the contract. */
+/** Copies the types, and writes those of the contract that they use to `contract.d.ts`. */
 async function copyTypes(compiled: string, dist: string): Promise<void> {
   const wanted: WantedType[] = []
   const running = (await readdir(dist)).map((file) => file.replace(/\.js$/, ''))
-  // A set is walked to the end of what is added meanwhile: modules of types alone.
+  // Iterating a set includes what is added meanwhile: modules that only have types.
   const names = new Set(running.filter((name) => !name.startsWith('contract-')))
   for (const name of names) {
     const text = await readFile(join(compiled, 'out/client/src', `${name}.d.ts`), 'utf8')
@@ -133,7 +133,7 @@ async function writeManifest(folder: string): Promise<void> {
     sideEffects: false,
     exports: { '.': { types: `./dist/${ENTRY}.d.ts`, default: `./dist/${ENTRY}.js` } },
     types: `./dist/${ENTRY}.d.ts`,
-    // What reads files of a machine is left out of what is built for a browser.
+    // Bundlers for browsers leave out the module that reads local files.
     browser: { './dist/platform-node.js': false },
     files: ['dist', 'README.md'],
   }

@@ -51,21 +51,21 @@ class RefusedError(Exception):
 
 
 class ConnectionFailed(Exception):
-    """No whole answer came: the service could not be reached, took too long, or the connection broke."""
+    """No complete response: the service could not be reached, took too long, or the connection broke."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """The key must go to no other address than the one that it was given for."""
+    """Follows no redirect, so that the key is sent to no other address."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 class Client:
-    """A service by one key. Every call raises RefusedError or ConnectionFailed."""
+    """Calls the service with one key. Any method may raise RefusedError or ConnectionFailed."""
 
     def __init__(self, base_url: str, key: str, timeout: float = 30.0, retries: int = 2):
-        """base_url: the address of the service, without path. timeout: seconds without a byte. retries: after the first try."""
+        """base_url: address of the service, without a path. timeout: seconds without a byte. retries: tries after the first."""
         if urllib.parse.urlsplit(base_url).scheme not in ("http", "https"):
             raise ValueError("base_url begins with https:// or http://")
         self._base = base_url.rstrip("/")
@@ -87,7 +87,7 @@ class Client:
             time.sleep(every_seconds)
 
     def rows(self, id: str, only: Optional[str] = None, after: int = 0) -> Iterator[Dict[str, Any]]:
-        """The rows of a batch as far as they are known; goes on behind the last one where the connection breaks."""
+        """The rows of a batch that have results so far. If the connection breaks, reads on after the last row."""
         failures = 0
         while True:
             try:
@@ -200,7 +200,7 @@ def _text(value: Any) -> str:
 
 
 def _quoted(value: Any) -> str:
-    """A value as a step of a path."""
+    """A value as a segment of a path."""
     return urllib.parse.quote(str(value), safe="")
 
 
@@ -221,7 +221,7 @@ def _refusal(error: urllib.error.HTTPError) -> RefusedError:
 
 
 def _form(fields: Dict[str, Any], file: Any, file_name: Optional[str], boundary: str) -> Iterator[bytes]:
-    """The bytes of a form (RFC 7578), the file a piece at a time."""
+    """The bytes of a form (RFC 7578); the file is read in pieces."""
     for name, value in fields.items():
         text = value if isinstance(value, str) else json.dumps(value)
         yield f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'.encode()

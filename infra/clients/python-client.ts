@@ -57,12 +57,12 @@ export async function pythonModule(): Promise<string> {
     .replace('    # OPERATIONS\n', () => operations.join('\n'))
 }
 
-/** Safe because the contract makes the document of these parts. */
+/** Safe because the contract generates the document in this form. */
 function describedService(): Document {
   return JSON.parse(JSON.stringify(openApiDocument(''))) as Document
 }
 
-/** A class for each refusal that an operation can give, and the table by status. */
+/** A class for each refusal that an operation can return, and a table of them by status. */
 function errorClasses(document: Document): string {
   const byStatus = new Map<number, string>()
   for (const { responses } of Object.values(document.paths).flatMap((methods) =>
@@ -82,12 +82,12 @@ function errorClasses(document: Document): string {
   return `${classes.join('\n\n')}\n\n_ERRORS = {\n${table}}`
 }
 
-/** `TimeoutError` is Python's own, and means a socket. */
+/** `TimeoutError` is Python's own name, for sockets. */
 function errorName(refusal: string): string {
   return refusal === 'Timeout' ? 'GatewayTimeoutError' : `${refusal}Error`
 }
 
-/** What a method takes, beside `self`. */
+/** An argument of a method, besides `self`. */
 interface Argument {
   readonly name: string
   readonly python: string
@@ -224,7 +224,7 @@ function typeOf(schema: JsonSchema): string {
   }
 }
 
-/** Words of Python that cannot be names. */
+/** Keywords of Python, which cannot be names. */
 const RESERVED: readonly string[] = [
   'from',
   'with',

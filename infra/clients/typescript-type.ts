@@ -61,7 +61,7 @@ function objectOf(schema: JsonSchema, depth: number): string {
   return `{\n${lines.join('\n')}\n${'  '.repeat(depth)}}`
 }
 
-/** An object of any names, or of some words. */
+/** An object with any keys, or with the keys of a list of values. */
 function recordOf(schema: JsonSchema, depth: number): string {
   const values = asSchema(schema['additionalProperties'])
   const value = values === undefined ? 'unknown' : typeScriptOf(values, depth)
@@ -76,7 +76,7 @@ function documented(description: unknown, indent: string): string {
   return `${indent}/** ${description.replaceAll('*/', '* /').replaceAll('\n', ' ')} */\n`
 }
 
-/** Safe because a schema is an object; `true` and `false` say nothing of a type. */
+/** Safe because a schema is an object; `true` and `false` have no type. */
 function asSchema(value: unknown): JsonSchema | undefined {
   return typeof value === 'object' && value !== null ? (value as JsonSchema) : undefined
 }

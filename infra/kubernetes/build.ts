@@ -3,10 +3,9 @@ import { join, resolve } from 'node:path'
 import { ROOT } from '../run.ts'
 import { manifestText } from './manifests.ts'
 
-// npm run kubernetes [-- FILE]: writes the manifests of this version, into infra/kubernetes where
-// nothing else is said.
+// npm run kubernetes [-- FILE]: writes the manifests of this version, into infra/kubernetes by default.
 
-/** Safe because npm refuses a manifest of another form. */
+/** Safe because npm rejects a manifest of another form. */
 const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
   readonly version: string
 }

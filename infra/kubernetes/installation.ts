@@ -17,7 +17,7 @@ export const INSTALLATION = {
      */
     TRUSTED_PROXIES: '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16',
   },
-  /** Where the servers of Postgres, Redis, the files and mail are, and on which ports. */
+  /** Addresses and ports of Postgres, Redis, the file store and the mail server. */
   stores: {
     networks: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
     ports: [5432, 6379, 443, 587],

@@ -16,7 +16,7 @@ const { namespace, settings, listsStorageClass } = INSTALLATION
 
 /** An object of Kubernetes, or of KEDA. */
 interface Manifest {
-  /** @throws Error if it is not what its kind demands */
+  /** @throws Error if it is not valid for its kind */
   validate(): void
   toJSON(): unknown
 }
@@ -37,7 +37,7 @@ function manifestsOf(version: string): readonly Manifest[] {
         ...settings,
         DATA_DIR: '/data',
         LISTS_DIR: '/lists',
-        // The CronJob does it, which alone may write them.
+        // Only the CronJob updates the reference lists; other pods may not write them.
         DATA_UPDATE: 'off',
         NODE_OPTIONS: memoryFlags(768).join(' '),
         ...MEMORY_ENVIRONMENT,
@@ -71,12 +71,12 @@ function manifestsOf(version: string): readonly Manifest[] {
 
 /**
  * The manifests as one file of YAML.
- * @throws Error if one of them is not what its kind demands
+ * @throws Error if one of them is not valid for its kind
  */
 export function manifestText(version: string): string {
   const documents = manifestsOf(version).map((manifest) => {
     manifest.validate()
-    // What reads it may go by YAML 1.1, where a bare off is no text.
+    // A reader may use YAML 1.1, in which an unquoted `off` is a boolean.
     return stringify(manifest.toJSON(), {
       lineWidth: 0,
       aliasDuplicateObjects: false,

@@ -6,7 +6,7 @@ import { API } from './programs.ts'
 
 const { namespace, stores, callers, monitoring } = INSTALLATION
 
-/** Every pod of ours. */
+/** All of our pods. */
 const OURS = { matchLabels: { 'app.kubernetes.io/part-of': 'plumbline' } }
 
 /**

@@ -2,7 +2,7 @@ import type { IIoK8sApiCoreV1Container } from 'kubernetes-models/v1/Container'
 import type { IIoK8sApiCoreV1PodTemplateSpec } from 'kubernetes-models/v1/PodTemplateSpec'
 import { INSTALLATION } from './installation.ts'
 
-/** Port of callers, and that of metrics and probes. */
+/** Port of the API, and port of metrics and probes. */
 export const PORTS = { http: 8080, admin: 9090 } as const
 
 /** Names of objects that are not generated: secrets hold a file for each secret setting. */
@@ -32,7 +32,7 @@ export const OUTSIDE = { 'plumbline/asks-outside': 'true' }
 /** The user `node` of the image. */
 const USER = 1000
 
-/** What a pod runs, besides what all pods have. */
+/** What differs between pods. */
 export interface PodPlan {
   readonly name: string
   readonly version: string
@@ -58,7 +58,7 @@ export function podOf(plan: PodPlan): IIoK8sApiCoreV1PodTemplateSpec {
     spec: {
       serviceAccountName: NAMES.account,
       automountServiceAccountToken: false,
-      // Else each service of the namespace leaves variables that no setting is called by.
+      // Otherwise each service of the namespace adds variables that no setting uses.
       enableServiceLinks: false,
       ...(plan.restartPolicy === undefined ? {} : { restartPolicy: plan.restartPolicy }),
       terminationGracePeriodSeconds: plan.graceSeconds,
@@ -104,8 +104,8 @@ function containerOf(plan: PodPlan): IIoK8sApiCoreV1Container {
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     },
-    // Node's heap is bounded below the limit (NODE_OPTIONS); a processor has no limit, which would
-    // only add waits.
+    // Node's heap is limited to less than this (NODE_OPTIONS). There is no processor limit: it would
+    // only delay work.
     resources: {
       requests: { cpu: plan.cpu, memory: '512Mi' },
       limits: { memory: '1Gi' },

@@ -6,7 +6,7 @@ export interface Program {
   readonly pods: { readonly least: number; readonly most: number }
   /** Whether it connects to the internet: engines do, and the batch worker sends webhooks. */
   readonly asksOutside: boolean
-  /** Of a worker that answers lookups of one kind: the `check` of its metrics. */
+  /** For a worker with an engine: the `check` of its metrics. */
   readonly check?: string
   /** Requested processor time. */
   readonly cpu: string
@@ -31,7 +31,7 @@ export const API: Program = {
   cpu: '500m',
   scratch: '8Gi',
   drainSeconds: 25,
-  // Proxies hear late that a pod is not ready any more.
+  // Proxies learn with a delay that a pod is no longer ready.
   stopDelaySeconds: 5,
 }
 
@@ -63,7 +63,7 @@ const BATCH_WORKER: Program = {
 /** Every long-running program. */
 export const PROGRAMS: readonly Program[] = [API, ...CHECK_WORKERS, BATCH_WORKER]
 
-/** The migration, which is run once for each version. */
+/** The migration, which runs once for each version. */
 export const MIGRATION = [...WORKER, 'migrate']
 
 /** Fetches the reference lists. */

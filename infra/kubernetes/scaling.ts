@@ -16,8 +16,8 @@ const TASKS_A_WORKER: Readonly<Record<string, number>> = { email: 16, phone: 16,
 const BACKLOG_SECONDS_A_WORKER = 900
 
 /**
- * Seconds for which fewer workers must be enough before the number is reduced: a returned chunk is
- * begun again.
+ * Seconds for which fewer workers must suffice before their number is reduced: a stopped worker returns
+ * its chunks, which then start again.
  */
 const CALM_SECONDS = 600
 
@@ -32,8 +32,8 @@ export function disruptionBudgetOf({ name }: Program): PodDisruptionBudget {
 }
 
 /**
- * Number of pods: workers of a check by the claimable backlog and its age, not counting what waits
- * for others; the API by its processor usage. Programs of a fixed number have none.
+ * Number of pods: workers of a check by the claimable backlog and its age, not counting tasks that wait
+ * for an outside system; the API by its processor usage. Programs with a fixed number have none.
  */
 export function scalingOf(program: Program): readonly ScaledObject[] {
   const { name, pods, check } = program
@@ -54,7 +54,7 @@ export function scalingOf(program: Program): readonly ScaledObject[] {
           ? { triggers: [byProcessor()] }
           : {
               triggers: backlogTriggers(check),
-              // While Prometheus is away: as many as there are.
+              // If Prometheus cannot be reached, the number stays as it is.
               fallback: { failureThreshold: 5, replicas: pods.least, behavior: 'currentReplicas' },
             }),
       },

@@ -8,10 +8,10 @@ import { API, DATA_UPDATE, MIGRATION, type Program } from './programs.ts'
 
 const { namespace } = INSTALLATION
 
-/** Seconds that a program may take beyond its delay and drain to close its resources. */
+/** Seconds that a program may take after its delay and drain to close its resources. */
 const CLOSING_SECONDS = 10
 
-/** Between the end of that and the kill. */
+/** Seconds between the end of that and the kill. */
 const SPARE_SECONDS = 5
 
 /**
@@ -45,7 +45,7 @@ function planOf(program: Program, version: string): PodPlan {
     cpu,
     scratch,
     settings: {
-      // Metrics and bare probes are all that this address shows without ADMIN_TOKEN.
+      // Without ADMIN_TOKEN, this address shows only metrics and probes without details.
       ADMIN_HOST: '0.0.0.0',
       [isApi ? 'ADMIN_PORT' : 'WORKER_ADMIN_PORT']: String(PORTS.admin),
       DRAIN_SECONDS: String(drainSeconds),
@@ -117,7 +117,7 @@ export function dataUpdateOf(version: string): CronJob {
       startingDeadlineSeconds: 3_600,
       jobTemplate: {
         spec: {
-          // What did not come stays as it was, and is tried again the next night.
+          // A list that could not be fetched stays as it was until the next night.
           backoffLimit: 1,
           activeDeadlineSeconds: 3_600,
           template: podOf({
@@ -135,7 +135,7 @@ export function dataUpdateOf(version: string): CronJob {
   })
 }
 
-/** Of what ends by itself. */
+/** For pods that end by themselves. */
 const SHORT = {
   settings: {},
   cpu: '100m',

@@ -51,8 +51,8 @@ const FOR_EVER = ['batches', 'score_weights']
 /**
  * Runs ninety days of batches, single calls and facts through intake, dispatcher, queue, engines,
  * settlement, result files and retention, on a database whose clock is moved by a day when the work
- * of a day is done. Tables, indexes, dead rows and the rounds of the dispatcher must be as on the
- * day when retention began.
+ * of a day is done. Tables, indexes, dead rows and the rounds of the dispatcher must stay as they
+ * were on the first day on which data expired.
  *
  * @param scale share of the full size of each batch
  */
@@ -165,7 +165,7 @@ async function callSome(
   }
 }
 
-/** Rows that must be gone after the sweeps. */
+/** Rows that the sweeps must have deleted. */
 const OVERDUE = `
   select from batches where expires_at <= clock_timestamp() or erasing is not null
   union all select from idempotency_keys where expires_at <= now()

@@ -4,7 +4,7 @@ import { outcomeFor } from '@plumbline/testkit/instant-engines'
 /** Jobs that the worker of the bare program processes concurrently. */
 const CONCURRENCY = 50
 
-/** Makes one call after the other, or many at once. */
+/** Makes one call after another, or many concurrently. */
 export interface BareCalls extends AsyncDisposable {
   call(at: number): Promise<void>
 }
@@ -28,7 +28,7 @@ export async function openBareCalls(redisUrl: string): Promise<BareCalls> {
   await Promise.all([queue.waitUntilReady(), events.waitUntilReady(), worker.waitUntilReady()])
   return {
     async call(at) {
-      // A job removed at once would be missed by an asker who had not begun to wait.
+      // A job removed at once would be missed by a caller that does not wait for it yet.
       const options = { removeOnComplete: { count: 1_000 } }
       const job = await queue.add('email', { email: `person${at}@example.com` }, options)
       await job.waitUntilFinished(events, 15_000)

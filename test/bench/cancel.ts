@@ -100,12 +100,9 @@ const PART = `
   insert into task_groups (check_kind, group_key, next_at, quiet_until)
   select check_kind, group_key, now() + interval '1 hour', now() + interval '1 hour' from parted`
 
-/**
- * Splits the waiting tasks of a batch so that each record waits by itself, as if each had met a
- * silence of its own.
- */
+/** Splits the waiting tasks of a batch, so that each record waits by itself as for a host of its own. */
 async function partTasks({ db }: TestService, batchId: string, records: number): Promise<void> {
-  // A few chunks a statement: none takes long.
+  // A few chunks in each statement, so that none takes long.
   for (let chunk = 0; chunk <= records / CHUNK_RECORDS; chunk += CHUNKS_A_STEP) {
     await db.pool.query(PART, [batchId, chunk, chunk + CHUNKS_A_STEP])
   }
@@ -188,7 +185,7 @@ async function othersUntil(
       const startedMs = performance.now()
       const alive = await renewTasks(service.db, [held], HELD_MS)
       renewalMs = Math.max(renewalMs, performance.now() - startedMs)
-      if (!alive.has(held.taskId)) throw new Error('expected the task to be held, met it lost')
+      if (!alive.has(held.taskId)) throw new Error('expected the lease to be held, met it lost')
       await wait(1_000 / RENEWALS_A_SECOND)
     }
   }

@@ -12,9 +12,8 @@ import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
 import { bounded, quantile, type Figure } from './figure.ts'
 
-// The dispatcher at full size, over tasks that are written by hand: what a round takes while much
-// waits, and how long another account waits. A task that went out is removed as if it had been
-// answered.
+// The dispatcher at full size, with tasks inserted directly: the time of a round while many tasks
+// wait, and how long another account waits. A dispatched task is deleted as if it had been answered.
 
 const CHUNKS = 1_000
 const TASKS_A_CHUNK = 1_000

@@ -65,7 +65,7 @@ async function measure(
   stop.abort()
   const liveMs = await live
   if (batch.status !== 'completed' || batch.rows.done !== NAMES) {
-    throw new Error(`the list ended as ${batch.status} with ${batch.rows.done} rows`)
+    throw new Error(`the batch ended as ${batch.status} with ${batch.rows.done} rows`)
   }
   const seen = Object.entries((await simnet.counters()).registries)
     .filter(([host]) => host.startsWith('rdap.bench-'))
@@ -125,7 +125,7 @@ async function callNowAndThen(
     })
     const body = await response.text()
     if (!response.ok) throw new Error(`a call answered ${response.status}: ${body}`)
-    if (!body.includes('"unregistered"')) throw new Error(`a call knew nothing: ${body}`)
+    if (!body.includes('"unregistered"')) throw new Error(`a call found nothing out: ${body}`)
     timesMs.push(performance.now() - startMs)
     await wait(LIVE_EVERY_MS, undefined, { signal: stop }).catch(() => undefined)
   }

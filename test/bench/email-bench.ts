@@ -11,7 +11,7 @@ import type { SimnetOptions } from '../simnet/simnet.ts'
 import { makeWorld } from '../simnet/world.ts'
 import type { World } from '../simnet/world.ts'
 
-/** Connections at once, of every client that is measured. */
+/** Concurrent connections of each measured client. */
 export const CONNECTIONS = 200
 
 const SEED = 7
@@ -25,7 +25,7 @@ export interface Bench extends AsyncDisposable {
   engine(options?: Partial<EmailEngineOptions>): Engine<'email'>
 }
 
-/** A world in a process of its own, and engines over it; limits are opened. */
+/** Starts a simulated internet in a process of its own; its engines have no rate limits. */
 export async function openBench(options: Omit<SimnetOptions, 'world'>): Promise<Bench> {
   const simnet = await spawnSimnet({ seed: SEED, ports: { smtp: PORT }, ...options })
   const egress = createEgress({ allow: ['127.0.0.0/8'] })
@@ -80,7 +80,7 @@ export async function openBench(options: Omit<SimnetOptions, 'world'>): Promise<
   }
 }
 
-/** Asks until nothing waits any more. */
+/** Repeats the request until no subject has to wait. */
 export async function askAll(
   engine: Engine<'email'>,
   subjects: readonly string[],

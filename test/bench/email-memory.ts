@@ -91,7 +91,7 @@ async function peakHeapsMb(
 function collector(): () => number {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')
-  if (typeof collect !== 'function') throw new Error('no garbage collector to call')
+  if (typeof collect !== 'function') throw new Error('the garbage collector cannot be called')
   return () => {
     collect()
     return process.memoryUsage().heapUsed

@@ -110,7 +110,7 @@ async function withoutDelay(): Promise<Figure> {
   })
   const bareMs: number[] = []
   const oursMs: number[] = []
-  // Alternating, and the best of each: whatever else the machine does then weighs on both.
+  // Measured alternately, and the best of each taken, so that other load affects both.
   for (let round = 0; round < 6; round++) {
     bareMs.push(await askBare(work, bench.port, CONNECTIONS))
     await using engine = bench.engine({ limits: { connectionsPerGroup: 1 } })

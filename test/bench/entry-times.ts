@@ -64,7 +64,7 @@ async function makePeople(db: Db): Promise<void> {
     for (let at = 0; at < PAIRS + WARM_UP; at += 1) {
       const email = addressOf(way, at, true)
       const user = { name: 'Ada', email, emailKey: emailKeyOf(email), passwordDigest }
-      // Who is verified already is sent nothing more: the harder case is who is not.
+      // A verified address is sent no mail; an unverified one is the harder case.
       const verified = way !== 'resendVerification'
       await inTransaction(db, (tx) => insertUser(tx, { ...user, verified }))
     }
@@ -81,7 +81,7 @@ async function measure(
   let next = 0
   const asker = async (): Promise<void> => {
     for (let at = next++; at < PAIRS + WARM_UP; at = next++) {
-      // Either goes first as often as the other.
+      // Each goes first equally often.
       for (const isKnown of at % 2 === 0 ? [true, false] : [false, true]) {
         const ms = await timeOf(service, way, at, isKnown)
         if (at >= WARM_UP) (isKnown ? known : unknown).push(ms)
@@ -137,8 +137,8 @@ function addressOf(way: Way, at: number, isKnown: boolean): string {
 }
 
 /**
- * How much more often than half a known address took the longer or the shorter time, over all
- * pairings.
+ * The share of all pairs in which the known address took longer (or shorter, if that is more often),
+ * above one half.
  */
 function guessedPercent(known: readonly number[], unknown: readonly number[]): number {
   const longer = known.reduce((sum, ms) => sum + unknown.filter((other) => ms > other).length, 0)

@@ -51,7 +51,7 @@ export async function run(): Promise<readonly Figure[]> {
     const rows = RECORDS * BATCHES
     const { erased } = erasure
     if (erased['batches'] !== BATCHES || erased['results'] !== BATCHES) {
-      throw new Error(`the values were met in ${JSON.stringify(erased)}`)
+      throw new Error(`the values were erased from ${JSON.stringify(erased)}`)
     }
     const hours = ((seconds / rows) * MOST_ROWS) / 3_600
     const backend = 'embedded'
@@ -68,7 +68,7 @@ export async function run(): Promise<readonly Figure[]> {
   }
 }
 
-/** The share of the longest time for this many rows. */
+/** The part of the longest time that this many rows may take. */
 function secondsFor(rows: number): number {
   return (MOST_HOURS * 3_600 * rows) / MOST_ROWS
 }

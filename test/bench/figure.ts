@@ -48,7 +48,7 @@ export function atMost(
   }
 }
 
-/** A figure with a bound of its own. */
+/** A figure with an absolute limit. */
 export function bounded(
   head: Pick<Figure, 'name' | 'backend' | 'unit'>,
   figure: number,
@@ -72,7 +72,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2
 }
 
-/** The value below which a share of the values lie. */
+/** The value below which this share of the values is. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN

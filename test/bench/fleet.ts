@@ -53,7 +53,7 @@ export async function run(): Promise<readonly Figure[]> {
       const least = LEAST.get(count)
       figures.push(
         least === undefined
-          ? // How much of what could be done is done tells whether more workers can be compared with it.
+          ? // Its share of the possible speed shows whether more workers can be compared with it.
             atLeast(head, perSecond, BEST_A_SECOND, 0.9)
           : atLeast(head, perSecond, one, least),
       )
@@ -113,7 +113,7 @@ async function measure({ databaseUrl, redisUrl, count }: Fleet): Promise<{
   return { perSecond, joinedMs }
 }
 
-/** Milliseconds until a returning worker has tasks again, from the moment it is up. */
+/** Milliseconds until a returning worker has tasks again, from its readiness. */
 async function joins(service: TestService, id: string): Promise<number> {
   const [worker] = service.workers
   if (worker === undefined) return Infinity
@@ -133,7 +133,7 @@ async function claimedIn({ db }: TestService): Promise<number> {
   return rows[0]?.n ?? 0
 }
 
-/** Waits until this many tasks are in work; a slot whose task has just ended may be empty. */
+/** Waits until this many tasks are being processed; a slot whose task has just ended may be empty. */
 async function untilBusy(service: TestService, id: string, slots: number): Promise<void> {
   while ((await claimedIn(service)) < slots * 0.9) {
     if (await hasEnded(service, id)) throw new Error('the batch ended before all workers had work')

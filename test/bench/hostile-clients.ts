@@ -9,14 +9,11 @@ import { openSlowReader, requestResults } from '@plumbline/testkit/slow-readers'
 import { bounded, type Figure } from './figure.ts'
 import type { BenchServers } from './servers.ts'
 
-/** Heaps as `npm start` gives them. */
+/** Heap limits as set by `npm start`. */
 const HEAP_MEGABYTES = 160
 const HEALTH_SECONDS = 1
 
-/**
- * Downloads at once, what each may leave the API larger by together, and how often they read a
- * little.
- */
+/** Concurrent downloads, memory that they may add to the API together, and how often they read. */
 const READERS = 150
 const READERS_MEGABYTES = 128
 const READERS_MS = 10_000
@@ -24,7 +21,7 @@ const TRICKLE_EVERY_MS = 100
 const DOWNLOADS_OF_ACCOUNT = 4
 
 const SILENT = 10_000
-/** What one address may hold, on loopback another one than that of everybody else. */
+/** Limits of the connections of one address; on loopback, an address that no other client uses. */
 const SILENT_ADDRESS = '127.0.0.2'
 const CONNECTIONS_OF_ADDRESS = 256
 
@@ -48,7 +45,7 @@ export async function measureClients(
       redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
       workers: [['email', 'phone', 'ip', 'domain', 'batch']],
       execArgv: memoryFlags(HEAP_MEGABYTES),
-      // So that what is given back is given back soon.
+      // So that refunds are made soon.
       env: { CALL_TIMEOUT_SECONDS: '2', DEBIT_TIMEOUT_SECONDS: '3', SWEEP_SECONDS: '1' },
     })
     figures.push(...(await measure(service, backend)))
@@ -140,7 +137,7 @@ async function measureSilent(service: TestService, backend: string): Promise<rea
     await Promise.all(Array.from({ length: 200 }, async () => await openSilent(port, open)))
   }
   const healthMs = await health.slowestMs()
-  // The last resets are on their way.
+  // The last resets may not have arrived yet.
   await until(async () => open.size <= CONNECTIONS_OF_ADDRESS, 5).catch(() => undefined)
   const held = open.size
   for (const socket of open) socket.destroy()
@@ -174,7 +171,7 @@ async function measureTrickle(service: TestService, backend: string): Promise<re
   const requests = free.repeat(FREE_CALLS) + paid.repeat(PAID_CALLS)
   const reader = openSlowReader({ url: service.url, requests, bytes: 1 })
   await until(async () => (await operationsOf(caller)).debits === PAID_CALLS)
-  // Noted, or given back by the sweep: one or the other comes.
+  // Each debit is either answered or refunded by the sweep.
   await until(async () => (await operationsOf(caller)).unanswered === 0)
   reader.readOn()
   const had = (): number => reader.text().match(/x-credits-charged: 1\r/gi)?.length ?? 0
@@ -209,8 +206,7 @@ async function operationsOf(caller: Caller): Promise<{ debits: number; unanswere
 async function until(isSo: () => Promise<boolean>, seconds = 60): Promise<void> {
   const endMs = performance.now() + seconds * 1_000
   while (!(await isSo())) {
-    if (performance.now() > endMs)
-      throw new Error(`what was to come did not come within ${seconds} s`)
+    if (performance.now() > endMs) throw new Error(`the condition did not hold within ${seconds} s`)
     await wait(20)
   }
 }
@@ -228,7 +224,7 @@ function watchHealth({ url }: TestService): { slowestMs: () => Promise<number> }
     }
     return slowest
   })()
-  // Awaited at the end; what fails before that must not go unheard there.
+  // Awaited at the end; until then, a failure must not count as an unhandled rejection.
   watching.catch(() => undefined)
   return {
     slowestMs: async () => {

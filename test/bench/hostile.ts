@@ -10,7 +10,7 @@ import { startServers } from './servers.ts'
 
 const MOST_SECONDS = 2
 const MOST_MEGABYTES = 64
-/** Heaps as `npm start` gives them. */
+/** Heap limits as set by `npm start`. */
 const HEAP_MEGABYTES = 160
 
 /**
@@ -38,7 +38,7 @@ export async function run(): Promise<readonly Figure[]> {
     for (const hostile of HOSTILE_UPLOADS) {
       const outcome = await sendHostile(caller, hostile)
       if (!isAsWanted(outcome, hostile)) {
-        throw new Error(`${hostile.name} came to ${JSON.stringify(outcome.verdict)}`)
+        throw new Error(`${hostile.name} ended as ${JSON.stringify(outcome.verdict)}`)
       }
       if (outcome.verdict !== 'gone') slowestMs = Math.max(slowestMs, outcome.answeredMs)
     }

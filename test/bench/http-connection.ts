@@ -1,18 +1,18 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** One kept connection that posts JSON, one request after the other. */
+/** One persistent connection that posts JSON, one request after another. */
 export interface HttpConnection extends Disposable {
-  /** Throws unless the answer is 200: `Refused` where it is 429 or 503. */
+  /** Throws unless the response is 200: `Refused` if it is 429 or 503. */
   post(path: string, body: string): Promise<string>
 }
 
-/** The API closes what is idle for 5 seconds; a lane that waited nearly so long opens a new one. */
+/** The API closes connections that are idle for 5 seconds; one idle for nearly as long is replaced. */
 const MAX_IDLE_MS = 3_000
 
 /**
- * Opens a connection. It reads only what our own API answers (a length, no chunks): a whole HTTP
- * client would take more of the machine than the service that is measured.
+ * Opens a connection. It can only read responses of our own API (with a length, not chunked): a full
+ * HTTP client would use more processor time than the measured service.
  */
 export async function openHttpConnection(url: string, key: string): Promise<HttpConnection> {
   const { hostname, port } = new URL(url)
@@ -70,7 +70,7 @@ function readAnswer(socket: Socket): Promise<Answer> {
   return promise
 }
 
-/** Thrown where the API has no room for a call, or the account its share; nothing was charged. */
+/** Thrown if the API is at its limit of calls, or the account at its share; nothing was charged. */
 export class Refused extends Error {}
 
 function answerOf({ head, body }: Answer): string {

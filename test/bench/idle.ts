@@ -14,7 +14,7 @@ const MAIN = fileURLToPath(new URL('../../services/local/src/main.ts', import.me
 const TRANSACTIONS_A_SECOND = 10
 const CONNECTIONS = 20
 
-/** By then one-time work after the start is over, and the dispatcher polls slowly. */
+/** After this time, one-time work of the start is over, and the dispatcher polls slowly. */
 const SETTLE_MS = 75_000
 const MEASURED_MS = 60_000
 

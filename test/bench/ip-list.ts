@@ -39,8 +39,8 @@ export async function run(): Promise<readonly Figure[]> {
     const instant = await measure('instant', lists.dir, warmUp, list)
     const real = await measure('real', lists.dir, warmUp, list)
     const speed = (seconds: number): number => ADDRESSES / seconds
-    // What the real engine costs its process beyond the instant one; its larger answers count as
-    // look-ups too.
+    // Processor time of the real engine beyond the instant one; that of its larger answers counts as
+    // lookups too.
     const lookUps = real.workerSeconds - instant.workerSeconds
     const head = { backend: 'embedded' } as const
     return [
@@ -85,7 +85,7 @@ async function measure(
       env: { LISTS_DIR: listsDir },
     })
     const [worker] = service.workers
-    if (worker === undefined) throw new Error('the service has no worker of addresses')
+    if (worker === undefined) throw new Error('the service has no IP worker')
     const account = await service.account({ credits: ADDRESSES + WARM_UP })
     const first = await uploadList(service, account, warmUp, 'ip')
     await waitForEnd(service, account, first.id)
@@ -94,7 +94,7 @@ async function measure(
     const { id } = await uploadList(service, account, list, 'ip')
     const batch = await waitForEnd(service, account, id, 100)
     if (batch.status !== 'completed' || batch.rows.done !== ADDRESSES) {
-      throw new Error(`the list ended as ${batch.status} with ${batch.rows.done} rows`)
+      throw new Error(`the batch ended as ${batch.status} with ${batch.rows.done} rows`)
     }
     return {
       seconds: (performance.now() - startMs) / 1000,

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Blocks of each list, as the public sources had them in August 2026. */
+/** Number of blocks of each list, as in the public sources in August 2026. */
 const SIZES = {
   tor: { v4: 1_340, v6: 0, prefix: 32 },
   vpn: { v4: 10_862, v6: 498, prefix: 24 },
@@ -12,7 +12,7 @@ const SIZES = {
   relay: { v4: 30_000, v6: 60_000, prefix: 31 },
 } as const
 
-/** A folder of lists in the sizes of the real ones, with made-up blocks; gone when disposed. */
+/** A folder of lists as large as the real ones, with made-up blocks; deleted when disposed. */
 export async function makeIpLists(): Promise<{ readonly dir: string } & AsyncDisposable> {
   const dir = await mkdtemp(join(tmpdir(), 'bench-lists-'))
   for (const [list, { v4, v6, prefix }] of Object.entries(SIZES)) {

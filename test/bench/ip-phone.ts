@@ -17,7 +17,7 @@ import { makeIpLists } from './ip-lists.ts'
 const ADDRESSES = 100_000
 const ROUNDS = 5
 const MIB = 1024 * 1024
-/** As the service starts its workers. */
+/** Flags with which the service starts its workers. */
 const HEAP_FLAGS = ['--max-semi-space-size=8']
 
 /** Source of the bounds: the end conditions of the phone and IP work. */

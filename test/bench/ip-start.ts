@@ -5,8 +5,8 @@ import { loadIpData } from '@plumbline/ip/data'
 import { loadPhonePrefixes } from '@plumbline/phone/prefixes'
 import type { StartMeasured } from './ip-phone.ts'
 
-// node ip-start.ts LISTS_DIR: loads all IP and phone data, then its lists again, and prints what
-// that took.
+// node ip-start.ts LISTS_DIR: loads all IP and phone data, then its lists again, and prints the time
+// and memory that this took.
 
 const [listsDir] = process.argv.slice(2)
 if (listsDir === undefined) throw new Error('expected a folder of lists')

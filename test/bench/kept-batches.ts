@@ -53,7 +53,7 @@ async function measure(
   const list = async (account: Account): Promise<Response> =>
     await service.call(account.liveKey, 'GET', '/v1/batches?limit=10')
   const posts = await inTurn([() => post(few), () => post(many)], 202)
-  // As a worker does, of which there is none: these batches cannot be worked on.
+  // Done here because no worker runs: these batches could not be processed.
   await keepRunningSums(service.db)
   const lists = await inTurn([() => list(small), () => list(large)], 200)
   const head = { backend, unit: 'ms' }

@@ -6,7 +6,7 @@ import { bounded, type Figure } from './figure.ts'
 import { startServers, type BenchServers } from './servers.ts'
 import { uploadList, waitForEnd, writeList } from './upload.ts'
 
-/** Accounts that hand in long files, how many each, and their rows. */
+/** Accounts that upload long files, files of each, and rows of a file. */
 const CROWD = 2
 const FILES = 6
 const ROWS = 600_000

@@ -3,8 +3,8 @@ import { table } from '@plumbline/cli/table'
 import type { Figure } from './figure.ts'
 
 // npm run bench -- NAME... [--json] [--scale 0.1]: runs benchmarks one after the other, each with
-// its baseline in the same run, and prints their figures. Without a name it runs them all. A scale
-// makes those smaller that say what their full size is.
+// its baseline in the same run, and prints their figures. Without a name it runs them all. `--scale`
+// reduces the size of those that have a full size.
 
 type Benchmark = () => Promise<{ run(scale: number): Promise<readonly Figure[]> }>
 

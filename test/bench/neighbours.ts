@@ -102,7 +102,7 @@ interface Names {
   silent(): string
 }
 
-/** Addresses that were never asked about. */
+/** Addresses that no call has named before. */
 function namesOf(): Names {
   let count = 0
   const next = (offset: number): string => {
@@ -151,7 +151,7 @@ async function timedCall(service: TestService, account: Account, email: string):
   const response = await service.call(account.liveKey, 'POST', '/v1/email', { email })
   const text = await response.text()
   if (response.status === 200) return performance.now() - startMs
-  throw new Error(`a call beside the flood met ${response.status} ${text}`)
+  throw new Error(`a call during the flood got ${response.status} ${text}`)
 }
 
 /** What an account was charged after all refunds. */
@@ -167,5 +167,5 @@ async function chargedTo({ db }: TestService, { id }: Account): Promise<number> 
     if (rows[0]?.open === 0) return rows[0].charged
     await wait(100)
   }
-  throw new Error('debits of the flooder stay open')
+  throw new Error('debits of the flooding account stay open')
 }

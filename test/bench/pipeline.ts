@@ -37,7 +37,7 @@ export async function run(): Promise<readonly Figure[]> {
   }
 }
 
-/** On a Redis of its own: what 200,000 jobs leave in one is worked off for a while. */
+/** On a Redis of its own, since one takes a while to free the memory of 200,000 jobs. */
 async function plainSeconds(list: string, results: string): Promise<number> {
   const redis = await startRedis()
   if (redis === null) throw new Error('benchmarks need redis-server (apt install redis-server)')
@@ -68,7 +68,7 @@ async function measure(
     if (batch.status !== 'completed' || batch.rows.done !== RECORDS) {
       throw new Error(`the batch ended as ${batch.status} with ${batch.rows.done} rows`)
     }
-    // The first run warms the code up, as the plain program's own 200,000 jobs do.
+    // The first run warms the code up, as the 200,000 jobs of the plain program warm up its own.
     if (at > 0) rates.push(RECORDS / seconds)
   }
   return median(rates)

@@ -16,7 +16,7 @@ const ADD = 1000
  */
 export async function runPlain(redisUrl: string, input: string, output: string): Promise<number> {
   const connection = connectionOf(redisUrl)
-  // Events are cut to 10,000 by default, and this program would then wait for ever.
+  // BullMQ keeps 10,000 events by default; this program would miss some and wait for ever.
   const queue = new Queue(QUEUE, { connection, streams: { events: { maxLen: 2_000_000 } } })
   const events = new QueueEvents(QUEUE, { connection })
   await events.waitUntilReady()
@@ -36,7 +36,7 @@ export async function runPlain(redisUrl: string, input: string, output: string):
   let open = rows.length
   const { promise: done, resolve } = Promise.withResolvers<void>()
   events.on('completed', ({ jobId, returnvalue }) => {
-    // Safe because plain-worker returns it; BullMQ types it as text but hands over the value.
+    // Safe because plain-worker returns it; BullMQ types it as text but passes the value.
     results[Number(jobId.slice(1))] = returnvalue as unknown as ResultOf<'email'>
     if (--open === 0) resolve()
   })

@@ -3,7 +3,7 @@ import { assembleResult } from '@plumbline/pipeline/assemble'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
 import { connectionOf } from './plain-bullmq.ts'
 
-// One process of the plain program: answers a job a record, at concurrency 50.
+// One process of the plain program: answers a job for each record, 50 concurrently.
 const [redisUrl = '', queue = ''] = process.argv.slice(2)
 const noScore = (): never => {
   throw new Error('an email result has no score')

@@ -5,10 +5,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { createDatabase, type BenchServers } from './servers.ts'
 
-/** A service of a worker for each kind whose hosts stay silent until they are let speak. */
+/** A service with a worker of each kind, whose mail hosts stay silent until they are told to reply. */
 export interface SilentHosts extends AsyncDisposable {
   readonly service: TestService
-  /** For lists. */
+  /** For the uploaded files. */
   readonly dir: string
   letSpeak(): Promise<void>
 }
@@ -41,7 +41,7 @@ export async function openSilentHosts(
   }
 }
 
-/** Writes a list of one address at each of so many domains. */
+/** Writes a file with one address at each of this many domains. */
 export async function writeDomains(
   path: string,
   word: 'away' | 'apart' | 'known',
@@ -51,7 +51,7 @@ export async function writeDomains(
   await writeFile(path, ['email\n', ...lines].join(''))
 }
 
-/** Waits until so many subjects wait, and none of them is with a worker. */
+/** Waits until this many subjects wait and no worker processes one. */
 export async function untilWaiting({ db }: TestService, count: number): Promise<void> {
   for (;;) {
     const { rows } = await db.pool.query<{ waiting: number }>(

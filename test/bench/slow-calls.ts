@@ -94,8 +94,8 @@ async function measure(
     },
     workerEnv: (at) => ({
       LIVE_SUBJECTS: String(subjects),
-      // What a group is asked for goes by the address that asks: 293 recipients a second of all 400
-      // for each.
+      // A group's limit applies to each outgoing address: all 400 together allow each address 293
+      // recipients a second.
       SMTP_SOURCE_ADDRESSES: `127.0.0.${2 + at}`,
     }),
   })

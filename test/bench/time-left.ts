@@ -58,7 +58,7 @@ async function timesOff(service: TestService, account: Account, id: string): Pro
       told ??= { atMs: performance.now(), seconds: view.eta_seconds }
     }
     if (view.status === 'completed') {
-      if (told === undefined) throw new Error('the batch ended without a half')
+      if (told === undefined) throw new Error('the batch ended before its half was observed')
       const left = (performance.now() - told.atMs) / 1000
       return Math.max(told.seconds / left, left / told.seconds)
     }

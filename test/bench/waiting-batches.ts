@@ -10,14 +10,14 @@ import { uploadList } from './upload.ts'
 /** Running batches in which every record waits. */
 const BATCHES = 1_000
 const SIDE_BY_SIDE = 8
-/** Below what an account may have unfinished. */
+/** Fewer than the unfinished batches that an account may have. */
 const BATCHES_AN_ACCOUNT = 10
 
-/** Milliseconds until the work of starting a batch is over, and duration of the measurement. */
+/** Milliseconds until all batches have started, and duration of the measurement. */
 const SETTLE_MS = 10_000
 const MEASURED_MS = 60_000
 
-/** More than one may differ from the next of the same service. */
+/** Largest difference; two measurements of the same service may differ by less. */
 const MOST = 1.25
 
 /**
@@ -67,7 +67,7 @@ async function start(service: TestService, list: string, count: number): Promise
   await Promise.all(Array.from({ length: SIDE_BY_SIDE }, uploadSome))
 }
 
-/** Postpones what waits beyond the measurement. */
+/** Postpones all waiting tasks until after the measurement. */
 async function observe(
   service: TestService,
   batches: number,

@@ -15,7 +15,7 @@ const ENDPOINTS = 1_000
 const DEAD = 100
 const EVENTS_EACH = 30
 const MOST_SECONDS = 60
-const INSTALLATION_KEY = 'the key of a benchmark, which hides nothing'
+const INSTALLATION_KEY = 'the key of a benchmark, which protects nothing'
 
 /**
  * 30,000 events, thirty for each of a thousand endpoints of as many accounts, a hundred of which

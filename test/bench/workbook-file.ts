@@ -54,7 +54,7 @@ function* texts(rows: number): Generator<string> {
   yield '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
   let piece = ''
   for (let row = 0; row < rows; row++) {
-    // Scattered, as names are: counted ones would unpack faster than real ones.
+    // Scattered, as real names are: consecutive ones would unpack faster.
     const mixed = Math.imul(row, 2_654_435_761) >>> 0
     piece +=
       `<si><t>user.${mixed.toString(36)}@firm${row % 5000}.example</t></si>` +

@@ -7,7 +7,7 @@ import { SaxesParser } from 'saxes'
 import { openPromise } from 'yauzl'
 
 // node workbook-reader.ts bare|read PATH: reads a workbook in a process of its own and prints its
-// time of the processor, how many rows there were and the most memory that it held.
+// processor time, the number of rows and its peak memory.
 
 const [mode, path = ''] = process.argv.slice(2)
 const began = process.cpuUsage()

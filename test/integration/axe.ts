@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 
 const SOURCE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
-/** Widths and themes in which every page is looked at. */
+/** Widths and themes in which every page is checked. */
 const VIEWS: readonly View[] = [
   { width: 360, height: 740, colorScheme: 'light' },
   { width: 1280, height: 860, colorScheme: 'light' },
@@ -12,7 +12,7 @@ const VIEWS: readonly View[] = [
   { width: 360, height: 740, colorScheme: 'dark' },
 ]
 
-/** One of them, for states of a page that is looked at whole elsewhere. */
+/** One of them, for states of a page that another test checks in all. */
 export const ONE_VIEW: readonly View[] = VIEWS.slice(-1)
 
 interface View {
@@ -34,7 +34,7 @@ export async function faultsOfPage(
     await page.setViewportSize({ width, height })
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await drawnAnew(page)
-    // By the debugger, for which the policy of the page makes an exception; once for each document.
+    // Once for each document, by the debugger, which the content security policy does not restrict.
     if (!(await page.evaluate<boolean>(`'axe' in window`))) {
       await page.evaluate(`${SOURCE};undefined`)
     }

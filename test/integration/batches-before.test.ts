@@ -16,8 +16,7 @@ import {
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// A batch before it costs anything, put to rest and with rows that wait, by the programs
-// themselves.
+// A batch before its start, paused, and with waiting rows, run by the programs themselves.
 
 const SMALL = { CHUNK_RECORDS: '20', EVENTS_EVERY_MS: '50' }
 const SLOW = ['email', 'phone', '--delay=20', '--width=5', '--later'] as const
@@ -49,11 +48,11 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     const response = await call(caller, method, path, body)
     const text = await response.text()
     expect([response.status, text]).toEqual([expect.toBeOneOf([200, 202]), expect.any(String)])
-    // Safe because the tests compare what they read with what it must be.
+    // Safe because the tests compare what they read with the expected values.
     return JSON.parse(text) as T
   }
 
-  test('a list is previewed, changed, sampled, started, put to rest and resumed', async () => {
+  test('a batch is previewed, changed, sampled, started, paused and resumed', async () => {
     const caller = await callerWith(2_000)
     const lines = Array.from({ length: 400 }, (_, at) => `Ada ${at};person${at}@example.com`)
     const { id } = await submitBatch(
@@ -87,7 +86,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expect.poll(async () => (await viewBatch(caller, id)).rows.done).toBeGreaterThan(60)
     const paused = await json<BatchView>(caller, 'POST', `${path}/pause`)
     expect(paused).toMatchObject({ status: 'paused', credits: { held: expect.any(Number) } })
-    // Two looks at the same state, a second apart: what was under way has come back by then.
+    // The state is read twice, a second apart: running work has been returned by then.
     const rest = async (): Promise<number> => (await viewBatch(caller, id)).progress
     let before = -1
     await expect
@@ -122,7 +121,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       formOf({ product: 'email' }, `email\n${addresses.join('\n')}\n`),
     )
     await expect.poll(async () => (await viewBatch(caller, id)).rows.done).toBe(29)
-    // While it is tried again nobody can say what it waits for.
+    // While it is tried again, it has no reason to wait.
     await expect
       .poll(async () => (await readLines(caller, id))[7])
       .toMatchObject({

@@ -50,7 +50,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     'results in %s grow by whole rows in order while the batch runs',
     async (format) => {
       const caller = await callerWith({ credits: LONG })
-      // Each address again at once, and again far behind.
+      // Each address is repeated at once, and again much later.
       const half = Array.from({ length: LONG / 2 }, (_, at) => `person${at}@example.com`)
       const addresses = [...half.flatMap((email) => [email, email]), ...half.slice(0, 500)]
       const { id } = await submitBatch(
@@ -79,7 +79,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     },
   )
 
-  test('`only` shows the rows of verdicts and of what became of them', async () => {
+  test('`only` selects rows by verdict and by status', async () => {
     const caller = await callerWith({ credits: 100 })
     const cells = ['a@example.com', '', 'b@example.com', 'c@example.com', 'a@example.com', 'oops']
     const csv = cells.map((email, at) => `${email},${email === '' ? 'x' : '+1415555010' + at}`)
@@ -109,7 +109,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     }
   })
 
-  test('cells that would run in a spreadsheet are guarded; raw=1 gives them byte for byte', async () => {
+  test('cells that a spreadsheet would execute are escaped; raw=1 returns them unchanged', async () => {
     const caller = await callerWith({ credits: 100 })
     const cells = [
       '=1+1',
@@ -145,7 +145,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     expect(lines.map(({ input }) => input)).toEqual(rows.map(([email, note]) => ({ email, note })))
   })
 
-  test('explain in NDJSON is what a single call explains', async () => {
+  test('explain in NDJSON equals that of a single call', async () => {
     const caller = await callerWith({ credits: 100 })
     const records = [
       { email: 'ada@example.com', phone: '+14155550100', ref: 'one' },
@@ -162,7 +162,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     }
   })
 
-  test('events tell each state once and end with the batch', async () => {
+  test('the event stream sends each state once and ends with the batch', async () => {
     const caller = await callerWith({ credits: 2_000 })
     const records = Array.from({ length: 2_000 }, (_, at) => ({ email: `p${at}@example.com` }))
     const { id } = await submitBatch(caller, { product: 'email', records })
@@ -181,7 +181,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     expect((await after.text()).match(/^event: .*$/gm)).toEqual(['event: batch', 'event: end'])
   })
 
-  test('an upload sent again under its key is the same batch, charged once', async () => {
+  test('an upload repeated with its idempotency key is the same batch, charged once', async () => {
     const caller = await callerWith({ plan: 'free' })
     const send = (content: string): Promise<Response> =>
       fetch(new URL('/v1/batches', service.url), {
@@ -204,7 +204,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 199)
   })
 
-  test('a batch of another account is not found, whatever is asked of it', async () => {
+  test('a batch of another account is not found on any route', async () => {
     const owner = await callerWith({ plan: 'free' })
     const stranger = await callerWith({ plan: 'free' })
     const { id } = await runBatch(owner, emails(1))

@@ -24,11 +24,11 @@ import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type Member, type TestService } from '@plumbline/testkit/service'
 
-// The life of a batch from upload to erasure, and what each of its moves does to the credits.
+// The states of a batch from upload to erasure, and how each transition changes the credits.
 
 const SMALL = { CHUNK_RECORDS: '20', SWEEP_SECONDS: '1', EVENTS_EVERY_MS: '50' }
 const SLOW = ['email', '--delay=50', '--width=50', '--later'] as const
-/** More than is done in the time that a test takes. */
+/** More rows than are processed while a test runs. */
 const LONG = 12_000
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
@@ -58,7 +58,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     return { service, account, key: account.liveKey }
   }
 
-  /** The worker that reads batches, hands out their tasks and writes their results. */
+  /** The worker that reads batches, dispatches their tasks and writes their results. */
   function listWorker(): Member {
     const worker = service.workers[1]
     if (worker === undefined) throw new Error('no worker of batches')
@@ -92,7 +92,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 194)
   })
 
-  test('verdicts of another service are accepted, except for 50 rows, which show where it errs', async () => {
+  test('verdicts of another service are accepted, except for 50 rows, which are checked and compared', async () => {
     const caller = await callerWith({ plan: 'free' })
     const rows = Array.from({ length: 70 }, (_, at) => `p${at}@example.com,Valid,Today`)
     const file = `Email,NeverBounce Status,Note\n${rows.join('\n')}\nq@example.com,Catchall,\n`
@@ -114,7 +114,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 149)
   })
 
-  test('a start without the credits is 402 and leaves the batch ready for when they are there', async () => {
+  test('a start without enough credits is 402, and the batch can be started later', async () => {
     const caller = await callerWith({ plan: 'free' })
     const { id } = await runBatch(caller, emails(201, { start: false }))
     const refused = await call(caller, 'POST', `/v1/batches/${id}/start`)
@@ -130,7 +130,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 0)
   })
 
-  test('a batch that starts by itself and lacks credits stops at ready with what is wrong', async () => {
+  test('a batch that starts by itself without enough credits stops at ready with the reason', async () => {
     const caller = await callerWith({ plan: 'free' })
     const short = await runBatch(caller, emails(201))
     expect(short).toMatchObject({
@@ -141,7 +141,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 200)
   })
 
-  test('a batch above its max_credits stops at ready; an explicit start goes before that', async () => {
+  test('a batch above its max_credits stops at ready; an explicit start overrides that', async () => {
     const caller = await callerWith({ plan: 'free' })
     const over = await runBatch(caller, emails(30, { max_credits: 29 }))
     expect(over).toMatchObject({
@@ -194,7 +194,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 200)
   })
 
-  test('cancel before it is read: it is read all the same, and every record is in the result', async () => {
+  test('cancel before it is read: it is read nevertheless, and every record is in the result', async () => {
     const caller = await callerWith({ plan: 'free' })
     await listWorker().kill('SIGTERM')
     const { id } = await submitBatch(caller, emails(25))
@@ -207,7 +207,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 200)
   })
 
-  test('cancel while the result is written: what is done stays done and charged', async () => {
+  test('cancel while the result is written: finished rows stay finished and charged', async () => {
     const caller = await callerWith({ plan: 'free' })
     const { id } = await runBatch(caller, emails(25, { start: false }))
     await listWorker().kill('SIGTERM')
@@ -220,7 +220,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       log: silent,
     })
     const { db, queue } = connections
-    // The batch worker's part by hand, up to the state that would pass too soon to be met.
+    // The test does the batch worker's part, up to a state that would otherwise be too short.
     await dispatchOnce({ db, queue, limits: DEFAULT_LIMITS })
     await expect.poll(async () => (await viewBatch(caller, id)).rows.done, PATIENT).toBe(25)
     await closeFinishedBatches(db)
@@ -241,7 +241,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 198)
   })
 
-  test('delete erases the batch with its rows and files, and gives nothing back', async () => {
+  test('delete erases the batch with its rows and files, and refunds nothing', async () => {
     const caller = await callerWith({ plan: 'free' })
     const { id } = await runBatch(caller, emails(25))
     expect(await filesAbout(id)).toHaveLength(2)
@@ -265,7 +265,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     expect(expired.completed_at).toBeDefined()
     expect((await call(caller, 'GET', `/v1/batches/${id}/results`)).status).toBe(404)
     expect(await filesAbout(id)).toEqual([])
-    // In steps, once nobody can read them any more.
+    // In steps, after they can no longer be read.
     await expect.poll(async () => (await rowsAbout(id)).slice(0, 2)).toEqual([0, 0])
     await expectSettled(caller, 175)
   })
@@ -284,7 +284,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     expect(done.credits).toEqual({ estimate: 46, held: 0, used: 46, released: 0 })
     const lines = await readLines(caller, id)
     expect(lines.map(({ result }) => result?.['email'])).toEqual(all)
-    // The waits of two tries of one group, one of the other.
+    // One group waits twice, the other once.
     expect(Date.parse(done.completed_at ?? '') - Date.parse(done.running_at ?? '')).toBeGreaterThan(
       300,
     )
@@ -292,21 +292,21 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(other, 170)
   })
 
-  test("another account's ten records go through while a long batch runs", async () => {
+  test("another account's ten records are processed while a long batch runs", async () => {
     const busy = await callerWith({ credits: LONG })
     const other = await callerWith({ plan: 'free' })
     const { left } = await creditsOf(busy)
     const { id } = await submitBatch(busy, largeUpload())
     await expect.poll(async () => (await viewBatch(busy, id)).rows.done, PATIENT).toBeGreaterThan(0)
     expect((await runBatch(other, emails(10))).status).toBe('completed')
-    // Behind all of the long batch's tasks they would have come last.
+    // If they were queued after all tasks of the long batch, they would be last.
     expect((await viewBatch(busy, id)).status).toBe('running')
     const { credits } = await cancel(busy, id)
     await expectSettled(busy, left - credits.used)
     await expectSettled(other, 190)
   })
 
-  test('a batch of a test key is answered from the magic table, without hold or charge', async () => {
+  test('a batch of a test key is answered from the table of magic values, without hold or charge', async () => {
     const caller = await callerWith({ plan: 'starter' })
     const rehearsal = { ...caller, key: caller.account.testKey }
     const { left } = await creditsOf(caller)

@@ -6,12 +6,9 @@ import { startRedis } from '@plumbline/testkit/redis'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { expect, test } from 'vitest'
 
-// Here, where each file has its own process: what one has loaded once it does not look for again.
+// In this project each file has its own process: a loaded package is not looked for again.
 
-/**
- * From here on Node looks for packages of the board if there are none, as where they are not
- * installed.
- */
+/** From here on Node finds no packages of the board, as if they were not installed. */
 function hideBoardPackages(): Disposable {
   const hooks = registerHooks({
     resolve: (specifier, context, next) => {
@@ -23,27 +20,30 @@ function hideBoardPackages(): Disposable {
   return { [Symbol.dispose]: () => hooks.deregister() }
 }
 
-test.skipIf(WITHOUT_REDIS)('without its packages a sentence says how to install them', async () => {
-  await using stack = new AsyncDisposableStack()
-  stack.use(hideBoardPackages())
-  const redis = await startRedis()
-  if (redis === null) throw new Error('redis-server is not installed')
-  stack.defer(() => redis.stop())
-  const api = stack.use(await openApiHarness({ REDIS_URL: redis.url }))
-  const browser = openBrowser(api)
-  const form = { name: 'Ada', email: 'ada@one.example', password: 'tidal lantern cactus seven' }
-  await browser.app('signUp', form)
-  const look = async (): Promise<readonly [number, string]> => {
-    const response = await fetch(`${api.adminUrl}/operator/board`, {
-      headers: { cookie: browser.cookie, 'sec-fetch-site': 'same-origin' },
-    })
-    return [response.status, await response.text()]
-  }
-  // Who is no operator learns nothing of it.
-  expect(await look()).toEqual([403, expect.not.stringContaining('--omit=optional')])
-  const { user } = (await browser.app('readSession')).answer
-  await api.db.kysely.transaction().execute((tx) => setOperator(tx, user?.id ?? '', true))
-  for (let times = 0; times < 2; times++) {
-    expect(await look()).toEqual([200, expect.stringContaining('without --omit=optional')])
-  }
-})
+test.skipIf(WITHOUT_REDIS)(
+  'without the packages of the board, its page says how to install them',
+  async () => {
+    await using stack = new AsyncDisposableStack()
+    stack.use(hideBoardPackages())
+    const redis = await startRedis()
+    if (redis === null) throw new Error('redis-server is not installed')
+    stack.defer(() => redis.stop())
+    const api = stack.use(await openApiHarness({ REDIS_URL: redis.url }))
+    const browser = openBrowser(api)
+    const form = { name: 'Ada', email: 'ada@one.example', password: 'tidal lantern cactus seven' }
+    await browser.app('signUp', form)
+    const look = async (): Promise<readonly [number, string]> => {
+      const response = await fetch(`${api.adminUrl}/operator/board`, {
+        headers: { cookie: browser.cookie, 'sec-fetch-site': 'same-origin' },
+      })
+      return [response.status, await response.text()]
+    }
+    // Nobody but an operator sees this page.
+    expect(await look()).toEqual([403, expect.not.stringContaining('--omit=optional')])
+    const { user } = (await browser.app('readSession')).answer
+    await api.db.kysely.transaction().execute((tx) => setOperator(tx, user?.id ?? '', true))
+    for (let times = 0; times < 2; times++) {
+      expect(await look()).toEqual([200, expect.stringContaining('without --omit=optional')])
+    }
+  },
+)

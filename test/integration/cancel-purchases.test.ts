@@ -19,8 +19,8 @@ import { isSoak } from '@plumbline/testkit/soak'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// Numbers are bought at once while the emails of the same records wait: a cancel must not give back
-// what was bought.
+// Numbers are bought at once while the emails of the same records wait: a cancel must not refund
+// numbers that were bought.
 
 const RECORDS = 180
 /** An email and a phone. */
@@ -50,7 +50,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
         databaseUrl: database.url,
         redisUrl,
         engines: 'real',
-        // Nobody answers the emails.
+        // No worker answers the emails.
         workers: [['phone'], ['batch']],
         env: { ...simnet.settings, ...SETTINGS },
       }),
@@ -69,7 +69,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   }
 
   test(
-    'what was bought by a cancel, or was being bought, is charged and shown; nothing is bought after it',
+    'numbers bought before a cancel, or being bought, are charged and shown; none is bought after it',
     IN_TURN,
     async () => {
       const caller = await openCaller()
@@ -83,7 +83,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
       const atCancel = await boughtSince(before)
       const batch = await untilBatch(caller, id)
       const bought = await boughtSince(before)
-      // Those under way, and what began before the worker heard of it.
+      // Those in progress, and those begun before the worker learned of the cancel.
       expect(bought).toBeLessThan(atCancel + 60)
       expect(bought).toBeLessThan(RECORDS)
       const used = bought * PHONE_CREDITS
@@ -101,7 +101,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   )
 
   test(
-    'a phone worker that is killed after the cancel: another tells what was bought',
+    'a phone worker that is killed after the cancel: another reports the purchases',
     IN_TURN,
     async () => {
       const caller = await openCaller()
@@ -131,7 +131,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   )
 })
 
-/** Numbers of a series of their own, for what was bought for one batch is known to the next. */
+/** Numbers of a series of their own, since purchases for one batch are reused by the next. */
 function numbersOf(series: string): readonly string[] {
   return Array.from(
     { length: RECORDS },
@@ -145,7 +145,7 @@ function uploadOf(series: string): FormData {
 }
 
 /**
- * What an account of the test has left: the allowance of its plan is used before what it was given.
+ * Credits that an account of the test has left: the allowance of its plan is used before granted credits.
  */
 async function leftOf(caller: Caller, used: number): Promise<number> {
   const { rows } = await caller.service.db.pool.query<{ granted: number }>(

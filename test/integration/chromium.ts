@@ -12,7 +12,7 @@ import {
   type Page,
 } from 'playwright-core'
 
-// A real browser, Debian's Chromium, with a profile that nobody used before.
+// A real browser, Debian's Chromium, with a new profile.
 
 const CHROMIUM = '/usr/bin/chromium'
 
@@ -31,12 +31,12 @@ const SWITCHES = [
   '--disable-sync',
 ]
 
-/** Whether it is installed, or must be: with CI=true the tests fail without it. */
+/** Whether it is installed, or required: with CI=true the tests fail without it. */
 export function canRunChromium(): boolean {
   return isCi() || existsSync(CHROMIUM)
 }
 
-/** How the window of a person is. */
+/** Options of a window. */
 export interface WindowOptions {
   readonly width?: number
   readonly height?: number

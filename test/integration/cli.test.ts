@@ -15,9 +15,9 @@ import { backends } from '@plumbline/testkit/backends'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// The command line against a real service found by its service.json: the program itself where a
-// test is about the process (what it is told by signals and terminals, its exit status), else the
-// same in this process, for each start of a program costs more than what it then does.
+// The command line against a real service, found by its service.json. Tests about the process (signals,
+// terminals, exit status) run the program itself; others run its code in this process, since starting
+// the program takes longer than its work.
 
 const MAIN = fileOfProgram('cli')
 const SETTINGS = ['DATABASE_URL', 'REDIS_URL', 'API_URL', 'PLUMBLINE_KEY', 'LISTS_DIR', 'DATA_DIR']
@@ -33,7 +33,7 @@ let service: TestService
 let folder: string
 let databaseUrl: string
 
-/** Nothing answers on that port, so that no test leaves the machine. */
+/** Nothing listens on this port, so that no test connects to another machine. */
 const OFFLINE = { SMTP_PROBING: 'false', DNS_SERVERS: '127.0.0.1:1' }
 
 beforeAll(async () => {
@@ -215,7 +215,7 @@ describe('accounts and keys', () => {
     expect((await cli(['key', 'revoke', id, '--mode', 'live'])).status).toBe(1)
   })
 
-  test('each act on accounts and keys is in the audit log, with who did it and what it changed', async () => {
+  test('each change of accounts and keys is in the audit log, with its author and the old and new values', async () => {
     const { account_id: id } = await makeAccount('starter')
     const as = ['--as', 'Ada, support']
     await json(['account', 'plan', id, '--plan', 'pro', ...as])
@@ -250,7 +250,7 @@ describe('accounts and keys', () => {
     expect((await cli(['audit', 'list', '--limit', '1'])).out).toMatch(/^when +who +what +account/)
   })
 
-  test('an account that is not there is named', async () => {
+  test('an error names an account that does not exist', async () => {
     for (const words of [
       ['account', 'show', 'acc_none'],
       ['account', 'grant', 'acc_none', '--credits', '5'],
@@ -264,7 +264,7 @@ describe('accounts and keys', () => {
 })
 
 describe('lookup', () => {
-  test('asks for each product with its companions', async () => {
+  test('looks up each product with its optional fields', async () => {
     const { live_key } = await makeAccount('pro')
     const key = { PLUMBLINE_KEY: live_key }
     expect(await json(['lookup', 'ip', '8.8.8.8', '--key', live_key])).toMatchObject({
@@ -292,7 +292,7 @@ describe('lookup', () => {
     )
   })
 
-  test('asks for all of several subjects, and tells each answer or refusal in order', async () => {
+  test('looks up several subjects, and prints each result or refusal in order', async () => {
     const { live_key } = await makeAccount('pro')
     const words = ['lookup', 'ip', '8.8.8.8', 'bad', '1.1.1.1', '--key', live_key]
     const run = await cli([...words, '--json'])
@@ -311,7 +311,7 @@ describe('lookup', () => {
       'bad',
       '1.1.1.1',
     ])
-    // What is about the key is about them all.
+    // A refusal of the key applies to all of them.
     const wrong = await cli([...words.slice(0, 6), 'svc_live_wrong', '--json'])
     expect(wrong).toMatchObject({ status: 1, out: '' })
     expect(wrong.err.trimEnd().split('\n')).toHaveLength(1)
@@ -368,7 +368,7 @@ describe('batch', () => {
     expect(await readdir(folder)).not.toContain('gone.csv')
   })
 
-  test('results are those asked for: by verdict, behind a row, with cells as they came', async () => {
+  test('results can be selected by verdict and after a row, with unchanged cells', async () => {
     const { live_key: key } = await makeAccount('pro')
     await writeFile(join(folder, 'mixed.csv'), `${listOf(3)}=1+1,Formula\nlast@b.example,Last\n`)
     const words = ['batch', 'run', 'mixed.csv', '--product', 'email', '--out', 'mixed-out.csv']
@@ -432,7 +432,7 @@ describe('batch', () => {
       })
     })
 
-    test('goes on after yes, and shows how far it is', async () => {
+    test('continues after yes, and shows its progress', async () => {
       const { out, ...told } = await run('yes', 'y\r')
       expect(out).toMatch(/100 % {2}4\/4 rows {2}completed/)
       expect(told).toMatchObject({
@@ -444,7 +444,7 @@ describe('batch', () => {
       })
     })
 
-    test('asks nothing with --yes, and not where it may cost more than --max-credits', async () => {
+    test('asks no question with --yes, nor if the cost may exceed --max-credits', async () => {
       const sure = await run('sure', '', '--yes')
       expect(sure.out).not.toContain('[y/N]')
       expect(sure).toMatchObject({ status: 0, spent: 4 })
@@ -455,7 +455,7 @@ describe('batch', () => {
     })
   })
 
-  test('run of a batch that may cost too much leaves no file and says how to go on', async () => {
+  test('run of a batch that may cost too much leaves no file and says how to continue', async () => {
     const { live_key: key } = await makeAccount('pro')
     await writeFile(join(folder, 'dear.csv'), listOf(10))
     const words = ['batch', 'run', 'dear.csv', '--product', 'email', '--out', 'dear-out.csv']
@@ -467,7 +467,7 @@ describe('batch', () => {
     expect(await json(['batch', 'cancel', id, '--key', key])).toMatchObject({ id })
   })
 
-  test('run refuses a batch or a place that is not there before anything is uploaded', async () => {
+  test('run refuses a missing file or output folder before anything is uploaded', async () => {
     const { live_key: key } = await makeAccount('pro')
     const words = ['--product', 'email', '--key', key, '--out']
     const list = await cli(['batch', 'run', 'missing.csv', ...words, 'x.csv'])
@@ -524,7 +524,7 @@ describe('doctor', () => {
   })
 })
 
-test.for(backends())('doctor asks the queue on $name by the settings alone', async (backend) => {
+test.for(backends())('doctor checks the queue on $name with only the settings', async (backend) => {
   const { name, redisUrl } = backend
   const run = await cli(['doctor', '--json'], {
     ...OFFLINE,
@@ -542,7 +542,7 @@ test.for(backends())('doctor asks the queue on $name by the settings alone', asy
   expect(findings).toContainEqual(expect.objectContaining({ name: 'service', status: 'off' }))
 })
 
-test.for(backends())('doctor on $name tells of a provider that workers paused', async (backend) => {
+test.for(backends())('doctor on $name reports a provider that workers paused', async (backend) => {
   const { name, redisUrl } = backend
   const settings = {
     databaseUrl,
@@ -570,7 +570,7 @@ test.for(backends())('doctor on $name tells of a provider that workers paused', 
   await connections.memory.delete([key])
 })
 
-test('data update that reaches nobody fails and says so of each list', async () => {
+test('data update without a connection fails and says so for each list', async () => {
   const run = await cli(['data', 'update', '--json'], {
     ...OFFLINE,
     LISTS_DIR: join(folder, 'lists'),
@@ -581,7 +581,7 @@ test('data update that reaches nobody fails and says so of each list', async () 
   expect(new Set(updates.map(({ status }) => status))).toEqual(new Set(['failed']))
 })
 
-test('wrong usage is said on standard error with status 2', async () => {
+test('wrong usage is reported on standard error with status 2', async () => {
   for (const words of [
     ['account', 'create', '--email', 'a@b.example', '--plan'],
     ['lookup', 'deliverability', 'a@b.example', 'c@d.example', '--phone', '+442079460123'],

@@ -85,7 +85,7 @@ test('the example of its README runs', async () => {
   ])
 })
 
-test('its types need no other package, and hold what they promise', async () => {
+test('its types need no other package, and are correct', async () => {
   const [first = ''] = await examples()
   const typed = first
     .replace('import { createClient', 'import { type ResultRow, createClient')
@@ -109,7 +109,7 @@ console.log(row, (await client.email({ email: 'x' })).carrier)
   expect((await checked).stdout).toBe('')
 })
 
-/** What Node 18 lacks of what later ones have, taken away before the package is loaded. */
+/** Removes features that Node 18 lacks before the package is loaded. */
 const OLD_NODE = `
 delete globalThis.crypto
 delete globalThis.navigator
@@ -155,7 +155,7 @@ const missed = await away.account().catch((error) => error)
 console.log(missed instanceof ConnectionError, missed.message.includes('ECONNREFUSED'))
 `
 
-test('uploads from a path, streams and a Blob, and follows rows, with no more than Node 18 has', async () => {
+test('uploads from a path, streams and a Blob, and follows rows, with the features of Node 18', async () => {
   await writeFile(join(folder, 'old-node.js'), OLD_NODE)
   const printed = await runScript('every-way.js', EVERY_WAY, ['--import', './old-node.js'])
   const name = 'قائمة "<b>عملاء&amp;".csv'

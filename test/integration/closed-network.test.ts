@@ -7,7 +7,7 @@ import { canRunUnbound, startUnbound } from '@plumbline/testkit/unbound'
 
 // Whole processes behind a resolver that serves a closed network, until it knows the public DNS.
 
-/** Over the minute after which the root is asked for again. */
+/** Longer than the minute after which the root is queried again. */
 const HEALED = { timeout: 100_000, interval: 2_000 }
 
 interface Told {
@@ -23,7 +23,7 @@ interface Told {
 // Unbound is Debian's; without it there is no closed network.
 // Side by side, since each waits for the minute to pass.
 test.skipIf(!canRunUnbound()).concurrent.each(backends())(
-  'what a resolver without a root denies is unknown and given back, and right once it heals, on $name',
+  'a name denied by a resolver without a root is unknown and refunded, and correct after its repair, on $name',
   async ({ redisUrl }) => {
     await using simnet = await spawnSimnet({})
     await using unbound = await startUnbound()

@@ -23,17 +23,17 @@ import { holdBack, type HeldChange } from '@plumbline/testkit/hold-back'
 import { expectIntact, expectLedgerIntact } from '@plumbline/testkit/invariants'
 import { PATIENT } from '@plumbline/testkit/patience'
 
-// Real processes, killed at exactly the moment that a test is about: the database makes the change
-// that comes next wait until the process is dead.
+// Real processes, killed at an exact moment: the database delays the next change until the process is
+// dead.
 //
-// Who takes the hold of a batch: where it starts by itself, the batch worker (`worker batch`) that
-// has read it; where a client starts it, the API. Both commit hold, tasks and `running` in one
-// transaction, and the dispatcher in the batch worker hands out the tasks after that.
+// The hold of a batch is made by the batch worker (`worker batch`) that has read it if it starts by
+// itself, or by the API if a client starts it. Both commit hold, tasks and `running` in one
+// transaction; afterwards the dispatcher in the batch worker dispatches the tasks.
 
 /** The dispatcher leases the first tasks, or a worker takes one. */
 const DISPATCH: HeldChange = { table: 'tasks', change: 'update', when: 'new.lease > old.lease' }
 const READING: HeldChange = { table: 'chunks', change: 'insert' }
-/** A batch whose result is written while it runs, which smaller ones' are not. */
+/** A batch large enough for its result to be written while it runs. */
 const LARGE = 12_000
 const HALF_SETTLED: HeldChange = {
   table: 'chunks',
@@ -53,7 +53,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   })
   afterAll(async () => await whole[Symbol.asyncDispose]())
 
-  test('a kill of the batch worker between hold and dispatch costs nothing', IN_TURN, async () => {
+  test('a kill of the batch worker between hold and dispatch loses nothing', IN_TURN, async () => {
     const harness = await openTurn(whole)
     await using dispatch = await holdBack(harness.databaseUrl, DISPATCH)
     const { id, emails } = await submit(harness)
@@ -78,7 +78,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
         status: 'ready',
         credits: { held: 0 },
       })
-      // Whether the client still hears of it is luck.
+      // The client may or may not get the response.
       const started = service
         .call(account.liveKey, 'POST', `/v1/batches/${id}/start`)
         .catch(() => undefined)
@@ -93,7 +93,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   )
 
   test(
-    'a kill of the batch worker as it reads a batch, or says that it is done, costs nothing',
+    'a kill of the batch worker while it reads a batch, or records that it has, loses nothing',
     IN_TURN,
     async () => {
       const harness = await openTurn(whole)
@@ -112,7 +112,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   )
 
   test(
-    'a kill of the batch worker that writes the result of a running batch costs nothing',
+    'a kill of the batch worker that writes the result of a running batch loses nothing',
     IN_TURN,
     async () => {
       const harness = await openTurn(whole)
@@ -133,7 +133,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     },
   )
 
-  test('a kill of the API between debit and answer gives the credits back', IN_TURN, async () => {
+  test('a call is refunded if the API is killed between debit and response', IN_TURN, async () => {
     const harness = await openTurn(whole)
     const { service } = harness
     // No call is answered before its time is over, which is after the kill: nobody is there who
@@ -153,7 +153,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   })
 })
 
-/** The credits are held, the tasks are there, and none was ever handed out. */
+/** The credits are held, the tasks exist, and none was ever dispatched. */
 async function expectHeld({ service }: CrashTurn, id: string): Promise<void> {
   const { rows } = await service.db.pool.query(
     `select b.status, b.credits_held as held, max(t.lease) as lease

@@ -31,11 +31,11 @@ import { losePostgresQueue } from '@plumbline/testkit/lose-queue'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { soakSize } from '@plumbline/testkit/soak'
 
-// Real processes, killed for real; after each fault the batch ends by itself, intact.
+// Real processes are killed; after each fault the batch ends by itself, complete.
 
 const KILLS = soakSize(5, 2)
 /**
- * Several rounds of tasks for each batch, so that a fault meets some in hand and some that wait.
+ * Several rounds of tasks for each batch, so that at a fault some are claimed and some wait.
  */
 const FEW_AT_ONCE = { BULK_TASKS: '4' }
 /**
@@ -77,7 +77,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     const { service, account } = harness
     const { id, emails } = await submit(harness)
     const calls: Promise<number>[] = []
-    // The next dies before the one before is back: what either had in hand is nobody's meanwhile.
+    // The next worker dies before the previous one is back: nobody holds the tasks of either meanwhile.
     let back: Promise<void> | undefined
     for (let kill = 0; kill < KILLS; kill++) {
       calls.push(callStatus(harness, `kill${kill}@example.com`))
@@ -119,7 +119,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     },
   )
 
-  test('a batch ends by itself when the queue is emptied under it', IN_TURN, async () => {
+  test('a batch ends by itself when the queue is emptied while it runs', IN_TURN, async () => {
     const harness = await openTurn(whole)
     const { id, emails } = await submit(harness)
     for (let times = 0; times < soakSize(3, 1); times++) {
@@ -129,7 +129,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     await expectIntact(harness.service, harness.account, await untilStopped(harness, id), emails)
   })
 
-  test('a batch ends by itself when Postgres is restarted under it', IN_TURN, async () => {
+  test('a batch ends by itself when Postgres is restarted while it runs', IN_TURN, async () => {
     const harness = await openTurn(whole)
     const { id, emails } = await submit(harness)
     for (let times = 0; times < soakSize(2, 1); times++) {
@@ -140,7 +140,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   })
 
   test(
-    'a record that breaks its engine ends as an error, uncharged, and the rest goes on',
+    'a record that crashes its engine ends as an error, uncharged; the others are processed',
     IN_TURN,
     async () => {
       const { service, account } = await openTurn(whole)

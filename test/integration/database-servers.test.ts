@@ -66,7 +66,7 @@ async function askFor({ service, key }: Caller & { service: TestService }, email
   return [response.status, await response.json()]
 }
 
-/** What no connection may ask of the pooler, the role has. */
+/** The role has the settings that connections through the pooler may not set. */
 async function expectLimits(owner: string, serving: string, pooled: string): Promise<void> {
   const options = { poolSize: 1, applicationName: 'test' }
   await using db = openDatabase({ ...options, url: owner })

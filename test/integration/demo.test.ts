@@ -5,14 +5,14 @@ import { expect, test } from 'vitest'
 
 const DEMO = fileURLToPath(new URL('../demo/main.ts', import.meta.url))
 /**
- * Less than the test has, so that what it said is told; on a busy machine it takes three times as
- * long as alone.
+ * Shorter than the test's own limit, so that its output is shown; on a loaded machine the demo takes
+ * three times as long.
  */
 const TIME_MS = 380_000
 
 test('the demo enriches its whole batch over real sockets and ends with status 0', async () => {
   const { fault, stdout, stderr } = await runDemo()
-  // What it said last tells where it stopped.
+  // Its last output shows where it stopped.
   expect({ fault, stdout: stdout.slice(-2_000), stderr: stderr.slice(-2_000) }).toMatchObject({
     fault: null,
   })
@@ -35,7 +35,7 @@ async function runDemo(): Promise<DemoRun> {
     const said = await promisify(execFile)(process.execPath, [DEMO], { timeout: TIME_MS })
     return { fault: null, ...said }
   } catch (error) {
-    // Safe because `execFile` puts both into what it throws.
+    // Safe because errors of `execFile` have both.
     const { message, stdout, stderr } = error as Error & DemoRun
     return { fault: message, stdout, stderr }
   }

@@ -49,15 +49,15 @@ const operations = Object.entries<Record<string, Operation>>(document.paths).fla
 )
 
 describe('the examples of the description', () => {
-  test('are of every operation that takes JSON', () => {
+  test('exist for every operation that accepts JSON', () => {
     const taking = operations.filter(({ requestBody }) => requestBody?.content['application/json'])
     expect(taking.map(({ operationId }) => operationId).toSorted()).toEqual(
       Object.keys(EXAMPLES).toSorted(),
     )
   })
 
-  test('are answered in the documented shape, those of lookups to the letter', async () => {
-    // Formats are told for readers; what of them matters is in patterns.
+  test('get responses of the documented form, those of lookups exactly', async () => {
+    // Formats are information for readers; what must hold is in patterns.
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
     ajv.addSchema(document, 'openapi')
     const ids = await madeBefore()
@@ -111,7 +111,7 @@ async function madeBefore(): Promise<{ ended: string; ready: string; webhook: st
   return { ended: await make(true), ready: await make(false), webhook }
 }
 
-/** Runs a script beside the module by Python alone: `-I -S` leaves out all that is installed. */
+/** Runs a script with the module in plain Python: `-I -S` disables all installed packages. */
 async function python(
   script: string,
   env: Readonly<Record<string, string>> = {},
@@ -172,7 +172,7 @@ print(client.wait(records["id"], every_seconds=0.05)["credits"]["used"])
     ])
   })
 
-  test('refusals are classes, redirects are not followed, and a broken call is sent again under its key', async () => {
+  test('refusals are classes, redirects are not followed, and a broken call is repeated with its key', async () => {
     const keys: (string | undefined)[] = []
     let redirected = 0
     const server = createServer((req, res) => {

@@ -13,7 +13,7 @@ import { formOf, readLines, submitBatch, untilBatch, type Caller } from '@plumbl
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// Real workers against registries that keep a log of their own.
+// Real workers against registries that log their queries.
 
 const CLI = fileOfProgram('cli')
 const QUICK = { CHUNK_RECORDS: '50', LEASE_SECONDS: '3', SAVE_SECONDS: '1', SWEEP_SECONDS: '1' }
@@ -35,7 +35,7 @@ function registry(at: number): Registry {
 }
 
 test.each(backends())(
-  'three workers keep every registry to its rate in any second, and to its places, on $name',
+  'three workers respect the rate of every registry in any second, and its concurrent queries, on $name',
   async ({ redisUrl }) => {
     const registries = Array.from({ length: REGISTRIES }, (_, at) => registry(at))
     await using simnet = await spawnSimnet({ registries })
@@ -64,7 +64,7 @@ test.each(backends())(
   },
 )
 
-test('data update gives a running worker the RDAP servers that it lacked', async () => {
+test('a running worker uses the RDAP servers of a data update', async () => {
   const listsDir = await mkdtemp(join(tmpdir(), 'plumbline-rdap-list-'))
   await using stack = new AsyncDisposableStack()
   stack.defer(() => rm(listsDir, { recursive: true, force: true }))

@@ -12,7 +12,7 @@ import { createLocalMemory } from '@plumbline/testkit/local-memory'
 
 const missing = missingServers()
 
-/** A child zone that is as it should be. */
+/** A healthy child zone. */
 const HEALTHY = [
   '@ IN A 198.51.100.7',
   '@ IN MX 10 mx',
@@ -71,12 +71,12 @@ const ZONES = {
 const nothing = (): void => undefined
 const nobody = { has: () => false }
 
-test('the DNS servers that nobody here wrote are installed where CI runs', () => {
+test('CI has the third-party DNS servers installed', () => {
   if (missing !== null) process.stderr.write(`domain-real: left out, ${missing}\n`)
   expect(isCi() ? missing : null).toBeNull()
 })
 
-// The servers are Debian's, and port 53 is root's; without them there is nothing to ask.
+// The servers are packages of Debian, and port 53 needs root; otherwise the tests are skipped.
 describe.skipIf(missing !== null)('against BIND, NSD, Knot and Unbound', () => {
   const egress = createEgress({ allow: ['127.0.0.0/8'] })
   const resolver = createResolver({
@@ -101,7 +101,7 @@ describe.skipIf(missing !== null)('against BIND, NSD, Knot and Unbound', () => {
       disposable: nobody,
       parkingNs: nobody,
       parkingIp: nobody,
-      // Registries are not part of this name space.
+      // These zones have no registries.
       rdapBootstrapUrl: 'http://127.0.0.1:1/',
       whoisServer: 'whois.test',
     })
@@ -198,11 +198,11 @@ describe.skipIf(missing !== null)('against BIND, NSD, Knot and Unbound', () => {
     ['deep.sub.dmarc.test', { healthy: true, mx: true, dmarc: true, dmarc_domain: 'dmarc.test' }],
     ['nomail.test', { healthy: true, ...no_mail, delegation: 'ok' }],
     ['long.test', { healthy: true, spf: true, spf_valid: true }],
-  ])('%s is judged as it is', async (name, expected) => {
+  ])('%s has the expected facts', async (name, expected) => {
     expect(await dnsOf(name)).toMatchObject(expected)
   })
 
-  test('without a registry to ask every one of them is unknown, never unregistered', async () => {
+  test('without a registry, every one of them is unknown, never unregistered', async () => {
     for (const name of ['healthy.test', 'absent.test', 'broken.test']) {
       expect(await check(name)).toMatchObject({ status: 'unknown', facts: { registered: null } })
     }

@@ -5,10 +5,10 @@ import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { openSlowReader, requestResults, type SlowReader } from '@plumbline/testkit/slow-readers'
 
-// Downloads of results that are read slowly, or not at all. Where the queue is makes no difference
-// to them.
+// Downloads of results that are read slowly, or not at all. The backend of the queue does not matter
+// here.
 
-/** More rows than a connection holds beside its two ends, ten times over. */
+/** Ten times the rows that fit into the buffers of a connection. */
 const ROWS = 60_000
 const MOST = 4
 
@@ -47,7 +47,7 @@ async function startDownload({ key, id }: { key: string; id: string }): Promise<
   return reader
 }
 
-/** Answers of downloads, by status, as the API has counted them. */
+/** Responses to downloads by status, as counted by the API. */
 async function downloadsEnded(status: number): Promise<number> {
   const text = await (await fetch(`${service.adminUrl}/metrics`)).text()
   const route = 'route="/v1/batches/:id/results"'
@@ -57,7 +57,7 @@ async function downloadsEnded(status: number): Promise<number> {
   return Number(line?.split(' ').at(-1) ?? 0)
 }
 
-test('an account has so many downloads at once; a reader that stops reading is ended and makes room', async () => {
+test('concurrent downloads of an account are limited; a reader that stops is disconnected, and another is admitted', async () => {
   const caller = await openAccount()
   const path = `/v1/batches/${caller.id}/results?format=ndjson`
   const readers = await Promise.all(
@@ -72,7 +72,7 @@ test('an account has so many downloads at once; a reader that stops reading is e
   const other = await openAccount()
   const whole = await call(other, 'GET', `/v1/batches/${other.id}/results?format=ndjson`)
   expect((await whole.text()).trimEnd().split('\n')).toHaveLength(ROWS)
-  // The time of those that do not read is over.
+  // The time limit of those that do not read is over.
   await expect
     .poll(async () => {
       const again = await call(caller, 'HEAD', path)
@@ -80,7 +80,7 @@ test('an account has so many downloads at once; a reader that stops reading is e
     })
     .toBe(200)
   await expect.poll(() => downloadsEnded(499)).toBe(MOST)
-  // They can tell that what they have is not all.
+  // They can detect that their download is incomplete.
   for (const reader of readers) reader.readOn()
   await Promise.all(readers.map(({ closed }) => closed))
   for (const reader of readers) expect(reader.text()).not.toMatch(/\r\n0\r\n\r\n$/)
@@ -93,7 +93,7 @@ test('the download of a revoked key is cut within a second', async () => {
   await revokeKey(service.db, { accountId: caller.account.id, mode: 'live' })
   const began = performance.now()
   await expect.poll(() => downloadsEnded(499)).toBe(before + 1)
-  // A second by decision 18, and what a busy machine adds; the reader's own time is three.
+  // A second by decision 18, and more on a loaded machine; the reader's own limit is three.
   expect(performance.now() - began).toBeLessThan(2_000)
   reader.readOn()
   await reader.closed

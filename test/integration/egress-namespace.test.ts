@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import type { NamespaceReport } from '@plumbline/testkit/namespace-child'
 
-// Every address of the internet is a listener of the test's own: whatever goes out is heard.
+// The test listens on every address of the internet, so that it sees all outgoing connections.
 
 const CHILD = fileURLToPath(
   new URL('../../packages/testkit/src/namespace-child.ts', import.meta.url),
@@ -24,9 +24,9 @@ test.runIf(isRequired)('network namespaces work where they are required', () => 
   expect(canUnshare).toBe(true)
 })
 
-// A network namespace is root's to make; without one the addresses would be the machine's own.
+// Creating a network namespace needs root; without one, the addresses would be the machine's own.
 test.skipIf(!canUnshare)(
-  `no listener at a special address hears a connection, by any path (${NEEDED})`,
+  `no connection reaches a listener at a special address, by any path (${NEEDED})`,
   async () => {
     const report = await runInNamespace()
     expect(report.inaudible.filter((cidr) => !KERNEL_REFUSES.includes(cidr))).toEqual([])

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import type { SimnetProcess } from '../simnet/child.ts'
 import { openEmailService, submit } from './email-service.ts'
 
-// Real workers, killed, against mail servers that keep a log of their own.
+// Real workers are killed while they probe mail servers that log all commands.
 
 test.concurrent.each(backends())(
   'kill -9 of a worker repeats no more probes than were in flight on $name',
@@ -29,7 +29,7 @@ test.concurrent.each(backends())(
     let inFlight = 0
     for (let kill = 1; kill <= kills; kill++) {
       await untilProbed(simnet, (addresses.length * kill) / (kills + 2))
-      // Held still, so that what is counted is what the kill meets.
+      // Stopped, so that the count is that at the kill.
       process.kill(worker?.process.pid ?? Number.NaN, 'SIGSTOP')
       inFlight += (await simnet.totals()).open * PER_TRANSACTION
       await worker?.kill('SIGKILL')

@@ -4,8 +4,8 @@ import type { Backend } from '@plumbline/testkit/backends'
 import { expect, test } from 'vitest'
 import { addressesAt, openEmailService, submit } from './email-service.ts'
 
-// Real workers against mail servers that keep a log of their own. The large provider is domain 0 of
-// each test's own names: it has one host, so that its log is the log of the whole group.
+// Real workers against mail servers that log all commands. The large provider is domain 0 of each
+// test's own names: it has one host, so that its log is that of the whole provider group.
 
 const WINDOW_MS = 60_000
 
@@ -25,7 +25,7 @@ test('rate and connection caps hold in every 60-second window with three workers
       expect([host, seen.mostOpen <= connections]).toEqual([host, true])
       expect([host, seen.dataCommands]).toEqual([host, 0])
     }
-    // Held to its limit, not starved below it.
+    // It is used up to its limit, not less.
     expect(mostWithin(smtp['mx.cap0.example']?.rcptTimes ?? [], WINDOW_MS)).toBeGreaterThan(
       perMinute * 0.7,
     )

@@ -28,9 +28,9 @@ const times = {
   sessionMs: 60_000,
 }
 
-// Postfix is Debian's and wants root; without it there is nothing to probe.
+// Postfix is a package of Debian and needs root; otherwise the tests are skipped.
 test.skipIf(!canRunPostfix())(
-  'every verdict is right against Postfix, and no message is left',
+  'every verdict is right against Postfix, and no message is sent',
   async () => {
     await using postfix = await startPostfix(USERS)
     await using engine = testEngine(postfix.port, zone, { times })
@@ -57,9 +57,9 @@ test.skipIf(!canRunPostfix())(
   },
 )
 
-// The same, and postgrey beside it.
+// The same with postgrey.
 test.skipIf(!canRunPostfix() || !canRunPostgrey())(
-  'a mailbox behind postgrey waits, and is found once its time is over',
+  'a mailbox behind postgrey waits, and is found after the greylisting delay',
   async () => {
     await using postfix = await startPostfix(USERS)
     await using engine = testEngine(postfix.port, zone, { times })

@@ -11,7 +11,7 @@ const QUICK = { CHUNK_RECORDS: '100', LEASE_SECONDS: '3', SAVE_SECONDS: '1', SWE
 /** The installation's key of the test. */
 export const INSTALLATION_KEY = 'the key of a test, which hides nothing'
 
-/** Email workers, and mail servers that log what they are asked. */
+/** Email workers, and mail servers that log all commands. */
 export interface EmailService extends AsyncDisposable {
   readonly service: TestService
   readonly simnet: SimnetProcess
@@ -58,7 +58,7 @@ export async function openEmailService(
   }
 }
 
-/** So many addresses of one domain. */
+/** This many addresses of one domain. */
 export function addressesAt(domain: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, at) => `user${at}@${domain}.example`)
 }

@@ -7,28 +7,28 @@ import { expect, test } from 'vitest'
 import { addressesAt, INSTALLATION_KEY, openEmailService, submit } from './email-service.ts'
 import type { EmailService } from './email-service.ts'
 
-// Real workers against mail servers that keep a log of their own. The large provider is domain 0 of
-// each test's own names: it has one host, so that its log is the log of the whole group.
+// Real workers against mail servers that log all commands. The large provider is domain 0 of each
+// test's own names: it has one host, so that its log is that of the whole provider group.
 
-/** Domains beside the one that is held to its limit. */
+/** Domains besides the limited one. */
 const OTHERS = 40
 const PER_DOMAIN = 10
 
 test.concurrent.each(backends())(
   'a provider held to 1 connection and 60 recipients a minute delays no other domain by a second on $name',
   async (backend) => {
-    // A wire so long that it, and not the machine, says how long a batch takes.
+    // A round-trip time so long that it, not the machine, determines how long a batch takes.
     const limits = { SMTP_RECIPIENTS_PER_MINUTE: '60', SMTP_CONNECTIONS_PER_HOST: '1' }
     await using harness = await openEmailService(backend, 'side', 3, limits, 300)
-    // 40 % of the mixed batch; each time other domains, so that nothing is remembered. Those of a
-    // domain stand in one chunk: they are held to one connection, too, and are not to wait for each
-    // other.
+    // 40 % of the mixed batch. Each run has other domains, so that nothing is cached. The addresses of
+    // a domain are in one chunk: a domain also has only one connection, and they must not wait for
+    // each other.
     const othersFrom = (first: number): readonly string[] =>
       Array.from({ length: OTHERS }, (_, at) => addressesAt(`side${first + at}`, PER_DOMAIN)).flat()
     const held = addressesAt('side0', 1_200)
     const alone: number[] = []
     const beside: number[] = []
-    // In turn, and the better of two, as the machine may be busy with something else.
+    // Alternately, and the better of two, since the machine may be under other load.
     for (const [round, first] of [1, 1 + 2 * OTHERS].entries()) {
       alone.push(await othersMs(harness, othersFrom(first), first))
       const mixed = interleaved(
@@ -51,8 +51,8 @@ function interleaved(first: readonly string[], second: readonly string[]): reado
 }
 
 /**
- * Runs a batch until nothing of it is open but what waits for the provider, and cancels the rest.
- * Milliseconds from its submission until the last of the others was asked, by their servers' log.
+ * Runs a batch until only subjects of the limited provider are open, and cancels the rest. Returns the
+ * milliseconds from its submission to the last probe of another domain, by the servers' log.
  */
 async function othersMs(
   harness: EmailService,

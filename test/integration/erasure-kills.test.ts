@@ -16,8 +16,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRandom } from '../simnet/random.ts'
 import { ask, storedTexts, untilErased } from './erasure-service.ts'
 
-// The process that erases is killed at exactly the moments that matter, one after the other, in one
-// erasure: the database makes the change that comes next wait until the process is dead.
+// The erasing process is killed at exact moments, one after another, within one erasure: the database
+// delays the next change until the process is dead.
 
 const CHUNK_RECORDS = 25
 /** Chunks of which a step takes sixteen: the second step is not the last. */
@@ -68,7 +68,7 @@ describe.each([
   afterAll(() => stack.disposeAsync())
 
   test.each(SEEDS)(
-    'killed wherever it may be, an erasure ends with a true receipt and no trace (seed %i)',
+    'killed at any moment, an erasure ends with a correct receipt and no trace (seed %i)',
     async (seed) => {
       const email = `qzgone${seed}4815@b.example`
       const account = await service.account({ credits: 2_000 })
@@ -87,7 +87,7 @@ describe.each([
         const worker = memberAt(service, 1)
         await worker.kill('SIGKILL')
         await moment.release()
-        // The first waits for the lease of the dead; then it is taken to have run out.
+        // The first waits for the lease of the killed process; then the test makes it expire.
         if (at > 0) await endLease(id)
         await worker.restart()
       }
@@ -104,7 +104,7 @@ describe.each([
       })
       const isStored = (place: string): boolean => !place.includes('/scratch/')
       expect((await met(email)).filter(isStored)).toEqual([])
-      // What the dead had in the making is swept by the living, within half a minute.
+      // Unfinished files of killed processes are swept by others within half a minute.
       await expect.poll(() => met(email)).toEqual([])
       expect(await connections.memory.get([fact, other])).toEqual([undefined, 1])
       const lines = await readLines(caller, batch)
@@ -115,8 +115,8 @@ describe.each([
   )
 
   /**
-   * Keeps a value in a batch, a lookup, a kept answer, and a message; answers in how many rows of
-   * the batch.
+   * Stores a value in a batch, a lookup, a stored response, and a message; returns the number of rows
+   * of the batch that have it.
    */
   async function fill(
     caller: Caller,
@@ -127,7 +127,7 @@ describe.each([
     const { url } = receiver
     await service.call(caller.key, 'POST', '/v1/webhooks', { url, events })
     const lines = Array.from({ length: CHUNK_RECORDS * CHUNKS }, (_, at) => {
-      // In each chunk once, and in the first as what is asked.
+      // In each chunk once, in the first as the subject.
       if (at === 0) return `${email},first`
       return `person${at}@b.example,${at % CHUNK_RECORDS === 3 ? `was ${email}` : 'nobody'}`
     })
@@ -137,7 +137,7 @@ describe.each([
     const later = await ask(caller, '/v1/email', { email }, { prefer: 'respond-async' })
     expect(later.status).toBe(202)
     await expect.poll(() => receiver.received.length).toBe(1)
-    // It was told, and its record says so.
+    // The message was delivered, and its record says so.
     const arrived = async (): Promise<number | null> =>
       (await service.db.pool.query("select from webhook_deliveries where status = 'delivered'"))
         .rowCount
@@ -145,7 +145,7 @@ describe.each([
     return { id, rows: CHUNKS + 1 }
   }
 
-  /** The API is killed as it notes an erasure; the caller, who heard nothing, sends it again. */
+  /** The API is killed while it records an erasure; the caller gets no response and sends it again. */
   async function beginWithKill(caller: Caller, email: string): Promise<string> {
     const send = async (): Promise<Response> =>
       await ask(caller, '/v1/erase', { email }, { 'idempotency-key': 'once' })
@@ -160,7 +160,7 @@ describe.each([
       await noting[Symbol.asyncDispose]()
     }
     await service.api.restart()
-    // A run that did not end within its time has lost its key.
+    // A request that did not end within its time loses its claim on the key.
     await service.db.pool.query(
       "update idempotency_keys set claimed_at = '-infinity' where status is null",
     )
@@ -178,7 +178,7 @@ describe.each([
     await service.db.pool.query("update erasures set lease_until = '-infinity' where id = $1", [id])
   }
 
-  /** Makes all these changes wait. */
+  /** Delays all these changes. */
   async function holdAll(
     moments: readonly HeldChange[],
   ): Promise<AsyncDisposable & { readonly each: readonly HeldBack[] }> {
@@ -188,7 +188,7 @@ describe.each([
     return { each, [Symbol.asyncDispose]: () => owned.disposeAsync() }
   }
 
-  /** Places of all that is stored where a value is met. */
+  /** Places in all stores that contain a value. */
   async function met(email: string): Promise<readonly string[]> {
     const find = findMarks([email], [email])
     const stored = await storedTexts(service, redisUrl)
@@ -198,14 +198,11 @@ describe.each([
 
 /** A moment at which the process is killed. */
 interface Moment extends HeldChange {
-  /** Whether every run has it, and those on Redis; of the others the seed picks one. */
+  /** Whether every run includes it, and every run on Redis; of the others, the seed picks one. */
   readonly always?: 'everywhere' | 'on Postgres'
 }
 
-/**
- * Changes of an erasure, in the order in which it comes to them; which of them, the seed says, or
- * in a soak all.
- */
+/** Changes of an erasure, in their order; the seed selects some of them, a soak uses all. */
 function momentsOf(seed: number, onRedis: boolean): readonly HeldChange[] {
   const random = createRandom(seed, `erasure kills ${onRedis}`)
   const blanking = (no: number): Moment => ({
@@ -216,7 +213,7 @@ function momentsOf(seed: number, onRedis: boolean): readonly HeldChange[] {
   const moments: readonly Moment[] = [
     // Some chunks of the step are written, and nothing is committed.
     blanking(random.int(16)),
-    // The first fact is gone, which no transaction undoes.
+    // The first fact is deleted, which no rollback undoes.
     {
       table: 'erasures',
       change: 'update',
@@ -224,16 +221,16 @@ function momentsOf(seed: number, onRedis: boolean): readonly HeldChange[] {
       always: 'everywhere',
     },
     blanking(16 + random.int(16)),
-    // The upload is about to be given up.
+    // The upload is about to be removed.
     { table: 'batches', change: 'update', when: 'new.source_erased and not old.source_erased' },
-    // It is gone, and nothing says so.
+    // It is removed, but this is not recorded.
     {
       table: 'file_removals',
       change: 'delete',
       when: "old.key like 'uploads/%'",
       always: 'on Postgres',
     },
-    // The new result is stored, and has no name yet.
+    // The new result is stored, but not referenced yet.
     {
       table: 'batches',
       change: 'update',

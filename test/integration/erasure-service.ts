@@ -5,7 +5,7 @@ import type { TestService } from '@plumbline/testkit/service'
 import { Redis } from 'ioredis'
 import { expect } from 'vitest'
 
-// What tests of erasures do with a service of whole processes.
+// Helpers for tests of erasures with a service of whole processes.
 
 /** A POST of JSON with headers of its own. */
 export async function ask(
@@ -30,7 +30,7 @@ export async function untilErased(caller: Caller, id: string): Promise<ErasureVi
   return await read()
 }
 
-/** Everything that a service has stored: tables, unpacked ones too, keys of Redis and files. */
+/** Everything that a service has stored: tables (compressed values unpacked), keys of Redis and files. */
 export async function storedTexts(
   service: TestService,
   redisUrl: string | null,

@@ -10,14 +10,13 @@ import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, storedTexts, untilErased } from './erasure-service.ts'
 
-// What goes through every store of a running service is erased by its value; then all of them are
-// read.
+// Values that are in every store of a running service are erased; then all stores are searched.
 
 const EMAIL = 'qzgone481516@b.example'
 const PHONE = '+41794816234'
 const IP = '93.184.48.15'
 const DOMAIN = 'qzgone4815.example'
-/** What is met of these wherever they are, also within longer values that must stay. */
+/** Finds these values anywhere, also within longer values that must stay. */
 const MARKS = [
   '"qzgone481516@b',
   ',qzgone481516@b',
@@ -61,7 +60,7 @@ describe.each([
     return { service, account, key: account.liveKey }
   }
 
-  test('values are gone from every store, and the receipt says from where', async () => {
+  test('values are erased from every store, and the receipt counts them by store', async () => {
     await using receiver = await startReceiver()
     const caller = await openCaller()
     const events = ['lookup.completed']
@@ -113,7 +112,7 @@ describe.each([
     await expectLedgerIntact(service)
   })
 
-  test('what is no value, too many of them, and another account’s receipt are refused', async () => {
+  test('invalid values, too many values, and another account’s receipt are refused', async () => {
     const caller = await openCaller()
     const status = async (body: object): Promise<number> =>
       (await ask(caller, '/v1/erase', body)).status
@@ -135,12 +134,12 @@ describe.each([
     expect((await call(caller, 'GET', '/v1/erase/ers_0')).status).toBe(404)
   })
 
-  /** Marks in tables, unpacked ones too, keys of Redis and files. */
+  /** Marks in tables (compressed values unpacked), keys of Redis and files. */
   async function met(): Promise<readonly string[]> {
     const find = findMarks(MARKS, [EMAIL, PHONE, IP, DOMAIN])
     const stored = await storedTexts(service, redisUrl)
     return stored.flatMap(({ place, text }) =>
-      // Longer values that hold one must stay.
+      // Longer values that contain one must stay.
       find(
         place,
         OTHERS.reduce((left, other) => left.replaceAll(other, ''), text),

@@ -12,7 +12,7 @@ import { startRedis } from '@plumbline/testkit/redis'
 import { startService } from '@plumbline/testkit/service'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
-// What may be spent in a day is money: no server that goes down or is emptied makes room for more.
+// The daily cap limits real money: it holds even if a server is killed or emptied.
 
 const CAP = 60
 const NUMBERS = 150
@@ -24,7 +24,7 @@ const SETTINGS = {
 } as const
 const WORKERS = [['phone', 'batch']] as const
 
-describe('the spending cap of a day', () => {
+describe('the daily spending cap', () => {
   test('holds when Postgres is killed in the middle of a batch and comes back', async () => {
     await using simnet = await spawnSimnet({ hlrFaults: { delayMs: 100 } })
     const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-cap-'))
@@ -51,36 +51,33 @@ describe('the spending cap of a day', () => {
     }
   })
 
-  test.skipIf(WITHOUT_REDIS)(
-    'holds when Redis is emptied again and again under a batch',
-    async () => {
-      await using simnet = await spawnSimnet({ hlrFaults: { delayMs: 100 } })
-      await using database = await createTestDatabase()
-      const redis = await startRedis()
-      if (redis === null) throw new Error('Redis was there a moment ago')
-      const client = new Redis(redis.url)
-      try {
-        await using service = await startService({
-          databaseUrl: database.url,
-          redisUrl: redis.url,
-          workers: WORKERS,
-          engines: 'real',
-          env: { ...simnet.settings, ...SETTINGS },
-        })
-        const account = await service.account({ credits: NUMBERS * 2 })
-        const caller = { service, account, key: account.liveKey }
-        const { id } = await submitBatch(caller, uploadOf())
-        for (const share of [0.2, 0.5, 0.8]) {
-          await untilBought(simnet, CAP * share)
-          await client.flushall()
-        }
-        await expectCapped(caller, simnet, id)
-      } finally {
-        client.disconnect()
-        await redis.stop()
+  test.skipIf(WITHOUT_REDIS)('holds when Redis is emptied repeatedly during a batch', async () => {
+    await using simnet = await spawnSimnet({ hlrFaults: { delayMs: 100 } })
+    await using database = await createTestDatabase()
+    const redis = await startRedis()
+    if (redis === null) throw new Error('Redis was there a moment ago')
+    const client = new Redis(redis.url)
+    try {
+      await using service = await startService({
+        databaseUrl: database.url,
+        redisUrl: redis.url,
+        workers: WORKERS,
+        engines: 'real',
+        env: { ...simnet.settings, ...SETTINGS },
+      })
+      const account = await service.account({ credits: NUMBERS * 2 })
+      const caller = { service, account, key: account.liveKey }
+      const { id } = await submitBatch(caller, uploadOf())
+      for (const share of [0.2, 0.5, 0.8]) {
+        await untilBought(simnet, CAP * share)
+        await client.flushall()
       }
-    },
-  )
+      await expectCapped(caller, simnet, id)
+    } finally {
+      client.disconnect()
+      await redis.stop()
+    }
+  })
 })
 
 function uploadOf(): FormData {
@@ -102,7 +99,7 @@ async function expectCapped(caller: Caller, simnet: SimnetProcess, id: string): 
   expect(lines).toHaveLength(NUMBERS)
   const sold = await boughtCount(simnet)
   expect(sold).toBeLessThanOrEqual(CAP)
-  // What a crash found between the spending and the sale is spent all the same.
+  // Budget that was taken before a crash, without a sale, stays spent.
   expect(sold).toBeGreaterThan(CAP / 2)
   const { rows } = await caller.service.db.pool.query<{ name: string; spent: number }>(
     `select name, spent::int from budgets order by name desc`,
@@ -116,7 +113,7 @@ async function expectCapped(caller: Caller, simnet: SimnetProcess, id: string): 
   await expectLedgerIntact(caller.service)
 }
 
-/** The server's process, by the file that it keeps while it runs. */
+/** The server's process, from its pid file. */
 async function serverPid(dataDir: string): Promise<number> {
   for (const base of ['postgres/server', 'postgres']) {
     const text = await readFile(join(dataDir, base, 'data/postmaster.pid'), 'utf8').catch(() => '')

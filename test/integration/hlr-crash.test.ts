@@ -15,22 +15,21 @@ import {
   type TestService,
 } from '@plumbline/testkit/service'
 
-// Real workers, a provider in a process of its own that counts what it sells, and SIGKILL.
+// Real workers are killed; the provider is a process of its own that counts its sales.
 
 const NUMBERS = soakSize(4_000, 600)
 const KILLS = soakSize(25, 4)
 const END_WITHIN_MS = 300_000
-/** Numbers under way at once at most: chunks are this small so that a kill leaves few in doubt. */
+/** Most concurrent numbers: chunks are this small so that a kill leaves few in doubt. */
 const CHUNK_RECORDS = 10
 const SLOTS = 4
 const RESERVE = 1
 const IN_HAND = (SLOTS + RESERVE) * CHUNK_RECORDS
 /**
- * Bought in one life of the worker at most before it is killed; as many again may be bought in the
- * meantime.
+ * Most purchases of a worker process before it is killed; as many more may be made in the meantime.
  */
 const LIFE_PURCHASES = NUMBERS / KILLS / 2
-/** Of the provider, before it answers. */
+/** Delay of the provider before it responds. */
 const DELAY_MS = 120
 const LOST_PER_MILLE = soakSize(5, 10)
 const SETTINGS = {
@@ -46,7 +45,7 @@ const SETTINGS = {
 describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   test('no number is bought twice, whenever the phone worker is killed', async () => {
     await using simnet = await spawnSimnet({
-      // Paid, and the connection cut before the answer: in doubt without any kill.
+      // Charged, but the connection is cut before the response: in doubt without any kill.
       hlrFaults: { delayMs: DELAY_MS, lostPerMille: LOST_PER_MILLE },
     })
     await using database = await createTestDatabase()
@@ -80,8 +79,8 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     expect(queries.length).toBeGreaterThanOrEqual(verdicts.length)
     expect(batch).toMatchObject({ credits: { used: NUMBERS * 2, released: 0 } })
 
-    // In doubt is what a kill found between the claim and the stored answer: what was in hand, at
-    // most, at each; and what the provider took and did not answer.
+    // In doubt are numbers that were between the record of the purchase and the stored result at a
+    // kill, at most the concurrent ones of each; and those whose response the provider lost.
     expect(doubtful.length).toBeGreaterThan(0)
     expect(doubtful.every((row) => row['result.phone.status'] === 'unknown')).toBe(true)
     expect(doubtful.length).toBeLessThanOrEqual(kills * IN_HAND + NUMBERS * LOST_PER_MILLE * 0.002)
@@ -110,8 +109,8 @@ async function submit(
 }
 
 /**
- * Kills the phone worker at random moments of its life: when it has bought so many numbers, or
- * none; `killed` runs while it is dead.
+ * Kills the phone worker at random moments: after a number of purchases, or none; `killed` runs while
+ * it is dead.
  */
 async function killAtRandom(
   service: TestService,

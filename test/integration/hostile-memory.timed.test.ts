@@ -10,7 +10,7 @@ import { startService } from '@plumbline/testkit/service'
 /** Less than `npm start` gives the API. */
 const HEAP_MEGABYTES = 160
 
-test('an account that sends as many JSON batches at once as it may, each as large as may be, does not exhaust the API', async () => {
+test('the maximum of concurrent JSON batches of an account, each of the maximum size, does not exhaust the API', async () => {
   await using database = await createTestDatabase()
   await using service = await startService({
     databaseUrl: database.url,
@@ -37,7 +37,7 @@ const JSON_UPLOADS = HOSTILE_UPLOADS.filter(({ name }) =>
 )
 
 test.runIf(process.platform === 'linux')(
-  'no JSON of 16 MiB takes the API more than 64 MB or 3 seconds, and it lives on',
+  'no JSON of 16 MiB takes the API more than 64 MB or 3 seconds, and the API keeps running',
   async () => {
     await using database = await createTestDatabase()
     await using service = await startService({

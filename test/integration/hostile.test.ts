@@ -7,7 +7,7 @@ import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// Uploads that no batch should be: each gets its error, and nothing of it stays.
+// Hostile uploads: each gets its error, and none of its data stays.
 
 describe.each(backends())('on $name', ({ redisUrl }) => {
   let stack: AsyncDisposableStack
@@ -23,7 +23,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
         databaseUrl: database.url,
         redisUrl,
         workers: [['email', 'phone', 'ip', 'domain', 'batch']],
-        // What a failed batch leaves is erased in steps by the sweeps.
+        // Data of a failed batch is erased in steps by the sweeps.
         env: { SWEEP_SECONDS: '1' },
       }),
     )
@@ -56,9 +56,7 @@ function expectVerdict(met: Verdict, wanted: Verdict): void {
   expect(met).toEqual({ ...wanted, says: expect.stringContaining(wanted.says) })
 }
 
-/**
- * Rows that should not be there: of all tables of batches, but for the failed batches themselves.
- */
+/** Rows left in any table of batches, other than those of the failed batches themselves. */
 async function leftovers({
   db,
 }: TestService): Promise<Readonly<Record<string, number>> | undefined> {

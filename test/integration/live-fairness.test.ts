@@ -4,13 +4,13 @@ import { startService, type Account, type TestService } from '@plumbline/testkit
 import { expect, test } from 'vitest'
 import { spawnSimnet } from '../simnet/child.ts'
 
-// Real workers, and mail servers of which every other one takes connections and says nothing.
+// Real workers, and mail servers of which every other one accepts connections and stays silent.
 
 const SLOW_SHARE = 8
 const FLOOD = 60
 const QUICK = 12
 
-test('calls to hosts that answer are answered while another account waits for silent ones, and what that one asks beyond its share is refused, free', async () => {
+test('calls to responsive hosts are answered while another account waits for silent ones; its calls beyond its share are refused, free', async () => {
   await Promise.all(backends().map(runOn))
 })
 

@@ -35,7 +35,7 @@ describe.each([
     return { service, account, key: account.liveKey }
   }
 
-  test('a lookup answers later what the call answers at once, at the same price', async () => {
+  test('a lookup returns later what a call returns at once, at the same price', async () => {
     const caller = await openCaller()
     const body = { email: 'ada@b.example', ip: '8.8.8.8', explain: true }
     const now = await ask(caller, 'contact-intel', body, {})
@@ -71,7 +71,7 @@ describe.each([
     expect(told.data).toEqual(await readLookup(caller, id))
   })
 
-  test('is begun once for each idempotency key, and shown in no listing of batches', async () => {
+  test('is begun once for each idempotency key, and is not listed among batches', async () => {
     const caller = await openCaller()
     const key = { 'idempotency-key': 'once' }
     const first = await viewIn(
@@ -89,7 +89,7 @@ describe.each([
     expect(account.headers.get('x-credits-remaining')).toBe(String(5_100 - 1))
   })
 
-  test('is refused as the call is, free of charge', async () => {
+  test('is refused like a call, free of charge', async () => {
     const caller = await openCaller()
     expect((await ask(caller, 'email', { mail: 'x' })).status).toBe(400)
     const stranger = await openCaller()
@@ -110,7 +110,7 @@ describe.each([
     await expectLedgerIntact(service)
   })
 
-  test('an account has a bounded number of them open', async () => {
+  test('the open lookups of an account are limited', async () => {
     const caller = await openCaller()
     const bodies = [1, 2, 3, 4].map((no) => ({ email: `busy60.${no}@b.example` }))
     const statuses: number[] = []

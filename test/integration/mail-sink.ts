@@ -3,9 +3,9 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { expect } from 'vitest'
 
-// A mail server on loopback that takes everything: enough of RFC 5321 to be handed messages.
+// A mail server on loopback that accepts every message, with the part of RFC 5321 that this needs.
 
-/** A message as it was handed over. */
+/** A received message. */
 export interface ReceivedMail {
   readonly to: string
   readonly subject: string
@@ -13,12 +13,12 @@ export interface ReceivedMail {
   readonly text: string
 }
 
-/** Takes messages until it is disposed of. */
+/** Receives messages until it is disposed. */
 export interface MailSink extends AsyncDisposable {
   /** `smtp://127.0.0.1:port`. */
   readonly url: string
   readonly mails: readonly ReceivedMail[]
-  /** Waits for a message to an address whose subject holds some words. */
+  /** Waits for a message to an address whose subject contains a text. */
   wait(to: string, subject: string): Promise<ReceivedMail>
 }
 

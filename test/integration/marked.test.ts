@@ -25,8 +25,8 @@ import { startRedis } from '@plumbline/testkit/redis'
 import { startService, type Member, type TestService } from '@plumbline/testkit/service'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
-// Values that can be told from all others go through every route, refusal and engine; then whatever
-// the service has written anywhere is read.
+// Unique values are sent through every route, refusal and engine; then everything that the service has
+// written is searched for them.
 
 const WORD = 'qzmark'
 const LOCAL = 'user481516234'
@@ -42,7 +42,7 @@ const FAULTY_ZONES = [
   'nowhere',
 ]
 const INSTALLATION_KEY = randomBytes(32).toString('base64url')
-/** Whose address has tried too many keys; far from that of the other calls. */
+/** An address that has tried too many keys, in another network than the other calls. */
 const GUESSER = `${WORD}, 198.51.100.77`
 const FAILED_KEYS = 20
 /** All that was ever written is read each time. */
@@ -78,7 +78,7 @@ describe.concurrent.each([
   { name: 'postgres', onRedis: false },
   ...(WITHOUT_REDIS ? [] : [{ name: 'redis', onRedis: true }]),
 ])('on $name', ({ onRedis }) => {
-  test('marked subjects, keys and secrets are met in no log, metric or file name, and in no queue once they are answered', async () => {
+  test('marked subjects, keys and secrets are in no log, metric or file name, and in no queue once they are answered', async () => {
     await using stack = new AsyncDisposableStack()
     const bulkDomains = { prefix: WORD, count: KIND_COUNT, kinds: kindNames() }
     const simnet = stack.use(await spawnSimnet({ bulkDomains }))
@@ -126,12 +126,12 @@ describe.concurrent.each([
       [WORD, LOCAL.slice(4), PHONE.slice(1, -1), IPV4, '4815:1623', ...secrets],
       [...emails, ...phones, ...ips, ...domains],
     )
-    // The batches themselves still hold what they are made of.
+    // The batches themselves still contain their subjects.
     const own = ['batches', 'batch_previews', 'chunks', 'parts', 'tasks']
     const scanNow = async (leftOut: readonly string[]): Promise<readonly Met[]> =>
       await scan(service, redis?.url ?? null, output, leftOut, find)
     await vi.waitFor(async () => expect(await scanNow(own)).toEqual([]), SCANS)
-    // What was looked through is not nothing.
+    // The search finds what must be there.
     expect(await scanNow([])).not.toEqual([])
     expect((await readFile(output, 'utf8')).split('\n').length).toBeGreaterThan(100)
     expect((await redisContents(redis?.url ?? null)).length > 0).toBe(onRedis)
@@ -144,7 +144,7 @@ describe.concurrent.each([
   })
 })
 
-/** Each product by values of every kind, told and untold, with and without a key for repeats. */
+/** Each product with values of every kind, with and without explain and an idempotency key. */
 async function askEverything(caller: Caller): Promise<void> {
   const calls = PRODUCTS.flatMap((product) => {
     const most = Math.max(...Object.values(VALUES).map(({ length }) => length))
@@ -181,7 +181,7 @@ function bodyOf(product: string, at: number): Readonly<Record<string, string>> |
   return Object.fromEntries(values) as Record<string, string>
 }
 
-/** Every status that a refusal may have, with marks in all that a client sends. */
+/** Every status of a refusal, with marks in everything that a client sends. */
 async function refuseEverything(service: TestService, caller: Caller): Promise<void> {
   const mail = { email: emails[0] }
   const met = new Set<number>()
@@ -217,7 +217,7 @@ async function refuseEverything(service: TestService, caller: Caller): Promise<v
   await refuse('/v1/ip', { ip: IPV6 }, { headers })
   const atOnce = { headers: { 'idempotency-key': `${WORD}-at-once` } }
   await whileHeld(service.workers[0], async () => {
-    // The first goes on until its time is over, for nobody answers it.
+    // The first lasts until its time limit, since no worker answers it.
     await Promise.all(Array.from({ length: 4 }, () => refuse('/v1/email', mail, atOnce)))
   })
   await refuse('/v1/email', mail, { by: await onFreePlan(caller) })
@@ -227,7 +227,7 @@ async function refuseEverything(service: TestService, caller: Caller): Promise<v
   expect([...met]).toEqual(expect.arrayContaining(REFUSALS))
 }
 
-/** Does something while a worker stands still. */
+/** Does something while a worker is stopped. */
 async function whileHeld(worker: Member | undefined, act: () => Promise<void>): Promise<void> {
   worker?.process.kill('SIGSTOP')
   try {
@@ -251,7 +251,7 @@ interface Refusal {
   readonly by?: Caller
 }
 
-/** What no client library would send. */
+/** Requests that no client library would send. */
 function rawRequests(key: string): readonly string[] {
   const head = (line: string, ...lines: readonly string[]): string =>
     [line, 'Host: localhost', `Authorization: Bearer ${key}`, ...lines, '', ''].join('\r\n')
@@ -270,10 +270,9 @@ function rawRequests(key: string): readonly string[] {
   ]
 }
 
-/** Batches in every form and to every end. */
+/** Batches in every format and with every final state. */
 async function runBatches(caller: Caller): Promise<readonly string[]> {
-  // A host that refuses us keeps a batch waiting for a quarter of an hour, and one that is silent
-  // for half a minute.
+  // A batch waits a quarter of an hour for a host that refuses us, and half a minute for a silent one.
   const isLong = (kind = ''): boolean => kind.startsWith('blocked') || kind === 'silent'
   const quick = emails.filter((_, at) => !isLong(kindNames()[at]))
   const rows = quick.map((email, at) =>
@@ -327,7 +326,7 @@ function records(count: number): object {
   return { product: 'email', name: `${WORD}-records`, records: Array.from({ length: count }, each) }
 }
 
-/** Calls while what the service leans on fails: a store that is broken, a worker that is gone. */
+/** Calls while a dependency of the service fails: a broken store, a stopped worker. */
 async function breakThings(caller: Caller): Promise<void> {
   const { service } = caller
   const { pool } = service.db
@@ -355,9 +354,7 @@ async function erase(caller: Caller, id: string): Promise<void> {
   expect(status).toBe(204)
 }
 
-/**
- * What was met in the output of all processes, the metrics, the names of files, and every store.
- */
+/** Marks in the output of all processes, the metrics, the names of files, and every store. */
 async function scan(
   service: TestService,
   redisUrl: string | null,
@@ -422,7 +419,7 @@ function textOf(body: unknown): string {
   return typeof body === 'string' ? body : JSON.stringify(body)
 }
 
-/** The status that the text was answered with, 0 if there was none. */
+/** The status of the response to the text, 0 if there was none. */
 async function sendRaw(url: string, text: string): Promise<number> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

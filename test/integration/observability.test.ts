@@ -6,7 +6,7 @@ import { startService, type TestService } from '@plumbline/testkit/service'
 import { expect, test } from 'vitest'
 import { startSimnet } from '../simnet/simnet.ts'
 
-test('alerts and dashboard read metrics and labels that the processes tell', async () => {
+test('alerts and dashboard use metrics and labels that the processes export', async () => {
   await using simnet = await startSimnet({})
   await using database = await createTestDatabase()
   await using service = await startService({
@@ -27,7 +27,7 @@ test('alerts and dashboard read metrics and labels that the processes tell', asy
 
   const selectors = queries.flatMap(([, query]) => selectorsIn(query))
   expect(selectors.length).toBeGreaterThan(5)
-  // Counted when the answer has been sent, which the client may know before.
+  // Counted after the response has been sent; the client may have received it before.
   await expect
     .poll(async () => {
       const lines = (await readMetrics(service)).split('\n')
@@ -57,7 +57,7 @@ async function readMetrics({ adminUrl, workers }: TestService): Promise<string> 
   return (await Promise.all(pages)).join('\n')
 }
 
-/** A metric with the labels that a query wants of it to the letter. */
+/** A metric with the exact labels that a query requires. */
 interface Selector {
   readonly name: string
   readonly labels: readonly string[]

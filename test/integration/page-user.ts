@@ -3,23 +3,23 @@ import { basename } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 
-// How a person works a page: what is done, apart from with what.
+// How a user operates a page, by mouse or by keyboard.
 
 /** Operates a page as a user does, by accessible names. */
 export interface PageUser {
   press(button: string): Promise<void>
   follow(link: string): Promise<void>
   type(label: string, text: string): Promise<void>
-  /** Takes one of a list by its text. */
+  /** Chooses an option of a list by its text. */
   choose(label: string, option: string): Promise<void>
-  /** Hands in a file of this machine. */
+  /** Uploads a local file. */
   give(label: string, path: string): Promise<void>
 }
 
-/** Makes the hand for a page. */
+/** Creates the input of a page. */
 export type WithPageUser = (page: Page) => PageUser
 
-/** With the mouse: presses what is seen, and lets files go over the page, as from a folder. */
+/** By mouse: clicks visible elements, and drops files on the page. */
 export function byMouse(page: Page): PageUser {
   const { button, link, field } = namesOf(page)
   return {
@@ -33,7 +33,7 @@ export function byMouse(page: Page): PageUser {
   }
 }
 
-/** With the keys alone: Tab to what is wanted, and the key that works it. */
+/** Only by keyboard: Tab to the element, and the key that operates it. */
 export function byKeyboard(page: Page): PageUser {
   const { button, link, field } = namesOf(page)
   const { keyboard } = page
@@ -62,7 +62,7 @@ export function byKeyboard(page: Page): PageUser {
       const key = steps < 0 ? 'ArrowUp' : 'ArrowDown'
       for (let step = 0; step < Math.abs(steps); step += 1) {
         await keyboard.press(key)
-        // Whoever goes on by the keys goes on from here.
+        // The keyboard continues from here.
         expect(await isFocused(list), `${label} keeps the focus`).toBe(true)
       }
     },
@@ -85,7 +85,7 @@ function namesOf(
   }
 }
 
-/** The most presses of Tab from one thing to any other of a page. */
+/** Most presses of Tab from one element of a page to another. */
 const MOST_TABS = 120
 
 async function tabTo(page: Page, target: Locator): Promise<void> {

@@ -5,7 +5,7 @@ import { formOf, readCells, submitBatch, untilBatch } from '@plumbline/testkit/b
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService } from '@plumbline/testkit/service'
 
-test('what the service keeps on a disk is for its own user alone', async () => {
+test('only the service’s own user can access its files', async () => {
   await using database = await createTestDatabase()
   await using service = await startService({
     databaseUrl: database.url,
@@ -15,7 +15,7 @@ test('what the service keeps on a disk is for its own user alone', async () => {
   const caller = { service, account, key: account.liveKey }
   const { id } = await submitBatch(caller, formOf({ product: 'email' }, 'email\na@example.com\n'))
   await untilBatch(caller, id)
-  // Written by one program, read by another, whichever user each runs as.
+  // Written by one program and read by another, which may run as another user.
   expect(await readCells(caller, id)).toHaveLength(2)
   const open: string[] = []
   let files = 0

@@ -18,7 +18,7 @@ import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { PRICES } from '@plumbline/testkit/prices'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// The seven products over HTTP, and as lines of batches: one answer, whatever way it is asked for.
+// The seven products in single calls and as rows of batches, with equal results.
 
 const VALUES = {
   email: 'ada@example.com',
@@ -59,10 +59,10 @@ const PART_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = 
 }
 
 type Values = { readonly [C in Check]?: string }
-/** A result as JSON holds it. */
+/** A result as JSON. */
 type Result = Readonly<Record<string, unknown>>
 
-/** Chunks so small that repeats stand in later ones. */
+/** Chunks so small that duplicates are in later ones. */
 const SMALL_CHUNKS = { CHUNK_RECORDS: '4', SWEEP_SECONDS: '1' }
 const EVERYTHING = ['email', 'phone', 'ip', 'domain', 'batch'] as const
 
@@ -109,7 +109,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, left)
   })
 
-  test('402 below the price takes nothing, and at zero comes whatever the body', async () => {
+  test('402 below the price debits nothing, and at a balance of zero any body gets it', async () => {
     const caller = await callerWith(2)
     const short = await call(caller, 'POST', '/v1/contact-intel', valuesOf(['email', 'phone']))
     await expectRefusal(short, 402, 'Payment Required')
@@ -180,9 +180,9 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
   })
 })
 
-// By itself: services on one Redis take each other's jobs.
+// In a group of its own: services on one Redis would process each other's jobs.
 describe.each(backends())('on $name', ({ redisUrl }) => {
-  test('unknown parts are given back where the operator says so, in calls and batches alike', async () => {
+  test('unknown parts are refunded if the operator chooses so, in calls and batches alike', async () => {
     await using database = await createTestDatabase()
     await using lenient = await startService({
       databaseUrl: database.url,
@@ -221,10 +221,10 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
   })
 })
 
-/** A record of a batch: its cells as they came, and what a single call would be asked. */
+/** A record of a batch: its original cells, and the request of a single call for it. */
 interface ListRecord {
   readonly cells: Values
-  /** Null where the record asks nothing: blank or refused. */
+  /** Null if there is no request: the record is blank or refused. */
   readonly asks: Values | null
   readonly kind: 'billable' | 'duplicate' | 'refused' | 'blank'
   /** The part that the row's error names. */
@@ -397,7 +397,7 @@ function countsOf(kinds: readonly ListRecord['kind'][]): Readonly<Record<string,
   }
 }
 
-/** What the single call says of each record; null if it asks nothing. */
+/** The result of a single call for each record; null if there is no request. */
 async function askEach(
   caller: Caller,
   product: Product,
@@ -414,7 +414,7 @@ async function askEach(
   )
 }
 
-/** The columns of the CSV result say the same, guarded or raw. */
+/** The columns of the CSV result have the same values, escaped or raw. */
 async function expectColumns(
   caller: Caller,
   id: string,
@@ -485,7 +485,7 @@ async function expectRefusal(response: Response, status: number, error: string):
   expect([response.status, body]).toEqual([status, { error, message: expect.any(String) }])
 }
 
-/** Waits until what is written behind the answers is written. */
+/** Waits until writes that follow the responses are done. */
 async function untilAnswered({ service, account }: Caller): Promise<void> {
   await expect
     .poll(async () => {
@@ -498,7 +498,7 @@ async function untilAnswered({ service, account }: Caller): Promise<void> {
     .toBe(0)
 }
 
-/** Spends an account's credits until so many are left. */
+/** Spends an account's credits until this many are left. */
 async function leave(caller: Caller, credits: number): Promise<void> {
   const { left } = await creditsOf(caller)
   const records = Array.from({ length: left - credits }, (_, at) => ({ ip: `1.2.3.${at}` }))

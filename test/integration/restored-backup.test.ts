@@ -34,7 +34,7 @@ const BOTH = { product: 'contact-intel' }
 describe.each(backends())(
   'a database of an hour ago beside newer files, queue on $name',
   (backend) => {
-    test('goes on from where it was: each row, credit and file that it knows of, and nothing of later', async () => {
+    test('continues from its state, with every row, credit and file that it knows and no later ones', async () => {
       await using setup = await openBackupSetup(backend)
       const service = await setup.start()
       const account = await service.account({ credits: 20 * ROWS })
@@ -57,7 +57,7 @@ describe.each(backends())(
       expect((await call(after, 'GET', `/v1/batches/${later.id}`)).status).toBe(404)
       expect(await viewBatch(after, waiting)).toMatchObject({ status: 'ready' })
       await finishWork(after, { running, waiting })
-      // Its file went with its deletion; its rows are in the database that is back.
+      // Its file was removed with it; its rows are in the restored database.
       expect(await viewBatch(after, deleted)).toMatchObject({ status: 'completed' })
       expect(await readCells(after, deleted)).toHaveLength(ROWS + 1)
       expect(await readLines(after, deleted)).toHaveLength(ROWS)
@@ -67,7 +67,7 @@ describe.each(backends())(
       expect([part.status, (await part.text()).split('\n').length]).toEqual([200, ROWS + 2])
       expect(await askOnce(after)).toEqual(single)
       expect((await runBatch(after, formOf({ product: 'ip' }, IP_CSV))).status).toBe('completed')
-      // The two that went on, the one after them and the single call.
+      // The two that continued, the one after them and the single call.
       expect(await allCredits(after)).toBe(credits - 2 * (2 * ROWS) - ROWS - 1)
       await expectLedgerIntact(restored)
       const archive = await call(after, 'GET', '/v1/export')
@@ -79,10 +79,10 @@ describe.each(backends())(
 interface BackupSetup extends AsyncDisposable {
   start(): Promise<TestService>
   /**
-   * Copies the database as it is at one moment, at which every process is killed; then they go on.
+   * Copies the database while every process is killed; then they are started again.
    */
   backUp(service: TestService): Promise<void>
-  /** Starts the service on the copy, with the files and the Redis of now. */
+  /** Starts the service on the copy, with the present files and Redis. */
   restore(): Promise<TestService>
 }
 
@@ -127,10 +127,7 @@ function sessionsEnd(database: string): string {
   return `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '${database}'`
 }
 
-/**
- * A batch half of whose parts are answered, since nobody takes the others; one that waits; one that
- * has ended.
- */
+/** A batch with half of its checks answered (no worker runs the others), a waiting and an ended one. */
 async function leaveWork(
   caller: Caller,
 ): Promise<{ running: string; waiting: string; deleted: string }> {
@@ -153,7 +150,7 @@ async function checksLeft({ db }: TestService, batchId: string): Promise<readonl
   return rows.map(({ check }) => check)
 }
 
-/** Starts what waits, and looks at each row and credit of both when they have ended. */
+/** Starts the waiting batch, and checks each row and credit of both when they have ended. */
 async function finishWork(
   caller: Caller,
   { running, waiting }: { running: string; waiting: string },
@@ -172,7 +169,7 @@ async function finishWork(
   }
 }
 
-/** What the account has, held or not. */
+/** Credits of the account, held or not. */
 async function allCredits(caller: Caller): Promise<number> {
   const { left, held } = await creditsOf(caller)
   return left + held

@@ -7,7 +7,7 @@ import { call, formOf, runBatch, type Caller } from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService } from '@plumbline/testkit/service'
 
-// How the files of a batch that has ended are fetched: whole, in parts, again, and given up.
+// Downloads of the files of an ended batch: complete, in ranges, repeated, and aborted.
 
 const ROWS = 3_000
 
@@ -61,7 +61,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     expect(again.headers.get('etag')).toBe(etag)
   })
 
-  test('a download that broke off is resumed to the same bytes', async () => {
+  test('an interrupted download is resumed to the same bytes', async () => {
     const etag = (await fetched({}, '', 'HEAD')).headers.get('etag') ?? ''
     const pieces: Buffer[] = []
     for (let at = 0; at < whole.length; at += 100_001) {
@@ -89,7 +89,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     })
   })
 
-  test('what is written as it is read takes no ranges, and is whole', async () => {
+  test('a result that is generated during the download supports no ranges, and is complete', async () => {
     for (const query of ['?format=ndjson', '?raw=1', '?only=send', '?bom=1', '?format=xlsx']) {
       const answer = await fetched({ range: 'bytes=0-9' }, query)
       const told = [query, answer.status, answer.headers.get('accept-ranges')]
@@ -99,7 +99,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     }
   })
 
-  test('names and types of files are those of their form', async () => {
+  test('file names and content types match the format', async () => {
     const id = /bat_\w+/.exec(path)?.[0] ?? ''
     const known = { '?format=xlsx': '.xlsx', '?format=zip': '.zip', '?encoding=latin-1': '.csv' }
     for (const [query, ending] of Object.entries(known)) {
@@ -116,7 +116,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     )
   })
 
-  test('downloads that are given up make room for others', async () => {
+  test('aborted downloads do not count against the limit', async () => {
     for (const query of ['?format=xlsx', '?format=zip', '?format=ndjson', '', '?format=xlsx']) {
       for (let no = 0; no < 3; no++) await giveUp(query)
     }

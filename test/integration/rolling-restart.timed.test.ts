@@ -11,7 +11,7 @@ import { expect, test } from 'vitest'
 
 const ROWS = 1_200
 
-/** A chunk takes five seconds of each check, longer than a worker that stops lets it go on. */
+/** A chunk takes five seconds of each check, longer than a stopping worker waits for it. */
 const WORKER = ['email', 'phone', 'ip', 'domain', 'batch', '--delay=500', '--width=20']
 const SETTINGS = { CHUNK_RECORDS: '200', DRAIN_SECONDS: '8', STOP_DELAY_SECONDS: '1' }
 
@@ -68,7 +68,7 @@ async function restart(member: Member): Promise<number | null> {
   return process.exitCode
 }
 
-/** Calls as a load balancer sends them: to whichever API said last that it takes calls. */
+/** Calls as from a load balancer: to an API that was ready when last checked. */
 async function callUntil(
   until: AbortSignal,
   apis: readonly TestService[],
@@ -101,7 +101,7 @@ async function readyOf(
   return undefined
 }
 
-/** How often a task was begun at most, those aside that were given back. */
+/** Most attempts of a task, not counting returned ones. */
 async function mostAttempts({ db }: TestService, until: AbortSignal): Promise<number> {
   let most = 0
   while (!until.aborted) {

@@ -18,10 +18,10 @@ import { startS3 } from '../simnet/s3/server.ts'
 
 const KEYS = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'secret', region: 'eu-test-1' }
 
-test('a batch whose files are on S3 is read, answered, downloaded and erased there', async () => {
+test('a batch with its files on S3 is read, answered, downloaded and erased there', async () => {
   await using database = await createTestDatabase()
   await using store = await startS3({ ...KEYS, bucket: 'lists' })
-  // As a worker leaves one that is killed while a result goes there in parts.
+  // As left by a worker that was killed during a multipart upload of a result.
   const left = `plumbline/results/bat_${'x'.repeat(20)}-1.csv`
   store.leaveUpload(left, new Date(Date.now() - 2 * 86_400_000))
   store.leaveUpload('plumbline/results/of-another', new Date(0))

@@ -9,7 +9,7 @@ const FORM =
   '--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nemail\na@example.com\n'
 const RECORDS = '{"product":"email","records":[{"email":"a@example.com"},'
 
-test('what a killed API was receiving goes when it starts again, and what another one receives stays', async () => {
+test('uploads of a killed API are removed when it starts again; those of another API stay', async () => {
   await using database = await createTestDatabase()
   await using service = await startService({
     databaseUrl: database.url,
@@ -40,11 +40,11 @@ test('what a killed API was receiving goes when it starts again, and what anothe
   expect(await filesIn(service)).toEqual([])
 })
 
-/** White space, good in a file and between records; as often as this it keeps up the least rate. */
+/** White space, valid in a file and between records, sent often enough for the minimum rate. */
 const MORE = `${' '.repeat(8_191)}\n`
 const MORE_EVERY_MS = 100
 
-/** Begins a file, or a record, that goes on for as long as it is wanted. */
+/** Begins an upload of a file or of records that continues until it is stopped. */
 function send(service: TestService, key: string, type: string, body: string): Disposable {
   const { port } = new URL(service.url)
   const socket = connect({ port: Number(port), host: '127.0.0.1' }).on('error', () => {})

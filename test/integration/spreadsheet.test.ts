@@ -89,7 +89,7 @@ describe.skipIf(WITHOUT_SPREADSHEET)('a result file in LibreOffice', () => {
     },
   )
 
-  test('a workbook gives every cell back as it was, none of them a formula or link', async () => {
+  test('a workbook has every cell unchanged, none of them a formula or link', async () => {
     const { rows, formulas, links } = await spreadsheet.cellsOf(workbook)
     expect([formulas, links]).toEqual([[], []])
     const expected = Papa.parse<string[]>(raw, { delimiter: ',', newline: '\r\n' }).data
@@ -98,12 +98,12 @@ describe.skipIf(WITHOUT_SPREADSHEET)('a result file in LibreOffice', () => {
   })
 })
 
-/** A spreadsheet writes truth in capitals, and line breaks of its own kind. */
+/** A spreadsheet writes booleans in capitals, and changes line breaks. */
 function asShown(cell: string): string {
   return cell === 'true' || cell === 'false' ? cell.toUpperCase() : cell.replaceAll('\r\n', '\n')
 }
 
-/** A batch whose header and cells would run where they could. */
+/** A batch whose header and cells are formulas for a spreadsheet. */
 function hostileList(): string {
   const cells = [...KNOWN, ...fc.sample(odd, { numRuns: 600, seed: 12 })]
   const rows = cells.map((cell, at) => [

@@ -10,8 +10,8 @@ import { startService, type Account, type TestService } from '@plumbline/testkit
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { expect, test } from 'vitest'
 
-// Real processes, whose Redis is killed or whose Postgres stops answering, as behind a network that
-// drops all.
+// Real processes, whose Redis is killed or whose Postgres stops responding, as behind a network that
+// drops all packets.
 
 const CREDITS = 1_000
 
@@ -64,7 +64,7 @@ test.each(backends())(
     await expect.poll(() => openDebits(service, account)).toBe(0)
     expect(await spent(service, account)).toBe(calls)
     const pids = await processesOf(postgres.url)
-    // Whatever fails, nothing that closes waits for a server that hangs.
+    // Even after a failure, closing must not wait for a server that hangs.
     using _ = { [Symbol.dispose]: () => signal(pids, 'SIGCONT') }
     signal(pids, 'SIGSTOP')
     await Promise.all(
@@ -96,7 +96,7 @@ async function timedCall(service: TestService, account: Account): Promise<Timed>
   return { status, headers, ms: performance.now() - beganMs }
 }
 
-/** Some calls, and what the slowest of a burst takes on this machine, as busy as it is. */
+/** Makes some calls, and measures the slowest of a burst under the machine's present load. */
 async function slowestCall(
   service: TestService,
   account: Account,
@@ -134,7 +134,7 @@ function signal(pids: readonly number[], name: NodeJS.Signals): void {
     try {
       process.kill(pid, name)
     } catch {
-      // A child that has ended meanwhile.
+      // The child has ended meanwhile.
     }
   }
 }

@@ -15,7 +15,7 @@ const CTRL_C = '\u0003'
 
 /** A command on a terminal of its own. */
 interface Screen extends AsyncDisposable {
-  /** Resolves with all that was shown, once it has the pattern. */
+  /** Resolves with all output once it contains the pattern. */
   until(pattern: RegExp): Promise<string>
   press(keys: string): void
   /** The exit status. */
@@ -54,14 +54,14 @@ function openScreen(words: readonly string[], env: Readonly<Record<string, strin
       return child.exitCode
     },
     [Symbol.asyncDispose]: async () => {
-      // The terminal goes away, which ends what runs on it.
+      // Closing the terminal ends the program.
       if (child.exitCode === null) child.kill('SIGHUP')
       await exited
     },
   }
 }
 
-/** Whether nothing listens at an address any more. */
+/** Whether nothing listens at an address. */
 async function isGone(url: string): Promise<boolean> {
   return await fetch(url).then(
     () => false,
@@ -88,11 +88,11 @@ test.skipIf(process.platform !== 'linux')(
     )
     const shown = await screen.until(/\/app\/welcome#\w{40}\W/)
     expect(shown).toMatch(/live key: svc_live_\w+/)
-    // It speaks to a person: no line of the programs is JSON.
+    // On a terminal, no line of the programs is JSON.
     expect(shown.split('\n').filter((line) => line.startsWith('{'))).toEqual([])
     const [, base = '', code = ''] =
       /(http:\/\/127\.0\.0\.1:\d+)\/app\/welcome#(\w{40})/.exec(shown) ?? []
-    // As a browser would that opens the link.
+    // As a browser does when it opens the link.
     const page = await fetch(`${base}/app/welcome`)
     expect([page.status, page.headers.get('content-type')]).toEqual([
       200,
@@ -108,7 +108,7 @@ test.skipIf(process.platform !== 'linux')(
     screen.press(CTRL_C)
     await screen.ended()
     expect(await isGone(`${base}/healthz`)).toBe(true)
-    // It ended in its order, and was not cut off: what tells commands where it is has gone.
+    // It ended regularly: the file that tells commands its address was removed.
     const left = await readdir(dataDir)
     expect(left.filter((name) => name.endsWith('.json'))).toEqual([])
   },

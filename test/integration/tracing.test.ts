@@ -14,7 +14,7 @@ const DOMAIN = `${WORD}.example`
 const POISON = `poison-${WORD}@${DOMAIN}`
 
 describe.each(backends())('on $name', ({ redisUrl }) => {
-  test('a call and a chunk of a batch are a trace each, from end to end and without a subject', async () => {
+  test('a call and a chunk of a batch each have one complete trace, without a subject', async () => {
     await using receiver = await startOtlpReceiver()
     await using database = await createTestDatabase()
     const traceId = 'f1e2d3c4b5a697887766554433221100'
@@ -52,7 +52,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       const records = [values, { ...values, email: POISON }]
       const caller = { service, account, key }
       batchId = (await runBatch(caller, { product: 'contact-intel', name: WORD, records })).id
-      // Closing the service sends what it has.
+      // Closing the service sends its remaining spans.
     }
 
     const spans = receiver.spans()
@@ -79,7 +79,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     }
     expect(find('POST /v1/email', { 'error.type': 'internal' })).toHaveLength(1)
 
-    // Each task of the batch hangs on the job that brought it, and that on the adding of it.
+    // The parent of each task is its job, and the parent of that is the adding of the job.
     const tasks = find(/^task /, { batch: batchId })
     expect(new Set(tasks.map(({ name }) => name))).toEqual(
       new Set(['task email', 'task phone', 'task ip', 'task domain']),
@@ -103,13 +103,13 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       [EMAIL, PHONE, IP, DOMAIN, POISON],
     )
     expect(receiver.texts().flatMap((text) => marks('received', text))).toEqual([])
-    // What was looked through is not nothing.
+    // The search finds what must be there.
     const ids = findMarks([batchId], [])
     expect(receiver.texts().flatMap((text) => ids('received', text))).not.toEqual([])
   })
 })
 
-/** Names of a span of a trace and of those that it lies in, from the inside out. */
+/** Names of a span and its ancestors, the span first. */
 function pathUp(spans: readonly ReceivedSpan[], name: string, traceId: string): readonly string[] {
   const path: string[] = []
   let at = spans.find((span) => span.name === name && span.traceId === traceId)

@@ -18,8 +18,8 @@ import { isSoak } from '@plumbline/testkit/soak'
 import { openVersionBefore } from '@plumbline/testkit/version-before'
 import { afterAll, expect, test, vi } from 'vitest'
 
-// A deploy as it happens: the version before works, the database is brought to the new form under
-// it, the new version comes beside it, and either may be lost while it has a batch.
+// A real deploy: the previous version runs while the database is migrated and the new version starts;
+// each is killed while it processes a batch.
 
 const before = await openVersionBefore()
 afterAll(async () => {
@@ -27,15 +27,15 @@ afterAll(async () => {
 })
 
 /**
- * A chunk takes two seconds, and a worker has sixteen at once: no batch ends before its worker is
- * caught at it.
+ * A chunk takes two seconds, and a worker has sixteen concurrently: no batch ends before its worker is
+ * killed.
  */
 const WORKER = ['email', 'batch', '--delay=1000', '--width=100']
 const ROWS = 6_000
 const FEW_ROWS = 400
 const CALLS = 6
 
-/** On Postgres both versions share the form of the queue, too; Redis comes in `npm run soak`. */
+/** On Postgres both versions also share the tables of the queue; `npm run soak` adds Redis. */
 const SHOWN = backends().filter(({ name }) => isSoak() || name === 'postgres')
 
 test.for(SHOWN)(
@@ -56,7 +56,7 @@ test.for(SHOWN)(
 
     const first = await submitBatch(byOld, fileOf('first', ROWS))
     await killAtWork(old)
-    // The API of the version before goes on beside the new form of the database.
+    // The API of the previous version keeps running on the migrated database.
     const now = stack.use(await startService(common))
     const byNew: Caller = { service: now, account, key: account.liveKey }
     await expectWhole([byNew, byOld], first.id, 'first', ROWS)
@@ -89,7 +89,7 @@ function spent(): number {
   return 2 * ROWS + 2 * FEW_ROWS + 2 * CALLS
 }
 
-/** What the account was given. */
+/** Credits that the account was granted. */
 async function leftBefore({ db }: TestService, accountId: string): Promise<number> {
   const { rows } = await db.pool.query<{ given: number }>(
     `select sum(allowance_delta + packs_delta)::int as given from credit_entries
@@ -120,8 +120,8 @@ function memberOf({ workers }: TestService): Member {
 }
 
 /**
- * Waits until all tasks of a batch are written: this version writes them in steps, which the one
- * before does not take up.
+ * Waits until all tasks of a batch are written: this version writes them in steps, which the previous
+ * one cannot continue.
  */
 async function untilStarted({ db }: TestService, id: string): Promise<void> {
   await vi.waitFor(async () => {
@@ -138,14 +138,14 @@ async function killAtWork(service: TestService): Promise<void> {
   const worker = memberOf(service)
   await vi.waitFor(async () => {
     if ((await claimed(service)) === 0) throw new Error('the worker has no task yet')
-    // It is stopped first, so that it has them still.
+    // It is stopped first, so that it still has them.
     worker.process.kill('SIGSTOP')
     if ((await claimed(service)) > 0) return
     worker.process.kill('SIGCONT')
     throw new Error('the worker has ended its tasks')
   }, PATIENT)
   await worker.kill('SIGKILL')
-  // As if the time of its leases had passed.
+  // As if its leases had expired.
   await service.db.pool.query(
     'update tasks set lease_until = clock_timestamp() where lease_until is not null',
   )
@@ -158,7 +158,7 @@ async function claimed({ db }: TestService): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** A batch has ended with each of its rows, and both versions say so. */
+/** A batch has ended with all of its rows, in both versions. */
 async function expectWhole(
   callers: readonly Caller[],
   id: string,

@@ -1,6 +1,6 @@
 import type { Db } from '@plumbline/db/database'
 
-// An account that has very much.
+// An account with very many batches.
 
 /** Batches of the account. */
 const BATCHES = 10_000
@@ -8,15 +8,15 @@ const BATCHES = 10_000
 /** Rows of its largest batch. */
 export const ROWS = 5_000_000
 
-/** What that is called: as long as a name may be. */
+/** Its name, of the maximum length. */
 export const LONG_NAME = 'x'.repeat(500)
 
-/** What another is called, with marks of direction. */
+/** Name of another, written from right to left. */
 export const RIGHT_TO_LEFT = 'قائمة العملاء الكبيرة جدا لشهر نوفمبر (نسخة ٢) – רשימת לקוחות.csv'
 
 /** Makes copies of a batch, some of them with extreme values, without running them. */
 export async function addMany(db: Db, done: string, accountId: string): Promise<void> {
-  // They are there at once, in states to which others come by and by.
+  // They are inserted directly in states that other batches reach step by step.
   await db.pool.query('alter table batches disable trigger known_start')
   const copies = `
     insert into batches
@@ -31,7 +31,7 @@ export async function addMany(db: Db, done: string, accountId: string): Promise<
   await db.pool.query(copies, [done, RIGHT_TO_LEFT, BATCHES, LONG_NAME, ROWS])
   await db.pool.query('update accounts set name = $2 where id = $1', [
     accountId,
-    // The longest that an account may have.
+    // The longest name that an account may have.
     LONG_NAME.slice(0, 200),
   ])
 }

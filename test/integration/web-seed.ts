@@ -5,22 +5,22 @@ import { erasureView } from '@plumbline/contract/erasure'
 import { webhookView } from '@plumbline/contract/webhook'
 import type { APIRequestContext } from 'playwright-core'
 
-// A person with an account that has something on every page.
+// A user with an account that has data on every page.
 
-/** The password of every person of a test. */
+/** The password of every user of a test. */
 export const PASSWORD = 'a long sentence with a plumb line'
 
-/** How often and how long a state is waited for, in ms. */
+/** Interval and time limit of waiting for a state, in ms. */
 const LOOK_EVERY_MS = 100
 const PATIENCE_MS = 120_000
 
-/** A person who is signed in in a window. */
+/** A user who is signed in in a window. */
 export interface TestPerson {
   readonly userId: string
   readonly accountId: string
   /** Sends a request as the app does. */
   send(method: string, path: string, body?: unknown): Promise<unknown>
-  /** Hands a file in; the id of its batch. */
+  /** Uploads a file; returns the id of its batch. */
   upload(batch: {
     name?: string
     fileName: string
@@ -31,7 +31,7 @@ export interface TestPerson {
   until(id: string, status: string): Promise<void>
 }
 
-/** Signs a person up, through the requests of a window. */
+/** Signs a user up, with requests of a window. */
 export async function signUp(
   service: { readonly url: string },
   requests: APIRequestContext,
@@ -87,7 +87,7 @@ export async function signUp(
  * a webhook.
  */
 export async function fillAccount(person: TestPerson): Promise<FilledAccount> {
-  // Before there is anything that it could take away.
+  // Before there is any data that it could erase.
   const { id: erasure } = erasureView.parse(
     await person.send('POST', '/v1/erase', { email: 'nobody@example.com' }),
   )
@@ -113,7 +113,7 @@ export interface FilledAccount {
   readonly erasure: string
 }
 
-/** A batch that goes on as long as no worker looks phones up, and one whose file cannot be read. */
+/** A batch that runs as long as no worker looks up phones, and one whose file cannot be read. */
 export async function addUnended(person: TestPerson): Promise<readonly PageOf[]> {
   const rows = Array.from({ length: 40 }, (_, at) => `r${at}@example.com,+4930${1_000_000 + at}`)
   const running = await person.upload({
@@ -141,7 +141,7 @@ export interface PageOf {
   readonly heading: string
 }
 
-/** Every page: its path and h1; those of the way in are for who is not signed in. */
+/** Every page: its path and h1; those of sign-in are for users who are not signed in. */
 export function pagesOf(batches: FilledAccount): readonly PageOf[] {
   return [
     { path: '/app', heading: 'Overview' },
@@ -160,10 +160,10 @@ export function pagesOf(batches: FilledAccount): readonly PageOf[] {
   ]
 }
 
-/** As it stands in a link that opens a form: whether it is good is seen when the form is sent. */
+/** A secret in a link that opens a form: whether it is valid is checked when the form is sent. */
 const LINK = 'a'.repeat(40)
 
-/** The pages of the way in. */
+/** The pages of sign-up and sign-in. */
 export const GATES: readonly PageOf[] = [
   { path: '/app/sign-in', heading: 'Sign in' },
   { path: '/app/sign-up', heading: 'Create an account' },
@@ -175,7 +175,7 @@ export const GATES: readonly PageOf[] = [
   { path: '/app/nowhere', heading: 'Nothing here' },
 ]
 
-/** The operator's pages, of which one is of an account. */
+/** The operator's pages; one shows an account. */
 export function operatorPagesOf(accountId: string): readonly PageOf[] {
   return [
     { path: '/operator', heading: 'Accounts' },

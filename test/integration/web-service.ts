@@ -7,13 +7,13 @@ import { startMailSink, type MailSink } from './mail-sink.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Where messages say that the service is; tests open what stands behind it. */
+/** Address of the service in messages; tests open the paths after it. */
 const PUBLIC_URL = 'http://plumbline.test'
 
 /** A service with its web app built. */
 export interface WebService extends AsyncDisposable {
   readonly service: TestService
-  /** What it sent; none where it has no mail. */
+  /** Its messages; unset if it has no mail. */
   readonly mail: MailSink
 }
 
@@ -27,7 +27,7 @@ export async function startWebService({
 }: {
   readonly backend: Backend
   readonly hasMail?: boolean
-  /** What its worker works on; a batch with a check that is not among them goes on and on. */
+  /** Checks of its worker; a batch with another check never ends. */
   readonly kinds?: readonly string[]
   /** For the worker of the checks: `--delay=50`. */
   readonly words?: readonly string[]

@@ -25,7 +25,7 @@ import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-/** What an account of these tests can spend. */
+/** Credits of an account of these tests. */
 const CREDITS = 2_000
 
 describe.each([
@@ -73,7 +73,7 @@ describe.each([
     }
   }
 
-  test('a batch tells its endpoint in signed messages that a standard receiver verifies', async () => {
+  test('a batch sends its endpoint signed messages that a standard receiver verifies', async () => {
     await using caller = await openCaller()
     const { secret } = await subscribe(caller, ['batch.ready', 'batch.completed'])
     const batch = await runBatch(caller, formOf({ product: 'email' }, 'email\na@b.example\n'))
@@ -81,7 +81,7 @@ describe.each([
     const [told] = messagesOf(caller.receiver, secret)
     expect(told?.type).toBe('batch.completed')
     expect(told?.data).toEqual(JSON.parse(JSON.stringify(await viewBatch(caller, batch.id))))
-    // One that waits for its start is told as such, and once.
+    // A batch that waits for its start is reported as such, once.
     const form = formOf({ product: 'email', start: 'false' }, 'email\nc@b.example\n')
     const ready = await runBatch(caller, form)
     await expect.poll(() => caller.receiver.received).toHaveLength(2)
@@ -152,7 +152,7 @@ describe.each([
     await expect.poll(() => received).toHaveLength(5)
   })
 
-  test('an endpoint that is gone is switched off, one that always fails has failed deliveries', async () => {
+  test('an endpoint that responds 410 is switched off; one that always fails has failed deliveries', async () => {
     await using caller = await openCaller()
     const endpoint = await subscribe(caller, ['batch.completed'])
     caller.receiver.answer((_message, res) => res.writeHead(500).end())
@@ -174,7 +174,7 @@ describe.each([
     expect(await on.json()).toMatchObject({ enabled: true, failing_since: null })
   })
 
-  test('a changed secret signs beside the old one', async () => {
+  test('after a change of the secret, messages are signed with both', async () => {
     await using caller = await openCaller()
     const endpoint = await subscribe(caller, ['key.replaced'])
     const rotated = await post<WebhookWithSecret>(caller, `/v1/webhooks/${endpoint.id}/rotate`, 200)
@@ -200,7 +200,7 @@ describe.each([
     expect(answer.status).toBe(status)
   })
 
-  test('no message goes to a special address, whatever the name says', async () => {
+  test('no message is sent to a special address, whatever name resolves to it', async () => {
     await using caller = await openCaller()
     const { id } = await subscribe(caller, ['batch.completed'], 'https://169.254.169.254/latest')
     await post(caller, `/v1/webhooks/${id}/test`, 202)
@@ -279,7 +279,7 @@ async function readEndpoint(caller: Caller, id: string): Promise<WebhookView> {
   return (await response.json()) as WebhookView
 }
 
-/** What came, verified as a customer would. */
+/** The received messages, verified as a customer would. */
 function messagesOf(receiver: WebhookReceiver, secret: string): readonly WebhookMessage[] {
   const webhook = new Webhook(secret)
   return receiver.received.map(({ headers, body }) => {

@@ -22,7 +22,7 @@ const ADDRESSES = Array.from({ length: 40 }, (_, no) => `203.0.113.${no}`)
 const HIDDEN = ADDRESSES.find((ip) => outcomeFor('ip', ip).facts.isVpn === true) ?? ''
 const LIST = `email,ip,domain\n${ADDRESSES.map((ip) => `bob@example.com,${ip},example.com\n`).join('')}`
 
-/** Tables of one name, as an operator leaves them who forgets to change it. */
+/** Tables with the same name, as when an operator forgets to change it. */
 async function writeWeights(path: string, vpn: number, noDmarc: number): Promise<void> {
   const groups = { 'ip.anonymity': { vpn }, 'domain.dns': { no_dmarc: noDmarc } }
   await writeFile(path, JSON.stringify({ version: 'acme', groups }))
@@ -53,7 +53,7 @@ function scoresOf(result: unknown): Scores {
 
 describe.each(backends())('on $name', ({ redisUrl }) => {
   test(
-    'a batch is scored by the weights that it started with, a call by those of the moment',
+    'a batch is scored by the weights that it started with, a call by the current ones',
     PATIENT,
     async () => {
       await using stack = new AsyncDisposableStack()
@@ -75,7 +75,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
       const fields = { product: 'fraud-signals', start: 'false', explain: 'true' }
       const { id } = await submitBatch(caller, formOf(fields, LIST))
       expect((await untilBatch(caller, id, ['ready'])).weights).toBeNull()
-      // It starts, and every process that works on it later has other weights.
+      // It starts; every process that processes it later has other weights.
       const [worker] = service.workers
       await worker?.kill('SIGTERM')
       expect((await call(caller, 'POST', `/v1/batches/${id}/start`)).status).toBe(200)

@@ -5,16 +5,13 @@ import { fileOfProgram } from '@plumbline/testkit/bundled-programs'
 import type { CountersJson, Totals } from './counters.ts'
 import type { SimnetOptions } from './simnet.ts'
 
-/**
- * A simulated internet in a child process, so that it does not share a thread with what it is used
- * to measure.
- */
+/** A simulated internet in a child process, so that measured code does not share a thread with it. */
 export interface SimnetProcess extends AsyncDisposable {
   readonly settings: Readonly<Record<string, string>>
   readonly pid: number
   /** The counters of its servers. */
   counters(): Promise<CountersJson>
-  /** Their sums only: reading the counters, which hold the time of each probe, is expensive. */
+  /** Their totals only: reading the counters, which have the time of each probe, is expensive. */
   totals(): Promise<Totals>
   /** RCPT commands for each recipient; empty without `countsRecipients`. */
   recipients(): Promise<ReadonlyMap<string, number>>

@@ -139,8 +139,8 @@ export function createTimes(): Times {
 }
 
 /**
- * Counters as another process gets them: records for maps, lists for times; recipients are sent
- * apart.
+ * Counters as sent to another process: records in place of maps, arrays in place of times; recipients
+ * are sent separately.
  */
 export interface CountersJson {
   readonly dnsQueries: number
@@ -160,17 +160,17 @@ export interface CountersJson {
   readonly violations: Readonly<Record<string, number>>
 }
 
-/** Sums over all servers. */
+/** Totals of all servers. */
 export interface Totals {
   /** RCPT commands. */
   readonly probes: number
-  /** Connections to mail hosts now. */
+  /** Open connections to mail hosts. */
   readonly open: number
   /** Paid HLR queries. */
   readonly bought: number
 }
 
-/** The sums of the counters as they are now. */
+/** The current totals of the counters. */
 export function totalsOf({ smtp, hlr }: Counters): Totals {
   let [probes, open] = [0, 0]
   for (const host of smtp.values()) {

@@ -16,10 +16,7 @@ vi.setConfig({ testTimeout: 30_000 })
 const SECOND_LOOK_MS = 2_000
 const BULK = { lane: 'bulk' } as const
 
-/**
- * Some addresses of each Microsoft domain whose mailbox does not exist, and some whose mailbox
- * does.
- */
+/** Some addresses of each Microsoft domain with a mailbox, and some without. */
 function addressesOf({ world }: Simnet): readonly string[] {
   return [...world.domains.values()]
     .filter(({ kind }) => kind === 'microsoft365' || kind === 'outlook')
@@ -29,7 +26,7 @@ function addressesOf({ world }: Simnet): readonly string[] {
     )
 }
 
-test('a batch rechecks the refusals of Microsoft, and nothing else', async () => {
+test('a batch rechecks refusals of Microsoft, and no others', async () => {
   await using simnet = await startSimnet({ seed: 7, countsRecipients: true })
   const egress = createEgress({ allow: ['127.0.0.0/8'] })
   await using engine = testEngine(
@@ -81,8 +78,8 @@ function isDoubt(answer: Answer<'email'>): boolean {
   )
 }
 
-test('500 connections to every kind of hostile server cost at most 30 MB at their peak, and none is left', async () => {
-  // The servers are another process, so that what is measured is ours alone.
+test('500 connections to every kind of hostile server use at most 30 MB, and all are closed', async () => {
+  // The servers are another process, so that only our own memory is measured.
   await using simnet = await spawnSimnet({ seed: 7 })
   const faults = Object.keys(FAULTS)
   const each = Math.ceil(500 / faults.length)
@@ -132,11 +129,11 @@ function openSockets(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
 }
 
-/** What is in use once garbage is collected. */
+/** Memory in use after a garbage collection. */
 function collected(): number {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')
-  if (typeof collect !== 'function') throw new Error('no garbage collector to call')
+  if (typeof collect !== 'function') throw new Error('the garbage collector cannot be called')
   collect()
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external

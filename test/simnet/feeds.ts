@@ -4,7 +4,7 @@ import type { Listeners } from './one-port.ts'
 import type { World } from './world.ts'
 import { NETWORKS } from './world/contact-parts.ts'
 
-/** Lists as their publishers lay them out, by host and path of the public address. */
+/** Lists in their publishers' formats, by host and path of the public URL. */
 const FEEDS: Readonly<Record<string, (world: World) => string>> = {
   'check.torproject.org/torbulkexitlist': () => lines(hosts(NETWORKS.tor)),
   'raw.githubusercontent.com/X4BNet/lists_vpn/main/output/vpn/ipv4.txt': () =>
@@ -47,7 +47,7 @@ const FEEDS: Readonly<Record<string, (world: World) => string>> = {
       ),
 }
 
-/** Feeds that are not what they should be, for an updater that must keep what it has. */
+/** Broken feeds, which an updater must refuse and keep what it has. */
 const BROKEN_FEEDS: Readonly<Record<string, string>> = {
   empty: '',
   html: '<!doctype html><html><body>Moved</body></html>',

@@ -12,7 +12,7 @@ import type { SimnetOptions } from './simnet.ts'
 // Servers and processes start slowly on a machine that is busy with other tests.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
-/** Asks a provider of a fresh world for numbers, as many at once as it takes. */
+/** Looks up numbers at a provider of a new world, as many in one request as it allows. */
 async function ask(
   provider: HlrProviderName,
   numbers: readonly string[],
@@ -37,7 +37,7 @@ async function ask(
       nowMs: Date.now(),
     }
     let found: readonly HlrAnswer[] = []
-    // The first query of some numbers is put off.
+    // The first query of some numbers gets a temporary refusal.
     for (let round = 0; round < rounds; round++) found = await HLR_ADAPTERS[provider](query)
     answers.push(...found)
   }
@@ -46,14 +46,14 @@ async function ask(
 
 const NUMBERS = Array.from({ length: 60 }, (_, i) => `+4915112345${String(i).padStart(3, '0')}`)
 
-test.each(HLR_PROVIDERS)('%s tells of every number what the world holds', async (provider) => {
+test.each(HLR_PROVIDERS)('%s reports the state of every number of the world', async (provider) => {
   await using simnet = await startSimnet({ seed: 7 })
   const answers = await ask(provider, NUMBERS, {})
   const told = answers.map((answer, i) => {
     if (answer.kind !== 'verdict') return answer
     const { connectivity, carrier, ported, roaming } = answer
     const expected = simnet.world.expectPhone(NUMBERS[i] ?? '')
-    // What a provider cannot tell is null, never a guess.
+    // Facts that a provider does not know are null, never a guess.
     return {
       connectivity,
       carrier: expected.carrier === null ? null : carrier,
@@ -71,7 +71,7 @@ test.each(HLR_PROVIDERS)('%s tells of every number what the world holds', async 
 })
 
 test.each(HLR_PROVIDERS)(
-  '%s without credit, or cut off after the query, is a failure that says which',
+  '%s fails with a reason without credit, and when the connection is cut after the query',
   async (provider) => {
     const [broke] = await ask(
       provider,

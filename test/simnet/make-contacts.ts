@@ -5,7 +5,7 @@ const TARGET = new URL('../demo/contacts.csv', import.meta.url)
 const COUNT = 2000
 
 /**
- * Writes the contacts of the demo: 2,000 over the world of seed 1, as a spreadsheet exports them.
+ * Writes the contacts of the demo: 2,000 of the world of seed 1, as exported by a spreadsheet.
  */
 async function main(): Promise<void> {
   const { header, rows } = makeContacts({ seed: 1, count: COUNT })

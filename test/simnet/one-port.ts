@@ -9,10 +9,9 @@ export interface Listeners extends AsyncDisposable {
 const TRIES = 20
 
 /**
- * Starts listeners at many addresses on one port; 0 for any that is free at all of them. `start`
- * binds the first at the port that it is given and gives back the one that it got; what it opens,
- * it puts on the stack. A port that is free at one address may be taken at another: then all are
- * closed and another is tried.
+ * Starts listeners at many addresses on one port; 0 for any port that is free at all of them. `start`
+ * binds an address and returns its port; what it opens, it adds to the stack. If the port is in use at
+ * another address, all listeners are closed and another port is tried.
  */
 export async function onOnePort(
   port: number,
@@ -30,7 +29,7 @@ export async function onOnePort(
   }
 }
 
-/** Binds a TCP server and gives the port that it got; it is closed with the stack. */
+/** Binds a TCP server and returns its port; the server is closed with the stack. */
 export async function listenAt(
   server: Server,
   address: string,

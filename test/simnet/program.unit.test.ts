@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
 const MAIN = new URL('main.ts', import.meta.url).pathname
 
-test('the program prints its settings on one line and leaves on SIGTERM and at the end of its input', async () => {
+test('the program prints its settings on one line; it ends on SIGTERM and at the end of its input', async () => {
   for (const leave of ['SIGTERM', 'end of input'] as const) {
     const child = spawn(process.execPath, [MAIN, '--seed', '5'], {
       stdio: ['pipe', 'pipe', 'inherit'],
@@ -25,7 +25,7 @@ test('the program prints its settings on one line and leaves on SIGTERM and at t
   }
 })
 
-test('a process of its own tells what its servers saw', async () => {
+test('a child process reports what its servers received', async () => {
   await using simnet = await spawnSimnet({ seed: 5 })
   const address = makeWorld({ seed: 5 }).addressOf('gmail-smtp-in.l.google.com') ?? ''
   using client = await openSmtp(address, Number(simnet.settings['SMTP_PORT']))
@@ -36,7 +36,7 @@ test('a process of its own tells what its servers saw', async () => {
   expect(await simnet.totals()).toEqual({ probes: 1, open: 1, bought: 0 })
 })
 
-test('an argument that is none of its own ends it with the usage', async () => {
+test('the program ends with its usage for an unknown argument', async () => {
   const child = spawn(process.execPath, [MAIN, '--seed', 'x'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })

@@ -12,7 +12,7 @@ export function hash32(seed: number, text: string): number {
   return (h ^ (h >>> 16)) >>> 0
 }
 
-/** A number in [0, 1) that depends on nothing but seed and text. */
+/** A number in [0, 1) that depends only on seed and text. */
 export function unit(seed: number, text: string): number {
   return hash32(seed, text) / 0x1_0000_0000
 }
@@ -45,7 +45,7 @@ export function createRandom(seed: number, name: string): Random {
   }
 }
 
-/** The element at an index, counted round; throws on an empty list. */
+/** The element at an index modulo the length; throws for an empty list. */
 export function at<T>(from: readonly T[], index: number): T {
   const found = from[index % from.length]
   if (found === undefined) throw new Error(`no element ${index} in a list of ${from.length}`)

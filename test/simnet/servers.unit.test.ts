@@ -46,7 +46,7 @@ async function whois(server: string, query: string): Promise<string> {
   return text
 }
 
-test('DNS tells MX, null MX, no MX, no name and failure apart', async () => {
+test('DNS distinguishes MX, null MX, no MX, no such name, and failure', async () => {
   const gmail = await resolver.resolveMx('gmail.com')
   expect(gmail.map(({ exchange }) => exchange)).toContain('gmail-smtp-in.l.google.com')
   expect(await resolver.resolveMx(named('null-mx'))).toMatchObject([{ priority: 0, exchange: '' }])
@@ -72,7 +72,7 @@ test('DNS answers bulk names, policies, parked wildcards and long answers over T
   expect(await patient.resolvePtr('1.0.0.127.in-addr.arpa')).toEqual(['verifier.simnet.example'])
 })
 
-test('RDAP is found through the bootstrap and tells registered from free', async () => {
+test('RDAP is found through the bootstrap and distinguishes registered from free names', async () => {
   const bootstrap = await rdap(simnet.settings['RDAP_BOOTSTRAP_URL'] ?? '')
   const { services } = (await bootstrap.json()) as { services: [string[], string[]][] }
   const base = services.find(([zones]) => zones.includes('com'))?.[1][0] ?? ''
@@ -89,7 +89,7 @@ test('RDAP is found through the bootstrap and tells registered from free', async
   expect((await rdap(redirect.headers.get('location') ?? '')).status).toBe(404)
 })
 
-test('a registry beyond its rate answers 429 with Retry-After and counts it', async () => {
+test('a registry replies 429 with Retry-After beyond its rate limit, and counts it', async () => {
   const info = simnet.world.registries.find(({ tlds }) => tlds.includes('info'))?.rdap
   const port = new URL(simnet.settings['RDAP_BOOTSTRAP_URL'] ?? '').port
   const replies = await Promise.all(
@@ -103,7 +103,7 @@ test('a registry beyond its rate answers 429 with Retry-After and counts it', as
   expect(simnet.counters.registries.get(info?.host ?? '')).toMatchObject({ queries: 8, refused: 3 })
 })
 
-test('WHOIS is found through the root and speaks the form of its registry', async () => {
+test("WHOIS is found through the root and replies in its registry's format", async () => {
   expect(await whois('whois.iana.org', 'it')).toContain('whois:        whois.nic.it')
   for (const [zone, server, free] of [
     ['.it', 'whois.nic.it', 'AVAILABLE'],
@@ -120,7 +120,7 @@ test('WHOIS is found through the root and speaks the form of its registry', asyn
   }
 })
 
-test('hlr-lookups answers a signed request by the oracle, refuses a badly signed one, and counts what was bought', async () => {
+test('hlr-lookups answers a signed request as expected, refuses a wrong signature, and counts purchases', async () => {
   const ask = async (number: string, secret: string): Promise<Response> => {
     const body = JSON.stringify({ msisdn: number })
     const timestamp = String(Math.floor(Date.now() / 1000))
@@ -157,7 +157,7 @@ test('hlr-lookups answers a signed request by the oracle, refuses a badly signed
   expect((await ask('+4915112345000', 'wrong')).status).toBe(401)
 })
 
-test('a thin registry leaves the facts to the registrar', async () => {
+test('a thin registry refers to the registrar for the facts', async () => {
   const name = 'maildrop.cc'
   const thin = await whois('whois.nic.cc', name)
   const server = /Registrar WHOIS Server: (\S+)/.exec(thin)?.[1] ?? ''
@@ -166,7 +166,7 @@ test('a thin registry leaves the facts to the registrar', async () => {
   expect(await whois(server, name)).toContain(`Creation Date: ${createdDate}`)
 })
 
-test('registries and bulk names can be described for a benchmark', async () => {
+test('options add registries and bulk names for a benchmark', async () => {
   const zones = Array.from({ length: 50 }, (_, i) => `zone${i}`)
   await using many = await startSimnet({
     seed: 7,

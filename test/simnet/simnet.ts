@@ -14,7 +14,7 @@ import type { World, WorldOptions } from './world.ts'
 
 /** An internet on loopback. */
 export interface Simnet extends AsyncDisposable {
-  /** Environment variables that point the product at it. */
+  /** Environment variables with which the product uses it. */
   readonly settings: Readonly<Record<string, string>>
   readonly world: World
   readonly counters: Counters
@@ -23,9 +23,9 @@ export interface Simnet extends AsyncDisposable {
 /** What to simulate, and where to listen. */
 export interface SimnetOptions extends Omit<WorldOptions, 'seed'> {
   readonly seed?: number
-  /** A world made elsewhere; the options that describe one are then not used. */
+  /** An existing world, used in place of the options that describe one. */
   readonly world?: World
-  /** Any that is absent or 0 is chosen free. */
+  /** A free port is chosen for each that is absent or 0. */
   readonly ports?: {
     readonly dns?: number
     readonly smtp?: number
@@ -36,7 +36,7 @@ export interface SimnetOptions extends Omit<WorldOptions, 'seed'> {
   }
   /** Round-trip time of the wire to every mail host; default none. */
   readonly rttMs?: number
-  /** Default `hlr-lookups`; all of them are served, this is the one that the settings name. */
+  /** The provider that the settings name, by default `hlr-lookups`; all are served. */
   readonly hlrProvider?:
     | 'hlr-lookups'
     | 'infobip'
@@ -45,14 +45,11 @@ export interface SimnetOptions extends Omit<WorldOptions, 'seed'> {
     | 'vonage-identity'
     | 'messente'
   readonly hlrFaults?: HlrFaults
-  /** Whether RCPT commands are counted for each recipient too; default not. */
+  /** Whether RCPT commands are also counted for each recipient; default false. */
   readonly countsRecipients?: boolean
 }
 
-/**
- * Starts every server of a world on addresses of 127.0.0.0/8; throws when an address or port is
- * taken.
- */
+/** Starts every server of a world on addresses of 127.0.0.0/8; throws if an address or port is in use. */
 export async function startSimnet(options: SimnetOptions): Promise<Simnet> {
   const world =
     options.world ??
@@ -85,7 +82,7 @@ export async function startSimnet(options: SimnetOptions): Promise<Simnet> {
       WHOIS_SERVER: 'whois.iana.org',
       WHOIS_PORT: String(whois.port),
       HLR_PROVIDER: provider,
-      // What is sold here costs nothing.
+      // Purchases from simulated providers cost nothing.
       HLR_DAILY_CAP: '1000000',
       HLR_ACCOUNT_DAILY_CAP: '1000000',
       HLR_URL: `http://127.0.0.1:${hlr.port}${provider === 'hlr-lookups' ? '/api/v2' : ''}`,

@@ -4,24 +4,21 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 
-/**
- * A client that says one line at a time and waits for whole replies; for tests of the servers
- * themselves.
- */
+/** A client that sends one line at a time and waits for its reply, for tests of the servers. */
 export interface SmtpClient extends Disposable {
   /** The banner. */
   readonly banner: string
-  /** Sends lines in one write and gives as many replies, LF between the lines of one. */
+  /** Sends lines in one write and returns as many replies, with LF between the lines of one. */
   say(...lines: string[]): Promise<string[]>
-  /** Goes on under TLS, whoever signed the certificate. */
+  /** Continues under TLS; any certificate is accepted. */
   startTls(): Promise<void>
-  /** Resolves when the server has hung up. */
+  /** Resolves when the server has closed the connection. */
   readonly closed: Promise<unknown>
 }
 
 const PATIENCE_MS = 10_000
 
-/** Connects and reads the banner; throws when there is none within ten seconds. */
+/** Connects and reads the banner; throws if there is none within ten seconds. */
 export async function openSmtp(address: string, port: number): Promise<SmtpClient> {
   const socket = connect({ host: address, port, noDelay: true })
   socket.on('error', () => undefined)
@@ -49,7 +46,7 @@ export async function openSmtp(address: string, port: number): Promise<SmtpClien
   }
 }
 
-/** Reads whole replies in order. */
+/** Reads complete replies in order. */
 function createReader(wire: Duplex | Socket): () => Promise<string> {
   let text = ''
   let wake = (): void => undefined

@@ -37,7 +37,7 @@ async function dial(domain: Domain): ReturnType<typeof openSmtp> {
   return openSmtp(hostOf(domain), Number(simnet.settings['SMTP_PORT']))
 }
 
-/** A name at a domain whose mailbox is in the wanted state. */
+/** A local part at a domain whose mailbox has the wanted state. */
 function mailbox(domain: Domain, status: string): string {
   for (let i = 0; ; i++) {
     const address = `user${i}@${domain.name}`
@@ -73,7 +73,7 @@ test('every ordinary mailbox gets the reply that the oracle expects', async () =
   }
 })
 
-test('an invented mailbox is accepted only where everything is', async () => {
+test('an invented mailbox is accepted only by hosts that accept all', async () => {
   for (const [kind, code] of [
     ['plain', '550'],
     ['accept-all', '250'],
@@ -86,7 +86,7 @@ test('an invented mailbox is accepted only where everything is', async () => {
   }
 })
 
-test('a server refuses to relay for domains that are not its own', async () => {
+test("a server refuses to relay for others' domains", async () => {
   using client = await dial(domainOf('plain'))
   const replies = await client.say(...HELLO, 'RCPT TO:<ada.flintmoor@gmail.com>')
   expect(replies[2]).toContain('Relay access denied')
@@ -113,7 +113,7 @@ test('pipelined commands are answered in order', async () => {
   await client.closed
 })
 
-test('Outlook puts off a second recipient in one transaction', async () => {
+test('Outlook temporarily refuses a second recipient in one transaction', async () => {
   const domain = domainOf('outlook')
   using client = await dial(domain)
   const good = `RCPT TO:<${mailbox(domain, 'accepted')}>`
@@ -129,7 +129,7 @@ test('Outlook puts off a second recipient in one transaction', async () => {
   ])
 })
 
-test('a refused client is refused at its phase, before any mailbox is judged', async () => {
+test('a client is refused in the phase of its host, before the reply depends on a mailbox', async () => {
   const phases = { 'blocked-ehlo': 0, 'blocked-mail': 1, 'blocked-rcpt': 2 }
   for (const [kind, index] of Object.entries(phases)) {
     const domain = domainOf(kind)
@@ -143,7 +143,7 @@ test('a refused client is refused at its phase, before any mailbox is judged', a
   expect(client.banner).toMatch(/^554 5\.7\.1/)
 })
 
-test('a greylisted triplet passes after its wait and not before', async () => {
+test('a greylisted triplet is accepted after its wait and not before', async () => {
   const domain = domainOf('greylist')
   const address = mailbox(domain, 'accepted')
   using client = await dial(domain)
@@ -152,7 +152,7 @@ test('a greylisted triplet passes after its wait and not before', async () => {
   await expect.poll(async () => (await client.say(`RCPT TO:<${address}>`))[0]).toMatch(/^250/)
 })
 
-test('STARTTLS leads to a dialogue that no longer offers it', async () => {
+test('a session after STARTTLS no longer offers it', async () => {
   const domain = domainOf('tls-required')
   using client = await dial(domain)
   const [plain, refused] = await client.say(...HELLO)
@@ -165,7 +165,7 @@ test('STARTTLS leads to a dialogue that no longer offers it', async () => {
   expect(sender).toMatch(/^250/)
 })
 
-test('limits of a connection hold', async () => {
+test('the limits of a connection are enforced', async () => {
   const domain = domainOf('rate-limited')
   using client = await dial(domain)
   await client.say(...HELLO)
@@ -176,7 +176,7 @@ test('limits of a connection hold', async () => {
   await client.closed
 })
 
-test('what a good client never does is counted', async () => {
+test('violations of the protocol are counted', async () => {
   const domain = domainOf('no-pipelining')
   using client = await dial(domain)
   await client.say(...HELLO)
@@ -200,7 +200,7 @@ test('bulk domains are answered by rule', async () => {
   expect(simnet.world.addressOf('mx.d1000.example')).toBeUndefined()
 })
 
-test('every hostile server survives a client that talks to it and leaves', async () => {
+test('every hostile server survives a client that sends commands and disconnects', async () => {
   const port = Number(simnet.settings['SMTP_PORT'])
   expect(Object.keys(FAULTS).length).toBeGreaterThanOrEqual(40)
   const visits = Object.keys(FAULTS).map(async (fault) => {
@@ -219,7 +219,7 @@ test('every hostile server survives a client that talks to it and leaves', async
   expect((await client.say(HELLO[0]))[0]).toMatch(/^250/)
 })
 
-test('a wire of 80 ms delays every exchange by that much and not more for more commands', async () => {
+test('a round-trip time of 80 ms delays every exchange by that, however many commands it has', async () => {
   await using far = await startSimnet({ seed: 7, rttMs: 80 })
   const domain = domainOf('plain')
   const began = performance.now()
@@ -257,7 +257,7 @@ test('hosts of one provider share its limits', async () => {
   expect(codes).toEqual(['550', '550', '550', '450', '450'])
 })
 
-test('a connection that was turned away is soon no longer counted as open', async () => {
+test('a refused connection is soon no longer counted as open', async () => {
   const domain = domainOf('blocked-banner')
   const socket = connect(Number(simnet.settings['SMTP_PORT']), hostOf(domain))
   const left = new Promise((done) => socket.once('close', done))

@@ -17,16 +17,15 @@ import type { Limits } from './smtp/profile.ts'
 /** Options of a world; the same options give the same world. */
 export interface WorldOptions {
   readonly seed: number
-  /** The moment from which ages are computed; default the present. */
+  /** The time from which ages are computed; default the present. */
   readonly nowMs?: number
   /** Limits of a provider's hosts by the provider's name (`google`, `outlook`, ...). */
   readonly limits?: Readonly<Record<string, Limits>>
   readonly bulkDomains?: BulkDomains
-  /** Registries in addition to the default ones, or in place of those with the same name. */
+  /** Additional registries; one with the name of a default one replaces it. */
   readonly registries?: readonly Registry[]
   /**
-   * The /24 of 127.53.0.0/16 with the name servers, 0 to 255; worlds that run at once need
-   * different ones.
+   * The /24 of 127.53.0.0/16 with the name servers, 0 to 255; concurrent worlds need different ones.
    */
   readonly nameServerBlock?: number
 }

@@ -16,7 +16,7 @@ interface Seen {
   readonly init: RequestInit
 }
 
-/** A client whose service answers what it is told, in order, the last again and again. */
+/** A client whose service returns these responses in order, and repeats the last one. */
 function clientOf(...answers: readonly (() => Response)[]): { client: Client; seen: Seen[] } {
   const seen: Seen[] = []
   const client = createClient({

@@ -1,6 +1,6 @@
--- Ends the waiting of debits, and gives back what is asked: what was taken last goes back first, and
--- allowance of an ended cycle stays ended. Asking again answers the same.
--- state: answered (the debit stands, less `given`), refunded, unknown (no such debit).
+-- Closes debits, returning `gives` credits of each: to the packs first, since the allowance was debited
+-- first. Allowance of an ended cycle is not returned. A repeated call returns the same rows.
+-- state: answered (the debit is final, less `given`), refunded, unknown (no such debit).
 create or replace function credit_close(
   accounts text[], op_keys text[], gives bigint[], kinds text[], details text[])
 returns table (state text, given bigint)
@@ -89,9 +89,9 @@ begin
   order by j.n;
 end $$;
 
--- Nearly every debit ends as it was taken: answered, with nothing to give back. All that is to be done
--- then is to forget that it waits, which reads nothing of the ledger.
--- Ends the waiting of debits and says of how many; `credit_close` knows what became of the others.
+-- Closes debits whose calls were answered, with nothing to return: nearly all are. Only their rows in
+-- credit_unanswered are deleted; the ledger is not read. Returns how many there were; `credit_close`
+-- tells the state of the others.
 create or replace function credit_answered(accounts text[], op_keys text[]) returns integer
 language plpgsql
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -106,8 +106,8 @@ begin
   return ended;
 end $$;
 
--- Refunds debits that waited longer than `age`; those another process is ending now are left to it. One of a
--- moment to come was noted before the clock went back, and waits from now on.
+-- Refunds debits that have been open for longer than `age`, except those that another process is closing. One
+-- dated in the future was made before the clock was set back; its age counts from now.
 create or replace function credit_sweep(age interval, most integer)
 returns table (account text, op text)
 language plpgsql as $$
@@ -127,7 +127,7 @@ begin
   return query select * from unnest(found_accounts, found_ops);
 end $$;
 
--- Whether a debit was given back, so that the key of its call is free for another.
+-- Whether a debit was refunded, so that the idempotency key of its call may be used again.
 create or replace function credit_is_refunded(account text, operation text) returns boolean
 language sql stable as $$
   select exists (select from credit_entries e

@@ -1,12 +1,12 @@
--- Billing cycles: cycle k starts k months after the first anchor in the account's time zone, never
--- chained, so 31 January goes to 28 February and back to 31 March. Postgres clamps month ends and
--- moves a local midnight that a clock change leaves out to the next time that exists.
+-- Billing cycles: cycle k starts k months after the account's anchor, in its time zone. Each is computed from
+-- the anchor, not from the cycle before, so that 31 January is followed by 28 February and 31 March. Postgres
+-- clamps month ends, and moves a local midnight that a clock change skips to the next time that exists.
 
 create or replace function credit_period_start(anchor timestamp, zone text, period_no integer)
 returns timestamptz language sql stable
 return (anchor + make_interval(months => period_no)) at time zone zone;
 
--- The cycle that `moment` falls in. Counts whole months and then corrects by at most one.
+-- The cycle that `moment` falls in: counts whole months, then corrects by at most one.
 create or replace function credit_period_at(anchor timestamp, zone text, moment timestamptz)
 returns integer language plpgsql stable as $$
 declare
@@ -19,7 +19,7 @@ begin
   return greatest(k, 0);
 end $$;
 
--- Every account has a balance from its first moment, whoever inserts it.
+-- Opens the balance of each inserted account.
 create or replace function credit_open_account() returns trigger language plpgsql as $$
 declare
   first_day timestamp := date_trunc('day', new.created_at at time zone new.time_zone);
@@ -39,9 +39,9 @@ end $$;
 create or replace trigger open_credits after insert on accounts
   for each row execute function credit_open_account();
 
--- Turns the cycle of a locked account if it is over: what is left of the allowance ends, the plan
--- that was waiting takes over, and the new cycle's allowance comes. Cycles that nobody touched are
--- jumped over with one grant.
+-- Starts the next cycle of a locked account if the current one is over: the rest of the allowance expires, a
+-- scheduled change of plan takes effect, and the new allowance is granted. Cycles that passed unnoticed are
+-- skipped: only the current one is granted.
 create or replace function credit_roll(account text) returns boolean language plpgsql as $$
 declare
   c credit_accounts;
@@ -68,7 +68,7 @@ begin
   return true;
 end $$;
 
--- Turns cycles that are over, of accounts that nobody else is working on.
+-- Starts the next cycle of up to `most` accounts whose cycle is over, except locked ones.
 create or replace function credit_roll_due(most integer) returns integer language plpgsql as $$
 declare
   rolled integer;
@@ -79,7 +79,7 @@ begin
   return rolled;
 end $$;
 
--- Begins the account's day where the one before is over: nothing is spent of it yet.
+-- Starts the account's next day, with nothing spent, if the current one is over.
 create or replace function credit_turn_day(account text) returns void language sql as $$
   update credit_accounts c set day = t.day, spent = 0,
     day_end = (t.day + 1)::timestamp at time zone t.time_zone
@@ -88,8 +88,8 @@ create or replace function credit_turn_day(account text) returns void language s
   where c.account_id = account and c.day_end <= now()
 $$;
 
--- Notes that an account came to be below its low-credit mark, by what it spent or by a higher mark, for who
--- tells its people: once a day at most.
+-- Records that a balance fell below the account's low-credit mark, or that the mark was raised above it, so that
+-- its people are notified; at most once a day.
 create or replace function credit_note_low() returns trigger language plpgsql as $$
 begin
   insert into credit_notices (account_id, day, available, low_mark)

@@ -1,15 +1,14 @@
--- The moves of credits, each one call. Locks are always taken in this order: rows of
--- credit_unanswered, a hold, then rows of credit_accounts by account_id.
--- Index scans are forced because a plan made while a table was small would outlive its size.
--- No part of a group is joined with another: with index scans forced, each row would go through all of the
--- others. The plan is made once for each connection: for a few rows planning took longer than running.
+-- Moves of credits, one call each. Locks are always taken in this order: rows of credit_unanswered, a hold,
+-- then rows of credit_accounts by account_id.
+-- Index scans are forced because a plan made for a small table would still be used when it is large.
+-- Common table expressions are not joined with each other: with index scans forced, that would compare every row
+-- with every other. The plan is made once for each connection: for a few rows, planning took longer than running.
 
--- Debits of any number of accounts, judged in the order given. An ask is admitted where it and
--- everything asked before it by the same account fit the balance; the caller asks again for one that
--- was refused only because of a larger ask before it (its credits are within `available`).
--- status: granted, short, repeat (took effect before), refunded (took effect and was given back),
--- conflict (took effect before with other credits), unknown (no such account). room: what the daily limit
--- of the account still allows; null without one.
+-- Makes debits of any number of accounts, in the order given. One is granted if the balance pays for it and for
+-- all debits of the same account before it. One that was refused only because of a larger one before it (its
+-- credits are within `available`) is tried again by the caller.
+-- status: granted, short, repeat (made before), refunded (made before, then refunded), conflict (made before, of
+-- other credits), unknown (no such account). room: what the account's daily limit still allows; null without one.
 create or replace function credit_debit(
   accounts text[], op_keys text[], asked bigint[], products text[], sources text[])
 returns table (status text, available bigint, room bigint)
@@ -90,11 +89,10 @@ begin
   order by w.n;
 end $$;
 
--- The debits of a busy account come in groups of its own, all new, and one balance pays for all of them:
--- judging them one by one, as `credit_debit` does, is most of what such a group costs.
--- Takes all of what one account is asked for, each ask once, and answers what could be spent before.
--- Null where it took nothing, because `credit_debit` has to judge: the cycle or the day is over, neither allowance nor
--- packs alone pays for all, it is more than the daily limit allows, an ask took effect before, or there is no such
+-- Makes all debits of one account, and returns its balance before them. The debits of a busy account are usually
+-- all new and all within its balance; most of the cost of `credit_debit` would be to judge each of them.
+-- Makes none and returns null if they must be judged by `credit_debit`: the cycle or the day is over, neither
+-- allowance nor packs alone pay for all, they exceed the daily limit, one was made before, or there is no such
 -- account.
 create or replace function credit_debit_one(
   payer text, op_keys text[], asked bigint[], products text[], sources text[])
@@ -115,7 +113,8 @@ begin
   if balance.period_end > now() and balance.day_end > now()
     and (allows or balance.allowance = 0 and total <= balance.packs)
     and (balance.daily_limit is null or balance.spent + total <= balance.daily_limit)
-    -- Key by key: for `op_key = any (op_keys)` a plan of a young ledger reads every entry of the account.
+    -- Each key by itself: for `op_key = any (op_keys)`, a plan made for a small ledger reads all of the account's
+    -- entries.
     and not exists (select from unnest(op_keys) as a (op_key)
       where (select true from credit_entries e
         where e.account_id = payer and e.op_key = a.op_key and e.kind = 'debit'))
@@ -145,7 +144,7 @@ begin
   return null;
 end $$;
 
--- As processes of the version before ask: what a debit is for is not known then, and counted nowhere.
+-- For processes of the previous version: without product and source, the debit is not counted in usage.
 create or replace function credit_debit(accounts text[], op_keys text[], asked bigint[])
 returns table (status text, available bigint)
 language sql as $$

@@ -1,4 +1,4 @@
--- Adds credits that never expire, once for each source. False where it took effect before.
+-- Adds credits that never expire, once for each source. Returns false if that source was added before.
 create or replace function credit_grant(account text, source text, sort text, granted bigint, note text)
 returns boolean language plpgsql as $$
 declare
@@ -18,8 +18,8 @@ begin
   return true;
 end $$;
 
--- Moves an account to a plan: one with more credits at once, with the difference; one with fewer when
--- the cycle turns. Asking for the plan it is on calls off what was waiting.
+-- Changes the plan of an account. One with more credits takes effect at once, and the difference is granted; one
+-- with as many or fewer takes effect with the next cycle. Its current plan cancels a scheduled change.
 create or replace function credit_change_plan(account text, wanted text)
 returns table (plan_now text, plan_next text, granted bigint)
 language plpgsql as $$

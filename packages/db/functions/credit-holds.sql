@@ -1,5 +1,5 @@
--- Sets credits aside for a batch: all or nothing, once for each reference. All of a hold counts as spent on
--- the day that it is made on, until a release of that day.
+-- Holds credits for a batch: all or none, once for each reference. The hold counts as spent on the day it is
+-- made; what is released on the same day no longer counts.
 create or replace function credit_hold(account text, reference text, wanted bigint, for_product text)
 returns table (granted boolean, available bigint)
 language plpgsql as $$
@@ -18,7 +18,7 @@ begin
     perform credit_turn_day(account);
     select * into c from credit_accounts where account_id = account;
   end if;
-  -- Without a limit the balance alone bounds it.
+  -- Without a daily limit, only the balance limits a hold.
   left_today := greatest(0, coalesce(c.daily_limit, c.allowance + c.packs + c.spent) - c.spent);
   select * into h from credit_holds where account_id = account and ref = reference;
   if found then
@@ -49,15 +49,15 @@ begin
   return query select true, c.allowance + c.packs - wanted;
 end $$;
 
--- As processes of the version before ask, who know neither usage nor a daily limit.
+-- For processes of the previous version, which name no product.
 create or replace function credit_hold(account text, reference text, wanted bigint)
 returns table (granted boolean, available bigint)
 language sql as $$
   select h.granted, h.available from credit_hold(account, reference, wanted, null) h
 $$;
 
--- Takes from a hold, allowance first, for so many records, without touching the account's row. False where
--- the operation took effect before.
+-- Charges credits of a hold for a number of records, allowance first, without locking the account's row. Returns
+-- false if the operation took effect before.
 create or replace function credit_settle(
   account text, reference text, operation text, taken bigint, records bigint)
 returns boolean language plpgsql as $$
@@ -94,14 +94,14 @@ begin
   return true;
 end $$;
 
--- As processes of the version before ask, who do not count records.
+-- For processes of the previous version, which do not count records.
 create or replace function credit_settle(account text, reference text, operation text, taken bigint)
 returns boolean language sql as $$
   select credit_settle(account, reference, operation, taken, 0)
 $$;
 
--- Closes a hold and gives the rest back; what came from the allowance of an ended cycle stays ended.
--- Null where there is no open hold.
+-- Closes a hold and returns its remaining credits; allowance of an ended cycle is not returned. Returns null if
+-- there is no open hold.
 create or replace function credit_release(account text, reference text, operation text)
 returns bigint language plpgsql as $$
 declare
@@ -123,7 +123,7 @@ begin
   update credit_holds set released = h.allowance_left + h.packs_left, allowance_left = 0,
     packs_left = 0, closed_at = now()
   where account_id = account and ref = reference;
-  -- What is given back on the day of its hold can be spent on that day; later it is another day's matter.
+  -- Credits released on the day of their hold can be spent again on that day; later they do not change `spent`.
   update credit_accounts set allowance = c.allowance + to_allowance, packs = c.packs + h.packs_left,
     spent = case when h.used_on = c.day
       then greatest(0, c.spent - h.allowance_left - h.packs_left) else c.spent end

@@ -1,7 +1,8 @@
--- Accounts with ready tasks of a check, in turn: those after one first, then from the beginning. An index is
--- stepped through from account to account, so that it costs nothing how many tasks each has. Accounts whose
--- batches all rest are passed over: they would take the places of others. Who has nothing leased goes first, so
--- that no more are looked for once there are as many of these as tasks may go out.
+-- Up to `most` accounts with ready tasks of a check, in order of their ids: first those after the account `after`,
+-- then from the beginning. Each step is one index look-up of the next account, so the cost does not depend on how
+-- many tasks each has. Accounts without a batch to dispatch from are skipped, and inactive ones unless the check is
+-- a purchased one. The caller serves accounts without leased tasks (not in `busy`) first, so the search ends once
+-- `room` of them are found.
 create or replace function accounts_in_turn(kind text, after text, is_bought boolean, most integer,
   busy text[], room integer)
 returns table (account text, place integer) language plpgsql stable rows 16 as $$
@@ -33,8 +34,8 @@ begin
   end loop;
 end $$;
 
--- Where a walk through ids begins: chance picks a place between the first and the last, by the first character in
--- which they differ. Their characters are of base 62.
+-- A random id between the first and the last, to start an index walk from: it varies the first character in which
+-- the two differ and adds two more. Ids are in base 62.
 create or replace function place_between(first text, last text) returns text
 language plpgsql volatile as $$
 declare
@@ -51,9 +52,9 @@ begin
     || substr(digits, 1 + floor(random() * 62)::int, 1) || substr(digits, 1 + floor(random() * 62)::int, 1);
 end $$;
 
--- Batches of an account with ready tasks of a check that may go out, from a place on that chance picks, forward or
--- back: so each has its turn, however many there are, and whether they came evenly or all at once. Of canceled ones
--- tasks go out only to store what was bought.
+-- Up to `most` batches of an account with ready tasks of a check that may be dispatched, from a random id on,
+-- forward or backward. So each is chosen sooner or later, however many there are and whenever they were created.
+-- Of canceled batches, tasks are dispatched only for a purchased check, to store what was bought.
 create or replace function batches_in_turn(kind text, account text, is_bought boolean, most integer)
 returns table (batch text, is_running boolean, since timestamptz) language plpgsql volatile rows 4 as $$
 declare
@@ -77,7 +78,8 @@ begin
   order by t.batch_id desc limit 1;
   start := place_between(first, last);
   if first <> last then
-    -- Once more beside the gap that the first place may lie in: a few old ones and many new ones are no even row.
+    -- The random id may lie in a large gap, as between a few old batches and many new ones, and the batch after the
+    -- gap would be chosen too often. So the start is chosen again among the ids after it (or before, if backward).
     if is_forward then
       select t.batch_id into beside from tasks t
       where t.check_kind = kind and t.account_id = account and t.batch_id > start
@@ -108,7 +110,7 @@ begin
     if batch is null then
       if wrapped then return; end if;
       wrapped := true;
-      -- Before the first, or behind the last.
+      -- Before the first id, or after the last.
       batch := case when is_forward then '' else last || 'z' end;
     else
       if wrapped and (case when is_forward then batch > start else batch < start end) then return; end if;

@@ -1,5 +1,6 @@
--- Judges each take after those before it and after those of other sessions: the row is locked before
--- the clock is read. Rows are locked in one order, so that two sets of takes cannot block each other.
+-- Takes from token buckets. Takes from the same bucket are judged one after another, also those of other sessions:
+-- its row is locked before the clock is read. Rows are locked in the order of their keys, so that two calls cannot
+-- deadlock.
 create or replace function take_from_buckets(keys text[], counts float8[], rates float8[], bursts float8[])
 returns table (place int, granted boolean, wait_ms float8, remaining float8)
 language plpgsql as $$
@@ -25,7 +26,7 @@ begin
     before := greatest(moment, before);
     each := 1000000 / ask.rate;
     following := ceil(before + ask.count * each);
-    -- Rounded as `following` is, else a bucket of one could never be taken from.
+    -- Rounded like `following`; else nothing could be taken from a bucket with a burst of one.
     ceiling := ceil(moment + ask.burst * each);
     place := ask.place;
     granted := following <= ceiling;
@@ -42,8 +43,8 @@ begin
 end
 $$;
 
--- Gives each asker a place where fewer than its limit are held. Keys are locked by number, in one
--- order, until the transaction ends.
+-- Grants each holder a lease on its key if fewer than the limit are held. Keys are locked until the transaction
+-- ends, in the order of their hashes, so that two calls cannot deadlock.
 create or replace function take_leases(keys text[], holders uuid[], limits int[], ttls_ms float8[])
 returns table (place int, granted boolean, wait_ms float8)
 language plpgsql as $$
@@ -75,7 +76,7 @@ begin
 end
 $$;
 
--- Takes up to `asked` of what is left of `most` today: the row is locked before it is judged.
+-- Takes up to `asked` of what is left of today's budget of `most`. The budget's row is locked before it is read.
 create or replace function take_from_budget(budget text, asked bigint, most bigint)
 returns table (taken bigint, spent_on text)
 language plpgsql as $$

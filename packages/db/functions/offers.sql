@@ -1,5 +1,5 @@
--- Plans and packs are changed by these two alone, which leave a row in the audit log: the role that serves may
--- not write the tables. What is not named in `change` stays as it is.
+-- Plans and packs are changed only by these two functions, which record each change in the audit log; the serving
+-- role has no right to write the tables. Fields that `change` does not name keep their values.
 create or replace function change_plan(acting text, wanted text, change jsonb) returns boolean
 language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 declare

@@ -1,5 +1,5 @@
--- Counts the unpaid rows that were met of a batch so far, up to `most` of its account today: `over` where
--- they are more, `lost` where the fencing number does not own the batch any more.
+-- Counts the unpaid rows of a batch read so far (`met`) against its account's limit for today (`most`). Returns
+-- `taken`, `over` if they exceed the limit, or `lost` if the fencing number no longer owns the batch.
 create or replace function take_unpaid_rows(batch text, lease_no integer, met bigint, most bigint) returns text
 language plpgsql as $$
 declare
@@ -17,7 +17,7 @@ begin
   from unpaid_rows u where u.account_id = owner for update;
   update unpaid_rows u set day = today, row_count = greatest(before, least(most, before + fresh))
   where u.account_id = owner;
-  -- A batch that is refused stays uncounted, so that it is refused again where it is read again.
+  -- The rows of a refused batch stay uncounted, so that it is refused again if it is read again.
   if before + fresh > most then return 'over'; end if;
   update batches b set rows_unpaid = met where b.id = batch;
   return 'taken';

@@ -1,4 +1,4 @@
--- Notes what happened to an account for those endpoints that want to hear of it; nothing where there is none.
+-- Records an event of an account if one of its webhook endpoints subscribes to it.
 create or replace function note_webhook_event(account text, event text, about text) returns void
 language sql as $$
   insert into webhook_events (account_id, type, subject)
@@ -7,8 +7,8 @@ language sql as $$
     where account_id = account and disabled_at is null and event = any (events))
 $$;
 
--- A batch has come to where somebody waits for it. Judged at the end of the transaction: a batch that starts by
--- itself only passes `ready`.
+-- Records that a batch is ready or has ended. Evaluated at the end of the transaction, where a batch that starts
+-- by itself is no longer `ready`.
 create or replace function note_batch_event() returns trigger language plpgsql as $$
 begin
   if exists (select from batches where id = new.id and status = new.status) then
@@ -23,12 +23,12 @@ end $$;
 drop trigger if exists webhook_of_batch on batches;
 create constraint trigger webhook_of_batch after update of status on batches
   deferrable initially deferred for each row
-  -- A sample is nobody's batch.
+  -- A sample is part of another batch and has no events of its own.
   when (new.sample_of is null and old.status is distinct from new.status
     and new.status in ('ready', 'completed', 'failed', 'canceled'))
   execute function note_batch_event();
 
--- A balance is used up.
+-- Records that a balance reached zero.
 create or replace function note_empty_balance() returns trigger language plpgsql as $$
 begin
   perform note_webhook_event(new.account_id, 'credits.exhausted', '');

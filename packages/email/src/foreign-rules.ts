@@ -1,21 +1,21 @@
 import type { ReplyRule } from './reply-rule.ts'
 
-/** How a language says what a refusal is about: pieces of regular expressions over folded lower-case text. */
+/** Words of refusals in one language: regular expressions over lower-case text without accents. */
 export interface Language {
   /** A user, recipient, address or mailbox. */
   readonly who: readonly string[]
   readonly missing: readonly string[]
-  /** Words that say it of a mailbox or quota. */
+  /** That a mailbox or quota is full. */
   readonly full: readonly string[]
-  /** The sender, or the one who asks and what is theirs. */
+  /** The sender, or the connecting host. */
   readonly sender: readonly string[]
-  /** Replies in which the words were met. */
+  /** Replies that contain these words. */
   readonly seen: readonly string[]
 }
 
 /**
- * Words of servers whose texts were translated, in Unicode letters without accents. A row holds what a
- * server needs in order to say that somebody is unknown, that a mailbox is full, or that we are refused.
+ * Words of servers that reply in other languages than English: for an unknown recipient, a full
+ * mailbox, and a refused sender.
  */
 // oxfmt-ignore
 export const LANGUAGES: Readonly<Record<string, Language>> = {
@@ -191,9 +191,9 @@ export const LANGUAGES: Readonly<Record<string, Language>> = {
   },
 }
 
-const SOURCE = 'translations of Exim, Postfix access tables and hosters’ own texts'
+const SOURCE = 'translations of Exim, Postfix access tables, and texts of hosting providers'
 
-/** Rules for refusals in other languages than English: first who is refused, then why. */
+/** Rules for refusals in other languages than English. */
 export const FOREIGN_RULES: readonly ReplyRule[] = [
   { id: 'foreign-sender', kind: 'blocked', pattern: anyOf(({ sender }) => sender), source: SOURCE },
   { id: 'foreign-full', kind: 'full', pattern: anyOf(({ full }) => full), source: SOURCE },
@@ -212,7 +212,7 @@ export const FOREIGN_RULES: readonly ReplyRule[] = [
   },
 ]
 
-/** One pattern over all languages; who and why are of one row, so words of two languages never meet. */
+/** One pattern for all languages. Each alternative has the words of one language only. */
 function anyOf(phrases: (language: Language) => readonly string[]): RegExp {
   return new RegExp(Object.values(LANGUAGES).flatMap(phrases).join('|'), 'u')
 }

@@ -23,7 +23,7 @@
  *        └────────────────────accepted────────────────────┘
  *
  * A group whose circuit another worker opened moves from `closed` to `open`, or to `half_open` where that
- * pause is over, when the shared memory is read; a refusal met while it is open begins the pause anew.
+ * pause is over, when the shared memory is read; a refusal while it is open restarts the pause.
  */
 export const POOL_MOVES = {
   connection: {

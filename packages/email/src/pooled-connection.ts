@@ -31,7 +31,7 @@ export interface ConnectionTools {
   readonly grow: (group: ProviderGroup) => void
   /** Waits for more probes; false if the connection should close. */
   readonly idle: (connection: PooledConnection) => Promise<boolean>
-  /** Whether so many connections are open that none should serve probes that nobody waits for. */
+  /** Whether connections are so scarce that none should serve probes whose callers have gone. */
   readonly isScarce: () => boolean
   readonly isOver: () => boolean
 }
@@ -73,7 +73,7 @@ async function runUnderLease(connection: PooledConnection, tools: ConnectionTool
     LEASE_MS,
   )
   if (!lease.granted) {
-    // A lease may be given back long before it would end.
+    // A lease may be released long before it expires.
     const waitMs = Math.min(Math.max(lease.retryMs, 100), tools.limits.soonMs)
     const isAlone = connectionCount(group) <= 1
     const bulk = isAlone ? group.queue.expire(Number.POSITIVE_INFINITY) : []

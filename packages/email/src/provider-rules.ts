@@ -7,7 +7,7 @@ const MIMECAST = 'mimecastsupport.zendesk.com, Mimecast SMTP error codes, read 2
 const SISIMAI = 'real bounces of sisimai/set-of-emails (BSD-2)'
 const POSTFIX = 'Postfix 3.x: postconf(5), smtpd(8) replies'
 
-/** Rules that hold for one provider or know its words; they go before all others. Each row has its source. */
+/** Rules for one provider, or for texts that one provider uses; they precede the general rules. */
 export const PROVIDER_RULES: readonly ReplyRule[] = [
   {
     id: 'google-rate-of-user',
@@ -69,7 +69,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'likely_missing',
     provider: 'google',
     severity: 5,
-    // The same words about the sender's address have a code of the sender, or none.
+    // About the sender's address, the same text has another code, or none.
     phrases: {
       'recipient address .{0,200}not a valid rfc ?-?\\d{4} address':
         '553 5.1.2 The recipient address <.@gmail.com> is not a valid RFC 5321 address.',
@@ -327,7 +327,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
       'unverified address':
         '450 4.1.1 <ada@y.example>: Recipient address rejected: unverified address: Address verification in progress',
     },
-    source: `${POSTFIX}; Proofpoint uses the same words`,
+    source: `${POSTFIX}; Proofpoint uses the same text`,
   },
   {
     id: 'trend-invalid-recipient',

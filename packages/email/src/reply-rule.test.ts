@@ -5,7 +5,7 @@ import { REPLY_RULES } from './reply-rules.ts'
 import { readable } from './reply-text.ts'
 import { REPLY_WORDS } from './reply-words.ts'
 
-/** A phrase is read at a glance; what is longer names its words in a set. */
+/** Longest phrase; longer ones refer to sets of words. */
 const PHRASE_MAX_CHARS = 170
 
 const PHRASES = REPLY_RULES.flatMap(({ id, phrases }) =>
@@ -26,7 +26,7 @@ describe('the phrases of the reply rules', () => {
     expect(missed).toEqual([])
   })
 
-  test('stand beside a reply, but for the few that a comment accounts for', () => {
+  test('have a reply that contains them, except those with a comment that says why not', () => {
     const bare = PHRASES.filter(({ seen }) => seen.length === 0)
     expect(bare.map(({ phrase }) => phrase)).toEqual([
       'resources? restricted',
@@ -37,7 +37,7 @@ describe('the phrases of the reply rules', () => {
     ])
   })
 
-  test('of each language are met in the replies beside them, by one rule of other languages or more', () => {
+  test('of each other language match the replies listed with them', () => {
     const missed = Object.entries(LANGUAGES).flatMap(([language, { seen }]) =>
       seen
         .filter((reply) => !FOREIGN_RULES.some(({ pattern }) => pattern?.test(readable(reply))))
@@ -52,7 +52,7 @@ describe('the phrases of the reply rules', () => {
     expect(long.map(({ id, phrase }) => `${id}: ${phrase}`)).toEqual([])
   })
 
-  test('use every set of words, and name none that there is not', () => {
+  test('use every set of words, and no unknown one', () => {
     const all = PHRASES.map(({ phrase }) => phrase).join('\n')
     expect(Object.keys(REPLY_WORDS).filter((name) => !all.includes(`{${name}}`))).toEqual([])
     expect(() => expanded('{no-such-set} is full')).toThrow('expected a set of words')

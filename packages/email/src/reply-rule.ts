@@ -4,7 +4,7 @@ import { REPLY_WORDS } from './reply-words.ts'
 export type ReplyKind =
   /** The mailbox does not exist, stated explicitly. */
   | 'missing'
-  /** Probably missing: by a code or words that the sender uses for little else. */
+  /** Probably missing: by a code or words that servers use for little else. */
   | 'likely_missing'
   | 'disabled'
   /** The mailbox is locked or suspended for a time. */
@@ -25,11 +25,10 @@ export type ReplyKind =
   | 'unclassified'
 
 /**
- * Phrases of a rule, each with a reply that contains it, observed or published; where a collection
- * of bounces keeps no more, the words that it keeps. Null is for the few that a comment accounts
- * for. A phrase is a regular expression over the lower-case text of one line, with mail addresses
- * masked as `someone@host`; `{name}` stands for any word of that set of `REPLY_WORDS`. Spellings of
- * one phrase share its row.
+ * Phrases of a rule, each with an observed or published reply that contains it, or with the part of
+ * the reply that a collection of bounces has. Null if none was found; a comment then says why the
+ * phrase is kept. A phrase is a regular expression over the lower-case text of one line, with mail
+ * addresses masked as `someone@host`; `{name}` stands for any word of that set of `REPLY_WORDS`.
  */
 export type Phrases = Readonly<Record<string, string | readonly string[] | null>>
 

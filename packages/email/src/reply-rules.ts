@@ -12,12 +12,12 @@ const QMAIL = 'qmail 1.03 and netqmail: qmail-smtpd, vpopmail vdelivermail'
 const RFC3463 = 'RFC 3463 3 and the IANA registry of enhanced status codes'
 const RFC5321 = 'RFC 5321 4.2.2, 4.2.3'
 
-/** Codes that speak of the sender whatever the words beside them are. */
+/** Codes that are about the sender, whatever the text says. */
 const SENDER_CODE_RULES: readonly ReplyRule[] = [
   { id: 'sender-code', kind: 'blocked', enhanced: /^[45]\.1\.[789]$/, source: RFC3463 },
 ]
 
-/** A rate or restriction that is the mailbox's own. */
+/** A rate limit or restriction of the mailbox itself. */
 const EXISTS_RULES: readonly ReplyRule[] = [
   {
     id: 'rate-of-user',
@@ -48,7 +48,7 @@ const EXISTS_RULES: readonly ReplyRule[] = [
   },
 ]
 
-/** Refusals of the sender that no word about a mailbox can outweigh. */
+/** Refusals of the sender; they decide even if the text also mentions a mailbox. */
 const SENDER_RULES: readonly ReplyRule[] = [
   {
     id: 'greylist',
@@ -343,7 +343,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
       ],
       'reached your':
         "554 SMTP error from remote mail server after initial connection: host email-22.example.net [192.0.2.222]: 554 neko-22.nyaan.r.example.net : CAT : neko22 : CAT : You've reached your daily relay quota - 203.0.113.0",
-      // Without a reply: none was found. It keeps a limit from being read as a refusal by policy.
+      // No reply with it was found. It keeps a limit from being classified as a policy refusal.
       'resources? restricted': null,
       'deferred due to':
         '421 4.7.1 Messages to ****@icloud.com deferred due to excessive volume. Try again later - https://support.apple.com/en-us/HT204137',
@@ -401,7 +401,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
         '550 5.7.1 Mailbox verification attempts are blocked',
       ],
     },
-    source: `${SISIMAI}; in a reply to us "your" is ours`,
+    source: `${SISIMAI}; in a reply to us, "your" means us`,
   },
   {
     id: 'content-proper',
@@ -455,8 +455,9 @@ const SENDER_RULES: readonly ReplyRule[] = [
 ]
 
 /**
- * Replies with a permanent code for a state that passes, or for a fault behind the server. They
- * stand before what is said of the mailbox: a server whose directory fails also says "user unknown".
+ * Replies with a permanent code for a temporary state, or for a failure of a system that the server
+ * depends on. They precede the rules about the mailbox, since a server whose directory fails may also
+ * say "user unknown".
  */
 const TEMPORARY_RULES: readonly ReplyRule[] = [
   {
@@ -503,7 +504,7 @@ const TEMPORARY_RULES: readonly ReplyRule[] = [
       '\\b{not-able}\\b[^.;]{0,60}\\b{this-moment}\\b':
         '550 cannot verify recipient at this time: unknown user',
     },
-    source: 'Exim and gateway texts for a check that could not be made',
+    source: 'Exim and gateway texts for a recipient that could not be verified',
   },
   {
     id: 'on-hold',
@@ -520,7 +521,7 @@ const TEMPORARY_RULES: readonly ReplyRule[] = [
         '550 User mailbox is locked by pop3 session',
       ],
     },
-    source: 'texts of hosters that hold the mail of an account back',
+    source: "texts of hosting providers that hold an account's mail back",
   },
   {
     id: 'locked-for-now',
@@ -537,11 +538,11 @@ const TEMPORARY_RULES: readonly ReplyRule[] = [
         '554 5.2.1 Recipient temporarily frozen',
       ],
     },
-    source: 'RFC 5321 4.2.1: what passes wants a 4xx, and many servers say 550',
+    source: 'RFC 5321 4.2.1: a temporary state requires a 4xx, but many servers reply 550',
   },
 ]
 
-/** What is said of the mailbox in so many words. */
+/** Explicit statements about the mailbox. */
 const MAILBOX_RULES: readonly ReplyRule[] = [
   {
     id: 'full-text',
@@ -692,7 +693,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
       '5\\.1\\.1 bad address': '550 5.1.1 #5.1.1 bad address ada@x.example',
       '(?:nosuch|unknown)_?user':
         '550 5.1.1 https://support.google.com/mail/?p=NoSuchUser x-20020a - gsmtp',
-      // Without a reply: none was found. A directory says so of a name that it does not have (RFC 4511).
+      // No reply with it was found. A directory reports a name that it does not have so (RFC 4511).
       'no such object': null,
       'does not exist that user': "local server don't exists that user",
       'user not local': '551 User not local; please try <ada@z.example>',
@@ -798,7 +799,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
   },
 ]
 
-/** Refusals of content, policy or the sender in words that also stand beside others. */
+/** Refusals because of content, policy or the sender, in words that other refusals use too. */
 const POLICY_RULES: readonly ReplyRule[] = [
   {
     id: 'content',
@@ -865,7 +866,7 @@ const POLICY_RULES: readonly ReplyRule[] = [
         '450 4.2.1 Peak SMTP relay limit exceeded for customer. This is a temporary error. For more information on SMTP relay limits, please contact your administrator or visit https://support.google.com/a/answer/6140680',
       'for assistance':
         '553 5.3.0 flpd567 DNSBL:RBL 521< 192.0.2.1 >_is_blocked.For assistance forward this error to abuse_rbl@abuse-att.net',
-      // Without a reply, as are the two below: none was found. They mark a refusal as one of the sender.
+      // No reply was found for this pattern, the next and `firewall`; all three refuse the sender.
       unblock: null,
       '(?:white|allow) ?list': null,
       'protected by': 'Account is protected by',
@@ -942,7 +943,7 @@ const POLICY_RULES: readonly ReplyRule[] = [
   },
 ]
 
-/** What the server says of the domain. */
+/** Statements about the domain. */
 const DOMAIN_RULES: readonly ReplyRule[] = [
   { id: 'protocol-code', kind: 'server', enhanced: /^5\.5\.[24]$/, source: RFC3463 },
   {
@@ -1001,7 +1002,7 @@ const DOMAIN_RULES: readonly ReplyRule[] = [
   },
 ]
 
-/** Words that say less, and codes; the last to be asked. */
+/** Less specific words, and codes. These rules come last. */
 const CODE_RULES: readonly ReplyRule[] = [
   {
     id: 'user-reject',
@@ -1030,7 +1031,7 @@ const CODE_RULES: readonly ReplyRule[] = [
     id: 'recipient-rejected',
     kind: 'likely_missing',
     severity: 5,
-    // A policy that refuses the recipient to us says nothing of the mailbox.
+    // A recipient refused by policy (5.7.x) proves nothing about the mailbox.
     notEnhanced: /^5\.7\./,
     phrases: {
       '{recipient-word}(?: address)? (?:was |is |has been )?{rejected-word}[.!]?(?: *\\(in reply to rcpt to command\\)| <?someone@\\S{1,100})?$':
@@ -1057,7 +1058,7 @@ const CODE_RULES: readonly ReplyRule[] = [
       '^(?:\\d{3}[ -])?(?:[245]\\.\\d{1,3}\\.\\d{1,3} )?(?:sorry[,:]? )?(?:{bare-missing}[.!]?$|not {handled} (?:by|on|at|in) (?:this|our|the) (?:mail )?{mail-system}\\b)':
         ['550 Not found.', '550 Does not exist', '550 5.1.1 does not exist'],
     },
-    source: 'a refusal of a recipient without another word, by a host that its domain names',
+    source: "a recipient refused without explanation by one of the domain's own mail hosts",
   },
   {
     id: 'code-missing',
@@ -1097,7 +1098,7 @@ const CODE_RULES: readonly ReplyRule[] = [
   { id: 'code-system', kind: 'server', enhanced: /^[45]\.[345]\.\d+$/, source: RFC3463 },
 ]
 
-/** All rules in the order they are asked. */
+/** All rules; the first that matches decides. */
 export const REPLY_RULES: readonly CompiledRule[] = [
   ...SENDER_CODE_RULES,
   ...PROVIDER_RULES,

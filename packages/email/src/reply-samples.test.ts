@@ -4,13 +4,13 @@ import { classifyReply } from './classify.ts'
 import { PROVIDERS } from './providers.ts'
 import { REPLY_RULES } from './reply-rules.ts'
 
-/** A reply to RCPT as a server gives it, and what it must be read as. */
+/** A reply to RCPT, and how it must be classified. */
 type ReplySample = readonly [
   provider: string,
   code: number,
   text: string,
   reason: Reason<'email'>,
-  /** The row of the table that decides. */
+  /** The rule that decides. */
   rule: string,
 ]
 
@@ -35,7 +35,7 @@ const RFC_5321 = 'https://www.rfc-editor.org/rfc/rfc5321#section-4.2.2'
 const IANA = 'https://www.iana.org/assignments/smtp-enhanced-status-codes'
 const SISIMAI = 'https://github.com/sisimai/set-of-emails'
 
-/** Real replies by where they are documented or shown, for every row of the tables. */
+/** Real replies for every rule, by the page that documents or shows them. */
 const REPLY_SAMPLES: Readonly<Record<string, readonly ReplySample[]>> = {
   [GOOGLE]: [
     [
@@ -552,7 +552,7 @@ const REPLY_SAMPLES: Readonly<Record<string, readonly ReplySample[]>> = {
       'moved',
     ],
   ],
-  // The registry's words for a code alone, as short as no other row knows them.
+  // Only a code with its name in the registry: too short for any rule about the text.
   [IANA]: [
     ['other', 450, '4.2.0 Other or undefined mailbox status', 'greylisted', 'code-deferred'],
     ['other', 550, '5.1.6 Destination mailbox', 'mailbox_not_found', 'code-missing'],
@@ -720,18 +720,18 @@ const REPLY_SAMPLES: Readonly<Record<string, readonly ReplySample[]>> = {
 
 const SAMPLES = Object.values(REPLY_SAMPLES).flat()
 
-/** Rows that no server's own text was found for, and why they stand all the same. */
+/** Rules for which no real reply was found, and why they are kept. */
 const JUSTIFIED: Readonly<Record<string, string>> = {
-  'your-own': 'in a reply to us "your server" is ours, whatever is said of it',
-  'directory-fault': 'operators write what their tables say; wordings in reply-variants.test.ts',
-  'locked-for-now': 'hosters write such texts themselves; wordings in reply-variants.test.ts',
-  'missing-served': 'small servers, each in its own English; wordings in reply-variants.test.ts',
-  'missing-name': 'small servers, each in its own English; wordings in reply-variants.test.ts',
-  'not-now': 'operators write such texts themselves; wordings in reply-variants.test.ts',
-  'routing-code': 'a code whose meaning RFC 3463 fixes; wordings in reply-variants.test.ts',
-  'bare-words': 'small servers, each in its own English; wordings in reply-variants.test.ts',
-  'on-hold': 'hosters write such texts themselves; wordings in reply-variants.test.ts',
-  'foreign-sender': 'operators write such texts themselves; the sentences below are ours',
+  'your-own': 'in a reply to us, "your server" means ours',
+  'directory-fault': 'operators choose these texts; variants in reply-variants.test.ts',
+  'locked-for-now': 'hosting providers choose these texts; variants in reply-variants.test.ts',
+  'missing-served': 'texts of small mail servers; variants in reply-variants.test.ts',
+  'missing-name': 'texts of small mail servers; variants in reply-variants.test.ts',
+  'not-now': 'operators choose these texts; variants in reply-variants.test.ts',
+  'routing-code': 'RFC 3463 defines the code; variants in reply-variants.test.ts',
+  'bare-words': 'texts of small mail servers; variants in reply-variants.test.ts',
+  'on-hold': 'hosting providers choose these texts; variants in reply-variants.test.ts',
+  'foreign-sender': 'operators choose these texts; examples in foreign-rules.ts',
 }
 
 test.each(SAMPLES)('%s %d %s is %s', (provider, code, text, reason, rule) => {

@@ -5,7 +5,7 @@ const READ_MAX_CHARS = 4000
 const RELAY_WORDS =
   /unknown address error|remote (?:host|server|mta) (?:said|returned|responded)[: ]/g
 
-/** Lower case, one line, mail addresses masked, since a local part may contain any word. */
+/** The text in lower case on one line, with local parts masked, since they may contain any word. */
 export function readable(text: string): string {
   const lower = maskLocals(text.slice(0, READ_MAX_CHARS).toLowerCase(), 'someone')
   const plain = /[^\x20-\x5f\x61-\x7e]/.test(lower)

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Classified, classifyReply } from './classify.ts'
 
-/**
- * The texts that are read in another way than the one wanted, each with the rule that read it so.
- */
+/** The texts that are classified otherwise than wanted, each with the rule that decided. */
 function readOtherwise(
   texts: readonly string[],
   wanted: (met: Classified) => boolean,
@@ -14,10 +12,7 @@ function readOtherwise(
   })
 }
 
-/**
- * Reads a text that begins with its code; the provider stands before a bar where the words are its
- * own.
- */
+/** Classifies a text that begins with its code; `provider|` before it names the provider. */
 function classify(given: string): Classified {
   const [, provider = 'mx.server.example', text = ''] = /^(?:([a-z0-9]+)\|)?(.*)$/.exec(given) ?? []
   const code = /^\d{3}/.exec(text)
@@ -407,7 +402,7 @@ describe('an unknown user is found', () => {
   })
 })
 
-describe('what is not the fault of the mailbox is never undeliverable', () => {
+describe('a refusal for another reason than the mailbox is never undeliverable', () => {
   test.each<[what: string, texts: string[]]>([
     [
       "the sender's address called malformed",
@@ -577,8 +572,8 @@ describe('what is not the fault of the mailbox is never undeliverable', () => {
   })
 })
 
-describe('what was understood stays understood', () => {
-  test('a mailbox that is switched off for good is disabled', () => {
+describe('other refusals are classified', () => {
+  test('a mailbox that is permanently closed is disabled', () => {
     const texts = [
       '550 5.2.1 The account is disabled',
       '550 This account has been suspended',
@@ -592,7 +587,7 @@ describe('what was understood stays understood', () => {
     expect(readOtherwise(texts, ({ reason }) => reason === 'mailbox_disabled')).toEqual([])
   })
 
-  test('a domain that the server knows not to exist is one', () => {
+  test('a domain that the server does not know has the reason no_domain', () => {
     const texts = [
       '550 5.1.2 <ada@x.example>... Host unknown (Name server: .: host not found)',
       '550 5.4.4 Invalid domain',

@@ -6,9 +6,9 @@ import { runStatement } from './statement.ts'
 
 /** How a debit ended. */
 export interface Ended {
-  /** `answered`: the debit stands, less `given`; `unknown`: there is no such debit. */
+  /** `answered`: the debit is final, less `given`; `unknown`: there is no such debit. */
   readonly state: 'answered' | 'refunded' | 'unknown'
-  /** Credits given back. */
+  /** Credits returned. */
   readonly given: number
 }
 

@@ -125,7 +125,7 @@ function pendingOf(people: People, code: LinkCode | undefined): Pending | undefi
   return JSON.parse(opened) as Pending
 }
 
-/** Sends the link of somebody who waits for it once more; nothing where nobody waits. */
+/** Sends the link of an unverified sign-up again; does nothing if there is none for this address. */
 export async function resendSignUp(people: People, visitor: Visitor, email: string): Promise<void> {
   const emailKey = emailKeyOf(email)
   const waiting = await newestLinkCode(people.db, emailKey, 'sign_up')

@@ -50,8 +50,8 @@ export async function cancelBatch(
 }
 
 /**
- * Releases what is left of a batch's hold. Credits of a billing cycle that is over are released
- * too, and are not given back to the account (decision 14).
+ * Releases the rest of a batch's hold. Credits of an ended billing cycle are released too, but not
+ * returned to the account (decision 14).
  * @returns how many credits the hold had left
  */
 export async function releaseRest(tx: Tx, row: BatchRow): Promise<number> {

@@ -43,7 +43,7 @@ const STANDBY_MS = 1_000
 /**
  * Milliseconds between two reads of the workers' capacity, two searches for unclaimed tasks, two
  * searches for finished batches that no worker closed, and two plans of the lease statement, which
- * is planned anew as tables grow; planning takes longer than a round.
+ * is planned again as tables grow; planning takes longer than a round.
  */
 const ROOM_MS = 1_000
 const RECALL_MS = 1_000

@@ -123,7 +123,7 @@ test('the walk reaches every batch, and starts over', async () => {
     expect(healed).toBe(5)
   }
   for (const id of harness.ids) expect((await downloadOf(harness, id)).fromFile).toBe(true)
-  // Nothing of before is left beside them.
+  // No earlier files are left.
   expect(await readdir(join(harness.files, 'results'))).toHaveLength(5)
 })
 

@@ -18,9 +18,7 @@ interface Run {
 
 const SUBJECTS = 100_000
 
-/**
- * What is told at the half of a run, in seconds, and what was left by then: on a clock of its own.
- */
+/** The estimate at half of a run and the actual time left, in seconds, on a simulated clock. */
 function atHalf(run: Run): { told: number; left: number } {
   const { checks, groups = () => [], saveEvery = 1, waitsUntil = 0 } = run
   const openAt = (second: number): Partial<Record<Check, number>> =>
@@ -65,13 +63,10 @@ const side =
   (second) =>
     parts.reduce((sum, [share, trace]) => sum + share * trace(second), 0)
 
-/**
- * Providers, each with its share of a list and the seconds that its part takes however quickly it
- * is handed out.
- */
+/** Providers, each with its share of a batch and the seconds that its part takes at least. */
 type Providers = Readonly<Record<string, readonly [share: number, seconds: number]>>
 
-/** A list that is handed out in so many seconds; what its providers have no room for waits. */
+/** A batch that is dispatched within some seconds; subjects beyond their provider's limit wait. */
 function limited(seconds: number, providers: Providers): Run {
   const begun = steady(0, seconds)
   const partsAt = (second: number) =>

@@ -92,8 +92,7 @@ export async function openConsumer<Backend extends IQueueBackend, Connection>(
       concurrency,
       lockDuration: lockMs,
       stalledInterval: lockMs,
-      // A job whose worker dies is handed out again however often; attempts are counted in
-      // Postgres.
+      // A job whose worker dies is delivered again without a limit; attempts are counted in Postgres.
       maxStalledCount: 1_000_000,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },

@@ -26,7 +26,7 @@ export interface Storage extends AsyncDisposable {
   dropParts(folder: string, before: Date, isOurs: (key: string) => boolean): Promise<number>
 }
 
-/** A file that is being written; disposed of before its end it leaves nothing in the store. */
+/** A file that is being written; if disposed before it is complete, it leaves nothing in the store. */
 export interface NewFile extends AsyncDisposable {
   /** Appends bytes; waits while the store is slower. */
   write(bytes: Uint8Array): Promise<void>

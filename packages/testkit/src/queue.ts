@@ -13,7 +13,7 @@ import { createRedisLimiter } from '@plumbline/queue/redis-limiter'
 import { createRedisMemory } from '@plumbline/queue/redis-memory'
 import { openRedisQueues } from '@plumbline/queue/redis-queues'
 
-/** One process's connection to the queue and to the stores beside it. */
+/** One process's connections to the queue, the shared memory and the limiter. */
 export interface TestQueue extends AsyncDisposable {
   readonly backend: QueueBackend
   readonly memory: Memory

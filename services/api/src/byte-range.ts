@@ -23,7 +23,7 @@ export function partWanted(
   const known = headers['if-none-match']
   if (known !== undefined && matches(known, file.etag)) return { kind: 'unchanged' }
   const condition = headers['if-range']?.toString().trim()
-  // A file of another content, or one that is known by its date alone, is sent anew.
+  // A file with other content, or one identified only by its date, is sent in full.
   if (condition !== undefined && condition !== file.etag) return WHOLE
   const [, first, last] = /^bytes=(\d{0,16})-(\d{0,16})$/i.exec(headers.range?.trim() ?? '') ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return WHOLE

@@ -14,7 +14,7 @@ export function createBatchCreditCounter(metrics: Metrics): BatchCreditCounter {
     ['product'],
   )
   return {
-    // A counter that is told of less than nothing throws, and what it counts is committed by then.
+    // A counter throws for a negative number, when the credits are already committed.
     charged: (product, credits) => charged.inc({ product }, Math.max(0, credits)),
     released: (product, credits) => released.inc({ product }, Math.max(0, credits)),
   }

@@ -16,14 +16,14 @@ import {
 } from '../web-seed.ts'
 import { startWebService, type WebService } from '../web-service.ts'
 
-// What a person does beyond the first way: webhooks, batches made of batches, a second factor.
+// Further actions of a user: webhooks, batches made from batches, a second factor.
 
 const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
 
-/** What an endpoint may answer with, to be shown as text. */
+/** A hostile response of an endpoint, to be shown as text. */
 const HOSTILE = '<img src=x onerror=window.pwned=1> \u202Egnp قاعدة'
 
-/** How a service refuses to be read. */
+/** The refusal of a request. */
 const REFUSAL = { error: 'Bad Request', message: 'This is refused for a test.' }
 
 describe.skipIf(!canRunChromium())('in the app', () => {
@@ -145,7 +145,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     expect(await faultsOfPage(page, ONE_VIEW)).toEqual([])
   })
 
-  test('verdicts of another service are kept where a person says so, and those that we do not share are shown', async () => {
+  test('verdicts of another service are kept if the user chooses so, and differing ones are shown', async () => {
     const rows = Array.from({ length: 53 }, (_, at) => `k${at}@example.com,valid,${HOSTILE}`)
     const text = `Email,ZB Status,Id\n${rows.join('\n')}\nq@example.com,catch-all,\n`
     const judged = await person.upload({ fileName: 'judged.csv', text })
@@ -155,7 +155,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     const kept = page.getByLabel('Verdicts of another service', { exact: true })
     expect(await kept.inputValue()).toBe('')
     await kept.selectOption('30d')
-    // The file has no day of its own.
+    // The file has no date of the verdicts.
     await page
       .locator('.notice', { hasText: 'does not tell when its verdicts were given' })
       .waitFor()
@@ -191,7 +191,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     await page.unroute('**/known')
   })
 
-  test('numbers without country code are reported with where to choose a country, which makes them valid', async () => {
+  test('numbers without country code are reported; choosing a country makes them valid', async () => {
     const text = 'Name,Phone\nA,030 1234567\nB,+44 20 7946 0958\n'
     const called = await person.upload({ fileName: 'called.csv', product: 'phone', text })
     await person.until(called, 'ready')
@@ -210,7 +210,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     expect(await faultsOfPage(page, ONE_VIEW)).toEqual([])
   })
 
-  test('a batch with scores is scored again, and nothing is charged for it', async () => {
+  test('a batch with scores is scored again, free of charge', async () => {
     const done = await person.upload({
       fileName: 'scored.csv',
       product: 'fraud-signals',
@@ -236,7 +236,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     expect(await page.locator('dt:text-is("Used") + dd').textContent()).toBe('0')
   })
 
-  test('values are erased once they are read and asked for again, and all that is kept is one file', async () => {
+  test('values are erased after they are shown and confirmed, and all stored data is one file', async () => {
     const list = 'Email\ngone@example.com\nkept@example.com\n'
     const batch = await person.upload({ fileName: 'people.csv', text: list })
     await person.until(batch, 'ready')
@@ -284,7 +284,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     expect(await file.failure()).toBeNull()
   })
 
-  test('a viewer is offered nothing that they may not do, and is refused it', async () => {
+  test('a viewer sees no action that they may not do, and is refused it', async () => {
     const wish = { email: 'vera@people.test', role: 'viewer' }
     const sent = await person.send('POST', '/app/api/invitations', wish)
     const { link } = invitationAnswer.parse(sent)
@@ -324,7 +324,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     }
   })
 
-  test('a second factor is set up from a code that a camera reads, which no request carries', async () => {
+  test('a second factor is set up from a QR code, which is in no request', async () => {
     const sent: string[] = []
     page.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`))
     await page.goto('/app/settings')
@@ -340,8 +340,8 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     expect(await faultsOfPage(page, ONE_VIEW)).toEqual([])
   })
 
-  test('none of this writes to the console or runs what was sent', () => {
-    // A browser notes by itself what was refused.
+  test('none of this writes to the console or executes customer data', () => {
+    // A browser logs refused requests by itself.
     const refused = /status of 4\d\d/
     expect(window.faults.filter((fault) => !refused.test(fault))).toEqual([])
   })
@@ -355,7 +355,7 @@ function startButton(page: Page): ReturnType<Page['getByRole']> {
   return page.getByRole('button', { name: 'Start', exact: true })
 }
 
-/** What a camera before the screen would read of the code on the page. */
+/** The content of the QR code on the page. */
 async function readCode(page: Page): Promise<string | undefined> {
   const { side, pixels } = await page.evaluate<{ side: number; pixels: number[] }>(`(() => {
     const svg = document.querySelector('.qr')
@@ -373,7 +373,7 @@ async function readCode(page: Page): Promise<string | undefined> {
   return jsQr.default(new Uint8ClampedArray(pixels), side, side)?.data
 }
 
-/** What changes something or costs: buttons, and headings that open a form. */
+/** Actions that change something or cost credits: buttons, and headings that open a form. */
 const FOR_MEMBERS: readonly string[] = [
   'New batch',
   'Start',

@@ -7,12 +7,11 @@ import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
 import { signUp } from '../web-seed.ts'
 import { startWebService, type WebService } from '../web-service.ts'
 
-// The client package as it is built, in a page of the service: it calls as the person who is signed
-// in.
+// The built client package in a page of the service, where it calls as the signed-in user.
 
 const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
 
-/** Where the page finds the package. */
+/** Path of the package for the page. */
 const PACKAGE = '/app/client/public.js'
 
 describe.skipIf(!canRunChromium())('in a page of the service', () => {
@@ -42,7 +41,7 @@ describe.skipIf(!canRunChromium())('in a page of the service', () => {
     await page.goto('/app')
   }
 
-  test('the client asks, uploads a Blob, waits and reads rows by the session, without a key', async () => {
+  test('the client calls, uploads a Blob, waits and reads rows with the session, without a key', async () => {
     expect(await window.page.evaluate(EVERY_WAY)).toEqual({
       email: 'ada@b.example',
       plan: 'free',
@@ -58,11 +57,11 @@ describe.skipIf(!canRunChromium())('in a page of the service', () => {
       refused: ['NotFoundError', 404],
       path: 'A path names a file of this machine, which a browser cannot read; give a Blob or File as `file`.',
     })
-    // The refusal is what the test asks for; a browser writes each to its console.
+    // The test causes the refusal, which a browser writes to its console.
     expect(window.faults.filter((fault) => !fault.includes('status of 404'))).toEqual([])
   })
 
-  test('once the session has ended, the client is refused as nobody', async () => {
+  test('after the end of the session, the client is refused', async () => {
     await window.context.clearCookies()
     expect(await window.page.evaluate(AS_NOBODY)).toEqual(['UnauthorizedError', 401])
   })

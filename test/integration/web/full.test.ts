@@ -7,7 +7,7 @@ import { addMany, LONG_NAME, RIGHT_TO_LEFT, ROWS } from '../web-many.ts'
 import { fillAccount, signUp, type FilledAccount } from '../web-seed.ts'
 import { startWebService, type WebService } from '../web-service.ts'
 
-// Pages of an account that has very much, and pages whose network is slow.
+// Pages of an account with very many batches, and pages on a slow network.
 
 const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
 
@@ -34,7 +34,7 @@ describe.skipIf(!canRunChromium())('an account that is full', () => {
   }, FILL_MS)
   afterAll(() => stack.disposeAsync())
 
-  test('lists 10,000 batches some at a time, and finds one of them by its name', async () => {
+  test('lists 10,000 batches page by page, and finds one of them by its name', async () => {
     await page.goto('/app/batches')
     await settle(page, 'Batches')
     const rows = page.locator('tbody tr')
@@ -75,7 +75,7 @@ describe.skipIf(!canRunChromium())('an account that is full', () => {
     expect(beyondRows(window.faults)).toEqual([])
   })
 
-  test('on a slow network each page says at once what it is, and nothing jumps as the rest comes', async () => {
+  test('on a slow network each page shows its heading at once, and its layout does not shift later', async () => {
     await using slow = await openWindow(started.service.url, {
       width: 360,
       height: 740,

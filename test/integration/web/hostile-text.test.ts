@@ -10,13 +10,11 @@ import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
 import { signUp, type TestPerson } from '../web-seed.ts'
 import { startWebService } from '../web-service.ts'
 
-// What customers write, in every place where the app shows it, is text and stays text.
+// Text of customers is shown as text in every place of the app.
 
 const MARKUP = '<img src=x onerror=window.pwned=1>'
 
-/**
- * What a text may be made of to be more than text, to turn, hide or widen what stands beside it.
- */
+/** Parts of texts that could be executed, or could reverse, hide or widen the text around them. */
 const PIECES: readonly string[] = [
   MARKUP,
   '<script>window.pwned=1</script>',
@@ -54,7 +52,7 @@ const AROUND: readonly ((piece: string) => string)[] = [
 /** Twenty pieces in ten forms. */
 const TEXTS = PIECES.flatMap((piece) => AROUND.map((write) => write(piece)))
 
-/** Those that a batch may be called: no control characters, 200 characters at most. */
+/** Those that may be names of batches: without control characters, at most 200 characters. */
 const NAMES = [MARKUP, PIECES[1], PIECES[13], PIECES[14], PIECES[15]].filter(
   (piece) => piece !== undefined,
 )
@@ -128,7 +126,7 @@ test.skipIf(!canRunChromium())(
 )
 
 test.skipIf(!canRunChromium())(
-  'what a mail server and a registry say is text in an answer and in the rows of a batch',
+  'replies of a mail server and a registry are shown as text in results and in rows of a batch',
   async () => {
     await using started = await startWebService({ backend })
     await using window = await openWindow(started.service.url, { width: 360, height: 740 })
@@ -158,7 +156,7 @@ test.skipIf(!canRunChromium())(
   },
 )
 
-/** The operator's pages show what people wrote, and what operators wrote about them, as text. */
+/** The operator's pages show texts of users, and texts of operators about them, as text. */
 async function expectOperatorText(
   { db, adminUrl }: TestService,
   { userId, accountId }: TestPerson,
@@ -191,7 +189,7 @@ async function expectOperatorText(
   expect(operator.faults).toEqual([])
 }
 
-/** The text stands there, made nothing of itself, and widened nothing. */
+/** The text is shown, created no element, and did not widen the page. */
 async function expectText(page: Page, text: string): Promise<void> {
   await expect.poll(() => page.locator('body').textContent()).toContain(text)
   const made = await page.evaluate(`({

@@ -19,7 +19,7 @@ import {
 } from '../web-seed.ts'
 import { startWebService, type WebService } from '../web-service.ts'
 
-// Every page of the app in a real browser. Where the queue is makes no difference to a page.
+// Every page of the app in a real browser. The backend of the queue does not matter here.
 
 const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
 
@@ -42,7 +42,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
   })
   afterAll(() => stack.disposeAsync())
 
-  test('has no fault that axe knows on any page, in two themes and widths, and nothing on the console', async () => {
+  test('has no violation found by axe on any page, in two themes and widths, and logs nothing', async () => {
     await using stranger = await openWindow(started.service.url)
     const met: string[] = []
     const look = async ({ page }: TestWindow, pages: readonly PageOf[]): Promise<void> => {
@@ -65,7 +65,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect([...met, ...stranger.faults, ...window.faults, ...operator.faults]).toEqual([])
   })
 
-  test('takes a link that is opened while its page is already open', async () => {
+  test('follows a link that is opened while its page is already open', async () => {
     await using stranger = await openWindow(started.service.url)
     const { page } = stranger
     const link = `#${'a'.repeat(40)}`
@@ -83,7 +83,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect(await page.getByRole('alert').textContent()).toMatch(/^This link was used/)
   })
 
-  test('asks for the second factor, refuses a code that is not its own, and lets in with one for recovery', async () => {
+  test('asks for the second factor, refuses a wrong code, and accepts a recovery code', async () => {
     await using other = await openWindow(started.service.url)
     const { page, context } = other
     const grace = await signUp(started.service, context.request, { email: 'grace@people.test' })
@@ -109,7 +109,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
     await settle(page, 'Overview')
   })
 
-  test('says who is signed in no longer when the session was ended elsewhere, and goes on where it was', async () => {
+  test('asks to sign in again when the session was ended elsewhere, and continues to the requested page', async () => {
     await using other = await openWindow(started.service.url)
     const { page } = other
     await page.goto('/app/usage')
@@ -129,12 +129,12 @@ describe.skipIf(!canRunChromium())('the app', () => {
     await settle(window.page, 'Overview')
   })
 
-  test('a page whose code comes between its heading and what follows the heading is shown', async () => {
+  test('a page whose code arrives late is shown', async () => {
     await using slow = await openWindow(started.service.url, {
       cookies: await window.context.cookies(),
     })
     const { page } = slow
-    // What is done after a frame is drawn comes late, as where a machine is busy.
+    // Work after a drawn frame is delayed, as on a loaded machine.
     await page.addInitScript(LATE_FRAMES)
     const isDrawn = Promise.withResolvers<void>()
     await page.route('**/assets/usage-*.js', async (route) => {
@@ -183,7 +183,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect(met).toEqual([])
   })
 
-  test('says that the service is away, and goes on by itself once it is back', async () => {
+  test('says that the service cannot be reached, and continues by itself once it is back', async () => {
     const { page } = window
     // Where the links stand beside the page, not behind a menu.
     await page.setViewportSize({ width: 1_280, height: 860 })

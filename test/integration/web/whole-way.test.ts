@@ -9,13 +9,13 @@ import { canRunChromium, openWindow } from '../chromium.ts'
 import { byKeyboard, byMouse, type PageUser, type WithPageUser } from '../page-user.ts'
 import { pathOfLink, startWebService } from '../web-service.ts'
 
-// What a person does who has never been here: from the sign-up form to the ledger.
+// The first steps of a new user: from the sign-up form to the ledger.
 
 const ADDRESS = 'ada@people.test'
 const PASSWORD = 'a long sentence with a plumb line'
 const ROWS = 150
 
-/** Each backend; on the last of them with the keys alone. */
+/** Each backend; the last one only by keyboard. */
 const WAYS: readonly (Backend & { readonly by: string; readonly withHand: WithPageUser })[] =
   backends().map((backend, at, all) =>
     at === all.length - 1
@@ -133,7 +133,7 @@ function contacts(count: number): string {
   return `${['Name,Email,Private email', ...rows].join('\n')}\n`
 }
 
-/** What LibreOffice sees in the workbook is what was handed in. */
+/** LibreOffice reads the uploaded cells in the workbook. */
 async function expectCells(workbook: Buffer, count: number): Promise<void> {
   if (WITHOUT_SPREADSHEET) return
   await using spreadsheet = await openSpreadsheet()

@@ -5,7 +5,7 @@ import { WIRE_FAULTS } from './wire-faults.ts'
 
 type Content = (name: string, type: number) => Reply | undefined
 
-/** Well-formed replies with strange content; undefined if this type is answered as usual. */
+/** Well-formed replies with strange content; undefined if this record type is answered as usual. */
 export const CONTENT_FAULTS: Readonly<Record<string, Content>> = {
   servfail: () => ({ rcode: RCODE.servFail, answers: [] }),
   refused: () => ({ rcode: RCODE.refused, answers: [] }),
@@ -89,7 +89,7 @@ export function strangeReply(domain: Domain, name: string, type: number): Reply 
   return domain.dnsFault === undefined ? undefined : CONTENT_FAULTS[domain.dnsFault]?.(name, type)
 }
 
-/** The fault of a domain that its name servers also show for every subdomain. */
+/** The fault of a domain, which its name servers also have for every subdomain. */
 export function zoneFault(domain: Domain): string | undefined {
   const fault = domain.dnsFault
   if (fault === undefined || fault in WIRE_FAULTS) return fault

@@ -5,7 +5,7 @@ const TTL_SECONDS = 300
 const NEGATIVE_TTL_SECONDS = 60
 const HEADER_BYTES = 12
 
-/** The question of a query as it stands on the wire, and what it asks. */
+/** The question of a query: its name, its type, and its end in the message. */
 export interface Question {
   readonly name: string
   readonly type: number
@@ -14,7 +14,7 @@ export interface Question {
 }
 
 /**
- * Reads the one question of a query; undefined when the message is none. Names come in lower case.
+ * Reads the one question of a query; undefined if the message is no query. Names are in lower case.
  */
 export function readQuestion(message: Buffer): Question | undefined {
   if (
@@ -76,7 +76,7 @@ export function encodeReply(
   return message
 }
 
-/** A reply of header and question alone with the TC flag: come again over TCP. */
+/** A reply with only header and question and the TC flag, which asks for a retry over TCP. */
 export function truncated(reply: Buffer, question: Question): Buffer {
   const short = Buffer.from(reply.subarray(0, question.endOffset))
   short[2] = (short[2] ?? 0) | 0x02

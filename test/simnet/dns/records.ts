@@ -1,4 +1,4 @@
-/** Type numbers of the records that the world holds. Source: IANA DNS parameters. */
+/** Type numbers of the world's records. Source: IANA DNS parameters. */
 export const TYPE = {
   A: 1,
   NS: 2,
@@ -35,12 +35,12 @@ export type Answer =
   | { readonly type: 'TXT'; readonly name: string; readonly text: string }
   | { readonly type: 'SOA'; readonly name: string }
 
-/** What the zone says to a question. */
+/** The zone's reply to a question. */
 export interface Reply {
   readonly rcode: number
   readonly answers: readonly Answer[]
   /** The zone whose SOA proves a negative answer. */
   readonly soaOf?: string
-  /** How the server fails on the wire instead of, or while, saying so. */
+  /** The fault on the wire, in place of or during the reply. */
   readonly fault?: string
 }

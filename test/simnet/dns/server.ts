@@ -17,7 +17,7 @@ import { answerOf } from './zone.ts'
 /** Encoded replies kept by question; a world does not change, so they never age. */
 const CACHED_REPLIES = 200_000
 
-/** What a reply is and, where the server fails on the wire, how. */
+/** A reply, and its fault on the wire if it has one. */
 interface Prepared {
   readonly question: Question
   readonly reply: Buffer
@@ -50,11 +50,11 @@ export function startDns(world: World, counters: Counters, port: number): Promis
   })
 }
 
-/** The port at which name servers are asked by whoever knows only their address. */
+/** The standard port, used by clients that only know a name server's address. */
 const USUAL_PORT = 53
 
 /**
- * Listens at port 53 too where this process may; without it such questions need `NAME_SERVER_PORT`.
+ * Listens on port 53 too if this process may; otherwise such queries need `NAME_SERVER_PORT`.
  */
 async function tryUsualPort(
   address: string,
@@ -96,7 +96,7 @@ function createPreparer(world: World, role: Role, counters: Counters): Preparer 
     counters.dnsQueries++
     const question = readQuestion(query)
     if (question === undefined) return undefined
-    // The very spelling of the name goes back in the reply, so it is part of the key.
+    // A reply repeats the name with its capitals, so these are part of the key.
     const key = query.toString('latin1', 12, question.endOffset) + String((query[2] ?? 0) & 1)
     const known = cache.get(key)
     if (known !== undefined) return known

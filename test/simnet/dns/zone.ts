@@ -6,7 +6,7 @@ import { RCODE, TYPE } from './records.ts'
 import type { Answer, Reply } from './records.ts'
 
 /**
- * What the name servers of a world answer to a question; `name` in lower case without the last dot.
+ * The reply of the world's name servers to a question; `name` in lower case without the last dot.
  */
 export function answerOf(world: World, name: string, type: number): Reply {
   if (name.endsWith('.in-addr.arpa')) return reverse(world, name, type)
@@ -135,7 +135,7 @@ function isZone(world: World, tld: string): boolean {
   )
 }
 
-/** `co.uk` and `com.br` exist although nothing of the world stands at them. */
+/** `co.uk` and `com.br` exist, although the world has no records for them. */
 function isPublicZone(world: World, name: string): boolean {
   return (
     name.split('.').length === 2 &&

@@ -24,14 +24,14 @@ export const hlrLookups: HlrProvider = (context, request) => {
   const phone = phoneOf(context.world.seed, number)
   if (context.outOfCredit)
     return { status: 402, body: { success: false, messages: ['Insufficient credits'] } }
-  // Beyond the permitted number of connections its gateway answers 502.
+  // Beyond the permitted number of connections, its gateway replies 502.
   if (phone.throttledOnce && context.putOff(phone.number))
     return { status: 502, body: { messages: ['Bad Gateway'] } }
   context.bought(phone.number, COST_MILLI)
   return found(phone)
 }
 
-/** HMAC-SHA256 over path, time, method and body, with the path as it stands after the version. */
+/** HMAC-SHA256 over path, time, method and body; the path is that after the version. */
 function signed(request: HlrRequest, path: string): boolean {
   const key = request.headers['x-digest-key']
   const timestamp = request.headers['x-digest-timestamp']

@@ -7,7 +7,7 @@ const MOST_NUMBERS = 1000
 const COST_MILLI = 4
 
 /**
- * Infobip Number Lookup, the call that waits. Source: its documentation, `POST /number/1/query`.
+ * Infobip Number Lookup, the synchronous call. Source: its documentation, `POST /number/1/query`.
  */
 export const infobip: HlrProvider = (context, request) => {
   if (!request.path.endsWith('/number/1/query')) return undefined
@@ -79,7 +79,7 @@ const REJECTED = {
 }
 
 /**
- * An absent subscriber is in the same group as an unknown one; only `permanent` tells them apart.
+ * An absent subscriber is in the same group as an unknown one; only `permanent` distinguishes them.
  */
 function resultOf(to: string, phone: Phone): unknown {
   const networks = {

@@ -3,11 +3,11 @@ import type { IncomingMessage } from 'node:http'
 import type { Counters } from '../counters.ts'
 import type { World } from '../world.ts'
 
-/** Keys that every provider of the world takes. */
+/** Keys that every provider of the world accepts. */
 export const HLR_KEY = 'sim-key'
 export const HLR_SECRET = 'sim-secret'
 
-/** A request to a provider, whole. */
+/** A complete request to a provider. */
 export interface HlrRequest {
   readonly method: string
   /** Path without the query. */
@@ -24,21 +24,21 @@ export interface HlrReply {
   readonly headers?: Record<string, string>
 }
 
-/** What a provider needs to answer. */
+/** What a provider needs for its reply. */
 export interface HlrContext {
   readonly world: World
   readonly counters: Counters
-  /** Says that the account has no credit left. */
+  /** Whether the account has no credit left. */
   readonly outOfCredit: boolean
-  /** What tokens of Vonage's Identity Insights are signed against; absent: any token passes. */
+  /** Public key for the tokens of Vonage's Identity Insights; if absent, any token is accepted. */
   readonly tokenKey: KeyObject | undefined
-  /** Notes a paid query. */
+  /** Records a paid query. */
   readonly bought: (number: string, costMilli: number) => void
-  /** True once for each number that its provider puts off the first time. */
+  /** True once for each number whose first query gets a temporary refusal. */
   readonly putOff: (number: string) => boolean
 }
 
-/** Answers the requests of its own protocol; undefined for any other path. */
+/** The reply to a request of its own protocol; undefined for any other path. */
 export type HlrProvider = (context: HlrContext, request: HlrRequest) => HlrReply | undefined
 
 /** Whether the request carries the world's key and secret as Basic credentials. */
@@ -47,7 +47,7 @@ export function basic(request: HlrRequest): boolean {
   return request.headers.authorization === `Basic ${expected}`
 }
 
-/** The body as an object; undefined when it is none. */
+/** The body as an object; undefined if it is none. */
 export function jsonObject(body: string): Record<string, unknown> | undefined {
   try {
     const parsed: unknown = JSON.parse(body)

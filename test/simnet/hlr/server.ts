@@ -14,23 +14,23 @@ import { vonage } from './vonage.ts'
 
 const BODY_BYTES = 1024 * 1024
 
-/** How providers misbehave; a share is of a thousand requests, drawn by the seed. */
+/** Faults of the providers: how many of a thousand requests, chosen by the seed. */
 export interface HlrFaults {
   readonly delayMs?: number
-  /** Done and paid for, and the connection cut before the answer. */
+  /** The lookup is done and charged, but the connection is cut before the reply. */
   readonly lostPerMille?: number
-  /** 500 without having done anything. */
+  /** The reply is 500, and nothing was done. */
   readonly errorPerMille?: number
-  /** 200 with a body that is no JSON. */
+  /** The reply is 200 with a body that is not JSON. */
   readonly garbagePerMille?: number
-  /** Taken, and never answered. */
+  /** The request is accepted and never answered. */
   readonly silentPerMille?: number
   readonly outOfCredit?: boolean
 }
 
 const PROVIDERS: readonly HlrProvider[] = [hlrLookups, infobip, twilio, vonage, messente]
 
-/** HLR providers on 127.0.0.1, told apart by their paths. */
+/** HLR providers on 127.0.0.1, distinguished by their paths. */
 export async function startHlr(
   world: World,
   counters: Counters,
@@ -69,7 +69,7 @@ export async function startHlr(
   return listenEverywhere(new Map([['127.0.0.1', handler]]), port)
 }
 
-/** Sends the answer, or does what the faults say for this draw of 0 to 999. */
+/** Sends the reply, or the fault for this random number of 0 to 999. */
 function misbehave(
   faults: HlrFaults,
   draw: number,
@@ -118,7 +118,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
       chunks.push(chunk)
     }
   } catch {
-    // A client that hung up has no use for an answer.
+    // The client has closed the connection, so no reply can be sent.
   }
   return Buffer.concat(chunks).toString('utf8')
 }

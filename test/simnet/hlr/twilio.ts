@@ -76,7 +76,7 @@ function lookUp(context: HlrContext, number: string, fields: readonly string[]):
   }
   if (fields.includes('line_status')) {
     context.bought(number, STATUS_COST_MILLI)
-    // A package that fails says so inside a reply that is otherwise good.
+    // The error of a failed package is within a successful reply.
     const failed = phone.state === 'undetermined' && Number(number.at(-1)) % 2 === 0
     body['line_status'] = failed
       ? { status: null, error_code: 60610 }

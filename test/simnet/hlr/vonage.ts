@@ -34,7 +34,7 @@ export const vonage: HlrProvider = (context, request) => {
   return ok(advanced(phone, number))
 }
 
-/** A JWT by RS256 that has not run out. Source: RFC 7519, RFC 7518 3.3. */
+/** Whether this is an unexpired JWT signed with RS256. Source: RFC 7519, RFC 7518 3.3. */
 function isSigned(token: string, key: KeyObject | undefined): boolean {
   if (key === undefined) return true
   const [head = '', claims = '', signature = ''] = token.split('.')
@@ -88,7 +88,7 @@ function advanced(phone: Phone, number: string): unknown {
     valid_number: missing ? 'not_valid' : partial ? 'unknown' : 'valid',
     reachable: REACHABLE[phone.state],
     ported: partial || missing ? 'unknown' : phone.ported === undefined ? 'not_ported' : 'ported',
-    // An object where something is known, a bare word where nothing is.
+    // An object if the network is known, otherwise a plain string.
     roaming: partial || missing ? 'unknown' : roaming(phone),
   }
 }

@@ -2,14 +2,14 @@ import type { World } from '../world.ts'
 import type { Registration } from '../world/domain.ts'
 import type { Registry } from '../world/registries.ts'
 
-/** A name as a registry knows it. */
+/** A name in a registry. */
 export interface Registered {
   readonly name: string
   readonly registration: Registration
   readonly nameServers: readonly string[]
 }
 
-/** What stands registered under exactly this name; undefined when it is free. */
+/** The registration of exactly this name; undefined if it is free. */
 export function registered(world: World, name: string): Registered | undefined {
   const domain = world.findDomain(name)
   if (domain === undefined || domain.registration === null) return undefined

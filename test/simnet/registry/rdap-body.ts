@@ -3,7 +3,7 @@ import { REGISTRARS } from '../world/registries.ts'
 import type { Registered } from './lookup.ts'
 
 /**
- * The RDAP object of a name in the style of its registry. Source: RFC 9083 sections 4, 5.1 and 5.3.
+ * The RDAP object of a name in its registry's form. Source: RFC 9083 sections 4, 5.1 and 5.3.
  */
 export function domainBody(
   registry: Registry,
@@ -51,12 +51,12 @@ export function domainBody(
   }
 }
 
-/** The reply to a name that is free. Source: RFC 9083 section 6. */
+/** The reply for a free name. Source: RFC 9083 section 6. */
 export function notFoundBody(name: string): unknown {
   return { errorCode: 404, title: 'Not Found', description: [`${name} is not registered`] }
 }
 
-/** `2026-01-02T03:04:05Z` at two hours east. */
+/** `2026-01-02T03:04:05Z` written with the offset +02:00. */
 function withOffset(iso: string): string {
   return new Date(Date.parse(iso) + 7_200_000).toISOString().replace(/\.\d+Z$/, '.000+02:00')
 }

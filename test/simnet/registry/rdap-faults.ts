@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 
-/** One RDAP request to be answered badly. */
+/** One RDAP request that gets a faulty reply. */
 export interface RdapFaultContext {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** The address that was asked. */
+  /** The address of the server. */
   readonly url: string
 }
 
@@ -144,7 +144,7 @@ function pour(response: ServerResponse): void {
 
 let madeBomb: Buffer | undefined
 
-/** A quarter of a gigabyte of blanks in a few hundred kilobytes. */
+/** A quarter of a gigabyte of spaces, compressed to a few hundred kilobytes. */
 function bomb(): Buffer {
   madeBomb ??= gzipSync(Buffer.alloc(BOMB_BYTES, 0x20))
   return madeBomb

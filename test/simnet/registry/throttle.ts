@@ -1,6 +1,6 @@
 /** A token bucket of queries; a server without a rate never refuses. */
 export interface Throttle {
-  /** Seconds to wait, 0 when the query may pass. */
+  /** Seconds to wait; 0 if the query is allowed. */
   take(): number
 }
 

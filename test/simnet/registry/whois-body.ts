@@ -2,10 +2,7 @@ import { REGISTRAR_WHOIS, REGISTRARS } from '../world/registries.ts'
 import type { WhoisFormat } from '../world/registries.ts'
 import type { Registered } from './lookup.ts'
 
-/**
- * How a registry writes down a registered name, and how it says that one is free, or asked for too
- * often.
- */
+/** A registry's texts for a registered name, a free name, and too many queries. */
 export interface WhoisWriter {
   readonly found: (found: Registered) => string
   readonly free: (name: string) => string

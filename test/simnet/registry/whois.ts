@@ -57,7 +57,7 @@ function serve(socket: Socket, answerer: Answerer, open: Set<Socket>): void {
   })
 }
 
-/** Names the server of a zone, as IANA's does. */
+/** Refers to the WHOIS server of a zone, as IANA's server does. */
 function createRoot(world: World, counters: Counters): Answerer {
   const seen = queryCounters(counters, 'whois.iana.org')
   return (query, socket) => {
@@ -80,7 +80,7 @@ function createRoot(world: World, counters: Counters): Answerer {
   }
 }
 
-/** Knows every name that any registry has. */
+/** The registrar's server, which knows the names of all registries. */
 function createRegistrar(world: World, counters: Counters): Answerer {
   const seen = queryCounters(counters, REGISTRAR_WHOIS)
   const writer = WHOIS_WRITERS.icann

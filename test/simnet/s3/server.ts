@@ -4,24 +4,24 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { buffer } from 'node:stream/consumers'
 import { signatureFault, signedAt, type S3Credentials } from './signature.ts'
 
-/** A store of objects in memory that speaks as much of S3 as a client needs, and as strictly. */
+/** An object store in memory with the part of S3 that our client needs; it refuses what S3 refuses. */
 export interface S3Server extends AsyncDisposable {
   readonly url: string
   /** By key, in one bucket. */
   readonly objects: Map<string, Buffer>
   /** Uploads in parts that were neither completed nor aborted. */
   readonly openUploads: ReadonlyMap<string, { readonly key: string }>
-  /** Leaves an upload behind that somebody began at a time. */
+  /** Creates an unfinished multipart upload with this time of its beginning. */
   leaveUpload(key: string, begun: Date): void
-  /** Uploads that one answer lists at most. */
+  /** Most uploads that one response lists. */
   uploadsListed: number
-  /** Requests to come that are answered 503 `SlowDown`. */
+  /** Number of next requests that get 503 `SlowDown`. */
   busy: number
-  /** Bodies to come that are cut in their middle. */
+  /** Number of next bodies that are cut off in the middle. */
   cuts: number
-  /** Parts to come that are answered 500 `InternalError`. */
+  /** Number of next parts that get 500 `InternalError`. */
   brokenParts: number
-  /** How far its clock is ahead; it refuses what is signed more than 15 minutes away from that. */
+  /** How far its clock is ahead; it refuses requests signed more than 15 minutes off that. */
   aheadMs: number
 }
 
@@ -232,7 +232,7 @@ function part(
   }
 }
 
-/** The token of a page is its last key, so that pages go on rightly while objects come and go. */
+/** The token of a page is its last key: paging stays correct while objects are added or deleted. */
 function list({ objects }: Store, query: URLSearchParams): Reply {
   const prefix = query.get('prefix') ?? ''
   const after = query.get('continuation-token') ?? query.get('start-after') ?? ''
@@ -253,8 +253,7 @@ function list({ objects }: Store, query: URLSearchParams): Reply {
 }
 
 /**
- * In the order of keys, and of ids where one key has several; a page goes on behind the last of the
- * one before.
+ * In the order of keys, then of ids; a page continues after the last upload of the previous page.
  */
 function listUploads({ uploads }: Store, query: URLSearchParams, most: number): Reply {
   const prefix = query.get('prefix') ?? ''

@@ -2,7 +2,7 @@ import { noteRecipient, violation } from '../counters.ts'
 import { recipientResult } from './mailboxes.ts'
 import type { ServedHost } from './served.ts'
 
-/** Where a client stands in its dialogue with a host. */
+/** The state of an SMTP session. */
 export interface Dialogue {
   readonly host: ServedHost
   readonly clientAddress: string
@@ -33,7 +33,7 @@ export function createDialogue(host: ServedHost, clientAddress: string, secure: 
   }
 }
 
-/** The reply to one line, with its CRLF; undefined if STARTTLS takes the wire away. */
+/** The reply to one line, with its CRLF; undefined if STARTTLS takes over the connection. */
 export function replyTo(dialogue: Dialogue, line: string): string | undefined {
   const reply = dispatch(dialogue, line)
   const most = dialogue.host.profile.limits?.maxErrors
@@ -141,7 +141,7 @@ function rcpt(dialogue: Dialogue, line: string): string {
   return texts[result](address)
 }
 
-/** What stands between the angle brackets; undefined when there are none. */
+/** The text between the angle brackets; undefined if there are none. */
 function recipient(line: string): string | undefined {
   const open = line.indexOf('<')
   const close = line.lastIndexOf('>')

@@ -128,7 +128,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       {
         EHLO: text('250-hostile\r\n250 STARTTLS\r\n'),
         STAR: (wire, socket) => {
-          // A client that keeps what came before the handshake would take these for answers under
+          // A client that keeps input from before the handshake would take these for replies under
           // TLS.
           wire.write('220 ready\r\n250 injected\r\n250 injected\r\n250 injected\r\n')
           secureAndServe(wire, socket, context)
@@ -195,15 +195,15 @@ function silence(wire: Duplex): void {
   deafen(wire)
 }
 
-/** Reads everything from then on without a reply. */
+/** Keeps reading without a reply. */
 function deafen(wire: Duplex): void {
   wire.removeAllListeners('data')
   wire.resume()
 }
 
 /**
- * Replies line by line, correctly except for the given steps; a step for STARTTLS takes the
- * connection over.
+ * Replies line by line, correctly except for the given steps. A step for STARTTLS takes over the
+ * connection.
  */
 function converse(
   wire: Duplex,

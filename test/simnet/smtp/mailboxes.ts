@@ -4,13 +4,10 @@ import type { MailHost } from '../world/domain.ts'
 import { mailboxState } from '../world/mailbox.ts'
 import type { Profile } from './profile.ts'
 
-/** What a host says of a recipient where no fault of its profile comes first. */
+/** The reply of a host to a recipient, if its profile has no other reply before. */
 export type RecipientResult = 'accepted' | 'missing' | 'full' | 'disabled' | 'busy' | 'relay'
 
-/**
- * What one host says to a recipient: relaying is refused for domains that have their mail
- * elsewhere.
- */
+/** The state of a recipient at one host; relaying is refused for domains that have other mail hosts. */
 export function recipientResult(
   world: WorldTable,
   host: MailHost,

@@ -1,23 +1,20 @@
-/** The moments at which a server can refuse the client rather than the recipient. */
+/** The phases in which a server can refuse the client instead of the recipient. */
 export type RefusalPhase = 'banner' | 'ehlo' | 'mail' | 'rcpt'
 
-/**
- * The replies of a mail server, whole: lines separated by LF, none after the last; `%s` is the
- * recipient.
- */
+/** The replies of a mail server: lines separated by LF, without one at the end; `%s` is the recipient. */
 export interface Profile {
   readonly name: string
   readonly banner: string
   readonly greeting: string
   readonly capabilities: readonly string[]
   readonly replies: Replies
-  /** Case and dots: Google sees `a.b` and `ab` as one. */
+  /** Whether dots are ignored: for Google, `a.b` and `ab` are the same mailbox. */
   readonly ignoreDots?: boolean
-  /** A second recipient in one transaction is put off (Outlook consumer). */
+  /** A second recipient in one transaction gets a temporary refusal (Outlook consumer). */
   readonly oneRecipient?: boolean
-  /** Every recipient of a known domain is accepted, whoever it is. */
+  /** Every recipient of a known domain is accepted. */
   readonly acceptsAll?: boolean
-  /** Every recipient, known or not, gets this reply. */
+  /** Every recipient, existing or not, gets this reply. */
   readonly rejectsAll?: string
   readonly refusal?: { readonly phase: RefusalPhase; readonly reply: string }
   readonly requiresTls?: string
@@ -26,17 +23,17 @@ export interface Profile {
   readonly limitGroup?: string
   /** Seconds that a new (client, sender, recipient) must wait. */
   readonly greylistSeconds?: number
-  /** Answers nothing to EHLO but 502, as very old servers do. */
+  /** Replies 502 to EHLO, as very old servers do. */
   readonly heloOnly?: boolean
   readonly bannerDelayMs?: number
   readonly replyDelayMs?: number
-  /** STARTTLS is offered, and what follows is not TLS. */
+  /** STARTTLS is offered, but TLS does not follow. */
   readonly brokenTls?: 'garbage' | 'refused' | 'close' | 'silent' | 'plaintext'
   /** A script of `faults.ts` that takes the connection over. */
   readonly fault?: string
 }
 
-/** What the server says in each case. */
+/** The replies of the server in each case. */
 export interface Replies {
   readonly mail: string
   readonly accepted: string
@@ -50,14 +47,14 @@ export interface Replies {
   readonly bye: string
 }
 
-/** Limits of one host over all its connections; what is absent is unlimited. */
+/** Limits of one host over all its connections; no limit if absent. */
 export interface Limits {
   readonly maxConnections?: number
   readonly rcptPerTransaction?: number
   readonly rcptPerConnection?: number
   /** Recipients in any 60 seconds. */
   readonly rcptPerMinute?: number
-  /** Errors after which the server hangs up with 421 (Postfix: hard error limit 20). */
+  /** Errors after which the server replies 421 and closes (Postfix: hard error limit 20). */
   readonly maxErrors?: number
 }
 
@@ -70,7 +67,7 @@ const MODERN = [
   'SMTPUTF8',
 ]
 
-/** A server that answers as Postfix does, with its stock texts. */
+/** A server that replies as Postfix does, with its default texts. */
 export function postfix(name: string, changes: Partial<Profile> = {}): Profile {
   return {
     name: 'postfix',
@@ -82,7 +79,7 @@ export function postfix(name: string, changes: Partial<Profile> = {}): Profile {
   }
 }
 
-/** Stock texts of Postfix 3. */
+/** Default texts of Postfix 3. */
 export const POSTFIX_REPLIES: Replies = {
   mail: '250 2.1.0 Ok',
   accepted: '250 2.1.5 Ok',
@@ -97,7 +94,7 @@ export const POSTFIX_REPLIES: Replies = {
   bye: '221 2.0.0 Bye',
 }
 
-/** A server that answers as Exim does: no enhanced codes. */
+/** A server that replies as Exim does: without enhanced codes. */
 export function exim(name: string, changes: Partial<Profile> = {}): Profile {
   return {
     name: 'exim',
@@ -127,7 +124,7 @@ export function exim(name: string, changes: Partial<Profile> = {}): Profile {
   }
 }
 
-/** An on-premises Exchange: no SMTPUTF8 wanting, terse texts. */
+/** An on-premises Exchange server, with its short texts. */
 export function exchange(name: string, changes: Partial<Profile> = {}): Profile {
   return {
     name: 'exchange',

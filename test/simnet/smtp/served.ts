@@ -5,7 +5,7 @@ import type { WorldTable } from '../world/table.ts'
 import type { MailHost } from '../world/domain.ts'
 import type { Profile } from './profile.ts'
 
-/** A mail host at work: its profile, its texts as they go on the wire, and what it remembers. */
+/** A running mail host: its profile, its replies as sent, and its state. */
 export interface ServedHost extends MailHost {
   readonly world: WorldTable
   readonly profile: Profile
@@ -15,16 +15,16 @@ export interface ServedHost extends MailHost {
   readonly offersTls: boolean
   readonly offersUtf8: boolean
   readonly offersPipelining: boolean
-  /** Which limit a further recipient would break. */
+  /** The limit that another recipient would exceed. */
   limited(
     inTransaction: number,
     inSession: number,
   ): 'tooMany' | 'tooFast' | 'tooManyInSession' | undefined
-  /** Whether this triplet must still wait; its first sight starts the wait. */
+  /** Whether this triplet must still wait; the wait begins with its first RCPT. */
   greylisted(client: string, sender: string, recipient: string): boolean
 }
 
-/** What hosts of one limit group share. */
+/** State that the hosts of one limit group share. */
 export interface LimitGroup {
   open: number
   readonly rcptTimes: Times
@@ -70,10 +70,10 @@ export interface Texts {
   readonly noMessages: string
 }
 
-/** Triplets kept by a host; the oldest half goes when there are more. */
+/** Triplets that a host keeps; beyond that, the older half is dropped. */
 const TRIPLETS = 200_000
 
-/** Puts a host to work. */
+/** Starts a host. */
 export function createServedHost(
   world: WorldTable,
   host: MailHost,
@@ -116,7 +116,7 @@ export function createServedHost(
   }
 }
 
-/** A group that nothing has been counted for. */
+/** A group with all counts at zero. */
 export function createLimitGroup(): LimitGroup {
   return { open: 0, rcptTimes: createTimes() }
 }

@@ -15,9 +15,9 @@ import type { LimitGroup, ServedHost } from './served.ts'
 import { speak } from './session.ts'
 import { delayed } from './wire.ts'
 
-/** Where mail hosts listen and how far away they are. */
+/** Where mail hosts listen, and their latency. */
 export interface SmtpOptions {
-  /** 0 for any that is free at every address. */
+  /** 0 for any port that is free at every address. */
   readonly port: number
   /** Round-trip time of the wire to every mail host; 0 for none. */
   readonly rttMs: number
@@ -74,7 +74,7 @@ function createContext(): SecureContext {
   return createSecureContext({ cert, key })
 }
 
-/** Counts a connection, puts it behind its wire, and hands it to the host's dialogue or fault. */
+/** Counts a connection, adds its latency, and passes it to the host's session or fault. */
 function accept(
   socket: Socket,
   host: ServedHost,
@@ -118,8 +118,8 @@ function accept(
     wire.write(texts.banner, 'latin1')
     speak(wire, { host, clientAddress, startTls })
   }
-  // A client on a real wire has its connection one round trip after asking, the banner half a one
-  // later still.
+  // On a real network, a client is connected one round trip after its request and gets the banner half
+  // a round trip later.
   const bannerMs = (profile.bannerDelayMs ?? 0) + rttMs * 1.5
   if (bannerMs === 0) greet()
   else setTimeout(greet, bannerMs)
@@ -127,7 +127,7 @@ function accept(
 
 function turnAway(wire: Duplex, reply: string): void {
   wire.end(reply, 'latin1')
-  // Unread commands would keep the client's end of the connection from ever being seen.
+  // While commands are unread, the close of the connection by the client would not be noticed.
   wire.resume()
 }
 

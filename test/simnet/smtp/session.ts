@@ -8,7 +8,7 @@ import type { ServedHost } from './served.ts'
 export interface Session {
   readonly host: ServedHost
   readonly clientAddress: string
-  /** Puts the wire under TLS and hands over what comes out; undefined once that is done. */
+  /** Starts TLS on the connection and passes on the decrypted one; undefined afterwards. */
   readonly startTls?: (secured: (wire: Duplex) => void) => void
 }
 

@@ -2,14 +2,14 @@ import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 
 /**
- * A socket behind a wire of a given length: every chunk arrives half a round-trip time after it was
- * sent, in order, in both directions, whatever the amount. Timers of one duration fire in the order
- * in which they were set.
+ * A socket with simulated latency: every chunk arrives half a round-trip time after it was sent, in
+ * order, in both directions, with unlimited bandwidth. Timers of the same duration fire in the order in
+ * which they were set.
  */
 export function delayed(socket: Socket, rttMs: number): Duplex {
   const halfMs = rttMs / 2
   const wire = new Duplex({
-    // What is under way on a wire is not the sender's to hold back.
+    // No backpressure: data in transit does not stop the sender.
     write: (chunk: Buffer, _encoding, done) => {
       setTimeout(() => {
         if (!socket.destroyed) socket.write(chunk)

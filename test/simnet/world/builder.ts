@@ -8,7 +8,7 @@ import { REGISTRARS } from './registries.ts'
 /** Milliseconds of a UTC day. */
 export const DAY_MS = 86_400_000
 
-/** Where the parts of a world are gathered. */
+/** Collects the parts of a world. */
 export interface Builder {
   readonly seed: number
   /** Start of the UTC day that ages are counted from. */
@@ -16,15 +16,15 @@ export interface Builder {
   readonly domains: Map<string, Domain>
   readonly hosts: Map<string, MailHost>
   readonly random: Random
-  /** A mail host at its own loopback address; the one already made where the name is known. */
+  /** A mail host at its own loopback address; the existing one if the name is known. */
   host(name: string, profile?: Profile): MailHost
-  /** A company name under a zone, never given twice. */
+  /** A company name under a zone, returned only once. */
   company(zone?: string): string
   registration(name: string, ageDays: number, statuses?: readonly string[]): Registration
   add(domain: Partial<Domain> & Pick<Domain, 'name' | 'kind' | 'mail'>): Domain
 }
 
-/** Zones of companies, in the shares in which they stand. */
+/** Zones of companies; each is listed as often as its share. */
 const ZONES = [
   'com',
   'com',

@@ -5,7 +5,7 @@ import type { Domain, MailHost } from './domain.ts'
 import { KINDS } from './kinds.ts'
 import type { Kind } from './kinds.ts'
 
-/** Domains by rule, for benchmarks with more names than a table should hold. */
+/** Domains computed by a rule, for benchmarks with more names than fit into a table. */
 export interface BulkDomains {
   readonly count: number
   /** Default `d`: `d0.example`, `d1.example` and so on. */
@@ -20,7 +20,7 @@ export interface BulkDomains {
   readonly kinds?: readonly Kind[]
 }
 
-/** The rule itself: names to domains and hosts, without a table of the names. */
+/** Computes domains and hosts from their names, without a table. */
 export interface BulkRule {
   readonly hosts: readonly (MailHost & { readonly profile: Profile })[]
   /** The name of the i-th domain. */

@@ -16,7 +16,7 @@ export const MOBILES = [
   { code: '91', first: ['981', '991', '987'], rest: 7 },
 ] as const
 
-/** Numbers that no HLR is asked about: landlines, toll-free, premium. */
+/** Numbers without an HLR lookup: landlines, toll-free, premium. */
 export const FIXED = [
   '+442079460',
   '+49301234',
@@ -28,7 +28,7 @@ export const FIXED = [
   '+81312345',
 ] as const
 
-/** Things that people write where a phone number should stand. */
+/** Texts that people enter in place of a phone number. */
 export const NOT_PHONES = [
   '+44123',
   '+999123456789',
@@ -39,7 +39,7 @@ export const NOT_PHONES = [
   '+4400000000000000',
 ] as const
 
-/** Networks of the public internet by kind; a star is a number to be filled in. */
+/** Networks of the public internet by kind; a star stands for a random number. */
 export const NETWORKS = {
   household: [
     '73.162.14.*',
@@ -108,7 +108,7 @@ export const NETWORKS = {
   malformed: ['999.10.2.1', '10.1.2', 'unknown', '192.168.1.1:8080', '1.2.3.4.5'],
 } as const
 
-/** Domains as people mistype them; none of them exists in the world. */
+/** Mistyped domains; none of them exists in the world. */
 export const MISSPELT = [
   'gmial.com',
   'gmai.com',
@@ -127,7 +127,7 @@ export const MISSPELT = [
   'aol.con',
 ] as const
 
-/** Ways in which an address comes out broken; `%l` is the local part, `%d` the domain. */
+/** Forms of malformed addresses; `%l` is the local part, `%d` the domain. */
 export const BROKEN = [
   '%l',
   '%l@',
@@ -149,14 +149,14 @@ export const BROKEN = [
   '-',
 ] as const
 
-/** An address of a network pattern. */
+/** A random address that matches a network pattern. */
 export function fillAddress(pattern: string, random: Random): string {
   return pattern.replace('*', () =>
     pattern.includes(':') ? (1 + random.int(0xfffe)).toString(16) : String(1 + random.int(254)),
   )
 }
 
-/** As many digits. */
+/** This many random digits. */
 export function digits(count: number, random: Random): string {
   let text = ''
   while (text.length < count) text += String(random.int(10))

@@ -1,8 +1,6 @@
 import type { Profile } from '../smtp/profile.ts'
 
-/**
- * One machine that takes mail. Without an address nothing answers at the one that DNS gives for it.
- */
+/** A mail host. Without a profile, nothing listens at the address that DNS returns for it. */
 export interface MailHost {
   readonly name: string
   readonly address: string
@@ -17,7 +15,7 @@ export interface Exchange {
   readonly host: string
 }
 
-/** How the domain says where its mail goes. */
+/** How the domain names its mail hosts. */
 export type Mail =
   | { readonly kind: 'mx'; readonly exchanges: readonly Exchange[] }
   | { readonly kind: 'implicit'; readonly host: string }
@@ -27,7 +25,7 @@ export type Mail =
 /** How name servers fail for a name; see `dns/faults.ts`. */
 export type DnsFault = string
 
-/** What the registry says. Days are counted from the world's today; dates are ISO 8601 in UTC. */
+/** Data of the registry. Days are counted from the world's present day; dates are ISO 8601 in UTC. */
 export interface Registration {
   readonly registrar: string
   readonly createdAt: string
@@ -35,25 +33,22 @@ export interface Registration {
   readonly statuses: readonly string[]
 }
 
-/** One name of the world and all that is true of it. */
+/** One domain name of the world, with all facts about it. */
 export interface Domain {
   readonly name: string
-  /**
-   * What it stands for: `plain`, `accept-all`, `greylist`, `parked`, a provider's name,
-   * `hostile:no-banner`.
-   */
+  /** Its kind: `plain`, `accept-all`, `greylist`, `parked`, a provider's name, `hostile:no-banner`. */
   readonly kind: string
   readonly mail: Mail
-  /** Policy of this domain where its host serves several. */
+  /** Policy of this domain, if its host serves several. */
   readonly acceptsAll?: boolean
   readonly address?: string
-  /** Any name below it resolves to `address`. */
+  /** Whether any name below it resolves to `address`. */
   readonly wildcard?: boolean
   readonly nameServers: readonly string[]
   readonly spf: readonly string[]
   readonly dmarc: readonly string[]
   readonly dnsFault?: DnsFault
-  /** The name itself does not resolve although it may be registered. */
+  /** Whether the name does not resolve, although it may be registered. */
   readonly undelegated?: boolean
   /** Null: free to register. */
   readonly registration: Registration | null

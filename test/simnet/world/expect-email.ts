@@ -8,12 +8,12 @@ import type { Domain, MailHost } from './domain.ts'
 import { mailboxState } from './mailbox.ts'
 import { ROLE_NAMES } from './names.ts'
 
-/** The expected result for an address, of a perfect verifier. */
+/** The result of a perfect verifier for an address. */
 export interface ExpectedEmail {
   readonly status: EmailStatus
   /** Absent if several reasons are equally right. */
   readonly reason?: Reason<'email'>
-  /** Other statuses that are right too, for a verifier that is more cautious or more persistent. */
+  /** Other correct statuses, for a verifier that is more cautious or more persistent. */
   readonly orElse: readonly EmailStatus[]
   /** Whether it is greylisted first; the result is that after the wait. */
   readonly waits: boolean
@@ -41,10 +41,7 @@ const NO_HOST = new Set([
   'answers-for-others',
 ])
 const UNSAFE = new Set(['mx-private', 'mx-metadata'])
-/**
- * Hostile servers that finally accept, once their TLS errors are handled, or that some would
- * believe.
- */
+/** Hostile servers that accept in the end: after a TLS error, or with a reply that some clients believe. */
 const MAYBE_ACCEPTED =
   /^(tls-|split-replies|rcpt-bare-cr|all-replies-early|banner-twice|rcpt-nul|banner-nul|ehlo-mixed|ehlo-3xx|ehlo-many|ehlo-long)/
 
@@ -86,7 +83,7 @@ export function expectEmail(
   if (mail.kind === 'null-mx') return { ...known, status: 'undeliverable', reason: 'null_mx' }
   const host = firstAlive(world, domain)
   const met = { ...known, mxFound: mail.kind === 'mx' }
-  // An address without a listener: nothing takes mail there, and nothing says so for good.
+  // An address without a listener: no mail is accepted, but it may be later.
   if (host?.profile === undefined)
     return {
       ...met,
@@ -132,7 +129,7 @@ function expectDialogue(
   if (profile.rejectsAll !== undefined)
     return {
       status: 'unknown',
-      // One recipient alone cannot show that all get the same.
+      // One recipient cannot show that all get the same reply.
       orElse: ['undeliverable'],
       smtpValid: null,
     }
@@ -170,7 +167,7 @@ function expectAcceptAll(profileName: string, depth: Depth): Part {
   if (profileName === 'yahoo')
     return { status: 'risky', reason: 'accept_means_nothing', smtpValid: true }
   if (depth === 'extended') return { status: 'risky', reason: 'accept_all', smtpValid: true }
-  // Without asking for an invented recipient nobody can know, but may remember.
+  // Without the probe of an invented recipient this cannot be known, except from a cache.
   return { status: 'deliverable', orElse: ['risky'], smtpValid: true }
 }
 
@@ -190,10 +187,7 @@ function bulkHost(world: WorldTable, name: string): MailHost | undefined {
   return world.bulk?.hosts.find((host) => host.address === address)
 }
 
-/**
- * Dot-atoms and plain quoted strings before a host name; the world has no stranger addresses that
- * are valid.
- */
+/** Dot-atoms and plain quoted strings before a host name; the world has no other valid addresses. */
 function looksValid(local: string, name: string): boolean {
   if (local.length > 64 || local.length + name.length > 253) return false
   const atoms = /^[^\s"(),:;<>@[\\\]\p{Cc}.]+(?:\.[^\s"(),:;<>@[\\\]\p{Cc}.]+)*$/u

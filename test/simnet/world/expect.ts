@@ -5,7 +5,7 @@ import { phoneOf } from './phones.ts'
 import type { PhoneState } from './phones.ts'
 import type { Registry } from './registries.ts'
 
-/** The truth about a number at the HLR. */
+/** The true state of a number at the HLR. */
 export interface ExpectedPhone {
   readonly state: PhoneState
   /** Null: the network cannot tell. */
@@ -14,11 +14,11 @@ export interface ExpectedPhone {
   readonly carrierCountry: string | null
   readonly ported: boolean | null
   readonly roaming: boolean | null
-  /** The first query is put off, and a second one answered. */
+  /** Whether the first query gets a temporary refusal; the second is answered. */
   readonly throttledOnce: boolean
 }
 
-/** What the HLR of a world says of an E.164 number. */
+/** The state of an E.164 number at the HLR of a world. */
 export function expectPhone(world: WorldTable, number: string): ExpectedPhone {
   const phone = phoneOf(world.seed, number)
   const known = phone.state === 'connected' || phone.state === 'absent'
@@ -33,16 +33,16 @@ export function expectPhone(world: WorldTable, number: string): ExpectedPhone {
   }
 }
 
-/** The truth about a name, as far as registries and name servers tell it. */
+/** The true facts of a name, as far as registries and name servers show them. */
 export interface ExpectedDomain {
   /** Null: no registry gives a usable answer. */
   readonly registered: boolean | null
   readonly registrar: string | null
-  /** ISO 8601; registries that write days only give the day of it. */
+  /** ISO 8601; registries that only publish days give its day. */
   readonly createdDate: string | null
   readonly expiryDate: string | null
   readonly ageDays: number | null
-  /** Null: the name servers fail or answer strangely, and the facts are not judged. */
+  /** Null: the name servers fail or reply strangely, and the facts are not checked. */
   readonly dnsHealthy: boolean | null
   readonly mxFound: boolean | null
   readonly spfFound: boolean | null
@@ -51,7 +51,7 @@ export interface ExpectedDomain {
   readonly parked: boolean | null
 }
 
-/** What a name comes to in a world: registration of the name it stands under, DNS of its own. */
+/** The expected facts of a name: registration of its registrable domain, DNS of its own. */
 export function expectDomain(world: WorldTable, name: string): ExpectedDomain {
   const own = world.findDomain(name)
   const holder = own ?? above(world, name)
@@ -91,10 +91,10 @@ function registrationFacts(
   }
 }
 
-/** Statuses of names whose registration is not active any more. */
+/** Statuses of names whose registration is no longer active. */
 const LAPSED: ReadonlySet<string> = new Set(['redemption period', 'pending delete'])
 
-/** What is true of a name that does not exist. */
+/** The facts of a name that does not exist. */
 const NOTHING = { dnsHealthy: false, mxFound: false, spfFound: false, dmarcFound: false } as const
 
 function dnsFacts(

@@ -36,7 +36,7 @@ export function addHostile(builder: Builder): void {
   }
 }
 
-/** A registry for each fault of an RDAP or WHOIS server, each with a zone of its own. */
+/** A registry with a zone of its own for each fault of an RDAP or WHOIS server. */
 export function hostileRegistries(): readonly Registry[] {
   const rdap = Object.keys(RDAP_FAULTS).map((fault): Registry => {
     const host = `rdap.rdap-${fault}`

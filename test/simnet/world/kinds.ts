@@ -1,7 +1,7 @@
 import { exchange, exim, postfix } from '../smtp/profile.ts'
 import type { Profile } from '../smtp/profile.ts'
 
-/** Ordinary kinds of mail server that a domain or a bulk rule can ask for by name. */
+/** Ordinary kinds of mail server, which a domain or a bulk rule names. */
 export const KINDS = {
   plain: (host: string): Profile => postfix(host),
   exim: (host: string): Profile => exim(host),
@@ -49,11 +49,11 @@ export const KINDS = {
   'blanket-reject': (host: string): Profile =>
     postfix(host, { rejectsAll: '550 Requested action not taken' }),
   'slow-banner': (host: string): Profile => postfix(host, { bannerDelayMs: 1500 }),
-  /** Takes the connection and says nothing. */
+  /** Accepts the connection and stays silent. */
   silent: (host: string): Profile => postfix(host, { fault: 'no-banner' }),
-  /** Some 2.5 s from the connection to the reply about a recipient, with TLS between. */
+  /** About 2.5 s from the connection to the reply to RCPT, with TLS in between. */
   unhurried: (host: string): Profile => postfix(host, { bannerDelayMs: 500, replyDelayMs: 500 }),
-  /** Takes twice that. */
+  /** About twice that. */
   leisurely: (host: string): Profile => postfix(host, { bannerDelayMs: 1000, replyDelayMs: 1000 }),
   slow: (host: string): Profile => postfix(host, { bannerDelayMs: 200, replyDelayMs: 300 }),
   'rate-limited': (host: string): Profile =>

@@ -1,7 +1,7 @@
 import { unit } from '../random.ts'
 import { FAMILY_NAMES, GIVEN_NAMES, ROLE_NAMES, UTF8_NAMES } from './names.ts'
 
-/** What a mailbox of the world is; `busy` exists and is receiving mail too fast just now. */
+/** The state of a mailbox; `busy` exists and is receiving mail too fast at present. */
 export type MailboxState = 'exists' | 'missing' | 'full' | 'disabled' | 'busy'
 
 const GIVEN: ReadonlySet<string> = new Set([...GIVEN_NAMES, ...UTF8_NAMES])
@@ -38,7 +38,7 @@ export function mailboxState(
   return x < 0.8 ? 'disabled' : 'missing'
 }
 
-/** Whether a local part is one that the world could hold at all. */
+/** Whether a local part is of a form that can exist in the world. */
 function isNameLike(local: string): boolean {
   if (isNumbered(local) || ROLES.has(local)) return true
   const letters = local.replace(/[0-9]{0,4}$/, '').replace(/[._-]/g, '')

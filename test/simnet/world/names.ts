@@ -1,4 +1,4 @@
-/** Given names that mailboxes of the world are made of; ASCII, lower case. */
+/** Given names of the world's mailboxes; ASCII, lower case. */
 export const GIVEN_NAMES = [
   'ada',
   'agnes',
@@ -85,7 +85,7 @@ export const GIVEN_NAMES = [
   'zora',
 ] as const
 
-/** Family names, invented or rare, so that an address of the world is hardly anyone's. */
+/** Family names, invented or rare, so that an address of the world is hardly a real person's. */
 export const FAMILY_NAMES = [
   'abendrot',
   'ackerfeld',
@@ -170,7 +170,7 @@ export const FAMILY_NAMES = [
 /** Given names that need SMTPUTF8. */
 export const UTF8_NAMES = ['jürgen', 'søren', 'renée', 'zoë', 'björn', 'łucja'] as const
 
-/** Role names that stand at every domain of the world as any name does. */
+/** Role names, which exist at a domain of the world like other names. */
 export const ROLE_NAMES = [
   'info',
   'sales',

@@ -7,7 +7,7 @@ import { KINDS } from './kinds.ts'
 import type { Kind } from './kinds.ts'
 import { PROVIDERS } from './providers.ts'
 
-/** How many domains of each ordinary kind there are, beside 60 hosted ones and 40 plain ones. */
+/** Number of domains of each ordinary kind, besides 60 hosted and 40 plain ones. */
 const COUNTS: Readonly<Partial<Record<Kind, number>>> = {
   exim: 14,
   exchange: 14,
@@ -35,7 +35,7 @@ const COUNTS: Readonly<Partial<Record<Kind, number>>> = {
   'tls-plaintext': 2,
 }
 
-/** Real names of disposable mail services, of the kind that packaged lists hold. */
+/** Real names of disposable mail services, as in the packaged lists. */
 const DISPOSABLE = [
   'mailinator.com',
   'guerrillamail.com',
@@ -49,7 +49,7 @@ const DISPOSABLE = [
   'maildrop.cc',
 ] as const
 
-/** Providers, hosted and own mail, and every ordinary way in which a server can differ. */
+/** Domains at providers, at hosting companies and with their own mail hosts, of every ordinary kind. */
 export function addMail(builder: Builder, limits: Readonly<Record<string, Limits>>): void {
   addProviders(builder, limits)
   addHosted(builder)
@@ -95,7 +95,7 @@ function addProviders(builder: Builder, limits: Readonly<Record<string, Limits>>
   }
 }
 
-/** Four hosting companies that serve fifteen domains each from two machines. */
+/** Four hosting companies, each with two mail hosts for fifteen domains. */
 function addHosted(builder: Builder): void {
   for (const [i, software] of (['plain', 'exim', 'plain', 'exchange'] as const).entries()) {
     const zone = `mailhosting${i + 1}-sim.net`
@@ -206,7 +206,7 @@ function addDeadHosts(builder: Builder): void {
   }
 }
 
-/** Names beyond ASCII, as the zones hold them: A-labels. */
+/** Internationalized names in the form used in zones: A-labels. */
 function addInternational(builder: Builder): void {
   for (const unicode of [
     'mühlenbach-feinkost.de',

@@ -1,6 +1,6 @@
 import { at, hash32, unit } from '../random.ts'
 
-/** What the network knows of a number. */
+/** What the network knows about a number. */
 export type PhoneState = 'connected' | 'absent' | 'unknown-subscriber' | 'undetermined'
 
 /** A mobile network; `mccmnc` by ITU-T E.212. */
@@ -9,7 +9,7 @@ export interface Network {
   readonly mccmnc: string
 }
 
-/** One number and all that its network knows. */
+/** One number and all that its network knows about it. */
 export interface Phone {
   /** E.164 with its plus. */
   readonly number: string
@@ -18,10 +18,10 @@ export interface Phone {
   readonly countryName: string
   readonly callingCode: string
   readonly original: Network
-  /** Present where the number has moved to another network. */
+  /** Present if the number was ported to another network. */
   readonly ported?: Network
   readonly roaming?: Network & { readonly countryCode: string; readonly countryName: string }
-  /** The first query of it is put off, as by a busy provider. */
+  /** Whether its first query gets a temporary refusal, as from a busy provider. */
   readonly throttledOnce: boolean
 }
 

@@ -1,20 +1,20 @@
 import { postfix } from '../smtp/profile.ts'
 import type { Profile } from '../smtp/profile.ts'
 
-/** A mail provider: where its domains' MX records point, and how those hosts speak. */
+/** A mail provider: the MX hosts of its domains, and their replies. */
 export interface Provider {
   readonly name: string
   /** MX hosts in order of preference; `%d` is the domain with dashes for dots. */
   readonly hosts: readonly string[]
   readonly profile: (host: string) => Profile
-  /** Consumer domains of it, with the year of their registration. */
+  /** Its consumer domains, with the year of their registration. */
   readonly consumer: readonly (readonly [domain: string, year: number])[]
-  /** How many companies of the world have their mail there. */
+  /** Number of companies of the world that are hosted there. */
   readonly tenants: number
 }
 
 /**
- * Providers with the replies that they document or are known by. Sources:
+ * Providers with their documented or observed replies. Sources:
  * support.google.com/a/answer/3726730; learn.microsoft.com "NDR error codes in Exchange Online";
  * sendersupport.olc.protection.outlook.com; senders.yahooinc.com/smtp-error-codes; Mimecast "SMTP
  * error codes"; Barracuda and Proofpoint texts as public bounce collections show them (2026-11).

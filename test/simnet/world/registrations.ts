@@ -2,14 +2,13 @@ import { at } from '../random.ts'
 import { postfix } from '../smtp/profile.ts'
 import type { Builder } from './builder.ts'
 
-/** Ages in days that the score tells apart, and their neighbours. */
+/** Ages in days at which the score changes, and their neighbours. */
 const AGES = [
   0, 1, 3, 6, 7, 8, 20, 29, 30, 31, 60, 89, 90, 91, 200, 364, 365, 366, 1000, 5000, 9000,
 ]
 
 /**
- * Name servers of parking services, of the kind that packaged lists hold, with the addresses they
- * answer with.
+ * Name servers of parking services, as in the packaged lists, with the addresses in their replies.
  */
 const PARKING_NS = [
   ['ns1.bodis.com', 'ns2.bodis.com'],
@@ -18,7 +17,7 @@ const PARKING_NS = [
   ['ns1.above.com', 'ns2.above.com'],
 ] as const
 
-/** Registrations young and old, held, dying, free, parked, and without a working delegation. */
+/** Names that are newly or long registered, on hold, expiring, free, parked, or without delegation. */
 export function addRegistrations(builder: Builder): void {
   for (const zone of ['com', 'org', 'co.uk', 'it', 'io']) {
     for (const ageDays of AGES) addPlain(builder, zone, `age-${ageDays}`, ageDays)
@@ -76,7 +75,7 @@ export function addRegistrations(builder: Builder): void {
       kind,
       mail: { kind: 'none' },
       nameServers: [i % 2 === 0 ? 'ns1.simdns.net' : 'lame1.simdns.net', 'lame2.simdns.net'],
-      // A resolver that finds no server of a name that answers says SERVFAIL.
+      // If no name server of a domain replies, a resolver returns SERVFAIL.
       ...(kind === 'lame' ? { dnsFault: 'servfail' } : {}),
     })
   }
@@ -94,7 +93,7 @@ function addPlain(builder: Builder, zone: string, kind: string, ageDays: number)
   })
 }
 
-/** Parked by name servers, by wildcard, or both; none takes mail. */
+/** Parked by name servers, by wildcard, or both; none accepts mail. */
 function addParked(builder: Builder, index: number): void {
   const name = builder.company(at(['com', 'net', 'org'], index))
   builder.add({
@@ -102,8 +101,7 @@ function addParked(builder: Builder, index: number): void {
     kind: 'parked',
     mail: { kind: 'none' },
     nameServers: at(PARKING_NS, index),
-    // Bodis' range, as packaged lists of parking addresses hold it (2026-11); nothing connects to
-    // it.
+    // Bodis' range, as in packaged lists of parking addresses (2026-11); no test connects to it.
     address: `199.59.243.${220 + (index % 8)}`,
     wildcard: index % 4 !== 3,
     parked: true,

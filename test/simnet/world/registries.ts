@@ -1,4 +1,4 @@
-/** A registry of the world: which zones it runs, over what, and how it behaves. */
+/** A registry of the world: its zones, protocols and behaviour. */
 export interface Registry {
   readonly name: string
   readonly tlds: readonly string[]
@@ -8,24 +8,24 @@ export interface Registry {
   readonly hides?: readonly ('created' | 'expires' | 'registrar')[]
 }
 
-/** How a registry answers over RDAP. */
+/** How a registry replies over RDAP. */
 export interface RdapService {
   readonly host: string
   /** Begins and ends with a slash. */
   readonly path: string
-  /** Beyond it: 429 with Retry-After. */
+  /** Rate limit; beyond it, the reply is 429 with Retry-After. */
   readonly perSecond?: number
   readonly burst?: number
   readonly delayMs?: number
-  /** Shape of the reply: where the registrar stands, what is redacted, and so on. */
+  /** Form of the reply: where the registrar is, what is redacted, and so on. */
   readonly style?: 'plain' | 'nested' | 'org' | 'jscard' | 'redacted' | 'offset-dates'
-  /** Answers with a redirect to this host and path. */
+  /** Replies with a redirect to this host and path. */
   readonly redirect?: { readonly host: string; readonly path: string }
   /** A script of `registry/rdap-faults.ts`. */
   readonly fault?: string
 }
 
-/** How a registry answers on port 43. */
+/** How a registry replies on port 43. */
 export interface WhoisService {
   readonly server: string
   readonly format: WhoisFormat
@@ -50,10 +50,10 @@ export type WhoisFormat =
   | 'ch'
   | 'thin'
 
-/** Where registrars of the world answer for the registries that leave facts to them. */
+/** The WHOIS server of the world's registrars, to which thin registries refer. */
 export const REGISTRAR_WHOIS = 'whois.registrar.example'
 
-/** Registries with the addresses that IANA lists for them, each on its own loopback address. */
+/** Registries with the host names that IANA lists for them, each at its own loopback address. */
 export const REGISTRIES: readonly Registry[] = [
   {
     name: 'verisign',
@@ -139,7 +139,7 @@ export const REGISTRIES: readonly Registry[] = [
   { name: 'io', tlds: ['io'], whois: { server: 'whois.nic.io', format: 'icann' } },
 ]
 
-/** Registrars of the world, with IANA ids of the unassigned kind. */
+/** Registrars of the world, with unassigned IANA ids. */
 export const REGISTRARS: readonly (readonly [name: string, ianaId: string])[] = [
   ['Northwind Names LLC', '9901'],
   ['Plain Registrar GmbH', '9902'],

@@ -2,7 +2,7 @@ import type { BulkRule } from './bulk.ts'
 import type { Domain, MailHost } from './domain.ts'
 import type { Registry } from './registries.ts'
 
-/** A description of an internet: pure data, and what can be looked up in it. */
+/** A description of an internet: pure data, with lookups. */
 export interface WorldTable {
   readonly seed: number
   /** Start of the UTC day. */
@@ -15,6 +15,6 @@ export interface WorldTable {
   readonly bulk: BulkRule | undefined
   /** The domain of exactly this name, from the table or by the bulk rule. */
   findDomain(name: string): Domain | undefined
-  /** Where a mail host or service listens; undefined for a name that is neither. */
+  /** The address of a mail host or service; undefined for any other name. */
   addressOf(host: string): string | undefined
 }

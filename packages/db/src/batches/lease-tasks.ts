@@ -34,7 +34,7 @@ export interface LeaseOptions {
   readonly served?: ReadonlyMap<Check, string>
   /** The process that must hold the duty of dispatching; absent if no other can lease. */
   readonly holder?: string
-  /** Whether the statements are planned anew, as is needed now and then while tables grow. */
+  /** Whether the statements are planned again, as is necessary from time to time while tables grow. */
   readonly replan?: boolean
 }
 
@@ -178,8 +178,8 @@ const PARTS = {
   resting: `
   select id from accounts where status <> 'active'`,
   /**
-   * Accounts with ready tasks, in turn: more than have some leased, so that those with none are
-   * among them.
+   * Accounts with ready tasks, in turn: more of them than have leased tasks, so that some without
+   * leased tasks are included.
    */
   accounts: `
   select k.check_kind, k.free, a.account as account_id, count(*) over (partition by k.check_kind) as n

@@ -20,7 +20,7 @@ export const FILELESS_STATES = ['failed', 'expired'] as const
 /** States in which the retention time runs. */
 export const RETAINED_STATES = ['ready', 'completed', 'canceled', 'failed'] as const
 
-/** States in which a batch has come to its end: whoever waits for it is told. */
+/** Final states of a batch; its watchers and webhooks are notified. */
 export const ENDED_STATES = ['completed', 'canceled', 'failed'] as const
 
 /** States from which a batch may move to this one. */

@@ -76,7 +76,7 @@ test('deleting a batch empties every kept answer that shows it, and repeats of t
     expect(again.json).toMatchObject({ message: expect.stringContaining('new key') as unknown })
     expect(again.headers.get('idempotent-replayed')).toBeNull()
   }
-  // The key still stands for that request alone, and nothing was made anew.
+  // The key still belongs to that request only, and no new batch was created.
   expect((await upload(key, 'email\nbob@example.com\n')).status).toBe(422)
   const { rows } = await stage.db.pool.query('select from batches')
   expect(rows).toHaveLength(0)

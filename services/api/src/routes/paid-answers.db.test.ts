@@ -60,7 +60,7 @@ test('answers that wait for a client who does not read are paid, whatever it rea
     async () => expect((await callsTakenFrom(account)) - before).toBe(PAID_COUNT),
     PATIENT,
   )
-  // Nobody has read a byte, and yet nothing is left for the sweep to give back.
+  // No byte has been read, but the sweep has nothing to refund.
   await expect.poll(() => unansweredOf(account)).toBe(0)
   expect(await sweepUnanswered(stage.db, 0)).toEqual([])
   let read = ''

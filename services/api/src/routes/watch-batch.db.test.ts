@@ -35,7 +35,7 @@ test('an account has so many streams and no more, until one is closed', async ()
   expect((await open(account, id, second.signal)).status).toBe(200)
   const refused = await open(account, id)
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
-  // A place is given back where there is nothing to stream.
+  // A refused stream does not count against the limit.
   for (let no = 0; no < 3; no += 1) expect((await open(other, id)).status).toBe(404)
   first.abort()
   await expect

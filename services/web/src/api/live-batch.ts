@@ -84,8 +84,8 @@ function follow(id: string, { onBatch, onEnd }: Follower): () => void {
   }
   stream.addEventListener('batch', ({ data }: MessageEvent<string>) => {
     const batch = batchIn(data)
-    // What a person may act on is read and not heard: what is heard may be of before their last
-    // change.
+    // States in which the user may act are read from the API: an event may be older than the user's
+    // last change.
     if (isMoving(batch.status)) onBatch(batch)
     else end()
   })

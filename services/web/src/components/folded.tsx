@@ -14,8 +14,8 @@ export function Folded({
   const [isDrawn, setDrawn] = useState(false)
   const draw = (): void => setDrawn(true)
   return (
-    // The press comes before it opens, so that it opens whole; what opens it by script is told by
-    // `toggle` alone.
+    // A click is handled before it opens, so that its content is there at once; if a script opens it,
+    // only `toggle` fires.
     <details class="details" onToggle={draw}>
       <summary onClick={draw}>{summary}</summary>
       {isDrawn && children()}

@@ -38,7 +38,7 @@ export function Batches(): JSX.Element {
   const batches = useBatches({ search, state })
   const pages = batches.data?.pages
   const list = useMemo(() => pages?.flatMap(({ data }) => data), [pages])
-  // A letter that is typed does not draw hundreds of rows anew.
+  // Typing a character does not render hundreds of rows again.
   const rows = useMemo(
     () => list !== undefined && list.length > 0 && <BatchTable batches={list} />,
     [list],

@@ -69,7 +69,7 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
     () => (isFolded ? data?.rows.slice(0, NARROW_ROWS) : data?.rows),
     [data, isFolded],
   )
-  // What is chosen above is answered before rows are drawn anew.
+  // A choice of a filter shows at once, before the rows are rendered again.
   const table = useMemo(
     () =>
       shown !== undefined && shown.length > 0 && <RowTable product={batch.product} rows={shown} />,

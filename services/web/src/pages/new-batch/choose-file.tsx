@@ -4,7 +4,7 @@ import { Button } from '../../components/button.tsx'
 import { CountryField } from '../../components/country-field.tsx'
 import { Field, TextField } from '../../components/field.tsx'
 
-/** What is handed in, beside the product. */
+/** The file to upload and its options, besides the product. */
 export interface Chosen {
   readonly file: File
   readonly name: string
