@@ -14,6 +14,11 @@ export interface SimnetProcess extends AsyncDisposable {
   readonly pid: number
   /** The counters of its servers. */
   counters(): Promise<CountersJson>
+  /**
+   * The longest time, in milliseconds, for which it looked at nothing that arrived: so much later than
+   * the arrivals the times in its counters may be.
+   */
+  latestMs(): Promise<number>
   /** Their sums only: reading the counters, which hold the time of each probe, is expensive. */
   totals(): Promise<Totals>
   /** RCPT commands for each recipient; empty without `countsRecipients`. */
@@ -33,6 +38,9 @@ export async function spawnSimnet(options: Omit<SimnetOptions, 'world'>): Promis
     pid: child.pid ?? 0,
     counters: async () => {
       return (await answerOf(child, 'counters')) as CountersJson
+    },
+    latestMs: async () => {
+      return (await answerOf(child, 'latest')) as number
     },
     totals: async () => {
       return (await answerOf(child, 'totals')) as Totals
