@@ -144,6 +144,25 @@ describe.skipIf(WITHOUT_REDIS)('a Redis server that died', () => {
   })
 })
 
+describe.skipIf(WITHOUT_REDIS)('a Redis server that is silent', () => {
+  test('does not keep channels from closing', async () => {
+    const server = await startRedis()
+    if (server === null) throw new Error('redis-server is not installed')
+    const ignore = (): void => undefined
+    const backend = await openRedisQueues({ redisUrl: server.url, onError: ignore })
+    const caller = await createLiveCaller(backend, { onError: ignore })
+    const subscription = await backend.channel.subscribe('news', ignore)
+    try {
+      process.kill(server.pid, 'SIGSTOP')
+      await expect(subscription[Symbol.asyncDispose]()).resolves.toBeUndefined()
+      await expect(caller[Symbol.asyncDispose]()).resolves.toBeUndefined()
+      await expect(backend[Symbol.asyncDispose]()).resolves.toBeUndefined()
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
 describe.skipIf(WITHOUT_REDIS)('a network that loses what is sent and resets nothing', () => {
   test('does not delay adding jobs, and is replaced by a working connection', async () => {
     const server = await startRedis()
