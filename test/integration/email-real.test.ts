@@ -8,6 +8,7 @@ const USERS = {
   postmaster: 'mailbox',
   full: 'full',
   grey: 'greylisted',
+  grey2: 'greylisted',
   sales: 'alias',
 }
 
@@ -64,10 +65,11 @@ test.skipIf(!canRunPostfix() || !canRunPostgrey())(
     await using postfix = await startPostfix(USERS)
     await using engine = testEngine(postfix.port, zone, { times })
     const signal = AbortSignal.timeout(300_000)
-    const subjects = ['grey@real.test']
-    const [live] = await ask(engine, subjects, { lane: 'live', signal })
+    const [live] = await ask(engine, ['grey@real.test'], { lane: 'live', signal })
     expect(brief(live)).toBe('unknown greylisted')
     expect(outcomeOf(live).evidence['retry_after']).toBe(300)
+    // Postgrey has not met this one, however long the other took.
+    const subjects = ['grey2@real.test']
     const [first] = await ask(engine, subjects, { lane: 'bulk', signal })
     expect(first).toMatchObject({ kind: 'later', reason: 'greylisted', afterMs: 300_000 })
     const states = [first?.kind === 'later' ? first.state : undefined]

@@ -4,16 +4,27 @@ import { join } from 'node:path'
 import { openDatabase } from '@plumbline/db/database'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { backends } from '@plumbline/testkit/backends'
+import {
+  creditsOf,
+  expectSettled,
+  formOf,
+  submitBatch,
+  untilBatch,
+  viewBatch,
+} from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startRedis } from '@plumbline/testkit/redis'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { expect, test } from 'vitest'
 
-// Real processes, whose Redis is killed or whose Postgres stops responding, as behind a network that
-// drops all packets.
+// Real processes, whose Redis is killed, or whose Redis or Postgres stops responding, as behind a
+// network that drops all packets.
 
 const CREDITS = 1_000
+
+/** Rows of a batch. */
+const ROWS = 3_000
 
 test.skipIf(WITHOUT_REDIS)(
   'with Redis killed, a call is refused within a second and free, and answered soon after it is back',
@@ -42,6 +53,49 @@ test.skipIf(WITHOUT_REDIS)(
     await expect.poll(async () => (await timedCall(service, account)).status).toBe(200)
     await expect.poll(() => openDebits(service, account)).toBe(0)
     expect(await spent(service, account)).toBe(calls + 1)
+  },
+)
+
+test.skipIf(WITHOUT_REDIS)(
+  'with Redis silent, a call is refused within a second and free, and a batch goes on afterwards',
+  async () => {
+    const redis = await startRedis()
+    if (redis === null) throw new Error('redis-server is not installed')
+    await using database = await createTestDatabase()
+    await using stack = new AsyncDisposableStack()
+    stack.defer(() => redis.stop())
+    await using service = await startService({
+      databaseUrl: database.url,
+      redisUrl: redis.url,
+      // The batch has a worker of its own, and more tasks of five seconds than it has at once.
+      workers: [['email'], ['ip', 'batch', '--delay=50', '--width=1']],
+      env: { CHUNK_RECORDS: '100' },
+    })
+    // Whatever fails, nothing that closes waits for a server that hangs.
+    using _ = { [Symbol.dispose]: () => signal([redis.pid], 'SIGCONT') }
+    const account = await service.account({ credits: CREDITS })
+    const caller = { service, account, key: account.liveKey }
+    const { slowMs, calls } = await slowestCall(service, account)
+    await expect.poll(() => openDebits(service, account)).toBe(0)
+    expect(await spent(service, account)).toBe(calls)
+    const rows = Array.from({ length: ROWS }, (_row, at) => `8.8.${at >> 8}.${at & 255}`)
+    const { left } = await creditsOf(caller)
+    const { id } = await submitBatch(caller, formOf({ product: 'ip' }, `ip\n${rows.join('\n')}\n`))
+    await untilBatch(caller, id, ['running'])
+    signal([redis.pid], 'SIGSTOP')
+    await Promise.all(
+      Array.from({ length: 50 }, () => expectRefused(service, account, 1_000 + slowMs)),
+    )
+    await expectRefused(service, account, 1_000 + slowMs)
+    await expect.poll(() => openDebits(service, account)).toBe(0)
+    expect(await spent(service, account)).toBe(calls)
+    expect((await viewBatch(caller, id)).status).toBe('running')
+    signal([redis.pid], 'SIGCONT')
+    await expect.poll(async () => (await timedCall(service, account)).status).toBe(200)
+    const ended = await untilBatch(caller, id)
+    expect(ended).toMatchObject({ status: 'completed', rows: { total: ROWS, done: ROWS } })
+    expect(await spent(service, account)).toBe(calls + 1)
+    await expectSettled(caller, left - ended.credits.used - 1)
   },
 )
 

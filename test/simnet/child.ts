@@ -11,6 +11,11 @@ export interface SimnetProcess extends AsyncDisposable {
   readonly pid: number
   /** The counters of its servers. */
   counters(): Promise<CountersJson>
+  /**
+   * The longest time, in milliseconds, in which it processed nothing that arrived: the times in its
+   * counters may be that much later than the arrivals.
+   */
+  latestMs(): Promise<number>
   /** Their totals only: reading the counters, which have the time of each probe, is expensive. */
   totals(): Promise<Totals>
   /** RCPT commands for each recipient; empty without `countsRecipients`. */
@@ -30,6 +35,9 @@ export async function spawnSimnet(options: Omit<SimnetOptions, 'world'>): Promis
     pid: child.pid ?? 0,
     counters: async () => {
       return (await answerOf(child, 'counters')) as CountersJson
+    },
+    latestMs: async () => {
+      return (await answerOf(child, 'latest')) as number
     },
     totals: async () => {
       return (await answerOf(child, 'totals')) as Totals

@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { countersJson, totalsOf } from './counters.ts'
 import { startSimnet } from './simnet.ts'
@@ -11,6 +12,8 @@ const USAGE = 'node test/simnet/main.ts [--seed N] [--rtt-ms N] [--bulk-domains 
  */
 async function main(): Promise<void> {
   const simnet = await startSimnet(readOptions(process.argv.slice(2)))
+  const loop = monitorEventLoopDelay({ resolution: 10 })
+  loop.enable()
   const ended = new Promise<void>((end) => {
     process.once('SIGTERM', () => end())
     process.once('SIGINT', () => end())
@@ -20,6 +23,7 @@ async function main(): Promise<void> {
   })
   process.on('message', (message) => {
     if (message === 'counters') process.send?.({ counters: countersJson(simnet.counters) })
+    if (message === 'latest') process.send?.({ latest: loop.max / 1e6 })
     if (message === 'totals') process.send?.({ totals: totalsOf(simnet.counters) })
     if (message === 'recipients')
       process.send?.({ recipients: [...(simnet.counters.recipients ?? [])] })

@@ -1,4 +1,6 @@
+import { withTimeOut } from '@plumbline/concurrency/time-out'
 import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
+import { CLOSE_MS } from './channel.ts'
 import type { Db } from './database.ts'
 
 /**
@@ -42,9 +44,13 @@ export function createPostgresReplyChannel(db: Db, channel: Channel): ReplyChann
           if (ids.length > 0) await drop(db, replyTo, ids)
         },
         async [Symbol.asyncDispose]() {
-          await subscription[Symbol.asyncDispose]()
-          await fetching
-          await db.pool.query(`delete from live_replies where reply_to = $1`, [replyTo])
+          const close = async (): Promise<void> => {
+            await subscription[Symbol.asyncDispose]()
+            await fetching
+            await db.pool.query(`delete from live_replies where reply_to = $1`, [replyTo])
+          }
+          // What a server that does not reply keeps is swept after a minute.
+          await withTimeOut(CLOSE_MS, close()).catch(() => undefined)
         },
       }
     },

@@ -1,7 +1,11 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { withTimeOut } from '@plumbline/concurrency/time-out'
 import { openLossyProxy } from '@plumbline/testkit/lossy-proxy'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { expect, test, vi } from 'vitest'
+import { createPostgresReplyChannel } from './channel-replies.ts'
 import { openPostgresChannel } from './channel.ts'
 import { openDatabase } from './database.ts'
 
@@ -32,4 +36,48 @@ test('a connection that receives nothing any more, without being reset, is repla
   await vi.waitFor(() => expect(renewals).toBeGreaterThan(renewalsBefore), PATIENT)
   await untilHeard('after')
   expect(errors.length).toBeGreaterThan(0)
+})
+
+/** Milliseconds after which closing waits for the server: its own bound is a second. */
+const CLOSED_MS = 8_000
+
+async function expectClosed(closing: AsyncDisposable): Promise<void> {
+  await expect(withTimeOut(CLOSED_MS, closing[Symbol.asyncDispose]())).resolves.toBeUndefined()
+}
+
+test('closing does not wait for a server that does not reply', async () => {
+  await using database = await createTestDatabase()
+  await using stack = new AsyncDisposableStack()
+  const proxy = await openLossyProxy(database.url)
+  const db = stack.use(openDatabase({ url: proxy.url, poolSize: 1, applicationName: 'test' }))
+  // Closed first, so that the pool need not wait for its connection.
+  stack.use(proxy)
+  const channel = openPostgresChannel({ db, url: proxy.url, onError: () => undefined })
+  const replies = await createPostgresReplyChannel(db, channel).listen('me', () => undefined)
+  const subscription = await channel.subscribe('news', () => undefined)
+  await replies.fetchMissed()
+  proxy.loseAll()
+  await expectClosed(replies)
+  await expectClosed(subscription)
+  await expectClosed(channel)
+})
+
+test('closing does not wait for a server that accepts a connection and says nothing', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  await using server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1')
+  const connected = once(server, 'connection')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  const url = `postgres://nobody@127.0.0.1:${port}/nothing`
+  const channel = openPostgresChannel({ db, url, onError: () => undefined })
+  const subscribed = channel.subscribe('news', () => undefined).catch((error: unknown) => error)
+  const [socket] = await connected
+  try {
+    await expectClosed(channel)
+    expect(await subscribed).toMatchObject({ name: 'AbortError' })
+  } finally {
+    socket.destroy()
+  }
 })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Channel } from '@plumbline/ports/channel'
 import { createBatcher } from '@plumbline/concurrency/batcher'
+import { withTimeOut } from '@plumbline/concurrency/time-out'
 import pg from 'pg'
 import { STATEMENT_MS, type Db } from './database.ts'
 
@@ -81,29 +82,18 @@ function createListener({ url, onError, tryMs = TRY_MS }: PostgresChannelOptions
   const renewals: (() => void)[] = []
   let current: Promise<pg.Client> | undefined
 
-  /** Connects and listens for every topic, retrying until it succeeds or the channel is closed. */
   async function connect(): Promise<pg.Client> {
-    for (let attempt = 0; ; attempt += 1) {
-      closing.signal.throwIfAborted()
-      const client = createClient(url, topics, onError, tryMs)
-      try {
-        await client.connect()
-        for (const topic of topics.keys()) await client.query(`listen "${topic}"`)
-        client.once('end', () => {
-          renew()
-          // Rejects only when closed meanwhile.
-          current?.then(
-            () => renewals.forEach((renewed) => renewed()),
-            () => undefined,
-          )
-        })
-        return client
-      } catch (error) {
-        onError(error)
-        await client.end().catch(onError)
-        await delay(Math.min(100 * 2 ** attempt, MAX_DELAY_MS), undefined, closing)
-      }
-    }
+    const make = (): pg.Client => createClient(url, topics, onError, tryMs)
+    const client = await connectClient(make, () => topics.keys(), closing, onError)
+    client.once('end', () => {
+      renew()
+      // Rejects only when closed meanwhile.
+      current?.then(
+        () => renewals.forEach((renewed) => renewed()),
+        () => undefined,
+      )
+    })
+    return client
   }
 
   function renew(): void {
@@ -128,7 +118,7 @@ function createListener({ url, onError, tryMs = TRY_MS }: PostgresChannelOptions
         // A statement so simple fails only with its connection; the next one begins with all
         // topics.
         onError(error)
-        await Promise.race([once(client, 'end', closing), client.end()])
+        await Promise.race([once(client, 'end', closing), endClient(client)])
       }
     }
   }
@@ -144,15 +134,60 @@ function createListener({ url, onError, tryMs = TRY_MS }: PostgresChannelOptions
           mine.delete(onMessage)
           if (mine.size > 0 || topics.get(topic) !== mine) return
           topics.delete(topic)
-          if (!closing.signal.aborted) await command(`unlisten "${topic}"`)
+          if (closing.signal.aborted) return
+          // Of a server that does not reply nothing comes anyway.
+          await withTimeOut(CLOSE_MS, command(`unlisten "${topic}"`)).catch(onError)
         },
       }
     },
     async close() {
       closing.abort()
       const client = await current?.catch(() => undefined)
-      await client?.end()
+      if (client !== undefined) await endClient(client)
     },
+  }
+}
+
+/**
+ * Connects and listens for every topic, retrying until it succeeds; rejects once the channel is
+ * closed.
+ */
+async function connectClient(
+  make: () => pg.Client,
+  topics: () => Iterable<string>,
+  closing: AbortController,
+  onError: (error: unknown) => void,
+): Promise<pg.Client> {
+  for (let attempt = 0; ; attempt += 1) {
+    closing.signal.throwIfAborted()
+    const client = make()
+    // One that is connecting would not hear of its end if it were asked to end.
+    const stop = (): void => void client.connection.stream.destroy()
+    closing.signal.addEventListener('abort', stop, { once: true })
+    try {
+      await client.connect()
+      for (const topic of topics()) await client.query(`listen "${topic}"`)
+      return client
+    } catch (error) {
+      if (!closing.signal.aborted) onError(error)
+      await endClient(client)
+      await delay(Math.min(100 * 2 ** attempt, MAX_DELAY_MS), undefined, closing)
+    } finally {
+      closing.signal.removeEventListener('abort', stop)
+    }
+  }
+}
+
+/** How long a server that does not reply can delay closing, in milliseconds. */
+export const CLOSE_MS = 1_000
+
+/** Ends a connection; cuts it if the server does not end it in time. */
+async function endClient(client: pg.Client): Promise<void> {
+  const timer = setTimeout(() => client.connection.stream.destroy(), CLOSE_MS)
+  try {
+    await client.end()
+  } finally {
+    clearTimeout(timer)
   }
 }
 
@@ -176,7 +211,7 @@ function createClient(
   const trying = setInterval(() => {
     client.query('select 1').catch((error: unknown) => {
       onError(error)
-      client.end().catch(onError)
+      endClient(client).catch(onError)
     })
   }, tryMs)
   trying.unref()

@@ -1,6 +1,7 @@
 import { classifyReply, factsOf } from './classify.ts'
 import type { Classified } from './classify.ts'
 import type { SmtpConnection } from './connect.ts'
+import type { Allowance } from './allowance.ts'
 import type { AcceptAll, AcceptAllFact } from './probe-result.ts'
 import type { ProbeCache } from './probe-cache.ts'
 import { REFUSE_UNKNOWN_NAMES } from './providers.ts'
@@ -31,13 +32,17 @@ export async function needsAcceptAllProbe(
   return (await tools.cache.acceptAll(recipients.domain)) === undefined
 }
 
-/** Probes a random mailbox, which cannot exist, and caches the result for the domain. */
+/**
+ * Probes a random mailbox, which cannot exist, and caches the result for the domain; unknown, and not
+ * cached, if no more recipients may be named now.
+ */
 export function probeAcceptAll(
   connection: SmtpConnection,
   recipients: Recipients,
   provider: Provider,
   tools: AcceptAllTools,
   apart: boolean,
+  allowance: Allowance,
 ): Promise<AcceptAllFact> {
   const { domain } = recipients
   const current = (async (): Promise<AcceptAllFact> => {
@@ -47,7 +52,9 @@ export function probeAcceptAll(
       begin: apart,
       end: true,
       smtputf8: false,
+      mayName: allowance.use,
     })
+    if (asked.isDenied) return { value: 'unknown' }
     const reply = asked.recipients[0]
     const value = reply === undefined ? 'unknown' : acceptAllOf(reply, provider.id)
     tools.cache.remember({ results: [], acceptAll: { domain, value, by: accountOf(recipients) } })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer } from '@plumbline/ports/engine'
+import type { Limiter } from '@plumbline/ports/limiter'
 import { ask, brief, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
 import { probeResultKey } from './probe-cache.ts'
 import { processLimiter, processMemory, startSmtp } from './smtp-fixture.ts'
@@ -30,6 +31,27 @@ const zone = zoneOf({
 
 const count = (lines: readonly string[], verb: string): number =>
   lines.filter((line) => line.startsWith(verb)).length
+
+/** A limiter that counts the recipients that it grants; after so many takes it grants none. */
+function recordGrants(
+  limiter: Limiter,
+  takes = Number.POSITIVE_INFINITY,
+): { readonly limiter: Limiter; sum(): number } {
+  let [granted, sum] = [0, 0]
+  return {
+    limiter: {
+      ...limiter,
+      async take(key, wanted, rate) {
+        if (!key.startsWith('email:recipients:')) return await limiter.take(key, wanted, rate)
+        if (granted >= takes) return { granted: false, retryMs: 60_000 }
+        const grant = await limiter.take(key, wanted, rate)
+        if (grant.granted) [granted, sum] = [granted + 1, sum + wanted]
+        return grant
+      },
+    },
+    sum: () => sum,
+  }
+}
 
 function later(answer: Answer<'email'> | undefined): Extract<Answer<'email'>, { kind: 'later' }> {
   if (answer?.kind !== 'later')
@@ -782,6 +804,53 @@ describe('shares', () => {
     expect(most).toBeLessThanOrEqual(2)
     expect(count(smtp.lines, 'RCPT')).toBeLessThanOrEqual(120)
     expect(count(smtp.lines, 'RCPT')).toBeGreaterThan(0)
+  })
+
+  test('no more recipients are named than were granted, even to a host that refuses all alike', async () => {
+    await using smtp = await startSmtp({ recipient: () => '550 5.1.1 User unknown' })
+    const grants = recordGrants(processLimiter())
+    await using engine = testEngine(smtp.port, zone, { limiter: grants.limiter })
+    const subjects = Array.from({ length: 40 }, (_, n) => `ok${n}@a.test`)
+    await ask(engine, subjects, { lane: 'bulk' })
+    expect(count(smtp.lines, 'RCPT')).toBeGreaterThan(3)
+    expect(count(smtp.lines, 'RCPT')).toBeLessThanOrEqual(grants.sum())
+  })
+
+  const slowly = {
+    limits: { sendWithinMs: 100, recipientsPerMinute: 1e6, queueMs: 3_600_000 },
+    times: { connectMs: 20_000, greetingMs: 20_000, commandMs: 20_000, recipientMs: 20_000 },
+  }
+  const slowHost: SmtpScript = {
+    offers: [],
+    recipient(_address, { socket }) {
+      setTimeout(() => socket.write('250 2.1.5 ok\r\n'), 150)
+      return null
+    },
+  }
+
+  test('recipients that a slow host leaves no time to name are granted anew', async () => {
+    await using smtp = await startSmtp(slowHost)
+    const grants = recordGrants(processLimiter())
+    await using engine = testEngine(smtp.port, zone, { ...slowly, limiter: grants.limiter })
+    const subjects = Array.from({ length: 5 }, (_, n) => `ok${n}@a.test`)
+    const answers = await ask(engine, subjects, { lane: 'bulk' })
+    expect(new Set(answers.map(brief))).toEqual(new Set(['deliverable accepted']))
+    // Each reply takes longer than a grant lasts.
+    expect(grants.sum()).toBeGreaterThanOrEqual(5 + 4)
+  })
+
+  test('recipients that are not granted anew are not named, and wait', async () => {
+    await using smtp = await startSmtp(slowHost)
+    const grants = recordGrants(processLimiter(), 1)
+    await using engine = testEngine(smtp.port, zone, { ...slowly, limiter: grants.limiter })
+    const subjects = Array.from({ length: 5 }, (_, n) => `ok${n}@a.test`)
+    const answers = await ask(engine, subjects, { lane: 'bulk' })
+    const accepted = answers.filter((answer) => answer.kind === 'outcome')
+    expect(accepted.length).toBeLessThan(5)
+    expect(accepted.length).toBe(count(smtp.lines, 'RCPT'))
+    expect(new Set(answers.filter(({ kind }) => kind === 'later').map(brief))).toEqual(
+      new Set(['later rate_limited']),
+    )
   })
 
   test('a live call goes before the batches of its group', async () => {

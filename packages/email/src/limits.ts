@@ -24,6 +24,11 @@ export interface EmailLimits {
   }
   /** Connections that a group begins with. */
   readonly startConnections: number
+  /**
+   * A recipient is named within this time of its grant by the shared limit, or granted anew: the limit
+   * holds for what is sent, however slow the host or this process is.
+   */
+  readonly sendWithinMs: number
   /** Recipients of one domain that may be probed in an hour. */
   readonly recipientsPerDomainPerHour: number
   /** Recipients in a transaction, at most. */
@@ -64,6 +69,7 @@ export const DEFAULT_LIMITS: EmailLimits = {
   silentProbes: 32,
   silentMs: 2_000,
   startConnections: 2,
+  sendWithinMs: 5_000,
   recipientsPerDomainPerHour: 20_000,
   recipientsPerTransaction: 20,
   refusalsPerSession: 15,
@@ -83,8 +89,10 @@ export const DEFAULT_LIMITS: EmailLimits = {
 export interface GroupLimits {
   readonly connections: number
   readonly recipientsPerTransaction: number
-  /** Token bucket that grants at most the recipients a minute in any 60 s. */
+  /** Grants at most the recipients a minute in any 60 s and `sendWithinMs`. */
   readonly bucket: { readonly perSecond: number; readonly burst: number }
+  /** See `EmailLimits`. */
+  readonly sendWithinMs: number
 }
 
 /** The limits of a group: its own, else those for all groups, else the provider's. */
@@ -92,14 +100,18 @@ export function limitsOf(limits: EmailLimits, group: string, provider: Provider)
   const own = limits.groups?.[group]
   const perMinute =
     own?.recipientsPerMinute ?? limits.recipientsPerMinute ?? provider.recipientsPerMinute
-  const burst = Math.max(1, Math.floor(perMinute / 4))
+  // Two, where that many are allowed: a recipient, and an accept-all probe beside it.
+  const burst = Math.max(Math.min(2, perMinute), Math.floor(perMinute / 4))
   return {
     connections: own?.connections ?? limits.connectionsPerGroup ?? provider.connections,
     recipientsPerTransaction: Math.max(
       1,
       Math.min(limits.recipientsPerTransaction, provider.recipientsPerTransaction, burst - 1),
     ),
-    // One less, for the control that a uniform refusal asks for.
-    bucket: { perSecond: Math.max(perMinute - burst - 1, 1) / 60, burst },
+    bucket: {
+      perSecond: Math.max(perMinute - burst, 1) / (60 + limits.sendWithinMs / 1_000),
+      burst,
+    },
+    sendWithinMs: limits.sendWithinMs,
   }
 }

@@ -1,5 +1,7 @@
 import type { LeaseRenewal } from '@plumbline/concurrency/lease-renewal'
 import type { Limiter } from '@plumbline/ports/limiter'
+import { takeAllowance } from './allowance.ts'
+import type { Allowance } from './allowance.ts'
 import type { Attendance, ConnectResult, SmtpConnection } from './connect.ts'
 import type { EmailLimits } from './limits.ts'
 import type { HostsRoute, Probe, Recipients } from './probe-queue.ts'
@@ -121,13 +123,15 @@ async function runTransaction(
   const { group } = connection
   const granted = await takeTokens(group, recipients, tools)
   if (granted === null) return false
+  const { probes, allowance } = granted
   const smtp = await openFor(connection, granted, tools)
   if (smtp === null) return group.queue.size > 0 && group.pace.pausedUntilMs <= tools.now()
-  for (const probe of granted.probes) probe.heard()
-  using _ = whenAllHaveGone(granted.probes, () => {
+  for (const probe of probes) probe.heard()
+  using _ = whenAllHaveGone(probes, () => {
     if (tools.isScarce()) smtp.session.close()
   })
-  const summary = await verifyRecipients(smtp, granted, group.provider, group.name, tools.verify)
+  const { provider, name } = group
+  const summary = await verifyRecipients(smtp, granted, allowance, provider, name, tools.verify)
   connection.transactions++
   connection.refusals = summary.accepted ? 0 : connection.refusals + summary.refusals
   applySummary(group, summary, tools)
@@ -184,21 +188,24 @@ async function takeTokens(
   group: ProviderGroup,
   recipients: Recipients,
   tools: ConnectionTools,
-): Promise<Recipients | null> {
+): Promise<(Recipients & { readonly allowance: Allowance }) | null> {
   const { limiter, limits } = tools
-  const { bucket } = group.limits
   let { probes } = recipients
+  let allowance: Allowance
   for (;;) {
     // One more for an accept-all probe.
     const extra = probes.some((probe) => probe.depth === 'extended') ? 1 : 0
-    const count = Math.min(probes.length + extra, bucket.burst)
-    const grant = await limiter.take(`email:recipients:${group.key}`, count, bucket)
-    if (grant.granted) break
+    const count = Math.min(probes.length + extra, group.limits.bucket.burst)
+    const grant = await takeAllowance(limiter, group, count)
+    if (grant.granted) {
+      ;({ allowance } = grant)
+      break
+    }
     const kept = Math.floor(probes.length / 2)
     group.queue.putBack(probes.slice(kept), recipients.route)
     probes = probes.slice(0, kept)
     if (kept > 0) continue
-    tools.holdBack(group, Math.max(1, grant.retryMs))
+    tools.holdBack(group, grant.retryMs)
     return null
   }
   const perHour = limits.recipientsPerDomainPerHour
@@ -208,7 +215,7 @@ async function takeTokens(
     probes.length,
     domainBucket,
   )
-  if (domain.granted) return { ...recipients, probes }
+  if (domain.granted) return { ...recipients, probes, allowance }
   const result = waitingResult('guard', Math.max(1000, domain.retryMs))
   for (const probe of [...probes, ...group.queue.drain(recipients.domain)]) probe.settle(result)
   return null

@@ -3,7 +3,7 @@ import { secure } from '@plumbline/net/egress'
 import type { Phase } from './classify.ts'
 import type { Reply } from './smtp-reply.ts'
 import { createSmtpWire } from './smtp-wire.ts'
-import type { SmtpWire, WireFault } from './smtp-wire.ts'
+import type { Exchanged, SmtpWire, WireFault } from './smtp-wire.ts'
 
 /** Time-outs of each phase, and of a session as a whole. */
 export interface SessionTimes {
@@ -46,7 +46,7 @@ export interface Session {
   readonly smtputf8: boolean
   /** Whether another transaction may begin. */
   readonly usable: boolean
-  /** Sends MAIL and RCPT for the recipients of one transaction, in order. Never throws. */
+  /** Sends MAIL and RCPT for the recipients of one transaction, in order. Throws what `mayName` does. */
   ask(transaction: TransactionRequest): Promise<TransactionReplies>
   /** Ends the transaction and begins none. */
   reset(): Promise<void>
@@ -63,14 +63,18 @@ export interface TransactionRequest {
   /** Whether it ends with RSET. */
   readonly end: boolean
   readonly smtputf8: boolean
+  /** Called before so many recipients are sent; those that it denies are not. */
+  readonly mayName: (count: number) => Promise<boolean>
 }
 
 /** The replies of a transaction. */
 export interface TransactionReplies {
   /** The refusal of MAIL; null if it was accepted or not sent. */
   readonly sender: Reply | null
-  /** Replies in the order of the recipients; shorter if the session broke. */
+  /** Replies in the order of the recipients; shorter if the session broke, or not all might be named. */
   readonly recipients: readonly Reply[]
+  /** Whether recipients were not sent, since `mayName` denied them. */
+  readonly isDenied: boolean
   readonly fault: WireFault | null
 }
 
@@ -188,7 +192,7 @@ function opened(
       return asked
     },
     async reset() {
-      const done = await wire.exchange('RSET\r\n', 1, times.commandMs)
+      const done = await endTransaction(wire, times)
       if (done.replies[0]?.code !== 250) stopped = true
     },
     close() {
@@ -206,6 +210,10 @@ async function askAtOnce(
   asked: TransactionRequest,
   times: SessionTimes,
 ): Promise<TransactionReplies> {
+  if (!(await asked.mayName(asked.recipients.length))) {
+    const reset = !asked.begin && asked.end ? await endTransaction(wire, times) : null
+    return { ...NOTHING_SAID, isDenied: true, fault: reset?.fault ?? null }
+  }
   const parts = asked.begin ? [mailCommand(asked)] : []
   for (const recipient of asked.recipients) parts.push(recipientCommand(recipient))
   if (asked.end) parts.push('RSET\r\n')
@@ -216,6 +224,7 @@ async function askAtOnce(
   return {
     sender: isRefused ? sender : null,
     recipients: isRefused ? [] : replies.slice(from, from + asked.recipients.length),
+    isDenied: false,
     fault,
   }
 }
@@ -228,23 +237,38 @@ async function askInTurn(
   if (asked.begin) {
     const mail = await wire.exchange(mailCommand(asked), 1, times.commandMs)
     const reply = mail.replies[0]
-    if (reply === undefined) return { sender: null, recipients: [], fault: mail.fault }
+    if (reply === undefined) return { ...NOTHING_SAID, fault: mail.fault }
     if (reply.code !== 250) {
       // A server that refused MAIL may still count the transaction as open.
-      const reset = asked.end ? await wire.exchange('RSET\r\n', 1, times.commandMs) : null
-      return { sender: reply, recipients: [], fault: reset?.fault ?? null }
+      const reset = asked.end ? await endTransaction(wire, times) : null
+      return { ...NOTHING_SAID, sender: reply, fault: reset?.fault ?? null }
     }
   }
   const replies: Reply[] = []
+  const said = { ...NOTHING_SAID, recipients: replies }
+  let isDenied = false
   for (const recipient of asked.recipients) {
+    isDenied = !(await asked.mayName(1))
+    if (isDenied) break
     const met = await wire.exchange(recipientCommand(recipient), 1, times.recipientMs)
     const reply = met.replies[0]
-    if (reply === undefined) return { sender: null, recipients: replies, fault: met.fault }
+    if (reply === undefined) return { ...said, fault: met.fault }
     replies.push(reply)
-    if (reply.code === 421) return { sender: null, recipients: replies, fault: 'closed' }
+    if (reply.code === 421) return { ...said, fault: 'closed' }
   }
-  const reset = asked.end ? await wire.exchange('RSET\r\n', 1, times.commandMs) : null
-  return { sender: null, recipients: replies, fault: reset?.fault ?? null }
+  const reset = asked.end ? await endTransaction(wire, times) : null
+  return { ...said, isDenied, fault: reset?.fault ?? null }
+}
+
+const NOTHING_SAID: TransactionReplies = {
+  sender: null,
+  recipients: [],
+  isDenied: false,
+  fault: null,
+}
+
+function endTransaction(wire: SmtpWire, times: SessionTimes): Promise<Exchanged> {
+  return wire.exchange('RSET\r\n', 1, times.commandMs)
 }
 
 function mailCommand(asked: TransactionRequest): string {

@@ -1,6 +1,7 @@
 import type { Json } from '@plumbline/contract/outcome'
 import { acceptAllFrom, needsAcceptAllProbe, probeAcceptAll } from './accept-all.ts'
 import type { AcceptAllTools } from './accept-all.ts'
+import type { Allowance } from './allowance.ts'
 import { classifyReply, factsOf } from './classify.ts'
 import type { Classified, Phase } from './classify.ts'
 import { faultReason } from './connect.ts'
@@ -12,6 +13,7 @@ import { withOlderFact, withWait } from './probe-result.ts'
 import type { AcceptAllFact } from './probe-result.ts'
 import type { Provider } from './providers.ts'
 import type { Reply } from './smtp-reply.ts'
+import type { TransactionReplies } from './smtp-session.ts'
 import type { UniformRejection } from './uniform-rejection.ts'
 
 /** What verifying recipients needs besides a session. */
@@ -55,6 +57,7 @@ const NOTHING_SHOWN: TransactionSummary = {
 interface Transaction {
   readonly connection: SmtpConnection
   readonly recipients: Recipients
+  readonly allowance: Allowance
   readonly provider: Provider
   readonly group: string
   readonly tools: VerifyTools
@@ -72,10 +75,15 @@ interface Answered {
 /** Sessions that may break before a probe gets its reply; then it ends as unknown. */
 const ATTEMPTS_MAX = 2
 
-/** Verifies the recipients in one mail transaction and settles their probes. */
+/**
+ * Verifies the recipients in one mail transaction and settles their probes.
+ *
+ * @param allowance what the shared limit has granted for it
+ */
 export async function verifyRecipients(
   connection: SmtpConnection,
   recipients: Recipients,
+  allowance: Allowance,
   provider: Provider,
   group: string,
   tools: VerifyTools,
@@ -83,7 +91,7 @@ export async function verifyRecipients(
   const { session } = connection
   const { domain, probes } = recipients
   const own = tools.own.filter((name) => name !== `@${domain}`)
-  const about: Transaction = { connection, recipients, provider, group, tools, own }
+  const about: Transaction = { connection, recipients, allowance, provider, group, tools, own }
   const utf8 = probes[0]?.utf8 === true
   if (utf8 && !session.smtputf8) {
     const result = unknownResult('smtputf8_unsupported', evidenceOf(about, null, ''))
@@ -98,6 +106,7 @@ export async function verifyRecipients(
     begin: true,
     end: !wantsProbe || apart,
     smtputf8: utf8,
+    mayName: allowance.use,
   })
   if (asked.sender !== null) return senderRefused(about, asked.sender)
   const answered = asked.recipients.flatMap((reply, at) => {
@@ -116,7 +125,7 @@ export async function verifyRecipients(
     // Another session with the domain may have begun or ended the same probe meanwhile.
     (await needsAcceptAllProbe(recipients, provider, tools))
   const acceptAll = probesAcceptAll
-    ? probeAcceptAll(connection, recipients, provider, tools, apart)
+    ? probeAcceptAll(connection, recipients, provider, tools, apart, allowance)
     : (tools.acceptAllProbes.get(domain) ?? tools.cache.acceptAll(domain))
   if (wantsProbe && !probesAcceptAll && !apart && session.usable) await session.reset()
   if (probesAcceptAll) await acceptAll
@@ -132,11 +141,7 @@ export async function verifyRecipients(
     const result = unknownResult('protocol_error', { provider: provider.id })
     for (const { probe } of final) probe.settle(result)
   })
-  for (const probe of lost) {
-    if (++probe.attempts < ATTEMPTS_MAX) continue
-    const reason = faultReason(asked.fault ?? 'closed')
-    probe.settle(unknownResult(reason, evidenceOf(about, null, '')))
-  }
+  if (!asked.isDenied) countAttempt(about, lost, asked.fault)
   return {
     unanswered: [...later, ...lost].filter((probe) => !probe.settled),
     accepted,
@@ -144,6 +149,19 @@ export async function verifyRecipients(
     throttled: !tooMany && answered.some(({ met }) => met.party === 'rate'),
     tooMany,
     refusals: answered.filter(({ met }) => met.status === 'undeliverable').length,
+  }
+}
+
+/** Settles the probes that have been sent too often without a reply. */
+function countAttempt(
+  about: Transaction,
+  lost: readonly Probe[],
+  fault: TransactionReplies['fault'],
+): void {
+  for (const probe of lost) {
+    if (++probe.attempts < ATTEMPTS_MAX) continue
+    const reason = faultReason(fault ?? 'closed')
+    probe.settle(unknownResult(reason, evidenceOf(about, null, '')))
   }
 }
 
@@ -162,7 +180,7 @@ function isTooMany({ reply }: Answered): boolean {
  * not.
  */
 async function isUniformRejection(
-  { connection, recipients, group, tools }: Transaction,
+  { connection, recipients, allowance, group, tools }: Transaction,
   answered: readonly Answered[],
 ): Promise<boolean> {
   let isAlike = false
@@ -178,6 +196,7 @@ async function isUniformRejection(
     begin: true,
     end: true,
     smtputf8: false,
+    mayName: allowance.use,
   })
   const code = control.recipients[0]?.code
   if (code !== 250 && code !== 251) return true

@@ -45,7 +45,8 @@ export async function takeOverAudit(db: Db): Promise<AuditRun | undefined> {
 /**
  * Begins an audit if none is open and one is due by database time: each day from the last audited
  * entry on; a full one each month, and after a partial one that found a wrong balance, since its
- * sums may be wrong.
+ * sums may be wrong. Its number follows that of the last one that it saw: if another process began
+ * and ended one meanwhile, that has the number, and none is begun, which would sum its entries again.
  */
 export async function beginAudit(db: Db): Promise<AuditRun | undefined> {
   const { rows } = await db.pool.query<AuditRun>(
@@ -59,8 +60,9 @@ export async function beginAudit(db: Db): Promise<AuditRun | undefined> {
           as any
     )
     insert into ledger_audits
-      (whole, generation, audited_to, entry_faults, examples, lease_until)
-    select d.whole, case when not d.whole then coalesce(l.generation, l.id) end,
+      (id, whole, generation, audited_to, entry_faults, examples, lease_until)
+    overriding system value
+    select coalesce(l.id, 0) + 1, d.whole, case when not d.whole then coalesce(l.generation, l.id) end,
       case when d.whole then 0 else l.audited_to end,
       case when d.whole then 0 else l.entry_faults end,
       case when d.whole then '[]' else coalesce(

@@ -229,6 +229,29 @@ test('of all processes that look, one audits', async () => {
   expect(results.filter((result) => result !== undefined)).toHaveLength(1)
 })
 
+test('a process that looked before another one began an audit and ended it begins none', async () => {
+  await using context = await openMeteringContext()
+  await account(context)
+  const other = await context.db.pool.connect()
+  await other.query('begin')
+  await other.query('insert into ledger_audits (whole, lease_until) values (true, now())')
+  const late = beginAudit(context.db)
+  // It has looked by then, and waits for the other one.
+  await expect
+    .poll(async () => {
+      const { rowCount } = await context.db.pool.query(
+        `select from pg_stat_activity where datname = current_database()
+           and wait_event_type = 'Lock' and query like '%insert into ledger_audits%'`,
+      )
+      return rowCount
+    }, PATIENT)
+    .toBe(1)
+  await other.query('update ledger_audits set finished_at = clock_timestamp()')
+  await other.query('commit')
+  other.release()
+  expect(await late).toBeUndefined()
+})
+
 test('an audit that was broken off goes on in another process, at once where it was left', async () => {
   await using context = await openMeteringContext()
   await account(context)

@@ -1,5 +1,6 @@
+import { withTimeOut } from '@plumbline/concurrency/time-out'
 import type { Channel } from '@plumbline/ports/channel'
-import { closeRedis, type RedisServer } from './redis.ts'
+import { CLOSE_MS, closeRedis, type RedisServer } from './redis.ts'
 
 /** The key that holds the replies to a process. */
 export function repliesKeyOf({ prefix }: RedisServer, replyTo: string): string {
@@ -48,7 +49,9 @@ export function createRedisChannel(server: RedisServer): Channel & AsyncDisposab
           if (mine.size > 0 || listeners.get(name) !== mine) return
           listeners.delete(name)
           if (listener.status !== 'ready') return
-          await (isSharded ? listener.sunsubscribe(name) : listener.unsubscribe(name))
+          const left = isSharded ? listener.sunsubscribe(name) : listener.unsubscribe(name)
+          // If the server does not reply, its messages have no listener here.
+          await withTimeOut(CLOSE_MS, left).catch(() => undefined)
         },
       }
     },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { withTimeOut } from '@plumbline/concurrency/time-out'
-import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
+import type { Channel, OpenReplyChannel, ReplyChannel } from '@plumbline/ports/channel'
 import { channelOf, repliesKeyOf } from './redis-channel.ts'
 import { CLOSE_MS, type RedisServer } from './redis.ts'
 
@@ -14,10 +14,9 @@ const KEEP_MS = 60_000
 export function createRedisReplyChannel(server: RedisServer, channel: Channel): ReplyChannel {
   const redis = server.commands
   const { isSharded } = server
-  const keyOf = (replyTo: string): string => repliesKeyOf(server, replyTo)
   return {
     async send(replyTo, replies) {
-      const key = keyOf(replyTo)
+      const key = repliesKeyOf(server, replyTo)
       // Published first, since that is what the process waits for; a pipeline leaves at once, where
       // commands that are pipelined automatically leave a turn of the event loop later.
       const pipeline = redis.pipeline()
@@ -33,35 +32,68 @@ export function createRedisReplyChannel(server: RedisServer, channel: Channel): 
         if (error !== null) throw error
       }
     },
-    async listen(replyTo, onReply) {
-      const key = keyOf(replyTo)
-      let heard: string[] = []
-      const subscription = await channel.subscribe(replyTo, (message) => {
-        heard.push(message.slice(0, NAME_LENGTH))
-        onReply(message.slice(NAME_LENGTH))
-      })
-      async function acknowledge(): Promise<void> {
-        if (heard.length === 0) return
-        const names = heard
-        heard = []
-        await redis.hdel(key, ...names)
+    listen: (replyTo, onReply) => openReplies(server, channel, replyTo, onReply),
+  }
+}
+
+async function openReplies(
+  server: RedisServer,
+  channel: Channel,
+  replyTo: string,
+  onReply: (reply: string) => void,
+): Promise<OpenReplyChannel> {
+  const redis = server.commands
+  const key = repliesKeyOf(server, replyTo)
+  let heard: string[] = []
+  /** Fetches in a row that found replies, while none was heard. */
+  let unheardCount = 0
+  function onMessage(message: string): void {
+    unheardCount = 0
+    heard.push(message.slice(0, NAME_LENGTH))
+    onReply(message.slice(NAME_LENGTH))
+  }
+  let subscription = await channel.subscribe(replyTo, onMessage)
+  let renewing: Promise<void> | undefined
+  /**
+   * A node of a cluster drops a channel whose slot moves away, also one whose slot is back by the time
+   * that the driver looks at the slots, which then does not subscribe again.
+   */
+  async function renew(): Promise<void> {
+    await subscription[Symbol.asyncDispose]()
+    subscription = await channel.subscribe(replyTo, onMessage)
+  }
+  async function acknowledge(): Promise<void> {
+    if (heard.length === 0) return
+    const names = heard
+    heard = []
+    await redis.hdel(key, ...names)
+  }
+  async function close(): Promise<void> {
+    await renewing
+    await subscription[Symbol.asyncDispose]()
+    await redis.unlink(key)
+  }
+  return {
+    acknowledge,
+    async fetchMissed() {
+      await acknowledge()
+      const missed = Object.entries(await redis.hgetall(key))
+      for (const [name, reply] of missed) {
+        heard.push(name)
+        onReply(reply)
       }
-      return {
-        acknowledge,
-        async fetchMissed() {
-          await acknowledge()
-          for (const [name, reply] of Object.entries(await redis.hgetall(key))) {
-            heard.push(name)
-            onReply(reply)
-          }
-          await acknowledge()
-        },
-        async [Symbol.asyncDispose]() {
-          await subscription[Symbol.asyncDispose]()
-          // If the server is down, the replies expire after a minute.
-          await withTimeOut(CLOSE_MS, redis.unlink(key)).catch(() => undefined)
-        },
-      }
+      await acknowledge()
+      if (missed.length === 0) return
+      unheardCount += 1
+      // One alone may have been on its way. The next fetch does not wait for it.
+      if (!server.isSharded || unheardCount < 2) return
+      renewing ??= renew()
+        .catch(() => undefined)
+        .finally(() => (renewing = undefined))
+    },
+    async [Symbol.asyncDispose]() {
+      // If the server does not reply, the replies expire after a minute.
+      await withTimeOut(CLOSE_MS, close()).catch(() => undefined)
     },
   }
 }

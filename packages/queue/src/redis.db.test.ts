@@ -21,52 +21,76 @@ const fail = (error: unknown): never => {
 
 describe.skipIf(WITHOUT_REDIS)('a Redis cluster', () => {
   test('carries calls, facts and limits', async () => {
-    const nodes = await Promise.all([1, 2, 3].map(startNode))
-    const [first = ''] = nodes.map(({ url }) => url)
-    try {
-      await shareSlots(nodes.map(({ url }) => url))
-      await using queue = await openRedisTestQueue(first.replace('redis:', 'redis-cluster:'))
-      await using caller = await createLiveCaller(queue.backend, { onError: fail })
-      await using _ = await serveLive(
-        queue.backend,
-        'email',
-        async ({ subject }) => emailOutcome(subject),
-        { onError: fail },
-      )
-      const question = { subject: 'a@example.com', depth: 'basic', tenant: 't' } as const
-      const outcomes = await Promise.all(
-        Array.from({ length: 200 }, () => caller.ask('email', question)),
-      )
-      expect(outcomes).toHaveLength(200)
-      const keys = ['a', 'b', 'c']
-      await queue.memory.set(keys.map((key) => ({ key, value: key, ttlMs: 10_000 })))
-      expect(await queue.memory.get(keys)).toEqual(keys)
-      expect(await queue.limiter.take('a', 1, { perSecond: 1, burst: 1 })).toEqual({
-        granted: true,
-        remaining: 0,
-      })
-      const heard = vi.fn<(message: string) => void>()
-      await using stack = new AsyncDisposableStack()
-      stack.use(await queue.backend.channel.subscribe('news', heard))
-      await queue.backend.channel.publish('news', ['one'])
-      await vi.waitFor(() => expect(heard).toHaveBeenCalledWith('one'), PATIENT)
-      // Each channel is known to its own node, and none to all.
-      const channels = await Promise.all(nodes.map(channelsOf))
-      expect(channels.map(({ plain }) => plain)).toEqual([[], [], []])
-      expect(channels.flatMap(({ sharded }) => sharded).toSorted()).toEqual([
-        expect.stringMatching(/:replies:live:[0-9a-f]+\}$/),
-        expect.stringMatching(/:replies:news\}$/),
-      ])
-      const done = vi.fn<() => Promise<void>>(async () => undefined)
-      const names = CHECKS.map(bulkQueueOf)
-      for (const name of names) {
-        stack.use(await work(queue.backend, name, done, { concurrency: 1, onError: fail }))
-        await enqueue(queue.backend, name, [{ id: `job-${name}`, data: {} }])
-      }
-      await vi.waitFor(() => expect(done).toHaveBeenCalledTimes(names.length), PATIENT)
-    } finally {
-      await Promise.all(nodes.map(async (node) => await node.stop()))
+    await using cluster = await startCluster()
+    await using queue = await openRedisTestQueue(cluster.url)
+    await using caller = await createLiveCaller(queue.backend, { onError: fail })
+    await using _ = await serveLive(
+      queue.backend,
+      'email',
+      async ({ subject }) => emailOutcome(subject),
+      { onError: fail },
+    )
+    const question = { subject: 'a@example.com', depth: 'basic', tenant: 't' } as const
+    const outcomes = await Promise.all(
+      Array.from({ length: 200 }, () => caller.ask('email', question)),
+    )
+    expect(outcomes).toHaveLength(200)
+    const keys = ['a', 'b', 'c']
+    await queue.memory.set(keys.map((key) => ({ key, value: key, ttlMs: 10_000 })))
+    expect(await queue.memory.get(keys)).toEqual(keys)
+    expect(await queue.limiter.take('a', 1, { perSecond: 1, burst: 1 })).toEqual({
+      granted: true,
+      remaining: 0,
+    })
+    const heard = vi.fn<(message: string) => void>()
+    await using stack = new AsyncDisposableStack()
+    stack.use(await queue.backend.channel.subscribe('news', heard))
+    await queue.backend.channel.publish('news', ['one'])
+    await vi.waitFor(() => expect(heard).toHaveBeenCalledWith('one'), PATIENT)
+    // Each channel is known to its own node, and none to all.
+    const channels = await Promise.all(cluster.nodes.map(channelsOf))
+    expect(channels.map(({ plain }) => plain)).toEqual([[], [], []])
+    expect(channels.flatMap(({ sharded }) => sharded).toSorted()).toEqual([
+      expect.stringMatching(/:replies:live:[0-9a-f]+\}$/),
+      expect.stringMatching(/:replies:news\}$/),
+    ])
+    const done = vi.fn<() => Promise<void>>(async () => undefined)
+    const names = CHECKS.map(bulkQueueOf)
+    for (const name of names) {
+      stack.use(await work(queue.backend, name, done, { concurrency: 1, onError: fail }))
+      await enqueue(queue.backend, name, [{ id: `job-${name}`, data: {} }])
     }
+    await vi.waitFor(() => expect(done).toHaveBeenCalledTimes(names.length), PATIENT)
+  })
+
+  test('hears replies again after a node dropped the channel, though its slots look the same', async () => {
+    await using cluster = await startCluster()
+    await using queue = await openRedisTestQueue(cluster.url)
+    await using caller = await createLiveCaller(queue.backend, { onError: fail })
+    await using _ = await serveLive(
+      queue.backend,
+      'email',
+      async ({ subject }) => emailOutcome(subject),
+      { onError: fail },
+    )
+    const replyChannels = async (node: TestRedis): Promise<readonly string[]> =>
+      (await channelsOf(node)).sharded.filter((name) => name.includes(':replies:live:'))
+    const owner = async (): Promise<{ node: TestRedis; channel: string } | undefined> => {
+      for (const node of cluster.nodes) {
+        const [channel] = await replyChannels(node)
+        if (channel !== undefined) return { node, channel }
+      }
+      return undefined
+    }
+    const dropped = await owner()
+    if (dropped === undefined) throw new Error('no node has the channel of replies')
+    await dropSlotFor(dropped.node, dropped.channel)
+    expect(await owner()).toBeUndefined()
+    const question = { subject: 'a@example.com', depth: 'basic', tenant: 't' } as const
+    await vi.waitFor(async () => {
+      await caller.ask('email', question)
+      expect(await owner()).toEqual(dropped)
+    }, PATIENT)
   })
 
   test('is refused by name where the address says that it is one server', async () => {
@@ -117,6 +141,25 @@ describe.skipIf(WITHOUT_REDIS)('a Redis server that died', () => {
     await caller[Symbol.asyncDispose]()
     await backend[Symbol.asyncDispose]()
     expect(await refused).toMatchObject({ code: 'unavailable' })
+  })
+})
+
+describe.skipIf(WITHOUT_REDIS)('a Redis server that is silent', () => {
+  test('does not keep channels from closing', async () => {
+    const server = await startRedis()
+    if (server === null) throw new Error('redis-server is not installed')
+    const ignore = (): void => undefined
+    const backend = await openRedisQueues({ redisUrl: server.url, onError: ignore })
+    const caller = await createLiveCaller(backend, { onError: ignore })
+    const subscription = await backend.channel.subscribe('news', ignore)
+    try {
+      process.kill(server.pid, 'SIGSTOP')
+      await expect(subscription[Symbol.asyncDispose]()).resolves.toBeUndefined()
+      await expect(caller[Symbol.asyncDispose]()).resolves.toBeUndefined()
+      await expect(backend[Symbol.asyncDispose]()).resolves.toBeUndefined()
+    } finally {
+      await server.stop()
+    }
   })
 })
 
@@ -190,6 +233,39 @@ test('a URL of another kind is refused without showing what it holds', () => {
   const open = () => openRedis({ url: 'https://user:secret@host', prefix: 'p', onError: fail })
   expect(open).toThrow('a Redis URL begins with redis:// or redis-cluster://, met "https"')
 })
+
+/** Three nodes that share the keys. */
+async function startCluster(): Promise<
+  AsyncDisposable & { readonly url: string; readonly nodes: readonly TestRedis[] }
+> {
+  const nodes = await Promise.all([1, 2, 3].map(startNode))
+  const stop = async (): Promise<void> => {
+    await Promise.all(nodes.map(async (node) => await node.stop()))
+  }
+  const urls = nodes.map(({ url }) => url)
+  try {
+    await shareSlots(urls)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  const url = (urls[0] ?? '').replace('redis:', 'redis-cluster:')
+  return { url, nodes, [Symbol.asyncDispose]: stop }
+}
+
+/**
+ * Takes the slot of a channel from its node, which drops the channel, and gives it back before anybody
+ * can look at the slots.
+ */
+async function dropSlotFor({ url }: TestRedis, channel: string): Promise<void> {
+  const redis = new Redis(url)
+  try {
+    const slot = String(await redis.cluster('KEYSLOT', channel))
+    await redis.multi().call('CLUSTER', 'DELSLOTS', slot).call('CLUSTER', 'ADDSLOTS', slot).exec()
+  } finally {
+    redis.disconnect()
+  }
+}
 
 async function startNode(): Promise<TestRedis> {
   const node = await startRedis({ cluster: true })

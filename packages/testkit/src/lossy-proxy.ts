@@ -10,7 +10,10 @@ export interface LossyProxy extends AsyncDisposable {
    */
   loseNextReply(word: string): void
   lostCount(): number
-  /** Drops all packets of the current connections, in both directions, without resetting them. */
+  /**
+   * Drops all packets of the current connections, in both directions, without resetting them; not even
+   * their end is answered.
+   */
   loseAll(): void
 }
 
@@ -21,7 +24,7 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
   let deaf: ReadonlySet<Socket> = new Set()
   let word: string | undefined
   let lost = 0
-  const server = createServer((client) => {
+  const server = createServer({ allowHalfOpen: true }, (client) => {
     const behind = connect(Number(upstream.port), upstream.hostname)
     let losing = false
     for (const socket of [client, behind]) {
@@ -34,6 +37,9 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
         behind.destroy()
       })
     }
+    client.on('end', () => {
+      if (!deaf.has(client)) client.end()
+    })
     client.on('data', (piece: Buffer) => {
       if (deaf.has(client)) return
       if (word !== undefined && names(piece, word)) {

@@ -1,9 +1,12 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { isCi } from './ci.ts'
 
 const BINARY = 'unbound'
@@ -41,8 +44,13 @@ export async function startUnbound(): Promise<Unbound> {
     await stop()
     const file = join(dir, 'unbound.conf')
     await writeFile(file, configOf(dir, port, view))
-    running = spawn(BINARY, ['-d', '-c', file], { stdio: 'ignore' })
-    await untilAnswered(port)
+    const child = spawn(BINARY, ['-d', '-c', file], { stdio: 'ignore' })
+    running = child
+    const ended = once(child, 'exit').then(() => 'ended' as const)
+    const met = await Promise.race([untilAnswered(port), ended])
+    if (met === 'answered') return
+    const log = await readFile(join(dir, 'log'), 'utf8').catch(() => 'nothing was logged')
+    throw new Error(`unbound on port ${port}: ${met}\n${log}`)
   }
   const close = (): Promise<void> => restart(['server:', '  local-zone: "." static'])
   await close()
@@ -78,13 +86,39 @@ function configOf(dir: string, port: number, view: readonly string[]): string {
   return `${lines.join('\n')}\n`
 }
 
+/**
+ * A port that is free for UDP and TCP, both of which it binds, and below those that Linux gives to
+ * connections (ip_local_port_range): such a port could be taken while the server restarts.
+ */
 async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(10_000, 32_768)
+    if ((await isFreeForUdp(port)) && (await isFreeForTcp(port))) return port
+  }
+}
+
+async function isFreeForUdp(port: number): Promise<boolean> {
   const socket = createSocket('udp4')
-  socket.bind(0, '127.0.0.1')
-  await once(socket, 'listening')
-  const { port } = socket.address()
+  const isFree = once(socket, 'listening').then(
+    () => true,
+    () => false,
+  )
+  socket.bind(port, '127.0.0.1')
+  const met = await isFree
   socket.close()
-  return port
+  return met
+}
+
+async function isFreeForTcp(port: number): Promise<boolean> {
+  const server = createServer()
+  const isFree = once(server, 'listening').then(
+    () => true,
+    () => false,
+  )
+  server.listen(port, '127.0.0.1')
+  const met = await isFree
+  server.close()
+  return met
 }
 
 /** A query for the A record of `ready.invalid`, which every server answers in some way. */
@@ -93,14 +127,19 @@ const QUESTION = Buffer.from(
   'hex',
 )
 
-async function untilAnswered(port: number): Promise<void> {
+/** How long a busy machine may take to start it, in milliseconds. */
+const START_MS = 60_000
+
+async function untilAnswered(port: number): Promise<'answered' | 'silent'> {
   const socket = createSocket('udp4')
   // Nobody listens yet: the refusal comes as an error of the socket.
   socket.on('error', () => undefined)
-  const answered = once(socket, 'message', { signal: AbortSignal.timeout(20_000) })
+  const answered = new Promise<'answered'>((resolve) => {
+    socket.once('message', () => resolve('answered'))
+  })
   const again = setInterval(() => socket.send(QUESTION, port, '127.0.0.1'), 50)
   try {
-    await answered
+    return await Promise.race([answered, wait(START_MS, 'silent' as const, { ref: false })])
   } finally {
     clearInterval(again)
     socket.close()

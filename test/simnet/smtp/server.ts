@@ -87,12 +87,18 @@ function accept(
   seen.sessionTimes.add(Date.now())
   seen.open++
   group.open++
-  seen.mostOpen = Math.max(seen.mostOpen, seen.open)
+  // Once a client's ends that came before this connection are seen too: they may be read after it.
+  setImmediate(() => (seen.mostOpen = Math.max(seen.mostOpen, seen.open)))
   socket.on('error', () => undefined)
-  socket.on('close', () => {
+  let isCounted = true
+  const leave = (): void => {
+    if (!isCounted) return
+    isCounted = false
     seen.open--
     group.open--
-  })
+  }
+  socket.on('end', leave)
+  socket.on('close', leave)
   const clientAddress = socket.remoteAddress ?? ''
   const wire: Duplex = rttMs > 0 ? delayed(socket, rttMs) : socket
   wire.on('error', () => undefined)
