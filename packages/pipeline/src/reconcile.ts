@@ -70,21 +70,33 @@ const RECONCILERS: readonly Reconciler[] = [
   },
 ]
 
+/** Options of a round; the defaults are for production. */
+export interface ReconcileOptions {
+  readonly graceMs?: number
+  /** Identifies the process. */
+  readonly holder?: string
+  /** Once it aborts nothing more is repaired. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /**
  * Searches for inconsistent state and repairs what has been seen for a minute: after a failover to
- * a server that lacks acknowledged writes, a jump of the clock, or a bug of ours. Only one process
- * at a time does this.
+ * a server that lacks acknowledged writes, a jump of the clock, or a bug of ours. Each repair is a
+ * transaction of its own, and one round makes a bounded number of them. Only one process at a time
+ * does this.
  *
- * @param holder identifies the process
  * @returns how much was repaired
  */
 export async function reconcile(
   pipeline: Pipeline,
-  { graceMs = GRACE_MS, holder = HOLDER }: { graceMs?: number; holder?: string } = {},
+  { graceMs = GRACE_MS, holder = HOLDER, signal }: ReconcileOptions = {},
 ): Promise<number> {
-  if (!(await holdDuty(pipeline.db, 'reconcile', holder, TERM_MS))) return 0
   let count = 0
-  for (const reconciler of RECONCILERS) count += await putRight(pipeline, reconciler, graceMs)
+  for (const reconciler of RECONCILERS) {
+    // Extended for each kind: thousands of repairs may take longer than a term.
+    if (!(await holdDuty(pipeline.db, 'reconcile', holder, TERM_MS))) break
+    count += await putRight(pipeline, reconciler, { graceMs, signal })
+  }
   return count
 }
 
@@ -97,11 +109,12 @@ export async function reconcile(
 export async function putRight(
   pipeline: Pipeline,
   { kind, find, heal }: Reconciler,
-  graceMs: number,
+  { graceMs, signal }: { readonly graceMs: number; readonly signal: AbortSignal | undefined },
 ): Promise<number> {
   const { db, log } = pipeline
   let count = 0
   for (const subject of await judgeFindings(db, kind, await find(pipeline), graceMs)) {
+    if (signal?.aborted === true) break
     try {
       if (!(await heal(pipeline, subject))) continue
       await countHealed(db, kind)
