@@ -21,6 +21,7 @@ const SETTINGS = {
   CHUNK_RECORDS: '10',
   LEASE_SECONDS: '2',
   SWEEP_SECONDS: '1',
+  WORKER_ADMIN_PORT: '0',
 } as const
 const WORKERS = [['phone', 'batch']] as const
 
@@ -101,6 +102,7 @@ async function expectCapped(caller: Caller, simnet: SimnetProcess, id: string): 
   expect(sold).toBeLessThanOrEqual(CAP)
   // Budget that was taken before a crash, without a sale, stays spent.
   expect(sold).toBeGreaterThan(CAP / 2)
+  expect(await countedPurchases(caller)).toBe(sold)
   const { rows } = await caller.service.db.pool.query<{ name: string; spent: number }>(
     `select name, spent::int from budgets order by name desc`,
   )
@@ -111,6 +113,13 @@ async function expectCapped(caller: Caller, simnet: SimnetProcess, id: string): 
   // A crash between the two leaves the account's ahead.
   expect(rows[1]?.spent).toBeGreaterThanOrEqual(CAP)
   await expectLedgerIntact(caller.service)
+}
+
+/** Numbers that the worker's metrics say were paid for. */
+async function countedPurchases({ service }: Caller): Promise<number> {
+  const page = await fetch(new URL('/metrics', service.workers[0]?.adminUrl))
+  const purchases = /^purchases_total\{check="phone",provider="hlr-lookups"\} (\d+)$/m
+  return Number(purchases.exec(await page.text())?.[1])
 }
 
 /** The server's process, from its pid file. */

@@ -8,13 +8,13 @@ export interface StrayHold {
   readonly ref: string
 }
 
-/** Holds that no batch will release any more. */
+/** Holds that no batch will release any more, the oldest first. */
 export async function strayHolds(db: Db, most: number): Promise<readonly StrayHold[]> {
   const { rows } = await sql<StrayHold>`
     select h.account_id as "accountId", h.ref
     from credit_holds h left join batches b on b.id = h.ref
     where h.closed_at is null and (b.id is null or b.status <> all(${[...UNFINISHED_STATES]}::text[]))
-    limit ${most}
+    order by h.created_at, h.account_id, h.ref limit ${most}
   `.execute(queriesOf(db))
   return rows
 }

@@ -8,6 +8,7 @@ import type { Reason } from '@plumbline/contract/reasons'
 import { orOnAbort } from '@plumbline/concurrency/time-out'
 import { type CountryNames, createCountryNames } from '@plumbline/datasets/country-names'
 import { createHlrLookup, type HlrLookup, type LookupAnswer } from './hlr-lookup.ts'
+import type { PurchaseCounter } from './hlr-purchase.ts'
 import type { HlrFetch, HlrResult } from './hlr/provider.ts'
 import { type NumberingTables, type PhoneNumbering, readNumbering } from './numbering.ts'
 import { type HlrCaller, HLR_POLICY, type HlrPolicy, type HlrProviderSettings } from './policy.ts'
@@ -29,6 +30,7 @@ export interface PhoneEngineOptions extends Sharing {
   readonly budget: Budget
   readonly accountCapOf?: AccountCapOf
   readonly fetch: HlrFetch
+  readonly onPurchase?: PurchaseCounter
   readonly log: Pick<Log, 'warn'>
   readonly clock?: Clock
   /** Carriers and time zones by prefix; loaded if absent. */
@@ -65,6 +67,7 @@ export async function createPhoneEngine(options: PhoneEngineOptions): Promise<En
     budget: options.budget,
     ...(options.accountCapOf === undefined ? {} : { accountCapOf: options.accountCapOf }),
     fetch: options.fetch,
+    onPurchase: options.onPurchase ?? (() => undefined),
     clock,
     signal: closing.signal,
     onPause: (provider, detail) => options.log.warn({ provider }, `HLR provider paused: ${detail}`),

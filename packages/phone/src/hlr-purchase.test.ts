@@ -199,6 +199,42 @@ test('an aborted run answers at once, and what was begun is still kept', async (
   expect(fixture.bought).toEqual([MOBILE])
 })
 
+test('a purchase is counted once however many share it, and what was not sold is not', async () => {
+  let reply = (): HttpAnswer => json(connected())
+  let isStoring = true
+  const fixture = createHlrFixture(() => reply())
+  const { memory } = fixture
+  const set: Memory['set'] = async (entries) => {
+    if (!isStoring) throw new Error('the server is down')
+    await memory.set(entries)
+  }
+  const counted: string[] = []
+  const options = {
+    ...fixture,
+    memory: { ...memory, set },
+    providers: [FIRST],
+    onPurchase: (provider: string, count: number) => counted.push(`${provider} ${count}`),
+    log: { warn: () => undefined },
+  }
+  await using first = await createPhoneEngine(options)
+  await using second = await createPhoneEngine(options)
+  const asked = [ask(first, [MOBILE, MOBILE]), ask(first, [MOBILE]), ask(second, [MOBILE])]
+  const shared = (await Promise.all(asked)).flat()
+  expect(shared.map((answer) => answer.reason)).toEqual(Array(4).fill('hlr_connected'))
+  await ask(second, [MOBILE])
+  expect(counted.splice(0)).toEqual(['hlr-lookups 1'])
+  reply = () => status(404)
+  await ask(first, ['+41791239997'])
+  expect(counted).toEqual([])
+  reply = () => failed('timeout', true)
+  await ask(first, ['+41791239998'])
+  expect(counted.splice(0), 'in doubt').toEqual(['hlr-lookups 1'])
+  reply = () => json(connected())
+  isStoring = false
+  await expect(ask(first, ['+41791239999'])).rejects.toThrow('the server is down')
+  expect(counted, 'not stored').toEqual(['hlr-lookups 1'])
+})
+
 /**
  * A run of a worker that stops for good after a number of steps of its memory: its promises never
  * settle.

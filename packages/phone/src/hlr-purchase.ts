@@ -28,9 +28,16 @@ export interface PurchaseOptions extends ProviderLimitsOptions {
   /** The account that asks. */
   readonly account: string
   readonly fetch: HlrFetch
+  readonly onPurchase: PurchaseCounter
   /** Aborts when the engine is closed. */
   readonly signal: AbortSignal
 }
+
+/**
+ * Told once of each query that was sent to a provider: how many of its numbers were paid for, or
+ * may have been, which is what the daily caps count.
+ */
+export type PurchaseCounter = (provider: string, numberCount: number) => void
 
 /** Result of one number at one provider. */
 export type Purchase =
@@ -121,11 +128,15 @@ async function spend(
     nowMs: options.clock.now(),
   })
   const outcomes = allowed.map((number, index) => [number, answers[index]] as const)
-  await store(options, provider, outcomes)
   for (const [number, answer] of outcomes) {
     results.set(number, purchaseOf(options, provider, answer))
   }
   const unsold = allowed.filter((number) => results.get(number)?.kind === 'refused')
+  // What cannot be stored is paid for all the same.
+  if (unsold.length < allowed.length) {
+    options.onPurchase(provider.name, allowed.length - unsold.length)
+  }
+  await store(options, provider, outcomes)
   if (unsold.length > 0) await spending.giveBack(unsold.length)
   return results
 }

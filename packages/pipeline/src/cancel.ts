@@ -52,7 +52,7 @@ export async function cancelBatch(
 /**
  * Releases the rest of a batch's hold. Credits of an ended billing cycle are released too, but not
  * returned to the account (decision 14).
- * @returns how many credits the hold had left
+ * @returns how many credits the hold had left; 0 if it was released before
  */
 export async function releaseRest(tx: Tx, row: BatchRow): Promise<number> {
   if (row.mode === 'test' || row.credits_held === 0) return 0
@@ -61,7 +61,7 @@ export async function releaseRest(tx: Tx, row: BatchRow): Promise<number> {
     ref: row.id,
     opKey: `${row.id}:release`,
   })
-  return released ?? row.credits_released
+  return released ?? 0
 }
 
 /**
@@ -82,13 +82,16 @@ export async function failBatch(
     const released = await releaseRest(tx, row)
     const moved = await moveBatch(tx, id, 'failed', {
       error: JSON.stringify(error),
-      credits_released: released,
+      credits_released: row.credits_released + released,
       erasing: 'chunks',
     })
-    if (moved !== undefined) await noteRemovals(tx, moved.account_id, [moved.source_key])
-    return moved
+    // What was released is taken back with the rest.
+    if (moved === undefined) throw new Error(`batch ${id}: its end was refused`)
+    await noteRemovals(tx, moved.account_id, [moved.source_key])
+    return { row: moved, released }
   })
   if (failed === undefined) return
-  await removeNoted(pipeline, [failed.source_key])
+  pipeline.countCredits?.released(failed.row.product, failed.released)
+  await removeNoted(pipeline, [failed.row.source_key])
   await eraseStep(pipeline.db, id)
 }

@@ -1,9 +1,12 @@
-import { openTestPipeline } from '@plumbline/testkit/pipeline'
+import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
-import { cancelBatch } from './cancel.ts'
+import { cancelBatch, failBatch } from './cancel.ts'
 import type { BatchCreditCounter } from './pipeline.ts'
+import { reconcile } from './reconcile.ts'
 
-test('credits of batches are counted as they are charged and released, by product', async () => {
+/** A pipeline with two records a chunk, and what its counter was told since it was last asked. */
+async function openCounted(): Promise<TestPipeline & { counted(): readonly string[] }> {
   const counted: string[] = []
   const note =
     (kind: string): BatchCreditCounter['charged'] =>
@@ -11,15 +14,60 @@ test('credits of batches are counted as they are charged and released, by produc
       if (credits > 0) counted.push(`${product} ${kind} ${credits}`)
     }
   const countCredits = { charged: note('charged'), released: note('released') }
-  await using harness = await openTestPipeline({ limits: { chunkRecords: 2 }, countCredits })
-  const { pipeline, owner, read, answer, workStages } = harness
-  await read('email\na@b.example\nb@b.example\nc@b.example\n')
+  const harness = await openTestPipeline({ limits: { chunkRecords: 2 }, countCredits })
+  return { ...harness, counted: () => counted.splice(0).toSorted() }
+}
+
+const THREE = 'email\na@b.example\nb@b.example\nc@b.example\n'
+
+test('credits of batches are counted as they are charged and released, by product', async () => {
+  await using harness = await openCounted()
+  const { pipeline, owner, read, answer, workStages, counted } = harness
+  await read(THREE)
   await answer()
   await workStages()
-  expect(counted.splice(0).toSorted()).toEqual(['email charged 1', 'email charged 2'])
+  expect(counted()).toEqual(['email charged 1', 'email charged 2'])
   const { id } = await read('email\nd@b.example\ne@b.example\nf@b.example\n')
   await answer(1)
   await cancelBatch(pipeline, owner, id)
   await workStages()
-  expect(counted.toSorted()).toEqual(['email charged 2', 'email released 1'])
+  expect(counted()).toEqual(['email charged 2', 'email released 1'])
 })
+
+test('what a failed batch is given back is counted once', async () => {
+  await using harness = await openCounted()
+  const { pipeline, read, answer, counted } = harness
+  const { id } = await read(THREE)
+  await answer(1)
+  expect(counted()).toEqual(['email charged 2'])
+  const { rows } = await pipeline.db.pool.query<{ lease: number }>('select lease from batches')
+  const fault = { error: 'Internal Server Error', message: 'It cannot be read.' }
+  for (const { lease } of [...rows, ...rows]) await failBatch(pipeline, id, fault, lease)
+  expect(counted()).toEqual(['email released 1'])
+})
+
+test('a chunk that is settled by a repair is counted, and so is a hold that one releases', async () => {
+  await using harness = await openCounted()
+  const { pipeline, read, answer, counted } = harness
+  const { pool } = pipeline.db
+  await read(`${THREE}d@b.example\n`)
+  await allowAnyMove(pipeline.db)
+  await pool.query('delete from tasks where chunk_no = 1')
+  await answer()
+  expect(counted()).toEqual(['email charged 2'])
+  await pool.query(`
+    insert into parts (batch_id, chunk_no, check_kind, indexes, outcomes)
+    select batch_id, 1, check_kind, indexes, outcomes from parts where chunk_no = 0`)
+  await reconcileTwice(harness)
+  expect(counted()).toEqual(['email charged 2'])
+  await read(THREE)
+  await pool.query(`update batches set status = 'canceled' where status = 'running'`)
+  await reconcileTwice(harness)
+  expect(counted()).toEqual(['email released 3'])
+})
+
+/** Twice, as nothing is repaired that was seen once. */
+async function reconcileTwice({ pipeline }: TestPipeline): Promise<void> {
+  await reconcile(pipeline, { graceMs: 0 })
+  expect(await reconcile(pipeline, { graceMs: 0 })).toBe(1)
+}

@@ -107,6 +107,6 @@ async function releaseOnce(tx: Tx, { batchId, lease }: LeasedStage): Promise<num
   const row = await lockBatch(tx, batchId)
   if (row === undefined || row.lease !== lease) return 0
   const released = await releaseRest(tx, row)
-  await updateBatch(tx, batchId, { credits_released: released })
-  return released - row.credits_released
+  await updateBatch(tx, batchId, { credits_released: row.credits_released + released })
+  return released
 }

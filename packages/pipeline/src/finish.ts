@@ -121,9 +121,7 @@ async function endBatch(
     }
     if (row.blank_count !== batch.blank_count) return row
     const canceled = row.status === 'canceling'
-    const releasedBefore = row.credits_released
-    const releasedInAll = canceled ? releasedBefore : await releaseRest(tx, row)
-    released = releasedInAll - releasedBefore
+    if (!canceled) released = await releaseRest(tx, row)
     // Attempts that were killed may have left files with what was erased since.
     const left = row.blank_count > 0 ? resultKeysBefore(batch.id, lease) : []
     if (left.length > 0) await noteRemovals(tx, row.account_id, left)
@@ -133,7 +131,7 @@ async function endBatch(
       batch.id,
       canceled ? 'canceled' : 'completed',
       {
-        credits_released: releasedInAll,
+        credits_released: row.credits_released + released,
         result_key: file.key,
         result_bytes: file.bytes,
         result_rows: file.rows,

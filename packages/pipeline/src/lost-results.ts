@@ -62,7 +62,7 @@ export async function restoreResults(
     return [...new Set(await withoutFile(pipeline, [...noted, ...next]))]
   }
   const heal = (_: Pipeline, id: string) => writeAnew(pipeline, id, signal)
-  return await putRight(pipeline, { kind: 'result_without_file', find, heal }, graceMs)
+  return await putRight(pipeline, { kind: 'result_without_file', find, heal }, { graceMs, signal })
 }
 
 async function writeAnew(pipeline: Pipeline, id: string, stopping: AbortSignal): Promise<boolean> {

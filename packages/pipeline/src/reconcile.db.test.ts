@@ -60,6 +60,45 @@ test('a chunk whose task is lost is asked again, once seen for a minute', async 
   await expectCompleted(harness)
 })
 
+test('2,000 chunks are asked again in one round, oldest batch first, each by itself', async () => {
+  await using harness = await openHarness()
+  const { pool } = harness.pipeline.db
+  const { id: younger } = await harness.read(CONTENT)
+  // The older chunks stand behind the younger ones in their table.
+  for (const [id, count] of [
+    [younger, 1_000],
+    [harness.id, 1_500],
+  ] as const) {
+    await pool.query(
+      `insert into chunks select (jsonb_populate_record(c, jsonb_build_object('no', added))).*
+       from chunks c, generate_series(3, $2::int - 1) added where c.batch_id = $1 and c.no = 0`,
+      [id, count],
+    )
+  }
+  await pool.query('delete from tasks')
+  expect(await reconcileTwice(harness)).toBe(2_000)
+  const asked = async (): Promise<unknown> => {
+    const { rows } = await pool.query(
+      `select batch_id as id, min(chunk_no) as first, max(chunk_no) as last, count(*)::int
+       from tasks group by 1 order by count(*) desc`,
+    )
+    return rows
+  }
+  const older = { id: harness.id, first: 0, last: 1_499, count: 1_500 }
+  expect(await asked()).toEqual([older, { id: younger, first: 0, last: 499, count: 500 }])
+  const { rows } = await pool.query(
+    `select max(chunks)::int as most from (
+       select count(*) as chunks from tasks group by xmin::text) transactions`,
+  )
+  expect(rows).toEqual([{ most: 1 }])
+  // Seen before, so that they need not wait for another minute.
+  expect(await reconcile(harness.pipeline, { holder: 'one', graceMs: 0 })).toBe(500)
+  expect(await asked()).toEqual([older, { id: younger, first: 0, last: 999, count: 1_000 }])
+  expect(await readHealed(harness.pipeline.db)).toEqual([
+    { kind: 'chunk_without_task', count: 2_500 },
+  ])
+})
+
 test('a chunk that has every outcome and was not settled is settled and charged once', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db

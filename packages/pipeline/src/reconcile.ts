@@ -70,21 +70,33 @@ const RECONCILERS: readonly Reconciler[] = [
   },
 ]
 
+/** Options of a round; the defaults are for production. */
+export interface ReconcileOptions {
+  readonly graceMs?: number
+  /** Identifies the process. */
+  readonly holder?: string
+  /** Once it aborts nothing more is repaired. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /**
  * Searches for inconsistent state and repairs what has been seen for a minute: after a failover to
- * a server that lacks acknowledged writes, a jump of the clock, or a bug of ours. Only one process
- * at a time does this.
+ * a server that lacks acknowledged writes, a jump of the clock, or a bug of ours. Each repair is a
+ * transaction of its own, and one round makes a bounded number of them. Only one process at a time
+ * does this.
  *
- * @param holder identifies the process
  * @returns how much was repaired
  */
 export async function reconcile(
   pipeline: Pipeline,
-  { graceMs = GRACE_MS, holder = HOLDER }: { graceMs?: number; holder?: string } = {},
+  { graceMs = GRACE_MS, holder = HOLDER, signal }: ReconcileOptions = {},
 ): Promise<number> {
-  if (!(await holdDuty(pipeline.db, 'reconcile', holder, TERM_MS))) return 0
   let count = 0
-  for (const reconciler of RECONCILERS) count += await putRight(pipeline, reconciler, graceMs)
+  for (const reconciler of RECONCILERS) {
+    // Extended for each kind: thousands of repairs may take longer than a term.
+    if (!(await holdDuty(pipeline.db, 'reconcile', holder, TERM_MS))) break
+    count += await putRight(pipeline, reconciler, { graceMs, signal })
+  }
   return count
 }
 
@@ -97,11 +109,12 @@ export async function reconcile(
 export async function putRight(
   pipeline: Pipeline,
   { kind, find, heal }: Reconciler,
-  graceMs: number,
+  { graceMs, signal }: { readonly graceMs: number; readonly signal: AbortSignal | undefined },
 ): Promise<number> {
   const { db, log } = pipeline
   let count = 0
   for (const subject of await judgeFindings(db, kind, await find(pipeline), graceMs)) {
+    if (signal?.aborted === true) break
     try {
       if (!(await heal(pipeline, subject))) continue
       await countHealed(db, kind)
@@ -118,36 +131,42 @@ export async function putRight(
  * Creates tasks for subjects of a chunk without outcome and task; settles a chunk that has all
  * outcomes.
  */
-async function askAgain({ db, scorers }: Pipeline, subject: string): Promise<boolean> {
+async function askAgain(
+  { db, scorers, countCredits }: Pipeline,
+  subject: string,
+): Promise<boolean> {
   const [batchId = '', no = ''] = subject.split('/', 2)
-  const isHealed = await db.kysely.transaction().execute(async (tx) => {
+  const healed = await db.kysely.transaction().execute(async (tx) => {
     const batch = await lockBatch(tx, batchId)
-    if (batch?.status !== 'running') return false
-    const { depth } = PRODUCT_PLANS[batch.product]
+    if (batch?.status !== 'running') return undefined
+    const { product } = batch
+    const { depth } = PRODUCT_PLANS[product]
     const missing = await askMissing(tx, batchId, Number(no), depth)
-    if (missing === undefined) return false
-    if (missing > 0) return true
+    if (missing === undefined) return undefined
+    if (missing > 0) return { product, charged: 0 }
     const chunk = await tx
       .selectFrom('chunks')
       .select('subjects')
       .where('batch_id', '=', batchId)
       .where('no', '=', Number(no))
       .executeTakeFirstOrThrow()
-    await settleChunk(tx, {
+    const charged = await settleChunk(tx, {
       batchId,
       no: Number(no),
       accountId: batch.account_id,
       mode: batch.mode,
-      product: batch.product,
+      product,
       chargeUnknown: batch.charge_unknown,
       scorer: await scorers.of(batch.weights),
       subjects: unpackSubjects(chunk.subjects),
       onlyPart: undefined,
     })
-    return true
+    return { product, charged }
   })
-  if (isHealed) await closeFinishedBatch(db, batchId)
-  return isHealed
+  if (healed === undefined) return false
+  countCredits?.charged(healed.product, healed.charged)
+  await closeFinishedBatch(db, batchId)
+  return true
 }
 
 /** Public error of a batch whose file is lost. */
@@ -176,13 +195,19 @@ async function findHolds({ db }: Pipeline): Promise<readonly string[]> {
   return (await strayHolds(db, MOST_FINDINGS)).map(({ accountId, ref }) => `${accountId}/${ref}`)
 }
 
-async function releaseHold({ db }: Pipeline, subject: string): Promise<boolean> {
+async function releaseHold({ db, countCredits }: Pipeline, subject: string): Promise<boolean> {
   const [accountId = '', ref = ''] = subject.split('/', 2)
-  return await db.kysely.transaction().execute(async (tx) => {
+  const healed = await db.kysely.transaction().execute(async (tx) => {
     const batch = await lockBatch(tx, ref)
     const released = await release(tx, { accountId, ref, opKey: `${ref}:release` })
-    if (released === undefined) return false
-    if (batch !== undefined) await updateBatch(tx, ref, { credits_released: released })
-    return true
+    if (released === undefined) return undefined
+    if (batch !== undefined) {
+      await updateBatch(tx, ref, { credits_released: batch.credits_released + released })
+    }
+    return { product: batch?.product, released }
   })
+  if (healed === undefined) return false
+  const { product, released } = healed
+  if (product !== undefined) countCredits?.released(product, released)
+  return true
 }

@@ -65,7 +65,7 @@ export async function runSweeps(
     ['paused batches', () => resumeDue(pipeline)],
     ['what ran out', () => sweepExpired(db, signal)],
     ['groups', () => sweepGroups(db)],
-    ['what should not be', () => reconcile(pipeline)],
+    ['what should not be', () => reconcile(pipeline, { signal })],
   ]
   // By themselves, too: a store that hangs holds up nothing but its own.
   const removals: readonly Sweep[] = [['removals of files', () => retryRemovals(pipeline, signal)]]

@@ -1,5 +1,5 @@
 import type { Outcome } from '@plumbline/contract/outcome'
-import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
+import type { Check } from '@plumbline/contract/products'
 import type { Engine } from '@plumbline/ports/engine'
 import type { Metrics } from '@plumbline/runtime/metrics'
 
@@ -23,11 +23,6 @@ export function createAnswerCounter(metrics: Metrics): AnswerCounter {
     'check',
     'reason',
   ])
-  const purchases = metrics.counter(
-    'purchases_total',
-    'Outcomes that were bought of a provider, and not taken from a purchase before.',
-    ['check', 'provider'],
-  )
   const seconds = metrics.histogram(
     'outcome_seconds',
     'Time that an outcome took which was asked of others.',
@@ -48,9 +43,7 @@ export function createAnswerCounter(metrics: Metrics): AnswerCounter {
           continue
         }
         const { cached, durationMs } = answer
-        const provider = providerOf(answer)
-        tallies.add(answer.status, answer.reason, provider)
-        if (isBought(check, answer)) purchases.inc({ check, provider })
+        tallies.add(answer.status, answer.reason, providerOf(answer))
         // What took no time was asked of nobody: lists and syntax told it.
         if (!cached && durationMs > 0) seconds.observe({ check, lane }, durationMs / 1_000)
       }
@@ -87,16 +80,6 @@ class Tallies {
   all(): Iterable<Tally> {
     return this.#byLabels.values()
   }
-}
-
-/** Whether a provider was paid for this outcome: it was asked, and told something. */
-function isBought(
-  check: Check,
-  { cached, status, evidence }: Pick<Outcome, 'cached' | 'status' | 'evidence'>,
-): boolean {
-  return (
-    PURCHASED_CHECKS.includes(check) && !cached && status === 'answered' && 'provider' in evidence
-  )
 }
 
 /** A provider's id from our own tables; empty if there is none. */

@@ -14,7 +14,9 @@ import { fetchBounded } from '@plumbline/net/http'
 import { createResolver, type Resolver } from '@plumbline/net/resolver'
 import { rootFault } from '@plumbline/net/root-fault'
 import { createPhoneEngine } from '@plumbline/phone/engine'
+import type { PurchaseCounter } from '@plumbline/phone/hlr-purchase'
 import { readLimits } from '@plumbline/db/limits'
+import type { Metrics } from '@plumbline/runtime/metrics'
 import type { WorkerContext } from './context.ts'
 import {
   followedDomainLists,
@@ -145,7 +147,7 @@ function emailLimits(settings: WorkerSettings): Partial<EmailLimits> {
 }
 
 async function openPhone(
-  { connections, settings, log }: WorkerContext,
+  { connections, settings, log, metrics }: WorkerContext,
   network: Network,
 ): Promise<Engine<'phone'>> {
   return await createPhoneEngine({
@@ -170,8 +172,18 @@ async function openPhone(
       (await readLimits(connections.db, account)).hlr_numbers_per_day,
     limiter: connections.limiter,
     fetch: (request) => fetchBounded({ ...request, ...network }),
+    onPurchase: createPurchaseCounter(metrics),
     log,
   })
+}
+
+function createPurchaseCounter(metrics: Metrics): PurchaseCounter {
+  const purchases = metrics.counter(
+    'purchases_total',
+    'Subjects that a provider was paid for, or may have been, once for each purchase.',
+    ['check', 'provider'],
+  )
+  return (provider, count) => purchases.inc({ check: 'phone', provider }, count)
 }
 
 async function openIp(

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { queriesOf, type Db } from '../database.ts'
-import { MOST_FINDINGS } from './reconcile.ts'
+import { MOST_FILES } from './reconcile.ts'
 import type { BatchRow } from './rows.ts'
 
 /** An ended batch and the storage key of its result file. */
@@ -24,7 +24,8 @@ export async function notedResults(db: Db): Promise<readonly StoredResult[]> {
     .where(
       sql<boolean>`id in (select subject from reconciler_findings where kind = 'result_without_file')`,
     )
-    .limit(MOST_FINDINGS)
+    .orderBy('id')
+    .limit(MOST_FILES)
     .execute()
 }
 

@@ -14,8 +14,17 @@ export type FindingKind =
   | 'result_without_file'
   | 'task_without_group'
 
-/** Findings returned by one search; later searches return the others. */
-export const MOST_FINDINGS = 100
+/**
+ * Findings of one kind that a search returns, in an order that stays the same, mostly the oldest
+ * first: those that are repaired in the next rounds have been seen for a minute by then.
+ */
+export const MOST_FINDINGS = 10_000
+
+/** Findings of one kind that are repaired in one round. */
+const MOST_REPAIRED = 2_000
+
+/** Files that one search asks the store for. */
+export const MOST_FILES = 100
 
 /** Longer than any lease or delay: only a jump of the clock leaves such times. */
 const BEYOND_HOURS = 24
@@ -35,19 +44,19 @@ export async function unreadBatches(
     where status in ${sql.raw(sqlStates(INTAKE_STATES))} and not read_whole and origin_kind is null
       and not is_lookup and sample_of is null
       and (ats->>status)::timestamptz < clock_timestamp() - ${UNREAD_SECONDS} * interval '1 s'
-    order by created_at limit ${MOST_FINDINGS}
+    order by created_at limit ${MOST_FILES}
   `.execute(queriesOf(db))
   return rows
 }
 
-/** Open chunks of running batches that have no task, as `batch/number`. */
+/** Open chunks of running batches that have no task, as `batch/number`, the oldest batch first. */
 export async function chunksWithoutTask(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ subject: string }>`
     select c.batch_id || '/' || c.no as subject
     from batches b join chunks c on c.batch_id = b.id and c.settled_at is null
     where b.status = 'running' and (b.tasks_from is null or c.no < b.tasks_from)
       and not exists (select from tasks t where t.batch_id = c.batch_id and t.chunk_no = c.no)
-    limit ${MOST_FINDINGS}
+    order by b.created_at, c.batch_id, c.no limit ${MOST_FINDINGS}
   `.execute(queriesOf(db))
   return rows.map(({ subject }) => subject)
 }
@@ -119,11 +128,11 @@ export async function leasesWithoutEnd(db: Db): Promise<readonly string[]> {
     (select 'batch:' || id as subject from batches
      where status in ${sql.raw(sqlStates(STAGE_STATES))}
        and lease_until > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
-     limit ${MOST_FINDINGS})
+     order by lease_until, id limit ${MOST_FINDINGS})
     union all
     (select 'task:' || id from tasks
      where lease_until > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
-     limit ${MOST_FINDINGS})
+     order by lease_until, id limit ${MOST_FINDINGS})
   `.execute(queriesOf(db))
   return rows.map(({ subject }) => subject)
 }
@@ -146,15 +155,16 @@ export async function restsWithoutEnd(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ subject: string }>`
     (select 'task:' || t.id as subject
      from batches b cross join lateral (
-       select id from tasks
+       select id, due_at from tasks
        where batch_id = b.id and lease_until is null
          and due_at > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
-       limit ${MOST_FINDINGS}) t
-     where b.status = 'running' limit ${MOST_FINDINGS})
+       order by due_at, id limit ${MOST_FINDINGS}) t
+     where b.status = 'running'
+     order by b.created_at, b.id, t.due_at, t.id limit ${MOST_FINDINGS})
     union all
     (select 'group:' || check_kind || ':' || group_key from task_groups
      where greatest(next_at, quiet_until) > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
-     limit ${MOST_FINDINGS})
+     order by greatest(next_at, quiet_until), check_kind, group_key limit ${MOST_FINDINGS})
   `.execute(queriesOf(db))
   return rows.map(({ subject }) => subject)
 }
@@ -184,7 +194,7 @@ export async function tasksWithoutGroup(db: Db): Promise<readonly string[]> {
     select t.id::text as subject from tasks t
     where ${sql.raw(isTask('waiting', 't'))} and not exists (select from task_groups g
       where g.check_kind = t.check_kind and g.group_key = t.group_key)
-    limit ${MOST_FINDINGS}
+    order by t.id limit ${MOST_FINDINGS}
   `.execute(queriesOf(db))
   return rows.map(({ subject }) => subject)
 }
@@ -211,7 +221,8 @@ export async function noteFinding(db: Db, kind: FindingKind, subject: string): P
 /**
  * Stores what a search found and deletes what it did not find any more.
  *
- * @returns what was found for long enough to be repaired
+ * @returns what was found for long enough to be repaired, in the order given, as much as one round
+ * repairs
  */
 export async function judgeFindings(
   db: Db,
@@ -220,8 +231,9 @@ export async function judgeFindings(
   graceMs: number,
 ): Promise<readonly string[]> {
   const { rows } = await sql<{ subject: string }>`
-    with found as (select unnest(${[...subjects]}::text[]) as subject),
-    gone as (
+    with found as (
+      select subject, place from unnest(${[...subjects]}::text[]) with ordinality f(subject, place)
+    ), gone as (
       delete from reconciler_findings f
       where f.kind = ${kind} and not exists (select from found where found.subject = f.subject)
     ), noted as (
@@ -232,6 +244,7 @@ export async function judgeFindings(
     )
     select f.subject from reconciler_findings f join found on found.subject = f.subject
     where f.kind = ${kind} and f.seen_at <= clock_timestamp() - ${graceMs} * interval '1 ms'
+    order by found.place limit ${MOST_REPAIRED}
   `.execute(queriesOf(db))
   return rows.map(({ subject }) => subject)
 }
