@@ -1,9 +1,11 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chownSync, mkdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { openDatabase } from '@plumbline/db/database'
 import {
   freePort,
@@ -25,6 +27,12 @@ export interface PostgresPair extends AsyncDisposable {
   holdBack(): Promise<void>
   /** Promotes the standby, and routes the address to it. */
   promote(): Promise<void>
+  /**
+   * Dumps the database, with a reader that is slow for this time, and reads the rest at full speed.
+   *
+   * @throws if the dump fails or was complete before
+   */
+  dump(slowMs: number): Promise<void>
 }
 
 /** Starts both on directories of their own, durable as in production. */
@@ -73,6 +81,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
       await ask(second, 'select pg_promote()')
       address.leadTo(second)
     },
+    dump: (slowMs) => dump(urlOf(address.port), slowMs),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -111,6 +120,32 @@ async function ask<T extends object>(port: number, statement: string): Promise<T
   const [row] = rows
   if (row === undefined) throw new Error(`no row: ${statement}`)
   return row
+}
+
+/** What a slow reader takes of a dump, and how often: less than is dumped, however small the lab. */
+const READ = { bytes: 1_024, everyMs: 100 }
+
+/** What ends the output of `pg_dump`, unless it failed. */
+const COMPLETE = '-- PostgreSQL database dump complete'
+
+async function dump(url: string, slowMs: number): Promise<void> {
+  const program = spawn(join(PROGRAMS, 'pg_dump'), ['-d', url], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    ...withoutRoot(),
+  })
+  const exited = once(program, 'exit')
+  const { stdout } = program
+  stdout.setEncoding('utf8')
+  const slowUntilMs = performance.now() + slowMs
+  while (performance.now() < slowUntilMs) {
+    await wait(READ.everyMs)
+    stdout.read(READ.bytes)
+  }
+  if (program.exitCode !== null) throw new Error(`pg_dump ended early, with ${program.exitCode}`)
+  let last = ''
+  for await (const text of stdout) last = `${last}${String(text)}`.slice(-1_000)
+  const [code]: unknown[] = await exited
+  if (code !== 0 || !last.includes(COMPLETE)) throw new Error(`pg_dump ended with ${String(code)}`)
 }
 
 function urlOf(port: number): string {

@@ -1,5 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { openDatabase } from '@plumbline/db/database'
 import { tarpits, resolverAway } from './internet-scenarios.ts'
 import { cancelOfMany } from './cancel-of-many.ts'
 import type { Scenario } from './scenario.ts'
@@ -63,14 +62,9 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     },
   },
   'old-snapshot': {
-    what: 'a snapshot open for 20 s, as of `pg_dump`',
+    what: '`pg_dump` with a slow reader, open for 20 s',
     happen: async ({ postgres }) => {
-      await using db = openDatabase({ url: postgres.url, poolSize: 1, applicationName: 'lab' })
-      const client = await db.pool.connect()
-      await client.query('begin isolation level repeatable read; select from batches limit 1')
-      await wait(2 * LASTS_MS)
-      await client.query('commit')
-      client.release()
+      await postgres.dump(2 * LASTS_MS)
       return undefined
     },
   },
