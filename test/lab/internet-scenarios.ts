@@ -5,14 +5,18 @@ import type { Scenario } from './scenario.ts'
 /**
  * Domains alternate: the mail host of an even one replies at once, that of an odd one is silent.
  */
-const DOMAINS = 100_000
+const DOMAINS = 1_000_000
 const INTERNET = { bulkDomains: { count: DOMAINS, kinds: ['no-tls', 'silent'] } } as const
 
-/** A name shared by many records is answered from the cache, so each name is used once. */
+/**
+ * A name shared by many records is answered from the cache, so each name is used once. Calls have
+ * those below `ROWS_FROM`.
+ */
 const QUICK: Names = {
-  call: (no) => `user${no}@d${(2 * no) % DOMAINS}.example`,
-  row: (batchNo, row) => `user${row}@d${(20_000 + 40 * batchNo + 2 * row) % DOMAINS}.example`,
+  call: (no) => `user${no}@d${(2 * no) % ROWS_FROM}.example`,
+  row: (batchNo, row) => `user${row}@d${(ROWS_FROM + 40 * batchNo + 2 * row) % DOMAINS}.example`,
 }
+const ROWS_FROM = 100_000
 
 const LASTS_MS = 20_000
 
@@ -38,10 +42,11 @@ export const tarpits: Scenario = {
   what: 'an account sends 50 calls a second and a batch to tarpits, for 20 s',
   internet: INTERNET,
   names: QUICK,
-  happen: async ({ entrance, other }) => {
-    const emails = Array.from({ length: TARPIT_RECORDS }, (_, row) => tarpitAddress(row))
+  happen: async ({ entrance, other, runsBefore }) => {
+    const addressOf = (no: number): string => tarpitAddress(no + runsBefore * ROWS_FROM)
+    const emails = Array.from({ length: TARPIT_RECORDS }, (_, row) => addressOf(row))
     const batch = await submitBatch(entrance, other, emails)
-    const flood = startCalls(entrance, [other], tarpitAddress, FLOOD_A_SECOND)
+    const flood = startCalls(entrance, [other], addressOf, FLOOD_A_SECOND)
     await wait(LASTS_MS)
     const canceled = await cancelLabBatch(entrance, batch)
     return { calls: await flood.stop(), batches: [canceled] }

@@ -24,11 +24,13 @@ export interface LabTarget {
   readonly other: Account
   /** How many there are of what has a million in full size. */
   readonly million: number
+  /** How often the scenario has run before on the same service. */
+  readonly runsBefore: number
 }
 
 /**
- * What a scenario itself has submitted; it is judged like the rest, but not counted in the times of
- * others.
+ * What a scenario itself has submitted, which is judged like the rest, but not counted in the times
+ * of others.
  */
 export interface OwnLoad {
   readonly batches?: readonly LabBatch[]
@@ -50,7 +52,7 @@ export interface Scenario {
   readonly env?: Readonly<Record<string, string>>
   /** APIs behind the load balancer; default one. */
   readonly apiCount?: number
-  /** Size of the service's own disk; mounting it requires root. */
+  /** Size of the service's own disk for one run; mounting it requires root. */
   readonly diskBytes?: number
   /** Runs before the load begins; not timed. */
   prepare?(place: LabTarget): Promise<OwnLoad>

@@ -23,6 +23,10 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'postgres-promoted': {
     what: 'Postgres lost, a standby 2 s behind promoted',
     mayLose: true,
+    prepare: async ({ postgres }) => {
+      await postgres.renewStandby()
+      return {}
+    },
     happen: async ({ postgres }) => {
       await postgres.holdBack()
       await wait(LAG_MS)
