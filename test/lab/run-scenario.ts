@@ -29,7 +29,7 @@ export interface Seen extends Verdict {
   readonly lastedMs: number
   /** From the end of the fault until calls are answered and records are settled again. */
   readonly recoverMs: number
-  /** The durations of the calls with an answer. */
+  /** The durations of others' calls with an answer. */
   readonly callsMs: readonly number[]
   /** Calls without an answer. */
   readonly refused: number
@@ -104,14 +104,17 @@ async function runOnce(
   await untilEnded(service)
   const made = await calls.stop()
   await untilSettled(service)
+  const ownCalls = [...(prepared.calls ?? []), ...(own?.calls ?? [])]
   const gap = scenario.mayLose === true ? { from, to } : null
-  const verdict = await judgeLab(service, batches, [...made, ...(own?.calls ?? [])], gap)
+  const verdict = await judgeLab(service, batches, ownCalls.concat(made), gap)
   const told = made.filter(({ isTold }) => isTold)
   const seen = {
     ...verdict,
     lastedMs: to - from,
     recoverMs: Math.max(lastFailure(made, to), samples.progressAfter(to)) - to,
-    callsMs: told.map(({ beganMs, endedMs }) => endedMs - beganMs),
+    callsMs: told
+      .filter((call) => scenario.isOther?.(call) ?? true)
+      .map(({ beganMs, endedMs }) => endedMs - beganMs),
     refused: made.length - told.length,
     refusals: refusalsIn(made),
     deadRows: await countDead(service),

@@ -47,6 +47,8 @@ export interface Scenario {
   /** Options of a simulated internet for real engines; without it engines answer from memory. */
   readonly internet?: Omit<SimnetOptions, 'world'>
   readonly names?: Names
+  /** Whether a call is one of others, whose durations count; default all. */
+  readonly isOther?: (call: LabCall) => boolean
   /** Arguments of each email worker, if they differ from the default. */
   readonly worker?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
