@@ -43,7 +43,8 @@ export interface Names {
   row(batchNo: number, row: number): string
 }
 
-const CALLS_A_SECOND = 10
+/** Calls a second of all callers, in turn. */
+export const CALLS_A_SECOND = 10
 const RECORDS = 20
 const SUBMITTING = 8
 const AGAIN_MS = 250

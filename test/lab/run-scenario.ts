@@ -12,7 +12,7 @@ import { startCalls, submitBatches, type LabCall, type Names } from './load.ts'
 import { openNameServer, type LabNameServer } from './name-server.ts'
 import { startPostgresPair } from './postgres.ts'
 import { startLabRedis } from './redis.ts'
-import type { LabTarget, Scenario } from './scenario.ts'
+import type { LabTarget, OwnLoad, Scenario } from './scenario.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
 /** Scale of everything; 1 is 10,000 accounts and 1,000 batches. */
@@ -38,6 +38,8 @@ export interface Seen extends Verdict {
   readonly deadRows: number
   /** Connections of all processes to Postgres, at most. */
   readonly connections: number
+  /** What the scenario saw, and what should not have been. */
+  readonly own: Required<Pick<OwnLoad, 'seen' | 'wrong'>>
 }
 
 const CALLERS = 10
@@ -119,6 +121,7 @@ async function runOnce(
     refusals: refusalsIn(made),
     deadRows: await countDead(service),
     connections: samples.connections(),
+    own: { seen: own?.seen ?? [], wrong: own?.wrong ?? [] },
   }
   return { seen, calls: made.length }
 }

@@ -30,11 +30,15 @@ export interface LabTarget {
 
 /**
  * What a scenario itself has submitted, which is judged like the rest, but not counted in the times
- * of others.
+ * of others; and what it saw.
  */
 export interface OwnLoad {
   readonly batches?: readonly LabBatch[]
   readonly calls?: readonly LabCall[]
+  /** What it saw, in words. */
+  readonly seen?: readonly string[]
+  /** What should not have been. */
+  readonly wrong?: readonly string[]
 }
 
 /** One fault of a service under load. */

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { tarpits, resolverAway } from './internet-scenarios.ts'
 import { cancelOfMany } from './cancel-of-many.ts'
 import type { Scenario } from './scenario.ts'
+import { workersAway } from './workers-away.ts'
 
 const LASTS_MS = 10_000
 const LAG_MS = 2_000
@@ -9,8 +10,12 @@ const LAG_MS = 2_000
 /** Room for the files of all batches of a thousandth in full size, and little more. */
 const DISK_BYTES = 64 * 1_024 * 1_024
 
-/** Every scenario by its name. */
-export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+/** Every scenario by its name; the email workers are away for so many milliseconds. */
+export function scenariosOf(awayMs: number): Readonly<Record<string, Scenario>> {
+  return { ...SCENARIOS, 'workers-away': workersAway(awayMs) }
+}
+
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'postgres-restarted': {
     what: 'Postgres killed, started 10 s later',
     happen: async ({ postgres }) => {

@@ -39,7 +39,10 @@ export function rowOf(what: string, backend: string, runs: readonly Seen[]): str
 export function isWell(runs: readonly Seen[]): boolean {
   return (
     recoverP95(runs) <= RECOVER_MS &&
-    runs.every(({ wrongCharges, lostRecords }) => wrongCharges.length === 0 && lostRecords === 0)
+    runs.every(
+      ({ wrongCharges, lostRecords, own }) =>
+        wrongCharges.length === 0 && lostRecords === 0 && own.wrong.length === 0,
+    )
   )
 }
 

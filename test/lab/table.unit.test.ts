@@ -12,6 +12,7 @@ const RUN: Seen = {
   connections: 7,
   wrongCharges: [],
   lostRecords: 0,
+  own: { seen: [], wrong: [] },
 }
 
 test('of twenty recoveries one may take too long, and of fewer none', () => {
@@ -23,10 +24,11 @@ test('of twenty recoveries one may take too long, and of fewer none', () => {
   expect(isWell([{ ...RUN, recoverMs: Infinity }])).toBe(false)
 })
 
-test('one run with a wrong charge or a lost record is not well', () => {
+test('one run with a wrong charge, a lost record or a fault of its own is not well', () => {
   expect(isWell([RUN, RUN])).toBe(true)
   expect(isWell([RUN, { ...RUN, wrongCharges: ['spent twice'] }])).toBe(false)
   expect(isWell([RUN, { ...RUN, lostRecords: 1 }])).toBe(false)
+  expect(isWell([RUN, { ...RUN, own: { seen: [], wrong: ['too many jobs'] } }])).toBe(false)
 })
 
 test('a row shows the most of a run, and what is wrong or lost in all of them', () => {
