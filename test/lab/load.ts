@@ -7,6 +7,7 @@ import type { LoadBalancer } from './load-balancer.ts'
 /** A single call, by the clock of this process; without a status it got no response. */
 export interface LabCall {
   readonly account: Account
+  readonly email: string
   readonly beganMs: number
   readonly endedMs: number
   readonly status: number | undefined
@@ -42,7 +43,8 @@ export interface Names {
   row(batchNo: number, row: number): string
 }
 
-const CALLS_A_SECOND = 10
+/** Calls a second of all callers, in turn. */
+export const CALLS_A_SECOND = 10
 const RECORDS = 20
 const SUBMITTING = 8
 const AGAIN_MS = 250
@@ -74,7 +76,7 @@ export function startCalls(
 async function callOnce(entrance: LoadBalancer, account: Account, email: string): Promise<LabCall> {
   const beganMs = performance.now()
   const answer = await answerOf(entrance, account, email)
-  return { account, beganMs, endedMs: performance.now(), ...answer }
+  return { account, email, beganMs, endedMs: performance.now(), ...answer }
 }
 
 async function answerOf(

@@ -1,28 +1,35 @@
 import { parseArgs } from 'node:util'
-import { runScenario, type Seen } from './run-scenario.ts'
-import { SCENARIOS } from './scenarios.ts'
+import { runScenario } from './run-scenario.ts'
+import { scenariosOf } from './scenarios.ts'
 import { mayMount } from './small-disk.ts'
+import { isWell, rowOf, TABLE_HEAD } from './table.ts'
 
-// npm run lab -- [--only NAME] [--scale 0.1]: real processes under load while something breaks,
-// each scenario on both backends. Prints a table as Markdown, and ends with 1 where a charge is
-// wrong, a record is lost, or a recovery takes longer than it may. Needs Debian's postgresql and
-// redis-server.
-
-/**
- * Longest time from the end of a fault until calls are answered and records are settled again, in
- * milliseconds.
- */
-const RECOVER_MS = 20_000
+// npm run lab -- [--only NAME] [--queue redis] [--scale 0.1] [--times N] [--away SECONDS]: real
+// processes under load while something breaks, each scenario N times on both backends. Prints a table as Markdown, and
+// ends with 1 where a charge is wrong, a record is lost, a recovery takes longer than it may, or a
+// scenario saw what should not be. Needs Debian's postgresql and redis-server.
 
 const { values } = parseArgs({
-  options: { only: { type: 'string' }, scale: { type: 'string', default: '1' } },
+  options: {
+    only: { type: 'string' },
+    queue: { type: 'string' },
+    scale: { type: 'string', default: '1' },
+    times: { type: 'string', default: '1' },
+    away: { type: 'string', default: '60' },
+  },
 })
 const scale = Number(values.scale)
-if (!(scale > 0 && scale <= 10)) {
-  console.error(`lab: --scale is a number above 0 and up to 10, not "${values.scale}"`)
-  process.exit(2)
-}
-const names = values.only === undefined ? Object.keys(SCENARIOS) : [values.only]
+const times = Number(values.times)
+const away = Number(values.away)
+if (!(scale > 0 && scale <= 10)) refuse('--scale is a number above 0 and up to 10')
+if (!Number.isSafeInteger(times) || times < 1) refuse('--times is a whole number from 1 on')
+if (!(away > 0)) refuse('--away is a number of seconds above 0')
+const backends = (['redis', 'embedded'] as const).filter(
+  (backend) => values.queue === undefined || values.queue === backend,
+)
+if (backends.length === 0) refuse('--queue is redis or embedded')
+const scenarios = scenariosOf(away * 1_000)
+const names = values.only === undefined ? Object.keys(scenarios) : [values.only]
 const size = {
   accounts: Math.ceil(10_000 * scale),
   batches: Math.ceil(1_000 * scale),
@@ -31,41 +38,31 @@ const size = {
 
 // The servers end with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
-console.log(
-  '| what breaks | queue | lasted | recovered | p99 of calls | refused | dead rows | connections | wrong | lost |',
-)
-console.log('|---|---|---|---|---|---|---|---|---|---|')
-let isWell = true
+for (const line of TABLE_HEAD) console.log(line)
+let isAllWell = true
 for (const name of names) {
-  const scenario = SCENARIOS[name]
+  const scenario = scenarios[name]
   if (scenario === undefined) {
-    console.error(`lab: no scenario "${name}"; there are ${Object.keys(SCENARIOS).join(', ')}`)
-    process.exit(2)
+    refuse(`no scenario "${name}"; there are ${Object.keys(scenarios).join(', ')}`)
   }
   if (scenario.diskBytes !== undefined && !mayMount()) {
     console.error(`lab: ${name} LEFT OUT: it mounts a small disk, for which it must run as root`)
     continue
   }
-  for (const backend of ['redis', 'embedded'] as const) {
+  for (const backend of backends) {
     if (scenario.needsRedis === true && backend !== 'redis') continue
-    const seen = await runScenario(scenario, backend, size)
-    console.log(`| ${[scenario.what, backend, ...cellsOf(seen)].join(' | ')} |`)
-    for (const line of [...seen.refusals, ...seen.wrongCharges]) console.error(`${name}: ${line}`)
-    isWell &&=
-      seen.recoverMs <= RECOVER_MS && seen.wrongCharges.length === 0 && seen.lostRecords === 0
+    const runs = await runScenario(scenario, backend, size, times)
+    console.log(rowOf(scenario.what, backend, runs))
+    for (const { refusals, wrongCharges, own } of runs) {
+      const lines = [...refusals, ...wrongCharges, ...own.seen, ...own.wrong]
+      for (const line of lines) console.error(`${name}: ${line}`)
+    }
+    isAllWell &&= isWell(runs)
   }
 }
-process.exit(isWell ? 0 : 1)
+process.exit(isAllWell ? 0 : 1)
 
-function cellsOf(seen: Seen): readonly string[] {
-  return [
-    `${(seen.lastedMs / 1_000).toFixed(1)} s`,
-    Number.isFinite(seen.recoverMs) ? `${(seen.recoverMs / 1_000).toFixed(1)} s` : 'never',
-    `${Math.round(seen.callsP99Ms)} ms`,
-    String(seen.refused),
-    String(seen.deadRows),
-    String(seen.connections),
-    String(seen.wrongCharges.length),
-    String(seen.lostRecords),
-  ]
+function refuse(why: string): never {
+  console.error(`lab: ${why}`)
+  process.exit(2)
 }

@@ -1,9 +1,11 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chownSync, mkdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { openDatabase } from '@plumbline/db/database'
 import {
   freePort,
@@ -21,10 +23,25 @@ export interface PostgresPair extends AsyncDisposable {
   /** Kills the primary with SIGKILL; it recovers from its log at the next start. */
   crash(): Promise<void>
   start(): Promise<void>
+  /** Makes a new standby if the last one was promoted. */
+  renewStandby(): Promise<void>
   /** Stops replication to the standby. */
   holdBack(): Promise<void>
   /** Promotes the standby, and routes the address to it. */
   promote(): Promise<void>
+  /**
+   * Dumps the database, with a reader that is slow for this time, and reads the rest at full speed.
+   *
+   * @throws if the dump fails or was complete before
+   */
+  dump(slowMs: number): Promise<void>
+}
+
+/** One of the two servers. */
+interface Server {
+  readonly data: string
+  readonly port: number
+  child: ChildServer | undefined
 }
 
 /** Starts both on directories of their own, durable as in production. */
@@ -32,49 +49,64 @@ export async function startPostgresPair(): Promise<PostgresPair> {
   await using stack = new AsyncDisposableStack()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-lab-'))
   stack.defer(() => rm(dir, { recursive: true, force: true }))
-  const places = [join(dir, 'primary'), join(dir, 'standby')] as const
-  for (const place of [dir, ...places]) ownDirectory(place)
-  const [first, second] = [await freePort(), await freePort()]
-  const [primaryData, standbyData] = places
-  run('initdb', ['-D', primaryData, '-U', 'plumbline', '-A', 'trust', '-E', 'UTF8'])
-  let primary = await startOn(primaryData, first)
-  run('pg_basebackup', [
-    '-D',
-    standbyData,
-    '-h',
-    '127.0.0.1',
-    '-p',
-    String(first),
-    '-U',
-    'plumbline',
-    '-R',
-  ])
-  const standby = await startOn(standbyData, second)
-  stack.defer(() => standby.stop())
-  stack.defer(() => primary.stop())
-  const address = stack.use(await openAddress(first))
+  ownDirectory(dir)
+  let primary: Server = { data: join(dir, 'one'), port: await freePort(), child: undefined }
+  let standby: Server = { data: join(dir, 'other'), port: await freePort(), child: undefined }
+  const both = [primary, standby]
+  stack.defer(async () => {
+    for (const { child } of both) await child?.stop()
+  })
+  ownDirectory(primary.data)
+  run('initdb', ['-D', primary.data, '-U', 'plumbline', '-A', 'trust', '-E', 'UTF8'])
+  await start(primary)
+  await follow(primary, standby)
+  const address = stack.use(await openAddress(primary.port))
   const owned = stack.move()
   let sender: number | undefined
   return {
     url: urlOf(address.port),
-    crash: () => primary.stop(),
-    start: async () => {
-      primary = await startOn(primaryData, first)
+    crash: () => stop(primary),
+    start: () => start(primary),
+    renewStandby: async () => {
+      if (standby.child === undefined) await follow(primary, standby)
     },
     holdBack: async () => {
-      const { pid } = await ask<{ pid: number }>(first, 'select pid from pg_stat_replication')
+      const { pid } = await ask<{ pid: number }>(
+        primary.port,
+        'select pid from pg_stat_replication',
+      )
       sender = pid
       process.kill(pid, 'SIGSTOP')
     },
     promote: async () => {
       // It would go on with what it was kept from while its server ends.
       if (sender !== undefined) process.kill(sender, 'SIGKILL')
-      await primary.stop()
-      await ask(second, 'select pg_promote()')
-      address.leadTo(second)
+      await stop(primary)
+      await ask(standby.port, 'select pg_promote()')
+      address.leadTo(standby.port)
+      ;[primary, standby] = [standby, primary]
     },
+    dump: (slowMs) => dump(urlOf(address.port), slowMs),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/** Makes a server the standby of another, on a directory without anything else. */
+async function follow(primary: Server, standby: Server): Promise<void> {
+  await rm(standby.data, { recursive: true, force: true })
+  ownDirectory(standby.data)
+  const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', 'plumbline']
+  run('pg_basebackup', ['-D', standby.data, ...from, '-R', '--checkpoint=fast'])
+  await start(standby)
+}
+
+async function start(server: Server): Promise<void> {
+  server.child = await startOn(server.data, server.port)
+}
+
+async function stop(server: Server): Promise<void> {
+  await server.child?.stop()
+  server.child = undefined
 }
 
 function ownDirectory(path: string): void {
@@ -111,6 +143,32 @@ async function ask<T extends object>(port: number, statement: string): Promise<T
   const [row] = rows
   if (row === undefined) throw new Error(`no row: ${statement}`)
   return row
+}
+
+/** What a slow reader takes of a dump, and how often: less than is dumped, however small the lab. */
+const READ = { bytes: 1_024, everyMs: 100 }
+
+/** What ends the output of `pg_dump`, unless it failed. */
+const COMPLETE = '-- PostgreSQL database dump complete'
+
+async function dump(url: string, slowMs: number): Promise<void> {
+  const program = spawn(join(PROGRAMS, 'pg_dump'), ['-d', url], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    ...withoutRoot(),
+  })
+  const exited = once(program, 'exit')
+  const { stdout } = program
+  stdout.setEncoding('utf8')
+  const slowUntilMs = performance.now() + slowMs
+  while (performance.now() < slowUntilMs) {
+    await wait(READ.everyMs)
+    stdout.read(READ.bytes)
+  }
+  if (program.exitCode !== null) throw new Error(`pg_dump ended early, with ${program.exitCode}`)
+  let last = ''
+  for await (const text of stdout) last = `${last}${String(text)}`.slice(-1_000)
+  const [code]: unknown[] = await exited
+  if (code !== 0 || !last.includes(COMPLETE)) throw new Error(`pg_dump ended with ${String(code)}`)
 }
 
 function urlOf(port: number): string {

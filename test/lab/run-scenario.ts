@@ -5,7 +5,6 @@ import { pathToFileURL } from 'node:url'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAccount } from '@plumbline/db/accounts'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
-import { quantile } from '../bench/figure.ts'
 import { spawnSimnet } from '../simnet/child.ts'
 import { judgeLab, type Verdict } from './judge.ts'
 import { openLoadBalancer } from './load-balancer.ts'
@@ -13,7 +12,7 @@ import { startCalls, submitBatches, type LabCall, type Names } from './load.ts'
 import { openNameServer, type LabNameServer } from './name-server.ts'
 import { startPostgresPair } from './postgres.ts'
 import { startLabRedis } from './redis.ts'
-import type { LabTarget, Scenario } from './scenario.ts'
+import type { LabTarget, OwnLoad, Scenario } from './scenario.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
 /** Scale of everything; 1 is 10,000 accounts and 1,000 batches. */
@@ -24,13 +23,14 @@ export interface Size {
   readonly million: number
 }
 
-/** Result of one scenario. */
+/** Result of one run of a scenario. */
 export interface Seen extends Verdict {
   /** How long the fault lasted. */
   readonly lastedMs: number
   /** From the end of the fault until calls are answered and records are settled again. */
   readonly recoverMs: number
-  readonly callsP99Ms: number
+  /** The durations of others' calls with an answer. */
+  readonly callsMs: readonly number[]
   /** Calls without an answer. */
   readonly refused: number
   /** Their responses, each with its count. */
@@ -38,6 +38,8 @@ export interface Seen extends Verdict {
   readonly deadRows: number
   /** Connections of all processes to Postgres, at most. */
   readonly connections: number
+  /** What the scenario saw, and what should not have been. */
+  readonly own: Required<Pick<OwnLoad, 'seen' | 'wrong'>>
 }
 
 const CALLERS = 10
@@ -54,18 +56,43 @@ const NAMES: Names = {
   row: (batchNo, row) => `u${row}@b${batchNo}.example`,
 }
 
-/** Runs a scenario on a service of its own under load, and judges the result. */
+/**
+ * Runs a scenario several times, one run after the other, on a service of its own under load, and
+ * judges the result of each.
+ */
 export async function runScenario(
   scenario: Scenario,
   backend: 'redis' | 'embedded',
   size: Size,
-): Promise<Seen> {
+  times: number,
+): Promise<readonly Seen[]> {
   await using stack = new AsyncDisposableStack()
-  const place = await openPlace(stack, scenario, backend, size)
+  const place = await openPlace(stack, scenario, backend, size, times)
+  const owners = await openAccounts(place.service, size.batches)
+  const runs: Seen[] = []
+  let callCount = 0
+  for (let runsBefore = 0; runsBefore < times; runsBefore++) {
+    const { call, row } = scenario.names ?? NAMES
+    const [callsBefore, batchesBefore] = [callCount, runsBefore * owners.length]
+    const other = await place.service.account({ credits: size.million + CREDITS })
+    const { seen, calls } = await runOnce(scenario, { ...place, other, runsBefore }, owners, {
+      call: (no) => call(callsBefore + no),
+      row: (no, rowNo) => row(batchesBefore + no, rowNo),
+    })
+    callCount += calls
+    runs.push(seen)
+  }
+  return runs
+}
+
+async function runOnce(
+  scenario: Scenario,
+  place: LabTarget,
+  owners: readonly Account[],
+  names: Names,
+): Promise<{ readonly seen: Seen; readonly calls: number }> {
   const { service, entrance } = place
-  const names = scenario.names ?? NAMES
   const callers = await openAccounts(service, CALLERS)
-  const owners = await openAccounts(service, size.batches)
   const half = Math.ceil(owners.length / 2)
   const prepared = (await scenario.prepare?.(place)) ?? {}
   const calls = startCalls(entrance, callers, names.call)
@@ -79,22 +106,24 @@ export async function runScenario(
   await untilEnded(service)
   const made = await calls.stop()
   await untilSettled(service)
+  const ownCalls = [...(prepared.calls ?? []), ...(own?.calls ?? [])]
   const gap = scenario.mayLose === true ? { from, to } : null
-  const verdict = await judgeLab(service, batches, [...made, ...(own?.calls ?? [])], gap)
+  const verdict = await judgeLab(service, batches, ownCalls.concat(made), gap)
   const told = made.filter(({ isTold }) => isTold)
-  return {
+  const seen = {
     ...verdict,
     lastedMs: to - from,
     recoverMs: Math.max(lastFailure(made, to), samples.progressAfter(to)) - to,
-    callsP99Ms: quantile(
-      told.map(({ beganMs, endedMs }) => endedMs - beganMs),
-      0.99,
-    ),
+    callsMs: told
+      .filter((call) => scenario.isOther?.(call) ?? true)
+      .map(({ beganMs, endedMs }) => endedMs - beganMs),
     refused: made.length - told.length,
     refusals: refusalsIn(made),
     deadRows: await countDead(service),
     connections: samples.connections(),
+    own: { seen: own?.seen ?? [], wrong: own?.wrong ?? [] },
   }
+  return { seen, calls: made.length }
 }
 
 async function openPlace(
@@ -102,11 +131,14 @@ async function openPlace(
   scenario: Scenario,
   backend: 'redis' | 'embedded',
   size: Size,
-): Promise<LabTarget> {
+  times: number,
+): Promise<Omit<LabTarget, 'other' | 'runsBefore'>> {
   const postgres = stack.use(await startPostgresPair())
   const redis = backend === 'redis' ? stack.use(await startLabRedis()) : undefined
   const disk =
-    scenario.diskBytes === undefined ? undefined : stack.use(mountSmallDisk(scenario.diskBytes))
+    scenario.diskBytes === undefined
+      ? undefined
+      : stack.use(mountSmallDisk(scenario.diskBytes * times))
   const files = disk?.path ?? (await mkdtemp(join(tmpdir(), 'plumbline-lab-files-')))
   if (disk === undefined) stack.defer(() => rm(files, { recursive: true, force: true }))
   const internet = await openInternet(stack, scenario)
@@ -140,7 +172,6 @@ async function openPlace(
     redis,
     nameServer: internet?.nameServer,
     disk,
-    other: await service.account({ credits: size.million + CREDITS }),
     million: size.million,
   }
 }

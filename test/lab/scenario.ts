@@ -24,15 +24,21 @@ export interface LabTarget {
   readonly other: Account
   /** How many there are of what has a million in full size. */
   readonly million: number
+  /** How often the scenario has run before on the same service. */
+  readonly runsBefore: number
 }
 
 /**
- * What a scenario itself has submitted; it is judged like the rest, but not counted in the times of
- * others.
+ * What a scenario itself has submitted, which is judged like the rest, but not counted in the times
+ * of others; and what it saw.
  */
 export interface OwnLoad {
   readonly batches?: readonly LabBatch[]
   readonly calls?: readonly LabCall[]
+  /** What it saw, in words. */
+  readonly seen?: readonly string[]
+  /** What should not have been. */
+  readonly wrong?: readonly string[]
 }
 
 /** One fault of a service under load. */
@@ -45,12 +51,14 @@ export interface Scenario {
   /** Options of a simulated internet for real engines; without it engines answer from memory. */
   readonly internet?: Omit<SimnetOptions, 'world'>
   readonly names?: Names
+  /** Whether a call is one of others, whose durations count; default all. */
+  readonly isOther?: (call: LabCall) => boolean
   /** Arguments of each email worker, if they differ from the default. */
   readonly worker?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** APIs behind the load balancer; default one. */
   readonly apiCount?: number
-  /** Size of the service's own disk; mounting it requires root. */
+  /** Size of the service's own disk for one run; mounting it requires root. */
   readonly diskBytes?: number
   /** Runs before the load begins; not timed. */
   prepare?(place: LabTarget): Promise<OwnLoad>

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { openDatabase } from '@plumbline/db/database'
 import { tarpits, resolverAway } from './internet-scenarios.ts'
 import { cancelOfMany } from './cancel-of-many.ts'
 import type { Scenario } from './scenario.ts'
+import { workersAway } from './workers-away.ts'
 
 const LASTS_MS = 10_000
 const LAG_MS = 2_000
@@ -10,8 +10,12 @@ const LAG_MS = 2_000
 /** Room for the files of all batches of a thousandth in full size, and little more. */
 const DISK_BYTES = 64 * 1_024 * 1_024
 
-/** Every scenario by its name. */
-export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+/** Every scenario by its name; the email workers are away for so many milliseconds. */
+export function scenariosOf(awayMs: number): Readonly<Record<string, Scenario>> {
+  return { ...SCENARIOS, 'workers-away': workersAway(awayMs) }
+}
+
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'postgres-restarted': {
     what: 'Postgres killed, started 10 s later',
     happen: async ({ postgres }) => {
@@ -24,6 +28,10 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'postgres-promoted': {
     what: 'Postgres lost, a standby 2 s behind promoted',
     mayLose: true,
+    prepare: async ({ postgres }) => {
+      await postgres.renewStandby()
+      return {}
+    },
     happen: async ({ postgres }) => {
       await postgres.holdBack()
       await wait(LAG_MS)
@@ -63,14 +71,9 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     },
   },
   'old-snapshot': {
-    what: 'a snapshot open for 20 s, as of `pg_dump`',
+    what: '`pg_dump` with a slow reader, open for 20 s',
     happen: async ({ postgres }) => {
-      await using db = openDatabase({ url: postgres.url, poolSize: 1, applicationName: 'lab' })
-      const client = await db.pool.connect()
-      await client.query('begin isolation level repeatable read; select from batches limit 1')
-      await wait(2 * LASTS_MS)
-      await client.query('commit')
-      client.release()
+      await postgres.dump(2 * LASTS_MS)
       return undefined
     },
   },

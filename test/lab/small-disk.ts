@@ -30,6 +30,12 @@ export function mayMount(): boolean {
 export function mountSmallDisk(sizeBytes: number): SmallDisk {
   const path = mkdtempSync(join(tmpdir(), 'plumbline-disk-'))
   run('mount', ['-t', 'tmpfs', '-o', `size=${sizeBytes},mode=0755`, 'tmpfs', path])
+  const unmount = (): void => {
+    // Lazily: a process that is ending may still have a file open there.
+    run('umount', ['-l', path])
+    rmSync(path, { recursive: true, force: true })
+  }
+  process.once('exit', unmount)
   const ballast = join(path, 'ballast')
   let filling: { readonly stop: AbortController; readonly done: Promise<void> } | undefined
   const free = async (): Promise<void> => {
@@ -49,9 +55,8 @@ export function mountSmallDisk(sizeBytes: number): SmallDisk {
     free,
     [Symbol.dispose]: () => {
       filling?.stop.abort()
-      // Lazily: a process that is ending may still have a file open there.
-      run('umount', ['-l', path])
-      rmSync(path, { recursive: true, force: true })
+      process.off('exit', unmount)
+      unmount()
     },
   }
 }

@@ -10,17 +10,18 @@ import { grantServing } from '@plumbline/db/serving-role'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { startRedis } from '@plumbline/testkit/redis'
 import { goByClock, prepareTemplate } from './database-time.ts'
-import { planOf } from './plan.ts'
+import { AWAY_MS, planOf } from './plan.ts'
 import { PUT_BACK } from './put-back.ts'
 import type { Lived } from './run-seed.ts'
 import { openRunner, type Runner } from './runner.ts'
 
 // npm run simulate -- [--seed N] [--seeds K] [--jobs J] [--plan]: lives through the worlds of K
 // seeds from N on, J at a time, and judges each. A seed that fails prints its plan and keeps its
-// trace and log under `.reports`. With --put-back NAME (or all) a fault of `put-back.ts` is in the
+// trace and log under `.reports`. --away says for how many seconds the workers are away where all of
+// them are killed. With --put-back NAME (or all) a fault of `put-back.ts` is in the
 // sources, and one of the seeds must find it.
 
-const USAGE = `simulate: expected whole numbers from 1 for --seed, --seeds and --jobs, and for --put-back all or one of ${PUT_BACK.map(({ name }) => name).join(', ')}`
+const USAGE = `simulate: expected whole numbers from 1 for --seed, --seeds, --jobs and --away, and for --put-back all or one of ${PUT_BACK.map(({ name }) => name).join(', ')}`
 const TEMPLATE = 'simulation_template'
 const REPORTS = join(
   dirname(dirname(dirname(fileURLToPath(import.meta.url)))),
@@ -37,13 +38,15 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '1' },
     jobs: { type: 'string', default: '2' },
     plan: { type: 'boolean', default: false },
+    away: { type: 'string', default: String(AWAY_MS / 1_000) },
     'put-back': { type: 'string' },
   },
 })
-const [first, count, jobs] = [values.seed, values.seeds, values.jobs].map(Number)
+const [first, count, jobs, away] = [values.seed, values.seeds, values.jobs, values.away].map(Number)
 const asked = values['put-back']
 const putBack = PUT_BACK.filter(({ name }) => asked === 'all' || asked === name)
-const isSound = [first, count, jobs].every(
+const awayMs = Number(away) * 1_000
+const isSound = [first, count, jobs, away].every(
   (number) => Number.isSafeInteger(number) && Number(number) >= 1,
 )
 if (!isSound || (asked !== undefined && putBack.length === 0)) {
@@ -139,6 +142,7 @@ async function live(runner: Runner, seed: number, job: number): Promise<Lived> {
   await admin.pool.query(goByClock(name))
   const lived = await runner.run({
     seed,
+    awayMs,
     folder,
     ownerUrl: urlOf(name),
     servingUrl: urlOf(name, true),
@@ -157,13 +161,14 @@ async function runSeed(runner: Runner, seed: number, job: number): Promise<boole
   const began = Date.now()
   const { ending, cpuMs } = await live(runner, seed, job)
   const folder = folderOf(seed)
-  const plan = planOf(seed, redis !== null)
+  const plan = planOf(seed, redis !== null, awayMs)
   const holds = ending.faults.length === 0
-  const { lastedMs, batchCount, callCount } = ending
+  const { lastedMs, batchCount, callCount, fullest } = ending
   console.log(
     `seed ${seed} on ${plan.backend}: ${holds ? 'held' : 'FAILED'}, ${batchCount} batches, ${callCount} calls, ` +
       `${plan.faults.length} faults, ${Math.round(lastedMs / 1_000)} s in ${seconds(Date.now() - began)} s, ` +
-      `${seconds(cpuMs)} of a processor`,
+      `${seconds(cpuMs)} of a processor, ` +
+      `at most ${fullest.jobs} jobs where ${fullest.bound} tasks may be in flight`,
   )
   if (holds && !values.plan) {
     await rm(folder, { recursive: true, force: true })

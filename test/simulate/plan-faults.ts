@@ -53,8 +53,12 @@ export type Theme = (typeof THEMES)[number]
 /** How long customers hand things in, and things break. */
 export const ACTIVE_MS = 20_000
 
-/** What breaks in a world. */
-export function planFaults(random: Random, theme: Theme): readonly Fault[] {
+/**
+ * What breaks in a world.
+ *
+ * @param awayMs how long the workers of checks are away if all of them are killed
+ */
+export function planFaults(random: Random, theme: Theme, awayMs: number): readonly Fault[] {
   const faults: Fault[] = []
   const workers = MEMBERS.filter((name) => !name.startsWith('api'))
   for (let count = 2 + random.int(8); count > 0; count--) {
@@ -106,19 +110,19 @@ export function planFaults(random: Random, theme: Theme): readonly Fault[] {
         faults.push({ kind: 'step', atMs, byMs: stepOf(random) })
     }
   }
-  faults.push(...faultsOf(random, theme))
+  faults.push(...faultsOf(random, theme, awayMs))
   return faults.toSorted((one, other) => one.atMs - other.atMs)
 }
 
 /** What befalls a world for what it is for. */
-function faultsOf(random: Random, theme: Theme): readonly Fault[] {
+function faultsOf(random: Random, theme: Theme, awayMs: number): readonly Fault[] {
   switch (theme) {
     case 'calm':
     case 'any':
       return []
     // Its queue must not fill, and what they had claimed must be done by others.
     case 'workers_away':
-      return [{ kind: 'kill_claimed', atMs: 1_000 + random.int(2_000), backMs: 45_000 }]
+      return [{ kind: 'kill_claimed', atMs: 1_000 + random.int(2_000), backMs: awayMs }]
     // Whoever ends what is canceled is lost in the midst of it.
     case 'large_cancel':
       return (['batch-0', 'batch-1'] as const).flatMap((member): readonly Fault[] => [

@@ -64,8 +64,11 @@ const LONG_CHUNK = 15
 /** Most requests come once. */
 const REPEATS: readonly Repeat[] = ['none', 'none', 'none', 'doubled', 'answer_lost']
 
+/** How long the workers of checks are away in the worlds where all of them are killed. */
+export const AWAY_MS = 45_000
+
 /** Makes the plan for a seed. */
-export function planOf(seed: number, redis: boolean): Plan {
+export function planOf(seed: number, redis: boolean, awayMs = AWAY_MS): Plan {
   const random = createRandom(seed, 'plan')
   const theme = THEMES[seed % THEMES.length] ?? 'any'
   const accounts = Array.from({ length: 2 + random.int(4) }, () => 2_000 + random.int(6_000))
@@ -85,7 +88,7 @@ export function planOf(seed: number, redis: boolean): Plan {
     delayMs,
     accounts,
     acts,
-    faults: theme === 'calm' ? [] : planFaults(random, theme),
+    faults: theme === 'calm' ? [] : planFaults(random, theme, awayMs),
   }
 }
 

@@ -11,6 +11,8 @@ import { runWorld, type Ending } from './world.ts'
 /** Message of the parent process. */
 export interface AskedSeed {
   readonly seed: number
+  /** See `planOf`. */
+  readonly awayMs: number
   readonly ownerUrl: string
   readonly servingUrl: string
   readonly redisUrl?: string
@@ -33,7 +35,7 @@ process.on('message', (asked: AskedSeed) => void answer(asked))
 
 async function answer(asked: AskedSeed): Promise<void> {
   const begun = process.cpuUsage()
-  const plan = planOf(asked.seed, asked.redisUrl !== undefined)
+  const plan = planOf(asked.seed, asked.redisUrl !== undefined, asked.awayMs)
   const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-simulate-'))
   try {
     const ground = {

@@ -83,5 +83,6 @@ async function live(child: ChildProcess, asked: AskedSeed): Promise<Lived> {
 
 function broken(why: string): Lived {
   const faults = [`the world broke: ${why}`]
-  return { ending: { faults, lastedMs: 0, batchCount: 0, callCount: 0 }, cpuMs: 0 }
+  const fullest = { jobs: 0, bound: 0 }
+  return { ending: { faults, lastedMs: 0, batchCount: 0, callCount: 0, fullest }, cpuMs: 0 }
 }

@@ -20,6 +20,12 @@ export interface Ground {
   readonly tracePath: string
 }
 
+/** How many jobs a queue of tasks held at most, and how many tasks may be in flight. */
+export interface FullestQueue {
+  readonly jobs: number
+  readonly bound: number
+}
+
 /** State of a running world. */
 export interface World {
   readonly ground: Ground
@@ -32,6 +38,8 @@ export interface World {
   /** The queue, as seen by no particular process. */
   readonly queue: QueueBackend | undefined
   readonly broken: Set<string>
+  /** The queue of a check that was fullest, with its jobs that wait or are active. */
+  fullest: FullestQueue
   /** When it began, in virtual time. */
   readonly begunMs: number
   /** Resolves when the queue that was lost last is recreated. */

@@ -6,6 +6,7 @@ import { createKey } from '@plumbline/db/keys'
 import { grantGoodwill } from '@plumbline/metering/grant'
 import { readBalance } from '@plumbline/metering/balance'
 import { DEFAULT_ROOM } from '@plumbline/pipeline/task-room'
+import type { QueueDepth } from '@plumbline/queue/backend'
 import { depth } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import { openRedisQueues } from '@plumbline/queue/redis-queues'
@@ -23,7 +24,7 @@ import {
   type ReachedApi,
 } from './service.ts'
 import { note } from './trace.ts'
-import type { Ground, World } from './world-state.ts'
+import type { FullestQueue, Ground, World } from './world-state.ts'
 import { isAtWork } from './at-work.ts'
 import { waitReally, type VirtualTime } from './virtual-time.ts'
 
@@ -34,6 +35,7 @@ export interface Ending {
   readonly lastedMs: number
   readonly batchCount: number
   readonly callCount: number
+  readonly fullest: FullestQueue
 }
 
 /**
@@ -89,6 +91,7 @@ export async function runWorld(ground: Ground, time: VirtualTime): Promise<Endin
             onError: () => undefined,
           }),
     broken: new Set(),
+    fullest: { jobs: 0, bound: 1 },
     begunMs: time.nowMs(),
     emptied: Promise.resolve(),
     hasEnded: false,
@@ -115,6 +118,7 @@ export async function runWorld(ground: Ground, time: VirtualTime): Promise<Endin
     lastedMs: restMs - world.begunMs,
     batchCount: batches.length,
     callCount: calls.length,
+    fullest: world.fullest,
   }
 }
 
@@ -186,13 +190,29 @@ async function look(world: World): Promise<void> {
   const boundOf = (check: Check): number => DEFAULT_ROOM[check].slots + DEFAULT_ROOM[check].reserve
   const excess = await excessInFlight(world.db, boundOf)
   if (excess !== undefined) world.broken.add(excess)
-  if (world.queue === undefined) return
   for (const check of CHECKS) {
-    const { waiting } = await depth(world.queue, bulkQueueOf(check)).catch(() => ({ waiting: 0 }))
+    const { waiting, active } = await jobsOf(world, check).catch(() => NO_JOBS)
+    const [jobs, bound] = [waiting + active, boundOf(check)]
+    if (jobs / bound > world.fullest.jobs / world.fullest.bound) world.fullest = { jobs, bound }
     // A job that a slow machine took for lost waits once more.
-    if (waiting <= 2 * boundOf(check)) continue
-    world.broken.add(`the queue of ${check} held more jobs than twice ${boundOf(check)}`)
+    if (waiting <= 2 * bound) continue
+    world.broken.add(`the queue of ${check} held more jobs than twice ${bound}`)
   }
+}
+
+const NO_JOBS: QueueDepth = { waiting: 0, active: 0 }
+
+/** The jobs of a queue of tasks; rejects while it is being emptied. */
+async function jobsOf({ db, queue }: World, check: Check): Promise<QueueDepth> {
+  const name = bulkQueueOf(check)
+  if (queue !== undefined) return await depth(queue, name)
+  const { rows } = await db.pool.query<QueueDepth>(
+    `select count(*) filter (where state = 'waiting')::int as waiting,
+      count(*) filter (where state = 'active')::int as active
+     from bullmq.job where queue = $1`,
+    [name],
+  )
+  return rows[0] ?? NO_JOBS
 }
 
 /**
