@@ -43,7 +43,12 @@ export async function bundlePrograms(): Promise<void> {
     external: LOADED_LATER,
     plugins: [{ name: 'place-of-source', transform: withPlaceOfSource }],
   })
-  const { output } = await bundle.generate({ format: 'esm' })
+  const { output } = await bundle.generate({
+    format: 'esm',
+    // By this name Node knows them as modules; it would parse each of them to find that out.
+    entryFileNames: '[name].mjs',
+    chunkFileNames: '[name]-[hash].mjs',
+  })
   await bundle.close()
   const hash = createHash('sha256')
   for (const file of output) hash.update(contentOf(file))
@@ -61,7 +66,7 @@ export async function bundlePrograms(): Promise<void> {
 export function fileOfProgram(program: Program, root?: string): string {
   const dir = process.env[PLACE]
   if (dir === undefined || root !== undefined) return join(root ?? ROOT, SOURCES[program])
-  return join(dir, `${program}.js`)
+  return join(dir, `${program}.mjs`)
 }
 
 function withPlaceOfSource(code: string, id: string): { code: string; map: null } | undefined {
