@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import type { Check } from '@plumbline/contract/products'
 import { emptyOpenGroups } from '@plumbline/db/batches/groups'
 import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
@@ -10,13 +12,30 @@ import { openWork } from '@plumbline/db/batches/tasks'
 import { openDatabase, type Db } from '@plumbline/db/database'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
+import { grantGoodwill } from '@plumbline/metering/grant'
+import { hold } from '@plumbline/metering/hold'
+import { pack, type ChunkSubjects } from '@plumbline/pipeline/codec'
+import { createInstallationKey } from '@plumbline/pipeline/installation-key'
+import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
+import { runTask, type CheckRunner } from '@plumbline/pipeline/run-task'
+import { openScorers } from '@plumbline/pipeline/scorers'
+import { createTaskLeases } from '@plumbline/pipeline/task-lease'
+import { migrateQueue } from '@plumbline/queue/postgres-queues'
+import { createScorer } from '@plumbline/scoring/score'
+import { packagedWeights } from '@plumbline/scoring/weights'
+import { openStorage } from '@plumbline/storage/open'
+import { instantEngine } from '@plumbline/testkit/instant-engines'
+import { openPostgresTestQueue } from '@plumbline/testkit/queue'
 import { bounded, quantile, type Figure } from './figure.ts'
 
 // The dispatcher at full size, with tasks inserted directly: the time of a round while many tasks
-// wait, and how long another account waits. A dispatched task is deleted as if it had been answered.
+// wait, the time until all of them are settled, and how long another account waits.
 
 const CHUNKS = 1_000
 const TASKS_A_CHUNK = 1_000
+const SUBJECTS = CHUNKS * TASKS_A_CHUNK
+/** Subjects of the other account, which wait for nothing. */
+const FEW = 10
 const GROUPS = 300_000
 const RUNNING = 10_000
 const CROWD = 49
@@ -27,9 +46,13 @@ const ENDING = 3
 /** Milliseconds of a task of a thousand records if its engine answers at once. */
 const TASK_MS = 100
 
-/** Targets: a round of the dispatcher, and ten records of another account meanwhile. */
+/**
+ * Targets: a round of the dispatcher, ten records of another account meanwhile, and a million
+ * waiting tasks until all are settled.
+ */
 const ROUND_MS = 20
 const OTHERS_MS = 5_000
+const ALL_MINUTES = 20
 
 /** State that the dispatcher keeps between rounds. */
 interface Turn {
@@ -42,43 +65,121 @@ export async function run(): Promise<readonly Figure[]> {
   return [...(await waitingGroups()), ...(await runningBatches()), ...(await manyAccounts())]
 }
 
+/** Rounds, each followed by a few tasks that are answered and settled, until nothing waits. */
 async function waitingGroups(): Promise<readonly Figure[]> {
   await using place = await openDispatchDatabase(2)
   const { db } = place
   await fill(
     db,
+    `insert into chunks (batch_id, no, first_row, row_count, billable_count, email_count, phone_count,
+       ip_count, domain_count, remaining, subjects, cells)
+     select batch, no, no * size, size, size, size, 0, 0, 0, size, subjects, ''
+     from (values ('bat_1', ${CHUNKS}, ${TASKS_A_CHUNK}, ${packedSubjects(TASKS_A_CHUNK)}),
+         ('bat_2', 1, ${FEW}, ${packedSubjects(FEW)})) b(batch, chunks, size, subjects),
+       generate_series(0, chunks - 1) no`,
     `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size, states,
        group_key, due_at)
      select 'bat_1', 'acc_1', 'live', 'email', 'full', no / ${TASKS_A_CHUNK}, array[no % ${TASKS_A_CHUNK}], 1,
        '[{"tries": 1}]', 'mx:' || no % ${GROUPS}, now()
-     from generate_series(0, ${CHUNKS * TASKS_A_CHUNK - 1}) no`,
+     from generate_series(0, ${SUBJECTS - 1}) no`,
     `insert into task_groups (check_kind, group_key, next_at)
      select 'email', 'mx:' || no, now() from generate_series(0, ${GROUPS - 1}) no`,
     `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
-     values ('bat_2', 'acc_2', 'live', 'email', 'full', 0, 10)`,
+     values ('bat_2', 'acc_2', 'live', 'email', 'full', 0, ${FEW})`,
   )
+  await holdCredits(db, 'acc_1', 'bat_1', SUBJECTS)
+  await holdCredits(db, 'acc_2', 'bat_2', FEW)
+  await using worker = await openWorker(place)
   const roundsMs: number[] = []
   const turn: Turn = { served: new Map(), growing: [] }
   const under: LeasedTask[] = []
-  let subjects = 0
   let ownRound = 0
   const startedMs = performance.now()
-  for (let round = 1; round <= ROUNDS; round++) {
+  const minutes = (): number => (performance.now() - startedMs) / 60_000
+  while (worker.answeredCount() < SUBJECTS + FEW && minutes() < ALL_MINUTES) {
     const { tasks, ms } = await timedRound(db, turn)
     roundsMs.push(ms)
-    if (tasks.some(({ accountId }) => accountId === 'acc_2')) ownRound = round
+    if (tasks.some(({ accountId }) => accountId === 'acc_2')) ownRound = roundsMs.length
     under.push(...tasks)
-    subjects += await end(db, under.splice(0, ENDING))
+    await worker.settle(under.splice(0, ENDING))
   }
-  const seconds = (performance.now() - startedMs) / 1000
+  const allMinutes = minutes()
+  await requireSettled(db)
   const head = { backend: 'postgres', unit: 'ms' }
-  const allMinutes = (CHUNKS * TASKS_A_CHUNK) / (subjects / seconds) / 60
   return [
     bounded({ ...head, name: 'round, 300k groups, p50' }, quantile(roundsMs, 0.5), ROUND_MS),
     bounded({ ...head, name: 'round, 300k groups, p99' }, quantile(roundsMs, 0.99), ROUND_MS),
-    bounded({ ...head, name: 'a million subjects handed out', unit: 'minutes' }, allMinutes, 20),
+    bounded({ ...head, name: 'a million settled', unit: 'minutes' }, allMinutes, ALL_MINUTES),
     bounded({ ...head, name: "another's task goes out", unit: 'rounds' }, ownRound, 10),
   ]
+}
+
+/** Subjects of a chunk, as an SQL literal. */
+function packedSubjects(count: number): string {
+  const places = [...Array(count).keys()]
+  const email = { subjects: places.map((no) => `u${no}@host${no}.example`), places }
+  return `'\\x${pack({ email } satisfies ChunkSubjects).toString('hex')}'::bytea`
+}
+
+async function holdCredits(db: Db, accountId: string, ref: string, credits: number): Promise<void> {
+  await grantGoodwill(db, accountId, credits, ref)
+  await db.kysely
+    .transaction()
+    .execute((tx) => hold(tx, { accountId, ref, credits, product: 'email' }))
+}
+
+/** @throws unless every subject was answered, charged once, and both batches can be finished */
+async function requireSettled(db: Db): Promise<void> {
+  const { rows } = await db.pool.query<Record<string, number>>(
+    `select (select count(*)::int from tasks) as tasks,
+       (select count(*)::int from chunks where settled_at is null) as chunks,
+       (select count(*)::int from batches where status <> 'finalizing') as batches,
+       (select sum(credits - settled)::int from credit_holds) as held`,
+  )
+  const left = Object.entries(rows[0] ?? {}).filter(([, count]) => count !== 0)
+  if (left.length > 0) throw new Error(`left over: ${JSON.stringify(Object.fromEntries(left))}`)
+}
+
+/** A worker in this process whose engine answers at once. */
+interface Worker extends AsyncDisposable {
+  settle(tasks: readonly LeasedTask[]): Promise<void>
+  answeredCount(): number
+}
+
+async function openWorker({ db, url, directory }: DispatchDatabase): Promise<Worker> {
+  await using stack = new AsyncDisposableStack()
+  await migrateQueue(url)
+  const queue = stack.use(await openPostgresTestQueue(url))
+  const files = pathToFileURL(join(directory, 'files')).href
+  const note = (fields: object, message: string): void => console.error(message, fields)
+  const pipeline: Pipeline = {
+    db,
+    queue: queue.backend,
+    storage: stack.use(await openStorage({ url: files, scratchDir: directory })),
+    installationKey: createInstallationKey(randomUUID()),
+    scorers: await openScorers(db, packagedWeights(), createScorer),
+    scratchDir: directory,
+    limits: DEFAULT_LIMITS,
+    log: { debug: () => {}, info: () => {}, warn: note, error: note },
+  }
+  const leases = stack.use(createTaskLeases(pipeline))
+  const engine = instantEngine<Check>('email')
+  let answered = 0
+  const runner: CheckRunner = {
+    run: async (request) => {
+      answered += request.subjects.length
+      return await engine.run(request)
+    },
+  }
+  const { signal } = new AbortController()
+  const owned = stack.move()
+  return {
+    settle: async (tasks) => {
+      await Promise.all(tasks.map((task) => runTask(pipeline, leases, () => runner, task, signal)))
+    },
+    answeredCount: () => answered,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
 }
 
 async function runningBatches(): Promise<readonly Figure[]> {
@@ -168,22 +269,20 @@ async function timedRound(
   return { tasks: leased.filter(({ grows }) => !grows), ms }
 }
 
-/** Returns how many subjects the tasks had. */
-async function end(db: Db, tasks: readonly LeasedTask[]): Promise<number> {
-  const ids = tasks.map(({ taskId }) => taskId)
-  const { rows } = await db.pool.query<{ size: number }>(
-    `with gone as (delete from tasks where id = any($1) returning id, size),
-     free as (update task_groups set out_task = null, quiet_until = '-infinity' where out_task = any($1))
-     select size from gone`,
-    [ids],
-  )
-  return rows.reduce((sum, { size }) => sum + size, 0)
+/** Removes tasks that went out, as if they had been answered. */
+async function end(db: Db, tasks: readonly LeasedTask[]): Promise<void> {
+  await db.pool.query('delete from tasks where id = any($1)', [tasks.map(({ taskId }) => taskId)])
+}
+
+/** A database, and the folder of its server. */
+interface DispatchDatabase extends AsyncDisposable {
+  readonly db: Db
+  readonly url: string
+  readonly directory: string
 }
 
 /** A database with this many running batches, of a hundred accounts at most. */
-async function openDispatchDatabase(
-  batches: number,
-): Promise<AsyncDisposable & { readonly db: Db }> {
+async function openDispatchDatabase(batches: number): Promise<DispatchDatabase> {
   await using stack = new AsyncDisposableStack()
   const directory = await mkdtemp(join(tmpdir(), 'plumbline-bench-'))
   stack.defer(() => rm(directory, { recursive: true, force: true }))
@@ -198,18 +297,21 @@ async function openDispatchDatabase(
     }),
   )
   await migrate(db)
-  await fill(
-    db,
+  await db.pool.query(
     `insert into accounts (id, email, plan)
      select 'acc_' || no, no || '@b.example', 'pro' from generate_series(1, least(${batches}, 100)) no`,
+  )
+  await fill(
+    db,
     `insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,
        retention_days, requested, source_key, file_bytes, ats)
      select 'bat_' || no, 'acc_' || (no - 1) % 100 + 1, 'live', 'email', 'running', false, true, true, 30,
-       '{}', 'u', 1, '{}'
+       '{}', 'u', 1, jsonb_build_object('running', now())
      from generate_series(1, ${batches}) no`,
   )
   const owned = stack.move()
-  return { db, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  const { url } = server
+  return { db, url, directory, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 /** Writes rows without the state triggers, and updates the planner's statistics. */
