@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { memoryFlags } from '@plumbline/local/children'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
 import { atMost, bounded, median, quantile, type Figure } from './figure.ts'
 import { startServers } from './servers.ts'
@@ -11,6 +12,7 @@ const RECORDS = 100_000
 const CALLS_A_SECOND = 20
 const SECONDS = 6
 const RUNS = 5
+const HEAP_MEGABYTES = 768
 
 /**
  * Single calls at 20 a second during a batch of 100,000, with engines that take 20 ms a subject,
@@ -30,6 +32,8 @@ export async function run(): Promise<readonly Figure[]> {
         databaseUrl: servers.databaseUrl,
         redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
         workers: [['email', '--delay=20', '--width=50'], ['batch']],
+        // As `npm start` and the containers run them.
+        execArgv: memoryFlags(HEAP_MEGABYTES),
       })
       figures.push(...(await measure(service, backend, { long, short })))
     }

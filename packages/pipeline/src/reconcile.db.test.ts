@@ -63,11 +63,14 @@ test('a chunk whose task is lost is asked again, once seen for a minute', async 
 test('2,000 chunks are asked again in one round, oldest batch first, each by itself', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
-  const { id: younger } = await harness.read(CONTENT)
-  // The older chunks stand behind the younger ones in their table.
+  const { id: oldest } = await harness.read(CONTENT)
+  // Its rows are behind those of the other batch in every table.
+  await pool.query(`update batches set created_at = created_at - interval '1 day' where id = $1`, [
+    oldest,
+  ])
   for (const [id, count] of [
-    [younger, 1_000],
-    [harness.id, 1_500],
+    [harness.id, 1_000],
+    [oldest, 1_500],
   ] as const) {
     await pool.query(
       `insert into chunks select (jsonb_populate_record(c, jsonb_build_object('no', added))).*
@@ -84,8 +87,8 @@ test('2,000 chunks are asked again in one round, oldest batch first, each by its
     )
     return rows
   }
-  const older = { id: harness.id, first: 0, last: 1_499, count: 1_500 }
-  expect(await asked()).toEqual([older, { id: younger, first: 0, last: 499, count: 500 }])
+  const older = { id: oldest, first: 0, last: 1_499, count: 1_500 }
+  expect(await asked()).toEqual([older, { id: harness.id, first: 0, last: 499, count: 500 }])
   const { rows } = await pool.query(
     `select max(chunks)::int as most from (
        select count(*) as chunks from tasks group by xmin::text) transactions`,
@@ -93,7 +96,7 @@ test('2,000 chunks are asked again in one round, oldest batch first, each by its
   expect(rows).toEqual([{ most: 1 }])
   // Seen before, so that they need not wait for another minute.
   expect(await reconcile(harness.pipeline, { holder: 'one', graceMs: 0 })).toBe(500)
-  expect(await asked()).toEqual([older, { id: younger, first: 0, last: 999, count: 1_000 }])
+  expect(await asked()).toEqual([older, { id: harness.id, first: 0, last: 999, count: 1_000 }])
   expect(await readHealed(harness.pipeline.db)).toEqual([
     { kind: 'chunk_without_task', count: 2_500 },
   ])
