@@ -1,4 +1,7 @@
-import { instantEngine } from '@plumbline/testkit/instant-engines'
+import type { Outcome } from '@plumbline/contract/outcome'
+import type { Check } from '@plumbline/contract/products'
+import type { Engine } from '@plumbline/ports/engine'
+import { instantEngine, outcomeFor } from '@plumbline/testkit/instant-engines'
 import { createMetrics } from '@plumbline/runtime/metrics'
 import { expect, test } from 'vitest'
 import { createAnswerCounter } from './count-answers.ts'
@@ -21,6 +24,24 @@ test('outcomes and waits are counted by what they came to, without a subject', a
   expect(sumOf(text, 'outcomes_total')).toBe(2)
   expect(sumOf(text, 'outcome_seconds_count'), 'asked of nobody').toBe(0)
   expect(text).not.toMatch(/ada|bob/)
+})
+
+test('the provider is that of the mailbox, or the one that a number was looked up at', async () => {
+  const metrics = createMetrics()
+  const counter = createAnswerCounter(metrics)
+  const evidenceOf = (check: Check, evidence: Outcome['evidence']): Engine<Check> =>
+    counter({
+      ...instantEngine(check),
+      run: async ({ subjects }) =>
+        subjects.map((subject) => ({ ...outcomeFor(check, subject), evidence })),
+    })
+  const phone = evidenceOf('phone', { hlr: { provider: 'messente' } })
+  const email = evidenceOf('email', { provider: 'google' })
+  await phone.run({ ...REQUEST, subjects: ['+14155550100'] })
+  await email.run({ ...REQUEST, subjects: ['ada@a.example'] })
+  const text = await metrics.registry.metrics()
+  expect(text).toMatch(/outcomes_total\{check="phone",.*provider="messente"\} 1/)
+  expect(text).toMatch(/outcomes_total\{check="email",.*provider="google"\} 1/)
 })
 
 function sumOf(text: string, name: string): number {

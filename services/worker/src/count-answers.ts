@@ -16,7 +16,7 @@ const SECONDS = [0.01, 0.05, 0.25, 1, 2.5, 5, 10, 30, 120]
 export function createAnswerCounter(metrics: Metrics): AnswerCounter {
   const outcomes = metrics.counter(
     'outcomes_total',
-    'Outcomes of checks; the provider is that of the mailbox, or whom a number was asked of.',
+    'Outcomes of checks; the provider is that of the mailbox, or of the HLR lookup.',
     ['check', 'lane', 'status', 'reason', 'provider'],
   )
   const waits = metrics.counter('subjects_put_off_total', 'Subjects that must wait, and why.', [
@@ -25,7 +25,7 @@ export function createAnswerCounter(metrics: Metrics): AnswerCounter {
   ])
   const seconds = metrics.histogram(
     'outcome_seconds',
-    'Time that an outcome took which was asked of others.',
+    'Time to an outcome for which the network was asked.',
     ['check', 'lane'],
     SECONDS,
   )
@@ -44,7 +44,7 @@ export function createAnswerCounter(metrics: Metrics): AnswerCounter {
         }
         const { cached, durationMs } = answer
         tallies.add(answer.status, answer.reason, providerOf(answer))
-        // What took no time was asked of nobody: lists and syntax told it.
+        // An outcome from lists or syntax alone takes no time.
         if (!cached && durationMs > 0) seconds.observe({ check, lane }, durationMs / 1_000)
       }
       for (const { status, reason, provider, count } of tallies.all()) {
@@ -82,8 +82,10 @@ class Tallies {
   }
 }
 
-/** A provider's id from our own tables; empty if there is none. */
+/** The id of the mailbox provider, or of the HLR provider that was asked; empty if there is none. */
 function providerOf({ evidence }: Pick<Outcome, 'evidence'>): string {
-  const { provider } = evidence
-  return typeof provider === 'string' ? provider : ''
+  const { provider, hlr } = evidence
+  const asked =
+    typeof hlr === 'object' && hlr !== null && 'provider' in hlr ? hlr['provider'] : provider
+  return typeof asked === 'string' ? asked : ''
 }
