@@ -21,6 +21,8 @@ export interface Wire extends AsyncDisposable {
   arm(fault: WireFault, afterRequests: number): void
   /** Cancels faults that have not happened yet. */
   disarm(): void
+  /** The ports by which the server knows the connections. */
+  ports(): readonly number[]
   /** Requests in flight: the port by which the server knows each, and its real start time. */
   underWay(): readonly UnderWay[]
 }
@@ -158,6 +160,7 @@ export async function openWire(options: WireOptions): Promise<Wire> {
     },
     arm: (fault, left) => void armed.push({ fault, left }),
     disarm: () => void armed.splice(0),
+    ports: () => [...lanes].flatMap(({ server: { localPort } }) => localPort ?? []),
     underWay: () =>
       [...lanes].flatMap(({ busySince, server: { localPort } }) =>
         busySince === null ? [] : [{ port: localPort, sinceMs: busySince }],
