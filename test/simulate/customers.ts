@@ -203,6 +203,7 @@ export function createCustomers(
         body: () => {
           const form = new FormData()
           form.set('product', planned.product)
+          if (planned.special === 'not_kept') form.set('retention_days', '0')
           form.set('file', new Blob([fileOf(planned, no)]), `list ${no}.csv`)
           return form
         },
@@ -243,7 +244,10 @@ export function createCustomers(
     },
     async change({ batch, change, again }) {
       const found = batches[batch]
-      if (found?.id === undefined) return
+      if (found === undefined) return
+      const until = time.nowMs() + PATIENCE_MS
+      while (found.id === undefined && time.nowMs() < until) await time.wait(AGAIN_MS)
+      if (found.id === undefined) return
       found.isChanged = true
       const path = `/v1/batches/${found.id}/${change}`
       const times = again ? 2 : 1

@@ -87,6 +87,10 @@ async function judgeBatch(
     return { faults: [`${name} (${row.id}) stands still at ${row.status}`], used: 0 }
   }
   if (row.status === 'ready') return { faults: [], used: 0 }
+  if (batch.planned.special === 'not_kept') {
+    const charged = creditsOf(rowsOf(batch.planned, batch.no))
+    return { faults: await holdFaults(db, row, charged), used: charged }
+  }
   if (row.status !== 'completed' && row.status !== 'canceled') {
     return { faults: [`${name} ended as ${row.status}: ${row.error?.message ?? ''}`], used: 0 }
   }
@@ -111,6 +115,10 @@ async function judgeBatch(
     ],
     used: charged,
   }
+}
+
+function creditsOf(rows: readonly PlannedRow[]): number {
+  return rows.reduce((sum, { credits }) => sum + credits, 0)
 }
 
 /** Rows that are missing, doubled, out of order, or not answered and charged as they must be. */

@@ -44,11 +44,16 @@ export type Fault =
       readonly member: MemberName
       readonly forMs: number
     }
+  /** The file store does not reply to batch workers while a batch that is not kept ends. */
+  | { readonly kind: 'stall_expiring'; readonly atMs: number; readonly forMs: number }
 
 /** What a world is for, beside what happens in any: one of five in turn. */
 export const THEMES = ['calm', 'workers_away', 'large_cancel', 'lost_saves', 'any'] as const
 /** One of them. */
 export type Theme = (typeof THEMES)[number]
+
+/** When a large batch is canceled: its file is read and its tasks are created by then. */
+export const LARGE_CANCEL_MS = 8_000
 
 /** How long customers hand things in, and things break. */
 export const ACTIVE_MS = 20_000
@@ -114,16 +119,29 @@ export function planFaults(random: Random, theme: Theme): readonly Fault[] {
 function faultsOf(random: Random, theme: Theme): readonly Fault[] {
   switch (theme) {
     case 'calm':
-    case 'any':
       return []
+    // The files of a batch that is not kept are removed meanwhile.
+    case 'any':
+      return [{ kind: 'stall_expiring', atMs: ACTIVE_MS, forMs: 30_000 }]
     // Its queue must not fill, and what they had claimed must be done by others.
     case 'workers_away':
       return [{ kind: 'kill_claimed', atMs: 1_000 + random.int(2_000), backMs: 45_000 }]
     // Whoever ends what is canceled is lost in the midst of it.
     case 'large_cancel':
       return (['batch-0', 'batch-1'] as const).flatMap((member): readonly Fault[] => [
-        { kind: 'wire', atMs: 2_500, member, fault: 'lose_reply', afterRequests: random.int(40) },
-        { kind: 'kill', atMs: 2_600 + random.int(1_000), member, backMs: 1_000 },
+        {
+          kind: 'wire',
+          atMs: LARGE_CANCEL_MS,
+          member,
+          fault: 'lose_reply',
+          afterRequests: random.int(40),
+        },
+        {
+          kind: 'kill',
+          atMs: LARGE_CANCEL_MS + 100 + random.int(1_000),
+          member,
+          backMs: 1_000,
+        },
       ])
     // Outcomes that are saved in the midst of a task, and lost.
     case 'lost_saves':

@@ -114,4 +114,34 @@ export const PUT_BACK: readonly PutBack[] = [
       },
     ],
   },
+  {
+    name: 'stages-in-order',
+    what: 'files are read in the order in which they came, whoever handed them in and however long',
+    edits: [
+      {
+        file: 'packages/db/src/batches/stages.ts',
+        from: 'then file_bytes > ${SHORT_FILE_BYTES} else coalesce(rows_total, 0) > ${SHORT_RESULT_ROWS} end',
+        to: 'then false else false end',
+      },
+      {
+        file: 'services/worker/src/batch-worker.ts',
+        from: 'const STAGE_CONCURRENCY = 2 * LONG_STAGES',
+        to: 'const STAGE_CONCURRENCY = 2',
+      },
+    ],
+  },
+  {
+    name: 'expiry-holds-locks',
+    what: 'the files of a batch are removed in the transaction that expires it',
+    edits: [
+      {
+        file: 'packages/pipeline/src/erase.ts',
+        from: 'if (row !== undefined) await expireBatch(tx, row)',
+        to: `if (row !== undefined) {
+          await expireBatch(tx, row)
+          await pipeline.storage.remove(filesOf(row))
+        }`,
+      },
+    ],
+  },
 ]
