@@ -143,15 +143,22 @@ function faultsOf(random: Random, theme: Theme): readonly Fault[] {
           backMs: 1_000,
         },
       ])
-    // Outcomes that are saved in the midst of a task, and lost.
+    // Outcomes that are saved in the midst of a task, and lost, or not known to be saved.
     case 'lost_saves':
-      return Array.from({ length: 14 }, () => ({
-        kind: 'wire',
-        atMs: random.int(15_000),
-        member: random.pick(['checks-0', 'checks-1'] as const),
-        fault: 'lose_commit',
-        afterRequests: 1 + random.int(20),
-      }))
+      return [
+        ...Array.from({ length: 14 }, () => commitFault(random, 'lose_commit', 20)),
+        ...Array.from({ length: 6 }, () => commitFault(random, 'lose_acknowledgement', 1)),
+      ]
+  }
+}
+
+function commitFault(random: Random, fault: WireFault, withinRequests: number): Fault {
+  return {
+    kind: 'wire',
+    atMs: random.int(15_000),
+    member: random.pick(['checks-0', 'checks-1'] as const),
+    fault,
+    afterRequests: 1 + random.int(withinRequests),
   }
 }
 
