@@ -91,7 +91,7 @@ export function planOf(seed: number, redis: boolean): Plan {
     ...planCalls(random, accounts.length, repeats),
     ...(theme === 'large_cancel' ? LARGE_CANCEL : []),
     ...planChanges(random, batches),
-    ...lastBatches(theme),
+    ...lastBatches(theme, delayMs),
   ].toSorted((one, other) => one.atMs - other.atMs)
   return {
     seed,
@@ -114,6 +114,7 @@ function shapeOf(
   const chunkRecords = isLarge ? 1 : random.pick([1, 3, LONG_CHUNK])
   switch (theme) {
     case 'calm':
+      return { isLarge, delayMs, chunkRecords: delayMs === LONG_DELAY_MS ? 1 : chunkRecords }
     case 'any':
       return { isLarge, delayMs, chunkRecords }
     case 'workers_away':
@@ -166,7 +167,7 @@ function planBatches(
 }
 
 /** Batches that nobody changes, after all others. */
-function lastBatches(theme: Theme): readonly PlannedBatch[] {
+function lastBatches(theme: Theme, delayMs: number): readonly PlannedBatch[] {
   switch (theme) {
     case 'calm':
       return [
@@ -178,6 +179,7 @@ function lastBatches(theme: Theme): readonly PlannedBatch[] {
           special: 'long_file' as const,
         })),
         { ...PLAIN, atMs: ACTIVE_MS + 1_000, account: 1, rows: 5 },
+        ...(delayMs === LONG_DELAY_MS ? BESIDE_LARGE : []),
       ]
     case 'any':
       return [{ ...PLAIN, atMs: ACTIVE_MS, account: 0, rows: 5, special: 'not_kept' }]
@@ -198,6 +200,15 @@ const PLAIN = {
 
 /** One account hands in twice as many long files as all workers read at once. */
 const LONG_FILES = Array.from({ length: 8 }, (_, at) => ACTIVE_MS + 10 * at)
+
+/**
+ * Each of two accounts in turn hands in a large batch, and the other a small one: which of them
+ * would be served first is not known.
+ */
+const BESIDE_LARGE = [0, 1].flatMap((large): readonly PlannedBatch[] => [
+  { ...PLAIN, atMs: 45_000 + 30_000 * large, account: large, rows: 150 },
+  { ...PLAIN, atMs: 46_000 + 30_000 * large, account: 1 - large, rows: 5 },
+])
 
 function planCalls(random: Random, accounts: number, repeats: Random): readonly PlannedCall[] {
   return Array.from({ length: 5 + random.int(15) }, (_, at) => {

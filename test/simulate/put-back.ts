@@ -57,7 +57,7 @@ export const PUT_BACK: readonly PutBack[] = [
   {
     name: 'no-turns',
     what: 'tasks go out to one account until it has none left',
-    seed: 20,
+    seed: 5,
     edits: [
       {
         file: 'packages/db/src/batches/lease-tasks.ts',
