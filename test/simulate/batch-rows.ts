@@ -4,6 +4,9 @@ import { subjectOf, type BatchProduct, type PlannedBatch } from './plan.ts'
 /** A subject that holds this makes its engine throw. */
 export const POISON = 'poison'
 
+/** What each row of a long file holds beside: twenty of them are more bytes than a short one has. */
+const NOTE = 'n'.repeat(7_000)
+
 /** Columns of the files of each product. */
 const COLUMNS: { readonly [P in BatchProduct]: readonly Check[] } = {
   email: ['email'],
@@ -14,7 +17,7 @@ const COLUMNS: { readonly [P in BatchProduct]: readonly Check[] } = {
 
 /** A submitted row, and its expected result. */
 export interface PlannedRow {
-  readonly cells: { readonly [C in Check]?: string }
+  readonly cells: { readonly [C in Check | 'note']?: string }
   readonly credits: number
   /** Whether its engine throws: an error, uncharged. */
   readonly isBroken: boolean
@@ -25,13 +28,15 @@ export function rowsOf(batch: PlannedBatch, no: number): readonly PlannedRow[] {
   const checks = COLUMNS[batch.product]
   return Array.from({ length: batch.rows }, (_, row) => {
     const word = oddWord(batch, row)
-    const cells: { [C in Check]?: string } = {}
+    const cells: { [C in Check | 'note']?: string } = {}
     for (const check of checks) {
       cells[check] =
         check === 'email' || check === 'domain'
           ? subjectOf(check, `b${no}r${row}${word}`)
           : numbered(check, no, row)
     }
+    if (batch.special === 'stuck') cells.email = `b${no}r${row}@never.example`
+    if (batch.special === 'long_file') cells.note = NOTE
     const isBroken = word === POISON
     return { cells, isBroken, credits: isBroken ? 0 : priceCredits(batch.product, checks) }
   })
@@ -39,9 +44,10 @@ export function rowsOf(batch: PlannedBatch, no: number): readonly PlannedRow[] {
 
 /** The file of a batch. */
 export function fileOf(batch: PlannedBatch, no: number): string {
-  const checks = COLUMNS[batch.product]
-  const lines = rowsOf(batch, no).map(({ cells }) => checks.map((check) => cells[check]).join(','))
-  return `${[checks.join(','), ...lines].join('\n')}\n`
+  const notes = batch.special === 'long_file' ? (['note'] as const) : []
+  const columns = [...COLUMNS[batch.product], ...notes]
+  const lines = rowsOf(batch, no).map(({ cells }) => columns.map((name) => cells[name]).join(','))
+  return `${[columns.join(','), ...lines].join('\n')}\n`
 }
 
 function oddWord({ odd, product }: PlannedBatch, row: number): string {

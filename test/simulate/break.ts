@@ -6,9 +6,9 @@ import type { World } from './world-state.ts'
 /** Milliseconds until a process that could not start is started again. */
 const RESTART_MS = 1_000
 
-/** Longest wait for a claimed task, and interval of checks. */
-const CLAIM_WITHIN_MS = 20_000
-const LOOK_CLAIM_MS = 10
+/** Longest wait for what a fault begins with, and interval of checks. */
+const TRUE_WITHIN_MS = 20_000
+const LOOK_MS = 10
 
 /** Injects a fault, and resolves when it is over. */
 export async function breakIt(world: World, fault: Fault): Promise<void> {
@@ -24,7 +24,7 @@ export async function breakIt(world: World, fault: Fault): Promise<void> {
       return
     }
     case 'kill_claimed': {
-      await untilClaimed(world)
+      await untilTrue(world, CLAIMED)
       const workers = CHECK_WORKERS.filter((name) => members.get(name)?.owner.isDead === false)
       for (const name of workers) {
         const worker = members.get(name)
@@ -51,6 +51,13 @@ export async function breakIt(world: World, fault: Fault): Promise<void> {
     case 'double_jobs':
       for (const { stalls } of members.values()) stalls.doubleUntilMs = time.nowMs() + fault.forMs
       return
+    case 'stall_expiring': {
+      await untilTrue(world, EXPIRING)
+      for (const { owner, stalls } of members.values()) {
+        if (owner.name.startsWith('batch')) stalls.storageUntilMs = time.nowMs() + fault.forMs
+      }
+      return await time.wait(fault.forMs)
+    }
     case 'stall_storage':
       if (member !== undefined) member.stalls.storageUntilMs = time.nowMs() + fault.forMs
       return await time.wait(fault.forMs)
@@ -59,15 +66,18 @@ export async function breakIt(world: World, fault: Fault): Promise<void> {
 
 const CHECK_WORKERS = ['checks-0', 'checks-1'] as const
 
-/** Waits for a claimed task, but not longer than there may be one. */
-async function untilClaimed({ db, time }: World): Promise<void> {
-  const endMs = time.nowMs() + CLAIM_WITHIN_MS
+/** A claimed task, and a batch that is not kept, whose file has been read. */
+const CLAIMED = 'select from tasks where claimed and lease_until is not null limit 1'
+const EXPIRING = `select from batches
+  where status in ('running', 'finalizing', 'completed') and retention_days = 0 limit 1`
+
+/** Waits until a query finds something, but not longer than it may. */
+async function untilTrue({ db, time }: World, query: string): Promise<void> {
+  const endMs = time.nowMs() + TRUE_WITHIN_MS
   while (time.nowMs() < endMs) {
-    const { rowCount } = await db.pool.query(
-      'select from tasks where claimed and lease_until is not null limit 1',
-    )
+    const { rowCount } = await db.pool.query(query)
     if ((rowCount ?? 0) > 0) return
-    await time.wait(LOOK_CLAIM_MS)
+    await time.wait(LOOK_MS)
   }
 }
 

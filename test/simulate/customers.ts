@@ -12,26 +12,27 @@ export interface SimulatedAccount {
   readonly credits: number
 }
 
-/** Whether the idempotency key of a repeat may have expired meanwhile, by the database's clock. */
-interface Forgettable {
+/** What is seen of the requests for one thing. */
+interface Requested {
+  /** Whether the key of a repeat may have expired meanwhile, by the database's clock. */
   isForgotten: boolean
+  /** Virtual time until the response to the slowest request. */
+  longestMs: number
 }
 
 /** A batch as its customer knows it. */
-export interface HandedIn extends Forgettable {
+export interface HandedIn extends Requested {
   readonly planned: PlannedBatch
   readonly no: number
   readonly account: SimulatedAccount
   /** Known once the service has accepted it. */
   id: string | undefined
-  /** When it was accepted, in virtual time. */
-  takenMs: number
   /** Whether the customer has asked to cancel or pause it. */
   isChanged: boolean
 }
 
 /** A single call as its customer knows it; without a status if there was no response. */
-export interface MadeCall extends Forgettable {
+export interface MadeCall extends Requested {
   readonly account: SimulatedAccount
   readonly planned: PlannedCall
   status: number | undefined
@@ -69,7 +70,7 @@ const KEY_MS = 23 * 3_600_000
 /** A request to repeat, its key, and a callback for when the key may have expired. */
 interface Insistence {
   readonly key: string
-  readonly about?: Forgettable
+  readonly about?: Requested | undefined
   readonly repeat?: Repeat
   readonly body?: (() => unknown) | undefined
 }
@@ -134,6 +135,15 @@ export function createCustomers(
     }
   }
 
+  async function timed(about: Requested | undefined, ask: () => Promise<Asked>): Promise<Asked> {
+    const beganMs = time.nowMs()
+    const asked = await ask()
+    if (about !== undefined && asked !== null) {
+      about.longestMs = Math.max(about.longestMs, time.nowMs() - beganMs)
+    }
+    return asked
+  }
+
   /**
    * Sends a request with one key, once or repeatedly, until it gets a response: it takes effect
    * once.
@@ -144,10 +154,7 @@ export function createCustomers(
     { key, about, repeat = 'none', body }: Insistence,
   ): Promise<Asked> {
     const firstMs = momentMs()
-    const onSaid = (): void => {
-      if (about !== undefined && momentMs() - firstMs > KEY_MS) about.isForgotten = true
-    }
-    const say = (): Promise<Asked> => insistOnce(account, path, { key, body, onSaid })
+    const say = (): Promise<Asked> => insistOnce(account, path, { key, about, body, firstMs })
     if (repeat === 'doubled') return (await Promise.all([say(), say()]))[0]
     if (repeat === 'answer_lost') await say()
     return await say()
@@ -156,13 +163,15 @@ export function createCustomers(
   async function insistOnce(
     account: SimulatedAccount,
     path: string,
-    { key, body, onSaid }: Insistence & { readonly onSaid: () => void },
+    { key, about, body, firstMs }: Insistence & { readonly firstMs: number },
   ): Promise<Asked> {
     const until = time.nowMs() + PATIENCE_MS
     for (;;) {
       const headers = { 'idempotency-key': key }
-      const asked = await send(account, 'POST', path, { body: body?.() ?? {}, headers })
-      onSaid()
+      const asked = await timed(about, () =>
+        send(account, 'POST', path, { body: body?.() ?? {}, headers }),
+      )
+      if (about !== undefined && momentMs() - firstMs > KEY_MS) about.isForgotten = true
       if (asked !== null && asked.status < 500 && ![409, 429].includes(asked.status)) return asked
       if (asked?.status === 409 && !asked.text.includes('dempotency')) return asked
       if (time.nowMs() > until) return asked
@@ -182,7 +191,7 @@ export function createCustomers(
         no,
         account,
         id: undefined,
-        takenMs: 0,
+        longestMs: 0,
         isChanged: false,
         isForgotten: false,
       }
@@ -194,13 +203,13 @@ export function createCustomers(
         body: () => {
           const form = new FormData()
           form.set('product', planned.product)
+          if (planned.special === 'not_kept') form.set('retention_days', '0')
           form.set('file', new Blob([fileOf(planned, no)]), `list ${no}.csv`)
           return form
         },
       })
       if (asked?.status !== 202) return
       handedIn.id = viewIn(asked.text).id
-      handedIn.takenMs = time.nowMs()
     },
     async call(planned) {
       const account = accountAt(planned.account)
@@ -208,6 +217,7 @@ export function createCustomers(
         account,
         planned,
         status: undefined,
+        longestMs: 0,
         credits: 0,
         isForgotten: false,
       }
@@ -217,7 +227,7 @@ export function createCustomers(
       const { repeat } = planned
       const asked =
         repeat === 'none'
-          ? await send(account, 'POST', path, { body })
+          ? await timed(made, () => send(account, 'POST', path, { body }))
           : await insist(account, path, {
               key: `call-${calls.length}`,
               about: made,
@@ -234,7 +244,10 @@ export function createCustomers(
     },
     async change({ batch, change, again }) {
       const found = batches[batch]
-      if (found?.id === undefined) return
+      if (found === undefined) return
+      const until = time.nowMs() + PATIENCE_MS
+      while (found.id === undefined && time.nowMs() < until) await time.wait(AGAIN_MS)
+      if (found.id === undefined) return
       found.isChanged = true
       const path = `/v1/batches/${found.id}/${change}`
       const times = again ? 2 : 1

@@ -11,17 +11,23 @@ import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { startRedis } from '@plumbline/testkit/redis'
 import { goByClock, prepareTemplate } from './database-time.ts'
 import { AWAY_MS, planOf } from './plan.ts'
-import { PUT_BACK } from './put-back.ts'
+import { PUT_BACK, type PutBack } from './put-back.ts'
 import type { Lived } from './run-seed.ts'
 import { openRunner, type Runner } from './runner.ts'
+import type { Ending } from './world.ts'
 
 // npm run simulate -- [--seed N] [--seeds K] [--jobs J] [--plan]: lives through the worlds of K
 // seeds from N on, J at a time, and judges each. A seed that fails prints its plan and keeps its
 // trace and log under `.reports`. --away says for how many seconds the workers are away where all of
-// them are killed. With --put-back NAME (or all) a fault of `put-back.ts` is in the
-// sources, and one of the seeds must find it.
+// them are killed. With --put-back NAME (or all) a fault of `put-back.ts` is in the sources, and one
+// of the seeds must find it. With --times T each seed is run T times, and failed runs are counted by
+// the condition that was violated; the seed that is known to find a fault must fail in nine of ten
+// runs.
 
-const USAGE = `simulate: expected whole numbers from 1 for --seed, --seeds, --jobs and --away, and for --put-back all or one of ${PUT_BACK.map(({ name }) => name).join(', ')}`
+const USAGE = `simulate: expected whole numbers from 1 for --seed, --seeds, --jobs, --away and --times, and for --put-back all or one of ${PUT_BACK.map(({ name }) => name).join(', ')}`
+
+/** Share of the runs of a seed that must violate the same condition if one has. */
+const FAILS_AGAIN = 0.9
 const TEMPLATE = 'simulation_template'
 const REPORTS = join(
   dirname(dirname(dirname(fileURLToPath(import.meta.url)))),
@@ -34,26 +40,33 @@ const MOST_JOBS = 15
 
 const { values } = parseArgs({
   options: {
-    seed: { type: 'string', default: '1' },
+    seed: { type: 'string' },
     seeds: { type: 'string', default: '1' },
     jobs: { type: 'string', default: '2' },
+    times: { type: 'string', default: '1' },
     plan: { type: 'boolean', default: false },
     away: { type: 'string', default: String(AWAY_MS / 1_000) },
     'put-back': { type: 'string' },
   },
 })
-const [first, count, jobs, away] = [values.seed, values.seeds, values.jobs, values.away].map(Number)
+const [first, count, jobs, away, times] = [
+  Number(values.seed ?? 1),
+  Number(values.seeds),
+  Number(values.jobs),
+  Number(values.away),
+  Number(values.times),
+]
 const asked = values['put-back']
 const putBack = PUT_BACK.filter(({ name }) => asked === 'all' || asked === name)
-const awayMs = Number(away) * 1_000
-const isSound = [first, count, jobs, away].every(
-  (number) => Number.isSafeInteger(number) && Number(number) >= 1,
+const awayMs = away * 1_000
+const isSound = [first, count, jobs, away, times].every(
+  (number) => Number.isSafeInteger(number) && number >= 1,
 )
 if (!isSound || (asked !== undefined && putBack.length === 0)) {
   console.error(USAGE)
   process.exit(2)
 }
-const seeds = Array.from({ length: count ?? 1 }, (_, at) => (first ?? 1) + at)
+const seeds = Array.from({ length: count }, (_, at) => first + at)
 
 // The servers end with this process, and each world finds that it is gone.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
@@ -82,44 +95,105 @@ const templateUrl = urlOf(TEMPLATE)
 await admin.pool.query(`create database ${TEMPLATE}`)
 await makeTemplate()
 
-if (asked === undefined) {
-  const failed = await runSeeds(async (runner, seed, job) => await runSeed(runner, seed, job))
-  console.log(`${seeds.length - failed} of ${seeds.length} seeds held`)
-  process.exitCode = failed === 0 ? 0 : 1
+if (times > 1 && asked === undefined) {
+  for (const seed of seeds) await countFailed(seed)
+} else if (times > 1) {
+  for (const { name, what, seed } of putBack) {
+    console.log(`${name}: ${what}`)
+    const failed = await countFailed(values.seed === undefined ? seed : first, name)
+    if (failed < FAILS_AGAIN * times) process.exitCode = 1
+  }
+} else if (asked === undefined) {
+  let failedCount = 0
+  await runAll(seeds.map(onceOf), async (runner, world) => {
+    if (!(await runSeed(runner, world))) failedCount += 1
+  })
+  console.log(`${seeds.length - failedCount} of ${seeds.length} seeds held`)
+  process.exitCode = failedCount === 0 ? 0 : 1
+} else {
+  for (const fault of putBack) await findFault(fault)
 }
-for (const fault of putBack) {
-  console.log(`${fault.name}: ${fault.what}`)
+
+/** Runs the seeds with a restored fault until one finds it. */
+async function findFault({ name, what }: PutBack): Promise<void> {
+  console.log(`${name}: ${what}`)
   let isFound = false
-  await runSeeds(async (runner, seed, job) => {
-    if (isFound) return true
-    const { ending } = await live(runner, seed, job)
-    const [met] = ending.faults
-    if (met === undefined) return true
-    isFound = true
-    console.log(`  found by seed ${seed}: ${met.split('\n', 1)[0]?.slice(0, 200)}`)
-    return false
-  }, fault.name)
-  if (isFound) continue
+  await runAll(
+    seeds.map(onceOf),
+    async (runner, world) => {
+      if (isFound) return
+      const { ending } = await live(runner, world)
+      const [met] = ending.faults
+      if (met === undefined) return
+      isFound = true
+      console.log(`  found by seed ${world.seed}: ${met.split('\n', 1)[0]?.slice(0, 200)}`)
+    },
+    name,
+  )
+  if (isFound) return
   console.log(`  NOT FOUND by ${seeds.length} seeds from ${first} on`)
   process.exitCode = 1
 }
 
-/** Has every seed lived through, several at a time; returns how many did not hold. */
-async function runSeeds(
-  run: (runner: Runner, seed: number, job: number) => Promise<boolean>,
-  fault?: string,
-): Promise<number> {
-  const waiting = [...seeds]
+/** Runs a seed repeatedly; returns how many runs violated the same condition. */
+async function countFailed(seed: number, fault?: string): Promise<number> {
+  const counts = new Map<string, number>()
   let failedCount = 0
+  const worlds = Array.from({ length: times }, (_, at) => ({ seed, run: at + 1 }))
+  await runAll(
+    worlds,
+    async (runner, world) => {
+      const { ending } = await live(runner, world)
+      if (ending.faults.length === 0) {
+        await rm(folderOf(world), { recursive: true, force: true })
+        return
+      }
+      failedCount += 1
+      await keepEnding(world, ending)
+      for (const condition of new Set(ending.faults.map(conditionOf))) {
+        counts.set(condition, (counts.get(condition) ?? 0) + 1)
+      }
+    },
+    fault,
+  )
+  console.log(`  seed ${seed}: ${failedCount} of ${times} runs failed`)
+  for (const [condition, failed] of [...counts].toSorted(([, one], [, other]) => other - one)) {
+    console.log(`    ${failed} times: ${condition}`)
+  }
+  return Math.max(0, ...counts.values())
+}
+
+/** A violated condition without the numbers and ids of one run. */
+function conditionOf(fault: string): string {
+  const [said = ''] = fault.split(/\n|[:,] [^,:]*\{/, 1)
+  return said.replaceAll(/\b(?:acc|bat)_\w+|\b\w*\d[\w.]*/g, '#').slice(0, 200)
+}
+
+interface RunOfSeed {
+  readonly seed: number
+  /** Absent if the seed is run once. */
+  readonly run?: number
+}
+
+function onceOf(seed: number): RunOfSeed {
+  return { seed }
+}
+
+/** Runs worlds, several at a time. */
+async function runAll(
+  worlds: readonly RunOfSeed[],
+  run: (runner: Runner, world: RunOfSeed & { readonly job: number }) => Promise<void>,
+  fault?: string,
+): Promise<void> {
+  const waiting = [...worlds]
   await Promise.all(
-    Array.from({ length: Math.min(MOST_JOBS, jobs ?? 1) }, async (_, at) => {
+    Array.from({ length: Math.min(MOST_JOBS, jobs) }, async (_, at) => {
       await using runner = openRunner(fault)
-      for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
-        if (!(await run(runner, seed, at + 1))) failedCount += 1
+      for (let world = waiting.shift(); world !== undefined; world = waiting.shift()) {
+        await run(runner, { ...world, job: at + 1 })
       }
     }),
   )
-  return failedCount
 }
 
 async function makeTemplate(): Promise<void> {
@@ -133,11 +207,12 @@ async function makeTemplate(): Promise<void> {
 }
 
 /** Lives through one seed on a database of its own. */
-async function live(runner: Runner, seed: number, job: number): Promise<Lived> {
-  const folder = folderOf(seed)
+async function live(runner: Runner, world: RunOfSeed & { readonly job: number }): Promise<Lived> {
+  const { seed, job } = world
+  const folder = folderOf(world)
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
-  const name = `simulation_${seed}`
+  const name = `simulation_${seed}_${job}`
   await admin.pool.query(`create database ${name} template ${TEMPLATE}`)
   await admin.pool.query(goByClock(name))
   const lived = await runner.run({
@@ -152,15 +227,19 @@ async function live(runner: Runner, seed: number, job: number): Promise<Lived> {
   return lived
 }
 
-function folderOf(seed: number): string {
-  return join(REPORTS, `seed-${seed}`)
+function folderOf({ seed, run }: RunOfSeed): string {
+  return join(REPORTS, run === undefined ? `seed-${seed}` : `seed-${seed}-${run}`)
 }
 
 /** Lives through one seed and tells how it ended; returns whether all held. */
-async function runSeed(runner: Runner, seed: number, job: number): Promise<boolean> {
+async function runSeed(
+  runner: Runner,
+  world: RunOfSeed & { readonly job: number },
+): Promise<boolean> {
   const began = Date.now()
-  const { ending, cpuMs } = await live(runner, seed, job)
-  const folder = folderOf(seed)
+  const { ending, cpuMs } = await live(runner, world)
+  const { seed } = world
+  const folder = folderOf(world)
   const plan = planOf(seed, redis !== null, awayMs)
   const holds = ending.faults.length === 0
   const { lastedMs, batchCount, callCount, fullest } = ending
@@ -175,12 +254,18 @@ async function runSeed(runner: Runner, seed: number, job: number): Promise<boole
     return true
   }
   for (const fault of ending.faults) console.log(`  ${fault}`)
-  const text = JSON.stringify(plan, undefined, 1)
-  await writeFile(join(folder, 'plan.json'), text)
-  await writeFile(join(folder, 'ending.json'), JSON.stringify(ending, undefined, 1))
-  console.log(values.plan ? text : JSON.stringify(plan.faults))
+  await keepEnding(world, ending)
+  console.log(JSON.stringify(values.plan ? plan : plan.faults, undefined, values.plan ? 1 : 0))
   console.log(`  ${folder}`)
   return holds
+}
+
+/** Writes what was planned, and how it ended, beside the trace and the log. */
+async function keepEnding(world: RunOfSeed, ending: Ending): Promise<void> {
+  const plan = planOf(world.seed, redis !== null, awayMs)
+  const folder = folderOf(world)
+  await writeFile(join(folder, 'plan.json'), JSON.stringify(plan, undefined, 1))
+  await writeFile(join(folder, 'ending.json'), JSON.stringify(ending, undefined, 1))
 }
 
 function seconds(ms: number): string {

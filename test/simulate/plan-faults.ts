@@ -44,11 +44,16 @@ export type Fault =
       readonly member: MemberName
       readonly forMs: number
     }
+  /** The file store does not reply to batch workers while a batch that is not kept ends. */
+  | { readonly kind: 'stall_expiring'; readonly atMs: number; readonly forMs: number }
 
 /** What a world is for, beside what happens in any: one of five in turn. */
 export const THEMES = ['calm', 'workers_away', 'large_cancel', 'lost_saves', 'any'] as const
 /** One of them. */
 export type Theme = (typeof THEMES)[number]
+
+/** When a large batch is canceled: its file is read and its tasks are created by then. */
+export const LARGE_CANCEL_MS = 8_000
 
 /** How long customers hand things in, and things break. */
 export const ACTIVE_MS = 20_000
@@ -118,26 +123,46 @@ export function planFaults(random: Random, theme: Theme, awayMs: number): readon
 function faultsOf(random: Random, theme: Theme, awayMs: number): readonly Fault[] {
   switch (theme) {
     case 'calm':
-    case 'any':
       return []
+    // The files of a batch that is not kept are removed meanwhile.
+    case 'any':
+      return [{ kind: 'stall_expiring', atMs: ACTIVE_MS, forMs: 30_000 }]
     // Its queue must not fill, and what they had claimed must be done by others.
     case 'workers_away':
       return [{ kind: 'kill_claimed', atMs: 1_000 + random.int(2_000), backMs: awayMs }]
     // Whoever ends what is canceled is lost in the midst of it.
     case 'large_cancel':
       return (['batch-0', 'batch-1'] as const).flatMap((member): readonly Fault[] => [
-        { kind: 'wire', atMs: 2_500, member, fault: 'lose_reply', afterRequests: random.int(40) },
-        { kind: 'kill', atMs: 2_600 + random.int(1_000), member, backMs: 1_000 },
+        {
+          kind: 'wire',
+          atMs: LARGE_CANCEL_MS,
+          member,
+          fault: 'lose_reply',
+          afterRequests: random.int(40),
+        },
+        {
+          kind: 'kill',
+          atMs: LARGE_CANCEL_MS + 100 + random.int(1_000),
+          member,
+          backMs: 1_000,
+        },
       ])
-    // Outcomes that are saved in the midst of a task, and lost.
+    // Outcomes that are saved in the midst of a task, and lost, or not known to be saved.
     case 'lost_saves':
-      return Array.from({ length: 14 }, () => ({
-        kind: 'wire',
-        atMs: random.int(15_000),
-        member: random.pick(['checks-0', 'checks-1'] as const),
-        fault: 'lose_commit',
-        afterRequests: 1 + random.int(20),
-      }))
+      return [
+        ...Array.from({ length: 14 }, () => commitFault(random, 'lose_commit', 20)),
+        ...Array.from({ length: 6 }, () => commitFault(random, 'lose_acknowledgement', 1)),
+      ]
+  }
+}
+
+function commitFault(random: Random, fault: WireFault, withinRequests: number): Fault {
+  return {
+    kind: 'wire',
+    atMs: random.int(15_000),
+    member: random.pick(['checks-0', 'checks-1'] as const),
+    fault,
+    afterRequests: 1 + random.int(withinRequests),
   }
 }
 

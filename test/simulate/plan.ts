@@ -1,6 +1,13 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { createRandom, type Random } from '../simnet/random.ts'
-import { ACTIVE_MS, planFaults, THEMES, type Fault, type Theme } from './plan-faults.ts'
+import {
+  ACTIVE_MS,
+  LARGE_CANCEL_MS,
+  planFaults,
+  THEMES,
+  type Fault,
+  type Theme,
+} from './plan-faults.ts'
 
 /** What a batch asks. */
 export type BatchProduct = 'email' | 'ip' | 'phone' | 'contact-intel'
@@ -16,8 +23,15 @@ export interface PlannedBatch {
    * One in this many rows must wait for a limit or a time, or makes its engine throw; 0 for none.
    */
   readonly odd: number
+  readonly special: Special
   readonly repeat: Repeat
 }
+
+/**
+ * What is special about a batch: its file takes long to be read; it is not kept once it has ended;
+ * all of its rows wait until it is canceled.
+ */
+export type Special = 'nothing' | 'long_file' | 'not_kept' | 'stuck'
 
 /** How a request is repeated with its key: twice at once, or after its response was lost. */
 export type Repeat = 'none' | 'doubled' | 'answer_lost'
@@ -80,6 +94,7 @@ export function planOf(seed: number, redis: boolean, awayMs = AWAY_MS): Plan {
     ...planCalls(random, accounts.length, repeats),
     ...(theme === 'large_cancel' ? LARGE_CANCEL : []),
     ...planChanges(random, batches),
+    ...lastBatches(theme, delayMs),
   ].toSorted((one, other) => one.atMs - other.atMs)
   return {
     seed,
@@ -102,6 +117,7 @@ function shapeOf(
   const chunkRecords = isLarge ? 1 : random.pick([1, 3, LONG_CHUNK])
   switch (theme) {
     case 'calm':
+      return { isLarge, delayMs, chunkRecords: delayMs === LONG_DELAY_MS ? 1 : chunkRecords }
     case 'any':
       return { isLarge, delayMs, chunkRecords }
     case 'workers_away':
@@ -114,10 +130,11 @@ function shapeOf(
 }
 
 /**
- * The first batch is canceled when more of its chunks have tasks than one transaction may change.
+ * The first batch is canceled when more of its chunks have tasks than one transaction may change:
+ * they wait, so that none of them is done by then.
  */
 const LARGE_CANCEL: readonly PlannedChange[] = [
-  { kind: 'change', atMs: 2_500, batch: 0, change: 'cancel', again: true },
+  { kind: 'change', atMs: LARGE_CANCEL_MS, batch: 0, change: 'cancel', again: true },
 ]
 
 /** Further rows, so that a start needs several steps to create the tasks. */
@@ -144,10 +161,57 @@ function planBatches(
       const odd = random.oneIn(2) ? 0 : 5 + random.int(20)
       const product = random.pick(['email', 'email', 'ip', 'phone', 'contact-intel'] as const)
       const repeat = repeats.pick(REPEATS)
-      return { kind: 'batch', atMs, account: at % accounts, product, rows, odd, repeat }
+      const planned = { ...PLAIN, atMs, account: at % accounts, rows, repeat }
+      return theme === 'large_cancel' && at === 0
+        ? { ...planned, special: 'stuck' }
+        : { ...planned, product, odd }
     })
     .toSorted((one, other) => one.atMs - other.atMs)
 }
+
+/** Batches that nobody changes, after all others. */
+function lastBatches(theme: Theme, delayMs: number): readonly PlannedBatch[] {
+  switch (theme) {
+    case 'calm':
+      return [
+        ...LONG_FILES.map((atMs) => ({
+          ...PLAIN,
+          atMs,
+          account: 0,
+          rows: 20,
+          special: 'long_file' as const,
+        })),
+        { ...PLAIN, atMs: ACTIVE_MS + 1_000, account: 1, rows: 5 },
+        ...(delayMs === LONG_DELAY_MS ? BESIDE_LARGE : []),
+      ]
+    case 'any':
+      return [{ ...PLAIN, atMs: ACTIVE_MS, account: 0, rows: 5, special: 'not_kept' }]
+    case 'workers_away':
+    case 'large_cancel':
+    case 'lost_saves':
+      return []
+  }
+}
+
+const PLAIN = {
+  kind: 'batch',
+  product: 'email',
+  odd: 0,
+  special: 'nothing',
+  repeat: 'none',
+} as const
+
+/** One account hands in twice as many long files as all workers read at once. */
+const LONG_FILES = Array.from({ length: 8 }, (_, at) => ACTIVE_MS + 10 * at)
+
+/**
+ * Each of two accounts in turn hands in a large batch, and the other a small one: which of them
+ * would be served first is not known.
+ */
+const BESIDE_LARGE = [0, 1].flatMap((large): readonly PlannedBatch[] => [
+  { ...PLAIN, atMs: 45_000 + 30_000 * large, account: large, rows: 150 },
+  { ...PLAIN, atMs: 46_000 + 30_000 * large, account: 1 - large, rows: 5 },
+])
 
 function planCalls(random: Random, accounts: number, repeats: Random): readonly PlannedCall[] {
   return Array.from({ length: 5 + random.int(15) }, (_, at) => {

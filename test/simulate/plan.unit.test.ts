@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { SHORT_FILE_BYTES } from '@plumbline/db/batches/stages'
 import { fileOf, rowsOf } from './batch-rows.ts'
 import { planOf } from './plan.ts'
 
@@ -28,10 +29,25 @@ test('of any ten worlds one of each backend loses its workers with claimed tasks
     for (const { acts, chunkRecords } of canceled) {
       const [batch] = acts.filter((act) => act.kind === 'batch')
       expect(Math.ceil((batch?.rows ?? 0) / chunkRecords)).toBeGreaterThan(260)
+      expect(batch?.special).toBe('stuck')
       expect(acts).toContainEqual(
         expect.objectContaining({ change: 'cancel', batch: 0, again: true }),
       )
     }
+  }
+})
+
+test('in a calm world one account has more long files than are read at once, and another a short one', () => {
+  for (const seed of SEEDS.filter((one) => one % 5 === 0)) {
+    const { acts } = planOf(seed, true)
+    const batches = acts.filter((act) => act.kind === 'batch')
+    const files = batches.map((batch, no) => ({ ...batch, bytes: fileOf(batch, no).length }))
+    const long = files.filter(({ bytes }) => bytes > SHORT_FILE_BYTES)
+    expect(long).toHaveLength(8)
+    const beside = files.find(({ atMs }) => atMs > (long.at(-1)?.atMs ?? Infinity))
+    expect(beside?.bytes).toBeLessThan(1_000)
+    expect(long.map(({ account }) => account)).not.toContain(beside?.account)
+    expect(Math.max(...long.map(({ atMs }) => atMs))).toBeLessThan(beside?.atMs ?? 0)
   }
 })
 

@@ -3,6 +3,8 @@ export interface PutBack {
   readonly name: string
   /** Its effect on the service. */
   readonly what: string
+  /** A seed that finds it. */
+  readonly seed: number
   readonly edits: readonly Edit[]
 }
 
@@ -19,6 +21,7 @@ export const PUT_BACK: readonly PutBack[] = [
   {
     name: 'start-at-once',
     what: 'a start makes all tasks of a batch in one transaction',
+    seed: 1,
     edits: [
       {
         file: 'packages/pipeline/src/start.ts',
@@ -30,6 +33,7 @@ export const PUT_BACK: readonly PutBack[] = [
   {
     name: 'cancel-at-once',
     what: 'a cancel drops all tasks of a batch in one transaction',
+    seed: 2,
     edits: [
       {
         file: 'packages/db/src/batches/drain.ts',
@@ -41,6 +45,7 @@ export const PUT_BACK: readonly PutBack[] = [
   {
     name: 'sent-again',
     what: 'a task that nobody claims goes out again while its job waits',
+    seed: 1,
     edits: [
       {
         file: 'packages/pipeline/src/recall.ts',
@@ -52,6 +57,7 @@ export const PUT_BACK: readonly PutBack[] = [
   {
     name: 'no-turns',
     what: 'tasks go out to one account until it has none left',
+    seed: 5,
     edits: [
       {
         file: 'packages/db/src/batches/lease-tasks.ts',
@@ -63,6 +69,7 @@ export const PUT_BACK: readonly PutBack[] = [
   {
     name: 'reserve-each-round',
     what: 'each round hands out the reserve anew',
+    seed: 1,
     edits: [
       {
         file: 'packages/db/src/batches/lease-tasks.ts',
@@ -79,6 +86,7 @@ export const PUT_BACK: readonly PutBack[] = [
   {
     name: 'lost-save',
     what: 'a save ends its task though an earlier one was lost, and nothing searches for such',
+    seed: 3,
     edits: [
       {
         file: 'packages/db/src/batches/settle.ts',
@@ -95,6 +103,7 @@ export const PUT_BACK: readonly PutBack[] = [
   {
     name: 'saved-twice',
     what: 'a save whose answer was lost counts its outcomes a second time',
+    seed: 13,
     edits: [
       {
         file: 'packages/db/src/batches/settle.ts',
@@ -106,11 +115,44 @@ export const PUT_BACK: readonly PutBack[] = [
   {
     name: 'debits-kept',
     what: 'debits that nobody answered are never given back',
+    seed: 1,
     edits: [
       {
         file: 'packages/pipeline/src/sweeps.ts',
         from: 'options.onSwept((await sweepUnanswered(db, options.debitTimeoutSeconds)).length)',
         to: 'undefined',
+      },
+    ],
+  },
+  {
+    name: 'stages-in-order',
+    what: 'files are read in the order in which they came, whoever handed them in and however long',
+    seed: 5,
+    edits: [
+      {
+        file: 'packages/db/src/batches/stages.ts',
+        from: 'then file_bytes > ${SHORT_FILE_BYTES} else coalesce(rows_total, 0) > ${SHORT_RESULT_ROWS} end',
+        to: 'then false else false end',
+      },
+      {
+        file: 'services/worker/src/batch-worker.ts',
+        from: 'const STAGE_CONCURRENCY = 2 * LONG_STAGES',
+        to: 'const STAGE_CONCURRENCY = 2',
+      },
+    ],
+  },
+  {
+    name: 'expiry-holds-locks',
+    what: 'the files of a batch are removed in the transaction that expires it',
+    seed: 4,
+    edits: [
+      {
+        file: 'packages/pipeline/src/erase.ts',
+        from: 'if (row !== undefined) await expireBatch(tx, row)',
+        to: `if (row !== undefined) {
+          await expireBatch(tx, row)
+          await pipeline.storage.remove(filesOf(row))
+        }`,
       },
     ],
   },

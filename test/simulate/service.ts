@@ -1,4 +1,5 @@
 import { openSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { serve as serveApi } from '@plumbline/api/serve'
 import { apiSettings } from '@plumbline/api/settings'
@@ -165,6 +166,9 @@ function doublingJobs(queue: QueueBackend, { time, stalls }: World): QueueBacken
   }
 }
 
+/** Bytes that arrive from the file store in a virtual second: a long file takes a while. */
+const BYTES_A_SECOND = 16_384
+
 /** The files of a dead process stay as they are; those of a stalled store arrive later. */
 function stallingStorage(storage: Storage, { owner, time, stalls }: World): Storage {
   async function open(): Promise<void> {
@@ -185,7 +189,9 @@ function stallingStorage(storage: Storage, { owner, time, stalls }: World): Stor
     },
     local: async (key) => {
       await open()
-      return await storage.local(key)
+      const file = await storage.local(key)
+      await time.wait(((await stat(file.path)).size / BYTES_A_SECOND) * 1_000)
+      return file
     },
     remove: async (keys) => {
       await open()

@@ -9,6 +9,8 @@ export type WireFault =
   | 'lose_reply'
   /** The next commit is acknowledged by a server that fails without having replicated it. */
   | 'lose_commit'
+  /** The next save in the midst of a task is committed, but the acknowledgement of that is lost. */
+  | 'lose_acknowledgement'
 
 /** The network between one process and one server. */
 export interface Wire extends AsyncDisposable {
@@ -21,6 +23,8 @@ export interface Wire extends AsyncDisposable {
   arm(fault: WireFault, afterRequests: number): void
   /** Cancels faults that have not happened yet. */
   disarm(): void
+  /** The ports by which the server knows the connections. */
+  ports(): readonly number[]
   /** Requests in flight: the port by which the server knows each, and its real start time. */
   underWay(): readonly UnderWay[]
 }
@@ -47,6 +51,8 @@ interface Lane {
   readonly server: Socket
   busySince: number | null
   isLosing: boolean
+  /** Whether the open transaction saves outcomes in the midst of a task. */
+  isSaving: boolean
   /** Whether a commit that is to be lost is in flight: its acknowledgement is still passed on. */
   isAcknowledging: boolean
 }
@@ -64,6 +70,9 @@ const COMMIT = textMessage('Q', 'commit')
 const ROLLBACK = textMessage('Q', 'rollback')
 const COMMITTED = textMessage('C', 'COMMIT')
 const ROLLED_BACK = textMessage('C', 'ROLLBACK')
+
+/** Binds the statement by which outcomes are saved in the midst of a task. */
+const SAVE = Buffer.from('\0outcomes.store\0')
 
 /** Blocking commands, whose reply may take long. */
 const WAITS = /bzpopmin/i
@@ -87,6 +96,7 @@ export async function openWire(options: WireOptions): Promise<Wire> {
       server: behind,
       busySince: null,
       isLosing: false,
+      isSaving: false,
       isAcknowledging: false,
     }
     lanes.add(lane)
@@ -108,25 +118,30 @@ export async function openWire(options: WireOptions): Promise<Wire> {
 
   /** The part of a request to forward; undefined if it is lost. */
   function passOn(lane: Lane, piece: Buffer): Buffer | undefined {
-    const [next] = armed
+    const isCommit = piece.includes(COMMIT)
+    const isSaved = isCommit && lane.isSaving
+    lane.isSaving =
+      !isCommit && !piece.includes(ROLLBACK) && (lane.isSaving || piece.includes(SAVE))
+    // Those of saves wait for one, while other faults happen.
+    const isOfSave = ({ fault }: Armed): boolean => fault === 'lose_acknowledgement'
+    const next = (isSaved ? armed.find(isOfSave) : undefined) ?? armed.find((one) => !isOfSave(one))
     if (next === undefined) return piece
     next.left -= 1
-    if (next.left > 0) return piece
-    if (next.fault === 'lose_commit') {
-      if (!piece.includes(COMMIT)) return piece
-      armed.shift()
-      lane.isAcknowledging = true
-      options.onFault('lose_commit')
-      return replaced(piece, COMMIT, ROLLBACK)
-    }
-    armed.shift()
+    if (next.left > 0 || (next.fault === 'lose_commit' && !isCommit)) return piece
+    armed.splice(armed.indexOf(next), 1)
     options.onFault(next.fault)
-    if (next.fault === 'lose_reply') {
-      lane.isLosing = true
-      return piece
+    switch (next.fault) {
+      case 'lose_commit':
+        lane.isAcknowledging = true
+        return replaced(piece, COMMIT, ROLLBACK)
+      case 'lose_reply':
+      case 'lose_acknowledgement':
+        lane.isLosing = true
+        return piece
+      case 'lose_request':
+        drop(lanes, lane)
+        return undefined
     }
-    drop(lanes, lane)
-    return undefined
   }
 
   async function receive(lane: Lane, piece: Buffer): Promise<void> {
@@ -158,6 +173,7 @@ export async function openWire(options: WireOptions): Promise<Wire> {
     },
     arm: (fault, left) => void armed.push({ fault, left }),
     disarm: () => void armed.splice(0),
+    ports: () => [...lanes].flatMap(({ server: { localPort } }) => localPort ?? []),
     underWay: () =>
       [...lanes].flatMap(({ busySince, server: { localPort } }) =>
         busySince === null ? [] : [{ port: localPort, sinceMs: busySince }],

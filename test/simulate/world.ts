@@ -23,6 +23,7 @@ import {
   type MemberSetup,
   type ReachedApi,
 } from './service.ts'
+import { watchTransactions } from './open-transactions.ts'
 import { note } from './trace.ts'
 import type { FullestQueue, Ground, World } from './world-state.ts'
 import { isAtWork } from './at-work.ts'
@@ -47,8 +48,11 @@ const STEP_MS = { least: 40, most: 400 }
 /** Virtual milliseconds after the last event and fault within which everything must have ended. */
 const REST_WITHIN_MS = 300_000
 
-/** Steps of time between two checks of the invariants. */
-const LOOK_EVERY = 20
+/** Turns of the event loop before each step, in which what is on its way between sockets arrives. */
+const TURNS = 4
+
+/** Virtual milliseconds between two checks of the invariants, if statements end by then. */
+const LOOK_EVERY_MS = 1_000
 
 /** Runs a plan to its end, and judges the result; one after another in a process. */
 export async function runWorld(ground: Ground, time: VirtualTime): Promise<Ending> {
@@ -167,10 +171,12 @@ async function keepRedisTime(time: VirtualTime, databaseTime: DatabaseTime): Pro
 /** Advances time until the world has ended. */
 async function passTime(world: World): Promise<void> {
   const { time, databaseTime, members, db } = world
+  const transactions = watchTransactions(db, () => [...members.values()])
   let stepMs = STEP_MS.least
-  for (let round = 0; !world.hasEnded; round++) {
+  let lookedMs = time.nowMs()
+  while (!world.hasEnded) {
     await waitReally(1)
-    await nextTurn()
+    for (let turn = 0; turn < TURNS; turn++) await nextTurn()
     const isBusy = await isAtWork(db, [...members.values()], time.nowMs())
     if (isBusy) {
       stepMs = STEP_MS.least
@@ -180,7 +186,11 @@ async function passTime(world: World): Promise<void> {
     const untilMs = time.nowMs() + stepMs
     await databaseTime.set(untilMs)
     time.advanceTo(untilMs)
-    if (round % LOOK_EVERY === 0) await look(world)
+    if (untilMs - lookedMs < LOOK_EVERY_MS) continue
+    lookedMs = untilMs
+    await look(world)
+    const open = await transactions.look(untilMs)
+    if (open !== undefined) world.broken.add(open)
   }
 }
 

@@ -1,0 +1,45 @@
+import type { Db } from '@plumbline/db/database'
+import type { Member } from './service.ts'
+
+/**
+ * Virtual milliseconds for which a process may leave a transaction open between two statements: it
+ * keeps its locks meanwhile.
+ */
+const OPEN_WITHIN_MS = 5_000
+
+/** Finds transactions that stay open while their process waits for something else. */
+export interface TransactionWatch {
+  /** What is wrong at a virtual time; undefined if nothing is. */
+  look(nowMs: number): Promise<string | undefined>
+}
+
+/** Makes a watch over the processes that are neither dead nor suspended when it looks. */
+export function watchTransactions(db: Db, members: () => readonly Member[]): TransactionWatch {
+  /** By connection and the server's own time of its last statement, since when in virtual time. */
+  let seen = new Map<string, number>()
+  return {
+    look: async (nowMs) => {
+      const going = members().filter(({ owner }) => !owner.isDead && owner.frozenUntilMs <= nowMs)
+      const nameOf = new Map(
+        going.flatMap(({ owner, postgres }) => postgres.ports().map((port) => [port, owner.name])),
+      )
+      const { rows } = await db.pool.query<{ port: number; since: string }>({
+        name: 'simulation.open',
+        text: `
+          select client_port as port, state_change::text as since from pg_stat_activity
+          where state like 'idle in transaction%' and client_port = any($1::int[])`,
+        values: [[...nameOf.keys()]],
+      })
+      const before = seen
+      seen = new Map()
+      for (const { port, since } of rows) {
+        const sinceMs = before.get(`${port} ${since}`) ?? nowMs
+        seen.set(`${port} ${since}`, sinceMs)
+        if (nowMs - sinceMs <= OPEN_WITHIN_MS) continue
+        const program = nameOf.get(port)?.split('-', 1)[0]
+        return `a transaction of ${program} stayed open, with its locks, while it waited for something else`
+      }
+      return undefined
+    },
+  }
+}
