@@ -150,6 +150,8 @@ async function openPlace(
     engines: internet === undefined ? 'instant' : 'real',
     env: {
       FILES_URL: pathToFileURL(join(files, 'files')).href,
+      // As in production: the load balancer sees that an API stops before it does.
+      STOP_DELAY_SECONDS: '1',
       ...internet?.env,
       ...scenario.env,
     },
