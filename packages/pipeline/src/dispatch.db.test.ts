@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
+import { claimTask } from '@plumbline/db/batches/tasks'
 import { beat, forgetWorker, reportWorker } from '@plumbline/db/workers'
 import { depth } from '@plumbline/queue/jobs'
 import { describe, expect, test, vi } from 'vitest'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
+import { startWorker } from '@plumbline/testkit/queue-harness'
 import { cancelBatch } from './cancel.ts'
 import { dispatchOnce, newTurn, runDispatcher } from './dispatch.ts'
 import { startBatch } from './start.ts'
@@ -77,6 +79,44 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
     await dispatchOnce(pipeline, true, turn)
     await dispatchOnce(pipeline, true, turn)
     expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting: 2 })
+  })
+
+  test('a task of a killed worker goes out again once the queue has lost its job', async () => {
+    const redis = { url: redisUrl ?? '', prefix: `test-${randomBytes(6).toString('hex')}` }
+    await using harness = await openTestPipeline({ ...options(), ...(inRedis ? { redis } : {}) })
+    const { pipeline } = harness
+    const { db, queue, limits } = pipeline
+    await harness.read(`email\n${rowsOf(2)}`)
+    const turn = newTurn()
+    const dispatch = async (): Promise<void> => {
+      turn.recalledMs = -Infinity
+      await dispatchOnce(pipeline, true, turn)
+    }
+    await dispatch()
+    const server = inRedis ? [redis.url, redis.prefix] : [harness.databaseUrl]
+    await using worker = await startWorker(['hold', ...server])
+    await worker.hears('taken')
+    const { rows } = await db.pool.query<{ id: number; batch: string; lease: number }>(
+      'select id, batch_id as batch, lease from tasks where lease_until is not null',
+    )
+    const producer = await queue.producer('bulk-email')
+    for (const { id, batch, lease } of rows) {
+      if ((await producer.state(`${batch}-${id}-${lease}`)) !== 'active') continue
+      expect(await claimTask(db, { taskId: id, lease }, limits.leaseMs)).toBeDefined()
+    }
+    await db.pool.query(LATER)
+    await dispatch()
+    await dispatch()
+    expect(turn.held).toHaveLength(1)
+    expect(await depth(queue, 'bulk-email')).toEqual({ waiting: 1, active: 1 })
+    await worker.kill()
+    await expect
+      .poll(async () => {
+        await dispatch()
+        return await depth(queue, 'bulk-email')
+      })
+      .toEqual({ waiting: 2, active: 0 })
+    expect(turn.held).toEqual([])
   })
 
   test('jobs of canceled batches are removed, however many batches are canceled', async () => {

@@ -11,7 +11,7 @@ import type { QueueBackend } from '@plumbline/queue/backend'
 import { enqueue } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Pipeline } from './pipeline.ts'
-import { jobOf, jobOfStage, keepQueuedStages, recallUnclaimed } from './recall.ts'
+import { isJobLeft, jobOf, jobOfStage, keepQueuedStages, recallUnclaimed } from './recall.ts'
 import { LONG_STAGES } from './stage-room.ts'
 import { makeTasks } from './start.ts'
 import { DEFAULT_ROOM } from './task-room.ts'
@@ -70,6 +70,8 @@ export interface DispatchTurn {
   readonly served: Map<Check, string>
   /** Leased tasks that are dispatched once they no longer grow. */
   growing: readonly LeasedTask[]
+  /** Leased tasks that are enqueued once the queue has lost their previous job. */
+  held: readonly LeasedTask[]
   /** Milliseconds until something may be due, as of the last round. */
   quietMs: number
   /** When it last did its periodic work, by the clock of the process. */
@@ -96,6 +98,7 @@ export function newTurn(holder?: string): DispatchTurn {
   const begun: DispatchTurn = {
     served: new Map(),
     growing: [],
+    held: [],
     quietMs: 0,
     recalledMs: -Infinity,
     closedMs: -Infinity,
@@ -182,7 +185,8 @@ export async function dispatchOnce(
   const nowMs = performance.now()
   if (nowMs - turn.recalledMs > RECALL_MS) {
     turn.recalledMs = nowMs
-    await recallUnclaimed(pipeline)
+    await recallUnclaimed(pipeline, turn.held)
+    await enqueueFree(queue, turn, turn.held)
   }
   if (nowMs - turn.closedMs > CLOSE_MS) {
     turn.closedMs = nowMs
@@ -236,12 +240,26 @@ async function dispatchTasks(
   for (const { check, accountId } of leased.slice(growing.length)) served.set(check, accountId)
   turn.growing = leased.filter(({ grows }) => grows)
   const tasks = leased.filter(({ grows }) => !grows)
-  await enqueueTasks(queue, tasks)
+  await enqueueFree(queue, turn, tasks)
   if (leased.length === 0) return 'none'
   // A round dispatches only a few groups, however many are due.
   if (leased.some(({ group }) => group !== null)) return 'many'
   const byCheck = Map.groupBy(tasks, ({ check }) => check)
   return [...byCheck].some(([check, { length }]) => length > slots[check] * MANY) ? 'many' : 'few'
+}
+
+/** Enqueues the tasks of which the queue holds no earlier job; the others are held for later. */
+async function enqueueFree(
+  queue: QueueBackend,
+  turn: DispatchTurn,
+  tasks: readonly LeasedTask[],
+): Promise<void> {
+  const others = turn.held.filter((task) => !tasks.includes(task))
+  const left: LeasedTask[] = []
+  const free: LeasedTask[] = []
+  for (const task of tasks) ((await isJobLeft(queue, task)) ? left : free).push(task)
+  turn.held = [...others, ...left]
+  await enqueueTasks(queue, free)
 }
 
 async function enqueueTasks(queue: QueueBackend, tasks: readonly LeasedTask[]): Promise<void> {

@@ -377,7 +377,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     const { status } = await getBatch(harness.pipeline, harness.owner, harness.id)
     if (status !== 'running') {
       await vi.waitFor(async () => {
-        await recallUnclaimed(harness.pipeline)
+        await recallUnclaimed(harness.pipeline, [])
         await runTasks(harness, 'phone', engineOf('phone'))
         await finishOnce(harness)
         expect(await auditLedger(db)).toEqual([])

@@ -11,6 +11,7 @@ import {
   renewStage,
   type Stage,
 } from '@plumbline/db/batches/stages'
+import type { QueueBackend } from '@plumbline/queue/backend'
 import { recall } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Pipeline } from './pipeline.ts'
@@ -28,22 +29,39 @@ export function jobOf({
 }
 
 /**
+ * Whether the queue still holds the job of the claim that a task was last lost with. A worker that
+ * was killed leaves its job active: it is removed once its lock has run out, so that a queue never
+ * holds two jobs of a task.
+ */
+export async function isJobLeft(queue: QueueBackend, task: LeasedTask): Promise<boolean> {
+  if (task.attempts === 0) return false
+  // The claim and this lease have counted one each since.
+  const before = jobOf({ ...task, lease: task.lease - 2 })
+  return (await recall(queue, bulkQueueOf(task.check), before, true)) !== 'lost'
+}
+
+/**
  * Handles leased tasks that no worker claims. If the job still waits in the queue, the lease is
  * extended, so that a queue never holds more jobs than tasks are leased, however long its workers
  * are away; if the job is lost, the task is dispatched again. Jobs of canceled and paused batches
  * are removed.
+ *
+ * @param held tasks that have no job yet
  */
-export async function recallUnclaimed({
-  db,
-  queue,
-  limits,
-}: Pick<Pipeline, 'db' | 'queue' | 'limits'>): Promise<void> {
+export async function recallUnclaimed(
+  { db, queue, limits }: Pick<Pipeline, 'db' | 'queue' | 'limits'>,
+  held: readonly LeasedTask[],
+): Promise<void> {
+  const heldJobs = new Set(held.map(jobOf))
   const tasks = await readUnclaimed(db)
   const there: UnclaimedTask[] = []
   const lost: UnclaimedTask[] = []
   for (const task of tasks) {
-    const left = await recall(queue, bulkQueueOf(task.check), jobOf(task), task.halted)
-    if (left === 'lost') lost.push(task)
+    const job = jobOf(task)
+    const isHeld = heldJobs.has(job) && !task.halted
+    const left =
+      isHeld || (await recall(queue, bulkQueueOf(task.check), job, task.halted)) !== 'lost'
+    if (!left) lost.push(task)
     else there.push(task)
   }
   await takeBack(db, lost)

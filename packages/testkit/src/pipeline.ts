@@ -31,6 +31,7 @@ import { openPostgresTestQueue, openRedisTestQueue } from './queue.ts'
 
 /** The steps of a batch in one process, with a database and files of its own. */
 export interface TestPipeline extends AsyncDisposable {
+  readonly databaseUrl: string
   readonly pipeline: Pipeline
   readonly owner: BatchOwner
   /** Folder of the stored files. */
@@ -96,6 +97,7 @@ export async function openTestPipeline(
   }
   const owned = stack.move()
   return {
+    databaseUrl: database.url,
     pipeline,
     owner,
     files,

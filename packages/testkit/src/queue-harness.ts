@@ -66,7 +66,8 @@ export async function openPostgresHarness(): Promise<QueueHarness> {
   }
 }
 
-async function startWorker(args: readonly string[]): Promise<WorkerProcess> {
+/** Starts a worker process by its mode, the server's URL and, on Redis, the prefix. */
+export async function startWorker(args: readonly string[]): Promise<WorkerProcess> {
   const child = fork(fileURLToPath(new URL('./queue-worker.ts', import.meta.url)), args, {
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

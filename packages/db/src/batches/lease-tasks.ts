@@ -14,6 +14,8 @@ export interface LeasedTask {
   readonly check: Check
   /** The waiting group that it was leased from; null if it did not wait in one. */
   readonly group: string | null
+  /** Claims so far that did not end it: a job of such a claim may still be in the queue. */
+  readonly attempts: number
   /**
    * Whether more of its chunk may be due than one round takes: it is passed to the next round, and
    * dispatched once it no longer grows.
@@ -84,6 +86,7 @@ async function leaseMore(run: RunPlanned, options: LeaseOptions): Promise<readon
     accountId: row.account_id,
     check: row.check_kind,
     group: row.group_key,
+    attempts: row.attempts,
     grows: false,
   }))
 }
@@ -94,6 +97,7 @@ interface LeasedRow {
   readonly batch_id: string
   readonly account_id: string
   readonly check_kind: Check
+  readonly attempts: number
   /** The group that the task waited in. */
   readonly group_key: string | null
 }
@@ -284,7 +288,7 @@ const PARTS = {
   set lease = lease + 1, claimed = false, group_key = null, due_at = null,
       lease_until = clock_timestamp() + $4::int * interval '1 ms'
   where t.id = any(array(select id from locked))
-  returning t.id, t.lease, t.batch_id, t.check_kind, t.account_id,
+  returning t.id, t.lease, t.batch_id, t.check_kind, t.account_id, t.attempts,
     (select c.group_key from chosen c where c.id = t.id),
     (select c.turn_no from chosen c where c.id = t.id)`,
 } as const
@@ -298,4 +302,4 @@ export function leaseStatement(last: LeasePart): string {
 }
 
 const LEASE_TASKS = `${partsUpTo(PARTS, 'leased')}
-  select id, lease, batch_id, check_kind, account_id, group_key from leased order by turn_no`
+  select id, lease, batch_id, check_kind, account_id, attempts, group_key from leased order by turn_no`

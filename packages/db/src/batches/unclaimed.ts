@@ -3,7 +3,7 @@ import type { Db } from '../database.ts'
 import type { LeasedTask } from './lease-tasks.ts'
 
 /** A task that no worker has claimed since it was leased. */
-export interface UnclaimedTask extends Omit<LeasedTask, 'accountId' | 'waited'> {
+export interface UnclaimedTask extends Pick<LeasedTask, 'taskId' | 'lease' | 'batchId' | 'check'> {
   /** Whether its batch is canceled or paused, so that it must not be run. */
   readonly halted: boolean
 }
