@@ -133,16 +133,22 @@ async function untilStarted({ db }: TestService, id: string): Promise<void> {
   }, PATIENT)
 }
 
-/** Kills the worker of a service, of which no other has any, while it has tasks. */
+/** Tasks that one worker takes at once. */
+const AT_ONCE = 20
+
+/**
+ * Kills the worker of a service, of which no other has any, while it has claimed all tasks that it took:
+ * a job that was taken but not claimed is given to another worker only once its lock has run out.
+ */
 async function killAtWork(service: TestService): Promise<void> {
   const worker = memberOf(service)
   await vi.waitFor(async () => {
-    if ((await claimed(service)) === 0) throw new Error('the worker has no task yet')
+    if (!(await hasClaimedAll(service))) throw new Error('the worker has not claimed its tasks yet')
     // It is stopped first, so that it still has them.
     worker.process.kill('SIGSTOP')
-    if ((await claimed(service)) > 0) return
+    if (await hasClaimedAll(service)) return
     worker.process.kill('SIGCONT')
-    throw new Error('the worker has ended its tasks')
+    throw new Error('the worker has ended tasks')
   }, PATIENT)
   await worker.kill('SIGKILL')
   // As if its leases had expired.
@@ -151,11 +157,13 @@ async function killAtWork(service: TestService): Promise<void> {
   )
 }
 
-async function claimed({ db }: TestService): Promise<number> {
-  const { rows } = await db.pool.query<{ count: number }>(
-    'select count(*)::int as count from tasks where lease_until is not null and attempts > 0',
+async function hasClaimedAll({ db }: TestService): Promise<boolean> {
+  const { rows } = await db.pool.query<{ claimed: number; leased: number }>(
+    `select count(*) filter (where attempts > 0)::int as claimed, count(*)::int as leased
+     from tasks where lease_until is not null`,
   )
-  return rows[0]?.count ?? 0
+  const [{ claimed, leased } = { claimed: 0, leased: 0 }] = rows
+  return claimed > 0 && claimed >= Math.min(AT_ONCE, leased)
 }
 
 /** A batch has ended with all of its rows, in both versions. */

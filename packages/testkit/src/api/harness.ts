@@ -145,8 +145,13 @@ export async function openApiHarness(
 
 /** Files that are being written. */
 async function scratchFiles(dataDir: string): Promise<readonly Dirent[]> {
-  const found = await readdir(join(dataDir, 'scratch'), { recursive: true, withFileTypes: true })
-  return found.filter((entry) => entry.isFile())
+  const root = join(dataDir, 'scratch')
+  const folders = await readdir(root)
+  // Not recursive: the directory of a heartbeat is gone at once.
+  const found = await Promise.all(
+    folders.map((folder) => readdir(join(root, folder), { withFileTypes: true })),
+  )
+  return found.flat().filter((entry) => entry.isFile())
 }
 
 /** A scripted worker of a check. */
