@@ -5,7 +5,6 @@ import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { readSettings } from '@plumbline/runtime/settings'
 import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
 import { openContext } from '@plumbline/worker/context'
-import { yieldToCalls } from '@plumbline/worker/process-priority'
 import { serve } from '@plumbline/worker/serve'
 import { workerSettings } from '@plumbline/worker/settings'
 import { instantEngine } from './instant-engines.ts'
@@ -36,7 +35,6 @@ const program = 'instant-worker'
 const log = createLog({ name: program, level: settings.LOG_LEVEL, destination: 2 })
 await runUntilStopped({ program, log, graceMs: settings.DRAIN_SECONDS * 1000 }, async () => {
   await using stack = new AsyncDisposableStack()
-  yieldToCalls(words.filter((word) => !word.startsWith('-')))
   const context = stack.use(await openContext(settings, log, program))
   const checks = CHECKS.filter((check) => words.includes(check))
   const engines = checks.map((check) => instantEngine(check, engineOptions))

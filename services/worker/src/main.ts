@@ -17,7 +17,6 @@ import { startOrExit } from '@plumbline/runtime/start'
 import { adminProgram } from './admin-program.ts'
 import { openContext, type WorkerContext } from './context.ts'
 import { openEngines } from './engines.ts'
-import { yieldToCalls } from './process-priority.ts'
 import { serve } from './serve.ts'
 import { workerSettings, type WorkerSettings } from './settings.ts'
 
@@ -47,7 +46,6 @@ if (kinds.includes('migrate')) {
 
 async function startWorker(): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
-  yieldToCalls(kinds)
   const context = stack.use(await openContext(settings, log, `worker-${kinds.join('-')}`))
   const checks = CHECKS.filter((check) => kinds.includes(check))
   const engines = stack.use(await openEngines(context, checks))
