@@ -60,6 +60,12 @@ const MANY = 1 / 8
 /** Milliseconds between two searches for stages while every round finds tasks. */
 const STAGES_MS = 60
 
+/**
+ * Milliseconds for which a task is held at most, longer than a dead worker's job is locked: a worker
+ * that has lost the lease but does not end may renew its job's lock for ever.
+ */
+const HELD_MS = 60_000
+
 const REST_MS = { dispatched: BUSY_MS, waiting: WAITING_MS, idle: IDLE_MS } as const
 
 /** State that a dispatcher keeps between rounds; the next dispatcher starts without it. */
@@ -70,8 +76,8 @@ export interface DispatchTurn {
   readonly served: Map<Check, string>
   /** Leased tasks that are dispatched once they no longer grow. */
   growing: readonly LeasedTask[]
-  /** Leased tasks that are enqueued once the queue has lost their previous job. */
-  held: readonly LeasedTask[]
+  /** Leased tasks that are enqueued once the queue has lost their previous job, and since when. */
+  readonly held: Map<LeasedTask, number>
   /** Milliseconds until something may be due, as of the last round. */
   quietMs: number
   /** When it last did its periodic work, by the clock of the process. */
@@ -98,7 +104,7 @@ export function newTurn(holder?: string): DispatchTurn {
   const begun: DispatchTurn = {
     served: new Map(),
     growing: [],
-    held: [],
+    held: new Map(),
     quietMs: 0,
     recalledMs: -Infinity,
     closedMs: -Infinity,
@@ -185,8 +191,9 @@ export async function dispatchOnce(
   const nowMs = performance.now()
   if (nowMs - turn.recalledMs > RECALL_MS) {
     turn.recalledMs = nowMs
-    await recallUnclaimed(pipeline, turn.held)
-    await enqueueFree(queue, turn, turn.held)
+    const held = [...turn.held.keys()]
+    await recallUnclaimed(pipeline, held)
+    await enqueueFree(queue, turn, held)
   }
   if (nowMs - turn.closedMs > CLOSE_MS) {
     turn.closedMs = nowMs
@@ -251,14 +258,20 @@ async function dispatchTasks(
 /** Enqueues the tasks of which the queue holds no earlier job; the others are held for later. */
 async function enqueueFree(
   queue: QueueBackend,
-  turn: DispatchTurn,
+  { held }: DispatchTurn,
   tasks: readonly LeasedTask[],
 ): Promise<void> {
-  const others = turn.held.filter((task) => !tasks.includes(task))
-  const left: LeasedTask[] = []
+  const nowMs = performance.now()
   const free: LeasedTask[] = []
-  for (const task of tasks) ((await isJobLeft(queue, task)) ? left : free).push(task)
-  turn.held = [...others, ...left]
+  for (const task of tasks) {
+    const sinceMs = held.get(task) ?? nowMs
+    if (nowMs - sinceMs < HELD_MS && (await isJobLeft(queue, task))) {
+      held.set(task, sinceMs)
+      continue
+    }
+    held.delete(task)
+    free.push(task)
+  }
   await enqueueTasks(queue, free)
 }
 
