@@ -29,7 +29,7 @@ const SIDE_BY_SIDE = {
 
 /**
  * `unit` needs only Node; `db` needs a Postgres, which its set-up starts; `integration` starts whole
- * processes. `timed` measures seconds or memory: its files run last and one at a time.
+ * processes. `timed` measures seconds or memory: its files run last and two at a time.
  */
 export default defineConfig({
   test: {
@@ -82,7 +82,8 @@ export default defineConfig({
           include: ['test/integration/**/*.timed.test.ts'],
           globalSetup: ['packages/testkit/src/global-servers.ts'],
           ...WHOLE_PROCESSES,
-          maxWorkers: 1,
+          // Each waits for most of its time, so that two leave the other a processor.
+          maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },
       },

@@ -21,6 +21,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const postgres = await startEmbeddedPostgres({
     dataDir: directory,
     settings: {
+      // The databases are dropped before it would be of use, and it looks into each of them.
+      autovacuum: 'off',
       fsync: 'off',
       full_page_writes: 'off',
       max_connections: '400',
