@@ -68,9 +68,12 @@ function testLive(stage: () => Promise<QueueHarness>): void {
         answered += 1
       }
     }
-    await Promise.all(Array.from({ length: 64 }, call))
+    try {
+      await Promise.all(Array.from({ length: 64 }, call))
+    } finally {
+      await Promise.all(incidents)
+    }
     expect(answered).toBe(CALLS)
-    await Promise.all(incidents)
   })
 
   test('each question gets its own outcome as soon as it is known', async () => {
