@@ -9,7 +9,7 @@ import { expectLedgerIntact } from '@plumbline/testkit/invariants'
 import { formOf, readLines, submitBatch, untilBatch, type Caller } from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startRedis } from '@plumbline/testkit/redis'
-import { startService } from '@plumbline/testkit/service'
+import { startService, type ServiceOptions } from '@plumbline/testkit/service'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
 // The daily cap limits real money: it holds even if a server is killed or emptied.
@@ -23,70 +23,64 @@ const SETTINGS = {
   SWEEP_SECONDS: '1',
   WORKER_ADMIN_PORT: '0',
 } as const
-const WORKERS = [['phone', 'batch']] as const
 
 describe('the daily spending cap', () => {
   test('holds when Postgres is killed in the middle of a batch and comes back', async () => {
-    await using simnet = await spawnSimnet({ hlrFaults: { delayMs: 100 } })
+    await using stack = new AsyncDisposableStack()
     const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-cap-'))
+    stack.defer(() => rm(dataDir, { recursive: true, force: true }))
     let postgres = await startEmbeddedPostgres({ dataDir })
+    stack.defer(() => postgres.stop())
     const port = Number(new URL(postgres.url).port)
-    try {
-      await using service = await startService({
-        databaseUrl: postgres.url,
-        workers: WORKERS,
-        engines: 'real',
-        env: { ...simnet.settings, ...SETTINGS },
-      })
-      const account = await service.account({ credits: NUMBERS * 2 })
-      const caller = { service, account, key: account.liveKey }
-      const { id } = await submitBatch(caller, uploadOf())
-      await untilBought(simnet, CAP / 3)
-      process.kill(await serverPid(dataDir), 'SIGKILL')
-      await postgres.stop()
-      postgres = await startEmbeddedPostgres({ dataDir, port })
-      await expectCapped(caller, simnet, id)
-    } finally {
-      await postgres.stop()
-      await rm(dataDir, { recursive: true, force: true })
-    }
+    const batch = await startBatch(stack, { databaseUrl: postgres.url })
+    await untilBought(batch, CAP / 3)
+    process.kill(await serverPid(dataDir), 'SIGKILL')
+    await postgres.stop()
+    postgres = await startEmbeddedPostgres({ dataDir, port })
+    await expectCapped(batch)
   })
 
   test.skipIf(WITHOUT_REDIS)('holds when Redis is emptied repeatedly during a batch', async () => {
-    await using simnet = await spawnSimnet({ hlrFaults: { delayMs: 100 } })
-    await using database = await createTestDatabase()
+    await using stack = new AsyncDisposableStack()
+    const database = stack.use(await createTestDatabase())
     const redis = await startRedis()
-    if (redis === null) throw new Error('Redis was there a moment ago')
-    const client = new Redis(redis.url)
-    try {
-      await using service = await startService({
-        databaseUrl: database.url,
-        redisUrl: redis.url,
-        workers: WORKERS,
-        engines: 'real',
-        env: { ...simnet.settings, ...SETTINGS },
-      })
-      const account = await service.account({ credits: NUMBERS * 2 })
-      const caller = { service, account, key: account.liveKey }
-      const { id } = await submitBatch(caller, uploadOf())
-      for (const share of [0.2, 0.5, 0.8]) {
-        await untilBought(simnet, CAP * share)
-        await client.flushall()
-      }
-      await expectCapped(caller, simnet, id)
-    } finally {
-      client.disconnect()
-      await redis.stop()
+    if (redis === null) throw new Error('redis-server is not installed')
+    stack.defer(() => redis.stop())
+    const client = stack.adopt(new Redis(redis.url), (each) => each.disconnect())
+    const batch = await startBatch(stack, { databaseUrl: database.url, redisUrl: redis.url })
+    for (const share of [0.2, 0.5, 0.8]) {
+      await untilBought(batch, CAP * share)
+      await client.flushall()
     }
+    await expectCapped(batch)
   })
 })
 
-function uploadOf(): FormData {
-  const numbers = Array.from({ length: NUMBERS }, (_, at) => `+4179${3_000_000 + at * 7}`)
-  return formOf({ product: 'phone' }, `phone\n${numbers.join('\n')}\n`)
+interface StartedBatch {
+  readonly id: string
+  readonly caller: Caller
+  readonly simnet: SimnetProcess
 }
 
-async function untilBought(simnet: SimnetProcess, count: number): Promise<void> {
+/** Starts an HLR provider, a service that asks it, and a batch of more numbers than the cap allows. */
+async function startBatch(
+  stack: AsyncDisposableStack,
+  stores: Pick<ServiceOptions, 'databaseUrl' | 'redisUrl'>,
+): Promise<StartedBatch> {
+  const simnet = stack.use(await spawnSimnet({ hlrFaults: { delayMs: 100 } }))
+  const env = { ...simnet.settings, ...SETTINGS }
+  const service = stack.use(
+    await startService({ ...stores, workers: [['phone', 'batch']], engines: 'real', env }),
+  )
+  const account = await service.account({ credits: NUMBERS * 2 })
+  const caller = { service, account, key: account.liveKey }
+  const numbers = Array.from({ length: NUMBERS }, (_, at) => `+4179${3_000_000 + at * 7}`)
+  const form = formOf({ product: 'phone' }, `phone\n${numbers.join('\n')}\n`)
+  const { id } = await submitBatch(caller, form)
+  return { id, caller, simnet }
+}
+
+async function untilBought({ simnet }: StartedBatch, count: number): Promise<void> {
   await expect.poll(() => boughtCount(simnet)).toBeGreaterThanOrEqual(count)
 }
 
@@ -94,7 +88,7 @@ async function boughtCount(simnet: SimnetProcess): Promise<number> {
   return (await simnet.totals()).bought
 }
 
-async function expectCapped(caller: Caller, simnet: SimnetProcess, id: string): Promise<void> {
+async function expectCapped({ id, caller, simnet }: StartedBatch): Promise<void> {
   expect(await untilBatch(caller, id)).toMatchObject({ status: 'completed' })
   const lines = await readLines(caller, id)
   expect(lines).toHaveLength(NUMBERS)

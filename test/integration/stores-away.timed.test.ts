@@ -11,10 +11,11 @@ import {
   submitBatch,
   untilBatch,
   viewBatch,
+  type Caller,
 } from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
-import { startRedis } from '@plumbline/testkit/redis'
-import { startService, type Account, type TestService } from '@plumbline/testkit/service'
+import { startRedis, type TestRedis } from '@plumbline/testkit/redis'
+import { startService, type ServiceOptions } from '@plumbline/testkit/service'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { expect, test } from 'vitest'
 
@@ -23,78 +24,54 @@ import { expect, test } from 'vitest'
 
 const CREDITS = 1_000
 
-/** Rows of a batch. */
+/** Rows of the batch. */
 const ROWS = 3_000
 
 test.skipIf(WITHOUT_REDIS)(
   'with Redis killed, a call is refused within a second and free, and answered soon after it is back',
   async () => {
-    const redis = await startRedis()
-    if (redis === null) throw new Error('redis-server is not installed')
-    await using database = await createTestDatabase()
     await using stack = new AsyncDisposableStack()
-    stack.defer(() => redis.stop())
-    await using service = await startService({
-      databaseUrl: database.url,
-      redisUrl: redis.url,
-      workers: [['email']],
-    })
-    const account = await service.account({ credits: CREDITS })
-    const { slowMs, calls } = await slowestCall(service, account)
-    await expect.poll(() => openDebits(service, account)).toBe(0)
-    expect(await spent(service, account)).toBe(calls)
+    const databaseUrl = stack.use(await createTestDatabase()).url
+    const redis = await openRedis(stack)
+    const service = { databaseUrl, redisUrl: redis.url, workers: [['email']] }
+    const { caller, slowMs, calls } = await startCalling(stack, service)
     await redis.stop()
-    for (let at = 0; at < 5; at += 1) await expectRefused(service, account, 1_000 + slowMs)
-    await Promise.all(
-      Array.from({ length: 50 }, () => expectRefused(service, account, 1_000 + slowMs)),
-    )
-    const again = await startRedis({ port: Number(new URL(redis.url).port) })
-    stack.defer(() => again?.stop())
-    await expect.poll(async () => (await timedCall(service, account)).status).toBe(200)
-    await expect.poll(() => openDebits(service, account)).toBe(0)
-    expect(await spent(service, account)).toBe(calls + 1)
+    for (let at = 0; at < 5; at += 1) await expectRefused(caller, 1_000 + slowMs)
+    await expectAllRefused(caller, 50, 1_000 + slowMs)
+    await openRedis(stack, Number(new URL(redis.url).port))
+    await untilAnswered(caller)
+    await expectCharged(caller, calls + 1)
   },
 )
 
 test.skipIf(WITHOUT_REDIS)(
   'with Redis silent, a call is refused within a second and free, and a batch goes on afterwards',
   async () => {
-    const redis = await startRedis()
-    if (redis === null) throw new Error('redis-server is not installed')
-    await using database = await createTestDatabase()
     await using stack = new AsyncDisposableStack()
-    stack.defer(() => redis.stop())
-    await using service = await startService({
-      databaseUrl: database.url,
+    const databaseUrl = stack.use(await createTestDatabase()).url
+    const redis = await openRedis(stack)
+    const { caller, slowMs, calls } = await startCalling(stack, {
+      databaseUrl,
       redisUrl: redis.url,
       // The batch has a worker of its own, and more tasks of five seconds than it has at once.
       workers: [['email'], ['ip', 'batch', '--delay=50', '--width=1']],
       env: { CHUNK_RECORDS: '100' },
     })
-    // Whatever fails, nothing that closes waits for a server that hangs.
-    using _ = { [Symbol.dispose]: () => signal([redis.pid], 'SIGCONT') }
-    const account = await service.account({ credits: CREDITS })
-    const caller = { service, account, key: account.liveKey }
-    const { slowMs, calls } = await slowestCall(service, account)
-    await expect.poll(() => openDebits(service, account)).toBe(0)
-    expect(await spent(service, account)).toBe(calls)
+    using _ = continuedAtEnd([redis.pid])
     const rows = Array.from({ length: ROWS }, (_row, at) => `8.8.${at >> 8}.${at & 255}`)
     const { left } = await creditsOf(caller)
     const { id } = await submitBatch(caller, formOf({ product: 'ip' }, `ip\n${rows.join('\n')}\n`))
     await untilBatch(caller, id, ['running'])
     signal([redis.pid], 'SIGSTOP')
-    await Promise.all(
-      Array.from({ length: 50 }, () => expectRefused(service, account, 1_000 + slowMs)),
-    )
-    await expectRefused(service, account, 1_000 + slowMs)
-    await expect.poll(() => openDebits(service, account)).toBe(0)
-    expect(await spent(service, account)).toBe(calls)
+    await expectAllRefused(caller, 50, 1_000 + slowMs)
+    await expectRefused(caller, 1_000 + slowMs)
+    await expectCharged(caller, calls)
     expect((await viewBatch(caller, id)).status).toBe('running')
     signal([redis.pid], 'SIGCONT')
-    await expect.poll(async () => (await timedCall(service, account)).status).toBe(200)
+    await untilAnswered(caller)
     const ended = await untilBatch(caller, id)
     expect(ended).toMatchObject({ status: 'completed', rows: { total: ROWS, done: ROWS } })
-    expect(await spent(service, account)).toBe(calls + 1)
+    await expectCharged(caller, calls + 1)
     await expectSettled(caller, left - ended.credits.used - 1)
   },
 )
@@ -102,35 +79,53 @@ test.skipIf(WITHOUT_REDIS)(
 test.each(backends())(
   'with Postgres silent and the queue on $name, a call is refused within two seconds and free',
   async ({ redisUrl }) => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-away-'))
-    const postgres = await startEmbeddedPostgres({ dataDir })
     await using stack = new AsyncDisposableStack()
+    const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-away-'))
     stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+    const postgres = await startEmbeddedPostgres({ dataDir })
     stack.defer(() => postgres.stop())
-    await using service = await startService({
+    const { caller, slowMs, calls } = await startCalling(stack, {
       databaseUrl: postgres.url,
       redisUrl,
       workers: [['email']],
       env: { REDIS_PREFIX: `away-${process.pid}` },
     })
-    const account = await service.account({ credits: CREDITS })
-    const { slowMs, calls } = await slowestCall(service, account)
-    await expect.poll(() => openDebits(service, account)).toBe(0)
-    expect(await spent(service, account)).toBe(calls)
     const pids = await processesOf(postgres.url)
-    // Even after a failure, closing must not wait for a server that hangs.
-    using _ = { [Symbol.dispose]: () => signal(pids, 'SIGCONT') }
+    using _ = continuedAtEnd(pids)
     signal(pids, 'SIGSTOP')
-    await Promise.all(
-      Array.from({ length: 20 }, () => expectRefused(service, account, 2_000 + slowMs)),
-    )
-    await expectRefused(service, account, 2_000 + slowMs)
+    await expectAllRefused(caller, 20, 2_000 + slowMs)
+    await expectRefused(caller, 2_000 + slowMs)
     signal(pids, 'SIGCONT')
-    await expect.poll(async () => (await timedCall(service, account)).status).toBe(200)
-    await expect.poll(() => openDebits(service, account)).toBe(0)
-    expect(await spent(service, account)).toBe(calls + 1)
+    await untilAnswered(caller)
+    await expectCharged(caller, calls + 1)
   },
 )
+
+/** Starts Redis, on a previous port if one is given; `stack` stops it. */
+async function openRedis(stack: AsyncDisposableStack, port?: number): Promise<TestRedis> {
+  const redis = await startRedis(port === undefined ? {} : { port })
+  if (redis === null) throw new Error('redis-server is not installed')
+  stack.defer(() => redis.stop())
+  return redis
+}
+
+/**
+ * Starts a service and makes a burst of calls, which are answered and charged; `slowMs` is the slowest
+ * of them under the machine's present load.
+ */
+async function startCalling(
+  stack: AsyncDisposableStack,
+  options: ServiceOptions,
+): Promise<{ caller: Caller; slowMs: number; calls: number }> {
+  const service = stack.use(await startService(options))
+  const account = await service.account({ credits: CREDITS })
+  const caller = { service, account, key: account.liveKey }
+  const calls = 50
+  const timed = await Promise.all(Array.from({ length: calls }, () => timedCall(caller)))
+  expect(timed.map(({ status }) => status)).toEqual(timed.map(() => 200))
+  await expectCharged(caller, calls)
+  return { caller, slowMs: Math.max(...timed.map(({ ms }) => ms)), calls }
+}
 
 interface Timed {
   readonly status: number
@@ -140,37 +135,44 @@ interface Timed {
 
 let count = 0
 
-async function timedCall(service: TestService, account: Account): Promise<Timed> {
+async function timedCall({ service, key }: Caller): Promise<Timed> {
   count += 1
   const beganMs = performance.now()
-  const body = { email: `user${count}@example.com` }
-  const response = await service.call(account.liveKey, 'POST', '/v1/email', body)
+  const response = await service.call(key, 'POST', '/v1/email', {
+    email: `user${count}@example.com`,
+  })
   await response.text()
   const { status, headers } = response
   return { status, headers, ms: performance.now() - beganMs }
 }
 
-/** Makes some calls, and measures the slowest of a burst under the machine's present load. */
-async function slowestCall(
-  service: TestService,
-  account: Account,
-): Promise<{ slowMs: number; calls: number }> {
-  const calls = 50
-  const timed = await Promise.all(Array.from({ length: calls }, () => timedCall(service, account)))
-  expect(timed.map(({ status }) => status)).toEqual(timed.map(() => 200))
-  return { slowMs: Math.max(...timed.map(({ ms }) => ms)), calls }
+async function untilAnswered(caller: Caller): Promise<void> {
+  await expect.poll(async () => (await timedCall(caller)).status).toBe(200)
 }
 
-async function expectRefused(
-  service: TestService,
-  account: Account,
-  withinMs: number,
-): Promise<void> {
-  const { status, headers, ms } = await timedCall(service, account)
+async function expectAllRefused(caller: Caller, atOnce: number, withinMs: number): Promise<void> {
+  await Promise.all(Array.from({ length: atOnce }, () => expectRefused(caller, withinMs)))
+}
+
+async function expectRefused(caller: Caller, withinMs: number): Promise<void> {
+  const { status, headers, ms } = await timedCall(caller)
   expect(status).toBe(503)
   expect(headers.get('retry-after')).toBe('2')
   expect(ms).toBeLessThan(withinMs)
   expect(headers.get('x-credits-charged') ?? '0').toBe('0')
+}
+
+/** All debits are final or refunded, and those of `calls` calls remain. */
+async function expectCharged({ service, account }: Caller, calls: number): Promise<void> {
+  const { pool } = service.db
+  const open = 'select count(*)::int as count from credit_unanswered where account_id = $1'
+  await expect.poll(async () => (await pool.query(open, [account.id])).rows).toEqual([{ count: 0 }])
+  const { rows } = await pool.query(
+    `select coalesce(-sum(allowance_delta + packs_delta), 0)::int as sum from credit_entries
+     where account_id = $1 and kind in ('debit', 'refund', 'give_back')`,
+    [account.id],
+  )
+  expect(rows).toEqual([{ sum: calls }])
 }
 
 /** Processes of a server: the first one, and its children. */
@@ -183,6 +185,11 @@ async function processesOf(url: string): Promise<readonly number[]> {
   return [parent, ...children.trim().split(' ').map(Number)]
 }
 
+/** Lets processes continue at the end of a test, since closing a service waits for its stores. */
+function continuedAtEnd(pids: readonly number[]): Disposable {
+  return { [Symbol.dispose]: () => signal(pids, 'SIGCONT') }
+}
+
 function signal(pids: readonly number[], name: NodeJS.Signals): void {
   for (const pid of pids) {
     try {
@@ -191,21 +198,4 @@ function signal(pids: readonly number[], name: NodeJS.Signals): void {
       // The child has ended meanwhile.
     }
   }
-}
-
-async function spent({ db }: TestService, { id }: Account): Promise<number> {
-  const { rows } = await db.pool.query<{ sum: number }>(
-    `select coalesce(-sum(allowance_delta + packs_delta), 0)::int as sum from credit_entries
-     where account_id = $1 and kind in ('debit', 'refund', 'give_back')`,
-    [id],
-  )
-  return rows[0]?.sum ?? Number.NaN
-}
-
-async function openDebits({ db }: TestService, { id }: Account): Promise<number> {
-  const { rows } = await db.pool.query<{ count: number }>(
-    'select count(*)::int as count from credit_unanswered where account_id = $1',
-    [id],
-  )
-  return rows[0]?.count ?? Number.NaN
 }

@@ -3,25 +3,25 @@ import type { TestService } from '@plumbline/testkit/service'
 import { cancelLabBatch, submitBatch } from './load.ts'
 import type { Scenario } from './scenario.ts'
 
-const LOOK_MS = 100
+const POLL_MS = 100
 const WAIT_WITHIN_MS = 3_600_000
 
 /**
- * A batch whose records wait each for a domain of its own is canceled; the fault lasts until it has
- * ended, and others must not notice.
+ * Cancels a batch in which each record waits for a domain of its own. The fault lasts until the batch has
+ * ended; calls of other accounts must stay fast meanwhile.
  */
 export const cancelOfMany: Scenario = {
   what: 'a batch of a million waiting tasks canceled',
-  // Records that wait are to be many before anything happens.
+  // With `--later` records at domains `neverN` wait without end; the delay is short, so that all soon do.
   worker: ['email', '--delay=20', '--width=50', '--later'],
-  prepare: async ({ entrance, service, other, million }) => {
+  prepare: async ({ loadBalancer, service, other, million }) => {
     const emails = Array.from({ length: million }, (_, row) => `u@never${row}.example`)
-    const batch = await submitBatch(entrance, other, emails)
+    const batch = await submitBatch(loadBalancer, other, emails)
     await untilCount(service, waitingTasks, batch.id, (count) => count >= million)
     return { batches: [batch] }
   },
-  happen: async ({ entrance, service }, { batches = [] }) => {
-    const canceled = await Promise.all(batches.map((batch) => cancelLabBatch(entrance, batch)))
+  inject: async ({ loadBalancer, service }, { batches = [] }) => {
+    const canceled = await Promise.all(batches.map((batch) => cancelLabBatch(loadBalancer, batch)))
     for (const { id } of canceled) {
       await untilCount(service, canceledBatches, id, (count) => count === 1)
     }
@@ -43,7 +43,8 @@ async function untilCount(
     const { rows } = await db.pool.query<{ count: number }>(statement, [id])
     const count = rows[0]?.count ?? 0
     if (isEnough(count)) return
-    if (performance.now() > until) throw new Error(`batch ${id} stands at ${count}: ${statement}`)
-    await wait(LOOK_MS)
+    if (performance.now() > until)
+      throw new Error(`batch ${id}: count is ${count} after an hour: ${statement}`)
+    await wait(POLL_MS)
   }
 }

@@ -18,16 +18,16 @@ const QUICK: Names = {
 }
 const ROWS_FROM = 100_000
 
-const LASTS_MS = 20_000
+const FAULT_MS = 20_000
 
-/** Long enough for all known addresses. */
-const ASKING_MS = 4_000
+/** Time in which every known address is probed and cached. */
+const WARM_UP_MS = 4_000
 
 /** Calls a second that an account sends to tarpits, its full rate, besides a batch. */
 const FLOOD_A_SECOND = 50
 const TARPIT_RECORDS = 500
 
-/** Hosts of the simulated internet that keep a client waiting as long as it allows. */
+/** Hosts of the simulated internet that delay a session for as long as its client waits. */
 const TARPITS = ['tarpit', 'dripping-banner', 'ehlo-drips', 'rcpt-drips', 'silent-at-rcpt']
 
 function tarpitAddress(no: number): string {
@@ -38,25 +38,25 @@ function tarpitAddress(no: number): string {
 }
 
 /**
- * One account calls hosts that never finish, at its full rate and in a batch that it finally
- * cancels.
+ * One account has addresses checked whose hosts never complete a session: in single calls at its full
+ * rate, and in a batch, which it cancels at the end.
  */
 export const tarpits: Scenario = {
   what: 'an account sends 50 calls a second and a batch to tarpits, for 20 s',
   internet: INTERNET,
   names: QUICK,
-  happen: async ({ entrance, other, runsBefore }) => {
+  inject: async ({ loadBalancer, other, runsBefore }) => {
     const addressOf = (no: number): string => tarpitAddress(no + runsBefore * ROWS_FROM)
     const emails = Array.from({ length: TARPIT_RECORDS }, (_, row) => addressOf(row))
-    const batch = await submitBatch(entrance, other, emails)
-    const flood = startCalls(entrance, [other], addressOf, FLOOD_A_SECOND)
-    await wait(LASTS_MS)
-    const canceled = await cancelLabBatch(entrance, batch)
+    const batch = await submitBatch(loadBalancer, other, emails)
+    const flood = startCalls(loadBalancer, [other], addressOf, FLOOD_A_SECOND)
+    await wait(FAULT_MS)
+    const canceled = await cancelLabBatch(loadBalancer, batch)
     return { calls: await flood.stop(), batches: [canceled] }
   },
 }
 
-/** Addresses that are asked about again and again, so that their answers are in the cache. */
+/** Addresses that are checked repeatedly, so that their results are in the cache. */
 const KNOWN_COUNT = 20
 
 function knownAddress(no: number): string {
@@ -64,8 +64,8 @@ function knownAddress(no: number): string {
 }
 
 /**
- * The resolver does not reply for a while; calls that ask it then get an outcome that says so, and
- * are not charged. Every other call is about an address that is known, and must not notice.
+ * The resolver does not reply for a while. Calls that need it get an outcome that says so, and are not
+ * charged; every second call is about a cached address, and must be answered as fast as before.
  */
 export const resolverAway: Scenario = {
   what: 'the resolver silent for 20 s',
@@ -76,14 +76,14 @@ export const resolverAway: Scenario = {
   },
   isOther: ({ email }) => email.startsWith('known@'),
   env: { CHARGE_UNKNOWN: 'false' },
-  prepare: async ({ entrance, other }) => {
-    const asking = startCalls(entrance, [other], knownAddress)
-    await wait(ASKING_MS)
-    return { calls: await asking.stop() }
+  prepare: async ({ loadBalancer, other }) => {
+    const warmUp = startCalls(loadBalancer, [other], knownAddress)
+    await wait(WARM_UP_MS)
+    return { calls: await warmUp.stop() }
   },
-  happen: async ({ nameServer }) => {
+  inject: async ({ nameServer }) => {
     nameServer?.fallSilent()
-    await wait(LASTS_MS)
+    await wait(FAULT_MS)
     nameServer?.answerAgain()
     return undefined
   },

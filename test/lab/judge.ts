@@ -4,9 +4,9 @@ import { readBatch } from '@plumbline/db/batches/rows'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import type { TestService } from '@plumbline/testkit/service'
 import { ENDED } from '../simulate/judge.ts'
-import { NOT_TOLD, type LabBatch, type LabCall } from './load.ts'
+import { RESOLVER_FAILED, type LabBatch, type LabCall } from './load.ts'
 
-/** Violations after a scenario; none if all is well. */
+/** What a scenario has violated. */
 export interface Verdict {
   readonly wrongCharges: readonly string[]
   readonly lostRecords: number
@@ -20,8 +20,8 @@ interface ResultLine {
 }
 
 /**
- * Compares rows, holds and the ledger of everything that was submitted. Work in progress at some
- * moment of `gapMs` may be lost with the server that acknowledged it; null if nothing may.
+ * Compares rows, holds and the ledger of everything that was submitted. Requests that were in progress
+ * during `gapMs` may be lost, although they were acknowledged; null if nothing may be lost.
  */
 export async function judgeLab(
   service: TestService,
@@ -35,7 +35,7 @@ export async function judgeLab(
   let lostRecords = 0
   for (const batch of batches) {
     const met = await judgeBatch(service, batch)
-    const mayBeGone = gapMs !== null && batch.takenMs >= gapMs.from && batch.sentMs <= gapMs.to
+    const mayBeGone = gapMs !== null && batch.acceptedMs >= gapMs.from && batch.sentMs <= gapMs.to
     if (met.isGone && mayBeGone) continue
     lostRecords += met.lost
     wrongCharges.push(...met.wrong)
@@ -58,7 +58,7 @@ async function judgeBatch(
     [id],
   )
   const [hold] = rows
-  // Nothing was held yet for one that was canceled before it was read.
+  // A batch that is canceled before its file was read has no hold yet.
   const isRight =
     hold === undefined
       ? row.status === 'canceled' && charged === 0
@@ -78,14 +78,14 @@ async function readRows(
   const path = `/v1/batches/${id}/results?format=ndjson`
   const { body } = await service.call(account.liveKey, 'GET', path)
   let [at, kept, charged] = [0, 0, 0]
-  // A million of them are too long for a string.
+  // Read line by line: a million rows exceed the maximum length of a string.
   const input = body === null ? Readable.from([]) : Readable.fromWeb(body)
   for await (const text of createInterface({ input, crlfDelay: Infinity })) {
     // Safe because the service writes lines of its contract; each is compared with what it must be.
     const line = JSON.parse(text) as ResultLine
-    const isTold = line.status === 'done' && !NOT_TOLD.test(text)
+    const isAnswered = line.status === 'done' && !RESOLVER_FAILED.test(text)
     const isOwn = line.row === at + 1 && line.input['email'] === emails[at]
-    if (isOwn && (isTold || isCanceled)) kept += 1
+    if (isOwn && (isAnswered || isCanceled)) kept += 1
     charged += line.credits_charged
     at += 1
   }
@@ -93,13 +93,13 @@ async function readRows(
 }
 
 /**
- * A call without a response may be charged until it is refunded; one with a response may be
- * refunded.
+ * Compares what each account was charged with its responses. A call without a response may or may not be
+ * charged; with `mayLoseWrites`, debits that were acknowledged may be gone.
  */
 async function judgeCalls(
   { db }: TestService,
   calls: readonly LabCall[],
-  mayLose: boolean,
+  mayLoseWrites: boolean,
 ): Promise<readonly string[]> {
   const wrong: string[] = []
   for (const [id, own] of Map.groupBy(calls, ({ account }) => account.id)) {
@@ -109,11 +109,11 @@ async function judgeCalls(
       [id],
     )
     const spent = rows[0]?.spent ?? 0
-    const told = own.reduce((sum, { chargedCredits }) => sum + chargedCredits, 0)
-    const unheard = own.filter(({ status }) => status === undefined).length
-    const least = mayLose ? 0 : told
-    if (spent < least || spent > told + unheard) {
-      wrong.push(`account ${id}: calls say ${told} credits, ${spent} were taken`)
+    const answered = own.reduce((sum, { chargedCredits }) => sum + chargedCredits, 0)
+    const unanswered = own.filter(({ status }) => status === undefined).length
+    const least = mayLoseWrites ? 0 : answered
+    if (spent < least || spent > answered + unanswered) {
+      wrong.push(`account ${id}: responses say ${answered} credits, ${spent} were charged`)
     }
   }
   return wrong

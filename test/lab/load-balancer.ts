@@ -1,20 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { TestService } from '@plumbline/testkit/service'
 
-/** Where calls enter, as a load balancer leads them. */
+/** Distributes requests over the APIs that are ready. */
 export interface LoadBalancer extends AsyncDisposable {
-  /** Base URL for the next call. */
+  /** Base URL of the API for the next request. */
   url(): string
 }
 
-/**
- * Time between two questions to an API whether it takes calls; balancers ask each second or more.
- */
-const LOOK_MS = 500
+/** Milliseconds between two readiness checks of an API; load balancers usually check each second or less often. */
+const POLL_MS = 500
 
-/**
- * Leads calls by turns to the APIs that said last that they take calls; a single one gets them all.
- */
+/** Sends requests to ready APIs in turn; a single API gets all of them and is not checked. */
 export function openLoadBalancer(apis: readonly [TestService, ...TestService[]]): LoadBalancer {
   const [first] = apis
   const stop = new AbortController()
@@ -45,6 +41,6 @@ async function look(
       if (answer?.status === 200) ready.add(api)
       else ready.delete(api)
     }
-    await wait(LOOK_MS, undefined, { signal: until }).catch(() => undefined)
+    await wait(POLL_MS, undefined, { signal: until }).catch(() => undefined)
   }
 }

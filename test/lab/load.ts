@@ -4,20 +4,17 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import type { Account } from '@plumbline/testkit/service'
 import type { LoadBalancer } from './load-balancer.ts'
 
-/** A single call, by the clock of this process; without a status it got no response. */
+/** A single call, with times of this process's clock; `status` is undefined if it got no response. */
 export interface LabCall {
   readonly account: Account
   readonly email: string
   readonly beganMs: number
   readonly endedMs: number
   readonly status: number | undefined
-  /** According to its response. */
+  /** Credits charged, according to its response. */
   readonly chargedCredits: number
-  /**
-   * Whether it got an answer: a response with an outcome, except one that the resolver's failure
-   * caused.
-   */
-  readonly isTold: boolean
+  /** Whether its response has an outcome, other than that the resolver failed. */
+  readonly isAnswered: boolean
 }
 
 /** An accepted batch. */
@@ -25,17 +22,14 @@ export interface LabBatch {
   readonly account: Account
   readonly id: string
   readonly emails: readonly string[]
-  /**
-   * When the request that was accepted was sent, and when its response came, by the clock of this
-   * process.
-   */
+  /** When the accepted request was sent and its response arrived, by the clock of this process. */
   readonly sentMs: number
-  readonly takenMs: number
+  readonly acceptedMs: number
   /** Whether its owner canceled it, so that its rows may end without an outcome. */
   readonly isCanceled: boolean
 }
 
-/** The addresses that are asked about. */
+/** The email addresses of calls and batches. */
 export interface Names {
   /** Of the nth call. */
   call(no: number): string
@@ -43,19 +37,19 @@ export interface Names {
   row(batchNo: number, row: number): string
 }
 
-/** Calls a second of all callers, in turn. */
+/** Calls a second of all callers together, who call in turn. */
 export const CALLS_A_SECOND = 10
 const RECORDS = 20
-const SUBMITTING = 8
-const AGAIN_MS = 250
+const SUBMIT_CONCURRENCY = 8
+const RETRY_MS = 250
 const SUBMIT_WITHIN_MS = 300_000
 
-/** Parts of a response without an outcome because of the resolver. */
-export const NOT_TOLD = /"dns_(?:unavailable|failed)"/
+/** Reasons in responses and result rows whose outcome is missing because the resolver failed. */
+export const RESOLVER_FAILED = /"dns_(?:unavailable|failed)"/
 
 /** Makes calls at a fixed rate, account after account, until stopped. */
 export function startCalls(
-  entrance: LoadBalancer,
+  loadBalancer: LoadBalancer,
   accounts: readonly Account[],
   emailOf: (no: number) => string,
   perSecond = CALLS_A_SECOND,
@@ -63,7 +57,7 @@ export function startCalls(
   const calls: Promise<LabCall>[] = []
   const timer = setInterval(() => {
     const account = accounts[calls.length % accounts.length]
-    if (account !== undefined) calls.push(callOnce(entrance, account, emailOf(calls.length)))
+    if (account !== undefined) calls.push(callOnce(loadBalancer, account, emailOf(calls.length)))
   }, 1_000 / perSecond)
   return {
     stop: () => {
@@ -73,19 +67,23 @@ export function startCalls(
   }
 }
 
-async function callOnce(entrance: LoadBalancer, account: Account, email: string): Promise<LabCall> {
+async function callOnce(
+  loadBalancer: LoadBalancer,
+  account: Account,
+  email: string,
+): Promise<LabCall> {
   const beganMs = performance.now()
-  const answer = await answerOf(entrance, account, email)
+  const answer = await answerOf(loadBalancer, account, email)
   return { account, email, beganMs, endedMs: performance.now(), ...answer }
 }
 
 async function answerOf(
-  entrance: LoadBalancer,
+  loadBalancer: LoadBalancer,
   account: Account,
   email: string,
-): Promise<Pick<LabCall, 'status' | 'chargedCredits' | 'isTold'>> {
+): Promise<Pick<LabCall, 'status' | 'chargedCredits' | 'isAnswered'>> {
   try {
-    const response = await fetch(new URL('/v1/email', entrance.url()), {
+    const response = await fetch(new URL('/v1/email', loadBalancer.url()), {
       method: 'POST',
       headers: headersOf(account),
       body: JSON.stringify({ email, explain: true }),
@@ -93,9 +91,9 @@ async function answerOf(
     const text = await response.text()
     const { status } = response
     const chargedCredits = Number(response.headers.get('x-credits-charged') ?? 0)
-    return { status, chargedCredits, isTold: status === 200 && !NOT_TOLD.test(text) }
+    return { status, chargedCredits, isAnswered: status === 200 && !RESOLVER_FAILED.test(text) }
   } catch {
-    return { status: undefined, chargedCredits: 0, isTold: false }
+    return { status: undefined, chargedCredits: 0, isAnswered: false }
   }
 }
 
@@ -103,9 +101,9 @@ function headersOf(account: Account): Readonly<Record<string, string>> {
   return { authorization: `Bearer ${account.liveKey}`, 'content-type': 'application/json' }
 }
 
-/** Submits a batch for each account, repeated with its key until it is accepted. */
+/** Submits a batch for each account; each request is repeated with its `Idempotency-Key` until it is accepted. */
 export async function submitBatches(
-  entrance: LoadBalancer,
+  loadBalancer: LoadBalancer,
   accounts: readonly Account[],
   emailOf: Names['row'],
 ): Promise<readonly LabBatch[]> {
@@ -115,20 +113,20 @@ export async function submitBatches(
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const [no, account] = next
       const emails = Array.from({ length: RECORDS }, (_, row) => emailOf(no, row))
-      taken.push(await submitBatch(entrance, account, emails))
+      taken.push(await submitBatch(loadBalancer, account, emails))
     }
   }
-  await Promise.all(Array.from({ length: SUBMITTING }, submitSome))
+  await Promise.all(Array.from({ length: SUBMIT_CONCURRENCY }, submitSome))
   return taken
 }
 
 /**
- * Submits one batch, repeated with its key until it is accepted.
+ * Submits one batch; the request is repeated with its `Idempotency-Key` until it is accepted.
  *
  * @throws if it is refused for good
  */
 export async function submitBatch(
-  entrance: LoadBalancer,
+  loadBalancer: LoadBalancer,
   account: Account,
   emails: readonly string[],
 ): Promise<LabBatch> {
@@ -142,7 +140,7 @@ export async function submitBatch(
   }
   const until = performance.now() + SUBMIT_WITHIN_MS
   for (;;) {
-    const url = new URL('/v1/batches', entrance.url())
+    const url = new URL('/v1/batches', loadBalancer.url())
     const sentMs = performance.now()
     const sent = fetch(url, { method: 'POST', headers, body: form() })
     const response = await sent.catch(() => undefined)
@@ -150,21 +148,25 @@ export async function submitBatch(
     if (response?.status === 202 && text !== undefined) {
       // Safe because the service answers batches in the shape of its contract.
       const { id } = JSON.parse(text) as BatchView
-      return { account, id, emails, sentMs, takenMs: performance.now(), isCanceled: false }
+      return { account, id, emails, sentMs, acceptedMs: performance.now(), isCanceled: false }
     }
-    const mayComeLater = response === undefined || MAY_COME_LATER.includes(response.status)
-    if (!mayComeLater || performance.now() > until) {
+    const mayRetry = response === undefined || RETRIED.includes(response.status)
+    if (!mayRetry || performance.now() > until) {
       throw new Error(`a batch was answered ${response?.status}: ${text}`)
     }
-    await wait(AGAIN_MS)
+    await wait(RETRY_MS)
   }
 }
 
-const MAY_COME_LATER: readonly number[] = [409, 429, 500, 503, 507]
+/** Statuses after which the request is sent again. */
+const RETRIED: readonly number[] = [409, 429, 500, 503, 507]
 
 /** Cancels a batch. @throws if that is refused */
-export async function cancelLabBatch(entrance: LoadBalancer, batch: LabBatch): Promise<LabBatch> {
-  const url = new URL(`/v1/batches/${batch.id}/cancel`, entrance.url())
+export async function cancelLabBatch(
+  loadBalancer: LoadBalancer,
+  batch: LabBatch,
+): Promise<LabBatch> {
+  const url = new URL(`/v1/batches/${batch.id}/cancel`, loadBalancer.url())
   const response = await fetch(url, { method: 'POST', headers: headersOf(batch.account) })
   if (!response.ok) throw new Error(`a cancel was answered ${response.status}`)
   await response.text()

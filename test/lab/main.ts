@@ -2,12 +2,12 @@ import { parseArgs } from 'node:util'
 import { runScenario } from './run-scenario.ts'
 import { scenariosOf } from './scenarios.ts'
 import { mayMount } from './small-disk.ts'
-import { isWell, rowOf, TABLE_HEAD } from './table.ts'
+import { passes, rowOf, TABLE_HEAD } from './table.ts'
 
-// npm run lab -- [--only NAME] [--queue redis] [--scale 0.1] [--times N] [--away SECONDS]: real
-// processes under load while something breaks, each scenario N times on both backends. Prints a table as Markdown, and
-// ends with 1 where a charge is wrong, a record is lost, a recovery takes longer than it may, or a
-// scenario saw what should not be. Needs Debian's postgresql and redis-server.
+// npm run lab -- [--only NAME] [--queue redis] [--scale 0.1] [--times N] [--away SECONDS]: runs real
+// processes under load and injects a fault, each scenario N times on both queue backends. Prints a table
+// in Markdown, and exits with 1 if a charge is wrong, a record is lost, a recovery exceeds its limit, or a
+// scenario reports a violation of its own. Needs Debian's postgresql and redis-server.
 
 const { values } = parseArgs({
   options: {
@@ -39,14 +39,14 @@ const size = {
 // The servers end with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 for (const line of TABLE_HEAD) console.log(line)
-let isAllWell = true
+let hasPassed = true
 for (const name of names) {
   const scenario = scenarios[name]
   if (scenario === undefined) {
     refuse(`no scenario "${name}"; there are ${Object.keys(scenarios).join(', ')}`)
   }
   if (scenario.diskBytes !== undefined && !mayMount()) {
-    console.error(`lab: ${name} LEFT OUT: it mounts a small disk, for which it must run as root`)
+    console.error(`lab: ${name} SKIPPED: it mounts a small disk, which only root may do`)
     continue
   }
   for (const backend of backends) {
@@ -54,13 +54,13 @@ for (const name of names) {
     const runs = await runScenario(scenario, backend, size, times)
     console.log(rowOf(scenario.what, backend, runs))
     for (const { refusals, wrongCharges, own } of runs) {
-      const lines = [...refusals, ...wrongCharges, ...own.seen, ...own.wrong]
+      const lines = [...refusals, ...wrongCharges, ...own.notes, ...own.violations]
       for (const line of lines) console.error(`${name}: ${line}`)
     }
-    isAllWell &&= isWell(runs)
+    hasPassed &&= passes(runs)
   }
 }
-process.exit(isAllWell ? 0 : 1)
+process.exit(hasPassed ? 0 : 1)
 
 function refuse(why: string): never {
   console.error(`lab: ${why}`)

@@ -2,11 +2,11 @@ import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** The resolver of a service, in front of the real one: it can stop replying. */
+/** A DNS proxy between a service and its resolver, which can stop replying. */
 export interface LabNameServer extends AsyncDisposable {
   /** `127.0.0.1:port`. */
   readonly address: string
-  /** From now on it neither answers nor refuses queries. */
+  /** Drops all queries from now on. */
   fallSilent(): void
   answerAgain(): void
 }
@@ -33,11 +33,11 @@ export async function openNameServer(behind: string): Promise<LabNameServer> {
   udp.bind(bound.port, '127.0.0.1')
   await once(udp, 'listening')
   stack.defer(() => void udp.close())
-  const ways = new Map<string, UdpSocket>()
-  stack.defer(() => ways.forEach((way) => way.close()))
+  const sockets = new Map<string, UdpSocket>()
+  stack.defer(() => sockets.forEach((socket) => socket.close()))
   udp.on('message', (question, { address, port: from }) => {
     if (isSilent) return
-    wayOf(ways, `${address}:${from}`, (reply) => {
+    socketOf(sockets, `${address}:${from}`, (reply) => {
       if (!isSilent) udp.send(reply, from, address)
     }).send(question, target.port, target.host)
   })
@@ -54,27 +54,27 @@ export async function openNameServer(behind: string): Promise<LabNameServer> {
   }
 }
 
-/** Clients that are tracked at a time for routing replies. */
-const MOST_WAYS = 2_000
+/** Clients whose sockets are kept for routing replies; the oldest is closed for a new one. */
+const MOST_SOCKETS = 2_000
 
 /** The socket for a client's queries, so that replies are routed back to it. */
-function wayOf(
-  ways: Map<string, UdpSocket>,
+function socketOf(
+  sockets: Map<string, UdpSocket>,
   client: string,
   answer: (reply: Buffer) => void,
 ): UdpSocket {
-  const known = ways.get(client)
+  const known = sockets.get(client)
   if (known !== undefined) return known
-  const [oldest] = ways
-  if (oldest !== undefined && ways.size >= MOST_WAYS) {
+  const [oldest] = sockets
+  if (oldest !== undefined && sockets.size >= MOST_SOCKETS) {
     oldest[1].close()
-    ways.delete(oldest[0])
+    sockets.delete(oldest[0])
   }
-  const way = createSocket('udp4')
-  way.on('message', answer)
-  way.on('error', () => undefined)
-  ways.set(client, way)
-  return way
+  const socket = createSocket('udp4')
+  socket.on('message', answer)
+  socket.on('error', () => undefined)
+  sockets.set(client, socket)
+  return socket
 }
 
 function join(client: Socket, behind: Socket): void {

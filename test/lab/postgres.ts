@@ -17,7 +17,7 @@ import {
 /** Where Debian 12 has its Postgres. */
 const PROGRAMS = '/usr/lib/postgresql/15/bin'
 
-/** A primary with an asynchronous standby, both reached by one address, like a virtual IP. */
+/** A primary with an asynchronous standby, reached at one address as with a virtual IP. */
 export interface PostgresPair extends AsyncDisposable {
   readonly url: string
   /** Kills the primary with SIGKILL; it recovers from its log at the next start. */
@@ -30,7 +30,7 @@ export interface PostgresPair extends AsyncDisposable {
   /** Promotes the standby, and routes the address to it. */
   promote(): Promise<void>
   /**
-   * Dumps the database, with a reader that is slow for this time, and reads the rest at full speed.
+   * Runs `pg_dump`, whose output is read slowly for `slowMs` and then at full speed.
    *
    * @throws if the dump fails or was complete before
    */
@@ -79,11 +79,11 @@ export async function startPostgresPair(): Promise<PostgresPair> {
       process.kill(pid, 'SIGSTOP')
     },
     promote: async () => {
-      // It would go on with what it was kept from while its server ends.
+      // Otherwise it would send the rest of the log to the standby while the primary stops.
       if (sender !== undefined) process.kill(sender, 'SIGKILL')
       await stop(primary)
       await ask(standby.port, 'select pg_promote()')
-      address.leadTo(standby.port)
+      address.routeTo(standby.port)
       ;[primary, standby] = [standby, primary]
     },
     dump: (slowMs) => dump(urlOf(address.port), slowMs),
@@ -145,10 +145,10 @@ async function ask<T extends object>(port: number, statement: string): Promise<T
   return row
 }
 
-/** What a slow reader takes of a dump, and how often: less than is dumped, however small the lab. */
+/** Bytes that the slow reader takes at a time, and the interval: less than any dump has in total. */
 const READ = { bytes: 1_024, everyMs: 100 }
 
-/** What ends the output of `pg_dump`, unless it failed. */
+/** The last line of a complete dump. */
 const COMPLETE = '-- PostgreSQL database dump complete'
 
 async function dump(url: string, slowMs: number): Promise<void> {
@@ -180,7 +180,7 @@ function urlOf(port: number): string {
  */
 async function openAddress(
   target: number,
-): Promise<AsyncDisposable & { readonly port: number; leadTo(port: number): void }> {
+): Promise<AsyncDisposable & { readonly port: number; routeTo(port: number): void }> {
   let port = target
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
@@ -202,7 +202,7 @@ async function openAddress(
   await new Promise<void>((listening) => server.listen(own, '127.0.0.1', listening))
   return {
     port: own,
-    leadTo: (next) => {
+    routeTo: (next) => {
       port = next
       for (const socket of sockets) socket.destroy()
     },

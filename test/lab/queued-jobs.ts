@@ -7,15 +7,15 @@ export interface QueuedJob {
   readonly id: string
 }
 
-/** Reads which jobs there are in all queues. */
+/** Lists the jobs of all queues. */
 export interface JobReader extends AsyncDisposable {
   read(): Promise<readonly QueuedJob[]>
 }
 
-/** The key of a job in Redis; ids of jobs end with a number, and nothing else of a queue does. */
+/** The Redis key of a job: of all keys of a queue, only those of jobs end with a number. */
 const JOB_KEY = /^\{plumbline:([a-z-]+)\}:\1:([^:]*-\d+)$/
 
-/** Opens a reader of the queues of a service, in Redis or in Postgres. */
+/** Opens a reader of a service's queues, which are in Redis or in Postgres. */
 export function openJobReader({ redis, service }: LabTarget): JobReader {
   if (redis === undefined) {
     const statement = 'select queue, id from bullmq.job'

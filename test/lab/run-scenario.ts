@@ -19,33 +19,33 @@ import { mountSmallDisk } from './small-disk.ts'
 export interface Size {
   readonly accounts: number
   readonly batches: number
-  /** The scaled number of what is a million in full size. */
+  /** A million, times the scale. */
   readonly million: number
 }
 
 /** Result of one run of a scenario. */
-export interface Seen extends Verdict {
+export interface RunResult extends Verdict {
   /** How long the fault lasted. */
   readonly lastedMs: number
   /** From the end of the fault until calls are answered and records are settled again. */
   readonly recoverMs: number
-  /** The durations of others' calls with an answer. */
+  /** Durations of the answered calls that must not suffer from the fault. */
   readonly callsMs: readonly number[]
-  /** Calls without an answer. */
+  /** Calls without an outcome. */
   readonly refused: number
-  /** Their responses, each with its count. */
+  /** The statuses of those, each with its number of calls. */
   readonly refusals: readonly string[]
   readonly deadRows: number
-  /** Connections of all processes to Postgres, at most. */
+  /** The maximum of all processes' connections to Postgres. */
   readonly connections: number
-  /** What the scenario saw, and what should not have been. */
-  readonly own: Required<Pick<OwnLoad, 'seen' | 'wrong'>>
+  /** What the scenario itself reports. */
+  readonly own: Required<Pick<OwnLoad, 'notes' | 'violations'>>
 }
 
 const CALLERS = 10
 /** Accounts created concurrently. */
-const MAKING = 50
-const LOOK_MS = 200
+const CREATE_CONCURRENCY = 50
+const POLL_MS = 200
 const END_WITHIN_MS = 900_000
 const CREDITS = 10_000
 /** An engine with a delay, so that a fault hits work in progress. */
@@ -65,68 +65,70 @@ export async function runScenario(
   backend: 'redis' | 'embedded',
   size: Size,
   times: number,
-): Promise<readonly Seen[]> {
+): Promise<readonly RunResult[]> {
   await using stack = new AsyncDisposableStack()
-  const place = await openPlace(stack, scenario, backend, size, times)
-  const owners = await openAccounts(place.service, size.batches)
-  const runs: Seen[] = []
+  const target = await openTarget(stack, scenario, backend, size, times)
+  const owners = await openAccounts(target.service, size.batches)
+  const runs: RunResult[] = []
   let callCount = 0
   for (let runsBefore = 0; runsBefore < times; runsBefore++) {
     const { call, row } = scenario.names ?? NAMES
     const [callsBefore, batchesBefore] = [callCount, runsBefore * owners.length]
-    const other = await place.service.account({ credits: size.million + CREDITS })
-    const { seen, calls } = await runOnce(scenario, { ...place, other, runsBefore }, owners, {
+    const other = await target.service.account({ credits: size.million + CREDITS })
+    const { result, calls } = await runOnce(scenario, { ...target, other, runsBefore }, owners, {
       call: (no) => call(callsBefore + no),
       row: (no, rowNo) => row(batchesBefore + no, rowNo),
     })
     callCount += calls
-    runs.push(seen)
+    runs.push(result)
   }
   return runs
 }
 
 async function runOnce(
   scenario: Scenario,
-  place: LabTarget,
+  target: LabTarget,
   owners: readonly Account[],
   names: Names,
-): Promise<{ readonly seen: Seen; readonly calls: number }> {
-  const { service, entrance } = place
+): Promise<{ readonly result: RunResult; readonly calls: number }> {
+  const { service, loadBalancer } = target
   const callers = await openAccounts(service, CALLERS)
   const half = Math.ceil(owners.length / 2)
-  const prepared = (await scenario.prepare?.(place)) ?? {}
-  const calls = startCalls(entrance, callers, names.call)
+  const prepared = (await scenario.prepare?.(target)) ?? {}
+  const calls = startCalls(loadBalancer, callers, names.call)
   using samples = sample(service)
-  const before = await submitBatches(entrance, owners.slice(0, half), names.row)
-  const during = submitBatches(entrance, owners.slice(half), (no, row) => names.row(half + no, row))
+  const before = await submitBatches(loadBalancer, owners.slice(0, half), names.row)
+  const during = submitBatches(loadBalancer, owners.slice(half), (no, row) =>
+    names.row(half + no, row),
+  )
   const from = performance.now()
-  const own = await scenario.happen(place, prepared)
+  const own = await scenario.inject(target, prepared)
   const to = performance.now()
   const batches = [...before, ...(await during), ...(own?.batches ?? [])]
   await untilEnded(service)
   const made = await calls.stop()
   await untilSettled(service)
   const ownCalls = [...(prepared.calls ?? []), ...(own?.calls ?? [])]
-  const gap = scenario.mayLose === true ? { from, to } : null
+  const gap = scenario.mayLoseWrites === true ? { from, to } : null
   const verdict = await judgeLab(service, batches, ownCalls.concat(made), gap)
-  const told = made.filter(({ isTold }) => isTold)
-  const seen = {
+  const answered = made.filter(({ isAnswered }) => isAnswered)
+  const result = {
     ...verdict,
     lastedMs: to - from,
     recoverMs: Math.max(lastFailure(made, to), samples.progressAfter(to)) - to,
-    callsMs: told
+    callsMs: answered
       .filter((call) => scenario.isOther?.(call) ?? true)
       .map(({ beganMs, endedMs }) => endedMs - beganMs),
-    refused: made.length - told.length,
+    refused: made.length - answered.length,
     refusals: refusalsIn(made),
     deadRows: await countDead(service),
     connections: samples.connections(),
-    own: { seen: own?.seen ?? [], wrong: own?.wrong ?? [] },
+    own: { notes: own?.notes ?? [], violations: own?.violations ?? [] },
   }
-  return { seen, calls: made.length }
+  return { result, calls: made.length }
 }
 
-async function openPlace(
+async function openTarget(
   stack: AsyncDisposableStack,
   scenario: Scenario,
   backend: 'redis' | 'embedded',
@@ -150,7 +152,7 @@ async function openPlace(
     engines: internet === undefined ? 'instant' : 'real',
     env: {
       FILES_URL: pathToFileURL(join(files, 'files')).href,
-      // As in production: the load balancer sees that an API stops before it does.
+      // As in production: an API that stops is not ready for a second first, so that the load balancer leaves it.
       STOP_DELAY_SECONDS: '1',
       ...internet?.env,
       ...scenario.env,
@@ -163,13 +165,13 @@ async function openPlace(
   for (let count = 1; count < (scenario.apiCount ?? 1); count++) {
     apis.push(stack.use(await startService({ ...options, workers: [] })))
   }
-  // What a server that ends says to idle connections is no fault of the lab.
+  // A server that stops reports an error to idle connections, which would end this process.
   for (const { db } of apis) db.pool.on('error', () => undefined)
   await fillAccounts(service, size.accounts)
   return {
     service,
     apis,
-    entrance: stack.use(openLoadBalancer(apis)),
+    loadBalancer: stack.use(openLoadBalancer(apis)),
     postgres,
     redis,
     nameServer: internet?.nameServer,
@@ -196,35 +198,37 @@ async function openAccounts(service: TestService, count: number): Promise<readon
   return await makeMany(count, () => service.account({ credits: CREDITS }))
 }
 
-/** Makes this many, a few concurrently: waiting long for a connection would be refused. */
+/** Makes `count` things, at most 50 concurrently: more would time out waiting for a database connection. */
 async function makeMany<T>(count: number, make: (no: number) => Promise<T>): Promise<readonly T[]> {
   const made: T[] = []
-  for (let from = 0; from < count; from += MAKING) {
-    const some = Array.from({ length: Math.min(MAKING, count - from) }, (_, at) => make(from + at))
+  for (let from = 0; from < count; from += CREATE_CONCURRENCY) {
+    const some = Array.from({ length: Math.min(CREATE_CONCURRENCY, count - from) }, (_, at) =>
+      make(from + at),
+    )
     made.push(...(await Promise.all(some)))
   }
   return made
 }
 
 /**
- * When the last failed call that began after the fault ended; the end of the fault if none failed,
- * never if none was answered since.
+ * The end of the last failed call of those that began after the fault; the end of the fault if none
+ * failed; Infinity if the very last call failed.
  */
 function lastFailure(calls: readonly LabCall[], endMs: number): number {
-  if (calls.at(-1)?.isTold !== true) return Infinity
-  const failed = calls.filter(({ beganMs, isTold }) => beganMs >= endMs && !isTold)
+  if (calls.at(-1)?.isAnswered !== true) return Infinity
+  const failed = calls.filter(({ beganMs, isAnswered }) => beganMs >= endMs && !isAnswered)
   return Math.max(endMs, ...failed.map(({ endedMs }) => endedMs))
 }
 
 function refusalsIn(calls: readonly LabCall[]): readonly string[] {
-  const refused = calls.filter(({ isTold }) => !isTold)
+  const refused = calls.filter(({ isAnswered }) => !isAnswered)
   const byStatus = Map.groupBy(refused, ({ status }) => status ?? 'no answer')
   return [...byStatus].map(([status, { length }]) => `${status} for ${length} calls`)
 }
 
 interface Samples extends Disposable {
   connections(): number
-  /** When records were first settled after a moment, by the clock of this process. */
+  /** When the first record was settled after a time, by the clock of this process; that time if none was. */
   progressAfter(ms: number): number
 }
 
@@ -247,12 +251,12 @@ function sample({ db }: TestService): Samples {
     look()
       .catch(() => undefined)
       .finally(() => (isLooking = false))
-  }, LOOK_MS)
+  }, POLL_MS)
   return {
     connections: () => most,
     progressAfter: (ms) => {
-      // The first look after the fault may already see what was settled since, so it is compared
-      // with no other.
+      // Compared with the first sample after the fault, not with the last one before it: records may have
+      // been settled between that one and the end of the fault.
       const after = seen.filter(({ atMs }) => atMs >= ms)
       const least = after[0]?.settled ?? 0
       return after.find(({ settled }) => settled > least)?.atMs ?? ms
@@ -285,7 +289,7 @@ async function untilNone(db: TestService['db'], statement: string): Promise<void
     const { rows } = await db.pool.query<{ count: number }>(statement)
     if (rows[0]?.count === 0) return
     if (performance.now() > until) throw new Error(`${rows[0]?.count} are left: ${statement}`)
-    await wait(LOOK_MS)
+    await wait(POLL_MS)
   }
 }
 

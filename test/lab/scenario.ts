@@ -7,38 +7,38 @@ import type { PostgresPair } from './postgres.ts'
 import type { LabRedis } from './redis.ts'
 import type { SmallDisk } from './small-disk.ts'
 
-/** What a scenario may break. */
+/** The service under load, with the servers that a scenario may break. */
 export interface LabTarget {
   /** The first API with all workers. */
   readonly service: TestService
   readonly apis: readonly TestService[]
-  readonly entrance: LoadBalancer
+  readonly loadBalancer: LoadBalancer
   readonly postgres: PostgresPair
   /** Undefined where the queue is on Postgres. */
   readonly redis: LabRedis | undefined
-  /** Undefined without an internet. */
+  /** Undefined if engines answer from memory. */
   readonly nameServer: LabNameServer | undefined
-  /** Undefined where the scenario asks for none. */
+  /** Undefined if the scenario has no `diskBytes`. */
   readonly disk: SmallDisk | undefined
   /** An account that only the scenario uses. */
   readonly other: Account
-  /** How many there are of what has a million in full size. */
+  /** A million, times the scale. */
   readonly million: number
   /** How often the scenario has run before on the same service. */
   readonly runsBefore: number
 }
 
 /**
- * What a scenario itself has submitted, which is judged like the rest, but not counted in the times
- * of others; and what it saw.
+ * What a scenario itself has submitted, and what it reports. Its batches and calls are judged like all
+ * others, but their durations are not counted.
  */
 export interface OwnLoad {
   readonly batches?: readonly LabBatch[]
   readonly calls?: readonly LabCall[]
-  /** What it saw, in words. */
-  readonly seen?: readonly string[]
-  /** What should not have been. */
-  readonly wrong?: readonly string[]
+  /** What it measured, as sentences. */
+  readonly notes?: readonly string[]
+  /** What must not happen and did, as sentences; any fails the run. */
+  readonly violations?: readonly string[]
 }
 
 /** One fault of a service under load. */
@@ -46,22 +46,22 @@ export interface Scenario {
   readonly what: string
   /** Only where the queue is on Redis. */
   readonly needsRedis?: boolean
-  /** Whether writes acknowledged since it began may be lost, as with every asynchronous standby. */
-  readonly mayLose?: boolean
+  /** Whether writes may be lost that were acknowledged during the fault, as with any asynchronous standby. */
+  readonly mayLoseWrites?: boolean
   /** Options of a simulated internet for real engines; without it engines answer from memory. */
   readonly internet?: Omit<SimnetOptions, 'world'>
   readonly names?: Names
-  /** Whether a call is one of others, whose durations count; default all. */
+  /** Whether a call must not suffer from the fault, so that its duration counts; default all. */
   readonly isOther?: (call: LabCall) => boolean
   /** Arguments of each email worker, if they differ from the default. */
   readonly worker?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** APIs behind the load balancer; default one. */
   readonly apiCount?: number
-  /** Size of the service's own disk for one run; mounting it requires root. */
+  /** Size of a disk for the files of one run, mounted for the service, which requires root; default none. */
   readonly diskBytes?: number
-  /** Runs before the load begins; not timed. */
-  prepare?(place: LabTarget): Promise<OwnLoad>
-  /** Runs as long as the fault lasts. */
-  happen(place: LabTarget, prepared: OwnLoad): Promise<OwnLoad | undefined>
+  /** Prepares the fault before the load begins; not part of its duration. */
+  prepare?(target: LabTarget): Promise<OwnLoad>
+  /** Injects the fault, and resolves when it is over. */
+  inject(target: LabTarget, prepared: OwnLoad): Promise<OwnLoad | undefined>
 }

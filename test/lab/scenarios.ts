@@ -4,13 +4,13 @@ import { cancelOfMany } from './cancel-of-many.ts'
 import type { Scenario } from './scenario.ts'
 import { workersAway } from './workers-away.ts'
 
-const LASTS_MS = 10_000
+const FAULT_MS = 10_000
 const LAG_MS = 2_000
 
-/** Room for the files of all batches of a thousandth in full size, and little more. */
+/** Little more than the files of the thousand batches of a run at full size need. */
 const DISK_BYTES = 64 * 1_024 * 1_024
 
-/** Every scenario by its name; the email workers are away for so many milliseconds. */
+/** Every scenario by its name; in `workers-away` no email worker runs for `awayMs`. */
 export function scenariosOf(awayMs: number): Readonly<Record<string, Scenario>> {
   return { ...SCENARIOS, 'workers-away': workersAway(awayMs) }
 }
@@ -18,21 +18,21 @@ export function scenariosOf(awayMs: number): Readonly<Record<string, Scenario>> 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'postgres-restarted': {
     what: 'Postgres killed, started 10 s later',
-    happen: async ({ postgres }) => {
+    inject: async ({ postgres }) => {
       await postgres.crash()
-      await wait(LASTS_MS)
+      await wait(FAULT_MS)
       await postgres.start()
       return undefined
     },
   },
   'postgres-promoted': {
     what: 'Postgres lost, a standby 2 s behind promoted',
-    mayLose: true,
+    mayLoseWrites: true,
     prepare: async ({ postgres }) => {
       await postgres.renewStandby()
       return {}
     },
-    happen: async ({ postgres }) => {
+    inject: async ({ postgres }) => {
       await postgres.holdBack()
       await wait(LAG_MS)
       await postgres.promote()
@@ -42,16 +42,16 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'redis-killed': {
     what: 'Redis killed with its data, started 10 s later',
     needsRedis: true,
-    happen: async ({ redis }) => {
+    inject: async ({ redis }) => {
       await redis?.kill()
-      await wait(LASTS_MS)
+      await wait(FAULT_MS)
       await redis?.start()
       return undefined
     },
   },
   'workers-replaced': {
     what: 'a deploy: each worker stopped and started, one after the other',
-    happen: async ({ service }) => {
+    inject: async ({ service }) => {
       for (const worker of service.workers) {
         await worker.kill('SIGTERM')
         await worker.restart()
@@ -62,7 +62,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'apis-replaced': {
     what: 'a deploy: each of two APIs stopped and started, one after the other',
     apiCount: 2,
-    happen: async ({ apis }) => {
+    inject: async ({ apis }) => {
       for (const { api } of apis) {
         await api.kill('SIGTERM')
         await api.restart()
@@ -72,17 +72,17 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'old-snapshot': {
     what: '`pg_dump` with a slow reader, open for 20 s',
-    happen: async ({ postgres }) => {
-      await postgres.dump(2 * LASTS_MS)
+    inject: async ({ postgres }) => {
+      await postgres.dump(2 * FAULT_MS)
       return undefined
     },
   },
   'disk-full': {
     what: 'the disk of uploads and results full for 10 s',
     diskBytes: DISK_BYTES,
-    happen: async ({ disk }) => {
+    inject: async ({ disk }) => {
       await disk?.fill()
-      await wait(LASTS_MS)
+      await wait(FAULT_MS)
       await disk?.free()
       return undefined
     },

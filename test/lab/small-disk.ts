@@ -4,26 +4,26 @@ import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A small in-memory disk for a service, which a scenario can fill. */
+/** A small in-memory file system for a service, which a scenario can fill. */
 export interface SmallDisk extends Disposable {
   readonly path: string
-  /** Occupies all free space, now and when more becomes free. */
+  /** Occupies all free space, and again whatever becomes free, until `free`. */
   fill(): Promise<void>
-  /** Gives back what `fill` took. */
+  /** Releases the space that `fill` occupies. */
   free(): Promise<void>
 }
 
 /** Milliseconds between two checks for space that others have freed. */
-const AGAIN_MS = 50
+const RETRY_MS = 50
 const PIECE = Buffer.alloc(65_536)
 
-/** Whether this process may mount one. */
+/** Whether this process may mount a file system. */
 export function mayMount(): boolean {
   return process.getuid?.() === 0
 }
 
 /**
- * Mounts a disk of this size.
+ * Mounts a tmpfs of `sizeBytes`.
  *
  * @throws if that is not allowed
  */
@@ -69,7 +69,7 @@ async function keepFull(path: string, until: AbortSignal, onFull: () => void): P
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
       onFull()
-      await new Promise((passed) => setTimeout(passed, AGAIN_MS))
+      await new Promise((passed) => setTimeout(passed, RETRY_MS))
     }
   }
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Seen } from './run-scenario.ts'
-import { isWell, rowOf } from './table.ts'
+import type { RunResult } from './run-scenario.ts'
+import { passes, rowOf } from './table.ts'
 
-const RUN: Seen = {
+const RUN: RunResult = {
   lastedMs: 10_000,
   recoverMs: 1_000,
   callsMs: [10],
@@ -12,26 +12,26 @@ const RUN: Seen = {
   connections: 7,
   wrongCharges: [],
   lostRecords: 0,
-  own: { seen: [], wrong: [] },
+  own: { notes: [], violations: [] },
 }
 
-test('of twenty recoveries one may take too long, and of fewer none', () => {
+test('runs pass if one of twenty recovers too late, and fail if one of fewer does', () => {
   const runs = Array.from({ length: 19 }, () => RUN)
   const late = { ...RUN, recoverMs: 21_000 }
-  expect(isWell([...runs, late])).toBe(true)
-  expect(isWell([...runs.slice(1), late])).toBe(false)
-  expect(isWell([...runs, late, late])).toBe(false)
-  expect(isWell([{ ...RUN, recoverMs: Infinity }])).toBe(false)
+  expect(passes([...runs, late])).toBe(true)
+  expect(passes([...runs.slice(1), late])).toBe(false)
+  expect(passes([...runs, late, late])).toBe(false)
+  expect(passes([{ ...RUN, recoverMs: Infinity }])).toBe(false)
 })
 
-test('one run with a wrong charge, a lost record or a fault of its own is not well', () => {
-  expect(isWell([RUN, RUN])).toBe(true)
-  expect(isWell([RUN, { ...RUN, wrongCharges: ['spent twice'] }])).toBe(false)
-  expect(isWell([RUN, { ...RUN, lostRecords: 1 }])).toBe(false)
-  expect(isWell([RUN, { ...RUN, own: { seen: [], wrong: ['too many jobs'] } }])).toBe(false)
+test('runs fail if one has a wrong charge, a lost record or a violation of its scenario', () => {
+  expect(passes([RUN, RUN])).toBe(true)
+  expect(passes([RUN, { ...RUN, wrongCharges: ['spent twice'] }])).toBe(false)
+  expect(passes([RUN, { ...RUN, lostRecords: 1 }])).toBe(false)
+  expect(passes([RUN, { ...RUN, own: { notes: [], violations: ['too many jobs'] } }])).toBe(false)
 })
 
-test('a row shows the most of a run, and what is wrong or lost in all of them', () => {
+test('a row shows maxima over the runs, and sums of wrong charges and lost records', () => {
   const other = { ...RUN, lastedMs: 9_000, refused: 3, lostRecords: 1, callsMs: [20] }
   expect(rowOf('a fault', 'redis', [RUN, other, { ...RUN, lostRecords: 2 }])).toBe(
     '| a fault | redis | 10.0 s | 1.0 s | 20 ms | 3 | 5 | 7 | 0 | 3 |',

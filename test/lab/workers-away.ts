@@ -5,36 +5,36 @@ import { CALLS_A_SECOND } from './load.ts'
 import { openJobReader, type QueuedJob } from './queued-jobs.ts'
 import type { LabTarget, Scenario } from './scenario.ts'
 
-const LOOK_MS = 1_000
+const POLL_MS = 1_000
 
-/** Longest wait for a claimed task, and interval of checks. */
+/** Longest wait until a worker has claimed a task, and interval of checks. */
 const CLAIM_WITHIN_MS = 20_000
-const LOOK_CLAIM_MS = 10
+const POLL_CLAIM_MS = 10
 
-/** How long a call may wait, until its job is taken out of the queue, and half a second more. */
+/** How long the job of a call can be in a queue: the longest wait of a call, and time to remove the job. */
 const CALL_MS = 15_750
 
 /**
- * All email workers are killed while batches arrive and calls are made, and are away for a while.
- * The queues must not fill: there is at most one job for each task that the workers had room for,
- * however long, and one for each call that waits.
+ * Kills all email workers while batches are submitted and calls are made, and restarts them after
+ * `awayMs`. The queues must not grow meanwhile: they hold at most one job for each task that may be in
+ * flight, and one for each waiting call.
  */
 export function workersAway(awayMs: number): Scenario {
   return {
     what: `all email workers killed, and away for ${awayMs / 1_000} s`,
-    happen: async (place) => {
-      const workers = place.service.workers.filter(({ name }) => name.startsWith('email'))
-      const { email } = await readRoom(place.service.db, DEFAULT_ROOM)
-      await untilClaimed(place)
+    inject: async (target) => {
+      const workers = target.service.workers.filter(({ name }) => name.startsWith('email'))
+      const { email } = await readRoom(target.service.db, DEFAULT_ROOM)
+      await untilClaimed(target)
       await Promise.all(workers.map((worker) => worker.kill()))
-      const watched = await watchJobs(place, awayMs)
+      const watched = await watchJobs(target, awayMs)
       await Promise.all(workers.map((worker) => worker.restart()))
       return judgeJobs(watched, email.slots + email.reserve)
     },
   }
 }
 
-/** Waits until a worker has a task, so that one dies with work in hand. */
+/** Waits until a worker has claimed a task, so that a worker dies with a claimed task. */
 async function untilClaimed({ service }: LabTarget): Promise<void> {
   const untilMs = performance.now() + CLAIM_WITHIN_MS
   while (performance.now() < untilMs) {
@@ -42,21 +42,21 @@ async function untilClaimed({ service }: LabTarget): Promise<void> {
       'select from tasks where claimed and lease_until is not null limit 1',
     )
     if ((rowCount ?? 0) > 0) return
-    await wait(LOOK_CLAIM_MS)
+    await wait(POLL_CLAIM_MS)
   }
   throw new Error('no worker has claimed a task')
 }
 
-/** Jobs while workers were away. */
+/** Jobs that were in the queues while no worker ran. */
 interface WatchedJobs {
-  /** At most, by the kind of queue. */
+  /** The maximum, by the kind of queue. */
   readonly most: { tasks: number; calls: number; stages: number }
-  /** Tasks of which there were two jobs at once. */
+  /** Tasks that had two jobs at the same time. */
   readonly doubled: Set<string>
 }
 
-async function watchJobs(place: LabTarget, forMs: number): Promise<WatchedJobs> {
-  await using reader = openJobReader(place)
+async function watchJobs(target: LabTarget, forMs: number): Promise<WatchedJobs> {
+  await using reader = openJobReader(target)
   const most = { tasks: 0, calls: 0, stages: 0 }
   const doubled = new Set<string>()
   const endMs = performance.now() + forMs
@@ -66,7 +66,7 @@ async function watchJobs(place: LabTarget, forMs: number): Promise<WatchedJobs> 
     for (const [task, { length }] of Map.groupBy(jobs.get('tasks') ?? [], taskOf)) {
       if (length > 1) doubled.add(task)
     }
-    await wait(Math.min(LOOK_MS, Math.max(0, endMs - performance.now())))
+    await wait(Math.min(POLL_MS, Math.max(0, endMs - performance.now())))
   }
   return { most, doubled }
 }
@@ -86,12 +86,12 @@ function taskOf({ id }: QueuedJob): string {
 function judgeJobs(
   { most, doubled }: WatchedJobs,
   room: number,
-): { readonly seen: readonly string[]; readonly wrong: readonly string[] } {
+): { readonly notes: readonly string[]; readonly violations: readonly string[] } {
   const calls = Math.ceil((CALLS_A_SECOND * CALL_MS) / 1_000)
-  const wrong: string[] = []
-  if (most.tasks > room) wrong.push(`TOO MANY jobs of tasks: ${most.tasks}, ${room} may be`)
-  if (most.calls > calls) wrong.push(`TOO MANY jobs of calls: ${most.calls}, ${calls} may be`)
-  if (doubled.size > 0) wrong.push(`SENT AGAIN while a job was there: ${[...doubled].join(', ')}`)
-  const seen = `at most ${most.tasks} jobs of tasks (${room} may be), ${most.calls} of calls (${calls}), ${most.stages} of stages`
-  return { seen: [seen], wrong }
+  const violations: string[] = []
+  if (most.tasks > room) violations.push(`TOO MANY jobs of tasks: ${most.tasks}, limit ${room}`)
+  if (most.calls > calls) violations.push(`TOO MANY jobs of calls: ${most.calls}, limit ${calls}`)
+  if (doubled.size > 0) violations.push(`TWO JOBS of one task: ${[...doubled].join(', ')}`)
+  const note = `at most ${most.tasks} jobs of tasks (limit ${room}), ${most.calls} of calls (limit ${calls}), ${most.stages} of stages`
+  return { notes: [note], violations }
 }

@@ -1,10 +1,10 @@
 import { priceCredits, type Check } from '@plumbline/contract/products'
 import { subjectOf, type BatchProduct, type PlannedBatch } from './plan.ts'
 
-/** A subject that holds this makes its engine throw. */
+/** A subject that contains this makes its engine throw. */
 export const POISON = 'poison'
 
-/** What each row of a long file holds beside: twenty of them are more bytes than a short one has. */
+/** An additional column of long files: twenty such rows exceed the size of a short file. */
 const NOTE = 'n'.repeat(7_000)
 
 /** Columns of the files of each product. */
@@ -52,7 +52,7 @@ export function fileOf(batch: PlannedBatch, no: number): string {
 
 function oddWord({ odd, product }: PlannedBatch, row: number): string {
   if (odd === 0 || row % odd !== odd - 1) return ''
-  // What of a row of several checks is known is charged, which the other products tell as well.
+  // Only email rows are poisoned: of a row of several checks, the ones that succeed would be charged.
   const words = ['busy1', 'grey1', product === 'email' ? POISON : 'busy2', 'busy2']
   return words[Math.floor(row / odd) % words.length] ?? ''
 }

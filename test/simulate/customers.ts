@@ -12,16 +12,16 @@ export interface SimulatedAccount {
   readonly credits: number
 }
 
-/** What is seen of the requests for one thing. */
+/** What a customer measured about the requests for one batch or call. */
 interface Requested {
-  /** Whether the key of a repeat may have expired meanwhile, by the database's clock. */
-  isForgotten: boolean
-  /** Virtual time until the response to the slowest request. */
+  /** Whether the `Idempotency-Key` may have expired between two of its requests, by the database's clock. */
+  isKeyExpired: boolean
+  /** Virtual milliseconds until the response to the slowest request. */
   longestMs: number
 }
 
 /** A batch as its customer knows it. */
-export interface HandedIn extends Requested {
+export interface SubmittedBatch extends Requested {
   readonly planned: PlannedBatch
   readonly no: number
   readonly account: SimulatedAccount
@@ -42,13 +42,13 @@ export interface MadeCall extends Requested {
 
 /** Simulated customers, and what they know of their requests. */
 export interface Customers {
-  readonly batches: HandedIn[]
+  readonly batches: SubmittedBatch[]
   readonly calls: MadeCall[]
   submit(batch: PlannedBatch): Promise<void>
   call(call: PlannedCall): Promise<void>
   change(change: PlannedChange): Promise<void>
   /** Resumes a paused batch, each time with a new request. */
-  resume(batch: HandedIn): Promise<void>
+  resume(batch: SubmittedBatch): Promise<void>
   /** A request with an account's key; undefined if no API answers. */
   ask(account: SimulatedAccount, method: string, path: string, body?: unknown): Promise<Asked>
 }
@@ -61,14 +61,14 @@ export type Asked = {
 } | null
 
 /** Virtual milliseconds for which a customer retries a request. */
-const PATIENCE_MS = 120_000
-const AGAIN_MS = 1_000
+const RETRY_FOR_MS = 120_000
+const RETRY_MS = 1_000
 
-/** Milliseconds that the service remembers a key, less a margin. */
+/** Milliseconds for which the service stores an `Idempotency-Key`, minus an hour. */
 const KEY_MS = 23 * 3_600_000
 
-/** A request to repeat, its key, and a callback for when the key may have expired. */
-interface Insistence {
+/** A request with an `Idempotency-Key`, and how it is repeated. */
+interface RepeatedRequest {
   readonly key: string
   readonly about?: Requested | undefined
   readonly repeat?: Repeat
@@ -76,12 +76,12 @@ interface Insistence {
 }
 
 /** What customers need of the world. */
-export interface Surroundings {
+export interface CustomerOptions {
   /** The APIs that are listening. */
   readonly apis: () => readonly ReachedApi[]
-  /** The database's current time in ms. */
+  /** The database's current time, in milliseconds. */
   readonly momentMs: () => number
-  /** Called with what was refused. */
+  /** Called with each refused request, for the trace. */
   readonly note: (event: object) => void
 }
 
@@ -89,9 +89,9 @@ export interface Surroundings {
 export function createCustomers(
   time: VirtualTime,
   accounts: readonly SimulatedAccount[],
-  { apis, momentMs, note }: Surroundings,
+  { apis, momentMs, note }: CustomerOptions,
 ): Customers {
-  const batches: HandedIn[] = []
+  const batches: SubmittedBatch[] = []
   const calls: MadeCall[] = []
   let turn = 0
   let resumes = 0
@@ -144,38 +144,36 @@ export function createCustomers(
     return asked
   }
 
-  /**
-   * Sends a request with one key, once or repeatedly, until it gets a response: it takes effect
-   * once.
-   */
-  async function insist(
+  /** Sends a request as planned: once, twice concurrently, or again after its response. All have one key. */
+  async function sendRepeated(
     account: SimulatedAccount,
     path: string,
-    { key, about, repeat = 'none', body }: Insistence,
+    { key, about, repeat = 'none', body }: RepeatedRequest,
   ): Promise<Asked> {
     const firstMs = momentMs()
-    const say = (): Promise<Asked> => insistOnce(account, path, { key, about, body, firstMs })
-    if (repeat === 'doubled') return (await Promise.all([say(), say()]))[0]
-    if (repeat === 'answer_lost') await say()
-    return await say()
+    const attempt = (): Promise<Asked> =>
+      sendUntilAnswered(account, path, { key, about, body, firstMs })
+    if (repeat === 'doubled') return (await Promise.all([attempt(), attempt()]))[0]
+    if (repeat === 'answer_lost') await attempt()
+    return await attempt()
   }
 
-  async function insistOnce(
+  async function sendUntilAnswered(
     account: SimulatedAccount,
     path: string,
-    { key, about, body, firstMs }: Insistence & { readonly firstMs: number },
+    { key, about, body, firstMs }: RepeatedRequest & { readonly firstMs: number },
   ): Promise<Asked> {
-    const until = time.nowMs() + PATIENCE_MS
+    const until = time.nowMs() + RETRY_FOR_MS
     for (;;) {
       const headers = { 'idempotency-key': key }
       const asked = await timed(about, () =>
         send(account, 'POST', path, { body: body?.() ?? {}, headers }),
       )
-      if (about !== undefined && momentMs() - firstMs > KEY_MS) about.isForgotten = true
+      if (about !== undefined && momentMs() - firstMs > KEY_MS) about.isKeyExpired = true
       if (asked !== null && asked.status < 500 && ![409, 429].includes(asked.status)) return asked
       if (asked?.status === 409 && !asked.text.includes('dempotency')) return asked
       if (time.nowMs() > until) return asked
-      await time.wait(AGAIN_MS)
+      await time.wait(RETRY_MS)
     }
   }
 
@@ -186,19 +184,19 @@ export function createCustomers(
     async submit(planned) {
       const account = accountAt(planned.account)
       const no = batches.length
-      const handedIn: HandedIn = {
+      const submitted: SubmittedBatch = {
         planned,
         no,
         account,
         id: undefined,
         longestMs: 0,
         isChanged: false,
-        isForgotten: false,
+        isKeyExpired: false,
       }
-      batches.push(handedIn)
-      const asked = await insist(account, '/v1/batches', {
+      batches.push(submitted)
+      const asked = await sendRepeated(account, '/v1/batches', {
         key: `batch-${no}`,
-        about: handedIn,
+        about: submitted,
         repeat: planned.repeat,
         body: () => {
           const form = new FormData()
@@ -209,7 +207,7 @@ export function createCustomers(
         },
       })
       if (asked?.status !== 202) return
-      handedIn.id = viewIn(asked.text).id
+      submitted.id = viewIn(asked.text).id
     },
     async call(planned) {
       const account = accountAt(planned.account)
@@ -219,7 +217,7 @@ export function createCustomers(
         status: undefined,
         longestMs: 0,
         credits: 0,
-        isForgotten: false,
+        isKeyExpired: false,
       }
       calls.push(made)
       const body = { [planned.check]: planned.subject }
@@ -228,7 +226,7 @@ export function createCustomers(
       const asked =
         repeat === 'none'
           ? await timed(made, () => send(account, 'POST', path, { body }))
-          : await insist(account, path, {
+          : await sendRepeated(account, path, {
               key: `call-${calls.length}`,
               about: made,
               repeat,
@@ -240,20 +238,20 @@ export function createCustomers(
     },
     async resume({ account, id }) {
       const key = `${id}-resume-at-last-${++resumes}`
-      await insist(account, `/v1/batches/${id}/resume`, { key })
+      await sendRepeated(account, `/v1/batches/${id}/resume`, { key })
     },
     async change({ batch, change, again }) {
       const found = batches[batch]
       if (found === undefined) return
-      const until = time.nowMs() + PATIENCE_MS
-      while (found.id === undefined && time.nowMs() < until) await time.wait(AGAIN_MS)
+      const until = time.nowMs() + RETRY_FOR_MS
+      while (found.id === undefined && time.nowMs() < until) await time.wait(RETRY_MS)
       if (found.id === undefined) return
       found.isChanged = true
       const path = `/v1/batches/${found.id}/${change}`
       const times = again ? 2 : 1
       await Promise.all(
         Array.from({ length: times }, (_, at) =>
-          insist(found.account, path, { key: `${found.id}-${change}-${at}` }),
+          sendRepeated(found.account, path, { key: `${found.id}-${change}-${at}` }),
         ),
       )
     },

@@ -1,16 +1,16 @@
 import { openDatabase, type Db } from '@plumbline/db/database'
 
-/** The database's clock, which shows simulated time. */
+/** The clock of a simulated database. */
 export interface DatabaseTime extends AsyncDisposable {
-  /** Sets it to a virtual time plus its steps. */
+  /** Sets it to a virtual time, plus the sum of its steps. */
   set(virtualMs: number): Promise<void>
   /** Milliseconds since the Unix epoch that it shows at a virtual time. */
   momentOf(virtualMs: number): number
-  /** Steps it forward or back from now on. */
+  /** Moves it forward or back, from now on. */
   step(byMs: number): void
 }
 
-/** Chunks whose tasks one transaction may change: more would block others for too long. */
+/** Largest number of chunks whose tasks one transaction may change: more locks would block others for too long. */
 export const MOST_CHANGED = 260
 
 /**
@@ -27,7 +27,7 @@ export async function prepareTemplate(url: string): Promise<void> {
 }
 
 /** Makes every session of a database use that clock. */
-export function goByClock(database: string): string {
+export function useSimulatedClock(database: string): string {
   return `alter database ${database} set search_path = simulation, pg_catalog, public`
 }
 

@@ -5,19 +5,19 @@ import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import type { LedgerFault } from '@plumbline/metering/audit-run'
 import { readBalance } from '@plumbline/metering/balance'
 import { rowsOf, type PlannedRow } from './batch-rows.ts'
-import type { Customers, HandedIn, MadeCall, SimulatedAccount } from './customers.ts'
+import type { Customers, SubmittedBatch, MadeCall, SimulatedAccount } from './customers.ts'
 import { largestChange, MOST_CHANGED } from './database-time.ts'
 import type { Plan } from './plan.ts'
 import { ENGINE_WIDTH } from './service.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-/** States in which nothing more is to come. */
+/** States in which a batch does not change by itself. */
 export const ENDED: readonly string[] = ['completed', 'canceled', 'failed', 'ready', 'expired']
 
-/** A minute more than an audit is leased for. */
+/** A minute more than the lease of an audit. */
 const AUDIT_WITHIN_MS = 16 * 60_000
 
-/** What a world has come to, to be judged. */
+/** A finished world, to be judged. */
 export interface Outcome {
   readonly time: VirtualTime
   readonly plan: Plan
@@ -33,10 +33,7 @@ interface ResultLine {
   readonly credits_charged: number
 }
 
-/**
- * Everything that must be true of a world that has come to rest; a sentence for each thing that is
- * not.
- */
+/** Checks all conditions of a finished world; returns a sentence for each that is violated. */
 export async function judge(outcome: Outcome): Promise<readonly string[]> {
   const { db, customers, accounts } = outcome
   const faults: string[] = []
@@ -49,7 +46,7 @@ export async function judge(outcome: Outcome): Promise<readonly string[]> {
   for (const account of accounts) {
     faults.push(...(await judgeAccount(outcome, account, used.get(account.id) ?? 0)))
   }
-  for (const fault of await auditPatiently(outcome)) {
+  for (const fault of await auditWhenFree(outcome)) {
     faults.push(`ledger: ${fault.rule} ${fault.accountId}: ${fault.detail}`)
   }
   faults.push(...(await judgeLeftovers(db)), ...(await judgeWaits(outcome)))
@@ -61,10 +58,10 @@ export async function judge(outcome: Outcome): Promise<readonly string[]> {
 }
 
 /**
- * Audits after the lease of an audit whose process was killed in it, or never heard that it had
- * begun one.
+ * Audits the ledger. If an audit of a killed process, or one whose start was not acknowledged, still has
+ * its lease, it retries until that has expired.
  */
-async function auditPatiently({ db, time }: Outcome): Promise<readonly LedgerFault[]> {
+async function auditWhenFree({ db, time }: Outcome): Promise<readonly LedgerFault[]> {
   const endMs = time.nowMs() + AUDIT_WITHIN_MS
   for (;;) {
     try {
@@ -77,14 +74,14 @@ async function auditPatiently({ db, time }: Outcome): Promise<readonly LedgerFau
 
 async function judgeBatch(
   { db, customers }: Outcome,
-  batch: HandedIn,
+  batch: SubmittedBatch,
 ): Promise<{ faults: readonly string[]; used: number }> {
   const name = `batch ${batch.no}`
-  if (batch.id === undefined) return { faults: [`${name} was never taken`], used: 0 }
+  if (batch.id === undefined) return { faults: [`${name} was never accepted`], used: 0 }
   const row = await readBatch(db, batch.id)
-  if (row === undefined) return { faults: [`${name} was taken and is lost`], used: 0 }
+  if (row === undefined) return { faults: [`${name} was accepted and is lost`], used: 0 }
   if (!ENDED.includes(row.status)) {
-    return { faults: [`${name} (${row.id}) stands still at ${row.status}`], used: 0 }
+    return { faults: [`${name} (${row.id}) is stuck as ${row.status}`], used: 0 }
   }
   if (row.status === 'ready') return { faults: [], used: 0 }
   if (batch.planned.special === 'not_kept') {
@@ -95,7 +92,7 @@ async function judgeBatch(
     return { faults: [`${name} ended as ${row.status}: ${row.error?.message ?? ''}`], used: 0 }
   }
   if (row.status === 'canceled' && !batch.isChanged) {
-    return { faults: [`${name} was canceled by nobody`], used: 0 }
+    return { faults: [`${name} was canceled, but not by its owner`], used: 0 }
   }
   const path = `/v1/batches/${batch.id}/results?format=ndjson`
   const asked = await customers.ask(batch.account, 'GET', path)
@@ -121,7 +118,7 @@ function creditsOf(rows: readonly PlannedRow[]): number {
   return rows.reduce((sum, { credits }) => sum + credits, 0)
 }
 
-/** Rows that are missing, doubled, out of order, or not answered and charged as they must be. */
+/** Rows that are missing, duplicated, out of order, or have another status or charge than expected. */
 function lineFaults(
   name: string,
   row: BatchRow,
@@ -181,12 +178,12 @@ async function judgeAccount(
   const spent = account.credits - balance.available - balance.held - usedByBatches
   const calls = customers.calls.filter((call) => call.account === account)
   const answered = calls.filter(({ status }) => status === 200 || status === undefined)
-  // What was said again a day later counts anew.
-  const most = sumOf(answered) + sumOf(answered.filter(({ isForgotten }) => isForgotten))
-  // A call whose process was lost after its response may be given back.
+  // A request repeated after its key has expired is a new call, and charged again.
+  const most = sumOf(answered) + sumOf(answered.filter(({ isKeyExpired }) => isKeyExpired))
+  // A call may be refunded if its process died after the response and before the debit was final.
   const least = plan.faults.length > 0 ? 0 : sumOf(calls.filter(({ status }) => status === 200))
-  const handedIn = customers.batches.filter((batch) => batch.account === account)
-  const forgotten = handedIn.filter(({ isForgotten }) => isForgotten)
+  const submitted = customers.batches.filter((batch) => batch.account === account)
+  const forgotten = submitted.filter(({ isKeyExpired }) => isKeyExpired)
   const isExact = forgotten.length === 0
   if (isExact && (spent < least || spent > most)) {
     faults.push(
@@ -195,17 +192,16 @@ async function judgeAccount(
   }
   if (plan.faults.length === 0) {
     const failed = calls.find(({ status }) => status !== 200)
-    if (failed !== undefined) faults.push(`a call was answered ${failed.status} on a calm day`)
+    if (failed !== undefined)
+      faults.push(`a call was answered ${failed.status} though nothing failed`)
   }
   const { rows } = await db.pool.query<{ count: number }>(
     'select count(*) as count from batches where account_id = $1',
     [account.id],
   )
   const count = rows[0]?.count ?? 0
-  if (count < handedIn.length || count > handedIn.length + forgotten.length) {
-    faults.push(
-      `account ${account.id} has ${count} batches of ${handedIn.length} that it handed in`,
-    )
+  if (count < submitted.length || count > submitted.length + forgotten.length) {
+    faults.push(`account ${account.id} has ${count} batches, but submitted ${submitted.length}`)
   }
   return faults
 }
@@ -215,22 +211,22 @@ function sumOf(calls: readonly MadeCall[]): number {
 }
 
 /**
- * Rows up to which a batch is small, and how long its owner waits at most, from the upload to the
- * end, beside twice its own work.
+ * Maximum rows of a small batch, and the longest permitted time from its upload to its end, in addition
+ * to twice the time of its own checks.
  */
 const SMALL_ROWS = 12
 const SMALL_WITHIN_MS = 4_000
 
 /**
- * How long a single call waits for its response at most, beside twice its own work: what the
- * benchmark `neighbours` demands of nineteen in twenty calls beside another account's.
+ * Longest permitted time until the response to a single call, in addition to twice the time of its check.
+ * It is the limit for p95 in the benchmark `neighbours`.
  */
 const CALL_WITHIN_MS = 1_000
 
-/** How long an upload waits at most until it is accepted. */
+/** Longest permitted time until an upload is accepted. */
 const UPLOAD_WITHIN_MS = 2_000
 
-/** Requests and small batches that waited for others, on a day on which nothing broke. */
+/** In a world without faults: requests and small batches that took longer than permitted. */
 async function judgeWaits({ plan, db, customers }: Outcome): Promise<readonly string[]> {
   if (plan.faults.length > 0) return []
   const small = customers.batches.filter(
@@ -245,7 +241,7 @@ async function judgeWaits({ plan, db, customers }: Outcome): Promise<readonly st
     const ownMs = Math.ceil(planned.rows / ENGINE_WIDTH) * plan.delayMs
     if (tookMs <= SMALL_WITHIN_MS + 2 * ownMs) continue
     faults.push(
-      `batch ${no} of ${planned.rows} rows took ${tookMs} ms, ${ownMs} of them its own work`,
+      `batch ${no} of ${planned.rows} rows took ${tookMs} ms, ${ownMs} of them for its own checks`,
     )
   }
   for (const { no, longestMs } of customers.batches) {
@@ -253,7 +249,9 @@ async function judgeWaits({ plan, db, customers }: Outcome): Promise<readonly st
   }
   for (const { planned, longestMs } of customers.calls) {
     if (longestMs <= CALL_WITHIN_MS + 2 * plan.delayMs) continue
-    faults.push(`a call of ${planned.check} took ${longestMs} ms, ${plan.delayMs} of them its work`)
+    faults.push(
+      `a call of ${planned.check} took ${longestMs} ms, ${plan.delayMs} of them for its check`,
+    )
   }
   return faults
 }
@@ -261,7 +259,7 @@ async function judgeWaits({ plan, db, customers }: Outcome): Promise<readonly st
 async function judgeLeftovers(db: Db): Promise<readonly string[]> {
   const { rows } = await db.pool.query<{ what: string; count: number; first: object }>(`
     select 'tasks' as what, count(*) as count, (array_agg(to_jsonb(t)))[1] as first from tasks t
-    union all select 'debits without an end', count(*), (array_agg(to_jsonb(c)))[1]
+    union all select 'debits neither final nor refunded', count(*), (array_agg(to_jsonb(c)))[1]
       from credit_unanswered c
     union all select 'open holds', count(*), (array_agg(to_jsonb(h)))[1] from credit_holds h
       where closed_at is null and not exists (select from batches b where b.id = h.ref and b.status in
@@ -271,7 +269,7 @@ async function judgeLeftovers(db: Db): Promise<readonly string[]> {
     .map(({ what, count, first }) => `${count} ${what} are left: ${JSON.stringify(first)}`)
 }
 
-/** Tasks in flight beyond what may be, by check; undefined if there are none. */
+/** A sentence about a check with more tasks in flight than its limit; undefined if there is none. */
 export async function excessInFlight(
   db: Db,
   boundOf: (check: Check) => number,
@@ -282,7 +280,7 @@ export async function excessInFlight(
   for (const check of CHECKS) {
     const count = rows.find(({ check_kind }) => check_kind === check)?.count ?? 0
     if (count > boundOf(check))
-      return `${count} ${check} tasks are in flight, at most ${boundOf(check)} may be`
+      return `${count} ${check} tasks are in flight, limit ${boundOf(check)}`
   }
   return undefined
 }

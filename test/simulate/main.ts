@@ -9,25 +9,24 @@ import { migrate } from '@plumbline/db/migrate'
 import { grantServing } from '@plumbline/db/serving-role'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { startRedis } from '@plumbline/testkit/redis'
-import { goByClock, prepareTemplate } from './database-time.ts'
+import { useSimulatedClock, prepareTemplate } from './database-time.ts'
 import { AWAY_MS, planOf } from './plan.ts'
 import { PUT_BACK, type PutBack } from './put-back.ts'
-import type { Lived } from './run-seed.ts'
+import type { SeedReply } from './run-seed.ts'
 import { openRunner, type Runner } from './runner.ts'
-import type { Ending } from './world.ts'
+import type { WorldResult } from './world.ts'
 
-// npm run simulate -- [--seed N] [--seeds K] [--jobs J] [--plan]: lives through the worlds of K
-// seeds from N on, J at a time, and judges each. A seed that fails prints its plan and keeps its
-// trace and log under `.reports`. --away says for how many seconds the workers are away where all of
-// them are killed. With --put-back NAME (or all) a fault of `put-back.ts` is in the sources, and one
-// of the seeds must find it. With --times T each seed is run T times, and failed runs are counted by
-// the condition that was violated; the seed that is known to find a fault must fail in nine of ten
-// runs.
+// npm run simulate -- [--seed N] [--seeds K] [--jobs J] [--plan]: runs the worlds of K seeds from N on,
+// J concurrently, and judges each. A seed that fails prints its faults, and leaves its plan, trace and
+// log under `.reports`. --away is the time in seconds until workers are restarted after all of them were
+// killed. With --put-back NAME (or all) the sources run with a fault of `put-back.ts`, which one of the
+// seeds must find. With --times T each seed is run T times, and failed runs are counted by violated
+// condition; the seed that is known to find a fault must fail in nine of ten runs.
 
 const USAGE = `simulate: expected whole numbers from 1 for --seed, --seeds, --jobs, --away and --times, and for --put-back all or one of ${PUT_BACK.map(({ name }) => name).join(', ')}`
 
-/** Share of the runs of a seed that must violate the same condition if one has. */
-const FAILS_AGAIN = 0.9
+/** Share of the runs in which the seed of a restored fault must violate the same condition. */
+const FAILING_SHARE = 0.9
 const TEMPLATE = 'simulation_template'
 const REPORTS = join(
   dirname(dirname(dirname(fileURLToPath(import.meta.url)))),
@@ -35,7 +34,7 @@ const REPORTS = join(
   'simulate',
 )
 
-/** Databases of one Redis as it comes, the first of which is nobody's. */
+/** Numbered databases of a Redis with default settings, without database 0: one for each concurrent world. */
 const MOST_JOBS = 15
 
 const { values } = parseArgs({
@@ -68,7 +67,7 @@ if (!isSound || (asked !== undefined && putBack.length === 0)) {
 }
 const seeds = Array.from({ length: count }, (_, at) => first + at)
 
-// The servers end with this process, and each world finds that it is gone.
+// Servers and runners end with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 await using stack = new AsyncDisposableStack()
 const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-simulate-'))
@@ -79,14 +78,15 @@ const postgres = await startEmbeddedPostgres({
     fsync: 'off',
     full_page_writes: 'off',
     max_connections: '600',
-    // Time goes on while locks are waited for: a deadlock that stands for a second would take
-    // minutes of it.
+    // Simulated time passes while a statement waits for a lock: with the default of a second, a deadlock
+    // would last for minutes of it.
     deadlock_timeout: '20ms',
   },
 })
 stack.defer(() => postgres.stop())
 const redis = await startRedis()
-if (redis === null) console.error('redis-server is not installed: every world is on Postgres alone')
+if (redis === null)
+  console.error('redis-server is not installed: every world has its queue on Postgres')
 else stack.defer(() => redis.stop())
 const admin = stack.use(
   openDatabase({ url: postgres.url, poolSize: 2, applicationName: 'simulate' }),
@@ -101,14 +101,14 @@ if (times > 1 && asked === undefined) {
   for (const { name, what, seed } of putBack) {
     console.log(`${name}: ${what}`)
     const failed = await countFailed(values.seed === undefined ? seed : first, name)
-    if (failed < FAILS_AGAIN * times) process.exitCode = 1
+    if (failed < FAILING_SHARE * times) process.exitCode = 1
   }
 } else if (asked === undefined) {
   let failedCount = 0
   await runAll(seeds.map(onceOf), async (runner, world) => {
     if (!(await runSeed(runner, world))) failedCount += 1
   })
-  console.log(`${seeds.length - failedCount} of ${seeds.length} seeds held`)
+  console.log(`${seeds.length - failedCount} of ${seeds.length} seeds passed`)
   process.exitCode = failedCount === 0 ? 0 : 1
 } else {
   for (const fault of putBack) await findFault(fault)
@@ -122,8 +122,8 @@ async function findFault({ name, what }: PutBack): Promise<void> {
     seeds.map(onceOf),
     async (runner, world) => {
       if (isFound) return
-      const { ending } = await live(runner, world)
-      const [met] = ending.faults
+      const { result } = await runInDatabase(runner, world)
+      const [met] = result.faults
       if (met === undefined) return
       isFound = true
       console.log(`  found by seed ${world.seed}: ${met.split('\n', 1)[0]?.slice(0, 200)}`)
@@ -143,14 +143,14 @@ async function countFailed(seed: number, fault?: string): Promise<number> {
   await runAll(
     worlds,
     async (runner, world) => {
-      const { ending } = await live(runner, world)
-      if (ending.faults.length === 0) {
+      const { result } = await runInDatabase(runner, world)
+      if (result.faults.length === 0) {
         await rm(folderOf(world), { recursive: true, force: true })
         return
       }
       failedCount += 1
-      await keepEnding(world, ending)
-      for (const condition of new Set(ending.faults.map(conditionOf))) {
+      await saveResult(world, result)
+      for (const condition of new Set(result.faults.map(conditionOf))) {
         counts.set(condition, (counts.get(condition) ?? 0) + 1)
       }
     },
@@ -206,16 +206,19 @@ async function makeTemplate(): Promise<void> {
   await prepareTemplate(templateUrl)
 }
 
-/** Lives through one seed on a database of its own. */
-async function live(runner: Runner, world: RunOfSeed & { readonly job: number }): Promise<Lived> {
+/** Runs the world of a seed on a database of its own. */
+async function runInDatabase(
+  runner: Runner,
+  world: RunOfSeed & { readonly job: number },
+): Promise<SeedReply> {
   const { seed, job } = world
   const folder = folderOf(world)
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
   const name = `simulation_${seed}_${job}`
   await admin.pool.query(`create database ${name} template ${TEMPLATE}`)
-  await admin.pool.query(goByClock(name))
-  const lived = await runner.run({
+  await admin.pool.query(useSimulatedClock(name))
+  const reply = await runner.run({
     seed,
     awayMs,
     folder,
@@ -224,48 +227,48 @@ async function live(runner: Runner, world: RunOfSeed & { readonly job: number })
     ...(redis === null ? {} : { redisUrl: `${redis.url}/${job}` }),
   })
   await admin.pool.query(`drop database ${name} with (force)`)
-  return lived
+  return reply
 }
 
 function folderOf({ seed, run }: RunOfSeed): string {
   return join(REPORTS, run === undefined ? `seed-${seed}` : `seed-${seed}-${run}`)
 }
 
-/** Lives through one seed and tells how it ended; returns whether all held. */
+/** Runs the world of a seed and prints its result; returns whether it passed. */
 async function runSeed(
   runner: Runner,
   world: RunOfSeed & { readonly job: number },
 ): Promise<boolean> {
   const began = Date.now()
-  const { ending, cpuMs } = await live(runner, world)
+  const { result, cpuMs } = await runInDatabase(runner, world)
   const { seed } = world
   const folder = folderOf(world)
   const plan = planOf(seed, redis !== null, awayMs)
-  const holds = ending.faults.length === 0
-  const { lastedMs, batchCount, callCount, fullest } = ending
+  const holds = result.faults.length === 0
+  const { lastedMs, batchCount, callCount, fullest } = result
   console.log(
-    `seed ${seed} on ${plan.backend}: ${holds ? 'held' : 'FAILED'}, ${batchCount} batches, ${callCount} calls, ` +
+    `seed ${seed} on ${plan.backend}: ${holds ? 'passed' : 'FAILED'}, ${batchCount} batches, ${callCount} calls, ` +
       `${plan.faults.length} faults, ${Math.round(lastedMs / 1_000)} s in ${seconds(Date.now() - began)} s, ` +
-      `${seconds(cpuMs)} of a processor, ` +
+      `${seconds(cpuMs)} s of processor time, ` +
       `at most ${fullest.jobs} jobs where ${fullest.bound} tasks may be in flight`,
   )
   if (holds && !values.plan) {
     await rm(folder, { recursive: true, force: true })
     return true
   }
-  for (const fault of ending.faults) console.log(`  ${fault}`)
-  await keepEnding(world, ending)
+  for (const fault of result.faults) console.log(`  ${fault}`)
+  await saveResult(world, result)
   console.log(JSON.stringify(values.plan ? plan : plan.faults, undefined, values.plan ? 1 : 0))
   console.log(`  ${folder}`)
   return holds
 }
 
-/** Writes what was planned, and how it ended, beside the trace and the log. */
-async function keepEnding(world: RunOfSeed, ending: Ending): Promise<void> {
+/** Writes the plan and the result beside the trace and the log. */
+async function saveResult(world: RunOfSeed, result: WorldResult): Promise<void> {
   const plan = planOf(world.seed, redis !== null, awayMs)
   const folder = folderOf(world)
   await writeFile(join(folder, 'plan.json'), JSON.stringify(plan, undefined, 1))
-  await writeFile(join(folder, 'ending.json'), JSON.stringify(ending, undefined, 1))
+  await writeFile(join(folder, 'result.json'), JSON.stringify(result, undefined, 1))
 }
 
 function seconds(ms: number): string {
@@ -276,7 +279,7 @@ function urlOf(database: string, serving = false): string {
   const url = new URL(postgres.url)
   url.pathname = `/${database}`
   if (serving) {
-    // The role that is granted its rights again where the queue is lost.
+    // The role that `losePostgresQueue` grants its rights on the recreated queue.
     url.username = 'test_serving'
     url.password = 'a password of tests'
   }

@@ -7,15 +7,15 @@ import type { Member } from './service.ts'
  */
 const OPEN_WITHIN_MS = 5_000
 
-/** Finds transactions that stay open while their process waits for something else. */
+/** Finds transactions that stay open between two statements for too long. */
 export interface TransactionWatch {
-  /** What is wrong at a virtual time; undefined if nothing is. */
+  /** A sentence about such a transaction at a virtual time; undefined if there is none. */
   look(nowMs: number): Promise<string | undefined>
 }
 
-/** Makes a watch over the processes that are neither dead nor suspended when it looks. */
+/** Makes a watch of the processes that are neither dead nor suspended. */
 export function watchTransactions(db: Db, members: () => readonly Member[]): TransactionWatch {
-  /** By connection and the server's own time of its last statement, since when in virtual time. */
+  /** By connection and last statement: the virtual time since which it has been idle in its transaction. */
   let seen = new Map<string, number>()
   return {
     look: async (nowMs) => {

@@ -6,7 +6,7 @@ export const MEMBERS = ['api-0', 'api-1', 'batch-0', 'batch-1', 'checks-0', 'che
 /** One of them. */
 export type MemberName = (typeof MEMBERS)[number]
 
-/** What befalls the service. */
+/** A fault of the service. */
 export type Fault =
   | {
       readonly kind: 'kill'
@@ -14,7 +14,7 @@ export type Fault =
       readonly member: MemberName
       readonly backMs: number
     }
-  /** All workers of checks at once, as soon as one of them has claimed tasks. */
+  /** All workers of checks are killed at once, as soon as one of them has claimed a task. */
   | { readonly kind: 'kill_claimed'; readonly atMs: number; readonly backMs: number }
   | {
       readonly kind: 'freeze'
@@ -44,22 +44,22 @@ export type Fault =
       readonly member: MemberName
       readonly forMs: number
     }
-  /** The file store does not reply to batch workers while a batch that is not kept ends. */
+  /** The file store does not reply to batch workers while a batch without retention ends. */
   | { readonly kind: 'stall_expiring'; readonly atMs: number; readonly forMs: number }
 
-/** What a world is for, beside what happens in any: one of five in turn. */
-export const THEMES = ['calm', 'workers_away', 'large_cancel', 'lost_saves', 'any'] as const
+/** What a world tests in particular: the themes of five successive seeds. */
+export const THEMES = ['no_faults', 'workers_away', 'large_cancel', 'lost_saves', 'any'] as const
 /** One of them. */
 export type Theme = (typeof THEMES)[number]
 
 /** When a large batch is canceled: its file is read and its tasks are created by then. */
 export const LARGE_CANCEL_MS = 8_000
 
-/** How long customers hand things in, and things break. */
+/** Time in which customers send their requests and faults are injected. */
 export const ACTIVE_MS = 20_000
 
 /**
- * What breaks in a world.
+ * The faults of a world.
  *
  * @param awayMs how long the workers of checks are away if all of them are killed
  */
@@ -119,18 +119,18 @@ export function planFaults(random: Random, theme: Theme, awayMs: number): readon
   return faults.toSorted((one, other) => one.atMs - other.atMs)
 }
 
-/** What befalls a world for what it is for. */
+/** The faults that belong to the theme of a world. */
 function faultsOf(random: Random, theme: Theme, awayMs: number): readonly Fault[] {
   switch (theme) {
-    case 'calm':
+    case 'no_faults':
       return []
-    // The files of a batch that is not kept are removed meanwhile.
+    // The store does not reply while the files of a batch without retention are removed.
     case 'any':
       return [{ kind: 'stall_expiring', atMs: ACTIVE_MS, forMs: 30_000 }]
-    // Its queue must not fill, and what they had claimed must be done by others.
+    // The queue must not grow, and claimed tasks must be processed by the restarted workers.
     case 'workers_away':
       return [{ kind: 'kill_claimed', atMs: 1_000 + random.int(2_000), backMs: awayMs }]
-    // Whoever ends what is canceled is lost in the midst of it.
+    // The process that cancels the batch is killed meanwhile.
     case 'large_cancel':
       return (['batch-0', 'batch-1'] as const).flatMap((member): readonly Fault[] => [
         {
@@ -147,7 +147,7 @@ function faultsOf(random: Random, theme: Theme, awayMs: number): readonly Fault[
           backMs: 1_000,
         },
       ])
-    // Outcomes that are saved in the midst of a task, and lost, or not known to be saved.
+    // Commits of a task's partial outcomes are lost, or their acknowledgements are.
     case 'lost_saves':
       return [
         ...Array.from({ length: 14 }, () => commitFault(random, 'lose_commit', 20)),
@@ -166,7 +166,7 @@ function commitFault(random: Random, fault: WireFault, withinRequests: number): 
   }
 }
 
-/** Seconds most of the time, and now and then days: a machine that came up with a wrong date. */
+/** Usually seconds, and sometimes days, as of a machine that started with a wrong date. */
 function stepOf(random: Random): number {
   const sign = random.oneIn(2) ? 1 : -1
   return random.oneIn(4) ? sign * 2 * 86_400_000 : sign * (1_000 + random.int(20_000))

@@ -9,7 +9,7 @@ import {
   type Theme,
 } from './plan-faults.ts'
 
-/** What a batch asks. */
+/** The product of a batch. */
 export type BatchProduct = 'email' | 'ip' | 'phone' | 'contact-intel'
 
 /** A batch that a customer submits. */
@@ -19,21 +19,19 @@ export interface PlannedBatch {
   readonly account: number
   readonly product: BatchProduct
   readonly rows: number
-  /**
-   * One in this many rows must wait for a limit or a time, or makes its engine throw; 0 for none.
-   */
+  /** Every nth row must wait for a limit or a time, or makes its engine throw; 0 for no row. */
   readonly odd: number
   readonly special: Special
   readonly repeat: Repeat
 }
 
 /**
- * What is special about a batch: its file takes long to be read; it is not kept once it has ended;
- * all of its rows wait until it is canceled.
+ * What is special about a batch: its file is long; it has a retention of 0 days, so that it expires when
+ * it ends; all of its rows wait until it is canceled.
  */
 export type Special = 'nothing' | 'long_file' | 'not_kept' | 'stuck'
 
-/** How a request is repeated with its key: twice at once, or after its response was lost. */
+/** How a request is repeated with its key: sent twice concurrently, or again after its response was lost. */
 export type Repeat = 'none' | 'doubled' | 'answer_lost'
 
 /** A single call. */
@@ -46,7 +44,7 @@ export interface PlannedCall {
   readonly repeat: Repeat
 }
 
-/** What a customer does with a batch, by its index; `again` repeats the same. */
+/** A request about a batch, by its index; `again` sends two concurrently. */
 export interface PlannedChange {
   readonly kind: 'change'
   readonly atMs: number
@@ -55,15 +53,15 @@ export interface PlannedChange {
   readonly again: boolean
 }
 
-/** An act of a customer. */
+/** A planned request of a customer. */
 export type Act = PlannedBatch | PlannedCall | PlannedChange
 
-/** The accounts, acts and faults of a world; always the same for a seed. */
+/** The accounts, requests and faults of a world, which the seed alone determines. */
 export interface Plan {
   readonly seed: number
   readonly backend: 'postgres' | 'redis'
   readonly chunkRecords: number
-  /** Delay of an engine for a subject. */
+  /** Milliseconds that an engine takes for a subject. */
   readonly delayMs: number
   /** Credits of each account. */
   readonly accounts: readonly number[]
@@ -71,14 +69,14 @@ export interface Plan {
   readonly faults: readonly Fault[]
 }
 
-/** Tasks of such an engine and size last several times as long as outcomes go without a save. */
+/** Such tasks take several times as long as the interval in which partial outcomes are saved. */
 const LONG_DELAY_MS = 1_200
 const LONG_CHUNK = 15
 
-/** Most requests come once. */
+/** Most requests are sent once. */
 const REPEATS: readonly Repeat[] = ['none', 'none', 'none', 'doubled', 'answer_lost']
 
-/** How long the workers of checks are away in the worlds where all of them are killed. */
+/** Milliseconds until the workers of checks are restarted where all of them are killed. */
 export const AWAY_MS = 45_000
 
 /** Makes the plan for a seed. */
@@ -103,7 +101,7 @@ export function planOf(seed: number, redis: boolean, awayMs = AWAY_MS): Plan {
     delayMs,
     accounts,
     acts,
-    faults: theme === 'calm' ? [] : planFaults(random, theme, awayMs),
+    faults: theme === 'no_faults' ? [] : planFaults(random, theme, awayMs),
   }
 }
 
@@ -116,7 +114,7 @@ function shapeOf(
   const delayMs = random.pick([0, 50, LONG_DELAY_MS])
   const chunkRecords = isLarge ? 1 : random.pick([1, 3, LONG_CHUNK])
   switch (theme) {
-    case 'calm':
+    case 'no_faults':
       return { isLarge, delayMs, chunkRecords: delayMs === LONG_DELAY_MS ? 1 : chunkRecords }
     case 'any':
       return { isLarge, delayMs, chunkRecords }
@@ -130,19 +128,19 @@ function shapeOf(
 }
 
 /**
- * The first batch is canceled when more of its chunks have tasks than one transaction may change:
- * they wait, so that none of them is done by then.
+ * The first batch is canceled while more of its chunks have tasks than one transaction may change; all of
+ * its rows wait, so that no task is done by then.
  */
 const LARGE_CANCEL: readonly PlannedChange[] = [
   { kind: 'change', atMs: LARGE_CANCEL_MS, batch: 0, change: 'cancel', again: true },
 ]
 
-/** Further rows, so that a start needs several steps to create the tasks. */
+/** Additional rows of that batch, so that its start creates the tasks in several transactions. */
 const LARGE_CANCEL_ROWS = 250
 
 /**
- * The first batch has more tasks than may be in flight, and a large one more than one transaction
- * may change.
+ * The first batch has more tasks than may be in flight; if it is large, more than one transaction may
+ * change.
  */
 function planBatches(
   random: Random,
@@ -169,10 +167,10 @@ function planBatches(
     .toSorted((one, other) => one.atMs - other.atMs)
 }
 
-/** Batches that nobody changes, after all others. */
+/** Batches that are submitted after all others, and neither paused nor canceled. */
 function lastBatches(theme: Theme, delayMs: number): readonly PlannedBatch[] {
   switch (theme) {
-    case 'calm':
+    case 'no_faults':
       return [
         ...LONG_FILES.map((atMs) => ({
           ...PLAIN,
@@ -201,12 +199,12 @@ const PLAIN = {
   repeat: 'none',
 } as const
 
-/** One account hands in twice as many long files as all workers read at once. */
+/** One account submits twice as many long files as all workers read concurrently. */
 const LONG_FILES = Array.from({ length: 8 }, (_, at) => ACTIVE_MS + 10 * at)
 
 /**
- * Each of two accounts in turn hands in a large batch, and the other a small one: which of them
- * would be served first is not known.
+ * First one account submits a large batch and the other a small one, then the reverse: without turns of
+ * the accounts, one of the small ones would wait, whichever account comes first.
  */
 const BESIDE_LARGE = [0, 1].flatMap((large): readonly PlannedBatch[] => [
   { ...PLAIN, atMs: 45_000 + 30_000 * large, account: large, rows: 150 },

@@ -5,13 +5,13 @@ import { planOf } from './plan.ts'
 
 const SEEDS = Array.from({ length: 200 }, (_, at) => at + 1)
 
-test('a seed has one plan, and another seed another', () => {
+test('the plan of a seed is always the same, and differs from those of other seeds', () => {
   const texts = SEEDS.map((seed) => JSON.stringify(planOf(seed, true)))
   expect(SEEDS.map((seed) => JSON.stringify(planOf(seed, true)))).toEqual(texts)
   expect(new Set(texts).size).toBe(SEEDS.length)
 })
 
-test('every fifth world is calm, and without Redis all are on Postgres', () => {
+test('every fifth world has no faults, and without Redis all queues are on Postgres', () => {
   for (const seed of SEEDS) {
     const plan = planOf(seed, false)
     expect(plan.faults.length === 0).toBe(seed % 5 === 0)
@@ -19,7 +19,7 @@ test('every fifth world is calm, and without Redis all are on Postgres', () => {
   }
 })
 
-test('of any ten worlds one of each backend loses its workers with claimed tasks, and one a large cancel', () => {
+test('any ten successive seeds have, on each backend, a world that kills workers with claimed tasks and one that cancels a large batch', () => {
   for (const first of SEEDS.slice(0, 20)) {
     const plans = Array.from({ length: 10 }, (_, at) => planOf(first + at, true))
     const away = plans.filter(({ faults }) => faults.some(({ kind }) => kind === 'kill_claimed'))
@@ -37,7 +37,7 @@ test('of any ten worlds one of each backend loses its workers with claimed tasks
   }
 })
 
-test('in a calm world one account has more long files than are read at once, and another a short one', () => {
+test('in a world without faults one account submits eight long files and then another a short one', () => {
   for (const seed of SEEDS.filter((one) => one % 5 === 0)) {
     const { acts } = planOf(seed, true)
     const batches = acts.filter((act) => act.kind === 'batch')
@@ -51,7 +51,7 @@ test('in a calm world one account has more long files than are read at once, and
   }
 })
 
-test('each row of a plan differs from all others, so that a lost or doubled one is seen', () => {
+test('each row of a plan differs from all others, so that a lost or duplicate one is detected', () => {
   for (const seed of SEEDS.slice(0, 20)) {
     const batches = planOf(seed, true).acts.filter((act) => act.kind === 'batch')
     const rows = batches.flatMap((batch, no) => rowsOf(batch, no).map(({ cells }) => cells))

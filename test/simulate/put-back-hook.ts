@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { PUT_BACK } from './put-back.ts'
 
-// Imported before a world, with a fault's name as the query: the sources are read with that fault
-// in them.
+// Imported before the program, with the name of a fault as the query of its URL: restores that fault
+// in the sources as they are loaded.
 
 const ROOT = join(fileURLToPath(import.meta.url), '..', '..', '..')
 const name = new URL(import.meta.url).search.slice(1)

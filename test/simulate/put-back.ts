@@ -1,4 +1,4 @@
-/** A fixed fault, as a change of the sources that restores it. */
+/** A fault that was fixed, and the change of the sources that restores it. */
 export interface PutBack {
   readonly name: string
   /** Its effect on the service. */
@@ -20,7 +20,7 @@ export interface Edit {
 export const PUT_BACK: readonly PutBack[] = [
   {
     name: 'start-at-once',
-    what: 'a start makes all tasks of a batch in one transaction',
+    what: 'starting a batch creates all of its tasks in one transaction',
     seed: 1,
     edits: [
       {
@@ -32,7 +32,7 @@ export const PUT_BACK: readonly PutBack[] = [
   },
   {
     name: 'cancel-at-once',
-    what: 'a cancel drops all tasks of a batch in one transaction',
+    what: 'canceling a batch deletes all of its tasks in one transaction',
     seed: 2,
     edits: [
       {
@@ -44,7 +44,7 @@ export const PUT_BACK: readonly PutBack[] = [
   },
   {
     name: 'sent-again',
-    what: 'a task that nobody claims goes out again while its job waits',
+    what: 'a task that no worker claims is enqueued again while its first job is still in the queue',
     seed: 1,
     edits: [
       {
@@ -56,7 +56,7 @@ export const PUT_BACK: readonly PutBack[] = [
   },
   {
     name: 'no-turns',
-    what: 'tasks go out to one account until it has none left',
+    what: 'all tasks of one account are dispatched before those of the next',
     seed: 5,
     edits: [
       {
@@ -68,7 +68,7 @@ export const PUT_BACK: readonly PutBack[] = [
   },
   {
     name: 'reserve-each-round',
-    what: 'each round hands out the reserve anew',
+    what: 'each round of the dispatcher uses the reserved slots again, though they are taken',
     seed: 1,
     edits: [
       {
@@ -85,7 +85,7 @@ export const PUT_BACK: readonly PutBack[] = [
   },
   {
     name: 'lost-save',
-    what: 'a save ends its task though an earlier one was lost, and nothing searches for such',
+    what: 'a save completes its task though an earlier save was lost, and no sweep finds such tasks',
     seed: 3,
     edits: [
       {
@@ -102,7 +102,7 @@ export const PUT_BACK: readonly PutBack[] = [
   },
   {
     name: 'saved-twice',
-    what: 'a save whose answer was lost counts its outcomes a second time',
+    what: 'a save that is retried since its acknowledgement was lost counts its outcomes twice',
     seed: 13,
     edits: [
       {
@@ -114,7 +114,7 @@ export const PUT_BACK: readonly PutBack[] = [
   },
   {
     name: 'debits-kept',
-    what: 'debits that nobody answered are never given back',
+    what: 'debits of calls without a response are never refunded',
     seed: 1,
     edits: [
       {
@@ -126,7 +126,7 @@ export const PUT_BACK: readonly PutBack[] = [
   },
   {
     name: 'stages-in-order',
-    what: 'files are read in the order in which they came, whoever handed them in and however long',
+    what: 'files are read in the order of their upload, whatever their account and length',
     seed: 5,
     edits: [
       {
@@ -143,7 +143,7 @@ export const PUT_BACK: readonly PutBack[] = [
   },
   {
     name: 'expiry-holds-locks',
-    what: 'the files of a batch are removed in the transaction that expires it',
+    what: 'the files of an expired batch are removed within the transaction that marks it',
     seed: 4,
     edits: [
       {

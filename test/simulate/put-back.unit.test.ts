@@ -6,7 +6,7 @@ import { PUT_BACK } from './put-back.ts'
 const ROOT = join(import.meta.dirname, '..', '..')
 
 test.each(PUT_BACK.flatMap(({ name, edits }) => edits.map((edit) => ({ name, ...edit }))))(
-  '$name is where the source has what it changes in $file',
+  '$name still finds the text that it replaces in $file',
   async ({ file, from, to }) => {
     const text = await readFile(join(ROOT, file), 'utf8')
     expect(text).toContain(from)

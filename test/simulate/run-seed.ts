@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { planOf } from './plan.ts'
 import { installVirtualTime } from './virtual-time.ts'
-import { runWorld, type Ending } from './world.ts'
+import { runWorld, type WorldResult } from './world.ts'
 
-// Lives through one world after another, as its parent asks, by a clock that is theirs. What each
-// leaves is dead: a process for each would spend more on loading the programs than the world does.
+// Runs one world after another on simulated time, as the parent process requests. The simulated
+// processes of finished worlds are dead; a new process for each world would take longer to load the
+// programs than to run the world.
 
 /** Message of the parent process. */
-export interface AskedSeed {
+export interface SeedRequest {
   readonly seed: number
   /** See `planOf`. */
   readonly awayMs: number
@@ -20,25 +21,25 @@ export interface AskedSeed {
 }
 
 /** The reply. */
-export interface Lived {
-  readonly ending: Ending
+export interface SeedReply {
+  readonly result: WorldResult
   /** Processor time of the world in this process, without its servers. */
   readonly cpuMs: number
 }
 
 const time = installVirtualTime()
 process.once('disconnect', () => process.exit(1))
-// What a lost connection leaves without a listener is a fault of the world and not of this process.
+// A promise that nobody awaits any more, of a connection that was lost, must not end this process.
 process.on('unhandledRejection', (error) => process.stderr.write(`unhandled: ${String(error)}\n`))
 // Safe because `main.ts` alone starts this.
-process.on('message', (asked: AskedSeed) => void answer(asked))
+process.on('message', (asked: SeedRequest) => void answer(asked))
 
-async function answer(asked: AskedSeed): Promise<void> {
+async function answer(asked: SeedRequest): Promise<void> {
   const begun = process.cpuUsage()
   const plan = planOf(asked.seed, asked.redisUrl !== undefined, asked.awayMs)
   const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-simulate-'))
   try {
-    const ground = {
+    const servers = {
       plan,
       ownerUrl: asked.ownerUrl,
       servingUrl: asked.servingUrl,
@@ -47,9 +48,9 @@ async function answer(asked: AskedSeed): Promise<void> {
       logPath: join(asked.folder, 'log.ndjson'),
       tracePath: join(asked.folder, 'trace.ndjson'),
     }
-    const ending = await runWorld(ground, time)
+    const result = await runWorld(servers, time)
     const { user, system } = process.cpuUsage(begun)
-    process.send?.({ ending, cpuMs: (user + system) / 1_000 } satisfies Lived)
+    process.send?.({ result, cpuMs: (user + system) / 1_000 } satisfies SeedReply)
   } catch (error) {
     const said = error instanceof Error ? (error.stack ?? error.message) : String(error)
     process.stderr.write(said, () => process.exit(1))

@@ -1,17 +1,17 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { AskedSeed, Lived } from './run-seed.ts'
+import type { SeedRequest, SeedReply } from './run-seed.ts'
 
 /** A process that runs worlds one after another. */
 export interface Runner extends AsyncDisposable {
-  run(asked: AskedSeed): Promise<Lived>
+  run(asked: SeedRequest): Promise<SeedReply>
 }
 
-/** Real milliseconds after which a world is taken for hung. */
+/** Real milliseconds after which a world counts as hung. */
 const LONGEST_MS = 600_000
 
-/** Worlds per process: each leaves some memory behind. */
+/** Worlds that a process runs before it is replaced: each leaks some memory. */
 const MOST_WORLDS = 12
 
 /**
@@ -23,22 +23,22 @@ export function openRunner(fault?: string): Runner {
   let child: ChildProcess | undefined
   let worlds = 0
   const end = async (): Promise<void> => {
-    const ending = child
+    const stopping = child
     child = undefined
     worlds = 0
-    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return
-    const ended = once(ending, 'exit')
-    ending.kill('SIGKILL')
+    if (stopping === undefined || stopping.exitCode !== null || stopping.signalCode !== null) return
+    const ended = once(stopping, 'exit')
+    stopping.kill('SIGKILL')
     await ended
   }
   return {
     run: async (asked) => {
       child ??= start(fault)
-      const lived = await live(child, asked)
+      const reply = await runIn(child, asked)
       worlds += 1
-      const isOver = lived.ending.faults.length > 0 || worlds >= MOST_WORLDS
+      const isOver = reply.result.faults.length > 0 || worlds >= MOST_WORLDS
       if (isOver) await end()
-      return lived
+      return reply
     },
     [Symbol.asyncDispose]: end,
   }
@@ -55,8 +55,8 @@ function start(fault: string | undefined): ChildProcess {
   })
 }
 
-/** Runs a world in a process; if the process fails, so has the world. */
-async function live(child: ChildProcess, asked: AskedSeed): Promise<Lived> {
+/** Runs a world in a process; if that process exits, the world has failed. */
+async function runIn(child: ChildProcess, asked: SeedRequest): Promise<SeedReply> {
   const said: string[] = []
   const listen = (text: Buffer): void => void said.push(text.toString())
   const ended = new AbortController()
@@ -67,7 +67,7 @@ async function live(child: ChildProcess, asked: AskedSeed): Promise<Lived> {
     child.send(asked)
     return await Promise.race([
       // Safe because `run-seed.ts` alone answers.
-      once(child, 'message', { signal }).then(([lived]) => lived as Lived),
+      once(child, 'message', { signal }).then(([reply]) => reply as SeedReply),
       once(child, 'close', { signal }).then(([code, by]: unknown[]) =>
         broken(`its process ended with ${String(code ?? by)}: ${said.join('').slice(-2_000)}`),
       ),
@@ -81,8 +81,8 @@ async function live(child: ChildProcess, asked: AskedSeed): Promise<Lived> {
   }
 }
 
-function broken(why: string): Lived {
-  const faults = [`the world broke: ${why}`]
+function broken(why: string): SeedReply {
+  const faults = [`the world did not finish: ${why}`]
   const fullest = { jobs: 0, bound: 0 }
-  return { ending: { faults, lastedMs: 0, batchCount: 0, callCount: 0, fullest }, cpuMs: 0 }
+  return { result: { faults, lastedMs: 0, batchCount: 0, callCount: 0, fullest }, cpuMs: 0 }
 }

@@ -18,11 +18,11 @@ import type { Plan } from './plan.ts'
 import { waitReally, type Owner, type VirtualTime } from './virtual-time.ts'
 import { openWire, type Wire, type WireFault } from './wire.ts'
 
-/** Where the simulated service lives. */
+/** The servers, clock and folders of a simulated service. */
 export interface MemberSetup {
   readonly plan: Plan
   readonly time: VirtualTime
-  /** As the role that serves. */
+  /** URL with the serving role. */
   readonly databaseUrl: string
   readonly redisUrl: string | undefined
   readonly redisPrefix: string
@@ -31,12 +31,12 @@ export interface MemberSetup {
   readonly onFault: (member: MemberName, fault: WireFault) => void
 }
 
-/** One process of the service, as the world sees it. */
+/** A process of the simulated service. */
 export interface Member {
   readonly owner: Owner
   readonly postgres: Wire
   readonly redis: Wire | undefined
-  /** The listening API and its end, at which requests to it break off. */
+  /** If it is an API: where it listens, and the signal of its end. */
   readonly api: ReachedApi | undefined
   readonly stalls: Stalls
   readonly gone: AbortController
@@ -48,7 +48,7 @@ export interface ReachedApi {
   readonly gone: AbortSignal
 }
 
-/** Faults of a process besides its network. */
+/** Faults of a process other than those of its network. */
 export interface Stalls {
   /** The file store does not reply until this time. */
   storageUntilMs: number
@@ -56,13 +56,13 @@ export interface Stalls {
   doubleUntilMs: number
 }
 
-/** Concurrent subjects of an engine. */
+/** Subjects that an engine processes concurrently. */
 export const ENGINE_WIDTH = 5
 
 /** Real milliseconds after which the job of a dead worker is given to another. */
 const LOCK_MS = 5_000
 
-/** Times that are short enough for a simulation. */
+/** Settings with shorter intervals than in production. */
 const QUICK = {
   LEASE_SECONDS: '10',
   SAVE_SECONDS: '2',
@@ -72,18 +72,18 @@ const QUICK = {
 } as const
 
 /** Starts one process of the service: the real one except for its clock, network and engines. */
-export async function startMember(place: MemberSetup, name: MemberName): Promise<Member> {
-  const { plan, time, databaseUrl, redisUrl } = place
+export async function startMember(setup: MemberSetup, name: MemberName): Promise<Member> {
+  const { plan, time, databaseUrl, redisUrl } = setup
   const owner: Owner = { name, isDead: false, frozenUntilMs: 0 }
   const stalls: Stalls = { storageUntilMs: 0, doubleUntilMs: 0 }
   const wire = (kind: 'postgres' | 'redis', target: string): Promise<Wire> =>
-    openWire({ kind, target, time, owner, onFault: (fault) => place.onFault(name, fault) })
+    openWire({ kind, target, time, owner, onFault: (fault) => setup.onFault(name, fault) })
   const postgres = await wire('postgres', databaseUrl)
   const redis = redisUrl === undefined ? undefined : await wire('redis', redisUrl)
   const env = {
     ...QUICK,
     DATABASE_URL: postgres.url,
-    DATA_DIR: place.dataDir,
+    DATA_DIR: setup.dataDir,
     PORT: '0',
     ADMIN_PORT: '0',
     WORKERS_WAIT_SECONDS: '0',
@@ -91,10 +91,10 @@ export async function startMember(place: MemberSetup, name: MemberName): Promise
     INSTALLATION_KEY: 'the key of a simulation, which hides nothing',
     RATE_LIMIT_PER_SECOND: '1000000',
     RATE_LIMIT_BURST: '1000000',
-    ...(redis === undefined ? {} : { REDIS_URL: redis.url, REDIS_PREFIX: place.redisPrefix }),
+    ...(redis === undefined ? {} : { REDIS_URL: redis.url, REDIS_PREFIX: setup.redisPrefix }),
   }
   const gone = new AbortController()
-  const log = createLog({ name, level: 'info', destination: openSync(place.logPath, 'a') })
+  const log = createLog({ name, level: 'info', destination: openSync(setup.logPath, 'a') })
   const url = await time.run(owner, async () => {
     if (name.startsWith('api')) {
       const { signal } = new AbortController()
@@ -123,7 +123,7 @@ export async function startMember(place: MemberSetup, name: MemberName): Promise
   return { owner, postgres, redis, api, stalls, gone }
 }
 
-/** Ends a process as SIGKILL does: nothing of it continues. */
+/** Ends a process as SIGKILL does: none of its timers or connections continues. */
 export function killMember({ owner, postgres, redis, gone }: Member): void {
   owner.isDead = true
   gone.abort()
@@ -137,7 +137,7 @@ interface World {
   readonly stalls: Stalls
 }
 
-/** The context of a worker, with file store and jobs under control of the world. */
+/** The context of a worker, with a file store that can stall and jobs that can be delivered twice. */
 function simulated(context: WorkerContext, world: World): WorkerContext {
   const queue = doublingJobs(context.connections.queue, world)
   return {
@@ -166,10 +166,10 @@ function doublingJobs(queue: QueueBackend, { time, stalls }: World): QueueBacken
   }
 }
 
-/** Bytes that arrive from the file store in a virtual second: a long file takes a while. */
+/** Bytes that the file store delivers in a virtual second, so that reading a long file takes time. */
 const BYTES_A_SECOND = 16_384
 
-/** The files of a dead process stay as they are; those of a stalled store arrive later. */
+/** A file store that does nothing for a dead process, and delays replies while it is stalled. */
 function stallingStorage(storage: Storage, { owner, time, stalls }: World): Storage {
   async function open(): Promise<void> {
     while (owner.isDead || stalls.storageUntilMs > time.nowMs()) {

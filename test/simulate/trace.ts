@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import type { World } from './world-state.ts'
 
 /** Writes an event to the world's trace, with its virtual time. */
-export function note({ ground, time, begunMs }: World, event: object): void {
+export function note({ servers, time, begunMs }: World, event: object): void {
   const line = JSON.stringify({ ms: Math.round(time.nowMs() - begunMs), ...event })
-  appendFileSync(ground.tracePath, `${line}\n`)
+  appendFileSync(servers.tracePath, `${line}\n`)
 }

@@ -28,7 +28,7 @@ export interface VirtualTime {
 
 type Callback = (...args: unknown[]) => void
 
-/** A timer as `setTimeout` returns it, as far as our code uses one. */
+/** The return value of `setTimeout`, with the methods that the project's code calls. */
 class VirtualTimer {
   dueMs = 0
   readonly everyMs: number | undefined
@@ -155,13 +155,10 @@ function momentOf(timer: VirtualTimer | undefined): number {
   return Math.max(timer.dueMs, timer.owner?.frozenUntilMs ?? 0)
 }
 
-/**
- * Stack frames between the code that sets a timer and the check of its origin: this function and
- * the replacement of Node's.
- */
+/** Stack frames above the code that sets a timer: `isForeign`, and the replacement of Node's function. */
 const OWN_FRAMES = 2
 
-/** Whether the caller of a timer is not the project's own code. */
+/** Whether the code that sets a timer is not the project's own. */
 function isForeign(): boolean {
   const caller = getCallSites(OWN_FRAMES + 1, { sourceMap: false }).at(OWN_FRAMES)?.scriptName ?? ''
   return caller.includes('/node_modules/') || caller.startsWith('node:')

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { waitReally, type Owner, type VirtualTime } from './virtual-time.ts'
 
-/** Fault of a connection at a statement. */
+/** A fault of a connection, at one statement. */
 export type WireFault =
   /** The statement is lost. */
   | 'lose_request'
@@ -9,19 +9,19 @@ export type WireFault =
   | 'lose_reply'
   /** The next commit is acknowledged by a server that fails without having replicated it. */
   | 'lose_commit'
-  /** The next save in the midst of a task is committed, but the acknowledgement of that is lost. */
+  /** The next commit that saves partial outcomes of a task takes effect, but its acknowledgement is lost. */
   | 'lose_acknowledgement'
 
-/** The network between one process and one server. */
+/** A proxy between one process and one server, for faults of the network. */
 export interface Wire extends AsyncDisposable {
   readonly url: string
   /** Breaks all connections; new ones can be opened. */
   cut(): void
-  /** Breaks all connections for good. */
+  /** Breaks all connections, and rejects new ones. */
   close(): void
   /** Injects a fault after this many more requests. */
   arm(fault: WireFault, afterRequests: number): void
-  /** Cancels faults that have not happened yet. */
+  /** Cancels faults that have not been injected yet. */
   disarm(): void
   /** The ports by which the server knows the connections. */
   ports(): readonly number[]
@@ -42,16 +42,16 @@ export interface WireOptions {
   readonly target: string
   readonly time: VirtualTime
   readonly owner: Owner
-  /** Called when a fault has happened. */
+  /** Called when a fault is injected. */
   readonly onFault: (fault: WireFault) => void
 }
 
-interface Lane {
+interface ProxiedConnection {
   readonly client: Socket
   readonly server: Socket
   busySince: number | null
   isLosing: boolean
-  /** Whether the open transaction saves outcomes in the midst of a task. */
+  /** Whether the open transaction saves partial outcomes of a task. */
   isSaving: boolean
   /** Whether a commit that is to be lost is in flight: its acknowledgement is still passed on. */
   isAcknowledging: boolean
@@ -71,10 +71,10 @@ const ROLLBACK = textMessage('Q', 'rollback')
 const COMMITTED = textMessage('C', 'COMMIT')
 const ROLLED_BACK = textMessage('C', 'ROLLBACK')
 
-/** Binds the statement by which outcomes are saved in the midst of a task. */
+/** Part of the message that binds the statement which saves partial outcomes of a task. */
 const SAVE = Buffer.from('\0outcomes.store\0')
 
-/** Blocking commands, whose reply may take long. */
+/** Blocking commands of Redis, which reply only when there is a job. */
 const WAITS = /bzpopmin/i
 
 /** ReadyForQuery: its last byte tells whether a transaction is open. */
@@ -84,14 +84,14 @@ const READY = Buffer.from([0x5a, 0, 0, 0, 5])
 export async function openWire(options: WireOptions): Promise<Wire> {
   const { target, owner, kind } = options
   const upstream = new URL(target)
-  const lanes = new Set<Lane>()
+  const connections = new Set<ProxiedConnection>()
   const armed: Armed[] = []
   let isClosed = false
   const server = createServer((client) => {
-    // What is left of a dead process is told nothing, or it would try again and again.
+    // Not closed: the remaining code of a dead process would reconnect again and again.
     if (isClosed || owner.isDead) return void client.on('error', () => undefined)
     const behind = connect(Number(upstream.port), upstream.hostname)
-    const lane: Lane = {
+    const connection: ProxiedConnection = {
       client,
       server: behind,
       busySince: null,
@@ -99,30 +99,31 @@ export async function openWire(options: WireOptions): Promise<Wire> {
       isSaving: false,
       isAcknowledging: false,
     }
-    lanes.add(lane)
+    connections.add(connection)
     for (const socket of [client, behind]) {
       socket.setNoDelay(true)
       socket.on('error', () => undefined)
-      socket.on('close', () => drop(lanes, lane))
+      socket.on('close', () => drop(connections, connection))
     }
-    client.on('data', (piece) => void send(lane, piece))
-    behind.on('data', (piece) => void receive(lane, piece))
+    client.on('data', (piece) => void send(connection, piece))
+    behind.on('data', (piece) => void receive(connection, piece))
   })
 
-  async function send(lane: Lane, piece: Buffer): Promise<void> {
-    if (isFrozen(options)) await heldBack(lane.client, options)
-    if (kind === 'postgres' || !WAITS.test(piece.toString('latin1'))) lane.busySince ??= Date.now()
-    const passed = passOn(lane, piece)
-    if (passed !== undefined) lane.server.write(passed)
+  async function send(connection: ProxiedConnection, piece: Buffer): Promise<void> {
+    if (isFrozen(options)) await heldBack(connection.client, options)
+    if (kind === 'postgres' || !WAITS.test(piece.toString('latin1')))
+      connection.busySince ??= Date.now()
+    const passed = passOn(connection, piece)
+    if (passed !== undefined) connection.server.write(passed)
   }
 
   /** The part of a request to forward; undefined if it is lost. */
-  function passOn(lane: Lane, piece: Buffer): Buffer | undefined {
+  function passOn(connection: ProxiedConnection, piece: Buffer): Buffer | undefined {
     const isCommit = piece.includes(COMMIT)
-    const isSaved = isCommit && lane.isSaving
-    lane.isSaving =
-      !isCommit && !piece.includes(ROLLBACK) && (lane.isSaving || piece.includes(SAVE))
-    // Those of saves wait for one, while other faults happen.
+    const isSaved = isCommit && connection.isSaving
+    connection.isSaving =
+      !isCommit && !piece.includes(ROLLBACK) && (connection.isSaving || piece.includes(SAVE))
+    // Faults of saves wait for a save, while other faults are injected.
     const isOfSave = ({ fault }: Armed): boolean => fault === 'lose_acknowledgement'
     const next = (isSaved ? armed.find(isOfSave) : undefined) ?? armed.find((one) => !isOfSave(one))
     if (next === undefined) return piece
@@ -132,28 +133,30 @@ export async function openWire(options: WireOptions): Promise<Wire> {
     options.onFault(next.fault)
     switch (next.fault) {
       case 'lose_commit':
-        lane.isAcknowledging = true
+        connection.isAcknowledging = true
         return replaced(piece, COMMIT, ROLLBACK)
       case 'lose_reply':
       case 'lose_acknowledgement':
-        lane.isLosing = true
+        connection.isLosing = true
         return piece
       case 'lose_request':
-        drop(lanes, lane)
+        drop(connections, connection)
         return undefined
     }
   }
 
-  async function receive(lane: Lane, piece: Buffer): Promise<void> {
+  async function receive(connection: ProxiedConnection, piece: Buffer): Promise<void> {
     const hasEnded = kind === 'redis' || piece.lastIndexOf(READY) === piece.length - 6
-    if (lane.isLosing && hasEnded) return drop(lanes, lane)
-    if (isFrozen(options)) await heldBack(lane.server, options)
-    if (lane.isAcknowledging && hasEnded) {
-      lane.client.write(replaced(piece, ROLLED_BACK, COMMITTED), () => drop(lanes, lane))
+    if (connection.isLosing && hasEnded) return drop(connections, connection)
+    if (isFrozen(options)) await heldBack(connection.server, options)
+    if (connection.isAcknowledging && hasEnded) {
+      connection.client.write(replaced(piece, ROLLED_BACK, COMMITTED), () =>
+        drop(connections, connection),
+      )
       return
     }
-    if (!lane.isLosing) lane.client.write(piece)
-    if (hasEnded) lane.busySince = null
+    if (!connection.isLosing) connection.client.write(piece)
+    if (hasEnded) connection.busySince = null
   }
 
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
@@ -162,7 +165,8 @@ export async function openWire(options: WireOptions): Promise<Wire> {
   const url = new URL(target)
   url.port = String(address.port)
   const cut = (): void => {
-    for (const lane of lanes) if (isClosed || !lane.isAcknowledging) drop(lanes, lane)
+    for (const connection of connections)
+      if (isClosed || !connection.isAcknowledging) drop(connections, connection)
   }
   return {
     url: url.href,
@@ -173,9 +177,9 @@ export async function openWire(options: WireOptions): Promise<Wire> {
     },
     arm: (fault, left) => void armed.push({ fault, left }),
     disarm: () => void armed.splice(0),
-    ports: () => [...lanes].flatMap(({ server: { localPort } }) => localPort ?? []),
+    ports: () => [...connections].flatMap(({ server: { localPort } }) => localPort ?? []),
     underWay: () =>
-      [...lanes].flatMap(({ busySince, server: { localPort } }) =>
+      [...connections].flatMap(({ busySince, server: { localPort } }) =>
         busySince === null ? [] : [{ port: localPort, sinceMs: busySince }],
       ),
     [Symbol.asyncDispose]: async () => {
@@ -185,10 +189,10 @@ export async function openWire(options: WireOptions): Promise<Wire> {
   }
 }
 
-function drop(lanes: Set<Lane>, lane: Lane): void {
-  lanes.delete(lane)
-  lane.client.destroy()
-  lane.server.destroy()
+function drop(connections: Set<ProxiedConnection>, connection: ProxiedConnection): void {
+  connections.delete(connection)
+  connection.client.destroy()
+  connection.server.destroy()
 }
 
 function isFrozen({ owner, time }: WireOptions): boolean {

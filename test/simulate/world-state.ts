@@ -8,7 +8,7 @@ import type { Member, MemberSetup } from './service.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 /** The servers of a world, and its output folder. */
-export interface Ground {
+export interface WorldServers {
   readonly plan: Plan
   /** URL with the owner of the database, which was made from the template. */
   readonly ownerUrl: string
@@ -20,7 +20,7 @@ export interface Ground {
   readonly tracePath: string
 }
 
-/** How many jobs a queue of tasks held at most, and how many tasks may be in flight. */
+/** Maximum number of jobs in a queue of tasks, and the limit of tasks in flight. */
 export interface FullestQueue {
   readonly jobs: number
   readonly bound: number
@@ -28,21 +28,21 @@ export interface FullestQueue {
 
 /** State of a running world. */
 export interface World {
-  readonly ground: Ground
+  readonly servers: WorldServers
   readonly time: VirtualTime
   readonly databaseTime: DatabaseTime
   readonly db: Db
   readonly members: Map<MemberName, Member>
-  readonly place: MemberSetup
+  readonly setup: MemberSetup
   readonly customers: Customers
-  /** The queue, as seen by no particular process. */
+  /** A connection of the simulation itself to the queue in Redis; undefined if it is in Postgres. */
   readonly queue: QueueBackend | undefined
-  readonly broken: Set<string>
-  /** The queue of a check that was fullest, with its jobs that wait or are active. */
+  readonly violations: Set<string>
+  /** The queue with the most waiting and active jobs in relation to its limit. */
   fullest: FullestQueue
   /** When it began, in virtual time. */
   readonly begunMs: number
-  /** Resolves when the queue that was lost last is recreated. */
+  /** Resolves when the queue has been recreated after its last loss. */
   emptied: Promise<void>
   hasEnded: boolean
 }

@@ -12,7 +12,7 @@ import { bulkQueueOf } from '@plumbline/queue/names'
 import { openRedisQueues } from '@plumbline/queue/redis-queues'
 import { createCustomers, type SimulatedAccount } from './customers.ts'
 import { openDatabaseTime, type DatabaseTime } from './database-time.ts'
-import { breakIt } from './break.ts'
+import { injectFault } from './inject-fault.ts'
 import { ENDED, excessInFlight, judge } from './judge.ts'
 import { MEMBERS, type MemberName } from './plan-faults.ts'
 import type { Act, Plan } from './plan.ts'
@@ -25,12 +25,12 @@ import {
 } from './service.ts'
 import { watchTransactions } from './open-transactions.ts'
 import { note } from './trace.ts'
-import type { FullestQueue, Ground, World } from './world-state.ts'
-import { isAtWork } from './at-work.ts'
+import type { FullestQueue, WorldServers, World } from './world-state.ts'
+import { hasWorkInProgress } from './work-in-progress.ts'
 import { waitReally, type VirtualTime } from './virtual-time.ts'
 
 /** Result of a world. */
-export interface Ending {
+export interface WorldResult {
   readonly faults: readonly string[]
   /** Virtual duration. */
   readonly lastedMs: number
@@ -39,45 +39,42 @@ export interface Ending {
   readonly fullest: FullestQueue
 }
 
-/**
- * Virtual milliseconds of a step of time: small while something happens, larger the longer nothing
- * does.
- */
+/** Virtual milliseconds of a step of time: each is twice the previous one while nothing happens. */
 const STEP_MS = { least: 40, most: 400 }
 
-/** Virtual milliseconds after the last event and fault within which everything must have ended. */
-const REST_WITHIN_MS = 300_000
+/** Virtual milliseconds after the last request and fault within which all work must be done. */
+const IDLE_WITHIN_MS = 300_000
 
-/** Turns of the event loop before each step, in which what is on its way between sockets arrives. */
+/** Turns of the event loop before each step, so that data in transit between sockets arrives. */
 const TURNS = 4
 
-/** Virtual milliseconds between two checks of the invariants, if statements end by then. */
-const LOOK_EVERY_MS = 1_000
+/** Virtual milliseconds between two checks of the invariants, at least. */
+const CHECK_EVERY_MS = 1_000
 
-/** Runs a plan to its end, and judges the result; one after another in a process. */
-export async function runWorld(ground: Ground, time: VirtualTime): Promise<Ending> {
-  const { plan } = ground
-  await using databaseTime = openDatabaseTime(ground.ownerUrl, time.nowMs())
+/** Runs a plan to its end and judges the result. A process can run only one at a time. */
+export async function runWorld(servers: WorldServers, time: VirtualTime): Promise<WorldResult> {
+  const { plan } = servers
+  await using databaseTime = openDatabaseTime(servers.ownerUrl, time.nowMs())
   await using db = openDatabase({
-    url: ground.ownerUrl,
+    url: servers.ownerUrl,
     poolSize: 3,
     applicationName: 'simulate',
   })
   await databaseTime.set(time.nowMs())
   const accounts = await openAccounts(db, plan)
-  if (ground.redisUrl !== undefined) await keepRedisTime(time, databaseTime)
+  if (servers.redisUrl !== undefined) await keepRedisTime(time, databaseTime)
   const members = new Map<MemberName, Member>()
   const apis = (): readonly ReachedApi[] =>
     [...members.values()].flatMap(({ api, owner }) =>
       api === undefined || owner.isDead ? [] : [api],
     )
   const world: World = {
-    ground,
+    servers,
     time,
     databaseTime,
     db,
     members,
-    place: placeOf(ground, time, (member, fault) => {
+    setup: setupOf(servers, time, (member, fault) => {
       note(world, { happened: fault, member })
       if (fault === 'lose_commit') for (const { postgres } of members.values()) postgres.cut()
     }),
@@ -87,14 +84,14 @@ export async function runWorld(ground: Ground, time: VirtualTime): Promise<Endin
       note: (event) => note(world, event),
     }),
     queue:
-      ground.redisUrl === undefined
+      servers.redisUrl === undefined
         ? undefined
         : await openRedisQueues({
-            redisUrl: ground.redisUrl,
+            redisUrl: servers.redisUrl,
             prefix: prefixOf(plan),
             onError: () => undefined,
           }),
-    broken: new Set(),
+    violations: new Set(),
     fullest: { jobs: 0, bound: 1 },
     begunMs: time.nowMs(),
     emptied: Promise.resolve(),
@@ -102,14 +99,14 @@ export async function runWorld(ground: Ground, time: VirtualTime): Promise<Endin
   }
   const passing = passTime(world)
   await Promise.all(
-    MEMBERS.map(async (name) => void members.set(name, await startMember(world.place, name))),
+    MEMBERS.map(async (name) => void members.set(name, await startMember(world.setup, name))),
   )
   note(world, { began: plan.seed })
-  const isAtRest = await live(world)
+  const isIdle = await runPlan(world)
   const restMs = time.nowMs()
   for (const { postgres } of members.values()) postgres.disarm()
   note(world, {
-    ended: isAtRest ? 'at rest' : 'not at rest',
+    ended: isIdle ? 'idle' : 'not idle',
     now: databaseTime.momentOf(time.nowMs()),
   })
   const faults = await judge({ plan, db, time, customers: world.customers, accounts })
@@ -118,7 +115,7 @@ export async function runWorld(ground: Ground, time: VirtualTime): Promise<Endin
   for (const member of members.values()) killMember(member)
   const { batches, calls } = world.customers
   return {
-    faults: [...world.broken, ...faults],
+    faults: [...world.violations, ...faults],
     lastedMs: restMs - world.begunMs,
     batchCount: batches.length,
     callCount: calls.length,
@@ -131,15 +128,19 @@ function prefixOf({ seed }: Plan): string {
   return `simulation-${seed}`
 }
 
-function placeOf(ground: Ground, time: VirtualTime, onFault: MemberSetup['onFault']): MemberSetup {
+function setupOf(
+  servers: WorldServers,
+  time: VirtualTime,
+  onFault: MemberSetup['onFault'],
+): MemberSetup {
   return {
-    plan: ground.plan,
+    plan: servers.plan,
     time,
-    databaseUrl: ground.servingUrl,
-    redisUrl: ground.redisUrl,
-    redisPrefix: prefixOf(ground.plan),
-    dataDir: ground.dataDir,
-    logPath: ground.logPath,
+    databaseUrl: servers.servingUrl,
+    redisUrl: servers.redisUrl,
+    redisPrefix: prefixOf(servers.plan),
+    dataDir: servers.dataDir,
+    logPath: servers.logPath,
     onFault,
   }
 }
@@ -156,7 +157,7 @@ async function openAccounts(db: Db, plan: Plan): Promise<readonly SimulatedAccou
   return accounts
 }
 
-/** Redis has no clock that can be set, so its reply is replaced. */
+/** Replaces the reply to TIME of Redis, whose clock cannot be set. */
 async function keepRedisTime(time: VirtualTime, databaseTime: DatabaseTime): Promise<void> {
   const { Redis } = await import('ioredis')
   Object.defineProperty(Redis.prototype, 'time', {
@@ -173,11 +174,11 @@ async function passTime(world: World): Promise<void> {
   const { time, databaseTime, members, db } = world
   const transactions = watchTransactions(db, () => [...members.values()])
   let stepMs = STEP_MS.least
-  let lookedMs = time.nowMs()
+  let checkedMs = time.nowMs()
   while (!world.hasEnded) {
     await waitReally(1)
     for (let turn = 0; turn < TURNS; turn++) await nextTurn()
-    const isBusy = await isAtWork(db, [...members.values()], time.nowMs())
+    const isBusy = await hasWorkInProgress(db, [...members.values()], time.nowMs())
     if (isBusy) {
       stepMs = STEP_MS.least
       continue
@@ -186,33 +187,33 @@ async function passTime(world: World): Promise<void> {
     const untilMs = time.nowMs() + stepMs
     await databaseTime.set(untilMs)
     time.advanceTo(untilMs)
-    if (untilMs - lookedMs < LOOK_EVERY_MS) continue
-    lookedMs = untilMs
-    await look(world)
+    if (untilMs - checkedMs < CHECK_EVERY_MS) continue
+    checkedMs = untilMs
+    await checkInvariants(world)
     const open = await transactions.look(untilMs)
-    if (open !== undefined) world.broken.add(open)
+    if (open !== undefined) world.violations.add(open)
   }
 }
 
-/** Checks what must hold at every moment. */
-async function look(world: World): Promise<void> {
-  // The workers of a seed are one process, which has the room of one.
+/** Checks the conditions that must hold at every moment. */
+async function checkInvariants(world: World): Promise<void> {
+  // All workers of a world run in one real process, and are registered as one.
   const boundOf = (check: Check): number => DEFAULT_ROOM[check].slots + DEFAULT_ROOM[check].reserve
   const excess = await excessInFlight(world.db, boundOf)
-  if (excess !== undefined) world.broken.add(excess)
+  if (excess !== undefined) world.violations.add(excess)
   for (const check of CHECKS) {
     const { waiting, active } = await jobsOf(world, check).catch(() => NO_JOBS)
     const [jobs, bound] = [waiting + active, boundOf(check)]
     if (jobs / bound > world.fullest.jobs / world.fullest.bound) world.fullest = { jobs, bound }
-    // A job that a slow machine took for lost waits once more.
+    // Twice: on a slow machine a job may be taken for lost, and added again.
     if (waiting <= 2 * bound) continue
-    world.broken.add(`the queue of ${check} held more jobs than twice ${bound}`)
+    world.violations.add(`the queue of ${check} held more than twice its limit of ${bound} jobs`)
   }
 }
 
 const NO_JOBS: QueueDepth = { waiting: 0, active: 0 }
 
-/** The jobs of a queue of tasks; rejects while it is being emptied. */
+/** Counts the jobs of a queue of tasks; rejects while it is being recreated. */
 async function jobsOf({ db, queue }: World, check: Check): Promise<QueueDepth> {
   const name = bulkQueueOf(check)
   if (queue !== undefined) return await depth(queue, name)
@@ -226,21 +227,21 @@ async function jobsOf({ db, queue }: World, check: Check): Promise<QueueDepth> {
 }
 
 /**
- * Runs all acts and faults of the plan, and waits until nothing is left to do; false if that is not
- * reached in time.
+ * Sends all requests and injects all faults of the plan, and waits until no work is left; false if
+ * some is left after the permitted time.
  */
-async function live(world: World): Promise<boolean> {
-  const { time, ground, customers, members, db } = world
+async function runPlan(world: World): Promise<boolean> {
+  const { time, servers, customers, members, db } = world
   const begunMs = time.nowMs()
   const at = async (ms: number, happens: () => Promise<void>): Promise<void> => {
     await time.wait(begunMs + ms - time.nowMs())
     await happens()
   }
   await Promise.all([
-    ...ground.plan.acts.map((act) => at(act.atMs, () => carryOut(world, act))),
-    ...ground.plan.faults.map((fault) => at(fault.atMs, () => breakIt(world, fault))),
+    ...servers.plan.acts.map((act) => at(act.atMs, () => carryOut(world, act))),
+    ...servers.plan.faults.map((fault) => at(fault.atMs, () => injectFault(world, fault))),
   ])
-  const endMs = time.nowMs() + REST_WITHIN_MS
+  const endMs = time.nowMs() + IDLE_WITHIN_MS
   while (time.nowMs() < endMs) {
     await time.wait(1_000)
     const hasAll = MEMBERS.every((name) => members.get(name)?.owner.isDead === false)

@@ -1,4 +1,4 @@
-/** Resolves when the caller may block the process for a while. */
+/** Resolves when it is the caller's turn to run for a moment without interruption. */
 export type Turn = () => Promise<void>
 
 /**

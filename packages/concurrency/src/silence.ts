@@ -1,27 +1,27 @@
 import { setImmediate as turn } from 'node:timers/promises'
 
-/** A server has replied to nobody for too long. */
+/** Thrown when a server has not replied to any caller for too long. */
 export class SilenceError extends Error {
   override readonly name = 'SilenceError'
 }
 
 /**
- * Tells a server that is down from one that is slow: one that is down replies to none of its
- * callers.
+ * Distinguishes a server that is down from a slow one: the former replies to none of its callers.
  */
 export interface SilenceWatch {
   /**
-   * Waits for a reply as long as the server replies to anybody.
+   * Waits for a reply for as long as the server replies to any caller.
    *
-   * @param isProof whether a reply shows that the server is up, which one from a cache does not
-   * @throws SilenceError if it has replied to nobody for the limit; the request itself goes on
+   * @param isProof whether the reply shows that the server is up; one from a cache does not
+   * @throws SilenceError if the server has not replied to any caller for the limit; the request
+   * itself continues
    */
   watch<T>(asked: Promise<T>, isProof?: boolean): Promise<T>
   /** Whether there were only failures and missing replies for the limit. */
   isSilent(): boolean
 }
 
-/** @param limitMs how long a server may reply to nobody before it counts as down */
+/** @param limitMs time without a reply to any caller after which a server counts as down */
 export function createSilenceWatch(
   limitMs: number,
   now: () => number = () => performance.now(),

@@ -3,7 +3,7 @@ import { z } from 'zod'
 const count = z.int().min(0)
 const share = z.number().min(0).max(1)
 
-/** Rows of a sample at most, and seconds after which unknown outcomes count as unknown. */
+/** Maximum rows of a sample, and seconds after which rows without an outcome count as unknown. */
 export const SAMPLE = { rows: 50, seconds: 60 } as const
 
 /** A sample of a batch: the results of a few rows drawn from all of it. */

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { KNOWN, VENDORS, type Vendor } from './vendors.ts'
 
-/** Another service's verdicts that settle a row; rows with others are checked. */
-export const SAID_VERDICTS = ['deliverable', 'undeliverable'] as const
+/** Claimed verdicts that are accepted without a check; rows with any other verdict are checked. */
+export const CLAIMED_VERDICTS = ['deliverable', 'undeliverable'] as const
 /** One of them. */
-export type SaidVerdict = (typeof SAID_VERDICTS)[number]
+export type ClaimedVerdict = (typeof CLAIMED_VERDICTS)[number]
 
 /** The error for a date without `known`. */
 export const KNOWN_AT_ALONE =
@@ -54,7 +54,7 @@ const askedRow = z.strictObject({
   row: z.int().min(1),
   ref: z.string().nullable(),
   said: z.strictObject({
-    verdict: z.enum(SAID_VERDICTS),
+    verdict: z.enum(CLAIMED_VERDICTS),
     /** The service's own word. */
     word: z.string(),
     /** Date of the verdict. */

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Folder of updated lists: the configured one, else `lists` below the data directory. */
-export function updatedListsDir(told: string | undefined, dataDir: string): string {
-  return told ?? join(dataDir, 'lists')
+/** Folder of updated lists: `configured`, else `lists` below the data directory. */
+export function updatedListsDir(configured: string | undefined, dataDir: string): string {
+  return configured ?? join(dataDir, 'lists')
 }
 
 /**

@@ -87,20 +87,3 @@ create or replace function credit_turn_day(account text) returns void language s
     from accounts a where a.id = account) t
   where c.account_id = account and c.day_end <= now()
 $$;
-
--- Records that a balance fell below the account's low-credit mark, or that the mark was raised above it, so that
--- its people are notified; at most once a day.
-create or replace function credit_note_low() returns trigger language plpgsql as $$
-begin
-  insert into credit_notices (account_id, day, available, low_mark)
-  select new.account_id, (now() at time zone a.time_zone)::date, new.allowance + new.packs, new.low_mark
-  from accounts a where a.id = new.account_id
-  on conflict do nothing;
-  return null;
-end $$;
-
-create or replace trigger note_low after update on credit_accounts
-  for each row
-  when (new.low_mark is not null and new.allowance + new.packs < new.low_mark
-    and (old.low_mark is null or old.allowance + old.packs >= old.low_mark))
-  execute function credit_note_low();

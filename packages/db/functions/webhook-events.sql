@@ -27,13 +27,3 @@ create constraint trigger webhook_of_batch after update of status on batches
   when (new.sample_of is null and old.status is distinct from new.status
     and new.status in ('ready', 'completed', 'failed', 'canceled'))
   execute function note_batch_event();
-
--- Records that a balance reached zero.
-create or replace function note_empty_balance() returns trigger language plpgsql as $$
-begin
-  perform note_webhook_event(new.account_id, 'credits.exhausted', '');
-  return null;
-end $$;
-create or replace trigger webhook_of_balance after update of allowance, packs on credit_accounts
-  for each row when (old.allowance + old.packs > 0 and new.allowance + new.packs = 0)
-  execute function note_empty_balance();

@@ -57,9 +57,9 @@ export type KeyClaim =
   | { readonly kind: 'mismatch' }
 
 /**
- * Claims a key for a run, or tells what became of the first call with it. A key is free after its
- * 24 hours, once the debit of the run that holds it was refunded, and if that run has not ended
- * within `runMs`.
+ * Claims an idempotency key for a run, or returns the state of the first call with it. A key is
+ * free after its 24 hours, once the debit of the run that holds it was refunded, and if that run
+ * has not ended within `runMs`.
  */
 export async function claimKey(db: Db, call: IdempotentCall, terms: KeyTerms): Promise<KeyClaim> {
   // The row that was in the way can be gone by the time it is read; then the key is tried again.

@@ -159,7 +159,8 @@ async function findOut(
   caller: RegistryCaller,
   isLastTry: boolean,
 ): Promise<Found> {
-  // A batch asks the DNS only after the registry: a name that is put off would ask it twice.
+  // In a batch, DNS is queried only after the registry: for a name that must wait it would be
+  // queried twice.
   const early = caller.lane === 'live' ? askDns(work, name, caller.signal, true) : null
   let lookup = await orOnAbort(registering, caller.signal, TIMED_OUT)
   if (lookup.kind === 'later') {

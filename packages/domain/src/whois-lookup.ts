@@ -11,7 +11,7 @@ import { WHOIS_ZONES, whoisQuery } from './whois-servers.ts'
 import { askWhois, isHost } from './whois.ts'
 import type { WhoisAnswer, WhoisNet } from './whois.ts'
 
-/** Results and errors from before WHOIS was queried. */
+/** Results and errors of the queries that preceded WHOIS. */
 export interface Before {
   readonly throttled?: boolean
   readonly failed?: boolean

@@ -1,12 +1,12 @@
 import { classifyReply, factsOf } from './classify.ts'
 import type { Classified } from './classify.ts'
 import type { SmtpConnection } from './connect.ts'
-import type { Allowance } from './allowance.ts'
 import type { AcceptAll, AcceptAllFact } from './probe-result.ts'
 import type { ProbeCache } from './probe-cache.ts'
 import { REFUSE_UNKNOWN_NAMES } from './providers.ts'
 import type { Provider } from './providers.ts'
 import type { Recipients } from './probe-queue.ts'
+import type { RecipientTokens } from './recipient-tokens.ts'
 import type { Reply } from './smtp-reply.ts'
 
 /** What an accept-all probe needs. */
@@ -42,7 +42,7 @@ export function probeAcceptAll(
   provider: Provider,
   tools: AcceptAllTools,
   apart: boolean,
-  allowance: Allowance,
+  tokens: RecipientTokens,
 ): Promise<AcceptAllFact> {
   const { domain } = recipients
   const current = (async (): Promise<AcceptAllFact> => {
@@ -52,7 +52,7 @@ export function probeAcceptAll(
       begin: apart,
       end: true,
       smtputf8: false,
-      mayName: allowance.use,
+      mayName: tokens.use,
     })
     if (asked.isDenied) return { value: 'unknown' }
     const reply = asked.recipients[0]

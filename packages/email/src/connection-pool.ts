@@ -170,7 +170,7 @@ function afterConnection(pool: Pool, group: ProviderGroup): void {
     }
   }
   const isQuiet = connectionCount(group) === 0 && group.queue.size === 0
-  // What was learnt of a group's pace is kept while there is room for it.
+  // The measured pace of a group is kept until the limit of groups is reached.
   if (isQuiet && group.breaker.state() === 'closed' && pool.groups.size > IDLE_GROUPS_MAX) {
     pool.groups.delete(group.key)
   }

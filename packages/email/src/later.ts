@@ -104,8 +104,9 @@ export function roomGroup(group: string): string {
 const TRIAL_MS = 30_000
 
 /**
- * All subjects that got no reply because of a failure of ours wait in one group, of which a few are
- * tried before all others (`silence:` in the database). It costs them no retry.
+ * All subjects that got no reply because our own resolver or network failed wait in one group
+ * (`silence:` in the database), of which a few are tried before all others. This does not count as
+ * a retry.
  */
 function ourSilence(waiting: Waiting, away: OurPart, sinceMs: number): LaterAnswer | null {
   const { state, result, limits, nowMs, scheduleSeconds } = waiting

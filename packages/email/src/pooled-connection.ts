@@ -1,7 +1,5 @@
 import type { LeaseRenewal } from '@plumbline/concurrency/lease-renewal'
 import type { Limiter } from '@plumbline/ports/limiter'
-import { takeAllowance } from './allowance.ts'
-import type { Allowance } from './allowance.ts'
 import type { Attendance, ConnectResult, SmtpConnection } from './connect.ts'
 import type { EmailLimits } from './limits.ts'
 import type { HostsRoute, Probe, Recipients } from './probe-queue.ts'
@@ -9,6 +7,8 @@ import { unknownResult } from './probe-result.ts'
 import { connectionCount, moveConnection, postpone } from './provider-group.ts'
 import { refuseWaiting, waitingResult } from './provider-group.ts'
 import type { PooledConnection, ProviderGroup } from './provider-group.ts'
+import { takeRecipientTokens } from './recipient-tokens.ts'
+import type { RecipientTokens } from './recipient-tokens.ts'
 import { verifyRecipients } from './verify-recipients.ts'
 import type { TransactionSummary, VerifyTools } from './verify-recipients.ts'
 
@@ -123,7 +123,7 @@ async function runTransaction(
   const { group } = connection
   const granted = await takeTokens(group, recipients, tools)
   if (granted === null) return false
-  const { probes, allowance } = granted
+  const { probes, tokens } = granted
   const smtp = await openFor(connection, granted, tools)
   if (smtp === null) return group.queue.size > 0 && group.pace.pausedUntilMs <= tools.now()
   for (const probe of probes) probe.heard()
@@ -131,7 +131,7 @@ async function runTransaction(
     if (tools.isScarce()) smtp.session.close()
   })
   const { provider, name } = group
-  const summary = await verifyRecipients(smtp, granted, allowance, provider, name, tools.verify)
+  const summary = await verifyRecipients(smtp, granted, tokens, provider, name, tools.verify)
   connection.transactions++
   connection.refusals = summary.accepted ? 0 : connection.refusals + summary.refusals
   applySummary(group, summary, tools)
@@ -188,17 +188,17 @@ async function takeTokens(
   group: ProviderGroup,
   recipients: Recipients,
   tools: ConnectionTools,
-): Promise<(Recipients & { readonly allowance: Allowance }) | null> {
+): Promise<(Recipients & { readonly tokens: RecipientTokens }) | null> {
   const { limiter, limits } = tools
   let { probes } = recipients
-  let allowance: Allowance
+  let tokens: RecipientTokens
   for (;;) {
     // One more for an accept-all probe.
     const extra = probes.some((probe) => probe.depth === 'extended') ? 1 : 0
     const count = Math.min(probes.length + extra, group.limits.bucket.burst)
-    const grant = await takeAllowance(limiter, group, count)
+    const grant = await takeRecipientTokens(limiter, group, count)
     if (grant.granted) {
-      ;({ allowance } = grant)
+      ;({ tokens } = grant)
       break
     }
     const kept = Math.floor(probes.length / 2)
@@ -215,7 +215,7 @@ async function takeTokens(
     probes.length,
     domainBucket,
   )
-  if (domain.granted) return { ...recipients, probes, allowance }
+  if (domain.granted) return { ...recipients, probes, tokens }
   const result = waitingResult('guard', Math.max(1000, domain.retryMs))
   for (const probe of [...probes, ...group.queue.drain(recipients.domain)]) probe.settle(result)
   return null

@@ -137,7 +137,8 @@ async function upgrade(
   }
   const inner = createSmtpWire(encrypted, times.sessionMs, signal)
   const again = await greet(inner, options)
-  // What was said inside broken TLS proves nothing about the server, so it is asked in the clear.
+  // A reply within broken TLS proves nothing about the server, so the session is repeated without
+  // TLS.
   if (again.kind !== 'greeted') {
     inner.destroy()
     return { kind: 'failed', phase: 'starttls', fault: 'malformed' }

@@ -1,5 +1,6 @@
 /**
- * Detects a server that refuses every recipient with the same text: then the refusal is about us.
+ * Detects a server that refuses every recipient with the same text, so that its refusals say
+ * nothing about a mailbox.
  */
 export interface UniformRejection {
   /** Records an accepted recipient: refusals beside it are about their mailboxes. */

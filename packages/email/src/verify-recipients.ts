@@ -1,7 +1,7 @@
 import type { Json } from '@plumbline/contract/outcome'
 import { acceptAllFrom, needsAcceptAllProbe, probeAcceptAll } from './accept-all.ts'
 import type { AcceptAllTools } from './accept-all.ts'
-import type { Allowance } from './allowance.ts'
+import type { RecipientTokens } from './recipient-tokens.ts'
 import { classifyReply, factsOf } from './classify.ts'
 import type { Classified, Phase } from './classify.ts'
 import { faultReason } from './connect.ts'
@@ -57,7 +57,7 @@ const NOTHING_SHOWN: TransactionSummary = {
 interface Transaction {
   readonly connection: SmtpConnection
   readonly recipients: Recipients
-  readonly allowance: Allowance
+  readonly tokens: RecipientTokens
   readonly provider: Provider
   readonly group: string
   readonly tools: VerifyTools
@@ -78,12 +78,12 @@ const ATTEMPTS_MAX = 2
 /**
  * Verifies the recipients in one mail transaction and settles their probes.
  *
- * @param allowance what the shared limit has granted for it
+ * @param tokens what the shared rate limit has granted for its recipients
  */
 export async function verifyRecipients(
   connection: SmtpConnection,
   recipients: Recipients,
-  allowance: Allowance,
+  tokens: RecipientTokens,
   provider: Provider,
   group: string,
   tools: VerifyTools,
@@ -91,7 +91,7 @@ export async function verifyRecipients(
   const { session } = connection
   const { domain, probes } = recipients
   const own = tools.own.filter((name) => name !== `@${domain}`)
-  const about: Transaction = { connection, recipients, allowance, provider, group, tools, own }
+  const about: Transaction = { connection, recipients, tokens, provider, group, tools, own }
   const utf8 = probes[0]?.utf8 === true
   if (utf8 && !session.smtputf8) {
     const result = unknownResult('smtputf8_unsupported', evidenceOf(about, null, ''))
@@ -106,7 +106,7 @@ export async function verifyRecipients(
     begin: true,
     end: !wantsProbe || apart,
     smtputf8: utf8,
-    mayName: allowance.use,
+    mayName: tokens.use,
   })
   if (asked.sender !== null) return senderRefused(about, asked.sender)
   const answered = asked.recipients.flatMap((reply, at) => {
@@ -125,7 +125,7 @@ export async function verifyRecipients(
     // Another session with the domain may have begun or ended the same probe meanwhile.
     (await needsAcceptAllProbe(recipients, provider, tools))
   const acceptAll = probesAcceptAll
-    ? probeAcceptAll(connection, recipients, provider, tools, apart, allowance)
+    ? probeAcceptAll(connection, recipients, provider, tools, apart, tokens)
     : (tools.acceptAllProbes.get(domain) ?? tools.cache.acceptAll(domain))
   if (wantsProbe && !probesAcceptAll && !apart && session.usable) await session.reset()
   if (probesAcceptAll) await acceptAll
@@ -180,7 +180,7 @@ function isTooMany({ reply }: Answered): boolean {
  * not.
  */
 async function isUniformRejection(
-  { connection, recipients, allowance, group, tools }: Transaction,
+  { connection, recipients, tokens, group, tools }: Transaction,
   answered: readonly Answered[],
 ): Promise<boolean> {
   let isAlike = false
@@ -196,7 +196,7 @@ async function isUniformRejection(
     begin: true,
     end: true,
     smtputf8: false,
-    mayName: allowance.use,
+    mayName: tokens.use,
   })
   const code = control.recipients[0]?.code
   if (code !== 250 && code !== 251) return true

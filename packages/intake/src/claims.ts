@@ -1,11 +1,11 @@
-import type { SaidVerdict } from '@plumbline/contract/known-verdicts'
+import type { ClaimedVerdict } from '@plumbline/contract/known-verdicts'
 import type { Vendor } from '@plumbline/contract/vendors'
 import type { ClaimColumn, ClaimColumns } from './claim-columns.ts'
 import { createDateReader } from './claim-dates.ts'
 
 /** A recent and definite verdict of another service on an address. */
 export interface Claim {
-  readonly verdict: SaidVerdict
+  readonly verdict: ClaimedVerdict
   /** The service's own word, one of the known ones. */
   readonly word: string
   /** Date of the verdict, `2026-11-01`. */
@@ -31,7 +31,7 @@ export interface ClaimRules {
 const WORD_CHARS = 40
 
 /** Meaning of the words of each service; null settles nothing. */
-const WORDS: Readonly<Record<Vendor, Readonly<Record<string, SaidVerdict | null>>>> = {
+const WORDS: Readonly<Record<Vendor, Readonly<Record<string, ClaimedVerdict | null>>>> = {
   zerobounce: {
     valid: 'deliverable',
     invalid: 'undeliverable',

@@ -9,7 +9,7 @@ import {
   type Faults,
 } from './audit-run.ts'
 
-/** Entries that one transaction reads at most. */
+/** Maximum number of ledger entries that one transaction of the audit reads. */
 export const ENTRIES_A_STEP = 20_000
 
 /**

@@ -121,7 +121,8 @@ function answerOf(ask: DebitAsk, judged: Judged | undefined): DebitAnswer | type
       return { granted: true, remaining: available }
     case 'short':
       if (ask.credits > available) return { granted: false, available, lacks: 'balance' }
-      // Else it was refused only because of a larger ask before it, which took nothing in the end.
+      // Otherwise it was refused only because of a larger debit before it, which itself was
+      // refused.
       return ask.credits > (judged.room ?? ask.credits)
         ? { granted: false, available, lacks: 'daily_limit' }
         : RETRY

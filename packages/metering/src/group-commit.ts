@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { isPassing } from '@plumbline/db/retry'
 
 /**
- * Answers requests individually, though those that wait at the same moment share a statement and
- * its commit.
+ * Runs requests that wait at the same moment in one statement with one commit, and answers each
+ * individually.
  */
 export interface GroupCommit<Ask, Answer> extends AsyncDisposable {
   /** Resolves when the batch that holds the request is committed. */

@@ -1,6 +1,6 @@
 /**
  * SQL: whether the debit of a row was refunded, for a statement of another package that has to know
- * in the same snapshot. Metering alone names tables and functions of credits; the others are handed
+ * in the same snapshot. Only this package names the tables and functions of credits; others receive
  * this condition.
  *
  * @param row name or alias of a row with `account_id` and `op_key`

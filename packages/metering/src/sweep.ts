@@ -27,8 +27,8 @@ export async function sweepUnanswered(
 }
 
 /**
- * Turns every billing cycle that is over, so that plans and balances are right even if nobody reads
- * them; returns how many. Source: decision 14.
+ * Starts the next billing cycle of every account whose cycle is over, so that plans and balances
+ * are current even if they are not read; returns their number. Source: decision 14.
  */
 export async function rollDue(db: Db): Promise<number> {
   let total = 0

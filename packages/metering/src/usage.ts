@@ -8,7 +8,7 @@ import {
 import type { Db } from '@plumbline/db/database'
 import { runStatement } from './statement.ts'
 
-/** What a single call is counted for. */
+/** The product and source under which a single call counts as usage. */
 export interface CallUse {
   readonly product: Product
   readonly source: Exclude<UsageSource, 'batch'>
@@ -28,7 +28,7 @@ type UsageRow = UsageView['data'][number] & {
   readonly from_day: string
   readonly to_day: string
   readonly time_zone: string
-  /** Zero in the row that only tells the range of days, if nothing was used. */
+  /** 0 in the single row that is returned for the range of days if nothing was used. */
   readonly row_count: number
 }
 

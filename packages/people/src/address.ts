@@ -14,9 +14,9 @@ import { tell, type People, type Visitor } from './people.ts'
 import { digestOfSecret } from './secret.ts'
 import { finishSignUp, takeForLink } from './sign-up.ts'
 
-/** Minutes for which a new address can be confirmed. */
+/** Minutes for which a user can confirm a new address. */
 const CONFIRM_MINUTES = 24 * 60
-/** Associated data under which a new address is encrypted until then. */
+/** Associated data of the encryption of a new address that is not confirmed yet. */
 export const NEW_ADDRESS_SEALED_AS = 'new address'
 
 interface Wanted {

@@ -18,8 +18,11 @@ export interface MailDomains {
   judge(domain: string): Promise<MailDomainJudgment>
 }
 
-/** A rate limit for each name; false if it is used up for now. */
-export type Allowance = (name: string) => Promise<boolean>
+/**
+ * A rate limit of attempts, with a token bucket for each name: counts an attempt, or returns false if
+ * it must be refused.
+ */
+export type AttemptLimit = (name: string) => Promise<boolean>
 
 /**
  * One unit of a daily limit; `giveBack` returns it if it was not used, without waiting for the
@@ -53,12 +56,12 @@ export interface People {
    * network.
    */
   readonly tries: {
-    readonly pair: Allowance
-    readonly person: Allowance
-    readonly network: Allowance
+    readonly pair: AttemptLimit
+    readonly person: AttemptLimit
+    readonly network: AttemptLimit
   }
   /** Messages that can be sent to one address, and that one network can cause. */
-  readonly messages: { readonly address: Allowance; readonly network: Allowance }
+  readonly messages: { readonly address: AttemptLimit; readonly network: AttemptLimit }
   /** Takes one unit of a daily limit; undefined if none is left. */
   readonly takeOfDay: (name: string, mostPerDay: number) => Promise<TakenOfDay | undefined>
   /** Makes the sender check the outbox now. */

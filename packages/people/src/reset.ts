@@ -12,7 +12,10 @@ import { digestOfSecret } from './secret.ts'
 /** Minutes for which a reset can be confirmed. Source: ASVS 5.0, 6.4.1 asks for a short time. */
 const RESET_MINUTES = 60
 
-/** Sends a link to set a new password, if a user has the address; the response does not tell. */
+/**
+ * Sends a link to set a new password, if a user has the address. The response is the same in both
+ * cases.
+ */
 export async function beginReset(people: People, visitor: Visitor, email: string): Promise<void> {
   const user = await findUser(people.db, emailKeyOf(email))
   if (user === undefined) return

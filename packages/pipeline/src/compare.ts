@@ -122,7 +122,7 @@ async function* answersOf(
       const answer = answerOf(row, cells.refs[place] ?? null)
       if (answer === null) return ''
       met.push(answer)
-      // Something must be written for the reader to be told.
+      // A byte must be written, so that the reader is notified.
       return '.'
     },
   }

@@ -22,10 +22,10 @@ const CHUNK_TIMES = { lookMs: 25, longestMs: 10_000 }
 
 /**
  * Writes the results of large batches while they run, until the signal aborts, so that a batch ends
- * with its last record. This only saves time: what is abandoned here (a batch that stalls or is
- * canceled, a worker that dies) is written from the start by the finish stage.
+ * with its last record. This only saves time: if it is abandoned (the batch stalls or is canceled,
+ * or the worker dies), the finish stage writes the file from its beginning.
  *
- * @param started rung when a large batch has started
+ * @param started woken when a large batch has started
  */
 export async function runEarlyFinishes(
   pipeline: Pipeline,

@@ -8,7 +8,7 @@ import { recordsOf } from './record.ts'
 import type { OpenChunk } from './row-formatter.ts'
 import type { Wait } from './shown-row.ts'
 
-/** How the chunks of a running batch are shown, one after the other. */
+/** How the rows of a running batch are written, chunk by chunk. */
 export interface OpenRows {
   /** `not begun`: neither this chunk nor a later one has any outcome. */
   of(chunk: StoredChunk): Promise<OpenChunk | 'not begun'>

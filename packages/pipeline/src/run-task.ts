@@ -73,7 +73,7 @@ async function runClaimed(
     const engine = engineOf(task.check, task.mode)
     const request = requestOf(task, work, { signal: ended, drain: halted })
     const answers = request.subjects.length === 0 ? [] : await engine.run(request)
-    // What an aborted run says does not count: the task is run again.
+    // The outcomes of an aborted run are discarded: the task is run again.
     if (!ended.aborted) for (const [at, answer] of answers.entries()) noteAnswer(work, at, answer)
   } catch (error) {
     pipeline.log.error({ err: error, task: task.taskId, check: task.check }, 'engine failed')

@@ -4,7 +4,7 @@ import type { Db } from '@plumbline/db/database'
 /** Long stages that one worker runs at once; its other slots are for short ones alone. */
 export const LONG_STAGES = 2
 
-/** Runs the stage of a job if the worker has room for it, else gives its lease back. */
+/** Runs the stage of a job if the worker has a free slot for it, else releases its lease. */
 export type StageRoom = (
   job: { readonly batchId: string; readonly lease: number },
   run: () => Promise<void>,
@@ -12,8 +12,8 @@ export type StageRoom = (
 
 /**
  * Keeps slots of a worker free for short stages, so that ten rows do not wait until files of
- * millions are read. The dispatcher leases no more long stages than the workers have room for; one
- * that arrives beyond that is leased again when its turn comes.
+ * millions are read. The dispatcher leases no more long stages than the workers have slots for; one
+ * that finds no free slot is leased again later.
  */
 export function createStageRoom(db: Db, most = LONG_STAGES): StageRoom {
   let taken = 0

@@ -19,7 +19,7 @@ import type { HeldBackAccounts } from './live-refusals.ts'
 import { findLost, type PendingQuestion } from './lost-questions.ts'
 import { liveQueueOf } from './names.ts'
 
-/** Asks workers the questions of single calls. */
+/** Sends the questions of single calls to workers, and waits for the outcomes. */
 export interface LiveCaller extends AsyncDisposable {
   /**
    * Resolves with the outcome of a question, however often its job or reply is lost. Rejects with a
@@ -206,7 +206,10 @@ function timeOut(pending: Map<number, PendingQuestion>): readonly LateJob[] {
   return [...jobs.values()]
 }
 
-/** Takes jobs out that no worker has taken: with the workers away a queue would grow by all that is asked. */
+/**
+ * Removes jobs that no worker has taken: while no worker runs, the queue would grow with every
+ * call.
+ */
 async function removeJobs(backend: QueueBackend, jobs: readonly LateJob[]): Promise<void> {
   await Promise.all(
     jobs.map(async ({ check, id }) => {

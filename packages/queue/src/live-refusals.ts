@@ -16,7 +16,7 @@ const HELD_BACK_MS = 1_000
 /** Accounts remembered at most. */
 const MAX_ACCOUNTS = 50_000
 
-/** Remembers refused accounts for as long as they are told to wait. */
+/** Remembers refused accounts until their `Retry-After` has passed. */
 export function createHeldBackAccounts(
   now: () => number = () => performance.now(),
 ): HeldBackAccounts {

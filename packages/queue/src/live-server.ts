@@ -180,7 +180,7 @@ function takeOver<C extends Check>(
       }
       open.abort.abort(new Error('there is no room'))
     },
-    // What it says by the end of its time still counts.
+    // Outcomes that it returns before its time is up still count.
     expire: () => open.abort.abort(new Error('time is up')),
   })
 }

@@ -3,7 +3,10 @@ import type { Json } from '@plumbline/contract/outcome'
 import { checkLifetime } from '@plumbline/ports/limiter'
 import type { RedisServer } from './redis.ts'
 
-/** A key for each fact; commands of the same moment are pipelined, also in a cluster. */
+/**
+ * Creates a memory in Redis, with a key for each fact. Concurrent commands are pipelined, also in a
+ * cluster.
+ */
 export function createRedisMemory(server: RedisServer): Memory {
   const redis = server.commands
   const keyOf = (key: string): string => `${server.prefix}:memory:${key}`

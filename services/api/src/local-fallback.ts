@@ -8,8 +8,8 @@ const SHARED_TIMEOUT_MS = 250
 const FALLBACK_MS = 2_000
 
 /**
- * Asks the shared limiter, and this process's own while the shared one does not answer: a limit
- * that each process keeps by itself is better than calls that fail or wait.
+ * Uses the shared limiter, or one of this process while the shared one does not reply: a limit for
+ * each process is better than calls that fail or wait.
  */
 export function withLocalFallback(
   shared: Pick<Limiter, 'take'>,

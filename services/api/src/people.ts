@@ -1,6 +1,6 @@
 import type { SignUpMode } from '@plumbline/contract/app/session'
 import { startMailSender } from '@plumbline/mail/sender'
-import type { Allowance, People } from '@plumbline/people/people'
+import type { AttemptLimit, People } from '@plumbline/people/people'
 import type { Connections } from '@plumbline/pipeline/connections'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import type { Log } from '@plumbline/ports/log'
@@ -40,7 +40,7 @@ export function openPeople(
     url === undefined || from === undefined
       ? undefined
       : stack.use(startMailSender({ db, sealer: installationKey, url, from, log }))
-  const most = (name: string, count: number, seconds: number): Allowance => {
+  const most = (name: string, count: number, seconds: number): AttemptLimit => {
     const { limiter } = connections
     const limit = createRateLimit({ name, perSecond: count / seconds, burst: count, limiter })
     return async (key) => (await limit.take(key)).granted

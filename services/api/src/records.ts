@@ -13,7 +13,8 @@ import type { IncomingFile } from './storage-quota.ts'
 import type { ApiSettings } from './settings.ts'
 
 /**
- * Records in a file of the scratch directory; `discard` removes the file unless it was taken over.
+ * Records in a file of the scratch directory; `discard` removes the file unless it was moved into
+ * the store.
  */
 export interface Records {
   /** One JSON object a line. */

@@ -15,7 +15,10 @@ import { refuseEncoding, refuseLength, wantBody } from './body.ts'
 import type { IncomingFile } from './storage-quota.ts'
 import type { BodyIntake } from './records.ts'
 
-/** An uploaded file in the scratch directory; `discard` removes it unless it was taken over. */
+/**
+ * An uploaded file in the scratch directory; `discard` removes it unless it was moved into the
+ * store.
+ */
 export interface Upload {
   readonly path: string
   /** File name from the client: data, never part of a path. */

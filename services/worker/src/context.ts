@@ -16,7 +16,7 @@ import { openScratch } from '@plumbline/runtime/scratch'
 import { openFiles } from '@plumbline/storage/open'
 import type { WorkerSettings } from './settings.ts'
 
-/** What a worker process is given; built once, closed in reverse order. */
+/** The dependencies of a worker process; opened once, closed in reverse order. */
 export interface WorkerContext extends AsyncDisposable {
   readonly connections: Connections
   readonly pipeline: Pipeline

@@ -1,6 +1,6 @@
 import type { Role } from './roles.ts'
 
-/** Prefix of all routes in the table. */
+/** Prefix of all paths of the web app's API. */
 export const APP_API = '/app/api'
 
 /**

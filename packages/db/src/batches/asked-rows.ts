@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import type { Tx } from '../database.ts'
 
-/** Locks a chunk of a batch that is not started yet, for the rest of the transaction. */
+/**
+ * Locks a chunk of a batch that has not started, for the rest of the transaction; undefined if it
+ * has.
+ */
 export async function lockUnaskedChunk(
   tx: Tx,
   batchId: string,

@@ -135,7 +135,10 @@ const MERGE_PARTS = {
   /** How many waiting tasks each leader may take. */
   share: `
   select $3::int / greatest(count(*), 1) as most from leaders`,
-  /** What joins a leader: its followers, and due tasks of its chunk whose groups have room. */
+  /**
+   * The tasks dispatched together with a leader: its followers, and due tasks of its chunk whose
+   * groups have free slots.
+   */
   also: `
   select id, indexes, states, size, attempts, check_kind, group_key, leader, false as was_waiting
   from followers
@@ -181,7 +184,7 @@ const MERGE_PARTS = {
       union all
       select check_kind, group_key, id, 0 from listed where id not in (select id from followers)) each
     group by check_kind, group_key) g`,
-  /** Those of them that nobody else has locked. */
+  /** Those of them that no other transaction has locked. */
   ours: `
   select h.check_kind, h.group_key, g.more, g.leader
   from groups g join task_groups h on h.check_kind = g.check_kind and h.group_key = g.group_key

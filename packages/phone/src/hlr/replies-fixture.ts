@@ -1,7 +1,7 @@
 /** The number that the replies are about. */
 export const NUMBER = '+41793026727'
 
-/** A reply of hlr-lookups, connected unless told otherwise. */
+/** A reply of hlr-lookups; by default the number is connected. */
 export function hlrLookupsReply(fields: object): object {
   return {
     id: 'e428acb1c0ae',
@@ -48,7 +48,7 @@ export function twilioReply(status: string | null, error: number | null = null):
   }
 }
 
-/** A reply of Vonage Number Insight Advanced, reachable unless told otherwise. */
+/** A reply of Vonage Number Insight Advanced; by default the number is reachable. */
 export function vonageReply(fields: object): object {
   return {
     status: 0,

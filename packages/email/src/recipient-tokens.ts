@@ -2,28 +2,31 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Limiter } from '@plumbline/ports/limiter'
 import type { GroupLimits } from './limits.ts'
 
-/** Recipients that a group's shared limit has granted; each is named soon or not at all. */
-export interface Allowance {
+/**
+ * Tokens from the rate limit that all workers share for a provider group: one for each recipient that
+ * a transaction may name. They expire after `sendWithinMs`.
+ */
+export interface RecipientTokens {
   /**
-   * Uses so many of them, which must be sent at once. What was granted longer ago than `sendWithinMs`
-   * is taken anew, waiting as long at most; false if nothing is granted by then.
+   * Uses `count` of them, for recipients that are sent at once. Expired tokens are taken again, waiting
+   * at most `sendWithinMs`; false if none are granted by then.
    */
   use(count: number): Promise<boolean>
 }
 
-/** An allowance, or when to try again. */
-export type AllowanceGrant =
-  | { readonly granted: true; readonly allowance: Allowance }
+/** The tokens, or the milliseconds after which to try again. */
+export type RecipientTokensGrant =
+  | { readonly granted: true; readonly tokens: RecipientTokens }
   | { readonly granted: false; readonly retryMs: number }
 
-/** Takes so many recipients of a group from its shared limit; all or nothing. */
-export async function takeAllowance(
+/** Takes `count` tokens from the shared limit of a group; all or none. */
+export async function takeRecipientTokens(
   limiter: Limiter,
   { key, limits }: { readonly key: string; readonly limits: GroupLimits },
   count: number,
-): Promise<AllowanceGrant> {
+): Promise<RecipientTokensGrant> {
   const { bucket, sendWithinMs } = limits
-  // From before the question on, since a grant whose answer comes late is no younger for it.
+  // Their age counts from before the request: a grant whose reply was delayed is older than it looks.
   const take = async (wanted: number): Promise<{ untilMs: number; retryMs: number }> => {
     const untilMs = performance.now() + sendWithinMs
     const grant = await limiter.take(`email:recipients:${key}`, wanted, bucket)
@@ -44,5 +47,5 @@ export async function takeAllowance(
     left -= wanted
     return true
   }
-  return { granted: true, allowance: { use } }
+  return { granted: true, tokens: { use } }
 }

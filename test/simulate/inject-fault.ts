@@ -6,12 +6,12 @@ import type { World } from './world-state.ts'
 /** Milliseconds until a process that could not start is started again. */
 const RESTART_MS = 1_000
 
-/** Longest wait for what a fault begins with, and interval of checks. */
+/** Longest wait for the state in which a fault is injected, and interval of checks. */
 const TRUE_WITHIN_MS = 20_000
-const LOOK_MS = 10
+const POLL_MS = 10
 
 /** Injects a fault, and resolves when it is over. */
-export async function breakIt(world: World, fault: Fault): Promise<void> {
+export async function injectFault(world: World, fault: Fault): Promise<void> {
   const { time, members } = world
   note(world, { fault })
   const member = 'member' in fault ? members.get(fault.member) : undefined
@@ -66,27 +66,27 @@ export async function breakIt(world: World, fault: Fault): Promise<void> {
 
 const CHECK_WORKERS = ['checks-0', 'checks-1'] as const
 
-/** A claimed task, and a batch that is not kept, whose file has been read. */
+/** Finds a claimed task; finds a batch without retention whose file has been read. */
 const CLAIMED = 'select from tasks where claimed and lease_until is not null limit 1'
 const EXPIRING = `select from batches
   where status in ('running', 'finalizing', 'completed') and retention_days = 0 limit 1`
 
-/** Waits until a query finds something, but not longer than it may. */
+/** Waits until a query returns a row, 20 s at most. */
 async function untilTrue({ db, time }: World, query: string): Promise<void> {
   const endMs = time.nowMs() + TRUE_WITHIN_MS
   while (time.nowMs() < endMs) {
     const { rowCount } = await db.pool.query(query)
     if ((rowCount ?? 0) > 0) return
-    await time.wait(LOOK_MS)
+    await time.wait(POLL_MS)
   }
 }
 
-/** Restarts a process until it has started, as a supervisor does. */
+/** Starts a process again and again until it runs, as a supervisor does. */
 async function startAgain(world: World, name: MemberName): Promise<void> {
-  const { time, members, place } = world
+  const { time, members, setup } = world
   for (;;) {
     try {
-      members.set(name, await startMember(place, name))
+      members.set(name, await startMember(setup, name))
       note(world, { back: name })
       return
     } catch (error) {
@@ -96,18 +96,18 @@ async function startAgain(world: World, name: MemberName): Promise<void> {
   }
 }
 
-/** One after the other, since the queue can only be lost again once it was recreated. */
+/** Empties the queue, one call after the other: it can only be lost again once it was recreated. */
 async function emptyQueue(world: World): Promise<void> {
   const before = world.emptied
   world.emptied = before.then(() => emptyNow(world))
   await world.emptied
 }
 
-async function emptyNow({ queue, ground }: World): Promise<void> {
+async function emptyNow({ queue, servers }: World): Promise<void> {
   if (queue?.redis !== undefined && queue.redis !== null) {
     await queue.redis.commands.call('FLUSHDB')
     return
   }
   const { losePostgresQueue } = await import('@plumbline/testkit/lose-queue')
-  await losePostgresQueue(ground.ownerUrl)
+  await losePostgresQueue(servers.ownerUrl)
 }

@@ -1,21 +1,21 @@
 import type { Db } from '@plumbline/db/database'
 import type { Member } from './service.ts'
 
-/** Requests under way for longer than this are examined, in real milliseconds. */
+/** Real milliseconds after which the database is asked whether a request waits for a lock. */
 const ASK_AFTER_MS = 30
 
-/** Requests under way for longer than this are no longer waited for. */
+/** Real milliseconds after which simulated time no longer stands still for a request. */
 const LONGEST_MS = 10_000
 
 /** Node's names of file operations, and of connections being opened. */
-const IN_HAND = /^(?:FSReq|TCPConnectWrap)/
+const IN_PROGRESS = /^(?:FSReq|TCPConnectWrap)/
 
 /**
  * Whether a running process has work in progress for which simulated time must stand still, so that
  * a busy machine is not taken for a slow service. A statement that waits for a lock does not count:
  * the holder of the lock may be waiting for time to pass.
  */
-export async function isAtWork(
+export async function hasWorkInProgress(
   db: Db,
   members: readonly Member[],
   virtualMs: number,
@@ -27,12 +27,12 @@ export async function isAtWork(
   if (going.some(({ redis }) => redis?.underWay().some(isCounted) === true)) return true
   const statements = going.flatMap(({ postgres }) => postgres.underWay()).filter(isCounted)
   if (statements.some(({ sinceMs }) => nowMs - sinceMs < ASK_AFTER_MS)) return true
-  if (statements.length > 0) return await isWorkedOn(db, statements)
-  return process.getActiveResourcesInfo().some((name) => IN_HAND.test(name))
+  if (statements.length > 0) return await isServerExecuting(db, statements)
+  return process.getActiveResourcesInfo().some((name) => IN_PROGRESS.test(name))
 }
 
 /** Whether the server works on one of these statements, or has not received it yet. */
-async function isWorkedOn(
+async function isServerExecuting(
   db: Db,
   statements: readonly { readonly port: number | undefined }[],
 ): Promise<boolean> {
