@@ -21,7 +21,7 @@ import { lockBatch, readBatch, updateBatch } from '@plumbline/db/batches/rows'
 import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import { holdDuty } from '@plumbline/db/duties'
 import { release } from '@plumbline/metering/hold'
-import { strayHolds } from '@plumbline/metering/stray-holds'
+import { productOfHold, strayHolds } from '@plumbline/metering/stray-holds'
 import { failBatch } from './cancel.ts'
 import type { Pipeline } from './pipeline.ts'
 import { unpackSubjects } from './codec.ts'
@@ -204,7 +204,9 @@ async function releaseHold({ db, countCredits }: Pipeline, subject: string): Pro
     if (batch !== undefined) {
       await updateBatch(tx, ref, { credits_released: batch.credits_released + released })
     }
-    return { product: batch?.product, released }
+    // A batch that is gone does not say what the hold was for.
+    const product = batch?.product ?? (await productOfHold(tx, { accountId, ref }))
+    return { product, released }
   })
   if (healed === undefined) return false
   const { product, released } = healed
