@@ -32,6 +32,8 @@ import { PATIENT } from '@plumbline/testkit/patience'
 
 /** The dispatcher leases the first tasks, or a worker takes one. */
 const DISPATCH: HeldChange = { table: 'tasks', change: 'update', when: 'new.lease > old.lease' }
+/** A worker has taken the job of a task, and claims the task. */
+const CLAIM: HeldChange = { table: 'tasks', change: 'update', when: 'new.claimed and not old.claimed' }
 const READING: HeldChange = { table: 'chunks', change: 'insert' }
 /** A batch large enough for its result to be written while it runs. */
 const LARGE = 12_000
@@ -89,6 +91,22 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
       await dispatch.release()
       await service.api.restart()
       await expectIntact(service, account, await untilStopped(harness, id), emails)
+    },
+  )
+
+  test(
+    'a kill of the email worker that has taken a job and not claimed its task loses nothing',
+    IN_TURN,
+    async () => {
+      const harness = await openTurn(whole)
+      await using claim = await holdBack(harness.databaseUrl, CLAIM)
+      const { id, emails } = await submit(harness)
+      await claim.reached()
+      const worker = memberAt(harness.service, 0)
+      await worker.kill('SIGKILL')
+      await claim.release()
+      await worker.restart()
+      await expectIntact(harness.service, harness.account, await untilStopped(harness, id), emails)
     },
   )
 

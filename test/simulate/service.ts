@@ -158,6 +158,7 @@ function doublingJobs(queue: QueueBackend, { time, stalls }: World): QueueBacken
       queue.consumer({
         ...options,
         lockMs: LOCK_MS,
+        stalledMs: Math.min(options.stalledMs, LOCK_MS),
         process: async (job) => {
           const isDouble = time.nowMs() < stalls.doubleUntilMs
           await Promise.all([options.process(job), ...(isDouble ? [options.process(job)] : [])])

@@ -1,7 +1,7 @@
 import type { Db } from './database.ts'
 
 /** Background work that only one process at a time does; a row of `duties` elects it. */
-export type Duty = 'dispatch' | 'lists' | 'reconcile' | 'results'
+export type Duty = 'dispatch' | 'lists' | 'reconcile' | 'reconcile_files' | 'results'
 
 /**
  * Takes a duty that no process holds, or extends it, by database time. A duty held for longer than

@@ -49,15 +49,19 @@ const LONGEST_REST_SECONDS = 3_600
 /**
  * Records files of an account to be removed, in the transaction that stops referencing them; the
  * record stays until the store has confirmed the removal.
+ *
+ * @param by `caller` if the caller tries first, `sweep` if it leaves the files to the sweep
  */
 export async function noteRemovals(
   db: Db | Tx,
   accountId: string,
   keys: readonly string[],
+  by: 'caller' | 'sweep' = 'caller',
 ): Promise<void> {
+  const restSeconds = by === 'caller' ? OWN_TRY_SECONDS : 0
   await sql`
     insert into file_removals (key, account_id, next_at)
-    select key, ${accountId}, clock_timestamp() + ${OWN_TRY_SECONDS} * interval '1 second'
+    select key, ${accountId}, clock_timestamp() + ${restSeconds} * interval '1 second'
     from unnest(${[...keys]}::text[]) as key
     on conflict (key) do nothing
   `.execute(queriesOf(db))

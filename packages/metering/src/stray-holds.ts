@@ -1,5 +1,6 @@
 import { UNFINISHED_STATES } from '@plumbline/contract/batch'
-import { queriesOf, type Db } from '@plumbline/db/database'
+import type { Product } from '@plumbline/contract/products'
+import { queriesOf, type Db, type Tx } from '@plumbline/db/database'
 import { sql } from 'kysely'
 
 /** An open hold whose batch has ended, or does not exist. */
@@ -17,4 +18,15 @@ export async function strayHolds(db: Db, most: number): Promise<readonly StrayHo
     order by h.created_at, h.account_id, h.ref limit ${most}
   `.execute(queriesOf(db))
   return rows
+}
+
+/** The product that a hold was made for; undefined if it was made without one. */
+export async function productOfHold(
+  tx: Tx,
+  { accountId, ref }: StrayHold,
+): Promise<Product | undefined> {
+  const { rows } = await sql<{ product: Product | null }>`
+    select product from credit_holds where account_id = ${accountId} and ref = ${ref}
+  `.execute(tx)
+  return rows[0]?.product ?? undefined
 }

@@ -88,6 +88,7 @@ async function workOnEveryQueue(
       name,
       concurrency: 4,
       lockMs: 30_000,
+      stalledMs: 30_000,
       process: async ({ id }) => onJob(id),
       onError: () => undefined,
     })

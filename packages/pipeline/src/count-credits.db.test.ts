@@ -66,6 +66,20 @@ test('a chunk that is settled by a repair is counted, and so is a hold that one 
   expect(counted()).toEqual(['email released 3'])
 })
 
+test('a hold whose batch is gone is counted by the product it was made for', async () => {
+  await using harness = await openCounted()
+  const { pipeline, read, answer, counted } = harness
+  const { pool } = pipeline.db
+  await read(THREE)
+  await answer(1)
+  expect(counted()).toEqual(['email charged 2'])
+  await allowAnyMove(pipeline.db)
+  for (const table of ['tasks', 'parts', 'chunks', 'batches'])
+    await pool.query(`delete from ${table}`)
+  await reconcileTwice(harness)
+  expect(counted()).toEqual(['email released 1'])
+})
+
 /** Twice, as nothing is repaired that was seen once. */
 async function reconcileTwice({ pipeline }: TestPipeline): Promise<void> {
   await reconcile(pipeline, { graceMs: 0 })

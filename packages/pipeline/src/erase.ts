@@ -67,8 +67,9 @@ async function eraseAtOnce(pipeline: Pipeline, id: string): Promise<void> {
 const MOST_BATCHES = 100
 
 /**
- * Erases ended batches whose retention is over. A batch that cannot be erased is tried again at the
- * next call and does not block the others; those that another process has locked are skipped.
+ * Erases ended batches whose retention is over, and leaves their files to the sweep of removals: it
+ * never waits for the store. A batch that cannot be erased is tried again at the next call and does
+ * not block the others; those that another process has locked are skipped.
  *
  * @returns how many were erased
  */
@@ -78,7 +79,6 @@ export async function expireBatches(pipeline: Pipeline, signal?: AbortSignal): P
     if (signal?.aborted === true) return count
     const row = await expireNext(pipeline, failed)
     if (row === undefined) return count
-    await removeNoted(pipeline, filesOf(row))
     await eraseAtOnce(pipeline, row.id)
   }
   return MOST_BATCHES
@@ -103,7 +103,7 @@ async function expireNext(pipeline: Pipeline, failed: string[]): Promise<BatchRo
 }
 
 async function expireBatch(tx: Tx, row: BatchRow): Promise<void> {
-  await noteRemovals(tx, row.account_id, filesOf(row))
+  await noteRemovals(tx, row.account_id, filesOf(row), 'sweep')
   const sums = (await sumsOf(tx, [row.id])).get(row.id)
   await eraseResponses(tx, row.id)
   await moveBatch(tx, row.id, 'expired', {

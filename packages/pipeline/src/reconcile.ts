@@ -21,7 +21,7 @@ import { lockBatch, readBatch, updateBatch } from '@plumbline/db/batches/rows'
 import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import { holdDuty } from '@plumbline/db/duties'
 import { release } from '@plumbline/metering/hold'
-import { strayHolds } from '@plumbline/metering/stray-holds'
+import { productOfHold, strayHolds } from '@plumbline/metering/stray-holds'
 import { failBatch } from './cancel.ts'
 import type { Pipeline } from './pipeline.ts'
 import { unpackSubjects } from './codec.ts'
@@ -37,6 +37,9 @@ const GRACE_MS = 60_000
 /** Milliseconds for which one process holds the duty. */
 const TERM_MS = 60_000
 
+/** Milliseconds after which it extends the duty before the next kind. */
+const EXTEND_MS = 5_000
+
 /** Identifies this process. */
 const HOLDER = randomUUID()
 
@@ -49,8 +52,8 @@ export interface Reconciler {
   heal(pipeline: Pipeline, subject: string): Promise<boolean>
 }
 
+/** Those that ask the database alone. */
 const RECONCILERS: readonly Reconciler[] = [
-  { kind: 'batch_without_file', find: findWithoutFile, heal: endWithoutFile },
   { kind: 'chunk_without_task', find: ({ db }) => chunksWithoutTask(db), heal: askAgain },
   { kind: 'hold_of_ended_batch', find: findHolds, heal: releaseHold },
   {
@@ -68,6 +71,11 @@ const RECONCILERS: readonly Reconciler[] = [
     find: ({ db }) => tasksWithoutGroup(db),
     heal: ({ db }, subject) => makeGroup(db, subject),
   },
+]
+
+/** Those that ask the file store, which may stall. */
+const OF_FILES: readonly Reconciler[] = [
+  { kind: 'batch_without_file', find: findWithoutFile, heal: endWithoutFile },
 ]
 
 /** Options of a round; the defaults are for production. */
@@ -89,12 +97,38 @@ export interface ReconcileOptions {
  */
 export async function reconcile(
   pipeline: Pipeline,
-  { graceMs = GRACE_MS, holder = HOLDER, signal }: ReconcileOptions = {},
+  options: ReconcileOptions = {},
+): Promise<number> {
+  return await runRound(pipeline, 'reconcile', RECONCILERS, options)
+}
+
+/**
+ * As `reconcile`, for what only the file store shows. A duty of its own, so that a store that stalls
+ * holds up no other repair.
+ *
+ * @returns how much was repaired
+ */
+export async function reconcileFiles(
+  pipeline: Pipeline,
+  options: ReconcileOptions = {},
+): Promise<number> {
+  return await runRound(pipeline, 'reconcile_files', OF_FILES, options)
+}
+
+async function runRound(
+  pipeline: Pipeline,
+  duty: 'reconcile' | 'reconcile_files',
+  reconcilers: readonly Reconciler[],
+  { graceMs = GRACE_MS, holder = HOLDER, signal }: ReconcileOptions,
 ): Promise<number> {
   let count = 0
-  for (const reconciler of RECONCILERS) {
-    // Extended for each kind: thousands of repairs may take longer than a term.
-    if (!(await holdDuty(pipeline.db, 'reconcile', holder, TERM_MS))) break
+  let heldMs = -Infinity
+  for (const reconciler of reconcilers) {
+    // Extended on the way: thousands of repairs may take longer than a term.
+    if (performance.now() - heldMs > EXTEND_MS) {
+      if (!(await holdDuty(pipeline.db, duty, holder, TERM_MS))) break
+      heldMs = performance.now()
+    }
     count += await putRight(pipeline, reconciler, { graceMs, signal })
   }
   return count
@@ -204,7 +238,9 @@ async function releaseHold({ db, countCredits }: Pipeline, subject: string): Pro
     if (batch !== undefined) {
       await updateBatch(tx, ref, { credits_released: batch.credits_released + released })
     }
-    return { product: batch?.product, released }
+    // A batch that is gone does not say what the hold was for.
+    const product = batch?.product ?? (await productOfHold(tx, { accountId, ref }))
+    return { product, released }
   })
   if (healed === undefined) return false
   const { product, released } = healed

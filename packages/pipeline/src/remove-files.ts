@@ -1,3 +1,4 @@
+import { TimeOutError, withTimeOut } from '@plumbline/concurrency/time-out'
 import { confirmRemovals, takeRemovals } from '@plumbline/db/file-store'
 import type { Pipeline } from './pipeline.ts'
 
@@ -7,13 +8,19 @@ type Stores = Pick<Pipeline, 'db' | 'storage' | 'log'>
 const MOST_FILES = 100
 
 /**
+ * Milliseconds that one call waits for the store, less than the minute in which no sweep tries what
+ * a caller tries: a store that stalls must not keep a request, a stage or a sweep waiting.
+ */
+const REMOVED_WITHIN_MS = 10_000
+
+/**
  * Removes files whose removal was recorded in the transaction that stopped referencing them. If the
- * store fails, the record stays and the sweep tries again; the caller may report them as removed.
+ * store fails or does not reply for ten seconds, the record stays and the sweep tries again; the
+ * caller may report them as removed.
  */
 export async function removeNoted(stores: Stores, keys: readonly string[]): Promise<void> {
   try {
-    await stores.storage.remove(keys)
-    await confirmRemovals(stores.db, keys)
+    await removeWithin(stores, keys)
   } catch (error) {
     stores.log.warn({ err: error, files: keys.length }, 'files not removed yet; it is tried again')
   }
@@ -29,12 +36,16 @@ export async function retryRemovals(stores: Stores, signal?: AbortSignal): Promi
   let count = 0
   for (;;) {
     const keys = await takeRemovals(stores.db, MOST_FILES)
-    count += await removeEach(stores, keys, signal)
-    if (keys.length < MOST_FILES || signal?.aborted === true) return count
+    const removed = await removeEach(stores, keys, signal)
+    count += removed
+    if (keys.length < MOST_FILES || removed === 0 || signal?.aborted === true) return count
   }
 }
 
-/** Removes files one by one; returns how many. */
+/**
+ * Removes files one by one, until one has no reply of the store in time; returns how many. The rest
+ * is tried again later, so that few calls wait for a store that stalls.
+ */
 export async function removeEach(
   stores: Stores,
   keys: readonly string[],
@@ -44,12 +55,21 @@ export async function removeEach(
   for (const key of keys) {
     if (signal?.aborted === true) return count
     try {
-      await stores.storage.remove([key])
-      await confirmRemovals(stores.db, [key])
+      await removeWithin(stores, [key])
       count += 1
     } catch (error) {
       stores.log.warn({ err: error }, 'a file is not removed yet; it is tried again')
+      if (error instanceof TimeOutError) break
     }
   }
   return count
+}
+
+/** Removes files and the records of their removal; a late reply is recorded, too. */
+async function removeWithin({ db, storage }: Stores, keys: readonly string[]): Promise<void> {
+  const remove = async (): Promise<void> => {
+    await storage.remove(keys)
+    await confirmRemovals(db, keys)
+  }
+  await withTimeOut(REMOVED_WITHIN_MS, remove(), 'the store did not reply')
 }

@@ -9,7 +9,7 @@ import { eraseBatches, expireBatches } from './erase.ts'
 import { eraseClosedAccounts } from './erase-accounts.ts'
 import { resumeDue } from './pause.ts'
 import type { Pipeline } from './pipeline.ts'
-import { reconcile } from './reconcile.ts'
+import { reconcile, reconcileFiles } from './reconcile.ts'
 import { retryRemovals } from './remove-files.ts'
 import { endOverdueSamples } from './sample.ts'
 import { sweepParts, sweepStore } from './sweep-store.ts'
@@ -59,16 +59,21 @@ export async function runSweeps(
   ]
   const others: readonly Sweep[] = [
     ['billing cycles', () => rollDue(db)],
-    ['retention', () => expireBatches(pipeline, signal)],
-    ['erasing', () => eraseBatches(pipeline, signal)],
-    ['closed accounts', () => eraseClosedAccounts(pipeline, signal)],
     ['paused batches', () => resumeDue(pipeline)],
     ['what ran out', () => sweepExpired(db, signal)],
     ['groups', () => sweepGroups(db)],
     ['what should not be', () => reconcile(pipeline, { signal })],
   ]
+  const retention: readonly Sweep[] = [
+    ['retention', () => expireBatches(pipeline, signal)],
+    ['erasing', () => eraseBatches(pipeline, signal)],
+  ]
   // By themselves, too: a store that hangs holds up nothing but its own.
+  const accounts: readonly Sweep[] = [
+    ['closed accounts', () => eraseClosedAccounts(pipeline, signal)],
+  ]
   const removals: readonly Sweep[] = [['removals of files', () => retryRemovals(pipeline, signal)]]
+  const lostFiles: readonly Sweep[] = [['lost files', () => reconcileFiles(pipeline, { signal })]]
   const walk = { afterId: '' }
   const results: readonly Sweep[] = [
     ['lost results', () => restoreResults(pipeline, { walk, signal })],
@@ -80,7 +85,10 @@ export async function runSweeps(
   await Promise.all([
     repeat(pipeline, debits, options.everyMs, signal),
     repeat(pipeline, others, options.everyMs, signal),
+    repeat(pipeline, retention, options.everyMs, signal),
+    repeat(pipeline, accounts, options.everyMs, signal),
     repeat(pipeline, removals, options.everyMs, signal),
+    repeat(pipeline, lostFiles, options.everyMs, signal),
     repeat(pipeline, [['samples', () => endOverdueSamples(pipeline)]], SAMPLES_EVERY_MS, signal),
     repeat(pipeline, results, RESULTS_EVERY_MS, signal),
     repeat(pipeline, [['sums of large batches', () => keepRunningSums(db)]], SUMS_EVERY_MS, signal),

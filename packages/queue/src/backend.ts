@@ -72,6 +72,11 @@ export interface ConsumerOptions {
    * renewed at half of it.
    */
   readonly lockMs: number
+  /**
+   * Milliseconds between two searches of all consumers of the queue for jobs without a lock; a job
+   * must be seen by two.
+   */
+  readonly stalledMs: number
   /** Must not throw. */
   readonly process: (job: Job) => Promise<void>
   readonly onError: (error: Error) => void

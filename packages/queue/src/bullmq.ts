@@ -69,7 +69,7 @@ const STATES: { readonly [state: string]: JobState } = {
  * @param lookSeconds interval at which it polls without being notified of a job
  */
 export async function openConsumer<Backend extends IQueueBackend, Connection>(
-  { name, concurrency, lockMs, process, onError }: ConsumerOptions,
+  { name, concurrency, lockMs, stalledMs, process, onError }: ConsumerOptions,
   { factory, ...link }: BullConnection<Backend, Connection>,
   lookSeconds: number,
 ): Promise<Consumer> {
@@ -91,7 +91,7 @@ export async function openConsumer<Backend extends IQueueBackend, Connection>(
       autorun: false,
       concurrency,
       lockDuration: lockMs,
-      stalledInterval: lockMs,
+      stalledInterval: stalledMs,
       // A job whose worker dies is delivered again without a limit; attempts are counted in Postgres.
       maxStalledCount: 1_000_000,
       removeOnComplete: { count: 0 },

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import { PATIENT } from '@plumbline/testkit/patience'
 import {
@@ -95,20 +96,53 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
     expect(errors).toEqual([new Error('a bug')])
   })
 
-  test('the job of a worker that was killed goes to another', async () => {
+  test('the job of a worker that was killed goes to another after its lock and a search', async () => {
     await using place = await stage()
     await using queue = await place.open()
     await using victim = await place.startWorker('hold')
     await enqueue(queue.backend, 'bulk-email', [{ id: 'held', data: {} }])
     await victim.hears('taken')
-    await victim.kill()
     const met: string[] = []
+    const startedMs = performance.now()
     await using _ = await work(queue.backend, 'bulk-email', async ({ id }) => void met.push(id), {
       concurrency: 1,
-      lockMs: 500,
+      lockMs: 20_000,
+      stalledMs: 500,
       onError: failOn,
     })
+    await victim.kill()
     await vi.waitFor(() => expect(met).toEqual(['held']), PATIENT)
+    // Two searches, however long this worker's own locks are.
+    expect(performance.now() - startedMs).toBeLessThan(20_000)
+  })
+
+  test('a worker whose event loop is blocked for less than half a lock keeps its job', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    const began = Promise.withResolvers<void>()
+    const ending = Promise.withResolvers<void>()
+    const met: string[] = []
+    const options = { concurrency: 1, lockMs: 3_000, stalledMs: 200, onError: failOn }
+    await using _ = await work(
+      queue.backend,
+      'bulk-email',
+      async ({ signal }) => {
+        began.resolve()
+        await ending.promise
+        met.push(signal.aborted ? 'lost' : 'kept')
+      },
+      options,
+    )
+    await enqueue(queue.backend, 'bulk-email', [{ id: 'busy', data: {} }])
+    await began.promise
+    await using _other = await place.startWorker('hold')
+    // Hardly free for longer than its lock, while another worker searches for what is stalled.
+    for (let times = 0; times < 3; times += 1) {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_350)
+      await wait(200)
+    }
+    ending.resolve()
+    await expect.poll(() => met, PATIENT).toEqual(['kept'])
   })
 
   test('closing lets jobs end, and aborts them when their grace is over', async () => {

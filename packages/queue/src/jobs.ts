@@ -5,10 +5,14 @@ import type { QueueName } from './names.ts'
 export interface WorkOptions {
   /** Jobs that are active at once. */
   readonly concurrency: number
-  /**
-   * Milliseconds without a renewal after which another worker takes the job; default 30 seconds.
-   */
+  /** Milliseconds without a renewal after which a job's lock is over; default 30 seconds. */
   readonly lockMs?: number
+  /**
+   * Milliseconds between two searches for jobs whose lock is over, which another worker then takes:
+   * a killed worker holds its jobs for the two times together at most, and a little longer where it
+   * was the one that searched. Default the time of a lock.
+   */
+  readonly stalledMs?: number
   /** Milliseconds that active jobs may continue when the worker is closed; default 10 seconds. */
   readonly graceMs?: number
   /** Called with lost connections, lost locks and errors of the handler. */
@@ -40,12 +44,13 @@ export async function work(
   backend: QueueBackend,
   name: QueueName,
   handler: (job: Job) => Promise<void>,
-  { concurrency, lockMs = 30_000, graceMs = 10_000, onError }: WorkOptions,
+  { concurrency, lockMs = 30_000, stalledMs = lockMs, graceMs = 10_000, onError }: WorkOptions,
 ): Promise<QueueWorker> {
   const consumer = await backend.consumer({
     name,
     concurrency,
     lockMs,
+    stalledMs,
     onError,
     async process(job) {
       try {

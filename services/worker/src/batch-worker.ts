@@ -35,7 +35,7 @@ export async function serveBatches(
   const onError = (error: unknown): void => log.error({ err: error }, 'stage failed')
   const options = {
     concurrency: STAGE_CONCURRENCY,
-    lockMs: jobLockOf(settings),
+    ...jobLockOf(settings),
     graceMs: graceOf(settings),
     onError,
   }

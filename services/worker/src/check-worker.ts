@@ -86,7 +86,7 @@ export async function serveCheck<C extends Check>(
           mode === 'test' ? magic : runnerFor(engine)
         await runTask(pipeline, leases, runnerOf, taskIn(data), signal)
       },
-      { concurrency: slots + reserve, lockMs: jobLockOf(settings), graceMs, onError },
+      { concurrency: slots + reserve, ...jobLockOf(settings), graceMs, onError },
     ),
   )
   return stack.move()

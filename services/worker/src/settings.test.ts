@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readSettings } from '@plumbline/runtime/settings'
 import { expect, test } from 'vitest'
-import { jobLockOf, listsDir, workerSettings } from './settings.ts'
+import { jobLockOf, listsDir, workerSettings, type JobLock } from './settings.ts'
 
 const DATABASE_URL = 'postgres://localhost/x'
 
@@ -14,12 +14,14 @@ test('a debit without an answer is refunded within two minutes, whatever is set'
   expect(read('90', '31')).toThrow(/DEBIT_TIMEOUT_SECONDS: expected at most 120/)
 })
 
-test('a job that a dead worker had taken is taken up again after the time of a lease', () => {
-  const lockOf = (LEASE_SECONDS?: string): number =>
+test('a job that a dead worker had taken is taken up again within the time of a lease', () => {
+  const lockOf = (LEASE_SECONDS?: string): JobLock =>
     jobLockOf(
       readSettings(workerSettings, { DATABASE_URL, ...(LEASE_SECONDS && { LEASE_SECONDS }) }),
     )
-  expect([lockOf(), lockOf('12'), lockOf('2')]).toEqual([30_000, 12_000, 5_000])
+  expect(lockOf()).toEqual({ lockMs: 20_000, stalledMs: 10_000 })
+  expect(lockOf('12')).toEqual({ lockMs: 8_000, stalledMs: 4_000 })
+  expect(lockOf('2')).toEqual({ lockMs: 5_000, stalledMs: 2_500 })
 })
 
 test('the default folder of lists exists before their first update, where it can be created', async () => {

@@ -110,13 +110,22 @@ export function taskRoomOf(
  */
 const LEAST_JOB_LOCK_MS = 5_000
 
+/** Times of the locks of jobs, in milliseconds, as options of `work`. */
+export interface JobLock {
+  readonly lockMs: number
+  readonly stalledMs: number
+}
+
 /**
- * Milliseconds without a renewal after which a job of a batch is given to another worker: the
- * duration of a lease, since a worker may die between taking a job and claiming its task, which no
- * lease shows.
+ * The locks of a batch's jobs. A worker may die between taking a job and claiming its task, which
+ * no lease shows: the task then waits for the end of the lock and the next search, which together
+ * take one lease. The lock is two thirds of it and renewed at half of that, so that a worker whose
+ * event loop is blocked for a third of a lease (10 s of 30) keeps its jobs; one that is blocked for
+ * longer finds its tasks still claimed, as their leases last longer than the locks.
  */
-export function jobLockOf({ LEASE_SECONDS }: Pick<WorkerSettings, 'LEASE_SECONDS'>): number {
-  return Math.max(LEASE_SECONDS * 1_000, LEAST_JOB_LOCK_MS)
+export function jobLockOf({ LEASE_SECONDS }: Pick<WorkerSettings, 'LEASE_SECONDS'>): JobLock {
+  const lockMs = Math.max(Math.ceil((LEASE_SECONDS * 2_000) / 3), LEAST_JOB_LOCK_MS)
+  return { lockMs, stalledMs: Math.ceil(lockMs / 2) }
 }
 
 /**
