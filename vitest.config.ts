@@ -49,7 +49,7 @@ export default defineConfig({
           isolate: false,
           // Processes, since threads would share a heap, whose size some tests measure.
           pool: 'forks',
-          maxWorkers: Math.max(2, Math.min(4, PROCESSORS)),
+          maxWorkers: Math.max(3, Math.min(4, PROCESSORS)),
           ...PATIENCE,
         },
       },

@@ -21,7 +21,7 @@ import { startService, type TestService } from '@plumbline/testkit/service'
 
 const SMALL = { CHUNK_RECORDS: '20', EVENTS_EVERY_MS: '50' }
 const SLOW = ['email', 'phone', '--delay=50', '--width=50'] as const
-const LONG = 8_000
+const LONG = 4_000
 
 describe.each(backends())('on $name', ({ redisUrl }) => {
   let stack: AsyncDisposableStack
