@@ -33,7 +33,11 @@ import { PATIENT } from '@plumbline/testkit/patience'
 /** The dispatcher leases the first tasks, or a worker takes one. */
 const DISPATCH: HeldChange = { table: 'tasks', change: 'update', when: 'new.lease > old.lease' }
 /** A worker has taken the job of a task, and claims the task. */
-const CLAIM: HeldChange = { table: 'tasks', change: 'update', when: 'new.claimed and not old.claimed' }
+const CLAIM: HeldChange = {
+  table: 'tasks',
+  change: 'update',
+  when: 'new.claimed and not old.claimed',
+}
 const READING: HeldChange = { table: 'chunks', change: 'insert' }
 /** A batch large enough for its result to be written while it runs. */
 const LARGE = 12_000
