@@ -7,14 +7,25 @@ import { FREE_MAILBOX_DAYS } from './people/free-mailboxes.ts'
 const MAX_ROWS = 10_000
 
 /**
- * Deletes what has expired, in bounded statements until nothing is left: shared facts, idempotency
- * keys, buckets that were full for an hour, leases, live replies older than a minute, budgets of
- * past days, sessions, links and invitations, free-credit records, old webhook messages. An
- * idempotency key dated in the future is dated now. Safe in several processes at once; the signal
- * stops it between two statements.
+ * Deletes what has expired within minutes or hours, in bounded statements until nothing is left:
+ * shared facts, idempotency keys, buckets that were full for an hour, leases, live replies older
+ * than a minute, sessions, links. An idempotency key dated in the future is dated now. Safe in
+ * several processes at once; the signal stops it between two statements.
  */
 export async function sweepExpired(db: Db, signal: AbortSignal): Promise<void> {
-  for (const statement of STATEMENTS) {
+  await runAll(db, SOON, signal)
+}
+
+/**
+ * As `sweepExpired`, for what is stored for days, to be run less often: budgets of past days,
+ * invitations, free-credit records, old webhook messages, records of mails and stray files.
+ */
+export async function sweepLongStored(db: Db, signal: AbortSignal): Promise<void> {
+  await runAll(db, FOR_DAYS, signal)
+}
+
+async function runAll(db: Db, statements: readonly string[], signal: AbortSignal): Promise<void> {
+  for (const statement of statements) {
     for (let isMore = true; isMore && !signal.aborted;) {
       const { rowCount } = await db.pool.query(statement, [MAX_ROWS])
       isMore = rowCount === MAX_ROWS
@@ -22,7 +33,7 @@ export async function sweepExpired(db: Db, signal: AbortSignal): Promise<void> {
   }
 }
 
-const STATEMENTS = [
+const SOON = [
   `delete from memory_entries where ctid = any(array(
      select ctid from memory_entries where expires_at <= now() limit $1 for update skip locked))`,
   `delete from durable_entries where ctid = any(array(
@@ -45,15 +56,18 @@ const STATEMENTS = [
   `delete from live_replies where ctid = any(array(
      select ctid from live_replies where sent_at < now() - interval '1 minute'
       limit $1 for update skip locked))`,
-  // Two more days, for refunds across midnight.
-  `delete from budgets where ctid = any(array(
-     select ctid from budgets where day < (now() at time zone 'utc')::date - 2
-      limit $1 for update skip locked))`,
   `delete from sessions where ctid = any(array(
      select ctid from sessions where ends_at <= now() or used_at < now() - interval '30 days'
       limit $1 for update skip locked))`,
   `delete from link_codes where ctid = any(array(
      select ctid from link_codes where expires_at <= now() limit $1 for update skip locked))`,
+] as const
+
+const FOR_DAYS = [
+  // Two more days, for refunds across midnight.
+  `delete from budgets where ctid = any(array(
+     select ctid from budgets where day < (now() at time zone 'utc')::date - 2
+      limit $1 for update skip locked))`,
   `delete from invitations where ctid = any(array(
      select ctid from invitations where expires_at <= now() limit $1 for update skip locked))`,
   `delete from free_mailboxes where ctid = any(array(

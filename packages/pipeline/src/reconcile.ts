@@ -11,6 +11,7 @@ import {
   leasesWithoutEnd,
   makeGroup,
   MOST_FINDINGS,
+  notedKinds,
   restsWithoutEnd,
   tasksWithoutGroup,
   unreadBatches,
@@ -123,15 +124,25 @@ async function runRound(
 ): Promise<number> {
   let count = 0
   let heldMs = -Infinity
+  let noted: ReadonlySet<FindingKind> | undefined
   for (const reconciler of reconcilers) {
     // Extended on the way: thousands of repairs may take longer than a term.
     if (performance.now() - heldMs > EXTEND_MS) {
       if (!(await holdDuty(pipeline.db, duty, holder, TERM_MS))) break
       heldMs = performance.now()
     }
-    count += await putRight(pipeline, reconciler, { graceMs, signal })
+    noted ??= await notedKinds(pipeline.db)
+    count += await putRight(pipeline, reconciler, { graceMs, signal, noted })
   }
   return count
+}
+
+/** Options of one kind's search. */
+interface PutRightOptions {
+  readonly graceMs: number
+  readonly signal: AbortSignal | undefined
+  /** Kinds of which findings are stored; if left out, any may be. */
+  readonly noted?: ReadonlySet<FindingKind>
 }
 
 /**
@@ -143,11 +154,14 @@ async function runRound(
 export async function putRight(
   pipeline: Pipeline,
   { kind, find, heal }: Reconciler,
-  { graceMs, signal }: { readonly graceMs: number; readonly signal: AbortSignal | undefined },
+  { graceMs, signal, noted }: PutRightOptions,
 ): Promise<number> {
   const { db, log } = pipeline
+  const found = await find(pipeline)
+  // As a rule there is nothing to store or to forget.
+  if (found.length === 0 && noted?.has(kind) === false) return 0
   let count = 0
-  for (const subject of await judgeFindings(db, kind, await find(pipeline), graceMs)) {
+  for (const subject of await judgeFindings(db, kind, found, graceMs)) {
     if (signal?.aborted === true) break
     try {
       if (!(await heal(pipeline, subject))) continue

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { keepRunningSums } from '@plumbline/db/batches/running-sums'
 import { sweepGroups } from '@plumbline/db/batches/groups'
-import { sweepExpired } from '@plumbline/db/sweep-expired'
+import { sweepExpired, sweepLongStored } from '@plumbline/db/sweep-expired'
 import { auditWhenDue } from '@plumbline/metering/audit'
 import { rollDue, sweepUnanswered } from '@plumbline/metering/sweep'
 import { RESULTS_EVERY_MS, restoreResults } from './lost-results.ts'
@@ -15,6 +15,9 @@ import { endOverdueSamples } from './sample.ts'
 import { sweepParts, sweepStore } from './sweep-store.ts'
 
 const FILES_EVERY_MS = 30 * 60_000
+
+/** Milliseconds between two deletions of what is stored for days. */
+const LONG_STORED_EVERY_MS = 60_000
 
 /** Milliseconds between two checks for samples to end; samples end after a minute. */
 const SAMPLES_EVERY_MS = 2_000
@@ -78,6 +81,9 @@ export async function runSweeps(
   const results: readonly Sweep[] = [
     ['lost results', () => restoreResults(pipeline, { walk, signal })],
   ]
+  const longStored: readonly Sweep[] = [
+    ['what was stored for days', () => sweepLongStored(db, signal)],
+  ]
   const files: readonly Sweep[] = [
     ['files', () => sweepStore(pipeline, options.strayFilesDays)],
     ['parts of files', () => sweepParts(pipeline)],
@@ -93,6 +99,7 @@ export async function runSweeps(
     repeat(pipeline, results, RESULTS_EVERY_MS, signal),
     repeat(pipeline, [['sums of large batches', () => keepRunningSums(db)]], SUMS_EVERY_MS, signal),
     repeat(pipeline, files, FILES_EVERY_MS, signal),
+    repeat(pipeline, longStored, LONG_STORED_EVERY_MS, signal),
     repeat(
       pipeline,
       [['ledger audit', () => auditAndTell(pipeline, signal)]],

@@ -135,7 +135,7 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
     )
     await enqueue(queue.backend, 'bulk-email', [{ id: 'busy', data: {} }])
     await began.promise
-    await using _other = await place.startWorker('hold')
+    await using searcher = await place.startWorker('hold')
     // Hardly free for longer than its lock, while another worker searches for what is stalled.
     for (let times = 0; times < 3; times += 1) {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_350)
@@ -143,6 +143,7 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
     }
     ending.resolve()
     await expect.poll(() => met, PATIENT).toEqual(['kept'])
+    await searcher.kill()
   })
 
   test('closing lets jobs end, and aborts them when their grace is over', async () => {

@@ -218,6 +218,14 @@ export async function noteFinding(db: Db, kind: FindingKind, subject: string): P
   `.execute(queriesOf(db))
 }
 
+/** Kinds of which something was found in an earlier search. */
+export async function notedKinds(db: Db): Promise<ReadonlySet<FindingKind>> {
+  const { rows } = await sql<{ kind: FindingKind }>`
+    select distinct kind from reconciler_findings
+  `.execute(queriesOf(db))
+  return new Set(rows.map(({ kind }) => kind))
+}
+
 /**
  * Stores what a search found and deletes what it did not find any more.
  *

@@ -2,7 +2,7 @@ import { createAccount } from '@plumbline/db/accounts'
 import { inTransaction } from '@plumbline/db/database'
 import { writeMailDomainLists } from '@plumbline/db/mail-domain-lists'
 import { noteFreeMailbox } from '@plumbline/db/people/free-mailboxes'
-import { sweepExpired } from '@plumbline/db/sweep-expired'
+import { sweepLongStored } from '@plumbline/db/sweep-expired'
 import { closeAccount } from '@plumbline/metering/administer'
 import { openBrowser } from '@plumbline/testkit/api/browser'
 import { openApiHarness } from '@plumbline/testkit/api/harness'
@@ -213,7 +213,7 @@ test('what is known of a mailbox goes with the sweep a month after its account, 
   const open = await noted(null)
   const lately = await noted(30)
   await noted(32)
-  await sweepExpired(api.db, AbortSignal.timeout(60_000))
+  await sweepLongStored(api.db, AbortSignal.timeout(60_000))
   const { rows } = await api.db.pool.query<{ account_id: string }>(
     'select account_id from free_mailboxes',
   )
