@@ -27,11 +27,11 @@ describe('the way from request to SMTP and back', () => {
   })
 })
 
-const hops = [...sectionOf('The way of a batch').matchAll(/`([\w/.-]+\.ts)`/g)].map(
+const hops = [...sectionOf('The path of a batch').matchAll(/`([\w/.-]+\.ts)`/g)].map(
   ([, file = '']) => file,
 )
 
-test.each(hops)('on the way of a batch, %s is connected to another file', (file) => {
+test.each(hops)('on the path of a batch, %s is connected to another file', (file) => {
   expect(hops.filter((other) => other !== file && isTied(file, other))).not.toEqual([])
 })
 

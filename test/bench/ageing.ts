@@ -45,7 +45,7 @@ const MOST = 1.25
 /** Bytes that a batch may leave permanently: its row, and its ledger entries. */
 const LEFT_MOST_BYTES = 60_000
 
-/** Tables that are never cleaned; all others must not grow. */
+/** Tables from which nothing is ever deleted; all others must not grow. */
 const FOR_EVER = ['batches', 'score_weights']
 
 /**

@@ -269,7 +269,7 @@ async function timedRound(
   return { tasks: leased.filter(({ grows }) => !grows), ms }
 }
 
-/** Removes tasks that went out, as if they had been answered. */
+/** Removes dispatched tasks, as if they had been processed. */
 async function end(db: Db, tasks: readonly LeasedTask[]): Promise<void> {
   await db.pool.query('delete from tasks where id = any($1)', [tasks.map(({ taskId }) => taskId)])
 }

@@ -27,7 +27,7 @@ const LEAST = { performance: 95, accessibility: 100, 'best-practices': 100 } as 
 const INTERACTION_MS = 100
 /** Measurements of a page; the median counts, because of other load on the machine. */
 const RUNS = 3
-/** What the performance is made of, with the heading of its column. */
+/** The parts of the performance score, with the heading of each column. */
 const METRICS = {
   'first-contentful-paint': 'first paint',
   'largest-contentful-paint': 'largest',
@@ -50,7 +50,7 @@ export async function check(): Promise<boolean> {
   return faults.length === 0
 }
 
-/** The scripts and styles that the page names itself, and each page's own. */
+/** Measures the scripts and styles of the first load, and those of each page. */
 function weigh(): void {
   const page = readFileSync(join(DIST, 'index.html'), 'utf8')
   const first = [...page.matchAll(/(?:src|href)="\/app\/(assets\/[^"]+)"/g)].map(
@@ -102,7 +102,7 @@ async function look(): Promise<void> {
   }
   faults.push(...window.faults, ...stranger.faults)
   print(['page', 'axe, two themes and widths'], found)
-  // The page of the way in leads away who is signed in.
+  // The sign-in page redirects users who are signed in, so it is measured without a session.
   await measure(local.url, { port, strangerPort }, batches.done)
   await using db = openDatabase({ url: local.ownerUrl, poolSize: 1, applicationName: 'web-check' })
   await addMany(db, batches.done, person.accountId)
@@ -144,7 +144,7 @@ async function measure(
   print(['page', ...Object.keys(LEAST), ...Object.values(METRICS)], rows)
 }
 
-/** The run whose performance lies in the middle. */
+/** Measures a page several times; returns the run with the median performance. */
 async function measurePage(url: string, port: number): Promise<Result> {
   const runs: Result[] = []
   for (let run = 0; run < RUNS; run++) {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { settle } from '../integration/axe.ts'
 
-/** What a person did, and how long it took until the page showed something of it, in ms. */
+/** An input of a user, and the milliseconds from it to the next paint. */
 export interface Interaction {
   readonly name: string
   readonly worstMs: number
@@ -21,7 +21,7 @@ export async function interactions(page: Page, batchId: string): Promise<readonl
   const act = async (name: string, work: () => Promise<void>): Promise<void> => {
     await page.evaluate('worst = 0')
     await work()
-    // What was painted is told after the frame that follows.
+    // The paint is reported after the frame that follows it.
     await page.evaluate('new Promise((told) => requestAnimationFrame(() => setTimeout(told, 200)))')
     done.push({ name, worstMs: await page.evaluate<number>('worst') })
   }
@@ -62,7 +62,7 @@ export async function interactions(page: Page, batchId: string): Promise<readonl
   return done
 }
 
-/** Keeps the longest time of an event that a person made. */
+/** Records the longest time of an event that an input has caused. */
 const WATCH = `
   window.worst = 0
   new PerformanceObserver((list) => {

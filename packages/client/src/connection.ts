@@ -128,7 +128,7 @@ async function withKey(call: Call): Promise<Call> {
 
 /** Milliseconds to wait before a failed call is retried; undefined if it should not be. */
 function waitBefore(error: unknown, call: Call, tries: number): number | undefined {
-  // Spread, so that many clients of a service that was away do not come back at one moment.
+  // Spread, so that many clients do not retry at the same moment after an outage.
   const backoffMs = FIRST_WAIT_MS * 2 ** tries * (0.5 + Math.random())
   if (error instanceof ConnectionError) {
     return error.cause instanceof SyntaxError ? undefined : backoffMs

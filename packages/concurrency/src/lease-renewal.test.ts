@@ -33,7 +33,7 @@ test('a lease that another holds is lost, once', async () => {
   expect(onLost).toHaveBeenCalledOnce()
 })
 
-test('a store that is away costs the lease only once its time is over', async () => {
+test('a lease is lost to an unreachable store only once it has expired', async () => {
   const warned: unknown[] = []
   const renewal = createLeaseRenewal({
     leaseMs: LEASE_MS,

@@ -60,7 +60,7 @@ export function createLeaseRenewal(options: LeaseRenewalOptions): LeaseRenewal {
       if (isKept) entry.renewedMs = askedMs
     } catch (error) {
       warn(error)
-      // A store that is away for a moment has not given the lease to anybody else.
+      // A store that is unreachable for a moment has not leased to another process meanwhile.
       isKept = now() - entry.renewedMs < leaseMs
     }
     if (!isKept && drop(entry)) entry.onLost()

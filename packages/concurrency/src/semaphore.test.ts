@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSemaphore } from './semaphore.ts'
 
-test('at most so many are inside, and the others follow in their order', async () => {
+test('at most the permitted number runs concurrently, and the others follow in order of arrival', async () => {
   const semaphore = createSemaphore(2)
   const order: number[] = []
   let inside = 0

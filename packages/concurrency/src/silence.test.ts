@@ -8,7 +8,7 @@ afterEach(() => {
 const FAKED = { toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] } as const
 const never = (): Promise<never> => new Promise(() => undefined)
 
-test('a server that replies to nobody is silent, and one that replies to anybody is not', async () => {
+test('a server that replies to no caller is silent, and one that replies to any caller is not', async () => {
   vi.useFakeTimers({ toFake: [...FAKED.toFake] })
   const server = createSilenceWatch(100)
   const slow = Promise.allSettled([server.watch(never())])

@@ -1,4 +1,4 @@
-/** States of a batch. Source: decision 32. Drawn in the README. */
+/** States of a batch. Source: decision 32. Drawn in `packages/db/README.md`. */
 export const BATCH_STATES = [
   'analyzing',
   'ready',

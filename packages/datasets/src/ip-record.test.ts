@@ -3,7 +3,7 @@ import { readRecord } from './ip-record.ts'
 
 const EMPTY = readRecord({})
 
-test('a record that tells nothing is null throughout', () => {
+test('a record without content has null in every field', () => {
   expect(new Set(Object.values(EMPTY))).toEqual(new Set([null]))
   expect(readRecord('text')).toEqual(EMPTY)
 })

@@ -19,7 +19,7 @@ function address(text: string): Uint8Array {
   return bytes
 }
 
-test('a name is found by itself and below a listed parent, and not beside one', async () => {
+test('a name is found by itself and below a listed parent, and not as a sibling of one', async () => {
   const dir = await folder({ 'free.txt': '# date: 2026-11-01\nMail.Example.\nbücher.example\n' })
   const list = await loadNames(dir, 'free')
   expect(list.match('mail.example')).toBe('mail.example')
@@ -168,7 +168,7 @@ test('free providers are free and never disposable, relays are neither', async (
   })
 })
 
-test("a name of documentation is nobody's mail service", async () => {
+test('a name reserved for documentation is not a mail service', async () => {
   const lists = await loadMailDomainLists(null)
   for (const name of ['example.com', 'example.net', 'example.org']) {
     expect([name, judgeMailDomain(lists, name)]).toMatchObject([

@@ -1,11 +1,12 @@
 import type { Db } from './database.ts'
 
-/** Background work that only one process at a time does; a row of `duties` elects it. */
+/** Background work that only one process at a time does: the one that holds the row of `duties`. */
 export type Duty = 'dispatch' | 'lists' | 'reconcile' | 'reconcile_files' | 'results'
 
 /**
- * Takes a duty that no process holds, or extends it, by database time. A duty held for longer than
- * its term was taken before the clock jumped back: its holder may be gone, so it may be taken.
+ * Takes a duty that no process holds, or extends it, by database time. A duty that is held for
+ * longer than its term was taken before the clock was set back: its holder may be dead, so it may
+ * be taken over.
  *
  * @param holder identifies this process
  * @returns whether this process holds it, for `termMs` from now on

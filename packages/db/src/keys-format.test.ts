@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { BASE62 } from './ids.ts'
 import { checksumOf, digestOf, newKey, parseKey } from './keys-format.ts'
 
-test('a new key is well-formed and tells its mode and last four', () => {
+test('a new key is well-formed and contains its mode and last four characters', () => {
   for (const mode of ['live', 'test'] as const) {
     const key = newKey('svc', mode)
     expect(key).toMatch(new RegExp(`^svc_${mode}_[0-9A-Za-z]{38}$`))

@@ -90,7 +90,7 @@ test('a file that is marked so runs outside a transaction, the others in one', a
   expect(await validityOf(db, 'plans_by_credits')).toEqual([{ indisvalid: true }])
 })
 
-test('an index whose building was killed is built anew by the next run', async () => {
+test('an index whose build was killed is rebuilt by the next run', async () => {
   await using empty = await openEmpty()
   const { db, folders, write } = empty
   await migrate(db, folders)

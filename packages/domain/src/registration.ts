@@ -1,7 +1,7 @@
 import type { Reason } from '@plumbline/contract/reasons'
 import type { RegistryCaller, RateLimited } from './registry-rate-limiter.ts'
 
-/** A registration; null for parts that no registry told. */
+/** A registration; null for parts that no registry reported. */
 export interface Registration {
   readonly registered: boolean | null
   readonly reason: Reason<'domain'>

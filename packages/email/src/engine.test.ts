@@ -419,7 +419,7 @@ describe('waiting', () => {
     expect(second.map(brief)).toEqual([`unknown ${reason}`])
   })
 
-  test('a single call is told when an unreachable host may be tried again', async () => {
+  test('a single call gets the time after which an unreachable host may be tried again', async () => {
     await using engine = testEngine(1, zoneOf({ 'dead.test': '127.9.9.9' }))
     const outcome = outcomeOf((await ask(engine, ['ok@dead.test']))[0])
     expect([outcome.reason, outcome.evidence['retry_after']]).toEqual(['connect_failed', 300])
@@ -572,7 +572,7 @@ describe('port 25 and our own names', () => {
 })
 
 describe('guards', () => {
-  test('three mailboxes refused alike with nobody accepted are about us', async () => {
+  test('three identical refusals without an accepted mailbox are a refusal of this service', async () => {
     await using smtp = await startSmtp({
       recipient: (address) => `550 5.1.1 <${address}> User unknown`,
     })
@@ -828,7 +828,7 @@ describe('shares', () => {
     },
   }
 
-  test('recipients that a slow host leaves no time to name are granted anew', async () => {
+  test('recipients whose tokens expire while a slow host delays the session take new tokens', async () => {
     await using smtp = await startSmtp(slowHost)
     const grants = recordGrants(processLimiter())
     await using engine = testEngine(smtp.port, zone, { ...slowly, limiter: grants.limiter })
@@ -839,7 +839,7 @@ describe('shares', () => {
     expect(grants.sum()).toBeGreaterThanOrEqual(5 + 4)
   })
 
-  test('recipients that are not granted anew are not named, and wait', async () => {
+  test('recipients that get no new tokens are not named, and wait', async () => {
     await using smtp = await startSmtp(slowHost)
     const grants = recordGrants(processLimiter(), 1)
     await using engine = testEngine(smtp.port, zone, { ...slowly, limiter: grants.limiter })

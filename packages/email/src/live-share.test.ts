@@ -11,7 +11,7 @@ const PATIENT_TIMES = {
   sessionMs: 60_000,
 }
 
-test('a connection that nobody waits for any more is closed while its host is still silent', async () => {
+test('a connection that no probe waits for any more is closed while its host is still silent', async () => {
   await using server = await startSmtp({ greeting: null })
   const zone = zoneOf({ 'silent.test': '127.0.0.1' })
   await using engine = testEngine(server.port, zone, { times: PATIENT_TIMES })
@@ -96,7 +96,7 @@ test('live probes of one group are sent in turn by account, whatever each has wa
   expect(order.slice(0, 4)).toContain('third')
 })
 
-test('an account that was away is not owed the turns it did not take', () => {
+test('an account that had no work is not owed the turns that it missed', () => {
   const queue = createProbeQueue()
   for (let at = 0; at < 50; at += 1) queue.push(probeOf('steady', 'a.test'), ROUTE)
   for (let at = 0; at < 40; at += 1) queue.take(1)

@@ -8,7 +8,7 @@ const AGREEABLE = { recipient: () => '250 2.1.5 ok' }
 const stateOf = (answer: Answer<'email'>): Extract<Answer, { kind: 'later' }>['state'] =>
   answer.kind === 'later' ? answer.state : undefined
 
-test('while our resolver is away all wait in one group, and none spends its own tries', async () => {
+test('while our resolver is down all subjects wait in one group, and none uses up its own attempts', async () => {
   await using smtp = await startSmtp(AGREEABLE)
   const subjects = ['one@a.test', 'two@b.test', 'six@c.test']
   const zone: Parameters<typeof fakeResolver>[0] = {
@@ -121,7 +121,7 @@ test.each(['refuses every question', 'stays silent'])(
   },
 )
 
-test('while our network is away hosts are not taken for silent; where others are reached they are', async () => {
+test('while our network is down hosts do not count as silent; if other hosts are reached, they do', async () => {
   await using smtp = await startSmtp(AGREEABLE)
   const dead = Object.fromEntries(
     Array.from({ length: 12 }, (_, no) => [`dead${no}.test`, `127.9.9.${no + 1}`]),

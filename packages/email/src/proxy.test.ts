@@ -20,7 +20,7 @@ test('a mailbox is asked about through the SOCKS5 proxy alone', async () => {
   expect(server.sessions.all).toBe(1)
 })
 
-test('an address inside is not asked of the proxy', async () => {
+test('the proxy is not asked to connect to an internal address', async () => {
   await using proxy = await startProxy('ada', 'secret')
   await using engine = testEngine(25, zone, {
     smtp: { ...smtp, port: 25, proxyUrl: `socks5://ada:secret@127.0.0.1:${proxy.port}` },

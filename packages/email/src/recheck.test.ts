@@ -85,7 +85,7 @@ describe('a refusal that one reply does not prove', () => {
     },
   )
 
-  test('and where the recheck tells nothing, the moment is that of the first', async () => {
+  test('if the recheck proves nothing, the time is that of the first probe', async () => {
     await using pair = await startPair('550 Requested action not taken')
     let nowMs = Date.parse('2026-11-01T12:00:00Z')
     await using engine = testEngine(pair.one.port, zone, { clock: () => nowMs })

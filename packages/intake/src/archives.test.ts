@@ -65,7 +65,7 @@ describe('of several files', () => {
     expect(rows.map(({ cells }) => cells)).toEqual([['bo@b.example']])
   })
 
-  test('one that is not there is told with those that are', async () => {
+  test('an unknown name is reported with the names that exist', async () => {
     await expect(readBytes(await zipOf(several), { entry: 'c.csv' })).rejects.toThrow(
       /has no file "c.csv"; it holds "a.csv"/,
     )

@@ -148,7 +148,7 @@ describe('cells of every type', () => {
     ])
   })
 
-  test('the workbook tells the 1904 calendar', async () => {
+  test('the calendar of 1904 is read from the workbook', async () => {
     const rows = `<row r="1">${A}<c r="B1" s="1"><v>43538</v></c></row>`
     expect(await cellsOf({ rows, styles: [0, 14], workbookPr: 'date1904="1"' })).toEqual([
       ['a@b.example', '2023-03-15'],

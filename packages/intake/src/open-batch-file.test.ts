@@ -81,7 +81,7 @@ describe('delimiters and headers', { timeout: 30_000 }, () => {
     expect(rows[0]?.row).toBe(0)
   })
 
-  it('a file whose rows differ in width tells by what it was split', async () => {
+  it('the delimiter of a file whose rows differ in width is detected', async () => {
     const { rows, summary } = await readBytes('email,b\nX\nY,1,2,3\n')
     expect(rows.map(({ cells }) => cells)).toEqual([['X'], ['Y', '1', '2', '3']])
     expect(summary).toMatchObject({ delimiter: ',', columns: 4 })

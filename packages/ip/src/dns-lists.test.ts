@@ -57,7 +57,7 @@ test.each([
   expect((await ask('1.2.3.4', { '4.3.2.1.zen.example': [code] })).signals).toEqual([])
 })
 
-test('no answer tells nothing, no such name tells no', async () => {
+test('no reply gives null, and a name that does not exist gives false', async () => {
   expect((await ask('1.2.3.4', { '4.3.2.1.dnsel.torproject.org': 'failed' })).isTor).toBeNull()
   expect((await ask('1.2.3.4', {})).isTor).toBe(false)
   expect((await ask('2001:db8::1', {})).isTor).toBeNull()

@@ -252,7 +252,7 @@ test('a process that looked before another one began an audit and ended it begin
   expect(await late).toBeUndefined()
 })
 
-test('an audit that was broken off goes on in another process, at once where it was left', async () => {
+test('an interrupted audit is continued by another process at once, from where it stopped', async () => {
   await using context = await openMeteringContext()
   await account(context)
   await expect(auditWhenDue(context.db, AbortSignal.abort())).rejects.toThrow('abort')
@@ -299,7 +299,7 @@ test('a process that lost an audit writes nothing of it any more', async () => {
   expect(await readLastAudit(context.db)).toBeUndefined()
 })
 
-test('audits beside all moves of credits find nothing', async () => {
+test('audits concurrent with all moves of credits find no faults', async () => {
   await using context = await openMeteringContext(20)
   const { db, metering } = context
   const ids = [await account(context), await account(context)]

@@ -151,7 +151,7 @@ test('a mark above the balance is a crossing, one that moves below or stays cros
   expect(await take()).toMatchObject([{ accountId: id, available: 5_000, lowMark: 5_002 }])
 })
 
-test('bounds are changed one by one, taken away, and noted with who did it', async () => {
+test('limits are changed singly, removed, and written to the audit log with their author', async () => {
   await using context = await openMeteringContext()
   const { db } = context
   const id = await limited(context, { dailyLimit: 10 })

@@ -2,7 +2,7 @@ import { Secret, TOTP } from 'otpauth'
 import { expect, test } from 'vitest'
 import { newFactor, newRecoveryCodes, stepOf } from './second-factor.ts'
 
-test('a code counts in its step and the ones beside, and names the step it is of', () => {
+test('a code is valid in its own time step and the adjacent ones, and its step is returned', () => {
   const { secret, uri } = newFactor('ada@example.com', 'Plumbline')
   expect(uri).toContain(secret)
   const totp = new TOTP({ secret: Secret.fromBase32(secret) })

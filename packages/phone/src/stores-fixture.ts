@@ -4,7 +4,7 @@ import type { Memory } from '@plumbline/ports/memory'
 import type { Json } from '@plumbline/contract/outcome'
 import type { Clock } from '@plumbline/ports/clock'
 
-/** A clock that moves when somebody waits. */
+/** A clock that advances only when code waits on it. */
 export interface TestClock extends Clock {
   advance(ms: number): void
 }

@@ -4,7 +4,7 @@ import type { Pipeline } from './pipeline.ts'
 import { storeOutcomes } from './save-outcomes.ts'
 import type { TaskWork } from './task-work.ts'
 
-/** Runs that fail before a task is split. */
+/** Failed runs of a task after which it is split. */
 export const MAX_ATTEMPTS = 3
 
 /**

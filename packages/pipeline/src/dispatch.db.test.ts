@@ -169,7 +169,7 @@ test('leased tasks follow the workers: none without one, and the share of each t
   }
 })
 
-test('it tells of a large batch that starts, and of no small one', async () => {
+test('the start of a large batch is announced, and that of a small one is not', async () => {
   await using harness = await openTestPipeline({
     limits: { chunkRecords: 1 },
     room: FEW_SLOTS,

@@ -272,7 +272,7 @@ test('a worker is killed with purchases in flight: another one reports their res
   await expectExplained(harness)
 })
 
-test('a batch does not wait for ever for workers that are away', async () => {
+test('a batch does not wait for ever for workers that do not run', async () => {
   await using harness = await openHarness()
   await runTasks(harness, 'phone', phones, AbortSignal.abort())
   const { pool } = harness.pipeline.db
@@ -284,7 +284,7 @@ test('a batch does not wait for ever for workers that are away', async () => {
   expect((await untilCanceled(harness)).credits.used).toBe(0)
 })
 
-test('the charging is broken off and goes on, and each credit is taken once', async () => {
+test('interrupted charging continues, and each credit is charged once', async () => {
   await using harness = await openHarness()
   await runTasks(harness, 'phone', phones)
   await cancelBatch(harness.pipeline, harness.owner, harness.id)

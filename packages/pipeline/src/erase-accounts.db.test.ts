@@ -22,7 +22,7 @@ async function openHarness() {
   return { ...harness, id, leaseAll }
 }
 
-test('nothing is handed out for a suspended account, its hold stays, and it goes on once resumed', async () => {
+test('no task of a suspended account is dispatched, its hold stays, and its batch continues once it is resumed', async () => {
   await using harness = await openHarness()
   const { db } = harness.pipeline
   const act = { actor: 'ada', accountId: harness.owner.accountId }

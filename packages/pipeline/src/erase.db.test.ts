@@ -140,7 +140,7 @@ test('workers that expire batches at once share them: none waits for another, no
   }
 })
 
-test('erasing is broken off and goes on, and what another process is at is left to it', async () => {
+test('an interrupted erasure continues, and leaves alone what another process is erasing', async () => {
   await using harness = await openHarness()
   const { pipeline, owner } = harness
   const { id } = await harness.read(CONTENT, { autoStart: false })

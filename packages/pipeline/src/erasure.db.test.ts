@@ -153,7 +153,7 @@ test('another account, and with a test key what live keys asked, is untouched', 
   expect(await read(harness, id, 'csv')).toBe(before)
 })
 
-test('killed at any statement, an erasure goes on and ends with nothing left and all counted once', async () => {
+test('an erasure that is killed at any statement continues, leaves no value, and counts each one once', async () => {
   await using harness = await openErasureHarness()
   const { pipeline, owner, facts } = harness
   const ids = [await harness.runBatch(LIST), await harness.runBatch(LIST)]

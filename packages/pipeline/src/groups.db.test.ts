@@ -62,7 +62,7 @@ test('a group is not quieted over what is being put into it', async () => {
   expect(await leaseTasks(db, OPTIONS)).toMatchObject([{ batchId: harness.inHand.batchId }])
 })
 
-test('a group goes on when the task that was out for it has ended', async () => {
+test('a group continues when its dispatched task has ended', async () => {
   await using harness = await openHarness()
   const { db } = harness.pipeline
   await db.pool.query(`update tasks set due_at = now() where group_key is not null`)

@@ -27,7 +27,7 @@ test('a value that was cut, changed or never encrypted is no value', () => {
     expect(key.decrypt(bad, 'a')).toBeUndefined()
 })
 
-test('a fingerprint tells keys apart', () => {
+test('different keys have different fingerprints', () => {
   expect(key.fingerprint).toMatch(/^[0-9a-f]{32}$/)
   expect(key.fingerprint).toBe(
     createInstallationKey('one key of an installation, or so').fingerprint,

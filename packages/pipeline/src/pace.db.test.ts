@@ -10,7 +10,7 @@ import { getBatch } from './read.ts'
 import { runTask } from './run-task.ts'
 import { createTaskLeases } from './task-lease.ts'
 
-test('what is open of a batch is noted as it runs, tells the time left, and is forgotten by a rest', async () => {
+test('the open work of a batch is stored while it runs, gives the remaining time, and is deleted when it pauses', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
   const { pipeline, owner } = harness
   const { pool } = pipeline.db

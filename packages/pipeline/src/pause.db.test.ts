@@ -187,7 +187,7 @@ test('waiting tasks of a paused batch do not block their group, and are dispatch
   await completes(harness)
 })
 
-test('a batch that was paused for its longest goes on by itself, and a canceled one does not', async () => {
+test('a batch resumes by itself after the longest permitted pause, and a canceled one does not', async () => {
   await using harness = await openHarness()
   const { pipeline, owner, id } = harness
   await pauseBatch(pipeline, owner, id)

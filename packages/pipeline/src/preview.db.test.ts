@@ -27,7 +27,7 @@ async function preview(harness: TestPipeline, id: string): Promise<BatchPreview>
 
 const dryRun = { autoStart: false, product: 'contact-intel' } as const
 
-test('a preview tells columns, first rows, what is refused or repeated, and what it costs', async () => {
+test('a preview has columns, first rows, refused and duplicate rows, and the cost', async () => {
   await using harness = await openTestPipeline()
   const { id } = await harness.read(FILE, dryRun)
   const shown = await preview(harness, id)

@@ -53,7 +53,7 @@ export async function runClaimedStage(
     await run({ ...stage, signal: AbortSignal.any([stopping, lost.signal]) })
   } catch (error) {
     if (!stopping.aborted) {
-      // Where the database is away, the lease ends by itself.
+      // If the database is unreachable, the lease expires by itself.
       await yieldStage(db, stage, leaseMs * REST_SHARE).catch(() => undefined)
       throw error
     }

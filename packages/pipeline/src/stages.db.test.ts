@@ -92,7 +92,7 @@ test('a stage that a stopping worker breaks off is leased again at once, its att
   expect(rows).toEqual([{ stage_attempts: 2 }])
 })
 
-test('a batch is read however often its stage was leased to nobody, as while the queue is down', async () => {
+test('a batch is read however often its stage was leased and not claimed, as while the queue is down', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { id } = await harness.submit('email\na@b.example\n')

@@ -130,7 +130,7 @@ test('what an account keeps is read from two indexes, whatever it keeps', async 
   })
 })
 
-test('a batch of very many tasks tells its time by what is answered, and is canceled without counting them', async () => {
+test('a batch of very many tasks estimates its time from answered rows, and is canceled without counting the tasks', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
   const { pipeline, owner } = harness
   const { pool } = pipeline.db

@@ -30,7 +30,7 @@ test('what is refused at once was never begun', () => {
   expect(beyond).toMatchObject({ state: 'account', hasBegun: false })
 })
 
-test('what an account tries beside its slow ones is refused once it is slow too', () => {
+test('further subjects of an account with its share of slow ones are refused once they are slow too', () => {
   const admission = openRoom({ subjects: 40, slowPerAccount: 4 })
   const slow = Array.from({ length: 4 }, () => admission.ask('flooder'))
   admission.pass(SLOW_MS)

@@ -160,7 +160,7 @@ function createSweep(
     try {
       const before = performance.now() - SWEEP_EVERY_MS
       const isLate = pending.values().some(({ askedAtMs }) => askedAtMs < before)
-      // A server that is away is asked until it answers again.
+      // A server that is down is queried until it replies again.
       if (!isLate && !server.isSilent()) return await replies.acknowledge()
       await server.watch(replies.fetchMissed())
       const lost = await server.watch(findLost(backend, pending.values()))

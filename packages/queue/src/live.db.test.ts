@@ -168,7 +168,7 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     expect(met).toEqual(['later@example.com'])
   })
 
-  test('without a worker the queue holds no job that nobody waits for any more', async () => {
+  test('without a worker the queue holds no job of a call that has ended', async () => {
     await using place = await stage()
     await using queue = await place.open()
     await using caller = await createLiveCaller(queue.backend, { onError: fail })

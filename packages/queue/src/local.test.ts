@@ -8,7 +8,7 @@ import { createLocalLimiter } from './local-limiter.ts'
 describe('local memory', () => {
   testMemory(() => createLocalMemory())
 
-  test('holds at most so many facts, and drops the oldest first', async () => {
+  test('holds at most the permitted number of facts, and drops the oldest first', async () => {
     const memory = createLocalMemory({ maxEntries: 2 })
     for (const key of ['a', 'b', 'c']) await memory.set([{ key, value: key, ttlMs: 1_000 }])
     expect(await memory.get(['a', 'b', 'c'])).toEqual([undefined, 'b', 'c'])

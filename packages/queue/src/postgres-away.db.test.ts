@@ -48,7 +48,7 @@ async function openGate(
   }
 }
 
-test('a consumer that finds its server away at the start says so', async () => {
+test('a consumer reports that its server is unreachable at the start', async () => {
   await using database = await createTestDatabase()
   await using gate = await openGate(database.url)
   await using queue = await openPostgresTestQueue(gate.url)
@@ -60,7 +60,7 @@ test('a consumer that finds its server away at the start says so', async () => {
   await expect(started).rejects.toThrow('terminated')
 })
 
-test('while its server is away a consumer leaves the process its time, and goes on when it is back', async () => {
+test('while its server is down a consumer uses little processor time, and continues when it is back', async () => {
   await using database = await createTestDatabase()
   await using gate = await openGate(database.url)
   await using queue = await openPostgresTestQueue(gate.url)

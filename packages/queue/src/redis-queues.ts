@@ -56,7 +56,7 @@ export async function openRedisQueues({
     openProducer(name, link(name, adding), onError),
   )
   async function close(): Promise<void> {
-    // One that was being opened when the server went away waits for it without end.
+    // A producer that was being opened when the server stopped would wait for it without end.
     await withTimeOut(CLOSE_MS, producers[Symbol.asyncDispose]()).catch(onError)
     await channel[Symbol.asyncDispose]()
     await Promise.all([closeRedis(adding), closeRedis(fetching)])

@@ -60,7 +60,7 @@ test('an empty variable is unset, also that of a file', async () => {
   })
 })
 
-test('every unusable file is reported at once, beside other faults, without its content', async () => {
+test('every unusable file is reported at once, together with other faults, without its content', async () => {
   const long = await fileOf(Buffer.alloc(65 * 1024, 'a'))
   const read = () =>
     readSettings(schema, { DATABASE_URL_FILE: join(dir, 'none'), HLR_SECRET_FILE: long, PORT: 'x' })

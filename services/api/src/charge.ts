@@ -145,7 +145,7 @@ export interface Finalizer {
   readonly retryMs?: number
 }
 
-/** Time between two tries while the database is away. */
+/** Milliseconds between two attempts while the database is unreachable. */
 const RETRY_MS = 500
 
 /**

@@ -187,7 +187,7 @@ test('placed and chosen: accounts take turns, and one with nothing leased may us
   expect(idsOf(await run(db, 'chosen', { slots: 3 })).toSorted()).toEqual([second, other])
 })
 
-test('accounts whose batches are all paused keep nobody from a turn, however many they are', async () => {
+test('accounts whose batches are all paused delay no other account, however many they are', async () => {
   await using place = await openPlace()
   const { db } = place
   await allowAnyMove(db)

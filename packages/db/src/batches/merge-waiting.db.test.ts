@@ -105,7 +105,7 @@ test('cut, others and kept: all but the first subjects go back into their group,
   expect(await run('cut')).toEqual([])
 })
 
-test('listed: tasks that are leased by the number given, and claimed by nobody', async () => {
+test('listed: tasks that are leased with the given number and not claimed', async () => {
   await using place = await openPlace()
   const { db } = place
   const given = await fill(db)

@@ -3,8 +3,8 @@ import { partsUpTo, statementUpTo } from './sql-parts.ts'
 import { isTask } from './task-states.ts'
 
 /**
- * Prefix of groups that wait because a service of ours gives no reply: a few subjects try whether
- * it works again.
+ * Prefix of groups that wait because our own resolver or network does not work: a few of their
+ * subjects are tried before all others are released.
  */
 export const SILENCE = 'silence:'
 

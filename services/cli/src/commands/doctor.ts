@@ -26,7 +26,7 @@ async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<
   const findings = await examine(shell.environment, shell.stop)
   const failed = findings.some(({ status }) => status === 'failed')
   if (failed) shell.fail()
-  // Where the database is away the findings say so.
+  // If the database is unreachable, the findings say so.
   await keep(shell, findings).catch(() => undefined)
   if (json) {
     writeJson(shell, { ok: !failed, findings })

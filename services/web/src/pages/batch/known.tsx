@@ -17,7 +17,10 @@ type AskedRow = BatchKnown['asked'][number]
 /** How often the comparison is read again while the batch runs, in ms. */
 const EVERY_MS = 10_000
 
-/** Accepted verdicts of another service, and how those that were checked all the same compare. */
+/**
+ * Accepted verdicts of another service, and how they compare with the outcomes of the rows that
+ * were checked anyway.
+ */
 export function Known({ batch }: { readonly batch: BatchView }): JSX.Element | null {
   const isThere = batch.rows.known > 0 && batch.status !== 'expired' && batch.status !== 'failed'
   const moves = isMoving(batch.status)

@@ -16,7 +16,7 @@ import { EVENT_WORDS } from '../../webhook-words.ts'
 /** Default events of a new endpoint. */
 const FIRST_WISH: WebhookWish = { url: '', events: ['batch.completed', 'batch.failed'] }
 
-/** Addresses of the customer's own that are told what happens; each has a page. */
+/** The customer's webhook endpoints, each with a page. */
 export function Webhooks(): JSX.Element {
   const queries = useQueryClient()
   const mayChange = useMay('member')
