@@ -264,8 +264,8 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     })
     expect(expired.completed_at).toBeDefined()
     expect((await call(caller, 'GET', `/v1/batches/${id}/results`)).status).toBe(404)
-    expect(await filesAbout(id)).toEqual([])
-    // In steps, after they can no longer be read.
+    // By the sweeps, after they can no longer be read.
+    await expect.poll(() => filesAbout(id)).toEqual([])
     await expect.poll(async () => (await rowsAbout(id)).slice(0, 2)).toEqual([0, 0])
     await expectSettled(caller, 175)
   })
