@@ -74,7 +74,7 @@ export async function startPostfix(users: Readonly<Record<string, string>>): Pro
     said = `${said}${chunk}`.slice(-2_000)
   })
   stack.defer(async () => {
-    if (master.exitCode !== null) return
+    if (master.exitCode !== null || master.signalCode !== null) return
     const left = once(master, 'exit')
     master.kill('SIGTERM')
     await left
@@ -206,7 +206,8 @@ async function startPostgrey(root: string, port: number): Promise<AsyncDisposabl
     async [Symbol.asyncDispose]() {
       if (server.exitCode !== null || server.signalCode !== null) return
       const left = once(server, 'exit')
-      server.kill('SIGTERM')
+      // It may miss a SIGTERM that comes just before it waits for a connection, and keeps nothing.
+      server.kill('SIGKILL')
       await left
     },
   }
