@@ -48,7 +48,9 @@ export async function startDnsServers(zones: Zones): Promise<AsyncDisposable> {
   const children: ChildProcess[] = []
   const stop = async (): Promise<void> => {
     for (const child of children) child.kill('SIGTERM')
-    const running = children.filter((child) => child.exitCode === null)
+    const running = children.filter(
+      ({ exitCode, signalCode }) => exitCode === null && signalCode === null,
+    )
     await Promise.all(running.map((child) => once(child, 'exit')))
     await rm(dir, { recursive: true, force: true })
   }
