@@ -1,17 +1,12 @@
-import { TimeOutError, withTimeOut } from '@plumbline/concurrency/time-out'
+import { TimeOutError } from '@plumbline/concurrency/time-out'
 import { confirmRemovals, takeRemovals } from '@plumbline/db/file-store'
 import type { Pipeline } from './pipeline.ts'
+import { withinStoreLimit } from './store-time-limit.ts'
 
 type Stores = Pick<Pipeline, 'db' | 'storage' | 'log'>
 
 /** Files of one try. */
 const MOST_FILES = 100
-
-/**
- * Milliseconds that one call waits for the store, less than the minute in which no sweep tries what
- * a caller tries: a store that stalls must not keep a request, a stage or a sweep waiting.
- */
-const REMOVED_WITHIN_MS = 10_000
 
 /**
  * Removes files whose removal was recorded in the transaction that stopped referencing them. If the
@@ -71,5 +66,5 @@ async function removeWithin({ db, storage }: Stores, keys: readonly string[]): P
     await storage.remove(keys)
     await confirmRemovals(db, keys)
   }
-  await withTimeOut(REMOVED_WITHIN_MS, remove(), 'the store did not reply')
+  await withinStoreLimit(remove())
 }

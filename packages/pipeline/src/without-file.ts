@@ -1,10 +1,7 @@
-import { withTimeOut } from '@plumbline/concurrency/time-out'
 import { isAbsent } from '@plumbline/storage/marker'
 import type { Pipeline } from './pipeline.ts'
+import { withinStoreLimit } from './store-time-limit.ts'
 import { isOwnStore } from './sweep-store.ts'
-
-/** Milliseconds that one question may take: a store that does not reply says nothing of its files. */
-const ASKED_WITHIN_MS = 10_000
 
 /**
  * Those of these items whose file the store reports as missing. None if the store is unreachable or
@@ -17,9 +14,9 @@ export async function withoutFile(
   if (files.length === 0) return []
   const lost: string[] = []
   try {
-    if (!(await withTimeOut(ASKED_WITHIN_MS, isOwnStore(pipeline)))) return []
+    if (!(await withinStoreLimit(isOwnStore(pipeline)))) return []
     for (const { id, key } of files) {
-      if (!(await withTimeOut(ASKED_WITHIN_MS, isStored(pipeline, key)))) lost.push(id)
+      if (!(await withinStoreLimit(isStored(pipeline, key)))) lost.push(id)
     }
   } catch (error) {
     // The rest is asked about by a later search: each answer may take as long as the store lets one
