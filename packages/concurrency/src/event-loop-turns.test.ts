@@ -2,7 +2,7 @@ import { setImmediate as round } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createTurns } from './event-loop-turns.ts'
 
-test('turns come in the order of asking, and between two the event loop goes round several times', async () => {
+test('turns are given in order of request, with several iterations of the event loop between two', async () => {
   const rounds = 4
   const turn = createTurns(rounds)
   const taken: number[] = []
@@ -20,7 +20,7 @@ test('turns come in the order of asking, and between two the event loop goes rou
   expect(seen.every((count, at) => count - (seen[at - 1] ?? 0) <= 1)).toBe(true)
 })
 
-test('turns come again after all have had theirs', async () => {
+test('turns are given again after all waiting callers have had theirs', async () => {
   const turn = createTurns(1)
   await turn()
   await round()

@@ -1,9 +1,9 @@
-/** Resolves when it is the caller's turn to run for a moment without interruption. */
+/** Resolves when the caller may run for a moment without interruption. */
 export type Turn = () => Promise<void>
 
 /**
  * Schedules turns first come, first served, so that callers who each block the process for a moment
- * never do so together.
+ * do not do so one right after the other.
  *
  * @param rounds iterations of the event loop from one turn to the next
  */

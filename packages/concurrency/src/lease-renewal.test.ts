@@ -11,7 +11,7 @@ afterEach(() => {
 const LEASE_MS = 20_000
 const now = (): number => Date.now()
 
-test('a kept lease is renewed four times in its life, until it is let go of', async () => {
+test('a lease is renewed four times in its lifetime, until it is released', async () => {
   const renewal = createLeaseRenewal({ leaseMs: LEASE_MS, now, warn: () => undefined })
   const renew = vi.fn<() => Promise<boolean>>(async () => true)
   const onLost = vi.fn<() => void>()
@@ -25,7 +25,7 @@ test('a kept lease is renewed four times in its life, until it is let go of', as
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a lease that another holds is lost, once', async () => {
+test('a lease that another process holds is lost, once', async () => {
   const renewal = createLeaseRenewal({ leaseMs: LEASE_MS, now, warn: () => undefined })
   const onLost = vi.fn<() => void>()
   renewal.keep({ renew: async () => false }, onLost)
@@ -33,7 +33,7 @@ test('a lease that another holds is lost, once', async () => {
   expect(onLost).toHaveBeenCalledOnce()
 })
 
-test('a lease is lost to an unreachable store only once it has expired', async () => {
+test('a lease is lost to an unreachable store only after its expiry', async () => {
   const warned: unknown[] = []
   const renewal = createLeaseRenewal({
     leaseMs: LEASE_MS,

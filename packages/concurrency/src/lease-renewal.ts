@@ -1,6 +1,6 @@
 /** A lease that can be extended. */
 export interface Renewable {
-  /** Extends it; false if it was lost. */
+  /** Extends the lease; false if it was lost. */
   renew(): Promise<boolean>
 }
 
@@ -13,9 +13,9 @@ export interface LeaseRenewal {
   keep(lease: Renewable, onLost: () => void): () => void
 }
 
-/** How leases are renewed. */
+/** Options of `createLeaseRenewal`. */
 export interface LeaseRenewalOptions {
-  /** How long a lease holds without a renewal. */
+  /** Milliseconds that a lease lasts without a renewal. */
   readonly leaseMs: number
   /**
    * Interval of renewals in milliseconds; default a quarter of `leaseMs`, so that three may fail.
@@ -25,9 +25,7 @@ export interface LeaseRenewalOptions {
   readonly now: () => number
   /** Repeats work until disposed; default the timers of the process. */
   readonly every?: (ms: number, work: () => void) => Disposable
-  /**
-   * Called for a renewal that failed without a result; the lease is kept until its time is over.
-   */
+  /** Called for a renewal that failed without a result; the lease is kept until it expires. */
   readonly warn: (error: unknown) => void
 }
 

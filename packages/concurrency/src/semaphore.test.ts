@@ -20,13 +20,13 @@ test('at most the permitted number runs concurrently, and the others follow in o
   expect({ order, most }).toEqual({ order: [0, 1, 2, 3, 4], most: 2 })
 })
 
-test('a task that throws gives its place back', async () => {
+test('a task that throws releases its permit', async () => {
   const semaphore = createSemaphore(1)
   await expect(semaphore.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
   await expect(semaphore.run(() => Promise.resolve('in'))).resolves.toBe('in')
 })
 
-test('a place that is given back twice lets one in', async () => {
+test('a permit that is released twice admits one caller', async () => {
   const semaphore = createSemaphore(1)
   const exit = await semaphore.enter()
   exit()
@@ -39,6 +39,6 @@ test('a place that is given back twice lets one in', async () => {
   second()
 })
 
-test('a semaphore without a place is refused', () => {
-  expect(() => createSemaphore(0)).toThrow('at least one place')
+test('a semaphore without a permit is refused', () => {
+  expect(() => createSemaphore(0)).toThrow('at least one permit')
 })

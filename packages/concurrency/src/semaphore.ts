@@ -6,9 +6,13 @@ export interface Semaphore {
   run<T>(task: () => Promise<T>): Promise<T>
 }
 
-/** @param places number of permits, at least one */
-export function createSemaphore(places: number): Semaphore {
-  if (!(places >= 1)) throw new RangeError(`a semaphore needs at least one place, met ${places}`)
+/**
+ * Creates a semaphore.
+ *
+ * @param permits concurrent callers, at least one
+ */
+export function createSemaphore(permits: number): Semaphore {
+  if (!(permits >= 1)) throw new RangeError(`a semaphore needs at least one permit, not ${permits}`)
   const waiting: (() => void)[] = []
   let taken = 0
 
@@ -19,7 +23,7 @@ export function createSemaphore(places: number): Semaphore {
   }
 
   function enter(): Promise<() => void> {
-    if (taken >= places) return new Promise((resolve) => waiting.push(() => resolve(once(leave))))
+    if (taken >= permits) return new Promise((resolve) => waiting.push(() => resolve(once(leave))))
     taken += 1
     return Promise.resolve(once(leave))
   }

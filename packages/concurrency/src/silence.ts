@@ -12,68 +12,71 @@ export interface SilenceWatch {
   /**
    * Waits for a reply for as long as the server replies to any caller.
    *
-   * @param isProof whether the reply shows that the server is up; one from a cache does not
+   * @param isProof whether the reply shows that the server is up, as one from a cache does not
    * @throws SilenceError if the server has not replied to any caller for the limit; the request
    * itself continues
    */
-  watch<T>(asked: Promise<T>, isProof?: boolean): Promise<T>
+  watch<T>(reply: Promise<T>, isProof?: boolean): Promise<T>
   /** Whether there were only failures and missing replies for the limit. */
   isSilent(): boolean
 }
 
-/** @param limitMs time without a reply to any caller after which a server counts as down */
+/**
+ * Creates a watch over one server.
+ * @param limitMs milliseconds without a reply to any caller after which the server counts as down
+ */
 export function createSilenceWatch(
   limitMs: number,
   now: () => number = () => performance.now(),
 ): SilenceWatch {
-  let answeredAtMs = Number.NEGATIVE_INFINITY
-  /** When the first of the current failures was requested; null while the server replies. */
+  let repliedAtMs = Number.NEGATIVE_INFINITY
+  /** When the first request failed since the last reply; null while the server replies. */
   let failingSinceMs: number | null = null
 
-  function quietMs(askedAtMs: number): number {
-    return now() - Math.max(askedAtMs, answeredAtMs)
+  function quietMs(sentAtMs: number): number {
+    return now() - Math.max(sentAtMs, repliedAtMs)
   }
 
-  function failed(askedAtMs: number): void {
-    failingSinceMs ??= Math.max(askedAtMs, answeredAtMs)
+  function failed(sentAtMs: number): void {
+    failingSinceMs ??= Math.max(sentAtMs, repliedAtMs)
   }
 
   return {
     // Without `Promise.race` and signals, which cost more than a quick answer does.
-    watch: (asked, isProof = true) =>
+    watch: (reply, isProof = true) =>
       new Promise((resolve, reject) => {
-        const askedAtMs = now()
+        const sentAtMs = now()
         let isOver = false
         const look = async (): Promise<void> => {
-          // A process that was too busy to read an answer in time reads it now.
+          // A process that was too busy to read a reply in time reads it now.
           await turn()
           await turn()
           if (isOver) return
-          const leftMs = limitMs - quietMs(askedAtMs)
+          const leftMs = limitMs - quietMs(sentAtMs)
           if (leftMs > 0) {
             timer = setTimeout(() => void look(), leftMs)
             return
           }
-          failed(askedAtMs)
-          reject(new SilenceError(`no answer to anybody in ${limitMs} ms`))
+          failed(sentAtMs)
+          reject(new SilenceError(`no reply to any caller within ${limitMs} ms`))
         }
         let timer = setTimeout(() => void look(), limitMs)
         const end = (): void => {
           isOver = true
           clearTimeout(timer)
         }
-        asked.then(
+        reply.then(
           (answer) => {
             end()
             if (isProof) {
-              answeredAtMs = now()
+              repliedAtMs = now()
               failingSinceMs = null
             }
             resolve(answer)
           },
           (error: unknown) => {
             end()
-            failed(askedAtMs)
+            failed(sentAtMs)
             reject(error)
           },
         )

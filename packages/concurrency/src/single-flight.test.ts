@@ -27,25 +27,25 @@ test('the result of a run whose caller gave up is computed again for the next', 
   const first = new AbortController()
   const { promise, resolve } = Promise.withResolvers<string>()
   const given = flight('a', first.signal, () => promise)
-  const waiting = flight('a', open, async () => 'anew')
+  const waiting = flight('a', open, async () => 'again')
   first.abort()
   resolve('cut short')
   await expect(given).resolves.toBe('cut short')
-  await expect(waiting).resolves.toBe('anew')
+  await expect(waiting).resolves.toBe('again')
 })
 
-test('what is worth its price is shared though its own caller gave up, and what says nothing is not', async () => {
+test('a result that is useful to all is shared although its own caller gave up, and another is not', async () => {
   const flight = createSingleFlight<string>((result) => result === 'nothing')
   const first = new AbortController()
   first.abort()
   const bought = flight('a', first.signal, async () => 'bought')
-  await expect(flight('a', open, async () => 'anew')).resolves.toBe('bought')
+  await expect(flight('a', open, async () => 'again')).resolves.toBe('bought')
   await bought
   void flight('a', open, async () => 'nothing')
-  await expect(flight('a', open, async () => 'anew')).resolves.toBe('anew')
+  await expect(flight('a', open, async () => 'again')).resolves.toBe('again')
 })
 
-test('an error rejects all who waited for it, and the next call starts a new run', async () => {
+test('an error rejects all who waited for the run, and the next call starts a new one', async () => {
   const flight = createSingleFlight<string>()
   const fail = (): Promise<string> => Promise.reject(new Error('broken'))
   const both = await Promise.allSettled([flight('a', open, fail), flight('a', open, fail)])

@@ -1,6 +1,4 @@
-/**
- * Runs `make` for a key, unless a run for the same key is under way, whose result is then shared.
- */
+/** Runs `make` for a key; if a run for the same key is under way, shares its result. */
 export type SingleFlight<T> = (
   key: string,
   signal: AbortSignal,

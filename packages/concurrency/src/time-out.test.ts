@@ -6,13 +6,13 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('what comes in time is the value, and no timer is left', async () => {
+test('a value in time is returned, and no timer is left', async () => {
   vi.useFakeTimers()
   await expect(withTimeOut(50, Promise.resolve(7))).resolves.toBe(7)
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('what comes too late is a time-out that says how long it waited', async () => {
+test('a value that is late is an error that names the time-out', async () => {
   vi.useFakeTimers()
   const waiting = withTimeOut(50, new Promise(() => undefined))
   const both = Promise.allSettled([waiting])
@@ -24,7 +24,7 @@ test('what comes too late is a time-out that says how long it waited', async () 
   })
 })
 
-test('a signal that ends, or has ended, gives the fallback and leaves no listener', async () => {
+test('an aborted signal gives the fallback and leaves no listener', async () => {
   const before = new AbortController()
   const never = new Promise<string>(() => undefined)
   const waiting = orOnAbort(never, before.signal, null)
@@ -34,7 +34,7 @@ test('a signal that ends, or has ended, gives the fallback and leaves no listene
   expect(getEventListeners(before.signal, 'abort')).toEqual([])
 })
 
-test('a value that comes first stays, and leaves no listener', async () => {
+test('a value before the abort is returned, and leaves no listener', async () => {
   const { signal } = new AbortController()
   await expect(orOnAbort(Promise.resolve('in time'), signal, null)).resolves.toBe('in time')
   expect(getEventListeners(signal, 'abort')).toEqual([])

@@ -1,14 +1,14 @@
-/** Waits that can be ended early, for polling loops whose work may be announced. */
+/** Waits that another part of the process can end early, for loops that poll for work. */
 export class WakeUp {
   readonly #ends = new Set<() => void>()
 
   /** Ends the current waits; later ones are not affected. */
-  ring(): void {
+  wake(): void {
     for (const end of this.#ends) end()
   }
 
-  /** Resolves after this time, when `ring` is called, or when the signal aborts. */
-  async rest(ms: number, signal: AbortSignal): Promise<void> {
+  /** Resolves after this time, when `wake` is called, or when the signal aborts. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()
     const end = (): void => resolve()

@@ -47,7 +47,7 @@ async function finishBatches(
     } catch (error) {
       pipeline.log.warn({ err: error }, 'a result was not written early')
     }
-    if (!found) await started.rest(LOOK_MS, signal)
+    if (!found) await started.wait(LOOK_MS, signal)
   }
 }
 

@@ -1,6 +1,6 @@
 /** Money that may be spent in a UTC day, counted over all workers and durable across crashes. */
 export interface Budget {
-  /** Takes `count` from what is left of `mostPerDay` today, or all that is left if that is less. */
+  /** Takes `count` from the rest of `mostPerDay` today, or all of the rest if that is less. */
   take(name: string, count: number, mostPerDay: number): Promise<BudgetGrant>
 }
 

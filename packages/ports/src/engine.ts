@@ -1,18 +1,18 @@
 import type { Json, Outcome } from '@plumbline/contract/outcome'
 import type { Check, Depth } from '@plumbline/contract/products'
 
-/** One run of an engine over many subjects. Engines see no batch, credit or queue. */
+/** One run of an engine over many subjects. Engines know no batches, credits or queues. */
 export interface EngineRequest<C extends Check> {
   /** Subjects in normal form (a malformed email as it came). */
   readonly subjects: readonly string[]
-  /** What `Later.state` held for each subject; absent on the first try. */
+  /** Value of `Later.state` for each subject; absent on the first try. */
   readonly states?: readonly (Json | undefined)[]
   readonly depth: Depth
   /** `live` must end within its deadline and never returns `later`; `bulk` may. */
   readonly lane: 'live' | 'bulk'
   /**
-   * Opaque name of the account that asks: guards count by it, and cached facts may be kept apart by
-   * it. Never shown or logged.
+   * Opaque name of the account: rate limits apply to it, and cached facts may be kept apart by it.
+   * Never shown or logged.
    */
   readonly tenant: string
   /** Ends the run: subjects without an outcome by then are unknown with reason `timeout`. */
@@ -55,11 +55,11 @@ export interface Later {
   /** Milliseconds from now. The time of the next dispatch is computed by the database's clock. */
   readonly afterMs: number
   /**
-   * What it waits for, for example `mx:google` or `rdap:verisign`; subjects of one group wait
-   * together.
+   * The limit or server that the subject waits for, such as `mx:google` or `rdap:verisign`;
+   * subjects of one group wait together.
    */
   readonly group: string
-  /** Whether the delay is this subject's alone, and not that of its whole group. */
+  /** Whether only this subject is delayed, and not its whole group. */
   readonly isOwnWait?: boolean
   readonly reason: string
   /** Passed back to the engine with the next try, for example `{ "tries": 2, "since": "..." }`. */

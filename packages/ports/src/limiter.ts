@@ -24,7 +24,10 @@ export type Lease =
     }
   | { readonly granted: false; readonly retryMs: number }
 
-/** @throws on a count that could never be granted, and on invalid rates */
+/**
+ * Checks the arguments of `Limiter.take`.
+ * @throws on a count that could never be granted, and on invalid rates
+ */
 export function checkTake(
   count: number,
   { perSecond, burst }: Parameters<Limiter['take']>[2],
@@ -37,7 +40,10 @@ export function checkTake(
   }
 }
 
-/** @throws on an invalid limit or lifetime */
+/**
+ * Checks the arguments of `Limiter.lease`.
+ * @throws on an invalid limit or lifetime
+ */
 export function checkLease(limit: number, ttlMs: number): void {
   if (!(Number.isInteger(limit) && limit > 0)) {
     throw new RangeError(`a lease needs a whole limit above 0, met ${limit}`)
@@ -45,7 +51,10 @@ export function checkLease(limit: number, ttlMs: number): void {
   checkLifetime(ttlMs)
 }
 
-/** @throws unless the lifetime is above zero milliseconds */
+/**
+ * Checks the lifetime of a memory entry or lease.
+ * @throws unless it is above zero milliseconds
+ */
 export function checkLifetime(ttlMs: number): void {
   if (!(Number.isFinite(ttlMs) && ttlMs > 0)) {
     throw new RangeError(`a lifetime must be above 0 milliseconds, met ${ttlMs}`)
@@ -57,7 +66,10 @@ export function grantOf(granted: boolean, retryMs: number, remaining: number): G
   return granted ? { granted, remaining } : { granted, retryMs, remaining }
 }
 
-/** A lease may be released long before it expires, so the retry is after a second at most. */
+/**
+ * Milliseconds until a refused lease is requested again: a second at most, since a lease may be
+ * released long before it expires.
+ */
 export function leaseRetryMs(untilFirstExpiryMs: number): number {
   return Math.min(Math.max(1, Math.ceil(untilFirstExpiryMs)), 1_000)
 }

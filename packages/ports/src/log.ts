@@ -1,4 +1,4 @@
-/** Structured log for the operator; subjects are never logged in clear. */
+/** Structured log for the operator; subjects are never logged in plain text. */
 export interface Log {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void

@@ -32,12 +32,12 @@ export async function readProviderStatus(
   })
 }
 
-/** Key of the memory entry that a provider is paused, and why. */
+/** Key of the memory entry which says that a provider is paused, and why. */
 export function pauseKey(provider: HlrProviderName): string {
   return `hlr:pause:${provider}`
 }
 
-/** Why a provider is paused, from the memory entry. */
+/** The reason for the pause, from the memory entry. */
 export function pauseReason(cause: Json): string {
   return typeof cause === 'string' ? cause : 'for a reason that is not known'
 }

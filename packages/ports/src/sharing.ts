@@ -1,6 +1,6 @@
 import type { Memory } from './memory.ts'
 
-/** Whether accounts share cached facts (decision 39). */
+/** Setting whether accounts share cached facts (decision 39). */
 export interface Sharing {
   /** False keeps cached outcomes, purchases and registrations apart by account; default true. */
   readonly shareFindings?: boolean
@@ -11,7 +11,7 @@ export function nameFor(name: string, account: string, { shareFindings = true }:
   return shareFindings ? name : `${name} ${account}`
 }
 
-/** A memory as one account sees it: shared, or under keys of its own. */
+/** A memory for one account: the shared one, or one with separate keys. */
 export function memoryFor(memory: Memory, account: string, sharing: Sharing): Memory {
   const own = (name: string): string => nameFor(name, account, sharing)
   return {
@@ -25,8 +25,8 @@ export function memoryFor(memory: Memory, account: string, sharing: Sharing): Me
 const DAY_MS = 86_400_000
 
 /**
- * When a fact was found out, as an account may know it: to the millisecond if its own call found
- * it, else by the UTC day, since the exact time would reveal when another account asked.
+ * When a fact was found, as shown to an account: to the millisecond if its own call found it, else
+ * the UTC day, since the exact time would reveal when another account asked.
  */
 export function momentFor(atMs: number, finder: string | undefined, account: string): number {
   return finder === account ? atMs : Math.floor(atMs / DAY_MS) * DAY_MS

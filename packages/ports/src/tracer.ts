@@ -1,4 +1,4 @@
-/** Attributes of a span: ids, names of our own, counts; never a subject or a key. */
+/** Attributes of a span: ids, names from our own code, counts; never a subject or a key. */
 export type SpanFacts = Readonly<Record<string, string | number | boolean>>
 
 /** A span to create. */

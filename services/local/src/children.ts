@@ -63,7 +63,7 @@ export interface Supervised extends AsyncDisposable {
   readonly pid: number | undefined
 }
 
-/** How a program is run. */
+/** Options of `supervise`. */
 export interface SuperviseOptions {
   readonly env: Environment
   readonly log: Log
@@ -91,7 +91,7 @@ export function supervise(program: Program, options: SuperviseOptions): Supervis
       })
       const [code, signal]: unknown[] = await once(started, 'exit')
       if (stopping.signal.aborted) return
-      // What keeps it from starting would do so again; the child has printed it.
+      // A program that could not start would fail again; it has printed the reason itself.
       if (!wasReady) {
         reject(new Error(`${program.name} ended with ${String(code ?? signal)}; see above`))
         return

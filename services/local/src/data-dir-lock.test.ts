@@ -20,7 +20,7 @@ async function noted(): Promise<unknown> {
   return JSON.parse(await readFile(join(dir, 'owner.json'), 'utf8')) as unknown
 }
 
-test('a directory is owned once, and free again when its owner lets go', async () => {
+test('a directory has one owner at a time, and is free once the owner releases it', async () => {
   const owned = await lockDataDir(dir)
   await expect(lockDataDir(dir)).rejects.toThrow(
     `process ${process.pid} already runs the service on ${dir}; to run another beside it, set another DATA_DIR and PORT`,
@@ -32,12 +32,12 @@ test('a directory is owned once, and free again when its owner lets go', async (
   expect(again).toBeDefined()
 })
 
-test('of many that start at once one owns the directory', async () => {
+test('of many processes that start at once one owns the directory', async () => {
   const started = await Promise.allSettled(Array.from({ length: 20 }, () => lockDataDir(dir)))
   expect(started.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
 })
 
-test('a process that lives keeps its directory, also where nothing tells when it began', async () => {
+test('a living process keeps its directory, also where the system does not report start times', async () => {
   const other = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)'])
   await once(other, 'spawn')
   try {
@@ -58,7 +58,7 @@ test.each([
   ['whose number another process has by now', () => ({ pid: process.ppid, began: 'long ago' })],
   ['whose number is our own by now', () => ({ pid: process.pid, began: null })],
   ['that is broken', () => 'half a no'],
-])('a note %s keeps nobody from starting', async (_what, left) => {
+])('a lock file %s keeps no process from starting', async (_what, left) => {
   await note(JSON.stringify(left()))
   await using owned = await lockDataDir(dir)
   expect(owned).toBeDefined()

@@ -14,7 +14,8 @@ const owner = processIdentity.omit({ scope: true })
 type Owner = Omit<ProcessIdentity, 'scope'>
 
 /**
- * Attempts to read the file, and the delay between them: another process may still be writing it.
+ * Attempts to read the lock file, and the delay between them: another process may still be writing
+ * it.
  */
 const READ_TRIES = 5
 const READ_RETRY_MS = 100
@@ -67,7 +68,10 @@ async function read(path: string): Promise<Owner | null> {
   return null
 }
 
-/** Whether the process still runs: its pid may have been reused, in a new container even by us. */
+/**
+ * Whether the process still runs: its pid may have been reused, in a new container even by this
+ * process.
+ */
 async function lives(noted: Owner): Promise<boolean> {
   const own = await ownIdentity()
   return (await livenessOf({ ...noted, scope: own.scope }, own)) === 'lives'

@@ -18,7 +18,7 @@ const CLI = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url))
 const START_MS = 120_000
 
 test(
-  'a first start that nobody looks on keeps its keys in a file, and a second one on its directory is refused',
+  'a first start without a terminal writes its keys to a file, and a second start on its directory is refused',
   async () => {
     await using stack = new AsyncDisposableStack()
     const database = stack.use(await createTestDatabase())
@@ -76,7 +76,7 @@ test(
 )
 
 test(
-  'who waits for /readyz to say yes then finds the service by the command line, and a worker of each kind',
+  'once /readyz gives 200, the command line finds the service, and there is a worker of each kind',
   async () => {
     await using stack = new AsyncDisposableStack()
     const database = stack.use(await createTestDatabase())
@@ -95,7 +95,7 @@ test(
     }
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
       env,
-      // It leaves with this process, should a failure keep it from being told.
+      // It ends with this process, also if the test fails before it is stopped.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
     const ended = once(child, 'exit')
@@ -115,14 +115,14 @@ test(
       applicationName: 'test',
     })
     expect(new Set((await readWorkers(db)).map(({ kind }) => kind))).toEqual(new Set(WORKER_KINDS))
-    // Without what tells a command where the service is, but the data directory.
+    // Only the data directory tells the command where the service is.
     const { stdout } = await promisify(execFile)(process.execPath, [CLI, 'account', 'list'], {
       env: { PATH: processEnvironment()['PATH'], DATA_DIR: dataDir },
     })
     expect(stdout).toContain('owner@localhost')
     expect(statuses.every((status) => status === 503)).toBe(true)
 
-    // A kind that goes away later shows to the operator alone.
+    // A kind of worker that is missing later is shown to the operator only.
     await db.pool.query(`delete from workers where kind = 'phone'`)
     const detail = (await (await fetch(new URL('/readyz', facts.adminUrl))).json()) as object
     expect(detail).toMatchObject({ ready: true, away: ['phone'] })
@@ -131,7 +131,7 @@ test(
   3 * START_MS,
 )
 
-/** Asks until the answer is 200; the statuses before that. */
+/** Polls until the status is 200; returns the statuses before that. */
 async function untilReady(url: string, child: ChildProcess): Promise<readonly number[]> {
   const statuses: number[] = []
   for (;;) {

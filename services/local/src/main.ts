@@ -30,7 +30,8 @@ import { localSettings, type LocalSettings } from './settings.ts'
 // terminal the keys go to a file.
 
 /**
- * Time that a program may take to stop beyond `DRAIN_SECONDS`: its delay on `/readyz`, and closing.
+ * Milliseconds that a program may take to stop beyond `DRAIN_SECONDS`: its delay on `/readyz`, and
+ * closing.
  */
 const GRACE_BEYOND_DRAIN_MS = 10_000
 
@@ -144,8 +145,8 @@ async function databaseUrls(
 }
 
 /**
- * The children's environment, without what is for migrations only; they read secrets from files
- * themselves.
+ * The children's environment, without settings that only migrations use; the children read secrets
+ * from files themselves.
  */
 function environmentOfChildren(dataDir: string, databaseUrl: string): Environment {
   const {

@@ -24,9 +24,9 @@ const CSV = `email,ip\n${LIST.join('')}`
 /** Whole processes on a busy machine. */
 const PATIENT_MS = 400_000
 
-// Another server is Debian's: CI installs it, and fails where it is missing.
+// The other server is Debian's: CI installs it, and fails if it is missing.
 test.skipIf(!canRunPostgres15())(
-  'what waits and what runs in the packaged Postgres goes on where it was moved to, each credit and row once',
+  'waiting and running batches of the packaged Postgres continue on the new server, each credit and row once',
   async () => {
     await using stack = new AsyncDisposableStack()
     const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-move-'))
@@ -83,9 +83,9 @@ test.skipIf(!canRunPostgres15())(
   PATIENT_MS,
 )
 
-// As above.
+// The other server is Debian's: CI installs it, and fails if it is missing.
 test.skipIf(!canRunPostgres15())(
-  'a database that holds something else is refused, and so is a folder without a packaged Postgres',
+  'a target with other tables is refused, and so is a folder without a packaged Postgres',
   async () => {
     await using stack = new AsyncDisposableStack()
     const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-move-'))
@@ -111,7 +111,7 @@ test.skipIf(!canRunPostgres15())(
   PATIENT_MS,
 )
 
-/** Leases and sweeps as short as a test can wait for. */
+/** Times of leases and sweeps, as short as a test can wait for. */
 const QUICK = { CHUNK_RECORDS: '500', LEASE_SECONDS: '3', SAVE_SECONDS: '1', SWEEP_SECONDS: '1' }
 
 interface Left {
@@ -121,8 +121,8 @@ interface Left {
 }
 
 /**
- * Leaves a batch that waits for its start and one of which half of the parts are answered, since no
- * worker takes the others, in the packaged Postgres, which is stopped then.
+ * Creates in the packaged Postgres a batch that waits for its start, and a running one of which
+ * half of the tasks are answered, as no worker takes the others; then stops the server.
  */
 async function leaveWork(dataDir: string, files: string): Promise<Left> {
   await using stack = new AsyncDisposableStack()

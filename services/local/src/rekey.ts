@@ -14,8 +14,8 @@ import { refuseMoved } from './moved-mark.ts'
 import { changeInstallationKey, type KeyChange } from './reseal.ts'
 import { changeKeySettings, type ChangeKeySettings } from './settings.ts'
 
-// npm run rekey: what is encrypted under INSTALLATION_KEY is encrypted under NEW_INSTALLATION_KEY
-// from then on, while the service is stopped.
+// npm run rekey: re-encrypts everything that is encrypted under INSTALLATION_KEY under
+// NEW_INSTALLATION_KEY, while the service is stopped.
 
 /** Time-out of a statement, which limits the wait for a table lock. */
 const STATEMENT_MS = 600_000
@@ -61,8 +61,8 @@ async function changeKey(settings: ChangeKeySettings): Promise<string> {
   const { db, isAlone } = await openStopped(stack, settings, dataDir)
   const keys = { old: createInstallationKey(old), next: createInstallationKey(next) }
   const change = await changeInstallationKey(db, keys, { actor: systemUser(), isAlone })
-  // After the database, so that a command which was cut off between the two is run again with the
-  // same settings.
+  // After the database, so that a command that was interrupted between the two can be run again
+  // with the same settings.
   if (given === undefined && old !== next) await replaceInstallationKey(dataDir, next)
   return told(change, given === undefined)
 }
@@ -119,11 +119,11 @@ function told(change: KeyChange, isInFile: boolean): string {
     return `  ${resealedCount} ${KIND_WORDS[kind]}${unread}`
   })
   return [
-    'Encrypted anew:',
+    'Re-encrypted:',
     ...counts,
     where,
-    'What is remembered of subjects is asked for anew; numbers bought in the last day may be bought again.',
-    'A call of the last day that is repeated under its Idempotency-Key is a new call.',
+    'Cached facts are looked up again; numbers bought in the last day may be bought again.',
+    'A call that repeats an Idempotency-Key of the last day is a new call.',
     backups,
     '',
   ].join('\n')

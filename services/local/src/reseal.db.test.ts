@@ -50,8 +50,8 @@ async function openStore(): Promise<{ db: Db; url: string } & AsyncDisposable> {
 }
 
 /**
- * Keeps one of each thing that people and customers have given, by the means of the programs that
- * do.
+ * Stores one value of each kind that people and customers enter, by the functions that the programs
+ * use.
  */
 async function fill(db: Db, key: InstallationKey): Promise<void> {
   expect(await noteInstallationKey(db, key.fingerprint)).toBe(true)
@@ -102,7 +102,7 @@ async function fill(db: Db, key: InstallationKey): Promise<void> {
   await beginErasure({ db, installationKey: key }, owner, values, async () => {})
 }
 
-/** What stands in the database, read by the means of the programs; throws under another key. */
+/** The stored values, read by the functions that the programs use; throws under another key. */
 async function readAll(db: Db, key: InstallationKey): Promise<unknown> {
   const [hook] = await db.kysely.selectFrom('webhook_endpoints').selectAll().execute()
   const [user] = await db.kysely.selectFrom('users').selectAll().execute()
@@ -132,7 +132,7 @@ const ALL = {
   erased: ['gone@example.com'],
 }
 
-test('all that people and customers have given is read under the new key, once, and the act is noted', async () => {
+test('every encrypted value that people and customers entered is read under the new key, and the change is in the audit log once', async () => {
   await using store = await openStore()
   const { db } = store
   await fill(db, old)
@@ -159,7 +159,7 @@ test('all that people and customers have given is read under the new key, once, 
   ])
 })
 
-test('a key that is not the old one, or a program that is open, changes nothing', async () => {
+test('a wrong old key, or an open program, leaves everything unchanged', async () => {
   await using store = await openStore()
   const { db, url } = store
   const keys = { old, next }
@@ -178,7 +178,7 @@ test('a key that is not the old one, or a program that is open, changes nothing'
   expect(await readAll(db, old)).toEqual(ALL)
 })
 
-test('what the old key does not open stays as it is and is counted', async () => {
+test('a value that the old key cannot decrypt stays as it is and is counted', async () => {
   await using store = await openStore()
   const { db } = store
   await fill(db, old)
@@ -194,7 +194,7 @@ test('what the old key does not open stays as it is and is counted', async () =>
   expect(openMail(lost, last?.sealed ?? '')).toMatchObject({ to: 'bob@example.com' })
 })
 
-test('a program that starts during the change with the old key learns that it is not the one', async () => {
+test('a program that starts with the old key during the change is refused', async () => {
   await using store = await openStore()
   const { db, url } = store
   await noteInstallationKey(db, old.fingerprint)
@@ -209,7 +209,7 @@ test('a program that starts during the change with the old key learns that it is
 })
 
 test(
-  'the command changes the packaged Postgres and the file of the key, also when it was cut off between the two',
+  'the command changes the packaged Postgres and the file of the key, also if it was interrupted between the two',
   async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-rekey-'))
     await using stack = new AsyncDisposableStack()

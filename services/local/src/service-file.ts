@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 const FILE = 'service.json'
 
-/** Content of `service.json`, by which the command line finds the service of a data directory. */
+/** Content of `service.json`, in which the command line finds the service of a data directory. */
 export interface ServiceFacts {
   readonly pid: number
   readonly url: string

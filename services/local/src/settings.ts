@@ -22,7 +22,7 @@ const eachSetting = z.object({
   DRAIN_SECONDS: wholeNumber({ min: 1, max: 600 }).default(25),
 })
 
-/** Settings of the all-in-one program; what its children read passes through untouched. */
+/** Settings of the all-in-one program; the settings of its children are passed on unchanged. */
 export const localSettings = eachSetting
   .refine((all) => all.DATABASE_URL !== undefined || all.MIGRATE_DATABASE_URL === undefined, {
     path: ['MIGRATE_DATABASE_URL'],
@@ -43,7 +43,7 @@ export const changeKeySettings = z.object({
   DATABASE_URL: storeSettings.DATABASE_URL.optional(),
   DATABASE_DIRECT_URL: databaseDirectUrl(),
   MIGRATE_DATABASE_URL: migrateDatabaseUrl(),
-  /** The key of now; unset: the file in `DATA_DIR`, which is then replaced. */
+  /** The current key; unset: the file in `DATA_DIR`, which is then replaced. */
   INSTALLATION_KEY: storeSettings.INSTALLATION_KEY,
   NEW_INSTALLATION_KEY: z
     .string('expected the key that is to take the place of the old one')

@@ -4,9 +4,9 @@ import type { AdminProgram } from '@plumbline/runtime/admin-server'
 import type { WorkerContext } from './context.ts'
 
 /**
- * What a worker serves on its admin port: its metrics, and whether it reaches database and queue.
+ * Pages of a worker's admin port: its metrics, and whether it reaches database and queue.
  *
- * @param kinds the kinds of work it does
+ * @param kinds the kinds of work that the worker does
  */
 export function adminProgram(context: WorkerContext, kinds: readonly string[]): AdminProgram {
   const { connections, log, metrics, settings } = context

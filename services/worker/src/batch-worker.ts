@@ -54,7 +54,7 @@ export async function serveBatches(
   const loops = Promise.all([
     runDispatcher(pipeline, stop.signal, {
       onRound: (ms) => rounds.observe(ms / 1_000),
-      onStarting: () => started.ring(),
+      onStarting: () => started.wake(),
     }),
     runEarlyFinishes(pipeline, started, stop.signal),
     runSweeps(

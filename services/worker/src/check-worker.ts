@@ -15,7 +15,7 @@ import { graceOf, jobLockOf, liveLimitsOf, taskRoomOf } from './settings.ts'
 /** Histogram buckets of a task's time in its queue, in seconds. */
 const WAIT_SECONDS = [0.01, 0.05, 0.25, 1, 5, 30, 120, 600]
 
-/** Counts how long tasks or questions waited. */
+/** Counts how long tasks or questions waited in their queue, in seconds. */
 export interface QueueSeconds {
   observe(labels: { readonly check: Check }, seconds: number): void
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { closeTogether } from './close-together.ts'
 
-test('all begin to close at once, and one that fails leaves none behind', async () => {
+test('all begin to close at once, and all are closed although one fails', async () => {
   const open = Promise.withResolvers<void>()
   const begun: string[] = []
   const ended: string[] = []

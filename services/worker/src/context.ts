@@ -26,7 +26,7 @@ export interface WorkerContext extends AsyncDisposable {
   readonly tracer: Tracer
 }
 
-/** Opens what a worker of any kind needs. */
+/** Opens the dependencies of a worker of any kind. */
 export async function openContext(
   settings: WorkerSettings,
   log: Log,

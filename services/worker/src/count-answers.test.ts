@@ -13,7 +13,7 @@ const REQUEST = {
   signal: new AbortController().signal,
 } as const
 
-test('outcomes and waits are counted by what they came to, without a subject', async () => {
+test('outcomes and waits are counted by status and reason, without a subject', async () => {
   const metrics = createMetrics()
   const counter = createAnswerCounter(metrics)
   const engine = counter(instantEngine('email', { delayMs: 0, width: 1, later: true }))
@@ -26,7 +26,7 @@ test('outcomes and waits are counted by what they came to, without a subject', a
   expect(text).not.toMatch(/ada|bob/)
 })
 
-test('the provider is that of the mailbox, or the one that a number was looked up at', async () => {
+test('the provider is that of the mailbox, or the one that looked up the number', async () => {
   const metrics = createMetrics()
   const counter = createAnswerCounter(metrics)
   const evidenceOf = (check: Check, evidence: Outcome['evidence']): Engine<Check> =>

@@ -33,7 +33,7 @@ export interface OpenEngines extends AsyncDisposable {
   readonly all: readonly Engine<Check>[]
 }
 
-/** Milliseconds that the resolver has to prove that it knows the DNS root. */
+/** Milliseconds in which the resolver must prove that it knows the DNS root. */
 const ROOT_MS = 10_000
 
 /** Opens the engines of the checks that a worker serves, with one egress guard and one resolver. */

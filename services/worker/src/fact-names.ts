@@ -29,7 +29,7 @@ export function factNames(check: Check, subject: string, accountId: string): Fac
       }
     }
     case 'ip':
-      // Answered from data on this machine; nothing is remembered.
+      // Answered from data on this machine; nothing is cached.
       return inMemory([])
     case 'domain': {
       const names = SHARINGS.map((sharing) => registrationKey(subject, accountId, sharing))

@@ -8,7 +8,7 @@ import { followLists } from './followed-lists.ts'
 
 const CHECK_MS = 30_000
 
-test('a change is read; one that cannot be read is logged once and leaves what was read', async () => {
+test('a changed list is loaded; one that cannot be read is logged once, and the old one stays', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const dir = await mkdtemp(join(tmpdir(), 'lists-'))

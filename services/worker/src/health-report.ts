@@ -11,10 +11,10 @@ import {
 } from '@plumbline/db/workers'
 import type { WorkerContext } from './context.ts'
 
-/** What a worker serves, and how to read its health. */
+/** The kinds of work of a worker, and the source of its health. */
 export interface HealthSource {
   readonly kind: WorkerKind
-  /** How many tasks of batches it takes at once, for a check. */
+  /** Concurrent tasks of batches that it accepts, for a check. */
   readonly room?: TaskRoom
   health(): Promise<readonly EngineHealth[]>
 }

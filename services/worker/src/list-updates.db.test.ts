@@ -23,10 +23,10 @@ interface Clock {
   now: number
 }
 
-/** One process: it stands in a wait until the test lets it go on. */
+/** One process: it waits until the test lets it continue. */
 interface Process {
   readonly updates: ListUpdates
-  /** The wait that it comes to next, in milliseconds. */
+  /** The next wait that it begins, in milliseconds. */
   nextWait(): Promise<number>
   goOn(): void
 }
@@ -101,7 +101,7 @@ test(
       )
     const processes = ['one', 'other'].map((holder) => start({ db, dir, holder, update }, clock))
     const health = async (): Promise<unknown> => (await processes[0]?.updates.health())?.[0]
-    /** Lets both go on after a time, until each waits again; answers the waits. */
+    /** Lets both processes continue after this time, until each waits again; returns the waits. */
     const pass = async (ms: number): Promise<readonly number[]> => {
       clock.now += ms
       for (const { goOn } of processes) goOn()
@@ -176,7 +176,7 @@ test(
     await mkdir(dir)
     await noteUpdateEnd(dir, await noteUpdateStart(dir, later), [], later)
     expect(await updates.health()).toMatchObject([{ status: 'ok' }])
-    // Given up after each: whoever comes next has it at once.
+    // The duty is released after each update, so that the next process has it at once.
     expect((await db.pool.query(`select name from duties where name = 'lists'`)).rowCount).toBe(0)
   },
   PATIENT_MS,

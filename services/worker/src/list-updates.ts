@@ -28,14 +28,14 @@ const UPDATE_MS = HOUR_MS
 /** Milliseconds for which a process holds the duty of updating. */
 const TERM_MS = UPDATE_MS + 5 * MINUTE_MS
 
-/** What daily updates of a folder of lists need. */
+/** Options of the daily updates of a folder of lists. */
 export interface ListUpdatesOptions {
   readonly db: Db
   /** Folder of lists; may be shared with other processes. */
   readonly dir: string
   /** `off`: something else updates, such as cron; results are reported all the same. */
   readonly mode: 'daily' | 'off'
-  /** Identifies this process. */
+  /** Identifies this process, as the holder of the duty. */
   readonly holder: string
   readonly log: Log
   readonly update: (signal: AbortSignal) => Promise<readonly SourceUpdate[]>
@@ -54,7 +54,7 @@ export interface ListUpdates {
   run(signal: AbortSignal): Promise<void>
   /** Health row of the last update. */
   health(): Promise<readonly EngineHealth[]>
-  /** Its record; null before the first. */
+  /** Record of the last update; null before the first. */
   last(): Promise<UpdateRecord | null>
 }
 
@@ -84,14 +84,14 @@ export function createListUpdates(options: ListUpdatesOptions): ListUpdates {
       record === null ? -Infinity : Date.parse(record.startedAt),
     ]
     const age = now().getTime() - Math.max(...times)
-    // One of a day to come was noted before the clock went back.
+    // A date in the future was recorded before the clock went back.
     return age >= DAY_MS || age < -DAY_MS
   }
 
   async function updateWhenDue(signal: AbortSignal): Promise<void> {
     if (!(await isDue()) || !(await holdDuty(db, 'lists', holder, TERM_MS))) return
     try {
-      // Another may have done it since.
+      // Another process may have updated the folder since.
       if (!(await isDue())) return
       const updates = await options.update(
         AbortSignal.any([signal, AbortSignal.timeout(UPDATE_MS)]),
@@ -142,7 +142,7 @@ function judge(
   failed: FailedUpdate | null,
   now: Date,
 ): Omit<EngineHealth, 'name'> {
-  // Another process may have had more luck since.
+  // Another process may have succeeded since.
   if (failed !== null && (record === null || failed.at >= Date.parse(record.startedAt))) {
     return { status: 'degraded', detail: `the last one failed: ${failed.message}` }
   }

@@ -35,11 +35,11 @@ function magicOutcome<C extends Check>(check: C, value: string, depth: Depth): O
 
 function bare<C extends Check>({ status, reason, facts }: BareOutcome<C>): object {
   const { signals, ...rest } = { signals: [] as readonly Signal[], ...facts }
-  // Who told of a signal is the business of evidence.
+  // Which list sets a signal is part of the evidence.
   return { status, reason, ...rest, signals: signals.map(({ group, code }) => `${group}.${code}`) }
 }
 
-/** Replies to RCPT from which each reason comes; the reason decides which sample is read. */
+/** Replies to RCPT for each reason; the reason decides which sample is read. */
 const REPLIES: Partial<Record<Reason<'email'>, readonly [code: number, text: string]>> = {
   accepted: [250, '2.1.5 ok'],
   accept_all: [250, '2.1.5 ok'],
@@ -121,9 +121,7 @@ const ofStatus =
   () =>
     hlr.json({ ...hlr.connected(), connectivity_status: word, ...more })
 
-/**
- * How a reason comes about: a number, and what the provider replies; null: there is no provider.
- */
+/** How a reason arises: a number, and the provider's replies; null: there is no provider. */
 const PHONE_REPLIES: Readonly<Record<Reason<'phone'>, PhoneReplies>> = {
   hlr_connected: [hlr.MOBILE, ofStatus('CONNECTED')],
   hlr_absent: [hlr.MOBILE, ofStatus('ABSENT')],
@@ -140,7 +138,7 @@ const PHONE_REPLIES: Readonly<Record<Reason<'phone'>, PhoneReplies>> = {
   timeout: [hlr.MOBILE, ofStatus('CONNECTED'), AbortSignal.abort()],
 }
 
-/** A number's own place and carrier are only compared by whether they are known. */
+/** A number's own place and carrier are compared only by whether they are known. */
 function placeless({ facts, ...outcome }: BareOutcome<'phone'>): object {
   const { number: _, country, countryCode, nationalFormat, carrier, carrierCountry } = facts
   const place = { country, countryCode, nationalFormat, carrier, carrierCountry }
@@ -159,7 +157,7 @@ test.each(MAGIC_PHONES)(
     const row = MAGIC_PHONES.find((each) => each.reason === reason)
     const magic = magicOutcome('phone', row?.value ?? value, 'basic')
     expect(placeless(magic)).toEqual(placeless(live))
-    // Further values of a reason differ in what they are there to show.
+    // Further values of a reason differ in the facts that they demonstrate.
     expect(magicOutcome('phone', value, 'basic')).toMatchObject({
       status: live.status,
       facts: { valid: live.facts.valid, reachable: live.facts.reachable },
@@ -167,7 +165,7 @@ test.each(MAGIC_PHONES)(
   },
 )
 
-/** The list that sets each flag, and an address that only it names. */
+/** The list that sets each flag, and an address that only this list contains. */
 const FLAG_LISTS = {
   isVpn: 'vpn',
   isProxy: 'proxy',
@@ -216,7 +214,7 @@ test.each(MAGIC_IPS)(
   },
 )
 
-/** An address's own place and network are only compared by whether they are known. */
+/** An address's own place and network are compared only by whether they are known. */
 function addressless({ facts, ...outcome }: BareOutcome<'ip'>): object {
   const { country, countryCode, region, city, latitude, longitude, timezone, isp, asn } = facts
   const place = { country, countryCode, region, city, latitude, longitude, timezone, isp, asn }

@@ -3,7 +3,7 @@ import { CHECKS, type Check } from '@plumbline/contract/products'
 import { expect, test } from 'vitest'
 import { createMagicRunner } from './magic-runner.ts'
 
-test.each(CHECKS)('no row of %s is answered with the outcome of another subject', async (check) => {
+test.each(CHECKS)('no row of %s gets the outcome of another subject', async (check) => {
   const subjects = magicValues(check).map(({ value }) => value)
   const answers = await createMagicRunner(check).run({
     subjects,
@@ -22,7 +22,7 @@ test.each(CHECKS)('no row of %s is answered with the outcome of another subject'
   }
 })
 
-test('a refusal of any kind is a row that failed', async () => {
+test('a refusal of any kind is a failed row', async () => {
   const values: Readonly<Record<Check, string>> = {
     email: 'status-503@magic.test',
     phone: '+12025550142',

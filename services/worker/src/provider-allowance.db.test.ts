@@ -9,13 +9,13 @@ import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { openPostgresTestQueue, openRedisTestQueue, type TestQueue } from '@plumbline/testkit/queue'
 import { describe, expect, test } from 'vitest'
 
-// Two workers ask the hosts of one provider for more than it allows. Their limits are shared
-// through a real store, and a server on loopback notes from which address it was asked for each
-// recipient, and when.
+// Two workers ask the hosts of one provider for more than its limit allows. Their limits are shared
+// through a real store, and a server on loopback records when and from which address each recipient
+// was asked about.
 
 const LIMITS = {
   recipientsPerMinute: 40,
-  // Nothing is put off but for want of room, however slow the machine is.
+  // Only the limit delays a probe, however slow the machine is.
   queueMs: 3_600_000,
   window: 400,
 }
@@ -29,7 +29,7 @@ const TIMES = {
   sessionMs: PATIENT_MS,
 }
 
-/** Domains whose mail the provider takes, and their zone. */
+/** Domains whose mail the provider receives, and their zone. */
 const DOMAINS = ['a.test', 'b.test', 'c.test']
 const ZONE = {
   ...Object.fromEntries(
@@ -38,18 +38,18 @@ const ZONE = {
   'mx.held.test A': ['127.0.0.1'],
 }
 
-/** A recipient that the provider was asked for. */
+/** A recipient that the provider was asked about. */
 interface Asked {
   readonly from: string
   readonly atMs: number
 }
 
-test('what a bucket grants in a minute, whenever it begins, is within the limit', () => {
+test('what a bucket grants in any minute is within the limit', () => {
   expect(bucket.burst + 60 * bucket.perSecond).toBeLessThanOrEqual(LIMITS.recipientsPerMinute)
 })
 
 describe.each(backends())('with limits in $name', ({ redisUrl }) => {
-  test('two workers with an address each ask a provider twice as much, and neither more than its own', async () => {
+  test('two workers with an address each ask a provider twice as often as one, and neither more than its own limit', async () => {
     const { asked, fromMs } = await askBySources([['127.0.0.2'], ['127.0.0.3']], redisUrl)
     expect(new Set(asked.map(({ from }) => from))).toEqual(new Set(['127.0.0.2', '127.0.0.3']))
     expect(asked.length).toBeGreaterThanOrEqual(2 * bucket.burst)
@@ -70,7 +70,7 @@ describe.each(backends())('with limits in $name', ({ redisUrl }) => {
   })
 })
 
-/** No more was asked up to any moment than the bucket had granted since the beginning. */
+/** At no moment had the workers asked more than the bucket had granted since the beginning. */
 function expectWithin(asked: readonly Asked[], fromMs: number): void {
   for (const [before, { atMs }] of asked.entries()) {
     const granted = bucket.burst + ((atMs - fromMs) / 1_000) * bucket.perSecond
@@ -78,7 +78,10 @@ function expectWithin(asked: readonly Asked[], fromMs: number): void {
   }
 }
 
-/** Has a worker for each list of addresses ask for many recipients, twice, all at the same time. */
+/**
+ * Starts a worker for each list of source addresses; all ask about many recipients, twice, at the
+ * same time.
+ */
 async function askBySources(
   workers: readonly (readonly string[])[],
   redisUrl: string | undefined,
@@ -108,7 +111,7 @@ async function askBySources(
         )
         const signal = new AbortController().signal
         const answers = await ask(engine, subjects, { lane: 'bulk', signal })
-        // What nobody has asked yet waits for room, and for nothing else.
+        // A recipient that was not asked about waits for the limit, and for nothing else.
         const waits = answers.filter((answer) => answer.kind === 'later')
         expect(waits.length).toBeGreaterThan(0)
         expect(new Set(waits.map(({ reason }) => reason))).toEqual(new Set(['rate_limited']))
@@ -118,7 +121,7 @@ async function askBySources(
   return { asked, fromMs }
 }
 
-/** Gives each worker connections of its own to one store. */
+/** Opens connections to one store for each worker. */
 async function storesOf(
   redisUrl: string | undefined,
   stack: AsyncDisposableStack,

@@ -22,8 +22,8 @@ export async function serve(
   { batches }: { readonly batches: boolean },
 ): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
-  // Known until its last task has ended: what it leaves waits for others meanwhile, as room for it
-  // is counted.
+  // Registered until its last task has ended: tasks that it returns wait for other workers while
+  // its capacity is counted.
   const listUpdates = batches ? openListUpdates(context) : undefined
   stack.use(reportHealth(context, sourcesOf(context, engines, listUpdates)))
   const served: AsyncDisposable[] = []

@@ -7,14 +7,14 @@ import { jobLockOf, listsDir, workerSettings, type JobLock } from './settings.ts
 
 const DATABASE_URL = 'postgres://localhost/x'
 
-test('a debit without an answer is refunded within two minutes, whatever is set', () => {
+test('a debit without an answer is refunded within two minutes, whatever the settings are', () => {
   const read = (DEBIT_TIMEOUT_SECONDS: string, SWEEP_SECONDS: string) => () =>
     readSettings(workerSettings, { DATABASE_URL, DEBIT_TIMEOUT_SECONDS, SWEEP_SECONDS })
   expect(read('90', '30')).not.toThrow()
   expect(read('90', '31')).toThrow(/DEBIT_TIMEOUT_SECONDS: expected at most 120/)
 })
 
-test('a job that a dead worker had taken is taken up again within the time of a lease', () => {
+test('a job that a dead worker had taken is taken by another within the time of a lease', () => {
   const lockOf = (LEASE_SECONDS?: string): JobLock =>
     jobLockOf(
       readSettings(workerSettings, { DATABASE_URL, ...(LEASE_SECONDS && { LEASE_SECONDS }) }),

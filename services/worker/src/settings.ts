@@ -23,9 +23,9 @@ const eachSetting = z.object({
   ...wholeNumbers(UPLOAD_LIMITS),
   ...wholeNumbers(ACCOUNT_LIMITS),
   ...wholeNumbers({
-    /** Subjects of single calls of one check in work at once in one worker. */
+    /** Concurrent single-call subjects of one check in one worker. */
     LIVE_SUBJECTS: DEFAULT_LIVE_LIMITS.subjects,
-    /** Of these, those of one account without a reply for two seconds. */
+    /** Of these, subjects of one account without a reply for two seconds. */
     LIVE_SLOW_PER_ACCOUNT: DEFAULT_LIVE_LIMITS.slowPerAccount,
     CHUNK_RECORDS: 1_000,
     SAVE_SECONDS: 5,
@@ -35,8 +35,8 @@ const eachSetting = z.object({
   LIVE_CONCURRENCY: retired('LIVE_SUBJECTS, which counts subjects and not jobs'),
   LOG_LEVEL: logLevel('info'),
   /**
-   * Tasks of batches of one check in work at once in this worker; unset: 16 of email and phone, 8
-   * of ip, 64 of domain.
+   * Concurrent tasks of batches of one check in this worker; unset: 16 of email and phone, 8 of ip,
+   * 64 of domain.
    */
   BULK_TASKS: wholeNumber({ min: 1, max: 10_000 }).optional(),
   BULK_SLOTS: retired('BULK_TASKS, which each worker has for itself'),
@@ -96,7 +96,7 @@ export function updatedListsDir({ LISTS_DIR, DATA_DIR }: WorkerSettings): string
   return updatedDir(LISTS_DIR, DATA_DIR)
 }
 
-/** Tasks of batches of a check that this worker takes at once. */
+/** Concurrent tasks of batches of a check that this worker accepts. */
 export function taskRoomOf(
   { BULK_TASKS }: Pick<WorkerSettings, 'BULK_TASKS'>,
   check: Check,
@@ -105,7 +105,7 @@ export function taskRoomOf(
 }
 
 /**
- * Milliseconds; long enough for a worker that is briefly busy to renew its locks in time, which it
+ * Least milliseconds of a lock: a worker that is briefly busy still renews it in time, which it
  * does at half of this.
  */
 const LEAST_JOB_LOCK_MS = 5_000

@@ -27,7 +27,10 @@ export function traceEngine<C extends Check>(tracer: Tracer, engine: Engine<C>):
   }
 }
 
-/** For one subject its result; for several, how many wait and how many were cached. */
+/**
+ * Attributes of a run: for one subject its result; for several, how many wait and how many were
+ * cached.
+ */
 function factsOf(answers: readonly Answer[]): SpanFacts {
   const outcomes = answers.filter((answer) => answer.kind !== 'later')
   const [only] = outcomes
