@@ -1,7 +1,7 @@
 -- Triggers on credit_accounts that report a low or empty balance.
 
--- Records that a balance fell below the account's low-credit mark, or that the mark was raised above it, so that
--- its people are notified; at most once a day.
+-- Records that a balance fell below the account's low-credit mark, or that the mark was raised
+-- above it, so that its members are notified; at most once a day.
 create or replace function credit_note_low() returns trigger language plpgsql as $$
 begin
   insert into credit_notices (account_id, day, available, low_mark)

@@ -4,7 +4,7 @@ import type { Db, Tx } from './database.ts'
 
 /**
  * Moves an account to another state, from one that allows it: a closed one stays closed.
- * @returns the state that it had; undefined if there is no such account, or it is closed
+ * @returns the state before; undefined if there is no such account, or it is closed
  */
 export async function setAccountState(
   tx: Tx,
@@ -27,8 +27,8 @@ export async function setAccountState(
 }
 
 /**
- * Revokes at once every credential of an account: its keys, the sessions that show it, invitations
- * and links. Users who belong to no other account are deleted with it; operators are not.
+ * Revokes every credential of an account: its keys, the sessions that show it, invitations and
+ * links. Users who belong to no other account are deleted with it; operators are not.
  */
 export async function endAccess(tx: Tx, accountId: string): Promise<void> {
   const id = sql`${accountId}`

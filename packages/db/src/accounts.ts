@@ -15,11 +15,11 @@ export interface Account {
   readonly timeZone: string
   readonly createdAt: Date
   readonly status: AccountState
-  /** Why it was suspended. */
+  /** Reason of the suspension. */
   readonly statusReason: string | null
 }
 
-/** What `createAccount` needs. */
+/** Input of `createAccount`. */
 export interface NewAccount {
   readonly email: string
   readonly plan: Plan
@@ -38,7 +38,7 @@ export interface NewAccount {
 
 /**
  * Inserts an account. A trigger opens its balance in the same statement, with the allowance of the
- * first cycle if it has one. Takes a transaction or the pool.
+ * first cycle if it has one. `db` may be a transaction.
  *
  * @throws Problem `unprocessable` if the time zone is not an IANA name, the email is empty or the
  * plan does not exist; `conflict` if the id is taken
@@ -80,7 +80,7 @@ export async function getAccount(db: Db | Tx, id: string): Promise<Account | und
   return row && accountOf(row)
 }
 
-/** What an owner may set for an account. */
+/** Preferences that an owner may set for an account. */
 export interface AccountPreferences {
   /** Display name; null: the address. */
   readonly name: string | null
@@ -94,7 +94,7 @@ export interface AccountPreferences {
   readonly requiresFactor: boolean
 }
 
-/** What an owner has set for an account; undefined if there is none. */
+/** The preferences of an account; undefined if there is no such account. */
 export async function readPreferences(
   db: Db | Tx,
   id: string,
@@ -116,8 +116,8 @@ export async function readPreferences(
 }
 
 /**
- * Sets what is given and leaves the rest. @throws Problem `unprocessable` if the time zone is not
- * an IANA name
+ * Sets the given preferences and leaves the others.
+ * @throws Problem `unprocessable` if the time zone is not an IANA name
  */
 export async function setPreferences(
   tx: Tx,
@@ -148,7 +148,7 @@ export async function setAccountContact(
 }
 
 /**
- * Locks an account for the rest of the transaction, so that what is counted of it holds until the
+ * Locks an account for the rest of the transaction, so that counts of its rows hold until the
  * commit. Rows that reference it can still be written.
  */
 export async function lockAccount(tx: Tx, id: string): Promise<void> {
@@ -213,7 +213,7 @@ function noTimeZone(name: string): Problem {
 }
 
 function isTimeZone(name: string): boolean {
-  // Offsets and the like are not names; UTC is one that has no area.
+  // Offsets are not names; UTC is a name without an area.
   if (name !== 'UTC' && !/^[A-Z][A-Za-z_]+(\/[A-Za-z0-9_+-]+)+$/.test(name)) return false
   try {
     return Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''

@@ -19,7 +19,7 @@ const ACT: AuditedAct = {
   after: { plan: 'pro' },
 }
 
-test('an act says who, when, what, before and after, and is listed newest first', async () => {
+test('an act is listed with who, when, what, before and after, newest first', async () => {
   await using context = await openContext()
   const { db } = context
   const start = Date.now()
@@ -34,7 +34,7 @@ test('an act says who, when, what, before and after, and is listed newest first'
   expect(await listAudit(db, { accountId: undefined, limit: 1 })).toHaveLength(1)
 })
 
-test('an act that is rolled back leaves nothing', async () => {
+test('an act that is rolled back leaves no entry', async () => {
   await using context = await openContext()
   const { db } = context
   const failing = inTransaction(db, async (tx) => {
@@ -50,7 +50,7 @@ test.each([
   'delete from audit_log',
   'delete from audit_log where false',
   'truncate audit_log',
-])('nothing changes or removes a row: %s', async (statement) => {
+])('no role can change or remove a row: %s', async (statement) => {
   await using context = await openContext()
   const { db } = context
   await inTransaction(db, (tx) => writeAudit(tx, ACT))
@@ -58,11 +58,11 @@ test.each([
   expect(await listAudit(db, { accountId: undefined, limit: 10 })).toMatchObject([ACT])
 })
 
-test('a role that may only read and add can do no more', async () => {
+test('a role that may only read and append can do nothing else', async () => {
   await using context = await openContext()
   const client = await context.db.pool.connect()
   try {
-    // Rolled back, as roles are the server's and not the database's.
+    // Rolled back, as roles belong to the server and not to the database.
     await client.query('begin')
     await client.query('create role audit_log_test')
     await client.query('grant select, insert on audit_log to audit_log_test')

@@ -43,7 +43,7 @@ export interface AuditedAct {
   readonly after: Json | null
 }
 
-/** An act as the log holds it. */
+/** An act as stored in the log. */
 export interface AuditEntry extends Omit<AuditedAct, 'action'> {
   readonly id: number
   readonly actedAt: Date

@@ -9,7 +9,7 @@ import { startEmbeddedPostgres } from './embedded.ts'
 import { migrate } from './migrate.ts'
 import { PATIENT } from '@plumbline/testkit/patience'
 
-test('a day is never overspent, however many take at once, and what was not spent comes back', async () => {
+test('a daily budget is never overspent by concurrent callers, and unspent amounts are returned', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 8, applicationName: 'test' })
   const budget = createPostgresBudget(db)
@@ -25,7 +25,7 @@ test('a day is never overspent, however many take at once, and what was not spen
   expect((await budget.take('other', 3, 0)).count).toBe(0)
 })
 
-test('accounts are counted, and how many of them have spent all, without a name of any', async () => {
+test('accounts are counted, and those that have spent all, without their names', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
   const budget = createPostgresBudget(db)
@@ -48,13 +48,13 @@ test('each day has its own budget', async () => {
   const yesterday = await budget.take('daily', 10, 10)
   await db.pool.query(`update budgets set day = day - 1 where name = 'daily'`)
   expect((await budget.take('daily', 10, 10)).count).toBe(10)
-  // Given back to the day it was taken of, not to this one.
+  // Returned to the day it was taken from, not to the current one.
   await yesterday.giveBack(10)
   await db.pool.query(`update budgets set day = day - 1 where name = 'daily'`)
   expect((await budget.take('daily', 10, 10)).count).toBe(10)
 })
 
-test('what was spent today outlives a crash of the server', async () => {
+test('spending of today survives a crash of the server', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-budget-'))
   const postgres = await startEmbeddedPostgres({ dataDir })
   try {
@@ -68,7 +68,7 @@ test('what was spent today outlives a crash of the server', async () => {
     const budget = createPostgresBudget(db)
     expect((await budget.take('hlr', 8, 10)).count).toBe(8)
     const { rows } = await db.pool.query<{ pid: number }>('select pg_backend_pid() as pid')
-    // The death of one session makes the server end all others and recover from its log.
+    // When one session dies, the server ends all others and recovers from its log.
     process.kill(rows[0]?.pid ?? 0, 'SIGKILL')
     const after = await vi.waitFor(() => budget.take('hlr', 8, 10), PATIENT)
     expect(after.count).toBe(2)

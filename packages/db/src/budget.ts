@@ -2,7 +2,7 @@ import type { Budget } from '@plumbline/ports/budget'
 import type { Db } from './database.ts'
 
 /**
- * Budgets in Postgres, by the day of its clock; an amount taken is durable when the call returns.
+ * Budgets in Postgres, by the day of its clock; a granted amount is durable when the call returns.
  */
 export function createPostgresBudget(db: Db): Budget {
   return {
@@ -29,7 +29,7 @@ export function createPostgresBudget(db: Db): Budget {
 }
 
 /**
- * What was spent from each budget today, by the database's clock.
+ * Amounts spent from each budget today, by the database's clock.
  *
  * @param except prefixes of names to leave out, such as those of single accounts
  */

@@ -49,7 +49,7 @@ export function createPostgresReplyChannel(db: Db, channel: Channel): ReplyChann
             await fetching
             await db.pool.query(`delete from live_replies where reply_to = $1`, [replyTo])
           }
-          // What a server that does not reply keeps is swept after a minute.
+          // Replies that remain because a server does not reply are swept after a minute.
           await withTimeOut(CLOSE_MS, close()).catch(() => undefined)
         },
       }
@@ -69,7 +69,7 @@ async function post(db: Db, replyTo: string, replies: readonly string[]): Promis
   })
 }
 
-/** Deletes every reply to this process and returns those that it had not received yet. */
+/** Deletes every stored reply to this process and returns those that were not delivered yet. */
 async function take(
   db: Db,
   replyTo: string,

@@ -38,7 +38,7 @@ test('a connection that receives nothing any more, without being reset, is repla
   expect(errors.length).toBeGreaterThan(0)
 })
 
-/** Milliseconds after which closing waits for the server: its own bound is a second. */
+/** Milliseconds after which closing waits too long for the server: its own limit is a second. */
 const CLOSED_MS = 8_000
 
 async function expectClosed(closing: AsyncDisposable): Promise<void> {
@@ -62,7 +62,7 @@ test('closing does not wait for a server that does not reply', async () => {
   await expectClosed(channel)
 })
 
-test('closing does not wait for a server that accepts a connection and says nothing', async () => {
+test('closing does not wait for a server that accepts a connection and sends nothing', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
   await using server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1')

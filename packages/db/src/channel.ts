@@ -6,12 +6,12 @@ import { withTimeOut } from '@plumbline/concurrency/time-out'
 import pg from 'pg'
 import { STATEMENT_MS, type Db } from './database.ts'
 
-/** What a pub/sub channel over Postgres needs. */
+/** Options of a pub/sub channel over Postgres. */
 export interface PostgresChannelOptions {
   readonly db: Db
   /** Address of the one connection that listens; the same database as `db`. */
   readonly url: string
-  /** Called when the connection is lost; it reconnects by itself. */
+  /** Called when the connection is lost; it is reopened automatically. */
   readonly onError: (error: unknown) => void
   /** Interval of connection attempts, and the time-out of each, in milliseconds. */
   readonly tryMs?: number
@@ -99,7 +99,7 @@ function createListener({ url, onError, tryMs = TRY_MS }: PostgresChannelOptions
   function renew(): void {
     if (closing.signal.aborted) return
     current = connect()
-    // Rejects only when closed meanwhile; who waits for it hears that too.
+    // Rejects only when closed meanwhile; the caller that waits for it is rejected too.
     current.catch(() => {})
   }
 
@@ -115,8 +115,8 @@ function createListener({ url, onError, tryMs = TRY_MS }: PostgresChannelOptions
         await client.query(text)
         return
       } catch (error) {
-        // A statement so simple fails only with its connection; the next one begins with all
-        // topics.
+        // So simple a statement fails only if its connection fails; the next connection begins with
+        // all topics.
         onError(error)
         await Promise.race([once(client, 'end', closing), endClient(client)])
       }
@@ -135,7 +135,7 @@ function createListener({ url, onError, tryMs = TRY_MS }: PostgresChannelOptions
           if (mine.size > 0 || topics.get(topic) !== mine) return
           topics.delete(topic)
           if (closing.signal.aborted) return
-          // Of a server that does not reply nothing comes anyway.
+          // A server that does not reply sends nothing anyway.
           await withTimeOut(CLOSE_MS, command(`unlisten "${topic}"`)).catch(onError)
         },
       }
@@ -161,7 +161,7 @@ async function connectClient(
   for (let attempt = 0; ; attempt += 1) {
     closing.signal.throwIfAborted()
     const client = make()
-    // One that is connecting would not hear of its end if it were asked to end.
+    // A connection that is still being opened would ignore a request to end.
     const stop = (): void => void client.connection.stream.destroy()
     closing.signal.addEventListener('abort', stop, { once: true })
     try {
@@ -181,7 +181,7 @@ async function connectClient(
 /** How long a server that does not reply can delay closing, in milliseconds. */
 export const CLOSE_MS = 1_000
 
-/** Ends a connection; cuts it if the server does not end it in time. */
+/** Ends a connection; destroys it if the server does not end it in time. */
 async function endClient(client: pg.Client): Promise<void> {
   const timer = setTimeout(() => client.connection.stream.destroy(), CLOSE_MS)
   try {
@@ -207,7 +207,7 @@ function createClient(
   client.on('notification', ({ channel, payload = '' }) => {
     for (const onMessage of topics.get(channel) ?? []) onMessage(payload)
   })
-  // Who only listens does not notice that a network loses what is sent and resets nothing.
+  // A connection that only listens does not notice a network that drops packets without a reset.
   const trying = setInterval(() => {
     client.query('select 1').catch((error: unknown) => {
       onError(error)

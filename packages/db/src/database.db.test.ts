@@ -18,7 +18,7 @@ test('numbers beyond 2^53 - 1 are an error, smaller ones are numbers', async () 
   await expect(db.pool.query('select 9007199254740992::bigint')).rejects.toThrow(/2\^53/)
 })
 
-test('the parsers of the driver stay as they are', async () => {
+test('the parsers of the driver stay unchanged', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
   await db.pool.query('select 1::bigint')
@@ -26,7 +26,7 @@ test('the parsers of the driver stay as they are', async () => {
   expect(pg.types.getTypeParser(20, 'text')('1')).toBe('1')
 })
 
-test('processes that migrate at once do it once', async () => {
+test('concurrent processes migrate once', async () => {
   const server = inject('TEST_DATABASE_URL')
   const name = `test_migrate_${process.pid}`
   await onServer(server, `create database ${name}`)
@@ -64,7 +64,7 @@ test('a new installation has the plans and packs of the contract', async () => {
   expect(Object.fromEntries(packs)).toEqual(PACKS)
 })
 
-test('a migration that changed after it was run, or is unknown, is an error', async () => {
+test('a migration that has changed since it was run, or is unknown, is an error', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
   await db.pool.query("insert into migrations (name, sha256) values ('9999_later.sql', 'x')")
@@ -86,7 +86,7 @@ test('a statement that takes too long is ended by the server', async () => {
   expect((await db.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
 })
 
-test('a server that falls silent costs one wait, and its connection is not used again', async () => {
+test('a server that stops replying costs one time-out, and its connection is not used again', async () => {
   await using database = await createTestDatabase()
   await using network = await openNetwork(database.url)
   await using db = openDatabase({
@@ -102,13 +102,13 @@ test('a server that falls silent costs one wait, and its connection is not used 
     await sql`select 1`.execute(tx)
   })
   await expect(ended).rejects.toThrow()
-  // The rollback is not waited for as well.
+  // The rollback is not awaited as well.
   expect(performance.now() - began).toBeLessThan(9_000)
   network.recover()
   expect((await db.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
 })
 
-test('a statement with a name is prepared once a connection, and never through a pooler', async () => {
+test('a named statement is prepared once per connection, and never through a pooler', async () => {
   await using database = await createTestDatabase()
   for (const pooled of [false, true]) {
     const options = { url: database.url, poolSize: 1, applicationName: 'test', pooled }
@@ -123,7 +123,7 @@ test('a statement with a name is prepared once a connection, and never through a
   }
 })
 
-test('a migration waits longer for another than a statement may take', async () => {
+test('a migration waits for another one for longer than the time-out of a statement', async () => {
   await using database = await createTestDatabase()
   const options = { url: database.url, poolSize: 1, applicationName: 'test' }
   await using holder = openDatabase(options)
@@ -138,7 +138,7 @@ test('a migration waits longer for another than a statement may take', async () 
   await expect(db.pool.query('select pg_sleep(30)')).rejects.toMatchObject({ code: '57014' })
 })
 
-/** A way to the server on which connections that are open can stop to carry anything. */
+/** A proxy of the server that can stop forwarding on open connections. */
 async function openNetwork(
   target: string,
 ): Promise<AsyncDisposable & { readonly url: string; fallSilent(): void; recover(): void }> {

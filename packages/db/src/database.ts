@@ -10,7 +10,8 @@ import pg from 'pg'
 import type { Tables } from './tables.ts'
 
 /**
- * A transaction that the caller opened: whatever must be atomic takes one and cannot open its own.
+ * A transaction that the caller opened. A function that must be atomic takes one and cannot open
+ * its own.
  */
 export type Tx = Transaction<Tables>
 
@@ -34,9 +35,10 @@ export async function inTransaction<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>
 }
 
 /**
- * Begins a statement that each connection prepares once, for those that run with every task: to
- * parse and plan one of many parts takes longer than to run it. One name has one text, which names
- * the columns that it returns: a statement that returns `*` fails once a migration has added one.
+ * Begins a statement that each connection prepares once, for those that run with every task:
+ * parsing and planning one of many parts takes longer than running it. A name always has the same
+ * text, which names the columns that it returns: a statement that returns `*` fails once a
+ * migration has added one.
  */
 export function preparedAs(name: string): RawBuilder<unknown> {
   return sql.raw(`/* prepared as ${name} */`)
@@ -44,15 +46,15 @@ export function preparedAs(name: string): RawBuilder<unknown> {
 
 const PREPARED_AS = /^\s*\/\* prepared as ([\w.-]+) \*\//
 
-/** Which database, and how many connections. */
+/** Options of `openDatabase`. */
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string
-  /** Connections at most; each may run one statement at a time. */
+  /** Maximum number of connections; each runs one statement at a time. */
   readonly poolSize: number
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string
-  /** Called for connections that broke while idle; the pool replaces them by itself. */
+  /** Called for connections that broke while idle; the pool replaces them automatically. */
   readonly onIdleError?: (error: Error) => void
   /** Time-out of a statement in milliseconds; default one minute. */
   readonly statementMs?: number
@@ -69,7 +71,7 @@ export interface DatabaseOptions {
 export const STATEMENT_MS = 60_000
 
 /**
- * Milliseconds that the driver waits beyond the statement time-out before it takes the server for
+ * Milliseconds that the driver waits beyond the statement time-out before it counts the server as
  * hung.
  */
 const SILENCE_MS = 5_000
@@ -91,7 +93,7 @@ export function openDatabase(options: DatabaseOptions): Db {
     application_name: options.applicationName,
     types: { getTypeParser },
     connectionTimeoutMillis: 10_000,
-    // PgBouncer refuses a connection that begins with settings it does not know.
+    // PgBouncer refuses a connection that begins with unknown settings.
     ...(options.pooled === true
       ? {}
       : { idle_in_transaction_session_timeout: STATEMENT_MS, statement_timeout: statementMs }),
@@ -109,7 +111,7 @@ export function openDatabase(options: DatabaseOptions): Db {
     pool,
     [Symbol.asyncDispose]: async () => {
       await kysely.destroy()
-      // Kysely ends the pool only where it has used it.
+      // Kysely ends the pool only if it has used it.
       if (!pool.ending) await pool.end()
     },
   }
@@ -127,7 +129,7 @@ function dropNames(client: pg.PoolClient): void {
       ? Reflect.apply(query, client, [nameless, ...rest])
       : undefined
   }
-  // Safe because it is the same function but for the name, which changes no result.
+  // Safe because it is the same function under another name, which does not change its result.
   client.query = unnamed as pg.PoolClient['query']
 }
 

@@ -5,7 +5,7 @@ import { holdDuty, leaveDuty } from './duties.ts'
 
 const TERM_MS = 60_000
 
-test('one holder has a duty until its term is over or it leaves', async () => {
+test('one process holds a duty until its term ends or it releases the duty', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
   const hold = (holder: string): Promise<boolean> => holdDuty(db, 'dispatch', holder, TERM_MS)
@@ -16,7 +16,7 @@ test('one holder has a duty until its term is over or it leaves', async () => {
   expect(await hold('one')).toBe(true)
 })
 
-test('a clock that goes back leaves no duty to a holder that is gone', async () => {
+test('a clock that goes back does not leave a duty with a dead holder', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
   expect(await holdDuty(db, 'dispatch', 'gone', TERM_MS)).toBe(true)

@@ -11,7 +11,7 @@ export const NAME = 'plumbline'
 /** The role that the service connects as; a migration grants its rights. */
 export const SERVING_NAME = 'plumbline_serving'
 
-/** What `postmaster.pid` says of the server that uses the data directory. */
+/** Content of `postmaster.pid` of the server that uses the data directory. */
 export interface PidFile {
   readonly pid: number
   readonly port: number
@@ -108,7 +108,7 @@ export async function readPidFile(data: string): Promise<PidFile | undefined> {
   return { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' }
 }
 
-/** Whether a process with this id lives and, if the system can tell, is a Postgres. */
+/** Whether a process with this id runs and, if the system can tell, is a Postgres. */
 export async function isPostgres(pid: number): Promise<boolean> {
   if (!signal(pid, 0)) return false
   const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => undefined)
@@ -129,7 +129,7 @@ export function identityOf(layout: ServerLayout): { uid?: number; gid?: number }
   return layout.user === undefined ? {} : { uid: layout.user.uid, gid: layout.user.gid }
 }
 
-/** Resolves with the exit code, the signal's name, or the error that kept it from starting. */
+/** Resolves with the exit code, the signal's name, or the error that prevented the start. */
 export function exitOf(child: ChildProcess): Promise<number | string | null> {
   return new Promise((settle) => {
     child.once('exit', (code, name) => settle(code ?? name))

@@ -41,7 +41,7 @@ const SHARED_DIRECTORY = '/var/lib/plumbline'
  * directory denies it, the data goes to `/var/lib/plumbline` and `home/elsewhere` links there.
  *
  * @param home - directory for this server, within the data directory; made if missing
- * @throws with what to do, if no directory can be used or no server is packaged for this machine
+ * @throws with instructions, if no directory can be used or no server is packaged for this machine
  */
 export async function prepareLayout(
   home: string,
@@ -90,7 +90,8 @@ async function reachableBase(
   await mkdir(inside, { recursive: true, mode: 0o700 })
   await chown(inside, user.uid, user.gid)
   if (canWrite(inside, user)) return inside
-  // The data directory is given to us, so we may let others through it; the way there is not ours.
+  // The data directory is configured, so we may let others through it; its parent directories are
+  // not ours.
   const dataDir = dirname(home)
   await chmod(dataDir, ((await stat(dataDir)).mode & 0o7777) | 0o011)
   if (canWrite(inside, user)) return inside
@@ -110,7 +111,7 @@ async function reachableBase(
     () => false,
   )
   if (!first) {
-    // Another start at the same moment has chosen.
+    // Another process that started at the same moment has chosen.
     await rm(outside, { recursive: true, force: true })
     return readlink(elsewhere)
   }
@@ -118,7 +119,7 @@ async function reachableBase(
   return outside
 }
 
-/** Asks the system itself, since only it knows access control lists and mount options. */
+/** Asks the system, since only it knows access control lists and mount options. */
 function canWrite(directory: string, user: ServerUser): boolean {
   const { status } = spawnSync('/bin/sh', ['-c', 'cd "$1" && test -w .', 'sh', directory], {
     uid: user.uid,
@@ -189,7 +190,7 @@ async function copyPrograms(packaged: string, copy: string): Promise<void> {
 
 /**
  * Makes the links that the package's install script would make, as install scripts may be disabled;
- * false if it cannot.
+ * false if that is not possible.
  */
 async function completeLinks(native: string): Promise<boolean> {
   try {

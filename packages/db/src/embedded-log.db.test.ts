@@ -7,7 +7,7 @@ import { startEmbeddedPostgres } from './embedded.ts'
 
 const MARK = 'marked-subject.example'
 
-test('the log of the embedded server holds no value of a statement that fails', async () => {
+test('the log of the embedded server contains no value of a failed statement', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-log-'))
   const postgres = await startEmbeddedPostgres({ dataDir })
   try {

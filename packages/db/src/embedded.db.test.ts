@@ -31,7 +31,7 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
   }
 }
 
-/** The server's process, by the file that it keeps while it runs. */
+/** The server's process id, from the file that exists while it runs. */
 async function serverPid(directory: string): Promise<number | undefined> {
   for (const base of ['postgres/server', 'postgres']) {
     const text = await readFile(join(directory, base, 'data/postmaster.pid'), 'utf8').catch(
@@ -42,7 +42,7 @@ async function serverPid(directory: string): Promise<number | undefined> {
   return undefined
 }
 
-/** Another process that starts the server and then only lives. */
+/** Starts the server from another process, which then does nothing. */
 async function startElsewhere(directory: string): Promise<{ child: ChildProcess; url: string }> {
   const program = `
     import { startEmbeddedPostgres } from ${JSON.stringify(new URL('./embedded.ts', import.meta.url).href)}
@@ -59,7 +59,7 @@ async function startElsewhere(directory: string): Promise<{ child: ChildProcess;
   return { child, url }
 }
 
-test('what was stored is there after the next start', async () => {
+test('stored data is there after the next start', async () => {
   await using directory = await openDirectory()
   const first = await startEmbeddedPostgres({ dataDir: directory.path })
   await ask(first.url, 'create table kept as select 42 as answer')
@@ -74,7 +74,7 @@ test('what was stored is there after the next start', async () => {
   }
 })
 
-test('a second start on the same directory joins the server, and does not end it', async () => {
+test('a second start on the same directory joins the server, and does not stop it', async () => {
   await using directory = await openDirectory()
   const owner = await startEmbeddedPostgres({ dataDir: directory.path })
   try {
@@ -87,7 +87,7 @@ test('a second start on the same directory joins the server, and does not end it
   }
 })
 
-test('starts at the same moment share one server', async () => {
+test('concurrent starts share one server', async () => {
   await using directory = await openDirectory()
   const servers = await Promise.all(
     Array.from({ length: 3 }, () => startEmbeddedPostgres({ dataDir: directory.path })),
@@ -100,12 +100,12 @@ test('starts at the same moment share one server', async () => {
   }
 })
 
-test('the server ends when its owner is killed, and the next start is in order', async () => {
+test('the server ends when its owner is killed, and the next start works', async () => {
   await using directory = await openDirectory()
   const { child, url } = await startElsewhere(directory.path)
   await ask(url, 'create table kept as select 42 as answer')
   child.kill('SIGKILL')
-  // A start in the moment of its death may still meet it as one that lives.
+  // A start right after its death may still find the server running.
   await until(async () => (await serverPid(directory.path)) === undefined)
   const next = await startEmbeddedPostgres({ dataDir: directory.path })
   try {
@@ -117,7 +117,7 @@ test('the server ends when its owner is killed, and the next start is in order',
   await until(async () => (await serverPid(directory.path)) === undefined)
 })
 
-test('a server that was killed is recovered, and what it had committed is there', async () => {
+test('a server that was killed is recovered with all committed data', async () => {
   await using directory = await openDirectory()
   const first = await startEmbeddedPostgres({ dataDir: directory.path })
   await ask(first.url, 'create table kept as select 42 as answer')
@@ -139,7 +139,7 @@ test('a server that was killed is recovered, and what it had committed is there'
   }
 })
 
-test('a process file that names another living program does not stop the start', async () => {
+test('a process file with the id of another running program does not prevent the start', async () => {
   await using directory = await openDirectory()
   const first = await startEmbeddedPostgres({ dataDir: directory.path })
   await first.stop()
@@ -160,10 +160,10 @@ test('a process file that names another living program does not stop the start',
 })
 
 test.runIf(process.getuid?.() === 0)(
-  'where the way is closed to the server’s user, the data is kept elsewhere and that is said',
+  'if the server’s user cannot reach the directory, the data is stored elsewhere and a warning says so',
   async () => {
     await using directory = await openDirectory()
-    // The temporary directory itself is closed to others, and is not the one that we are given.
+    // The temporary directory itself is closed to others, and is not the configured one.
     const dataDir = join(directory.path, 'data')
     const warnings: string[] = []
     const warn = (message: string) => warnings.push(message)

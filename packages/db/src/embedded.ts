@@ -17,9 +17,9 @@ import {
 } from './embedded-cluster.ts'
 import { prepareLayout, type ServerLayout } from './embedded-layout.ts'
 
-/** Where the packaged Postgres keeps its data, and its settings. */
+/** Directory and settings of the packaged Postgres. */
 export interface EmbeddedOptions {
-  /** Contains `postgres/`: the data, the passwords, the log. */
+  /** Contains `postgres/` with the data, the passwords and the log. */
   readonly dataDir: string
   /** A free port if absent. */
   readonly port?: number
@@ -40,7 +40,7 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>
 }
 
-/** Application name of the session that shows that a running server has a living owner. */
+/** Application name of the session that shows that the owner of a running server is alive. */
 const OWNER = 'plumbline-owner'
 
 const START_MS = 60_000
@@ -60,7 +60,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   max_wal_size: '2GB',
   checkpoint_timeout: '15min',
   log_checkpoints: 'off',
-  // The detail of an error holds the values of a row.
+  // The detail of an error contains the values of a row.
   log_error_verbosity: 'terse',
   random_page_cost: '1.1',
   autovacuum_naptime: '15s',
@@ -71,8 +71,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
 
 /**
  * Starts the packaged Postgres on 127.0.0.1 with its data under `dataDir`, and creates the cluster
- * the first time. If a server runs there already and its owner lives, uses that one. It ends with
- * `stop`, or by itself when this process dies, even by SIGKILL.
+ * the first time. If a server with a living owner already uses that directory, joins it. The server
+ * ends with `stop`, or when this process dies, even by SIGKILL.
  *
  * @throws if the server cannot start, with the end of its log
  */
@@ -109,8 +109,7 @@ interface Cluster {
 }
 
 /**
- * The server that uses the data directory, once its owner is known to live; stops one whose owner
- * is gone.
+ * The running server of the data directory, if its owner is alive; stops one whose owner is gone.
  */
 async function runningServer(
   data: string,
@@ -124,7 +123,8 @@ async function runningServer(
     const owned = file.ready ? await hasOwner(url) : 'silent'
     if (owned === 'yes') return { url, joined: true, stop: async () => undefined }
     if (owned === 'silent' && !(await isPostgres(file.pid))) {
-      // Left by a kill; its number may be another program's by now, which would stop the start.
+      // Left by a kill; its process id may be another program's by now, which would prevent the
+      // start.
       await rm(join(data, 'postmaster.pid'), { force: true })
       return undefined
     }
@@ -154,8 +154,8 @@ async function hasOwner(url: string): Promise<'yes' | 'no' | 'silent'> {
 }
 
 /**
- * Start-up errors that pass. The last is what exiting processes of the old server write into the
- * same file, over what the new one wrote about its memory.
+ * Start-up errors that pass. The last one occurs when exiting processes of the old server overwrite
+ * what the new one wrote about its memory in the same file.
  */
 const PASSING =
   /postmaster\.pid" already exists|pre-existing shared memory|Address already in use|unexpected postmaster exit/
@@ -175,8 +175,7 @@ async function startServer(
   void exited.then(() => guard.kill('SIGKILL'))
   if (!(await becameReady(cluster.data, child, exited))) {
     const log = await logTail(cluster.home)
-    // Both end by themselves: the other server is joined, the old one's processes are on their way
-    // out.
+    // Both faults end soon: the other server is joined, the processes of the old one are exiting.
     if (PASSING.test(log)) {
       if (options.port === undefined || !log.includes('Address already in use')) return undefined
     }
@@ -206,8 +205,7 @@ async function spawnServer(
   cluster: Cluster,
   settings: Readonly<Record<string, string>>,
 ): Promise<ChildProcess> {
-  // Emptied at each start: what one run says is bounded, and `logTail` must not read an older
-  // one's.
+  // Emptied at each start: the log of one run is bounded, and `logTail` must not read an older one.
   const log = await open(join(cluster.home, 'server.log'), 'w', 0o600)
   try {
     const child = spawn(
@@ -217,7 +215,7 @@ async function spawnServer(
         cluster.data,
         ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
       ],
-      // Its own process group, so that Ctrl-C ends us first and we end it in order.
+      // Its own process group, so that Ctrl-C ends us first and we stop it in order.
       {
         ...identityOf(cluster.layout),
         cwd: '/',

@@ -15,7 +15,7 @@ export function newErasureId(): string {
   return newId('ers')
 }
 
-/** Stores an erasure request; a worker picks it up by itself. */
+/** Stores an erasure request; a worker finds it by polling. */
 export async function createErasure(
   tx: Tx,
   erasure: {
@@ -104,7 +104,7 @@ export async function listErasures(db: Db, accountId: string): Promise<readonly 
     .execute()
 }
 
-/** Leases the erasure that has waited longest, by database time; undefined if none waits. */
+/** Leases the erasure that has waited longest, by database time; undefined if there is none. */
 export async function claimErasure(db: Db, leaseMs: number): Promise<ErasureRow | undefined> {
   const { rows } = await sql<ErasureRow>`
     update erasures

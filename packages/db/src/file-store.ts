@@ -20,7 +20,7 @@ async function storeOwner(db: Db): Promise<string | undefined> {
 }
 
 /**
- * Whether the last look through the whole store is this many hours ago, or there was none, by the
+ * Whether the last listing of the whole store is this many hours ago, or there was none, by the
  * database's clock.
  */
 export async function isLookDue(db: Db, hours: number): Promise<boolean> {
@@ -33,12 +33,12 @@ export async function isLookDue(db: Db, hours: number): Promise<boolean> {
   return rows[0]?.due ?? true
 }
 
-/** Notes that the whole store was looked through just now. */
+/** Records that the whole store was listed just now. */
 export async function noteLook(db: Db): Promise<void> {
   await db.pool.query('update file_store_owner set looked_through_at = clock_timestamp()')
 }
 
-/** Seconds in which only the process that released files tries to remove them. */
+/** Seconds in which only the process that stopped referencing the files tries to remove them. */
 const OWN_TRY_SECONDS = 60
 
 /**
@@ -50,7 +50,7 @@ const LONGEST_REST_SECONDS = 3_600
  * Records files of an account to be removed, in the transaction that stops referencing them; the
  * record stays until the store has confirmed the removal.
  *
- * @param by `caller` if the caller tries first, `sweep` if it leaves the files to the sweep
+ * @param by `caller` if the caller tries first, `sweep` if only the sweep removes them
  */
 export async function noteRemovals(
   db: Db | Tx,
@@ -91,8 +91,8 @@ export async function confirmRemovals(db: Db, keys: readonly string[]): Promise<
 }
 
 /**
- * Files of an account that were released until a time, by the database's clock, and are not removed
- * yet.
+ * Files of an account that were no longer referenced at a time, by the database's clock, and are
+ * not removed yet.
  */
 export async function removalsOf(
   db: Db,
@@ -125,8 +125,8 @@ export async function readOpenRemovals(db: Db): Promise<OpenRemovals> {
 }
 
 /**
- * Records since when files exist that no batch references, and forgets those that are referenced by
- * now.
+ * Records when files were first found unreferenced, and deletes the records of those that are
+ * referenced by now.
  *
  * @returns those that have been unreferenced for `graceDays`
  */
@@ -149,7 +149,7 @@ export async function judgeStrays(
   return rows.map(({ key }) => key)
 }
 
-/** Forgets files that are removed, or referenced by a batch. */
+/** Deletes the records of files that are removed, or referenced by a batch. */
 export async function forgetStrays(db: Db, keys: readonly string[]): Promise<void> {
   await db.pool.query('delete from stray_files where key = any($1)', [[...keys]])
 }

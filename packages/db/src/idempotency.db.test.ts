@@ -23,7 +23,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-// Stands in for metering's condition: of all runs here one counts as refunded.
+// In place of metering's condition: of all runs here one counts as refunded.
 const isRefunded = `held.op_key = 'call:refunded:1'`
 const times = { runMs: 60_000, isRefunded }
 const answer = { status: 200, location: null, body: '{"a":1}' }
@@ -43,7 +43,7 @@ function keep(call: IdempotentCall): Promise<boolean> {
   return db.kysely.transaction().execute((tx) => storeResponse(tx, call, answer))
 }
 
-test('the first claims, others wait, and then get its answer', async () => {
+test('the first call claims the key, others wait and then get its response', async () => {
   expect(await claimKey(db, callOf('a', 1), times)).toEqual({ kind: 'claimed' })
   expect(await claimKey(db, callOf('a', 2), times)).toEqual({ kind: 'running' })
   expect(await keep(callOf('a', 1))).toBe(true)
@@ -64,7 +64,7 @@ test('a key that was claimed before the clock went back by days is held for as l
   })
 })
 
-test('of many at once exactly one claims', async () => {
+test('of many concurrent calls exactly one claims the key', async () => {
   const claims = await Promise.all(
     Array.from({ length: 20 }, (_, run) => claimKey(db, callOf('b', run), times)),
   )
@@ -72,7 +72,7 @@ test('of many at once exactly one claims', async () => {
   expect(claims.filter(({ kind }) => kind === 'running')).toHaveLength(19)
 })
 
-test('a key that was freed can be claimed, with another request too', async () => {
+test('a freed key can be claimed, also with another request', async () => {
   expect(await claimKey(db, callOf('c', 1), times)).toEqual({ kind: 'claimed' })
   await freeKey(db, callOf('c', 2))
   expect(await claimKey(db, callOf('c', 3), times)).toEqual({ kind: 'running' })
@@ -80,7 +80,7 @@ test('a key that was freed can be claimed, with another request too', async () =
   expect(await claimKey(db, callOf('c', 4, 'other'), times)).toEqual({ kind: 'claimed' })
 })
 
-test('a run that is taken for dead loses its key and cannot keep its answer', async () => {
+test('a run that counts as dead loses its key and cannot store its response', async () => {
   expect(await claimKey(db, callOf('d', 1), times)).toEqual({ kind: 'claimed' })
   expect(await claimKey(db, callOf('d', 2), { ...times, runMs: 0 })).toEqual({ kind: 'claimed' })
   expect(await keep(callOf('d', 1))).toBe(false)
@@ -88,7 +88,7 @@ test('a run that is taken for dead loses its key and cannot keep its answer', as
   expect(await keep(callOf('d', 2))).toBe(true)
 })
 
-test('an answer is kept for 24 hours, and no dead run counts against it', async () => {
+test('a response is stored for 24 hours, and no dead run counts against it', async () => {
   expect(await claimKey(db, callOf('e', 1), times)).toEqual({ kind: 'claimed' })
   await keep(callOf('e', 1))
   const age = (hours: number): Promise<unknown> =>
@@ -106,7 +106,7 @@ test('an answer is kept for 24 hours, and no dead run counts against it', async 
   expect(await claimKey(db, callOf('e', 3), times)).toEqual({ kind: 'claimed' })
 })
 
-test('a key is held while its call runs and its answer is kept, in its account, mode and path alone', async () => {
+test('a key is held while its call runs and its response is stored, only for its account, mode and path', async () => {
   const held = (more: Partial<IdempotentCall> = {}, runMs = times.runMs): Promise<boolean> =>
     isKeyHeld(db, { ...callOf('h', 0), ...more }, { ...times, runMs })
   expect(await held()).toBe(false)
@@ -122,7 +122,7 @@ test('a key is held while its call runs and its answer is kept, in its account, 
   expect(await held()).toBe(false)
 })
 
-test('an answer that shows a batch is emptied with it, and its key stays taken until it runs out', async () => {
+test('a response that shows a batch is emptied with it, and its key stays taken until it expires', async () => {
   const batchId = 'bat_1'
   const shows = (key: string, id: string | undefined): Promise<boolean> =>
     db.kysely
@@ -145,12 +145,12 @@ test('an answer that shows a batch is emptied with it, and its key stays taken u
     batchId,
   ])
   expect(await claimKey(db, callOf('of-it', 3), times)).toEqual({ kind: 'claimed' })
-  // The new run has nothing to do with the batch that is gone.
+  // The new run has nothing to do with the erased batch.
   await shows('of-it', undefined)
   await db.kysely.transaction().execute((tx) => eraseResponses(tx, batchId))
 })
 
-test('a key is free once the caller takes the debit of its run for refunded', async () => {
+test('a key is free once the debit of its run counts as refunded', async () => {
   expect(await claimKey(db, callOf('refunded', 1), times)).toEqual({ kind: 'claimed' })
   expect(await isKeyHeld(db, callOf('refunded', 2), times)).toBe(false)
   expect(await claimKey(db, callOf('refunded', 2), times)).toEqual({ kind: 'claimed' })

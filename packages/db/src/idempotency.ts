@@ -36,9 +36,9 @@ export interface StoredResponse {
 /** A response to store, with the batch that it shows: it is erased with the batch. */
 export type ResponseToStore = StoredResponse & { readonly batchId?: string | undefined }
 
-/** When a key that is held is free again, before its 24 hours are over. */
+/** Conditions under which a key that is held becomes free before its 24 hours are over. */
 export interface KeyTerms {
-  /** Longest time of a run in milliseconds. */
+  /** Maximum duration of a run in milliseconds. */
   readonly runMs: number
   /**
    * SQL of metering: whether the debit of the row `held`, which has an `account_id` and an `op_key`,
@@ -62,7 +62,7 @@ export type KeyClaim =
  * has not ended within `runMs`.
  */
 export async function claimKey(db: Db, call: IdempotentCall, terms: KeyTerms): Promise<KeyClaim> {
-  // The row that was in the way can be gone by the time it is read; then the key is tried again.
+  // The row of the other call can be gone by the time it is read; then the key is claimed again.
   for (let attempt = 0; attempt < 3; attempt += 1) {
     const claimed = await db.pool.query<{ op_key: string }>({
       name: 'idempotency_claim',
@@ -86,8 +86,8 @@ export async function claimKey(db: Db, call: IdempotentCall, terms: KeyTerms): P
 }
 
 /**
- * SQL: when a key that is held may be taken over; `runMs` is the parameter with the longest time of
- * a run.
+ * SQL: when a key that is held may be taken over; `runMs` is the parameter with the maximum
+ * duration of a run.
  */
 const freeAfter = ({ isRefunded }: KeyTerms, runMs: '$5' | '$8'): string => `
   held.expires_at <= now()
@@ -166,7 +166,7 @@ export async function storeResponse(
   return kept.numUpdatedRows === 1n
 }
 
-/** Marks an erased response: no response body is empty. */
+/** Marks an erased response: the body of a stored response is never empty. */
 const ERASED = ''
 
 /**
@@ -182,7 +182,7 @@ export async function eraseResponses(tx: Tx, batchId: string): Promise<void> {
     .execute()
 }
 
-/** A stored response as its row holds it. */
+/** A stored response with its scope. */
 export interface HeldResponse extends IdempotencyScope {
   /** Encrypted; null while the call runs, empty once erased. */
   readonly body: string | null

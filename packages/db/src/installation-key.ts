@@ -19,7 +19,7 @@ export async function noteInstallationKey(db: Db, fingerprint: string): Promise<
 
 /**
  * Locks and reads the stored fingerprint, undefined if there is none yet. A process that starts
- * meanwhile waits for the end of the transaction to learn which key is right.
+ * meanwhile waits for the end of the transaction before it compares its key.
  */
 export async function lockFingerprint(tx: Tx): Promise<string | undefined> {
   await sql`set local lock_timeout = '10s'`.execute(tx)

@@ -1,5 +1,5 @@
 /**
- * JSON text for a `jsonb` column. NUL and unpaired surrogates, which replies of foreign servers or
+ * JSON text for a `jsonb` column. NUL and unpaired surrogates, which other servers' replies or
  * truncation may leave, are replaced by U+FFFD.
  */
 export function jsonbText(value: unknown): string {

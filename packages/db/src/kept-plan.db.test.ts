@@ -3,7 +3,7 @@ import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { openDatabase } from './database.ts'
 import { byKeptPlans } from './kept-plan.ts'
 
-/** Its cost depends on the value, so that Postgres by itself would plan it for each. */
+/** Its cost depends on the value, so that Postgres by default would plan it for each. */
 const STATEMENT = {
   name: 'kept',
   text: 'select count(*)::int as n from generate_series(1, $1::int) g, pg_class',
@@ -27,7 +27,7 @@ test('a statement is planned once, and again on request', async () => {
   expect((await db.pool.query('show plan_cache_mode')).rows).toEqual([{ plan_cache_mode: 'auto' }])
 })
 
-test('a statement that fails leaves nothing behind, on its connection or in the database', async () => {
+test('a failed statement leaves nothing behind, on its connection or in the database', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
   await db.pool.query('create table made (n integer primary key)')

@@ -14,9 +14,8 @@ export type RunPlanned = <Row extends QueryResultRow>(
  * Postgres plans a statement again if it expects the values to matter; for a large statement that
  * takes longer than running it.
  *
- * The commit is asynchronous. Whatever builds on these rows commits later and waits for what was
- * written before it; a server that fails in between has neither. So this is for work that is simply
- * repeated if lost.
+ * The commit is asynchronous. A later commit that builds on these rows waits until they are
+ * written; if the server fails before, both are lost. Only for work that is repeated if lost.
  *
  * @param replan whether the connection discards its plans first
  */

@@ -15,7 +15,7 @@ test('a new key is well-formed and contains its mode and last four characters', 
   }
 })
 
-test('no two keys are alike', () => {
+test('no two keys are equal', () => {
   const keys = new Set(Array.from({ length: 1_000 }, () => newKey('svc', 'live')))
   expect(keys.size).toBe(1_000)
 })
@@ -52,7 +52,7 @@ test('the checksum is the CRC-32 in base 62', () => {
   expect(checksumOf('')).toBe('000000')
 })
 
-test('a key is kept as its SHA-256', () => {
+test('only the SHA-256 of a key is stored', () => {
   expect(digestOf('abc').toString('hex')).toBe(
     'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
   )

@@ -13,7 +13,7 @@ const SHAPE = new RegExp(
   `^([a-z][a-z0-9]{0,15})_(live|test)_([0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 )
 
-/** What a key itself tells, without a query. */
+/** The parts that a key itself contains, known without a query. */
 export interface KeyParts {
   /** `svc_live_`. */
   readonly prefix: string
@@ -21,7 +21,9 @@ export interface KeyParts {
   readonly last4: string
 }
 
-/** A new random key: `svc_live_`, 32 base62 characters and 6 of checksum over all before. */
+/**
+ * A new random key: `svc_live_`, 32 base62 characters and 6 characters of checksum over the rest.
+ */
 export function newKey(service: string, mode: KeyMode): string {
   const body = `${service}_${mode}_${randomBase62(SECRET_LENGTH)}`
   return body + checksumOf(body)

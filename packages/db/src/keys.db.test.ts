@@ -18,7 +18,7 @@ async function openContext() {
 
 const owner = { email: 'a@b.example', plan: 'pro' } as const
 
-test('an account is found again as it was made', async () => {
+test('a created account is found with all its fields', async () => {
   await using context = await openContext()
   const made = await createAccount(context.db, { ...owner, timeZone: 'Europe/Berlin' })
   expect(made.id).toMatch(/^acc_[0-9A-Za-z]{16}$/)
@@ -37,7 +37,7 @@ test.for(['Mars/Olympus', '+02:00', 'UTC+3', '', 'europe/berlin; drop table acco
   },
 )
 
-test('a key speaks for its account until it is revoked', async () => {
+test('a key identifies its account until it is revoked', async () => {
   await using context = await openContext()
   const { db } = context
   const account = await createAccount(db, owner)
@@ -53,7 +53,7 @@ test('a key speaks for its account until it is revoked', async () => {
   expect(await findKey(db, 'svc', made.key)).toBeUndefined()
 })
 
-test('a new key revokes the older one of its mode and leaves the other mode alone', async () => {
+test('a new key revokes the older one of its mode and leaves the other mode unchanged', async () => {
   await using context = await openContext()
   const { db } = context
   const { id } = await createAccount(db, owner)
@@ -67,7 +67,7 @@ test('a new key revokes the older one of its mode and leaves the other mode alon
   expect(records.map((record) => record.revokedAt === null).toSorted()).toEqual([false, true, true])
 })
 
-test('keys made at the same moment leave exactly one active', async () => {
+test('of keys created at the same moment exactly one stays active', async () => {
   await using context = await openContext()
   const { db } = context
   const { id } = await createAccount(db, owner)
@@ -92,7 +92,7 @@ test('the Free plan has no test keys, and there are no keys without an account',
   ).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('the key itself is nowhere in the database', async () => {
+test('the key itself is stored nowhere in the database', async () => {
   await using context = await openContext()
   const { db } = context
   const { id } = await createAccount(db, owner)
@@ -105,7 +105,7 @@ test('the key itself is nowhere in the database', async () => {
   expect(text).not.toContain(key.slice('svc_live_'.length, -4))
 })
 
-test('the last use of a key is noted once a minute', async () => {
+test('the last use of a key is stored once a minute', async () => {
   await using context = await openContext()
   const { db } = context
   const { id } = await createAccount(db, owner)

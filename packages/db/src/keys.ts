@@ -5,7 +5,7 @@ import { newId } from './ids.ts'
 import { digestOf, newKey, parseKey } from './keys-format.ts'
 import { noteEvent } from './webhooks/events.ts'
 
-/** A key as it is listed: never the key itself. */
+/** A key without its secret, as it is listed. */
 export interface KeyRecord {
   readonly id: string
   readonly accountId: string
@@ -18,12 +18,12 @@ export interface KeyRecord {
   readonly lastUsedAt: Date | null
 }
 
-/** What of an account every call needs, by key or by session. */
+/** Data of an account that every call needs, by key or by session. */
 export interface AccountStanding {
   readonly accountId: string
   readonly plan: Plan
   readonly status: AccountState
-  /** Why it was suspended, as shown to its members. */
+  /** Reason of the suspension, as shown to its members. */
   readonly statusReason: string | null
   readonly hasTestKeys: boolean
   /** Rate limit of the account or its plan; null: the setting of the installation. */
@@ -60,7 +60,7 @@ export async function createKey(
 ): Promise<{ readonly key: string; readonly record: KeyRecord; readonly replaced: string | null }> {
   const key = newKey(wanted.service, wanted.mode)
   return await inTransaction(db, async (tx) => {
-    // The lock lets one creation at a time through, so that neither meets the other's active key.
+    // The lock serializes creations, so that none finds the other's active key.
     const account = await tx
       .selectFrom('accounts')
       .innerJoin('plans', 'plans.plan', 'accounts.plan')
@@ -124,7 +124,7 @@ export async function findKey(db: Db, service: string, key: string): Promise<Key
  */
 export const KEY_MARK_BYTES = 6
 
-/** Active keys that the filter holds at most: 12 MB. */
+/** Maximum number of active keys in the filter: 12 MB. */
 const MARKS_MAX = 2_000_000
 
 /**
@@ -142,7 +142,7 @@ export async function readKeyMarks(db: Db): Promise<Buffer | undefined> {
   return count > MARKS_MAX ? undefined : (marks ?? Buffer.alloc(0))
 }
 
-/** Every key that the account has had, newest first. */
+/** Every key of the account, also revoked ones, newest first. */
 export async function listKeys(db: Db, accountId: string): Promise<readonly KeyRecord[]> {
   const rows = await db.kysely
     .selectFrom('api_keys')

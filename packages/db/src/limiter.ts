@@ -10,7 +10,7 @@ import {
 import { createBatcher } from '@plumbline/concurrency/batcher'
 import type { Db } from './database.ts'
 
-/** Requests in one statement at most: each holds a row lock until the statement ends. */
+/** Maximum number of requests in one statement: each holds a row lock until the statement ends. */
 const MAX_TAKES = 200
 
 /**

@@ -1,7 +1,7 @@
 import { OWN_LIMITS, type OwnLimits } from '@plumbline/contract/plans'
 import { queriesOf, type Db, type Tx } from './database.ts'
 
-/** An account without limits of its own: the settings of the installation apply. */
+/** No limits of an account's own: those of its plan or of the installation apply. */
 export const NO_OWN_LIMITS: OwnLimits = {
   calls_per_second: null,
   calls_burst: null,

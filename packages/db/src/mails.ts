@@ -11,11 +11,11 @@ export interface StoredMail {
   readonly attempts: number
 }
 
-/** What `insertMail` needs. */
+/** Input of `insertMail`. */
 export interface NewMail {
   readonly kind: string
   readonly sealed: string
-  /** Hours after which it is given up. */
+  /** Hours after which delivery is given up. */
   readonly hours: number
   /** A message with this key is sent only once; absent: no limit. */
   readonly onceKey?: string
@@ -53,7 +53,7 @@ export async function insertMail(tx: Db | Tx, mail: NewMail): Promise<boolean> {
 
 /**
  * Leases messages that are due, for `leaseMs`. One that is not removed by then is due again, so
- * that a process that dies loses none. Messages past their time are deleted and counted.
+ * that a process that dies loses none. Expired messages are deleted and counted.
  */
 export async function takeMails(
   db: Db,
@@ -86,7 +86,7 @@ export async function removeMail(db: Db, id: number): Promise<void> {
   await db.pool.query('delete from mails where id = $1', [id])
 }
 
-/** Postpones a message and stores why it could not be sent. */
+/** Postpones a message and stores why the attempt failed. */
 export async function putMailOff(
   db: Db,
   id: number,

@@ -8,7 +8,7 @@ import { createPostgresMemory } from './memory.ts'
 import { migrate } from './migrate.ts'
 import { PATIENT } from '@plumbline/testkit/patience'
 
-test('a durable claim outlives a crash of the server; others are forgotten', async () => {
+test('a durable claim survives a crash of the server; other entries are lost', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-memory-'))
   const postgres = await startEmbeddedPostgres({ dataDir })
   try {
@@ -24,7 +24,7 @@ test('a durable claim outlives a crash of the server; others are forgotten', asy
     const entry = { key: 'begun', value: { at: 1 }, ttlMs: 3_600_000 }
     expect(await Promise.all([durable.claim(entry), plain.claim(entry)])).toEqual([true, true])
     const { rows } = await db.pool.query<{ pid: number }>('select pg_backend_pid() as pid')
-    // The death of one session makes the server end all others and recover from its log.
+    // When one session dies, the server ends all others and recovers from its log.
     process.kill(rows[0]?.pid ?? 0, 'SIGKILL')
     await vi.waitFor(async () => expect(await plain.get(['begun'])).toEqual([undefined]), PATIENT)
     expect(await durable.claim(entry)).toBe(false)

@@ -4,7 +4,7 @@ import { checkLifetime } from '@plumbline/ports/limiter'
 import type { Json } from '@plumbline/contract/outcome'
 import type { Db } from './database.ts'
 
-/** Keys in one statement at most. */
+/** Maximum number of keys in one statement. */
 const MAX_KEYS = 1_000
 
 /** Tables of facts: a crash of the server empties `memory_entries`, not `durable_entries`. */

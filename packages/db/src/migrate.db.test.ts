@@ -15,7 +15,7 @@ const TABLES =
   'create table batches (id text, status text);\n' +
   'create table tasks (id bigint, lease integer, lease_until timestamptz, group_key text);\n'
 
-/** An empty database, and folders of SQL files to be filled. */
+/** An empty database, and empty folders for SQL files. */
 async function openEmpty(): Promise<
   AsyncDisposable & {
     readonly db: Db
@@ -50,7 +50,7 @@ async function openEmpty(): Promise<
   }
 }
 
-test('a database of before the baseline is refused with what to do', async () => {
+test('a database from before the first release is refused with instructions', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
   await db.pool.query("insert into migrations (name, sha256) values ('0101_accounts.sql', 'x')")
@@ -76,7 +76,7 @@ test('a function is applied again when its file changes, and only then', async (
   expect((await db.pool.query('select answer()')).rows).toEqual([{ answer: 2 }])
 })
 
-test('a file that is marked so runs outside a transaction, the others in one', async () => {
+test('a file that is marked runs outside a transaction, the others in one', async () => {
   await using empty = await openEmpty()
   const { db, folders, write } = empty
   await migrate(db, folders)
@@ -100,7 +100,7 @@ test('an index whose build was killed is rebuilt by the next run', async () => {
     '-- outside a transaction\n' +
       'create index concurrently if not exists plans_by_credits on plans (monthly_credits);\n',
   )
-  // The building waits for whoever has written to the table.
+  // The build waits for open transactions that have written to the table.
   await using holder = openDatabase({ url: empty.url, poolSize: 1, applicationName: 'test' })
   const held = await holder.pool.connect()
   await held.query('begin; update plans set monthly_credits = 300')
@@ -131,7 +131,7 @@ async function validityOf(db: Db, index: string): Promise<readonly unknown[]> {
   return rows
 }
 
-test('a migration gives a table free that others hold, and tries again', async () => {
+test('a migration releases a table that others have locked, and tries again', async () => {
   await using empty = await openEmpty()
   const { db, folders, write } = empty
   await migrate(db, folders)
@@ -140,7 +140,7 @@ test('a migration gives a table free that others hold, and tries again', async (
   await held.query('begin; lock table plans in access share mode')
   await write('migrations', '0002_column.sql', 'alter table plans add column name text')
   const migrated = migrate(db, folders)
-  // Longer than one wait for a lock; a reader that came meanwhile is served between two tries.
+  // Longer than one wait for a lock; a read that arrived meanwhile is served between two attempts.
   await held.query('select pg_sleep(3.5)')
   expect((await db.pool.query('select plan from plans')).rows).not.toHaveLength(0)
   await held.query('commit')
@@ -148,9 +148,9 @@ test('a migration gives a table free that others hold, and tries again', async (
   expect(await migrated).toEqual(['0002_column.sql'])
 })
 
-test('a standby that is promoted can go on numbering', async () => {
+test('a promoted standby continues the sequences', async () => {
   await using database = await createTestDatabase()
-  // It has no page of an unlogged sequence, as an unlogged table has by default.
+  // An unlogged sequence, the default in an unlogged table, has no page on the standby.
   await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
   const { rows } = await db.pool.query(
     `select relname from pg_class where relkind = 'S' and relpersistence <> 'p'`,
@@ -169,7 +169,7 @@ test.each(['0002-dash.sql', '002_short.sql', 'index.sql'])(
   },
 )
 
-test('numbers may be skipped and filled in later, and none may occur twice', async () => {
+test('numbers may be skipped and used later, and none may occur twice', async () => {
   await using empty = await openEmpty()
   const { db, folders, write } = empty
   await write('migrations', '0004_later.sql', 'select 1')

@@ -49,9 +49,9 @@ const OUTSIDE = '-- outside a transaction'
 const BEFORE_BASELINE = '0101_accounts.sql'
 
 /**
- * Upgrades the database: runs the migrations that it has not had in the order of their numbers,
- * then every file of functions that has changed since it was applied. Any number of processes may
- * call it at once: one works, the others wait and find nothing to do.
+ * Upgrades the database: runs the missing migrations in the order of their numbers, then every file
+ * of functions that has changed since it was applied. Any number of processes may call it at once:
+ * one works, the others wait and find nothing to do.
  *
  * @returns the names of the files that were run
  * @throws if a migration that was run before has changed or is gone, if the database is older than
@@ -190,9 +190,9 @@ async function runMigration(client: pg.PoolClient, file: SqlFile): Promise<void>
   if (!file.sql.startsWith(`${OUTSIDE}\n`)) return runInTransaction(client, file, 'migrations')
   try {
     await dropHalfBuilt(client, file)
-    // One by one, as several in one message share a transaction. No lock time-out: an index that is
-    // built concurrently waits for older transactions while nothing waits for it, and would be left
-    // invalid.
+    // One by one, as several statements in one message share a transaction. No lock time-out:
+    // building an index concurrently waits for older transactions without blocking others, and
+    // would be left invalid.
     for (const statement of file.sql.split(/;\s*(?:\n|$)/)) {
       if (statement.trim() !== '') await client.query(patient(statement))
     }
@@ -206,9 +206,9 @@ const BUILT_INDEX =
   /\bcreate\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?(\w+)/gi
 
 /**
- * Drops what a run that was killed left of the indexes of a file: an index that is not valid is kept
- * up to date and answers no query, and `if not exists` passes it over. The backend of that run has
- * ended, as this one has its lock.
+ * Drops incomplete indexes that a killed run of a file left: an invalid index is maintained but
+ * answers no query, and `if not exists` skips it. The backend of that run has ended, as this one
+ * has its lock.
  */
 async function dropHalfBuilt(client: pg.PoolClient, { sql }: SqlFile): Promise<void> {
   const names = [...sql.matchAll(BUILT_INDEX)].map(([, name = '']) => name.toLowerCase())

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 const FOLDER = new URL('../migrations/', import.meta.url)
 
 /**
- * SHA-256 of every migration that landed. A database that has run a file refuses another content of
+ * SHA-256 of every released migration. A database that has run a file rejects another content of
  * it.
  */
 const LANDED: Readonly<Record<string, string>> = {
@@ -51,7 +51,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0131_store_listings.sql': '3777c72628400c52b4e4a174f1a1a6099c3bbb3d3460163aea1199c99758a998',
 }
 
-test('a migration that landed is never edited; a change of the schema is a new file', () => {
+test('a released migration is never edited; a change of the schema is a new file', () => {
   const digests = readdirSync(FOLDER).map((name) => [
     name,
     createHash('sha256')
@@ -62,7 +62,7 @@ test('a migration that landed is never edited; a change of the schema is a new f
 })
 
 /**
- * Files that landed before the rule below, with an index that locks a table of an earlier file while
+ * Files released before the rule below, with an index that locks a table of an earlier file while
  * it is built. No other may be added.
  */
 const BEFORE_RULE = [
@@ -70,14 +70,14 @@ const BEFORE_RULE = [
   '0021_dispatch.sql',
   '0035_paused_batches.sql',
   '0038_samples.sql',
-  // Drops it first, in place of `if not exists`.
+  // Drops the index first, in place of `if not exists`.
   '0066_ledger_order.sql',
   '0067_plans_and_limits.sql',
   '0068_resting_accounts.sql',
   '0110_free_credits_once.sql',
 ]
 
-/** What is wrong with the indexes that a file builds on tables of earlier files, a sentence each. */
+/** Faults of the indexes that a file builds on tables of earlier files, a sentence each. */
 function indexFaults(sql: string): readonly string[] {
   const statements = sql.replaceAll(/--.*$/gm, '')
   const made = [
@@ -99,7 +99,7 @@ function indexFaults(sql: string): readonly string[] {
   })
 }
 
-test('an index on a table of an earlier migration is built while others write to it', () => {
+test('an index on a table of an earlier migration is built while others write to the table', () => {
   const faulty = readdirSync(FOLDER)
     .toSorted()
     .filter((name) => indexFaults(readFileSync(new URL(name, FOLDER), 'utf8')).length > 0)
@@ -126,6 +126,6 @@ test.each([
   ['builds it as it should', MARK + INDEX],
   ['makes the table itself', 'create table tasks (a int);\ncreate index tasks_a on tasks (a);\n'],
   ['only speaks of one', '-- create index tasks_a on tasks (a);\nselect 1;\n'],
-])('a migration that %s is passed over', (_, sql) => {
+])('a migration that %s is accepted', (_, sql) => {
   expect(indexFaults(sql)).toEqual([])
 })

@@ -41,7 +41,7 @@ test('a database is moved with its sequences, and a repeat reports the same', as
   await expect(moveDatabase(source, target)).rejects.toThrow('the target is not empty')
 })
 
-test('what cannot arrive whole does not arrive at all, and leaves every rule as it was', async () => {
+test('an incomplete copy is rolled back, and all constraints stay as they were', async () => {
   await using stage = await openStage()
   const { source, target } = stage
   await target.pool.query(`alter table credit_entries add constraint none check (false)`)
@@ -54,11 +54,11 @@ test('what cannot arrive whole does not arrive at all, and leaves every rule as 
   expect(await rowsOf(target, RULES)).toEqual(await rowsOf(source, RULES))
 })
 
-/** Numbers that were given, without the places of the servers' own. */
+/** Values of the sequences, without their internal positions. */
 const SEQUENCES = `
   select sequencename, last_value from pg_sequences where schemaname = 'public' order by 1`
 
-/** Keys and other rules of tables, and triggers with whether they fire. */
+/** Constraints of tables, and triggers with whether they are enabled. */
 const RULES = `
   select conrelid::regclass::text as of, conname as name, pg_get_constraintdef(oid) as rule
   from pg_constraint where connamespace = 'public'::regnamespace

@@ -16,8 +16,8 @@ const OWN = ['migrations', 'function_files']
 const SEEDED = ['plans', 'packs']
 
 /**
- * Session settings: rows are compared as text, so both servers must print them alike, and each
- * connection waits for the other as long as it takes.
+ * Session settings: rows are compared as text, so both servers must print them alike, and neither
+ * connection has a time-out while it waits for the other.
  */
 const SAME_TEXT = `
   set local idle_in_transaction_session_timeout = 0;
@@ -61,7 +61,7 @@ export async function moveDatabase(source: Db, target: Db): Promise<readonly Mov
     if (filled === undefined) await target.pool.query('analyze')
     return moved
   } catch (error) {
-    // Ends the sessions, and with them what is open.
+    // Ends the sessions, and with them any open transaction.
     from.release(true)
     to.release(true)
     throw error
@@ -100,8 +100,7 @@ async function firstFilled(
 }
 
 async function copyAll(tables: readonly Table[], from: DbSession, to: DbSession): Promise<void> {
-  // Rows come in no order that the keys between tables would let through, and as they are: nothing
-  // that a trigger does on their way in is to be done again.
+  // Foreign keys would reject the order of the rows, and triggers must not act on copied rows.
   const keys = await readForeignKeys(to)
   for (const { table, name } of keys) await to.query(`alter table ${table} drop constraint ${name}`)
   for (const { name } of tables) {

@@ -19,7 +19,7 @@ async function openServing(): Promise<{ db: Db } & AsyncDisposable> {
   return { db, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-test('a plan is changed and made by the role that serves, and each change is in the audit log', async () => {
+test('a plan is changed and created by the serving role, and each change is in the audit log', async () => {
   await using place = await openServing()
   const { db } = place
   const changes = { monthly_credits: 30_000, calls_per_second: 100, price_cents: 4_900 }
@@ -46,7 +46,7 @@ test('a plan is changed and made by the role that serves, and each change is in 
   })
 })
 
-test('a pack is changed and made; one that is offered no more stays for who reads the ledger', async () => {
+test('a pack is changed and created; one that is no longer offered stays for the ledger', async () => {
   await using place = await openServing()
   const { db } = place
   await changePackOffer(db, { actor: 'ada', pack: 'growth', changes: { is_offered: false } })
@@ -67,7 +67,7 @@ test.for([
   })
 })
 
-test('an account has its own limits, then those of its plan, then none', async () => {
+test("an account's own limits apply, then those of its plan, then none", async () => {
   await using place = await openServing()
   const { db } = place
   const { id } = await createAccount(db, { email: 'a@b.example', plan: 'pro' })
@@ -89,7 +89,7 @@ test('an account has its own limits, then those of its plan, then none', async (
   expect(await readOwnLimits(db, id)).toMatchObject({ upload_rows: null, hlr_numbers_per_day: 3 })
 })
 
-test('an account of a plan that does not exist is refused with those there are', async () => {
+test('an account with an unknown plan is refused with a list of the plans', async () => {
   await using place = await openServing()
   const wanted = { email: 'a@b.example', plan: 'gold' }
   await expect(createAccount(place.db, wanted)).rejects.toThrow('free, starter, pro')

@@ -25,12 +25,12 @@ export async function listPacks(db: Db | Tx): Promise<readonly PackRow[]> {
     .execute()
 }
 
-/** Changes to a plan; what is left out stays, and null removes a price or limit. */
+/** Changes to a plan; fields left out stay, and null removes a price or limit. */
 export type PlanChanges = Partial<Omit<PlanRow, 'plan' | OwnLimit>> & {
   readonly [Name in OwnLimit]?: number | null
 }
 
-/** Changes to a pack; what is left out stays. */
+/** Changes to a pack; fields left out stay. */
 export type PackChanges = Partial<Omit<PackRow, 'pack'>>
 
 /**
@@ -50,7 +50,7 @@ export async function changePlanOffer(
 }
 
 /**
- * The same for an add-on pack; packs bought before stay as they were.
+ * As `changePlanOffer`, for an add-on pack; packs bought before stay as they were.
  *
  * @throws Problem `unprocessable` for an invalid name, and for a new pack without credits
  */
@@ -74,7 +74,7 @@ function unknownOffer(kind: 'plan' | 'pack', name: string): Problem {
 /**
  * The plan of a name.
  *
- * @throws Problem `unprocessable` if there is none; the message lists those there are
+ * @throws Problem `unprocessable` if there is none; the message lists the plans
  */
 export async function requirePlan(db: Db | Tx, plan: string): Promise<PlanRow> {
   const plans = await listPlans(db)
@@ -90,7 +90,7 @@ export async function requirePlan(db: Db | Tx, plan: string): Promise<PlanRow> {
 /**
  * The add-on pack of a name.
  *
- * @throws Problem `unprocessable` if there is none; the message lists those there are
+ * @throws Problem `unprocessable` if there is none; the message lists the packs
  */
 export async function requirePack(db: Db | Tx, pack: string): Promise<PackRow> {
   const packs = await listPacks(db)

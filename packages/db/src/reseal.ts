@@ -35,7 +35,7 @@ export interface Resealed {
   readonly unreadCount: number
 }
 
-/** Rows in memory at a time. */
+/** Maximum number of rows in memory. */
 const PAGE_ROWS = 500
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FAILOVER_MS, isPassing, retryStatement } from './retry.ts'
 
-/** What pg and its pool say of a connection that broke; none of it has a code. */
+/** Messages of pg and its pool about a broken connection; none of them has a code. */
 const SAID = [
   'Connection terminated',
   'Connection terminated unexpectedly',
@@ -12,11 +12,11 @@ const SAID = [
   'Client was closed and is not queryable',
 ]
 
-test.each(SAID)('"%s" passes', (message) => {
+test.each(SAID)('"%s" is temporary', (message) => {
   expect(isPassing(new Error(message))).toBe(true)
 })
 
-test('a fault of ours does not pass, and is not tried again', async () => {
+test('a fault in our code is not temporary, and is not retried', async () => {
   const fault = new Error('the email engine left 3 subjects unanswered')
   expect(isPassing(fault)).toBe(false)
   let runs = 0
@@ -28,7 +28,7 @@ test('a fault of ours does not pass, and is not tried again', async () => {
   expect(runs).toBe(1)
 })
 
-/** A server that is away for so long, and how often it was asked. */
+/** A server that is down for a time; returns how often it was queried. */
 async function askThrough(
   awayMs: number,
   forMs?: number,
@@ -45,13 +45,13 @@ async function askThrough(
   return { answer: await tried.catch((error: Error) => error.message), asked }
 }
 
-test('a statement that must outlast a failover does so, once a second', async () => {
+test('a statement that must survive a failover is retried once a second', async () => {
   const { answer, asked } = await askThrough(30_000, FAILOVER_MS)
   expect(answer).toBe('stored')
   expect(asked).toBeLessThan(40)
 })
 
-test('others are given up after a second and a half, and none is tried without end', async () => {
+test('other statements are given up after a second and a half, and none is retried for ever', async () => {
   expect(await askThrough(30_000)).toEqual({
     answer: 'Connection terminated unexpectedly',
     asked: 5,

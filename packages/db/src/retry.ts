@@ -11,7 +11,7 @@ const LONGEST_WAIT_MS = 1_000
  */
 export const FAILOVER_MS = 45_000
 
-/** A clock that tells the elapsed time and can wait. */
+/** A monotonic clock that can wait. */
 export interface RetryClock {
   nowMs(): number
   wait(ms: number): Promise<void>
@@ -23,7 +23,7 @@ const CLOCK: RetryClock = { nowMs: () => performance.now(), wait: (ms) => delay(
  * Runs a statement again if the connection broke or the server aborted it because of a deadlock or
  * serialization failure. Only for idempotent statements: the reply to a commit may be lost.
  *
- * @param options `forMs`: how long it is retried at least, once a second
+ * @param options `forMs`: minimum milliseconds for which the statement is retried, once a second
  */
 export async function retryStatement<T>(
   run: () => Promise<T>,
@@ -50,7 +50,10 @@ const PASSING_SYSTEM = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOU
 const PASSING_MESSAGE =
   /connection (?:terminated|timeout)|timeout exceeded|read timeout|is not queryable/i
 
-/** Whether an error comes from the connection or from contention, not from the statement itself. */
+/**
+ * Whether an error is temporary: caused by the connection or contention, not by the statement
+ * itself.
+ */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''

@@ -3,9 +3,7 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from './database.ts'
 import { jsonbText } from './jsonb.ts'
 
-/**
- * Stores a table of weights for as long as a batch may refer to it; an existing one stays as it is.
- */
+/** Stores a table of weights for batches that refer to it; an existing one is not changed. */
 export async function keepWeights(db: Db | Tx, weights: Weights): Promise<void> {
   await sql`
     insert into score_weights (version, groups)

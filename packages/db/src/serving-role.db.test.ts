@@ -20,7 +20,7 @@ async function openFixture() {
 
 const SERVING = 'test_serving'
 
-/** What a role may do, one line for all things of a schema with the same rights. */
+/** The rights of a role, one line for all objects of a schema with the same rights. */
 async function rightsOf(db: pg.Pool, schema: string): Promise<Readonly<Record<string, string[]>>> {
   const { rows } = await db.query<{ rights: string; names: string[] }>(
     `select rights, array_agg(name order by name) as names from (
@@ -35,7 +35,7 @@ async function rightsOf(db: pg.Pool, schema: string): Promise<Readonly<Record<st
   return Object.fromEntries(rows.map(({ rights, names }) => [rights, names]))
 }
 
-test('the role that serves has these rights and no others', async () => {
+test('the serving role has these rights and no others', async () => {
   await using fixture = await openFixture()
   expect(await rightsOf(fixture.owner.pool, 'public')).toMatchInlineSnapshot(`
     {
@@ -170,12 +170,12 @@ test.each([
   `update plans set monthly_credits = 1000000000`,
   `delete from migrations`,
   `copy (select 1) to program 'true'`,
-])('the role that serves cannot: %s', async (statement) => {
+])('the serving role cannot: %s', async (statement) => {
   await using fixture = await openFixture()
   await expect(fixture.serving.pool.query(statement)).rejects.toMatchObject({ code: '42501' })
 })
 
-test('rights added by hand are revoked by the next migration, and nothing is written without need', async () => {
+test('rights granted by hand are revoked by the next migration, and unchanged rights are not written', async () => {
   await using fixture = await openFixture()
   const { owner, serving, servingUrl } = fixture
   await owner.pool.query(`grant all on credit_entries, accounts to ${SERVING}`)
@@ -201,7 +201,7 @@ test('a role that could change the ledger is distinguished from one that could n
   expect(await mayChangeLedger(serving)).toBe(false)
 })
 
-test('migrations at the same moment grant alike', async () => {
+test('concurrent migrations grant the same rights', async () => {
   await using fixture = await openFixture()
   await fixture.owner.pool.query(`revoke all on all tables in schema public from ${SERVING}`)
   await Promise.all(
@@ -225,7 +225,7 @@ test('a role that is a superuser or has the rights of the owner is refused', asy
   }
 })
 
-test('a missing role is created with a password that is in no statement', async () => {
+test('a missing role is created with a password that appears in no statement', async () => {
   await using fixture = await openFixture()
   const name = `made_${process.pid}`
   const url = new URL(fixture.servingUrl)
@@ -246,7 +246,7 @@ test('a missing role is created with a password that is in no statement', async 
   }
 })
 
-test('a role that may make no other says what to do where the one that serves is missing', async () => {
+test('a role that may not create others says what to do if the serving role is missing', async () => {
   await using fixture = await openFixture()
   const url = new URL(fixture.servingUrl)
   url.username = `missing_${process.pid}`

@@ -19,13 +19,13 @@ const APPEND_ONLY = 'append_only'
 const LOCK = 7_586_205_102
 
 /**
- * Grants the role of `servingUrl` what the service needs, and nothing else: it owns nothing, and
- * can append to the ledger but not change, truncate or alter it. Creates the role if it is missing,
- * with the password of the URL. To be run at the end of every migration; does nothing if the role
- * is that of `db` itself.
+ * Grants the role of `servingUrl` the rights that the service needs, and no others: it owns
+ * nothing, and can append to the ledger but not change, truncate or alter it. Creates the role if
+ * it is missing, with the password of the URL. To be run at the end of every migration; does
+ * nothing if the role is that of `db` itself.
  *
  * @param db a session of the migrating role, which owns the tables
- * @throws with what to do if the role is missing and cannot be created, or has rights of its own
+ * @throws with instructions if the role is missing and cannot be created, or has rights of its own
  */
 export async function grantServing(db: Db, servingUrl: string): Promise<void> {
   const client = await db.pool.connect()
@@ -47,8 +47,8 @@ export async function grantServing(db: Db, servingUrl: string): Promise<void> {
 
 /**
  * Whether the role of this session could change the ledger: it owns it, or was granted too much.
- * Outside metering nothing else names a table of credits: this asks for rights on one, and reads no
- * row of it.
+ * The only code outside metering that names a table of credits: it checks rights on one, and reads
+ * no row of it.
  */
 export async function mayChangeLedger(db: Db): Promise<boolean> {
   const { rows } = await db.pool.query<{ may: boolean }>(
@@ -77,7 +77,8 @@ async function makeRole(client: pg.PoolClient, name: string, password: string): 
     await client.query(`create role ${pg.escapeIdentifier(name)} login${secret}`)
   } catch (cause) {
     if (!(cause instanceof pg.DatabaseError)) throw cause
-    // Roles are of the whole server: another database's migration may make it at the same moment.
+    // Roles belong to the whole server: another database's migration may create it at the same
+    // moment.
     if (hasState(cause, SQLSTATE.duplicateObject, SQLSTATE.uniqueViolation)) return
     throw new Error(
       `the role "${name}" of DATABASE_URL is missing and could not be made; make it with ` +
@@ -121,7 +122,7 @@ async function missingGrants(client: pg.PoolClient, role: string): Promise<reado
   )
   const statements = schemas.flatMap(({ name, used, filled }) => [
     ...(used ? [] : [`grant usage on schema ${name} to ${grantee}`]),
-    // As servers before 15 come, and databases that were brought over from them.
+    // The default of servers before 15, and of databases upgraded from them.
     ...(filled ? [`revoke create on schema ${name} from public, ${grantee}`] : []),
   ])
   for (const { name, has, wanted } of await ownedRelations(client, role)) {
@@ -133,8 +134,8 @@ async function missingGrants(client: pg.PoolClient, role: string): Promise<reado
 }
 
 /**
- * Tables and sequences that the migrating role may grant rights on, with the rights that the role
- * has and should have.
+ * Tables and sequences that the migrating role may grant rights on, with the actual and intended
+ * rights of the role.
  */
 async function ownedRelations(client: pg.PoolClient, role: string): Promise<readonly Owned[]> {
   const { rows } = await client.query<{

@@ -2,12 +2,13 @@ import pg from 'pg'
 import { STATEMENT_MS, type Db } from './database.ts'
 
 /**
- * Sets the time-outs of a role on this database, and that it compiles no statements, for a pooler:
- * PgBouncer does not pass on settings of its clients. A session that sets its own is not affected. Written only if it differs.
+ * Sets the time-outs of a role on this database, and turns off just-in-time compilation, for a
+ * pooler: PgBouncer does not pass on settings of its clients. A session that sets its own is not
+ * affected. Written only if it differs.
  *
  * @param db a session of the role itself, or of one that may alter it
  * @param servingUrl names the role by its user
- * @throws with what to do if this role may not alter that one
+ * @throws with instructions if this role may not alter the other
  */
 export async function limitSessions(db: Db, servingUrl: string): Promise<void> {
   const role = decodeURIComponent(new URL(servingUrl).username)
@@ -39,6 +40,6 @@ export async function limitSessions(db: Db, servingUrl: string): Promise<void> {
 const LIMITS: readonly (readonly [name: string, value: string])[] = [
   ['statement_timeout', `${STATEMENT_MS}ms`],
   ['idle_in_transaction_session_timeout', `${STATEMENT_MS}ms`],
-  // Compiling a statement of many parts takes longer than running it.
+  // Just-in-time compilation of a statement with many parts takes longer than running it.
   ['jit', 'off'],
 ]

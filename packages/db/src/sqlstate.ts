@@ -1,4 +1,4 @@
-/** The SQLSTATE codes that the service tells apart. Source: PostgreSQL manual, appendix A. */
+/** The SQLSTATE codes that the service distinguishes. Source: PostgreSQL manual, appendix A. */
 export const SQLSTATE = {
   uniqueViolation: '23505',
   serializationFailure: '40001',
@@ -8,7 +8,7 @@ export const SQLSTATE = {
   queryCanceled: '57014',
 } as const
 
-/** The server aborted this statement because of another one; a retry may succeed. */
+/** Codes of statements that the server aborted because of another one; a retry may succeed. */
 export const CONTENTION_STATES: readonly string[] = [
   SQLSTATE.serializationFailure,
   SQLSTATE.deadlockDetected,
@@ -18,7 +18,7 @@ export const CONTENTION_STATES: readonly string[] = [
 /** Class 08 (connection), class 53 (resources), shutdown, crash, starting up. */
 const OUTAGE = /^(08...|53...|57P0[1-3])$/
 
-/** Whether a code says that the server cannot be reached or cannot work at the moment. */
+/** Whether a code means that the server cannot be reached or cannot work at the moment. */
 export function isOutageState(code: string): boolean {
   return OUTAGE.test(code)
 }

@@ -3,7 +3,7 @@ import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { openDatabase } from './database.ts'
 import { sweepExpired, sweepLongStored } from './sweep-expired.ts'
 
-test('what has run out goes, however much it is, and nothing else', async () => {
+test('everything that has expired is deleted, however much it is, and nothing else', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
   await db.pool.query(`

@@ -3,7 +3,7 @@ import type { Db } from './database.ts'
 import { KEY_HOURS } from './idempotency.ts'
 import { FREE_MAILBOX_DAYS } from './people/free-mailboxes.ts'
 
-/** Rows that one statement deletes at most. */
+/** Maximum number of rows that one statement deletes. */
 const MAX_ROWS = 10_000
 
 /**
@@ -40,7 +40,8 @@ const SOON = [
      select ctid from durable_entries where expires_at <= now() limit $1 for update skip locked))`,
   `delete from idempotency_keys where ctid = any(array(
      select ctid from idempotency_keys where expires_at <= now() limit $1 for update skip locked))`,
-  // Claimed before the clock went back: its holder may be gone, and would block others until then.
+  // Claimed before the clock went back: its holder may be gone, and would block others until that
+  // time.
   `update idempotency_keys set claimed_at = least(claimed_at, now()),
      expires_at = now() + interval '${KEY_HOURS} hours'
    where ctid = any(array(
@@ -80,7 +81,7 @@ const FOR_DAYS = [
   `delete from webhook_deliveries where ctid = any(array(
      select ctid from webhook_deliveries where created_at < now() - interval '${WEBHOOK_KEPT_DAYS} days'
       limit $1 for update skip locked))`,
-  // Removed from the store in another way; one that still exists is recorded again.
+  // Removed from the store by other means; a file that still exists is recorded again.
   `delete from stray_files where ctid = any(array(
      select ctid from stray_files where seen_at < now() - interval '400 days'
       limit $1 for update skip locked))`,

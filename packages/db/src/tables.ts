@@ -8,7 +8,7 @@ import type { PeopleTables } from './tables/people.ts'
 import type { ScoreTables } from './tables/score-weights.ts'
 import type { WebhookTables } from './tables/webhooks.ts'
 
-/** Every table, as kysely knows it; each area declares its own in `tables/`. */
+/** Every table, for kysely; each area declares its own in `tables/`. */
 export interface Tables
   extends
     AccountTables,

@@ -7,7 +7,7 @@ import { beat, forgetWorker, readRoom, readWorkers, reportWorker } from './worke
 
 const SHUT: EngineHealth = { name: 'smtp port 25', status: 'failed', detail: 'shut' }
 
-test('a worker is known by what it last said, until it stops or says nothing for long', async () => {
+test('a worker is listed by its last report, until it stops or is silent for long', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
   await reportWorker(db, { name: 'b', kind: 'email', health: [SHUT] })
@@ -32,13 +32,13 @@ test('a worker is known by what it last said, until it stops or says nothing for
   expect(rows).toEqual([{ name: 'a' }])
 })
 
-test('workers that take each other for gone do not wait for each other', async () => {
+test('workers that count each other as gone do not wait for each other', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
   for (const name of ['a', 'b', 'c']) await reportWorker(db, { name, kind: 'ip', health: [] })
   await db.pool.query(`update workers set seen_at = seen_at - interval '10 minutes'`)
   await db.kysely.transaction().execute(async (tx) => {
-    // As where "b" forgets "a", or says that it lives.
+    // As if "b" deletes the report of "a", or sends its heartbeat.
     await sql`select from workers where name in ('a', 'b') for update`.execute(tx)
     await reportWorker(db, { name: 'c', kind: 'ip', health: [] })
   })
@@ -46,7 +46,7 @@ test('workers that take each other for gone do not wait for each other', async (
   expect(rows).toEqual([{ name: 'a' }, { name: 'b' }, { name: 'c' }])
 })
 
-test('there is as much room for tasks as the workers that live say, and each counts until it stops or is silent', async () => {
+test("the capacity for tasks is the sum of the live workers' reports, each until it stops or is silent", async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
   const none = { slots: 0, reserve: 0 }
@@ -66,14 +66,14 @@ test('there is as much room for tasks as the workers that live say, and each cou
   })
   await forgetWorker(db, 'b')
   expect(await emailRoom()).toEqual(room)
-  // One of the version before, which does not tell its room.
+  // A worker of the version before, which does not report its capacity.
   await reportWorker(db, { name: 'old', kind: 'email', health: [] })
   expect(await emailRoom()).toEqual({ slots: 19, reserve: 5 })
   await db.pool.query(`update workers set seen_at = seen_at - interval '31 s'`)
   expect(await emailRoom()).toEqual({ slots: 16, reserve: 4 })
   expect(await beat(db, 'a')).toBe(2)
   expect(await emailRoom()).toEqual({ slots: 19, reserve: 5 })
-  // A crash of the database forgets workers.
+  // A crash of the database loses the reports.
   await db.pool.query('delete from workers')
   expect(await beat(db, 'a')).toBe(0)
 })

@@ -3,7 +3,7 @@ import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { Db } from './database.ts'
 import { jsonbText } from './jsonb.ts'
 
-/** What a worker may serve: a check, or the stages of batches. */
+/** Kinds of work: a check, or the stages of batches. */
 export const WORKER_KINDS = [...CHECKS, 'batch'] as const
 
 /** One of `WORKER_KINDS`. */
@@ -19,10 +19,10 @@ export interface WorkerReport {
   readonly room?: TaskRoom
 }
 
-/** How many tasks of batches may be in work at once. */
+/** Maximum number of concurrent tasks of batches. */
 export interface TaskRoom {
   readonly slots: number
-  /** Tasks beyond the slots, for accounts that have none in work. */
+  /** Further tasks for accounts that have none in work. */
   readonly reserve: number
 }
 
@@ -44,13 +44,13 @@ export const BEAT_MS = 5_000
  */
 const ROOM_MS = 30_000
 
-/** Milliseconds without a report after which a worker is taken for gone. */
+/** Milliseconds without a report after which a worker counts as gone. */
 export const GONE_MS = 3 * REPORT_MS
 
 /**
  * Stores a worker's report and deletes those of workers that are gone. Two statements, of which the
  * one that touches other workers' rows waits for no lock: after a pause of the database each worker
- * takes all others for gone.
+ * counts all others as gone.
  */
 export async function reportWorker(
   db: Db,
@@ -113,7 +113,7 @@ export async function readRoom(
   return room
 }
 
-/** How many live workers serve the stages of batches; at least one, which is the one that asks. */
+/** How many live workers serve the stages of batches; at least one, the caller. */
 export async function countBatchWorkers(db: Db): Promise<number> {
   const { rows } = await db.pool.query<{ count: number }>({
     name: 'workers-batch',

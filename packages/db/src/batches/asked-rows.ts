@@ -3,7 +3,7 @@ import type { Tx } from '../database.ts'
 
 /**
  * Locks a chunk of a batch that has not started, for the rest of the transaction; undefined if it
- * has.
+ * is settled.
  */
 export async function lockUnaskedChunk(
   tx: Tx,
@@ -20,7 +20,9 @@ export async function lockUnaskedChunk(
     .executeTakeFirst()
 }
 
-/** Stores a chunk in which `count` further rows are checked, each by its email address. */
+/**
+ * Adds `count` known rows of a chunk to its billable rows, to be checked by their email addresses.
+ */
 export async function storeAskedRows(
   tx: Tx,
   chunk: { readonly batchId: string; readonly no: number },

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openDatabase } from '../database.ts'
 import { countOpenChunks, readBacklog } from './backlog.ts'
 
-test('the backlog is what workers could begin now, and neither what is paused nor what waits', async () => {
+test('the backlog is the work that workers could begin now, without paused batches and waiting tasks', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
   await db.pool.query(`
@@ -34,13 +34,13 @@ test('the backlog is what workers could begin now, and neither what is paused no
   expect(email).toMatchObject({ check: 'email', claimable: 2, waiting: 4 })
   expect(email?.ageSeconds).toBeGreaterThanOrEqual(3_600)
   expect(phone).toEqual({ check: 'phone', claimable: 0, waiting: 0, ageSeconds: 0 })
-  // Of five chunks one is settled, and two only wait.
+  // Of five chunks one is settled, and two have only waiting tasks.
   expect(await countOpenChunks(db)).toBe(2)
   await db.pool.query(`update tasks set claimed = true where batch_id = 'bat_run' and chunk_no = 1`)
   expect((await readBacklog(db))[0]).toMatchObject({ claimable: 1 })
 })
 
-test('a group that waited and is due is something to do; one that is not due, or has a task out, is not', async () => {
+test('a waiting group that is due counts; one that is not due, or has a leased task, does not', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
   await db.pool.query(`
@@ -51,6 +51,6 @@ test('a group that waited and is due is something to do; one that is not due, or
     union all select 'email', 'out', now(), 7`)
   const [email, , , domain] = await readBacklog(db)
   expect(email).toMatchObject({ check: 'email', claimable: 1 })
-  // More than any number of workers can take need no count.
+  // Numbers above the capacity of any installation need no exact count.
   expect(domain).toMatchObject({ check: 'domain', claimable: 10_000 })
 })

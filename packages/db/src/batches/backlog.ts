@@ -2,7 +2,7 @@ import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { Db } from '../database.ts'
 import { isTask } from './task-states.ts'
 
-/** Tasks of one check that workers have still to do. */
+/** Tasks of one check that are not done. */
 export interface Backlog {
   readonly check: Check
   /** Tasks that a worker could begin now: queued jobs, and tasks that could be enqueued. */
@@ -19,11 +19,11 @@ const MOST_COUNTED = 100_000
 /** Upper bound of the count per batch and check; more than any number of workers can take. */
 const MOST_OF_BATCH = 1_000
 
-/** Upper bound of the waiting groups that are due, per check; each of them has a task to do. */
+/** Upper bound of the waiting groups that are due, per check; each of them has a claimable task. */
 const MOST_GROUPS = 10_000
 
 /**
- * Reads how many tasks of each check could be worked on now, and how long the oldest of their
+ * Reads how many tasks of each check workers could begin now, and how long the oldest of their
  * batches has been running. Tasks of paused batches and of suspended accounts do not count, unless
  * they wait in a group that is due. Exact up to 1,000 per batch, 10,000 due groups per check, and
  * 100,000 in all.
@@ -78,8 +78,8 @@ export async function readBacklog(db: Db): Promise<readonly Backlog[]> {
 }
 
 /**
- * Counts chunks of running batches that are worked on or could be. Chunks whose open tasks all wait
- * for a time do not count. Exact up to 100,000.
+ * Counts chunks of running batches with tasks that are leased or could be. Chunks whose open tasks
+ * all wait for a time do not count. Exact up to 100,000.
  */
 export async function countOpenChunks(db: Db): Promise<number> {
   const { rows } = await db.pool.query<{ open: number }>({

@@ -88,7 +88,7 @@ export async function databaseMoment(db: Db | Tx): Promise<string> {
   return rows[0]?.now ?? ''
 }
 
-/** Outcomes as a part stores them. */
+/** Stored outcomes of a chunk and check. */
 export interface HeldPart {
   readonly id: number
   readonly check: Check
@@ -114,7 +114,7 @@ export interface HeldChunk {
   readonly tasks: readonly HeldTask[]
 }
 
-/** Chunks of a batch from a number on, in order, with everything that they hold. */
+/** Chunks of a batch from a number on, in order, with everything in them that may name a person. */
 export async function readHeldChunks(
   db: Db,
   batchId: string,
@@ -129,7 +129,7 @@ export async function readHeldChunks(
   return await withAnswers(db, batchId, rows)
 }
 
-/** Locks one chunk for the rest of the transaction: nothing is stored in it meanwhile. */
+/** Locks one chunk for the rest of the transaction, so that nothing is stored in it meanwhile. */
 export async function lockHeldChunk(
   tx: Tx,
   batchId: string,
@@ -142,7 +142,7 @@ export async function lockHeldChunk(
     .where('no', '=', no)
     .forUpdate()
     .execute()
-  // A statement of its own: what waited for the lock is seen by the next one.
+  // A statement of its own, so that it sees what was committed while the lock was awaited.
   return (await withAnswers(tx, batchId, rows))[0]
 }
 
@@ -181,7 +181,7 @@ export interface BlankedChunk {
   readonly tasks: readonly { readonly id: number; readonly states: readonly (Json | null)[] }[]
 }
 
-/** Overwrites a locked chunk with what is left after an erasure. */
+/** Overwrites a locked chunk without the erased values. */
 export async function writeBlanked(
   tx: Tx,
   batchId: string,
@@ -229,8 +229,8 @@ export async function hasErased(tx: Tx, batchId: string, no: number): Promise<bo
 }
 
 /**
- * Notes that rows of a batch were blanked, so that its result file must be rewritten. A worker that
- * writes the result of a running batch early loses its lease: what it wrote so far may hold the
+ * Records that rows of a batch were blanked, so that its result file must be rewritten. A worker
+ * that writes the result of a running batch early loses its lease: its unfinished file may hold the
  * erased values.
  */
 export async function countBlanked(tx: Tx, batchId: string): Promise<void> {
@@ -244,8 +244,8 @@ export async function countBlanked(tx: Tx, batchId: string): Promise<void> {
 }
 
 /**
- * Batches of an account, made before a time, that may still show what was blanked in others: those
- * of `deleted` are being erased with all their rows, those of `ending` are writing their result.
+ * Batches of an account, created before a time, that may still show blanked values: those in
+ * `deleted` are being erased with all their rows, those in `ending` are writing their result.
  */
 export async function openEnds(
   db: Db,
@@ -266,8 +266,8 @@ export async function openEnds(
 }
 
 /**
- * Takes a new attempt number for a result file that is to be rewritten; undefined if the batch has
- * none any more.
+ * Returns a new attempt number for a result file that is to be rewritten; undefined if the batch
+ * has none any more.
  */
 export async function numberResult(db: Db, batchId: string): Promise<BatchRow | undefined> {
   return await db.kysely

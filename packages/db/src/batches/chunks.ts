@@ -89,13 +89,13 @@ export interface AnsweredChunk {
   readonly no: number
   readonly firstRow: number
   readonly settled: boolean
-  /** Whether a cancel settled it while some outcomes were missing. */
+  /** Whether a cancel settled the chunk while some outcomes were missing. */
   readonly partly: boolean
   readonly subjects: Buffer
   readonly parts: readonly Part[]
 }
 
-/** A chunk with everything that its results need. */
+/** A chunk with all data that its results are made of. */
 export interface StoredChunk extends AnsweredChunk {
   readonly settledAt: Date | null
   readonly rowCount: number
@@ -179,7 +179,10 @@ function answeredChunk(row: ChunkRow, parts: ReadonlyMap<number, readonly Part[]
   return { no, firstRow: first_row, settled, partly, subjects, parts: parts.get(no) ?? [] }
 }
 
-/** Parts by chunk. Read after the chunks, so that every chunk seen as settled has all its parts. */
+/**
+ * Parts by chunk. Read after the chunks, so that every chunk that was read as settled has all its
+ * parts.
+ */
 async function readParts(
   db: Db,
   batchId: string,

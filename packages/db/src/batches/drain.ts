@@ -6,7 +6,7 @@ import { sqlStates } from './states.ts'
 /** Why no new lookups are begun for a task. */
 export type Halt = 'canceling' | 'paused'
 
-/** Which of these claimed tasks belong to a batch that is being canceled or is paused. */
+/** Which of these claimed tasks belong to a canceled or paused batch. */
 export async function haltedTasks(
   db: Db,
   taskIds: readonly number[],
@@ -66,7 +66,7 @@ async function dropSome(
     .executeTakeFirst()
   if (next === undefined) return undefined
   const until = next.chunk_no + CHUNKS_A_DROP
-  // What another transaction has locked is not waited for: the batch is drained again later.
+  // Rows that another transaction has locked are skipped: the batch is drained again later.
   await sql`
     with idle as (
       select t.id, t.check_kind = any(${[...checks]}::text[])

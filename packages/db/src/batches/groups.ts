@@ -6,8 +6,8 @@ import { isTask } from './task-states.ts'
 const TASKS_A_STEP = 500
 
 /**
- * Releases all tasks of groups that were found to have capacity again, in steps of bounded size; an
- * open group without tasks is deleted.
+ * Makes all tasks of groups ready that were found to have capacity again, in steps of bounded size;
+ * an open group without tasks is deleted.
  */
 export async function emptyOpenGroups(db: Db): Promise<void> {
   await db.pool.query({

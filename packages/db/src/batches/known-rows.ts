@@ -2,13 +2,16 @@ import { sql } from 'kysely'
 import type { Check } from '@plumbline/contract/products'
 import type { Tx } from '../database.ts'
 
-/** Outcomes that were stored for a chunk, by check and position. */
+/** Positions of outcomes that were stored for a chunk, by check. */
 export interface AnsweredPart {
   readonly check: Check
   readonly indexes: readonly number[] | null
 }
 
-/** Which subjects of a chunk have an outcome, read in the transaction that stored more of them. */
+/**
+ * The positions of subjects of a chunk that have an outcome, read in the transaction that stored
+ * some of them.
+ */
 export async function answeredParts(
   tx: Tx,
   chunk: { batchId: string; no: number },
@@ -46,7 +49,7 @@ export async function noteKnownRows(
  * Stores verdict counts of an open chunk; they are replaced when it is settled.
  *
  * @param counts in the order of the chunk's `verdicts`
- * @param how whether they are added to those counted before, or replace them
+ * @param how whether they are added to the earlier counts, or replace them
  */
 export async function countVerdicts(
   tx: Tx,

@@ -9,7 +9,7 @@ import { leaseStatement, leaseTasks, type LeasedTask, type LeasePart } from './l
 import { storeTaskOutcomes } from './settle.ts'
 import { add, idsOf, lease, openPlace } from './tasks-fixture.ts'
 
-/** What a part of the statement finds, with `slots` for every check. */
+/** The rows of a part of the statement, with `slots` for every check. */
 async function run(
   db: Db,
   part: LeasePart,
@@ -28,7 +28,7 @@ async function run(
   return (await db.pool.query<Record<string, unknown>>(leaseStatement(part), values)).rows
 }
 
-test('turn: only who has the duty leases, and only until its term is over', async () => {
+test('turn: only the holder of the duty leases, and only until its term ends', async () => {
   await using place = await openPlace()
   await add(place.db)
   expect(await run(place.db, 'leased', { holder: 'one' })).toEqual([])
@@ -43,7 +43,7 @@ test('turn: only who has the duty leases, and only until its term is over', asyn
   expect(await run(place.db, 'leased', { holder: 'other' })).toHaveLength(1)
 })
 
-test('lost: a lease that ran out is taken back, and delayed from the second attempt on', async () => {
+test('lost: an expired lease is taken back, with a delay from the second attempt on', async () => {
   await using place = await openPlace()
   const [first, third, held] = [
     await add(place.db),
@@ -74,7 +74,7 @@ test('woken: tasks whose delay is over are ready, others are not', async () => {
   expect(idsOf(await run(place.db, 'fresh'))).toEqual([due])
 })
 
-test('busy and kinds: what is leased is taken off the slots of its check, however long its lease is over', async () => {
+test('busy and kinds: leased tasks count against the slots of their check, also long after their expiry', async () => {
   await using place = await openPlace()
   const unclaimed = await add(place.db)
   await lease(place.db, unclaimed, -1)
@@ -88,7 +88,7 @@ test('busy and kinds: what is leased is taken off the slots of its check, howeve
   expect(kinds.filter(({ free: slots }) => slots === 2)).toHaveLength(CHECKS.length - 1)
 })
 
-test('fresh: ready tasks; of a canceled batch only what may have been bought, of a paused one none', async () => {
+test('fresh: ready tasks; of a canceled batch only those for which something may have been bought, of a paused one none', async () => {
   await using place = await openPlace()
   const { db } = place
   const [email, bought] = [await add(db), await add(db, { check: 'phone' })]
@@ -104,7 +104,7 @@ test('fresh: ready tasks; of a canceled batch only what may have been bought, of
   expect(idsOf(await run(db, 'fresh'))).toEqual([])
 })
 
-test('waiting and quieted: one due task of a group with room, of the account after the one served last', async () => {
+test('waiting and quieted: one due task of a group with capacity, of the account after the one served last', async () => {
   await using place = await openPlace()
   const { db } = place
   const ofA = await add(db, { group: 'mx:a', due: -1 })
@@ -123,14 +123,14 @@ test('waiting and quieted: one due task of a group with room, of the account aft
   expect(idsOf(await run(db, 'waiting'))).toEqual([])
 })
 
-test('resting: accounts for which nothing is begun', async () => {
+test('resting: accounts for which no work is begun', async () => {
   await using place = await openPlace()
   expect(await run(place.db, 'resting')).toEqual([])
   await place.db.pool.query(`update accounts set status = 'suspended' where id = 'b'`)
   expect(idsOf(await run(place.db, 'resting'))).toEqual(['b'])
 })
 
-test('accounts: those with ready tasks of a check with room, after the one served last first', async () => {
+test('accounts: those with ready tasks of a check with free slots, the one after the account served last first', async () => {
   await using place = await openPlace()
   const { db } = place
   const met = async (options = {}): Promise<unknown[]> =>
@@ -143,7 +143,7 @@ test('accounts: those with ready tasks of a check with room, after the one serve
     ['a', 4, 2],
     ['b', 4, 2],
   ])
-  // One slot, and one account without a lease is enough: that after the one served last.
+  // With one slot, one account without a lease is enough: the one after the account served last.
   expect(await met({ slots: 1, reserve: 0, served: 'a' })).toEqual([['b', 1, 1]])
   await db.pool.query(`update accounts set status = 'suspended' where id = 'b'`)
   expect(await met({ slots: 4 })).toEqual([['a', 4, 1]])
@@ -151,7 +151,7 @@ test('accounts: those with ready tasks of a check with room, after the one serve
   expect(await met({ slots: 4 })).toEqual([])
 })
 
-test('awake: groups in which something is due and that are not opened, the longest first', async () => {
+test('awake: groups with due tasks and without a leased one, those due longest first', async () => {
   await using place = await openPlace()
   const { db } = place
   const out = await add(db)
@@ -171,7 +171,7 @@ test('awake: groups in which something is due and that are not opened, the longe
   ])
 })
 
-test('placed and chosen: accounts take turns, and one with nothing leased may use the reserve', async () => {
+test('placed and chosen: accounts take turns, and one without leased tasks may use the reserve', async () => {
   await using place = await openPlace()
   const { db } = place
   const [first, second] = [await add(db, { chunk: 0 }), await add(db, { chunk: 1 })]
@@ -209,7 +209,7 @@ test('accounts whose batches are all paused delay no other account, however many
 })
 
 test.each(['over a month', 'at once, behind one of a year before'])(
-  "each of an account's batches has its turn, though they came %s",
+  "each of an account's batches has its turn, created %s",
   async (how) => {
     await using place = await openPlace()
     const { db } = place
@@ -238,7 +238,7 @@ test.each(['over a month', 'at once, behind one of a year before'])(
   },
 )
 
-test('however many rounds there are, no more is leased than slots and reserve', async () => {
+test('in any number of rounds, no more is leased than slots and reserve', async () => {
   await using place = await openPlace()
   const { db } = place
   await db.pool.query(`
@@ -250,11 +250,11 @@ test('however many rounds there are, no more is leased than slots and reserve', 
   for (let round = 0; round < 10; round++) {
     counts.push((await leaseTasks(db, { slots, reserve: 3, leaseMs: 1 })).length)
   }
-  // The reserve is for accounts that have nothing leased: both have.
+  // The reserve is for accounts without leased tasks: both have some.
   expect(counts).toEqual([4, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 })
 
-test('locked and leased: what another has locked is passed over', async () => {
+test('locked and leased: rows that another transaction has locked are skipped', async () => {
   await using place = await openPlace()
   const { db } = place
   const [locked, free] = [await add(db), await add(db, { group: 'mx:a', due: -1, account: 'b' })]
@@ -269,9 +269,9 @@ test('locked and leased: what another has locked is passed over', async () => {
 
 const SLOTS = { email: 1, phone: 0, ip: 0, domain: 0 }
 
-// With two slots two groups are looked at, and both have something of the chunk.
+// With two slots two groups are read, and both have tasks of the chunk.
 test.each([1, 2])(
-  'what is due of a chunk goes out as one task, with the states of its subjects in their order (slots: %i)',
+  'due subjects of a chunk are leased as one task, with their states in order (slots: %i)',
   async (email) => {
     await using place = await openPlace()
     const { db } = place
@@ -298,7 +298,7 @@ test.each([1, 2])(
     const groups = await db.pool.query(
       'select group_key, out_task from task_groups order by group_key',
     )
-    // Those of which nothing waits are forgotten; of one that has more the task is out.
+    // Groups without further tasks are deleted; a group with more has its leased task noted.
     expect(groups.rows).toEqual([
       { group_key: 'mx:3', out_task: task?.taskId },
       { group_key: 'mx:4', out_task: null },
@@ -306,7 +306,7 @@ test.each([1, 2])(
   },
 )
 
-/** Puts so many tasks of one chunk in, each in a group of its own and due. */
+/** Inserts this many due tasks of one chunk, each in a group of its own. */
 async function addDue(db: Db, count: number): Promise<void> {
   await db.pool.query(
     `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size, indexes, states,
@@ -322,7 +322,7 @@ async function addDue(db: Db, count: number): Promise<void> {
   )
 }
 
-test('a task grows round by round, and has each subject once with its state', async () => {
+test('a task grows in each round, and holds each subject once with its state', async () => {
   await using place = await openPlace()
   const { db } = place
   await addDue(db, 400)
@@ -338,7 +338,8 @@ test('a task grows round by round, and has each subject once with its state', as
     leased = await leaseTasks(db, { ...options, growing })
     whole.push(...leased.filter(({ grows }) => !grows))
   }
-  // No round takes more than 64 of what waits, and the other account's task went out in the first.
+  // No round merges more than 64 waiting tasks, and the other account's task was dispatched in the
+  // first.
   expect(sizes.map((size, at) => size - (sizes[at - 1] ?? 0)).every((more) => more <= 66)).toBe(
     true,
   )
@@ -351,11 +352,11 @@ test('a task grows round by round, and has each subject once with its state', as
   const all = rows.flatMap(({ indexes }) => indexes)
   expect(all.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 400 }, (_, at) => at + 1))
   expect(rows.flatMap(({ states }) => states)).toEqual(all)
-  // What went is no group any more.
+  // The groups of merged tasks are deleted.
   expect((await db.pool.query('select from task_groups')).rowCount).toBe(400 - (large ?? 0))
 })
 
-test('what grows and was given to another meanwhile is left to it', async () => {
+test('a growing task that was leased by another process meanwhile is left to it', async () => {
   await using place = await openPlace()
   const { db } = place
   await addDue(db, 400)
@@ -376,7 +377,7 @@ async function sizesOf(db: Db, tasks: readonly LeasedTask[]): Promise<readonly n
   return rows.map(({ size }) => size)
 }
 
-test('a few subjects try for a group that waits for a silent service of ours; then all are dispatched together', async () => {
+test('a few subjects are tried for a group that waits for a silent service of ours; then all are dispatched together', async () => {
   await using place = await openPlace()
   const { db } = place
   const group = 'silence:resolver'

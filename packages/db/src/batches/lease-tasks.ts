@@ -17,24 +17,24 @@ export interface LeasedTask {
   /** Claims so far that did not end it: a job of such a claim may still be in the queue. */
   readonly attempts: number
   /**
-   * Whether more of its chunk may be due than one round takes: it is passed to the next round, and
-   * dispatched once it no longer grows.
+   * Whether more due tasks of its chunk exist than one round merges: the task is passed to the next
+   * round, and dispatched once it no longer grows.
    */
   readonly grows: boolean
 }
 
-/** How tasks are leased. */
+/** Options of `leaseTasks`. */
 export interface LeaseOptions {
-  /** Leased tasks of each check, at most. */
+  /** Maximum number of leased tasks of each check. */
   readonly slots: Readonly<Record<Check, number>>
-  /** Tasks beyond the slots, for accounts that have none leased; a number is that of every check. */
+  /** Further tasks for accounts that have none leased; a single number applies to every check. */
   readonly reserve: number | Readonly<Record<Check, number>>
   readonly leaseMs: number
   /** Tasks of the previous round that still grow; this round then looks at no other groups. */
   readonly growing?: readonly LeasedTask[]
-  /** The account of each check that was served last; others come first. */
+  /** The account that was served last, by check; the others come first. */
   readonly served?: ReadonlyMap<Check, string>
-  /** The process that must hold the duty of dispatching; absent if no other can lease. */
+  /** The process that must hold the duty of dispatching; absent if no other process can lease. */
   readonly holder?: string
   /** Whether the statements are planned again, as is necessary from time to time while tables grow. */
   readonly replan?: boolean
@@ -176,14 +176,14 @@ const PARTS = {
   group by k.check_kind, k.served, k.slots, k.reserve
   having k.slots + case when k.slots = 0 then 0 else k.reserve end > coalesce(sum(b.n), 0)`,
   /**
-   * Accounts for which no new work is begun; what may have been bought for a canceled batch is still
-   * stored.
+   * Accounts for which no new work is begun; outcomes that may have been bought for a canceled
+   * batch are still stored.
    */
   resting: `
   select id from accounts where status <> 'active'`,
   /**
-   * Accounts with ready tasks, in turn: more of them than have leased tasks, so that some without
-   * leased tasks are included.
+   * Accounts with ready tasks, in turn: more than there are accounts with leased tasks, so that
+   * some without are included.
    */
   accounts: `
   select k.check_kind, k.free, a.account as account_id, count(*) over (partition by k.check_kind) as n
@@ -219,7 +219,7 @@ const PARTS = {
     from task_groups
     where $8 and check_kind = k.check_kind and greatest(next_at, quiet_until) <= now() and not opened
     order by greatest(next_at, quiet_until) limit ${GROUPS_A_ROUND}) g`,
-  /** One due task of each that has none leased: of the account after the one served last. */
+  /** One due task of each group that has none leased: of the account after the one served last. */
   waiting: `
   select t.id, g.check_kind, t.account_id, g.group_key
   from awake g
@@ -240,8 +240,8 @@ const PARTS = {
       limit 1) t
   where not g.is_out`,
   /**
-   * The others are skipped until something in them is due, or the leased task may be lost. Only those
-   * that have not changed since they were read: a task may have added subjects to a group.
+   * Other groups are skipped until a task in them is due, or the leased task may be lost. Only
+   * groups that have not changed since they were read: a task may have added subjects.
    */
   quieted: `
   update task_groups g set quiet_until = now() + least(${LONGEST_QUIET_MS}, q.after_ms) * interval '1 ms'
@@ -257,7 +257,7 @@ const PARTS = {
     for no key update of h skip locked) q
   where g.check_kind = q.check_kind and g.group_key = q.group_key
   returning g.group_key`,
-  /** Position of each candidate within its account, after the account's leased tasks. */
+  /** Position of each candidate among the tasks of its account, after the leased ones. */
   placed: `
   select p.*, k.free, k.room, p.account_id <= k.served as is_later, row_number() over (
       partition by p.check_kind, p.account_id order by p.seq
@@ -277,12 +277,12 @@ const PARTS = {
       partition by check_kind order by place, is_later, account_id, seq) as turn_no
     from placed) r
   where r.turn_no <= r.free or (r.place = 1 and r.turn_no <= r.room)`,
-  /** Those that no other transaction has locked. */
+  /** Chosen tasks that no other transaction has locked. */
   locked: `
   select id from tasks
   where id = any(array(select id from chosen)) and lease_until is null
   for no key update skip locked`,
-  /** Leases them, each with the next fencing number, until a worker claims it. */
+  /** Leases the tasks, each with the next fencing number, until a worker claims it. */
   leased: `
   update tasks t
   set lease = lease + 1, claimed = false, group_key = null, due_at = null,
@@ -296,7 +296,7 @@ const PARTS = {
 /** Name of a part of the statement. */
 export type LeasePart = keyof typeof PARTS
 
-/** The statement up to a part; it returns the rows of that part. */
+/** The statement up to and including a part; returns that part's rows. */
 export function leaseStatement(last: LeasePart): string {
   return statementUpTo(PARTS, last)
 }

@@ -18,7 +18,7 @@ export async function pageOfResults(
   return await results(db).where('id', '>', afterId).orderBy('id').limit(most).execute()
 }
 
-/** Ended batches whose result file a download found missing. */
+/** Ended batches whose result file was missing at a download. */
 export async function notedResults(db: Db): Promise<readonly StoredResult[]> {
   return await results(db)
     .where(
@@ -40,8 +40,8 @@ function results(db: Db) {
 }
 
 /**
- * Takes a new attempt number for a result file that is to be rewritten, with a lease; undefined if
- * there is no such file, or another process is rewriting it.
+ * Returns a new attempt number for a result file that is to be rewritten, with a lease; undefined
+ * if there is no such file, or another process is rewriting it.
  */
 export async function claimResult(
   db: Db,

@@ -5,18 +5,18 @@ import { add, idsOf, openPlace } from './tasks-fixture.ts'
 
 type Rows = readonly Record<string, unknown>[]
 
-/** What a task has: its group and subjects, whose states are objects with their numbers. */
+/** A task's group and subjects; the state of a subject is an object with its number. */
 interface Subjects {
   readonly group: string
   readonly indexes: readonly number[]
   readonly chunk?: number
   /** Minutes from now. */
   readonly due?: number
-  /** Whether it was leased out of its group, with the number 1. */
+  /** Whether it was leased from its group, with fencing number 1. */
   readonly isLeased?: boolean
 }
 
-/** Puts a task with subjects in and its group, and answers its id. */
+/** Inserts a task with its subjects and its group; returns its id. */
 async function addSubjects(db: Db, task: Subjects): Promise<number> {
   const { group, indexes, chunk = 0, due = -1, isLeased = false } = task
   const id = await add(db, { group, chunk, due })
@@ -41,7 +41,7 @@ async function addSubjects(db: Db, task: Subjects): Promise<number> {
   return id
 }
 
-/** Tasks that were leased, as the parts are given them. */
+/** Leased tasks, in the form of the statement's parameters. */
 interface Given {
   readonly ids: readonly number[]
   readonly groups: readonly string[]
@@ -50,7 +50,7 @@ interface Given {
   readonly large?: number
 }
 
-/** What a part of the statement that merges answers; what it wrote is taken back. */
+/** The rows of a part of the merging statement; its changes are rolled back. */
 async function merge(db: Db, part: MergePart, given: Given): Promise<Rows> {
   const { ids, groups, leases = ids.map(() => 1), most = 64, large = 256 } = given
   const values = [ids, groups, most, 60_000, leases, large]
@@ -71,7 +71,7 @@ async function takenBack(db: Db, text: string, values: unknown[]): Promise<Rows>
 
 const statesOf = (...numbers: readonly number[]): unknown[] => numbers.map((no) => ({ no }))
 
-/** Two leased tasks of a chunk, one that tries for a silent service, and what waits. */
+/** Two leased tasks of a chunk, one that is tried for a silent service, and waiting tasks. */
 async function fill(db: Db): Promise<Given & { readonly waiting: number }> {
   const ids = [
     await addSubjects(db, { group: 'mx:1', indexes: [1], isLeased: true }),
@@ -85,7 +85,7 @@ async function fill(db: Db): Promise<Given & { readonly waiting: number }> {
   return { ids, groups: ['mx:1', 'mx:2', 'silence:dns'], waiting }
 }
 
-test('cut, others and kept: all but the first subjects go back into their group, with their states', async () => {
+test('cut, others and kept: all subjects but the first go back into their group, with their states', async () => {
   await using place = await openPlace()
   const { db } = place
   const ids = [
@@ -118,7 +118,7 @@ test('listed: tasks that are leased with the given number and not claimed', asyn
   expect(idsOf(await merge(db, 'listed', given))).toEqual(given.ids.slice(1))
 })
 
-test('leaders, followers and share: the first of a chunk takes the others, but none for a silent service', async () => {
+test('leaders, followers and share: the first task of a chunk takes in the others, except for a silent service', async () => {
   await using place = await openPlace()
   const { db } = place
   const given = await fill(db)
@@ -132,7 +132,7 @@ test('leaders, followers and share: the first of a chunk takes the others, but n
   expect(await merge(db, 'share', more)).toEqual([{ most: 32 }])
 })
 
-test('also: followers, and what is due of the chunk, of groups with room, up to the share', async () => {
+test('also: followers, and due tasks of the chunk from groups with capacity, up to the share', async () => {
   await using place = await openPlace()
   const { db } = place
   const given = await fill(db)
@@ -157,7 +157,7 @@ test('also: followers, and what is due of the chunk, of groups with room, up to 
   }
 })
 
-test('also: what another has locked is passed over', async () => {
+test('also: tasks that another transaction has locked are skipped', async () => {
   await using place = await openPlace()
   const { db } = place
   const given = await fill(db)
@@ -168,7 +168,7 @@ test('also: what another has locked is passed over', async () => {
   other.release()
 })
 
-test('gone and grown: what joined is one task, with the states of its subjects in their order', async () => {
+test('gone and grown: merged tasks are one task, with the states of the subjects in their order', async () => {
   await using place = await openPlace()
   const { db } = place
   const given = await fill(db)
@@ -187,7 +187,7 @@ test('gone and grown: what joined is one task, with the states of its subjects i
   ])
 })
 
-test('groups and ours: whether more waits in each group than was taken out of it', async () => {
+test('groups and ours: whether more tasks wait in each group than were taken out of it', async () => {
   await using place = await openPlace()
   const { db } = place
   const given = await fill(db)
@@ -210,7 +210,7 @@ test('groups and ours: whether more waits in each group than was taken out of it
   other.release()
 })
 
-test('forgotten and out: groups without anything else are deleted, the others have a task out', async () => {
+test('forgotten and out: groups without other tasks are deleted, the others note their leased task', async () => {
   await using place = await openPlace()
   const { db } = place
   const given = await fill(db)
@@ -227,7 +227,7 @@ test('forgotten and out: groups without anything else are deleted, the others ha
   )
 })
 
-test('merged: followers are left out; a task grows that took its full share and is not large', async () => {
+test('merged: followers are left out; a task grows if it took its full share and is not large', async () => {
   await using place = await openPlace()
   const { db } = place
   const given = await fill(db)
@@ -237,7 +237,7 @@ test('merged: followers are left out; a task grows that took its full share and 
   expect(idsOf(await merge(db, 'merged', given))).toEqual([first, silent])
   expect(await grows({})).toBe(false)
   expect(await grows({ most: 1 })).toBe(true)
-  // One subject of its own, two of the follower and two that waited.
+  // One subject of its own, two of the follower and two from waiting tasks.
   expect(await grows({ most: 1, large: 6 })).toBe(true)
   expect(await grows({ most: 1, large: 5 })).toBe(false)
 })

@@ -4,11 +4,11 @@ import { isTask } from './task-states.ts'
 
 /**
  * Prefix of groups that wait because our own resolver or network does not work: a few of their
- * subjects are tried before all others are released.
+ * subjects are tried before the others are released.
  */
 export const SILENCE = 'silence:'
 
-/** Subjects that try on behalf of their group. */
+/** Subjects that are tried for the whole group. */
 const FEW = 10
 
 /** Tasks merged with others of their chunk in one round, so that no round takes long. */
@@ -67,15 +67,15 @@ export async function mergeWaiting(
  * groups $2, each read by those after it.
  */
 const CUT_PARTS = {
-  /** Gives every parameter its type, whichever parts are used. */
+  /** Declares the type of every parameter, whichever parts are used. */
   parameters: `
   select $1::bigint[] as ids, $2::text[] as groups, $3::int as most`,
-  /** Tasks that are too large, as they were. */
+  /** Tasks with too many subjects, before the cut. */
   cut: `
   select t.*, l.group_key as waited_by from unnest($1::bigint[], $2::text[]) l(id, group_key)
     join tasks t on t.id = l.id
   where t.size > $3 and t.indexes is not null and t.lease_until is not null and not t.claimed`,
-  /** What is too much, as new tasks that are due in the groups it came from. */
+  /** The surplus subjects, as new due tasks of the same groups. */
   others: `
   insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size, states,
     attempts, reason, group_key, due_at)
@@ -85,7 +85,7 @@ const CUT_PARTS = {
     attempts, reason, waited_by, now()
   from cut
   returning id, group_key, indexes, size, states`,
-  /** What the leased tasks are left with. */
+  /** The leased tasks with the remaining subjects. */
   kept: `
   update tasks t set indexes = t.indexes[:$3::int], size = $3,
     states = (select jsonb_agg(state order by at) from jsonb_array_elements(t.states)
@@ -97,7 +97,7 @@ const CUT_PARTS = {
 /** Name of a part of the statement that cuts tasks. */
 type CutPart = keyof typeof CUT_PARTS
 
-/** The statement that cuts tasks up to a part, which answers with the rows of that part. */
+/** The statement that cuts tasks, up to and including a part; returns that part's rows. */
 export function cutStatement(last: CutPart): string {
   return statementUpTo(CUT_PARTS, last)
 }
@@ -105,12 +105,12 @@ export function cutStatement(last: CutPart): string {
 const CUT = `${partsUpTo(CUT_PARTS, 'kept')} select from kept`
 
 /**
- * The parts of the statement that adds to tasks $1 of groups $2 and leases $5 what else is due of
- * their chunks, at most $3 subjects in all, and marks for $4 milliseconds what of the groups is
- * leased. A task with $6 subjects or more does not grow. Each part is read by those after it.
+ * The parts of the statement that adds further due subjects of their chunks to tasks $1 of groups
+ * $2 and leases $5, at most $3 subjects in all, and marks the groups as having a leased task for $4
+ * milliseconds. A task with $6 subjects or more does not grow. Each part is read by those after it.
  */
 const MERGE_PARTS = {
-  /** Gives every parameter its type, whichever parts are used. */
+  /** Declares the type of every parameter, whichever parts are used. */
   parameters: `
   select $1::bigint[] as ids, $2::text[] as groups, $3::int as merged, $4::int as lease_ms,
     $5::int[] as leases, $6::int as large`,
@@ -121,11 +121,14 @@ const MERGE_PARTS = {
   from unnest($1::bigint[], $2::text[], $5::int[]) l(id, group_key, lease)
     join tasks t on t.id = l.id and t.lease = l.lease
   where t.lease_until is not null and not t.claimed`,
-  /** The first of each chunk: it takes the others. */
+  /** The first task of each chunk: it takes in the others. */
   leaders: `
   select distinct on (batch_id, chunk_no, check_kind) * from listed
   order by batch_id, chunk_no, check_kind, id`,
-  /** The others of a chunk; who tries for a silent service stays alone, and so does a whole chunk. */
+  /**
+   * The other tasks of a chunk; a task that is tried for a silent service stays alone, and so does
+   * a whole chunk.
+   */
   followers: `
   select f.*, l.id as leader
   from listed f join leaders l on l.batch_id = f.batch_id and l.chunk_no = f.chunk_no
@@ -136,8 +139,8 @@ const MERGE_PARTS = {
   share: `
   select $3::int / greatest(count(*), 1) as most from leaders`,
   /**
-   * The tasks dispatched together with a leader: its followers, and due tasks of its chunk whose
-   * groups have free slots.
+   * Tasks merged into a leader: its followers, and due tasks of its chunk whose groups have free
+   * slots.
    */
   also: `
   select id, indexes, states, size, attempts, check_kind, group_key, leader, false as was_waiting
@@ -154,11 +157,11 @@ const MERGE_PARTS = {
       and not exists (select from tasks o where o.id = g.out_task and o.lease_until is not null)
     limit (select most from share) for no key update of c skip locked) c
   where not l.group_key like '${SILENCE}%'`,
-  /** What joined another is no task any more. */
+  /** Deletes the tasks that were merged into another. */
   gone: `
   delete from tasks t using also where t.id = also.id
   returning t.id`,
-  /** The leaders, with the subjects that joined them and the states of these. */
+  /** The leaders, with the added subjects and their states. */
   grown: `
   update tasks t set size = t.size + a.size, indexes = t.indexes || a.indexes,
     attempts = greatest(t.attempts, a.attempts), states = coalesce(t.states,
@@ -172,8 +175,8 @@ const MERGE_PARTS = {
   where t.id = a.leader
   returning t.id, t.indexes, t.size, t.states, t.attempts`,
   /**
-   * The groups that something was taken out of, and the task it is in. More wait in a group than are
-   * taken out of it: seen in one look at its index.
+   * The groups that tasks were taken from, and the task that holds their subjects. Whether more
+   * tasks wait in a group than were taken from it is one read of its index.
    */
   groups: `
   select check_kind, group_key, leader, (select count(*) from (
@@ -184,23 +187,23 @@ const MERGE_PARTS = {
       union all
       select check_kind, group_key, id, 0 from listed where id not in (select id from followers)) each
     group by check_kind, group_key) g`,
-  /** Those of them that no other transaction has locked. */
+  /** Those groups that no other transaction has locked. */
   ours: `
   select h.check_kind, h.group_key, g.more, g.leader
   from groups g join task_groups h on h.check_kind = g.check_kind and h.group_key = g.group_key
   for update of h skip locked`,
-  /** Groups in which nothing waits any more are deleted. */
+  /** Deletes groups in which no task waits any more. */
   forgotten: `
   delete from task_groups h using ours
   where h.check_kind = ours.check_kind and h.group_key = ours.group_key and not ours.more
   returning h.group_key`,
-  /** Of the others a task is out, and they are quiet for as long as its lease. */
+  /** The other groups have a leased task, and are skipped for as long as its lease. */
   out: `
   update task_groups h set out_task = ours.leader, quiet_until = now() + $4::int * interval '1 ms',
     last_account_id = (select account_id from listed where id = ours.leader)
   from ours where h.check_kind = ours.check_kind and h.group_key = ours.group_key and ours.more
   returning h.group_key, h.out_task, h.last_account_id`,
-  /** The tasks that go on, and whether each may grow: it took its full share, and is not large. */
+  /** The remaining tasks, and whether each may grow: it took its full share, and is not large. */
   merged: `
   select l.id,
     (select count(*) from also where leader = l.id and was_waiting) >= (select most from share)
@@ -211,7 +214,7 @@ const MERGE_PARTS = {
 /** Name of a part of the statement that merges tasks. */
 export type MergePart = keyof typeof MERGE_PARTS
 
-/** The statement that merges tasks up to a part, which answers with the rows of that part. */
+/** The statement that merges tasks, up to and including a part; returns that part's rows. */
 export function mergeStatement(last: MergePart): string {
   return statementUpTo(MERGE_PARTS, last)
 }

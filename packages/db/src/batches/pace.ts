@@ -3,7 +3,7 @@ import type { Check } from '@plumbline/contract/products'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import type { OpenSubjects, PaceSample } from '../tables/batches.ts'
 
-/** What is known of the speed of a running batch. */
+/** Data from which the remaining time of a running batch is estimated. */
 export interface BatchPace {
   /** Milliseconds since the Unix epoch, by the database's clock, as all times in this file. */
   readonly startedMs: number
@@ -12,8 +12,8 @@ export interface BatchPace {
 }
 
 /**
- * Groups that are counted separately; smaller ones are counted together with subjects that wait for
- * nothing.
+ * Groups that are counted separately; smaller ones are counted together with subjects that are in
+ * no group.
  */
 const MOST_GROUPS = 8
 
@@ -52,7 +52,7 @@ export function openSubjects(
           order by open desc limit ${MOST_GROUPS}) most)) end)`
 }
 
-/** Subjects that were answered as fast as a group's limit allows. */
+/** Subjects that were answered under a group's limit. */
 export interface GroupAnswers {
   readonly key: string
   readonly answered: number
@@ -96,9 +96,9 @@ export async function deleteGroupAnswers(db: Db | Tx, batchId: string): Promise<
 }
 
 /**
- * Reads what the time estimate of a batch needs; undefined if the batch is not running, not all of
- * its tasks are created, its last sample is younger than `leastMs`, or it has more tasks than are
- * counted.
+ * Reads the data for the time estimate of a batch; undefined if the batch is not running, not all
+ * of its tasks are created, its last sample is younger than `leastMs`, or it has more tasks than
+ * are counted.
  */
 export async function readPace(
   db: Db,
@@ -127,8 +127,8 @@ export async function readPace(
 }
 
 /**
- * Stores samples of a batch's pace, unless another process stored some since the last of them.
- * Takes no lock that it would have to wait for.
+ * Stores samples of a batch's pace, unless another process stored some since the last one. Takes no
+ * lock that it would have to wait for.
  */
 export async function keepPace(
   db: Db,

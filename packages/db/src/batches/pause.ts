@@ -27,9 +27,9 @@ const CHUNKS_AT_ONCE = 50
 
 /**
  * Takes the tasks of a paused batch out of the groups that they wait in, in statements of bounded
- * size; else the dispatcher would step over each of them whenever the group has capacity. They are
- * leased again once the batch is resumed and they are due. Rows that another transaction has locked
- * are skipped.
+ * size; else the dispatcher would have to skip each of them whenever the group has capacity. They
+ * are leased again once the batch is resumed and they are due. Rows that another transaction has
+ * locked are skipped.
  */
 export async function ungroupTasks(db: Db, batchId: string): Promise<void> {
   for (let from = 0; ;) {

@@ -81,7 +81,8 @@ export async function subjectCounts(
 }
 
 /**
- * Overwrites the preview of a batch under its lock; both arguments have the shape that was read.
+ * Overwrites the preview of a batch under the batch's lock; both arguments have the shape that
+ * `findPreview` returns.
  */
 export async function writePreview(
   tx: Tx,

@@ -16,24 +16,24 @@ export type FindingKind =
 
 /**
  * Findings of one kind that a search returns, in an order that stays the same, mostly the oldest
- * first: those that are repaired in the next rounds have been seen for a minute by then.
+ * first: so those that are repaired next have been known for a minute by then.
  */
 export const MOST_FINDINGS = 10_000
 
 /** Findings of one kind that are repaired in one round. */
 const MOST_REPAIRED = 2_000
 
-/** Files that one search asks the store for. */
+/** Files that one search checks in the store. */
 export const MOST_FILES = 100
 
 /** Longer than any lease or delay: only a jump of the clock leaves such times. */
 const BEYOND_HOURS = 24
 
-/** Seconds that a batch may wait for intake before its file is looked for. */
+/** Seconds that a batch may wait for intake before its file is checked in the store. */
 const UNREAD_SECONDS = 60
 
 /**
- * Batches whose own file is still to be read, with its storage key; batches made from another batch
+ * Batches whose own file was not read yet, with its storage key; batches made from another batch
  * have no file.
  */
 export async function unreadBatches(
@@ -62,7 +62,7 @@ export async function chunksWithoutTask(db: Db): Promise<readonly string[]> {
 }
 
 /**
- * Locks such a chunk and creates the tasks for subjects without an outcome.
+ * Locks a chunk without a task and creates the tasks for subjects without an outcome.
  *
  * @returns how many subjects they hold; undefined if the chunk needs none by now
  */
@@ -137,7 +137,7 @@ export async function leasesWithoutEnd(db: Db): Promise<readonly string[]> {
   return rows.map(({ subject }) => subject)
 }
 
-/** Ends such a lease now. Its holder, if alive, finds it lost or renews it. */
+/** Ends such a lease now. Its holder, if alive, renews the lease or learns that it is lost. */
 export async function endLease(db: Db, subject: string): Promise<boolean> {
   const [what, id = ''] = subject.split(':', 2)
   const table = sql.table(what === 'batch' ? 'batches' : 'tasks')
@@ -210,7 +210,7 @@ export async function makeGroup(db: Db, taskId: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Records an inconsistency that was noticed outside of a search, for the next search to judge. */
+/** Records an inconsistency that was noticed outside of a search; the next search checks it. */
 export async function noteFinding(db: Db, kind: FindingKind, subject: string): Promise<void> {
   await sql`
     insert into reconciler_findings (kind, subject) values (${kind}, ${subject})
@@ -218,7 +218,7 @@ export async function noteFinding(db: Db, kind: FindingKind, subject: string): P
   `.execute(queriesOf(db))
 }
 
-/** Kinds of which something was found in an earlier search. */
+/** Kinds with findings of an earlier search. */
 export async function notedKinds(db: Db): Promise<ReadonlySet<FindingKind>> {
   const { rows } = await sql<{ kind: FindingKind }>`
     select distinct kind from reconciler_findings
@@ -227,10 +227,10 @@ export async function notedKinds(db: Db): Promise<ReadonlySet<FindingKind>> {
 }
 
 /**
- * Stores what a search found and deletes what it did not find any more.
+ * Stores the findings of a search and deletes those that it did not find any more.
  *
- * @returns what was found for long enough to be repaired, in the order given, as much as one round
- * repairs
+ * @returns findings that have lasted long enough to be repaired, in the order given, as many as one
+ * round repairs
  */
 export async function judgeFindings(
   db: Db,
@@ -257,7 +257,7 @@ export async function judgeFindings(
   return rows.map(({ subject }) => subject)
 }
 
-/** Counts repairs: findings, and files that no batch referenced. */
+/** Counts repaired findings, and removed files that no batch referenced. */
 export async function countHealed(
   db: Db,
   kind: FindingKind | 'stray_file',

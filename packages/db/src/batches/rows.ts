@@ -38,8 +38,8 @@ export const NOW_TEXT = sql<string>`to_char(clock_timestamp() at time zone 'utc'
 /**
  * Writes a new batch in state `analyzing`.
  *
- * @param leaseMs how long its first stage is leased for the job that its creator enqueues; null if
- * the dispatcher is to lease it when its turn comes
+ * @param leaseMs milliseconds that its first stage is leased for the job that the caller enqueues;
+ * null if the dispatcher is to lease it when its turn comes
  */
 export async function insertBatch(
   db: Db | Tx,
@@ -191,8 +191,8 @@ export async function pageOfBatches(
 const SUBJECTS = sql`(email_count + phone_count + ip_count + domain_count)`
 
 /**
- * SQL: rows of a chunk that have their outcomes. For an open chunk the rows whose last outcome is
- * there, and the same share of the rows that need no check.
+ * SQL: rows of a chunk that have all their outcomes. For an open chunk the rows whose last outcome
+ * is stored, and the same share of the rows that need no check.
  */
 const ROWS_KNOWN = sql`case
   when settled_at is not null then coalesce(done_count, row_count)
@@ -212,7 +212,7 @@ export async function sumsOf(
     .select([
       'batch_id',
       sql<number>`coalesce(sum(${ROWS_KNOWN}), 0)::bigint`.as('rows_done'),
-      // It tells how long a running batch will take; to others it would only be a cost.
+      // It is used to estimate the time of a running batch; other batches do not need it.
       sql<OpenSubjects | null>`case when exists (
           select from batches where batches.id = chunks.batch_id and batches.status = 'running')
         then ${openSubjects('chunks.batch_id')} end`.as('seen'),

@@ -61,7 +61,7 @@ export async function lockSampling(tx: Tx, batchId: string): Promise<readonly st
   return rows.map(({ id }) => id)
 }
 
-/** Samples whose time is over and that are not being ended yet, by database time. */
+/** Samples that have used up their time and are not being ended yet, by database time. */
 export async function overdueSamples(db: Db, seconds: number): Promise<readonly string[]> {
   const rows = await queriesOf(db)
     .selectFrom('batches')
@@ -123,7 +123,7 @@ export interface SampledPart {
 }
 
 /**
- * Stores the outcomes of a sample in a chunk, and what it has paid for them.
+ * Stores the outcomes of a sample in a chunk, and the credits that it has paid for them.
  *
  * @returns how many subjects of the chunk are still open
  */
@@ -160,8 +160,8 @@ export async function prepaidCredits(tx: Tx | Db, batchId: string): Promise<numb
 }
 
 /**
- * Forgets what samples have paid for the chunks of a batch that is to be read again; returns how
- * many credits that was.
+ * Sets to zero what samples have paid for the chunks of a batch that is to be read again.
+ * @returns how many credits that was
  */
 export async function voidPrepaid(tx: Tx, batchId: string): Promise<number> {
   const prepaid = await prepaidCredits(tx, batchId)

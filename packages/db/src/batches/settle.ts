@@ -7,7 +7,7 @@ import { SILENCE } from './merge-waiting.ts'
 
 /** Subjects whose outcomes must wait, with their waiting group. */
 export interface WaitingSubjects {
-  /** The limit that they wait for; null if they only wait for a time. */
+  /** The limit that they wait for; null if they wait for a time only. */
   readonly group: string | null
   /** Reason code of the engine. */
   readonly reason: string
@@ -24,8 +24,8 @@ export interface TaskOutcomes {
   readonly taskId: number
   readonly lease: number
   /**
-   * Subjects of the task as its worker knows it: answered, waiting, staying and dropped ones
-   * together.
+   * Number of subjects that the worker has for the task: answered, waiting, staying and dropped
+   * ones together.
    */
   readonly size: number
   /** Positions of answered subjects in the chunk's subjects; null means all in order. */
@@ -45,7 +45,7 @@ export interface StoredOutcomes {
   /** Subjects without an outcome. */
   readonly remaining: number
   readonly hasErased: boolean
-  /** Credits that a sample has paid for it. */
+  /** Credits that a sample has paid for the chunk. */
   readonly prepaid: number
   /**
    * Milliseconds since the last sample of the batch's pace; since the Unix epoch if there is none.
@@ -57,8 +57,8 @@ export interface StoredOutcomes {
  * Stores a task's outcomes under its lease, stores waiting subjects as new tasks of their group,
  * and decrements the chunk's count of open subjects.
  *
- * A task may hold more subjects than its worker knows of: an earlier save was acknowledged by a
- * server that then failed and lost it. Those subjects stay with the task and are asked again.
+ * A task may hold more subjects than its worker has: an earlier save was acknowledged by a server
+ * that then failed and lost it. Those subjects stay with the task and are checked again.
  *
  * @returns the state of the chunk; undefined if the lease was lost, or the same outcomes were
  * stored before, so that a transaction whose commit is uncertain can be retried. Nothing is stored

@@ -1,7 +1,7 @@
 /** Named parts of a large statement in their order, each read by those after it. */
 type Parts<Name extends string> = Readonly<Record<Name, string>>
 
-/** The `with` clause of the parts up to one of them. */
+/** The `with` clause of the parts up to and including one of them. */
 export function partsUpTo<Name extends string>(parts: Parts<Name>, last: Name): string {
   const entries = Object.entries<string>(parts)
   const end = entries.findIndex(([name]) => name === last) + 1
@@ -11,7 +11,7 @@ export function partsUpTo<Name extends string>(parts: Parts<Name>, last: Name): 
     .join(', ')}`
 }
 
-/** The statement up to a part, which answers with the rows of that part. */
+/** The statement up to and including a part; returns that part's rows. */
 export function statementUpTo<Name extends string>(parts: Parts<Name>, last: Name): string {
   return `${partsUpTo(parts, last)} select * from ${last}`
 }

@@ -20,7 +20,7 @@ export async function closeFinishedBatch(db: Db | Tx, batchId: string): Promise<
   await closeFinishedBatches(db, batchId)
 }
 
-/** The same for every batch, for those whose worker died between the two. */
+/** As `closeFinishedBatch`, for every batch: for those whose worker died between the two. */
 export async function closeFinishedBatches(db: Db | Tx, batchId?: string): Promise<void> {
   const [name, these] =
     batchId === undefined
@@ -110,7 +110,7 @@ export async function leaseStages(
   return rows.map(stageOf)
 }
 
-/** Stages that were leased, and are due again since their lease ran out, claimed or not. */
+/** Leased stages that are due again since their lease expired, claimed or not. */
 export async function readLapsedStages(db: Db | Tx, leaseMs: number): Promise<readonly Stage[]> {
   const { rows } = await sql<{ id: string; status: string; lease: number }>`
     ${preparedAs('stages.lapsed')}
@@ -130,7 +130,7 @@ function stageOf(row: { id: string; status: string; lease: number }): Stage {
   }
 }
 
-/** Whether the stage that a batch is in takes long; false for one that is in none. */
+/** Whether the current stage of a batch takes long; false for one without a stage. */
 export async function isLongStage(db: Db | Tx, batchId: string): Promise<boolean> {
   const { rows } = await sql`
     ${preparedAs('stages.is-long')}
@@ -150,7 +150,7 @@ export async function hasLongStage(db: Db | Tx, accountId: string): Promise<bool
   return rows.length === 1
 }
 
-/** Gives up a lease that no worker holds, so that the stage is leased again when its turn comes. */
+/** Ends a lease that no worker has claimed, so that the stage is leased again in its turn. */
 export async function giveUpStageLease(
   db: Db | Tx,
   stage: { batchId: string; lease: number },
@@ -164,7 +164,8 @@ export async function giveUpStageLease(
 
 /**
  * Claims a leased stage and counts the attempt. Returns the fencing number that all its writes must
- * carry, or undefined if another worker has it (the job was delivered twice, or the lease ran out).
+ * carry, or undefined if another worker has the stage (the job was delivered twice, or the lease
+ * ran out).
  */
 export async function claimStage(
   db: Db | Tx,
@@ -238,8 +239,8 @@ export async function restCanceled(
 }
 
 /**
- * Updates columns of a batch and releases the lease of its stage: the worker that has it finds it
- * lost, and a batch in intake is read again.
+ * Updates columns of a batch and releases the lease of its stage: its holder loses it, and a batch
+ * in intake is read again.
  */
 export async function restartIntake(
   tx: Tx,
@@ -255,8 +256,9 @@ export async function restartIntake(
 }
 
 /**
- * Ends the lease of a stage that failed a moment from now, so that a passing fault does not cost a
- * whole lease. From the third attempt on the stage is delayed as after a worker that died.
+ * Shortens the lease of a stage that failed so that it expires in a moment: a temporary fault does
+ * not cost a whole lease. From the third attempt on the stage is delayed as after a worker that
+ * died.
  */
 export async function yieldStage(
   db: Db | Tx,

@@ -3,8 +3,8 @@ import { sqlStates } from './states.ts'
 import { isTask, NEW_TASK_STATES, TASK_MOVES, TASK_STATES } from './task-states.ts'
 
 /**
- * SQL triggers that reject every state change of a batch or task that its table of moves does not
- * allow. The conditions are in the triggers' `when` clause, so a legal change calls no function.
+ * SQL triggers that reject every state change of a batch or task that is not in its table of moves.
+ * The conditions are in the triggers' `when` clause, so a legal change calls no function.
  */
 export function stateRules(): string {
   return [refusal, batchRules(), taskRules()].join('\n')

@@ -40,7 +40,7 @@ async function openFixture(): Promise<AsyncDisposable & { readonly db: Db }> {
   return { db, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Puts the row into a state by force, and answers whether the database then allows a change. */
+/** Forces the row into a state, and returns whether the database then allows a change. */
 async function allows(db: Db, table: string, force: string, change: string): Promise<boolean> {
   await db.pool.query(`begin; set local session_replication_role = replica; ${force}; commit`)
   try {
@@ -52,7 +52,7 @@ async function allows(db: Db, table: string, force: string, change: string): Pro
   }
 }
 
-test('the database allows a batch the moves of the table and no others', async () => {
+test('the database allows a batch the moves in the table and no others', async () => {
   await using fixture = await openFixture()
   const set = (state: string): string => `update batches set status = '${state}'`
   for (const from of BATCH_STATES) {
@@ -81,7 +81,7 @@ const COLUMNS: Readonly<Record<TaskState, string>> = {
 
 const INSERT = `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size`
 
-test('the database allows a task the moves of the table and no others', async () => {
+test('the database allows a task the moves in the table and no others', async () => {
   await using fixture = await openFixture()
   await fixture.db.pool.query(`${INSERT}) values ('${ID}', 'a', 'live', 'email', 'full', 0, 1)`)
   for (const from of TASK_STATES) {
@@ -107,7 +107,7 @@ test('the database allows a task the moves of the table and no others', async ()
   ).rejects.toThrow('illegal move in tasks')
 })
 
-test('a lease is given with a higher number, and no number falls', async () => {
+test('a lease has a higher number than the one before, and no number falls', async () => {
   await using fixture = await openFixture()
   await fixture.db.pool.query(`${INSERT}) values ('${ID}', 'a', 'live', 'email', 'full', 0, 1)`)
   const pending = `update tasks set lease = 3, ${COLUMNS.pending}`
@@ -118,21 +118,21 @@ test('a lease is given with a higher number, and no number falls', async () => {
   expect(await allowed('lease = 2')).toBe(false)
 })
 
-test('a batch that ended has left all states of an unfinished one', () => {
+test('an ended batch is in no state of an unfinished one', () => {
   for (const state of ENDED_STATES) {
     expect(UNFINISHED_STATES).not.toContain(state)
     expect(BATCH_MOVES[state]).toEqual(['expired'])
   }
 })
 
-test('the check of the column has the states of the table', async () => {
+test('the check constraint of the column lists the states of the table', async () => {
   await using fixture = await openFixture()
   const { rows } = await fixture.db.pool.query<{ text: string }>(
     `select pg_get_constraintdef(oid) as text from pg_constraint where conname = 'batches_known_status'`,
   )
   expect(wordsIn(rows[0]?.text ?? '').toSorted()).toEqual(BATCH_STATES.toSorted())
   for (const [from, moves] of Object.entries(BATCH_MOVES)) {
-    // An ended batch has nothing but its end before it.
+    // An ended batch can only expire.
     if (moves.every((to) => to === 'expired')) expect(UNFINISHED_STATES).not.toContain(from)
     else expect(UNFINISHED_STATES).toContain(from)
   }
@@ -152,7 +152,7 @@ test('no statement names a state that the table does not have', () => {
   expect(words).toContain('running')
   const names = named.map(({ name }) => name)
   expect(names).toEqual(expect.arrayContaining(['backlog.ts', 'free-mailboxes.ts', 'dispatch.sql']))
-  // Accounts have states, too, and statements of all three folders ask for them.
+  // Accounts have states, too, and statements in all three folders name them.
   const known: readonly string[] = [...BATCH_STATES, ...ACCOUNT_STATES]
   expect(named.filter(({ word }) => !known.includes(word))).toEqual([])
 })

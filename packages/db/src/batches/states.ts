@@ -1,7 +1,7 @@
 import { BATCH_MOVES, BATCH_STATES, type BatchState } from '@plumbline/contract/batch'
 
 /**
- * States in which a worker has something to do; the dispatcher polls often while a batch is in one.
+ * States in which a batch has work to dispatch; the dispatcher polls often while a batch is in one.
  */
 export const WORKED_STATES = ['analyzing', 'running', 'finalizing', 'canceling'] as const
 
@@ -20,7 +20,7 @@ export const FILELESS_STATES = ['failed', 'expired'] as const
 /** States in which the retention time runs. */
 export const RETAINED_STATES = ['ready', 'completed', 'canceled', 'failed'] as const
 
-/** Final states of a batch; its watchers and webhooks are notified. */
+/** States in which a batch has ended; its watchers and webhooks are notified. */
 export const ENDED_STATES = ['completed', 'canceled', 'failed'] as const
 
 /** States from which a batch may move to this one. */

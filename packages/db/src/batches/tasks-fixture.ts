@@ -2,7 +2,7 @@ import type { Check } from '@plumbline/contract/products'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { openDatabase, type Db } from '../database.ts'
 
-/** Two accounts with a running batch each; tasks are put in by the tests. */
+/** A database with two accounts and a running batch of each; the tests insert the tasks. */
 export async function openPlace(): Promise<AsyncDisposable & { readonly db: Db }> {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase())
@@ -29,7 +29,7 @@ export interface TaskColumns {
   readonly attempts?: number
 }
 
-/** Puts a task in and answers its id. */
+/** Inserts a task and returns its id. */
 export async function add(db: Db, task: TaskColumns = {}): Promise<number> {
   const { account = 'a', check = 'email', chunk = 0, group = null, due = null } = task
   const { rows } = await db.pool.query<{ id: number }>(
@@ -42,7 +42,7 @@ export async function add(db: Db, task: TaskColumns = {}): Promise<number> {
   return rows[0]?.id ?? 0
 }
 
-/** Leases a task until so many minutes from now. */
+/** Leases a task until this many minutes from now. */
 export async function lease(db: Db, id: number, minutes: number): Promise<void> {
   await db.pool.query(
     `update tasks set lease = lease + 1, lease_until = clock_timestamp() + $2::int * interval '1 min'
@@ -51,6 +51,6 @@ export async function lease(db: Db, id: number, minutes: number): Promise<void> 
   )
 }
 
-/** The ids of the rows that a statement answers with. */
+/** The ids of the rows that a statement returned. */
 export const idsOf = (rows: readonly Record<string, unknown>[]): unknown[] =>
   rows.map(({ id }) => id)

@@ -88,7 +88,7 @@ export interface ClaimedTask {
   readonly canceling: boolean
   readonly product: Product
   readonly chargeUnknown: boolean
-  /** Whether the results include how answers are known. */
+  /** Whether results include the evidence. */
   readonly explain: boolean
   /** Version of the score weights of the batch. */
   readonly weights: string | null
@@ -199,7 +199,7 @@ export async function returnTask(db: Db, task: { taskId: number; lease: number }
   })
 }
 
-/** Returns a claimed task with a delay, its attempt counted: for an engine that threw. */
+/** Returns a claimed task with a delay, its attempt counted: for an engine that threw an error. */
 export async function restTask(
   db: Db,
   task: { taskId: number; lease: number },
@@ -219,7 +219,7 @@ export async function restTask(
 
 /**
  * Replaces a claimed task by two of half the subjects, to find the subject that fails; does nothing
- * if the task holds other subjects than its worker knows of.
+ * if the task holds other subjects than its worker has.
  */
 export async function splitTask(
   db: Db,
@@ -247,11 +247,11 @@ export async function splitTask(
   })
 }
 
-/** What there is to dispatch. */
+/** Open tasks and stages, as the dispatcher needs them for its next pause. */
 export interface OpenWork {
   /** Whether any task or stage is open. */
   readonly open: boolean
-  /** Whether tasks have still to be created. */
+  /** Whether tasks are still to be created. */
   readonly starting: boolean
   /**
    * Milliseconds until something that waits is due, by database time; infinite if nothing waits for
@@ -262,8 +262,8 @@ export interface OpenWork {
 }
 
 /**
- * Reads what is open, so that the dispatcher knows how soon to look again; the cost does not grow
- * with the amount of work.
+ * Reads which work is open, so that the dispatcher can choose its next pause; the cost does not
+ * grow with the amount of work.
  */
 export async function openWork(db: Db): Promise<OpenWork> {
   const { rows } = await db.pool.query<OpenWork>({

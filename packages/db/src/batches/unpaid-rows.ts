@@ -5,9 +5,9 @@ export type UnpaidRowsTaken = 'taken' | 'over' | 'lost'
 
 /**
  * Adds rows of a batch that cost nothing to its account's count of the day; `met` is the number
- * found so far, so that a batch that is read again counts once. `over` if the account's daily limit
- * is reached, after counting up to it; `lost` if the fencing number does not own the batch any
- * more.
+ * counted for this batch so far, so that a batch that is read again counts once. `over` if the
+ * account's daily limit is reached, after counting up to it; `lost` if the fencing number does not
+ * own the batch any more.
  */
 export async function takeUnpaidRows(
   db: Db,

@@ -5,7 +5,7 @@ import type { Db } from '../database.ts'
 export interface WaitingTask {
   readonly chunkNo: number
   readonly check: Check
-  /** Positions in the chunk's subjects of the check; null is all of them. */
+  /** Positions in the chunk's subjects of the check; null means all of them. */
   readonly indexes: readonly number[] | null
   readonly reason: string | null
   readonly until: Date
@@ -39,7 +39,10 @@ export async function waitingTasks(
   }))
 }
 
-/** The last chunk that has any outcome or waits for a time; -1 if none. */
+/**
+ * Number of the last chunk that has an outcome or a task that waits for a time; -1 if there is
+ * none.
+ */
 export async function lastBegunChunk(db: Db, batchId: string): Promise<number> {
   const { rows } = await db.pool.query<{ no: number }>({
     name: 'chunks.last-begun',

@@ -8,8 +8,8 @@ import type { Tx } from '../database.ts'
 export const FREE_MAILBOX_DAYS = 31
 
 /**
- * Records that an email address has an account, and returns whether that gets free credits at once:
- * not if the address had another account that is open or was closed in the last
+ * Records that an email address has an account, and returns whether that account gets free credits
+ * at once: not if the address had another account that is open or was closed in the last
  * `FREE_MAILBOX_DAYS`. The caller has inserted the user in the same transaction, so that two
  * sign-ups of one address run one after the other.
  *

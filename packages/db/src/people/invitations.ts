@@ -17,7 +17,7 @@ export interface Invitation {
 /** Days that an invitation is valid. */
 export const INVITATION_DAYS = 7
 
-/** Open invitations of an account at most. */
+/** Maximum number of open invitations of an account. */
 export const INVITATIONS_MAX = 50
 
 /** Creates an invitation; it replaces an earlier one to the same address, with its link. */
@@ -67,7 +67,7 @@ export async function listInvitations(
   return rows.map(invitationOf)
 }
 
-/** The invitation of a link's secret; undefined if it is unknown, used or expired. */
+/** The invitation of a link's secret; undefined if the secret is unknown, used or expired. */
 export async function findInvitation(db: Db | Tx, digest: Buffer): Promise<Invitation | undefined> {
   const row = await open(db).where('invitations.digest', '=', digest).executeTakeFirst()
   return row && invitationOf(row)

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import type { LinkPurpose } from '../tables/people.ts'
 
-/** What a single-use link does. */
+/** Purpose and owner of a single-use link. */
 export interface LinkCode {
   readonly purpose: LinkPurpose
   readonly userId: string | null
@@ -33,7 +33,7 @@ export async function insertLinkCode(
     .execute()
 }
 
-/** Uses up a secret: of several that present it at once, one gets the code. */
+/** Uses up a secret and returns its link; of several concurrent callers one gets it. */
 export async function takeLinkCode(tx: Tx, digest: Buffer): Promise<LinkCode | undefined> {
   const row = await tx
     .deleteFrom('link_codes')
@@ -44,7 +44,7 @@ export async function takeLinkCode(tx: Tx, digest: Buffer): Promise<LinkCode | u
   return row && linkCodeOf(row)
 }
 
-/** What a secret would do, without using it up; undefined if it is used or expired. */
+/** The link of a secret, without using it up; undefined if it is used or expired. */
 export async function findLinkCode(db: Db, digest: Buffer): Promise<LinkCode | undefined> {
   const row = await db.kysely
     .selectFrom('link_codes')

@@ -19,7 +19,7 @@ export interface Member {
   readonly since: Date
 }
 
-/** Members of an account at most. */
+/** Maximum number of members of an account. */
 export const MEMBERS_MAX = 200
 
 /** The accounts of a user, by name. */
@@ -39,7 +39,7 @@ export async function membershipsOf(db: Db | Tx, userId: string): Promise<readon
   return found.toSorted((one, other) => one.accountName.localeCompare(other.accountName))
 }
 
-/** The members of an account, the longest there first. */
+/** The members of an account, the longest membership first. */
 export async function listMembers(db: Db | Tx, accountId: string): Promise<readonly Member[]> {
   const rows = await queriesOf(db)
     .selectFrom('members')
@@ -67,7 +67,7 @@ export async function listMembers(db: Db | Tx, accountId: string): Promise<reado
   }))
 }
 
-/** The role of a user in an account; undefined for somebody who is no member. */
+/** The role of a user in an account; undefined if the user is no member. */
 export async function roleOf(
   db: Db | Tx,
   accountId: string,

@@ -9,7 +9,7 @@ export const SESSION_IDLE_DAYS = 7
 /** Days after which a session ends in any case. Source: OWASP ASVS 5.0, 7.3.2. */
 export const SESSION_DAYS = 30
 
-/** The account that a session shows, and what the person is in it. */
+/** The account that a session shows, and the user's role in it. */
 export interface SessionMembership extends AccountStanding {
   readonly role: Role
   /** Whether the account lets only members with a second factor change anything. */
@@ -29,7 +29,7 @@ export interface SessionOwner {
   readonly provenAt: Date | null
 }
 
-/** What `insertSession` needs. */
+/** Input of `insertSession`. */
 export interface NewSession {
   readonly digest: Buffer
   readonly userId: string
@@ -49,7 +49,7 @@ export interface SessionEntry {
   readonly browser: string
 }
 
-/** Sessions of one user at most; the one unused for longest is deleted. */
+/** Maximum number of sessions of one user; the one unused for longest is deleted. */
 const SESSIONS_MAX = 100
 
 /**
@@ -147,7 +147,7 @@ export async function noteSessionsUsed(db: Db, ids: readonly string[]): Promise<
   })
 }
 
-/** Where a user is signed in, the newest use first. */
+/** The sessions of a user, most recently used first. */
 export async function listSessions(db: Db, userId: string): Promise<readonly SessionEntry[]> {
   const rows = await db.kysely
     .selectFrom('sessions')
@@ -200,7 +200,7 @@ export async function endAllSessions(db: Db | Tx): Promise<number> {
   return Number(numDeletedRows)
 }
 
-/** Whether a user was seen from a network before. */
+/** Whether a user has had a session from a network. */
 export async function knowsNetwork(db: Db | Tx, userId: string, network: string): Promise<boolean> {
   const row = await queriesOf(db)
     .selectFrom('sessions')

@@ -15,12 +15,12 @@ export interface User {
   readonly isVerified: boolean
   /** The encrypted secret of the second factor, if one is active. */
   readonly factor: string | null
-  /** The encrypted secret of one that is being set up and not confirmed yet. */
+  /** The encrypted secret of a factor that is being set up and not confirmed yet. */
   readonly factorBegun: string | null
   readonly isOperator: boolean
 }
 
-/** What `insertUser` needs. */
+/** Input of `insertUser`. */
 export interface NewUser {
   readonly name: string
   readonly email: string
@@ -116,7 +116,7 @@ export async function setPassword(tx: Db | Tx, id: string, passwordDigest: strin
     .execute()
 }
 
-/** Notes that a user has confirmed the email address. */
+/** Records that a user has confirmed the email address. */
 export async function setVerified(tx: Db | Tx, id: string): Promise<void> {
   await queriesOf(tx)
     .updateTable('users')
@@ -147,7 +147,8 @@ export async function setEmail(
       .execute()
     return true
   } catch (error) {
-    // Taken between the two; the transaction is broken and its owner sees the refusal.
+    // Taken by another user between the two statements; the transaction is aborted and its owner
+    // gets the refusal.
     if (hasState(error, SQLSTATE.uniqueViolation)) return false
     throw error
   }
@@ -181,7 +182,7 @@ export async function confirmFactor(tx: Tx, id: string, codes: readonly Buffer[]
     .execute()
 }
 
-/** Removes the second factor. */
+/** Removes the second factor of a user. */
 export async function removeFactor(tx: Tx, id: string): Promise<void> {
   await tx
     .updateTable('users')

@@ -56,10 +56,10 @@ export interface AccountRow {
   opens_empty: Generated<boolean>
   created_at: Generated<Date>
   status: Generated<AccountState>
-  /** Why it was suspended; shown to the account. */
+  /** Reason of the suspension; shown to the account. */
   status_reason: Generated<string | null>
   status_at: Generated<Date | null>
-  /** When the data of a closed account were erased. */
+  /** When the data of a closed account was erased. */
   erased_at: Generated<Date | null>
 }
 

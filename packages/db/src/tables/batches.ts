@@ -12,14 +12,14 @@ import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 type Timestamp = ColumnType<Date, Date | string, Date | string>
 type Stored<T extends object | null> = JSONColumnType<T>
 
-/** The column mapped to a field, and the confidence. */
+/** The column that is mapped to a field, and the confidence of the mapping. */
 export interface MappedColumn {
   readonly column: number
   readonly header: string | null
   readonly confidence: number
 }
 
-/** Columns as `migrations/0004_batches.sql` makes them. */
+/** Columns as created by `migrations/0004_batches.sql`. */
 export interface BatchesTable {
   id: string
   account_id: string
@@ -132,7 +132,7 @@ export interface OpenGroup {
   readonly answered: number
 }
 
-/** Position of a sampled row in its batch. */
+/** Position of a row in its batch. */
 export interface SamplePlace {
   readonly chunkNo: number
   readonly place: number
@@ -145,11 +145,11 @@ export interface KnownVerdicts {
   readonly verdict: { readonly column: number; readonly header: string }
   readonly at: { readonly column: number; readonly header: string } | null
   readonly days: number
-  /** Rows with such a verdict that are checked all the same, for comparison. */
+  /** Known rows that are checked all the same, for comparison. */
   readonly asked: readonly SamplePlace[]
 }
 
-/** What the upload said about how to read the file. */
+/** Options of an upload that say how its file is read. */
 export interface BatchRequest {
   readonly format?: 'csv' | 'tsv' | 'txt' | 'ndjson' | 'records'
   readonly header?: boolean
@@ -160,9 +160,9 @@ export interface BatchRequest {
   readonly encoding?: string
   readonly mapping?: Readonly<Record<string, string | number>>
   readonly delimiter?: Delimiter
-  /** Days that a verdict of another service is accepted. */
+  /** Maximum age in days of an accepted verdict of another service. */
   readonly known?: number
-  /** Date of such verdicts if the file has none, `2026-11-01`. */
+  /** Date of such verdicts if the file has no column of dates, `2026-11-01`. */
   readonly knownAt?: string
   /** The rows of another batch to check again, in place of a file. */
   readonly recheck?: RecheckRequest
@@ -170,7 +170,7 @@ export interface BatchRequest {
   readonly rescore?: RescoreRequest
 }
 
-/** By which weights the outcomes of a batch are scored again. */
+/** The weights by which the outcomes of a batch are scored again. */
 export interface RescoreRequest {
   readonly of: string
   readonly weights: string
@@ -200,7 +200,7 @@ export interface RunningSums extends KeptSums, OpenSubjects {
   readonly waitMs: number
 }
 
-/** `chunks`: runs of records. */
+/** `chunks`: runs of rows. */
 export interface ChunksTable {
   batch_id: string
   no: number
@@ -219,7 +219,7 @@ export interface ChunksTable {
   verdicts: Generated<number[]>
   done_count: Generated<number | null>
   known_count: Generated<number>
-  /** Whether subjects of it are blanked. */
+  /** Whether subjects of the chunk are blanked. */
   has_erased: Generated<boolean>
   prepaid: Generated<number>
 }

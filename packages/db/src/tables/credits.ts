@@ -27,7 +27,7 @@ export interface CreditAccountRow {
   /** The account's current day; over if `day_end` is past. */
   day: string | null
   day_end: Generated<Date>
-  /** Debits of that day minus refunds, and what its holds reserved. */
+  /** Debits of that day minus refunds, plus the credits that batches held. */
   spent: Generated<number>
   /** Credits that may be spent in a day; null if only the balance limits it. */
   daily_limit: number | null
@@ -63,15 +63,15 @@ export interface CreditHoldRow {
   account_id: string
   ref: string
   credits: number
-  /** What is left of the hold, by source. */
+  /** Remaining credits of the hold, by source. */
   allowance_left: number
   packs_left: number
   settled: number
   released: number
-  /** The billing cycle whose allowance it took. */
+  /** The billing cycle from whose allowance it was taken. */
   period_no: number
   product: Product | null
-  /** The day on which it was made. */
+  /** The day of the hold, by the account's calendar. */
   used_on: string | null
   created_at: Generated<Date>
   closed_at: Date | null

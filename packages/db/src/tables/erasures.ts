@@ -8,7 +8,7 @@ export interface ErasureTables {
   erasures: ErasuresTable
 }
 
-/** Columns of `erasures`, as `migrations/0094_erasures.sql` makes them. */
+/** Columns of `erasures`, as created by `migrations/0094_erasures.sql`. */
 export interface ErasuresTable {
   /** `ers_` and 16 base62 characters. */
   id: string

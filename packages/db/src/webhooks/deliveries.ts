@@ -8,7 +8,7 @@ import { jsonbText } from '../jsonb.ts'
 import type { WebhookDeliveryRow } from '../tables/webhooks.ts'
 import type { WebhookEndpoint } from './endpoints.ts'
 
-/** A message to one endpoint as the database holds it. */
+/** A message to one endpoint, as stored. */
 export type DeliveryRow = Readonly<Selectable<WebhookDeliveryRow>>
 
 /**
@@ -70,7 +70,9 @@ export async function findDelivery(
     .executeTakeFirst()
 }
 
-/** A page of an endpoint's messages, newest first; `before` is the last one of the page before. */
+/**
+ * A page of an endpoint's messages, newest first; `before` is the last message of the page before.
+ */
 export async function pageOfDeliveries(
   db: Db,
   endpointId: string,
@@ -87,7 +89,7 @@ export async function pageOfDeliveries(
     .where('endpoint_id', '=', endpointId)
     .$if(status !== undefined, (all) => all.where('status', '=', status ?? 'pending'))
     .$if(before !== undefined, (all) =>
-      // By its own row: a moment loses its microseconds on the way through here.
+      // Compared by row: a timestamp loses its microseconds when the driver parses it.
       all.where(
         sql<boolean>`(created_at, id) < (select created_at, id from webhook_deliveries
           where id = ${before?.id ?? ''})`,
@@ -99,7 +101,7 @@ export async function pageOfDeliveries(
     .execute()
 }
 
-/** Makes each message since a time due once more, in the order of creation; returns how many. */
+/** Makes each message since a time due again, in the order of creation; returns how many. */
 export async function replaySince(
   tx: Tx,
   endpointId: string,
@@ -128,7 +130,8 @@ export async function replaySince(
  * Leases messages that are due, at most `each` per endpoint, oldest first, and postpones each by
  * `lostAfterMs`: if the process dies, they are sent after that time.
  *
- * @param busy how many more each endpoint may have, if that differs from `each`; 0 skips it
+ * @param busy how many more messages an endpoint may have, if that differs from `each`; 0 skips the
+ * endpoint
  */
 export async function takeDue(
   db: Db,
@@ -176,13 +179,13 @@ export interface AttemptResult {
   readonly attempt: number
   readonly url: string
   readonly status: DeliveryState
-  /** Milliseconds from now until the next attempt; unused unless pending. */
+  /** Milliseconds from now until the next attempt; used only if the message is pending. */
   readonly againMs: number
   readonly durationMs: number
   readonly responseStatus: number | null
   readonly responseBody: string | null
   readonly error: string | null
-  /** Why the endpoint is to be disabled; null if it is not. */
+  /** Reason for disabling the endpoint; null if it stays enabled. */
   readonly disable: 'gone' | null
 }
 
@@ -227,7 +230,7 @@ export async function keepResults(
   })
 }
 
-/** How many messages wait, and for how many seconds the oldest has been due. */
+/** How many messages are due, and for how many seconds the oldest has been due. */
 export async function readWebhookBacklog(
   db: Db,
 ): Promise<{ readonly pending: number; readonly oldestSeconds: number }> {
@@ -241,7 +244,7 @@ export async function readWebhookBacklog(
   return rows[0] ?? { pending: 0, oldestSeconds: 0 }
 }
 
-/** Deletes messages about something that is erased. */
+/** Deletes messages about erased subjects. */
 export async function dropDeliveriesAbout(tx: Tx, subjects: readonly string[]): Promise<void> {
   await tx
     .deleteFrom('webhook_deliveries')
@@ -269,7 +272,7 @@ export async function pageOfOwnDeliveries(
   return rows
 }
 
-/** Overwrites the texts of a message. */
+/** Overwrites the texts of a message with blanked ones. */
 export async function blankDelivery(
   tx: Tx,
   delivery: {

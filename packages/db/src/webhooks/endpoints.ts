@@ -4,7 +4,7 @@ import { queriesOf, type Db, type Tx } from '../database.ts'
 import { newId } from '../ids.ts'
 import type { WebhookEndpointRow } from '../tables/webhooks.ts'
 
-/** An endpoint as the database holds it, its secrets encrypted. */
+/** A stored endpoint, its secrets encrypted. */
 export type WebhookEndpoint = Readonly<Selectable<WebhookEndpointRow>>
 
 /** A new endpoint id. Generated first, since the secret is encrypted under it. */
@@ -15,7 +15,7 @@ export function newWebhookId(): string {
 /**
  * Adds an endpoint, if the account has fewer than `most`.
  *
- * @returns undefined if it has as many
+ * @returns undefined if it has that many
  */
 export async function createWebhook(
   tx: Tx,
@@ -28,7 +28,7 @@ export async function createWebhook(
     readonly most: number
   },
 ): Promise<WebhookEndpoint | undefined> {
-  // The lock lets one creation at a time count.
+  // The lock serializes creations, so that the count is exact.
   await tx
     .selectFrom('accounts')
     .select('id')
@@ -86,8 +86,8 @@ export async function findWebhook(
 }
 
 /**
- * Changes what is given; `enabled: true` clears its failures. Undefined if there is no such
- * endpoint.
+ * Changes the given fields; `enabled: true` clears the endpoint's failures. Undefined if there is
+ * no such endpoint.
  */
 export async function changeWebhook(
   db: Db,

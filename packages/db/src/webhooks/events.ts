@@ -8,7 +8,7 @@ export interface NotedEvent {
   readonly id: number
   readonly accountId: string
   readonly type: WebhookType
-  /** The id of what it is about; empty for the account itself. */
+  /** The id of the object that the event is about; empty for the account itself. */
   readonly subject: string
   readonly happenedAt: Date
 }
