@@ -29,7 +29,7 @@ function orderOf(dir: string, mirror: ListMirror): UpdateOrder {
 }
 
 test(
-  'a thread fetches what there is, tells what did not come, and what came of it is noted',
+  'the thread fetches available sources, reports failed ones, and writes the record of the update',
   async () => {
     await using mirror = await openListMirror()
     mirror.files.set(SHORT_LIST.path, shortList(0))
@@ -60,7 +60,7 @@ test(
 )
 
 test(
-  'one that is told to stop while a source is silent ends, and leaves the lists as they were',
+  'an update that is aborted while a source is silent ends, and leaves the lists unchanged',
   async () => {
     await using mirror = await openListMirror()
     mirror.files.set(SHORT_LIST.path, null)

@@ -119,43 +119,38 @@ type MeteringDb = Parameters<typeof createMetering>[0]
 test.each([
   { accounts: 3, rounds: 99 },
   { accounts: 1, rounds: 60 },
-])(
-  'replies to commits that are lost charge nobody twice: $accounts',
-  async ({ accounts, rounds }) => {
-    await using context = await openMeteringContext()
-    await using proxy = await openLossyProxy(context.url)
-    await using db = openDatabase({ url: proxy.url, poolSize: 4, applicationName: 'lossy' })
-    await using metering = createMetering(db)
-    const ids = await Promise.all(
-      Array.from({ length: accounts }, () => context.account('starter')),
+])('a lost reply to a commit charges no account twice: $accounts', async ({ accounts, rounds }) => {
+  await using context = await openMeteringContext()
+  await using proxy = await openLossyProxy(context.url)
+  await using db = openDatabase({ url: proxy.url, poolSize: 4, applicationName: 'lossy' })
+  await using metering = createMetering(db)
+  const ids = await Promise.all(Array.from({ length: accounts }, () => context.account('starter')))
+  let taken = 0
+  for (let round = 0; round < rounds; round += 1) {
+    if (round % 3 === 0) proxy.loseNextReply('credit_debit')
+    const asks = [...ids, ...ids].map((accountId, n) => {
+      return { accountId, opKey: `r${round}.${n}`, credits: 3 }
+    })
+    const answers = await Promise.all(asks.map((ask) => metering.debit(ask)))
+    expect(answers.every((answer) => answer.granted)).toBe(true)
+    taken += 3 * asks.length
+    if (round % 3 === 1) proxy.loseNextReply('credit_close')
+    if (round % 3 === 2) proxy.loseNextReply('credit_answered')
+    const ends = await Promise.all(
+      asks.map((ask, n) =>
+        n === 0 ? metering.refund({ ...ask, reason: 'test' }) : metering.answered(ask),
+      ),
     )
-    let taken = 0
-    for (let round = 0; round < rounds; round += 1) {
-      if (round % 3 === 0) proxy.loseNextReply('credit_debit')
-      const asks = [...ids, ...ids].map((accountId, n) => {
-        return { accountId, opKey: `r${round}.${n}`, credits: 3 }
-      })
-      const answers = await Promise.all(asks.map((ask) => metering.debit(ask)))
-      expect(answers.every((answer) => answer.granted)).toBe(true)
-      taken += 3 * asks.length
-      if (round % 3 === 1) proxy.loseNextReply('credit_close')
-      if (round % 3 === 2) proxy.loseNextReply('credit_answered')
-      const ends = await Promise.all(
-        asks.map((ask, n) =>
-          n === 0 ? metering.refund({ ...ask, reason: 'test' }) : metering.answered(ask),
-        ),
-      )
-      expect(ends.map((end) => end.state)).toEqual(
-        asks.map((_, n) => (n === 0 ? 'refunded' : 'answered')),
-      )
-      taken -= 3
-    }
-    expect(proxy.lostCount()).toBe(rounds)
-    const left = await Promise.all(ids.map((id) => context.metering.remaining(id)))
-    expect(left.reduce<number>((sum, one) => sum + (one ?? 0), 0)).toBe(5_000 * accounts - taken)
-    expect(await auditLedger(context.db)).toEqual([])
-  },
-)
+    expect(ends.map((end) => end.state)).toEqual(
+      asks.map((_, n) => (n === 0 ? 'refunded' : 'answered')),
+    )
+    taken -= 3
+  }
+  expect(proxy.lostCount()).toBe(rounds)
+  const left = await Promise.all(ids.map((id) => context.metering.remaining(id)))
+  expect(left.reduce<number>((sum, one) => sum + (one ?? 0), 0)).toBe(5_000 * accounts - taken)
+  expect(await auditLedger(context.db)).toEqual([])
+})
 
 test('a locked row delays its own account only', async () => {
   await using context = await openMeteringContext()

@@ -14,7 +14,7 @@ test.each([
   ' 1.2.3.4',
   '',
   ':::',
-])('%j is no address', (text) => {
+])('%j is not an address', (text) => {
   expect(parseAddress(text)).toBeNull()
 })
 

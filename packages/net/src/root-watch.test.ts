@@ -146,7 +146,7 @@ describe('a server that cannot vouch for the root', () => {
     ['denies it', DENIED],
     ['says nothing of it', null],
     ['refuses it', { flags: RA | 5 }],
-  ])('that %s proves nothing by what it denies, or fails at', async (_, root) => {
+  ])('that %s is not believed when it denies a name or fails', async (_, root) => {
     await using closed = await startClosable(root)
     const { resolver } = closed
     expect(await resolver.resolve('gmail.test', 'MX')).toEqual(UNVOUCHED)

@@ -13,7 +13,7 @@ test('a digest is Argon2id with a salt of its own, and accepts only the right pa
 })
 
 test.each([undefined, '', 'none', '$argon2id$v=19$m=19456,t=2,p=1$short$short'])(
-  'no password is right for the digest %s',
+  'no password matches the digest %s',
   async (digest) => {
     expect(await isPassword('', digest)).toBe(false)
     expect(await isPassword('anything at all', digest)).toBe(false)

@@ -17,7 +17,7 @@ test('a code is valid in its own time step and the adjacent ones, and its step i
 })
 
 test.each(['', '12345', '1234567', 'abcdef', '\u0661\u0662\u0663\u0664\u0665\u0666'])(
-  'the text "%s" is no code',
+  'the text "%s" is not a code',
   (text) => {
     const { secret } = newFactor('ada@example.com', 'Plumbline')
     expect(stepOf(secret, text, Date.now())).toBeUndefined()

@@ -73,7 +73,7 @@ async function readKeyFile(path: string): Promise<string | undefined> {
   const { bytesRead, buffer } = await file.read(Buffer.alloc(FILE_BYTES_MAX + 1))
   const key = buffer.toString('utf8', 0, bytesRead).trim()
   if (bytesRead > FILE_BYTES_MAX || key.length < INSTALLATION_KEY_CHARS) {
-    throw new Error(`${path} is damaged; restore it, or remove it to begin anew`)
+    throw new Error(`${path} is damaged; restore it, or remove it to create a new one`)
   }
   return key
 }

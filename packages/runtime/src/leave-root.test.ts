@@ -112,7 +112,7 @@ describe.runIf(process.getuid?.() === 0)('a program that was started as root', (
     ['a data directory behind a closed one', 'cannot write to', { DATA_DIR: 'closed/data' }],
     ['a port that only root may have', 'port 80', { port: 80 }],
     ['a certificate that is closed', 'cannot read', { DATABASE_URL: 'closed/root.crt' }],
-  ])('runs on as root and says why: %s', async (_, said, given) => {
+  ])('stays root and says why: %s', async (_, said, given) => {
     await mkdir(join(dir, 'closed'), { mode: 0o700 })
     for (const name of ['weights.json', 'root.crt'])
       await writeFile(join(dir, 'closed', name), '{}')

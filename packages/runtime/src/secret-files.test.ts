@@ -115,6 +115,6 @@ test.each([
   'API_URL',
   'HLR_URL',
   'FAILED_KEYS_PER_MINUTE',
-])('%s is none', (name) => {
+])('%s is not a secret', (name) => {
   expect(isSecret(name)).toBe(false)
 })

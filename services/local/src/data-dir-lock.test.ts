@@ -52,11 +52,11 @@ test('a living process keeps its directory, also where the system does not repor
 
 test.each([
   [
-    'of a process that is gone',
+    'of a process that has ended',
     () => ({ pid: spawnSync(process.execPath, ['-v']).pid, began: '1' }),
   ],
-  ['whose number another process has by now', () => ({ pid: process.ppid, began: 'long ago' })],
-  ['whose number is our own by now', () => ({ pid: process.pid, began: null })],
+  ['whose pid another process has by now', () => ({ pid: process.ppid, began: 'long ago' })],
+  ['whose pid is our own by now', () => ({ pid: process.pid, began: null })],
   ['that is broken', () => 'half a no'],
 ])('a lock file %s keeps no process from starting', async (_what, left) => {
   await note(JSON.stringify(left()))

@@ -55,7 +55,7 @@ async function changeKey(settings: ChangeKeySettings): Promise<string> {
   const dataDir = resolve(settings.DATA_DIR)
   const old = given ?? (await findInstallationKey(dataDir))
   if (old === undefined) {
-    throw new Error(`expected INSTALLATION_KEY, the key of now: ${dataDir} has no file of it`)
+    throw new Error(`expected INSTALLATION_KEY, the current key: ${dataDir} has no key file`)
   }
   await using stack = new AsyncDisposableStack()
   const { db, isAlone } = await openStopped(stack, settings, dataDir)
@@ -108,9 +108,9 @@ function open(url: string): Db {
 
 function told(change: KeyChange, isInFile: boolean): string {
   const where = isInFile
-    ? 'The new key stands in installation.key.'
+    ? 'The new key is in installation.key.'
     : 'Start all programs with the new key as INSTALLATION_KEY.'
-  const backups = 'Keep the old key for as long as you keep backups of the database from before.'
+  const backups = 'Keep the old key for as long as you keep older backups of the database.'
   if (change.status === 'was_changed') {
     return `The database has the new key already.\n${where}\n${backups}\n`
   }

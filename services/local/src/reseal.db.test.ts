@@ -218,7 +218,7 @@ test(
     const settings = { DATA_DIR: dataDir, NEW_INSTALLATION_KEY: NEXT }
     expect(await run(settings)).toMatchObject({
       code: 1,
-      said: expect.stringContaining('expected INSTALLATION_KEY, the key of now'),
+      said: expect.stringContaining('expected INSTALLATION_KEY, the current key'),
     })
     await writeFile(file, `${OLD}\n`, { mode: 0o600 })
     await inPackaged(dataDir, async (db) => {

@@ -80,7 +80,7 @@ async function openTestDb(): Promise<Db> {
 }
 
 test(
-  'lists are updated an hour after a start and then daily, by one of two processes, and what is away stays',
+  'lists are updated an hour after a start and then daily, by one of two processes, and unavailable ones stay',
   async () => {
     await using mirror = await openListMirror()
     const db = await openTestDb()
@@ -148,7 +148,7 @@ test(
 )
 
 test(
-  'an update that throws is told of and tried again in a day, not sooner',
+  'an update that throws is logged and tried again in a day, not sooner',
   async () => {
     const db = await openTestDb()
     const clock = { now: Date.parse('2026-11-20T12:00:00Z') }
@@ -183,7 +183,7 @@ test(
 )
 
 test(
-  'switched off, nothing is updated, and what another process did is told',
+  'with the setting off nothing is updated, and updates of other processes are reported',
   async () => {
     const db = await openTestDb()
     const dir = await folder()

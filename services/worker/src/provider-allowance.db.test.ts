@@ -63,7 +63,7 @@ describe.each(backends())('with limits in $name', ({ redisUrl }) => {
   test.each([
     { name: 'that leave from the same address', sources: ['127.0.0.2'] },
     { name: 'without one', sources: [] },
-  ])('two workers $name share what a provider allows', async ({ sources }) => {
+  ])('two workers $name share the limit of a provider', async ({ sources }) => {
     const { asked, fromMs } = await askBySources([sources, sources], redisUrl)
     expect(asked.length).toBeGreaterThanOrEqual(bucket.burst)
     expectWithin(asked, fromMs)

@@ -42,7 +42,7 @@ test.each([
   ['LIVE_CONCURRENCY', 'LIVE_SUBJECTS'],
   ['BULK_SLOTS', 'BULK_TASKS'],
   ['BULK_RESERVE', 'BULK_TASKS'],
-])('%s, which has lost its meaning, is refused with the name of %s', (name, successor) => {
+])('the retired setting %s is refused with the name of %s', (name, successor) => {
   const read = () => readSettings(workerSettings, { DATABASE_URL, [name]: '32' })
   const message = new RegExp(`${name}: expected nothing.*use ${successor}.*\\(got "32"\\)`)
   expect(read).toThrow(message)
