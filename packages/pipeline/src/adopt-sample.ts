@@ -24,8 +24,8 @@ interface SampledRow {
 }
 
 /**
- * Copies the outcomes of a sample, and what it has paid, into its batch, in the transaction that
- * ends the sample. If the batch was changed since, the charge is noted and the outcomes are
+ * Copies the outcomes of a sample, and the credits it has paid, into its batch, in the transaction
+ * that ends the sample. If the batch was changed since, the charge is noted and the outcomes are
  * dropped. The caller has locked the batch before the sample.
  */
 export async function adoptSample(tx: Tx, pipeline: Pipeline, sample: BatchRow): Promise<void> {
@@ -72,7 +72,7 @@ async function adoptRows(
   )
   const paid = charges.reduce((sum, credits) => sum + credits, 0)
   const remaining = await storeSampledParts(tx, chunk, parts, paid)
-  // The sample may have been asked before a value of the batch was erased.
+  // A value of the batch may have been erased since the sample was checked.
   if (await hasErased(tx, batch.id, no)) await blankWhatCame(tx, chunk)
   const scorer = await pipeline.scorers.of(batch.weights)
   if (remaining > 0) {
@@ -93,7 +93,7 @@ async function adoptRows(
 
 /**
  * Outcomes of one check, without those that a fault of the service prevented: these subjects are
- * asked again.
+ * checked again.
  */
 async function partOf(
   check: Check,

@@ -39,7 +39,7 @@ async function textOf(
 const ADDRESSES = Array.from({ length: 40 }, (_, no) => `user${no}@example.com`)
 
 test.each([false, true])(
-  'every row of addresses is advised, alike in CSV and NDJSON (explain %s)',
+  'every row of addresses has advice, the same in CSV and NDJSON (explain %s)',
   async (explain) => {
     await using harness = await openTestPipeline({ limits: { chunkRecords: 10 } })
     const content = ['email', ...ADDRESSES, 'Ada@gmial.com', ADDRESSES[3], 'x', ''].join('\n')
@@ -63,7 +63,7 @@ test.each([false, true])(
   },
 )
 
-test('a repeat that writes the address otherwise has its own writing in the suggestion', async () => {
+test('a duplicate that writes the address differently has its own notation in the suggestion', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 2 } })
   const { id } = await harness.read('email\nada@gmial.com\nb@c.example\nada@GMIAL.com\n')
   await harness.answer()
@@ -75,7 +75,7 @@ test('a repeat that writes the address otherwise has its own writing in the sugg
   ])
 })
 
-test('fraud signals are advised by their level, and other products not at all', async () => {
+test('fraud signals have advice by their level, and other products have none', async () => {
   await using harness = await openTestPipeline()
   const rows = ADDRESSES.map((address, no) => `${address},203.0.113.${no}`)
   const content = `email,ip\n${rows.join('\n')}\n`
@@ -99,7 +99,7 @@ test('fraud signals are advised by their level, and other products not at all', 
   }
 })
 
-test('a row that was refused, or not answered whole, is not advised', async () => {
+test('a refused row, or one without all its outcomes, has no advice', async () => {
   await using harness = await openTestPipeline()
   const { id } = await harness.read('email,phone\n,+14155550100\n,\na@b.example,\n', {
     product: 'deliverability',

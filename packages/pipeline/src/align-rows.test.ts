@@ -41,7 +41,7 @@ describe('rows of two lists', () => {
     expect(shown(await aligned(words(left), words(right)))).toBe(expected)
   })
 
-  test('are each there once and in order, whatever they are', async () => {
+  test('are all returned once and in order, whatever they contain', async () => {
     const list = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { maxLength: 40 })
     await fc.assert(
       fc.asyncProperty(list, list, async (left, right) => {
@@ -53,7 +53,7 @@ describe('rows of two lists', () => {
     )
   })
 
-  test('of which one is a part of the other are all matched, however far apart', async () => {
+  test('are all matched if one list is a part of the other, however far apart they are', async () => {
     const left = Array.from({ length: 10_000 }, (_, no) => `row${no}`)
     const right = ['row3', 'row5001', 'row9999']
     const rows = await aligned(left, right, true)

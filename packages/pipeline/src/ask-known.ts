@@ -7,12 +7,12 @@ import { pack, unpackCells, unpackSubjects, type ChunkCells, type ChunkSubjects 
 import { drawOrdinals, seedOf } from './draw-sample.ts'
 import { isErasedSubject } from './erased-row.ts'
 
-/** Counts by chunk the rows that another service's verdict settles. */
+/** Counts the known rows of each chunk, whose verdicts come from another service. */
 export interface ClaimedRows {
   meet(row: FileRow): void
   /** Closes a chunk: later rows count for the next one. */
   endChunk(): void
-  /** By chunk. */
+  /** Numbers by chunk. */
   readonly counts: readonly number[]
 }
 
@@ -33,12 +33,11 @@ export function countClaimedRows(): ClaimedRows {
 }
 
 /**
- * Selects some of the rows that another service's verdict settles to be checked all the same, drawn
- * from the whole batch with equal chance, and the same ones however often it is read. The caller
- * has locked the batch.
+ * Selects some of the known rows to be checked all the same, drawn from the whole batch with equal
+ * chance, and the same rows however often the batch is read. The caller has locked the batch.
  *
- * @param counts such rows of each chunk
- * @returns their positions
+ * @param counts known rows of each chunk
+ * @returns the positions of the selected rows
  */
 export async function askSomeKnown(
   tx: Tx,
@@ -69,7 +68,7 @@ async function askOfChunk(
   if (held === undefined) throw new Error(`chunk ${chunk.no} of ${chunk.batchId} is gone`)
   const cells = unpackCells(held.cells)
   const claimed = [...cells.kinds.keys()].filter((place) => isClaimed(cells, place))
-  // A value may have been erased since the row was read; then there is no subject left.
+  // A value may have been erased since the row was read, so that there is no subject left.
   const places = claimed.filter((place, at) => drawn.has(at) && addressOf(cells, place) !== null)
   if (places.length === 0) return []
   const rows = new Set(places)

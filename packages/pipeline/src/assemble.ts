@@ -56,7 +56,7 @@ export function assembleResult(product: Product, outcomes: BareOutcomes, scorer:
     : plainResult(product, outcomes, scorer, credits_used)
 }
 
-/** A result without the parts that are not known. */
+/** A result that lacks unknown parts. */
 export interface PartialResult {
   readonly credits_used: number
   readonly [field: string]: unknown

@@ -11,7 +11,7 @@ import { recheckBatch } from './recheck.ts'
 import { sampleBatch } from './sample.ts'
 import { startBatch } from './start.ts'
 
-// What a customer can do at one moment to a batch that waits, and what it must not cost.
+// Concurrent actions of a customer on a batch that waits at `ready`, and their charges.
 
 const ROWS = 30
 const LIST = `email\n${Array.from({ length: ROWS }, (_, no) => `u${no}@a.example`).join('\n')}\n`
@@ -36,7 +36,7 @@ async function balanceOf({
   return { spent: 25_000 - (balance?.available ?? 0) - held, held }
 }
 
-test('of many samples begun at once there is one, and it is paid once', async () => {
+test('of many samples begun concurrently one exists, and it is charged once', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 7 } })
   const { pipeline, owner } = harness
   const { id } = await harness.read(LIST, { autoStart: false })
@@ -52,7 +52,7 @@ test('of many samples begun at once there is one, and it is paid once', async ()
 })
 
 test.each(['change', 'cancel', 'start'] as const)(
-  'a %s at the moment of a sample leaves nothing held that nobody will use',
+  'a %s concurrent with a sample leaves no credits held without use',
   async (other) => {
     await using harness = await openTestPipeline({ limits: { chunkRecords: 7 } })
     const { pipeline, owner } = harness
@@ -83,7 +83,7 @@ test.each(['change', 'cancel', 'start'] as const)(
   },
 )
 
-test('changes at one moment are read one after the other, and the last preview is that of the batch', async () => {
+test('concurrent changes are read one after the other, and the last preview is that of the batch', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { id } = await harness.read(`a,b\nann@a.example,bo@b.example\n`, { autoStart: false })
@@ -102,7 +102,7 @@ test('changes at one moment are read one after the other, and the last preview i
   expect(await balanceOf(harness)).toEqual({ spent: 0, held: 0 })
 })
 
-test('a recheck of a recheck of a recheck asks the same rows, each charged as its own', async () => {
+test('a recheck of a recheck of a recheck checks the same rows, each charged as its own', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   let { id } = await harness.read(LIST)

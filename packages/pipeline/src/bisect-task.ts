@@ -38,7 +38,7 @@ export async function bisectTask(
   const half = (from: number, to: number): Parameters<typeof splitTask>[2][number] => ({
     indexes: indexes.slice(from, to),
     states: states?.slice(from, to) ?? null,
-    // A half gets one try before it is halved again; a single subject all of them.
+    // A half is split again after one failure; a single subject has all attempts.
     attempts: to - from === 1 ? 0 : MAX_ATTEMPTS - 1,
   })
   await splitTask(pipeline.db, task, [half(0, middle), half(middle, open.length)])

@@ -27,7 +27,7 @@ export interface Step {
   readonly counts: Partial<ErasureCounts>
   /** Whether the batch held an erased value. */
   readonly isMet: boolean
-  /** Subjects as they were asked, about which facts may be cached. */
+  /** Subjects as the batch checked them; facts about them may be cached. */
   readonly subjects: readonly { readonly check: Check; readonly subject: string }[]
 }
 
@@ -43,7 +43,7 @@ export function isBeingRead({ status, read_whole: isRead }: BatchRow): boolean {
  * Removes erased values from the next chunks of a batch, in one transaction; if there are none, it
  * only reads.
  *
- * @param note called if anything was found, with the number of the next chunk; undefined after the
+ * @param note called if a value was found, with the number of the next chunk; undefined after the
  * last
  * @returns that number
  */
@@ -57,7 +57,7 @@ export async function blankChunks(
   const chunks = await readHeldChunks(pipeline.db, batch.id, { fromNo, most: CHUNKS_A_STEP })
   const last = chunks.at(-1)
   const nextNo = last === undefined || chunks.length < CHUNKS_A_STEP ? undefined : last.no + 1
-  // Most hold nothing, and are not locked for that.
+  // Most chunks hold no value; these are not locked.
   const held = chunks.filter((chunk) => blankChunk(chunk, batch, finder) !== undefined)
   if (held.length === 0) return nextNo
   await pipeline.db.kysely.transaction().execute(async (tx) => {
@@ -105,7 +105,7 @@ export async function blankHead(
       await noteRemovals(tx, row.account_id, [row.source_key])
     }
     const isMet = kept !== undefined || shown !== undefined
-    // The header of the result shows what the batch's row says.
+    // The header of the result file shows these columns of the batch's row.
     if (isMet) await countBlanked(tx, batchId)
     await note(tx, { counts: { uploads: removes ? 1 : 0 }, isMet, subjects: [] })
   })
@@ -128,7 +128,7 @@ async function dropsUpload(
   return await mayHoldValue(pipeline, batch, finder)
 }
 
-/** Texts of a batch's row without the values; undefined if they hold none. */
+/** Texts of a batch's row without the erased values; undefined if they hold none. */
 function blankedTexts(
   row: BatchRow,
   scrub: (text: string) => string,

@@ -15,14 +15,14 @@ import { ERASED_NOTE, ERASED_SUBJECT, isErasedSubject } from './erased-row.ts'
 import type { ValueFinder } from './erased-values.ts'
 import { isJsonBatch } from './table-columns.ts'
 
-/** Columns of a batch that say how its cells are read. */
+/** Columns of a batch that determine how its cells are read. */
 export type CellsOf = Pick<BatchRow, 'file_format' | 'mapping' | 'header' | 'default_country'>
 
-/** A chunk without the erased values, and which of them it held. */
+/** A chunk without the erased values, and the values that it held. */
 export interface ChunkBlanks {
   readonly blanked: BlankedChunk
   readonly rowCount: number
-  /** Subjects as the chunk asked them. */
+  /** Subjects as the chunk checked them. */
   readonly subjects: readonly { readonly check: Check; readonly subject: string }[]
 }
 
@@ -51,8 +51,8 @@ export function blankChunk(
 }
 
 /**
- * What was stored for erased subjects of a chunk after their erasure, without it; undefined if
- * there is nothing.
+ * A chunk without the outcomes and states that were stored for subjects after their erasure;
+ * undefined if there are none.
  */
 export function blankLate(chunk: HeldChunk): BlankedChunk {
   const subjects = unpackSubjects(chunk.subjects)
@@ -66,7 +66,7 @@ export function blankLate(chunk: HeldChunk): BlankedChunk {
 interface BlankedSubjects {
   readonly left: ChunkSubjects
   readonly met: readonly { readonly check: Check; readonly subject: string }[]
-  /** By position of the row: the checks whose subject was erased. */
+  /** The checks whose subject was erased, by position of the row. */
   readonly rows: ReadonlyMap<number, ReadonlySet<Check>>
 }
 
@@ -164,7 +164,7 @@ function blankCell(
   scrub: (text: string) => string,
 ): string {
   if (cell === '') return cell
-  // However the cell writes it, the row was asked for the value.
+  // The row was checked for this value, however the cell writes it.
   for (const check of checks) if (batch.mapping[check]?.column === column) return ''
   return scrub(cell)
 }
@@ -202,7 +202,7 @@ function blankJson(
     const own = Object.entries(scrubbed).map(([key, item]) => [key, keys.includes(key) ? '' : item])
     return JSON.stringify(Object.fromEntries(own))
   } catch {
-    // No JSON, or nested deeper than the stack goes.
+    // Not JSON, or nested deeper than the stack allows.
     return scrub(text)
   }
 }

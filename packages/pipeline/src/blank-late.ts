@@ -4,7 +4,7 @@ import { blankLate } from './blank-chunk.ts'
 
 /**
  * Blanks outcomes of subjects that were erased while they were being checked, in the transaction
- * that stored them.
+ * that stored the outcomes.
  */
 export async function blankWhatCame(
   tx: Tx,

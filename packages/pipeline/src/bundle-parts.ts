@@ -2,7 +2,7 @@ import type { DomainFacts, EmailFacts } from '@plumbline/contract/outcome'
 import type { ResultOf } from '@plumbline/contract/results'
 import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
 
-// The parts that bundles are made of, each from its own outcome.
+// Parts of bundles, each made from its own outcome.
 
 /** A fact that could not be found out counts as false (decision 1). */
 export function yes(fact: boolean | null): boolean {
@@ -76,7 +76,7 @@ function dialable({ facts, reason }: PhoneOutcome): boolean {
   return facts.valid && reason !== 'hlr_unknown_subscriber'
 }
 
-/** The optional parts of contact intelligence whose outcomes are there. */
+/** The optional parts of contact intelligence that have outcomes. */
 export function intelParts(
   { phone, ip, domain }: BareOutcomes,
   scorer: Scorer,
@@ -123,7 +123,7 @@ export function signalsEmail(email: EmailFacts): ResultOf<'fraud-signals'>['emai
   }
 }
 
-/** The optional parts of fraud signals whose outcomes are there. */
+/** The optional parts of fraud signals that have outcomes. */
 export function signalsParts(
   { phone, ip, domain }: BareOutcomes,
   scorer: Scorer,

@@ -20,8 +20,8 @@ import { batchViewOf } from './view.ts'
 
 /**
  * Cancels a batch: no new lookup is begun for it. The finish stage waits for purchases in flight,
- * charges what is known of each record, releases the rest of the hold and writes every record into
- * the result file. Canceling again is no error.
+ * charges the known parts of each record, releases the rest of the hold and writes every record
+ * into the result file. Canceling again is no error.
  *
  * @throws Problem `not_found`; `conflict` if the batch has ended
  */
@@ -66,7 +66,7 @@ export async function releaseRest(tx: Tx, row: BatchRow): Promise<number> {
 
 /**
  * Ends a batch as failed with a public reason, releases its hold, and erases its file and the rows
- * that were read: nothing can be done with them any more.
+ * that were read, which have no further use.
  *
  * @param lease the fencing number that the batch must still have
  */
@@ -85,7 +85,7 @@ export async function failBatch(
       credits_released: row.credits_released + released,
       erasing: 'chunks',
     })
-    // What was released is taken back with the rest.
+    // The error also rolls back the release.
     if (moved === undefined) throw new Error(`batch ${id}: its end was refused`)
     await noteRemovals(tx, moved.account_id, [moved.source_key])
     return { row: moved, released }

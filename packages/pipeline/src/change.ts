@@ -83,7 +83,7 @@ function refuseRecords(row: BatchRow, asked: readonly (readonly [string, unknown
 
 async function rename(tx: Tx, row: BatchRow, change: BatchChange): Promise<BatchRow> {
   const { max_credits: most } = change
-  // What the bound or the balance stopped is not stopped by them any more.
+  // The change also removes the limit or shortage that stopped the batch.
   const stopped = most !== undefined && row.read_whole
   const fields = { ...plainFields(change), ...(stopped ? { error: null } : {}) }
   await updateBatch(tx, row.id, fields)
@@ -136,7 +136,7 @@ async function changeReading(tx: Tx, row: BatchRow, change: BatchChange): Promis
 /**
  * Voids the sample of a batch; a sample under way is canceled, and reported once it has ended.
  *
- * @returns what it has cost, which stays charged
+ * @returns its charge, which is not refunded
  */
 async function voidSample(tx: Tx, row: BatchRow): Promise<number> {
   if (row.sample_id === null) return 0
@@ -179,7 +179,7 @@ function requestOf(asked: BatchRequest, change: BatchChange, product: Product): 
   const verdicts = knownRequest(asked, change, product)
   const merged = {
     ...asked,
-    // Of an earlier mapping the fields that the product has.
+    // The fields of the earlier mapping that the new product has.
     mapping: mapping === undefined ? fieldsWithin(asked.mapping, product) : mapping,
     ...(header === undefined ? {} : { header }),
     ...(sheet === undefined ? {} : { sheet }),
@@ -188,7 +188,7 @@ function requestOf(asked: BatchRequest, change: BatchChange, product: Product): 
     ...(delimiter === undefined ? {} : { delimiter }),
     ...verdicts,
   }
-  // Safe because only fields without a value are left out of what has the shape.
+  // Safe because it only leaves out fields without a value from an object of this shape.
   return Object.fromEntries(
     Object.entries(merged).filter(([, value]) => value !== null && value !== undefined),
   ) as BatchRequest

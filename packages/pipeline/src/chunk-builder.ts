@@ -4,7 +4,7 @@ import { pack, type ChunkCells, type ChunkSubjects, type StoredClaim } from './c
 import type { FileRow } from '@plumbline/intake/row-builder'
 
 /**
- * Packs a run of rows as one chunk: the rows as they came in `cells`, their subjects in `subjects`.
+ * Packs a run of rows as one chunk: the unchanged rows in `cells`, their subjects in `subjects`.
  */
 export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
   const ofRow: Record<string, number> = {}
@@ -60,7 +60,7 @@ export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
   }
 }
 
-/** The other service's verdict to store with a known row. */
+/** The claim to store with a known row: the other service's verdict. */
 function claimOf({ kind, claim, ofRow }: FileRow): StoredClaim | undefined {
   if (kind !== 'known') return undefined
   return claim ?? (ofRow === undefined ? undefined : { ofRow })

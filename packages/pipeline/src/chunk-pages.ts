@@ -62,7 +62,7 @@ export async function* pagesAsSettled(
     }
     const page = open - no
     no = open
-    // Where many come, the next ones are there by now.
+    // If chunks are settled quickly, the next ones are settled by now.
     if (page < PAGE_CHUNKS) await wait(times.lookMs, undefined, { signal: stage.signal })
   }
 }

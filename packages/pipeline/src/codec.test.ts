@@ -14,34 +14,34 @@ const SUBJECTS: readonly (readonly [Check, readonly string[]])[] = [
 describe.each(SUBJECTS)('outcomes of %s', (check, subjects) => {
   const outcomes = subjects.map((subject) => outcomeFor(check, subject))
 
-  test('come back whole where the batch explains', async () => {
+  test('come back complete if the batch explains', async () => {
     expect(unpackOutcomes(await packOutcomes(outcomes, true))).toEqual(outcomes)
   })
 
-  test('come back without how they are known where it does not', async () => {
+  test('come back without evidence if it does not', async () => {
     const bare = outcomes.map(({ status, reason, facts }) => ({ status, reason, facts }))
     expect(unpackOutcomes(await packOutcomes(outcomes, false))).toEqual(bare)
   })
 
-  test('keep the place of a subject that our own fault left unanswered', async () => {
+  test('keep the position of a subject without an outcome after a fault of ours', async () => {
     const [first, ...rest] = outcomes
     const some: (Outcome | null)[] = [null, first ?? null, null, ...rest, null]
     expect(unpackOutcomes(await packOutcomes(some, true))).toEqual(some)
   })
 })
 
-test('a part in which nothing was answered comes back so', async () => {
+test('of a part without any outcome come back as such', async () => {
   expect(unpackOutcomes(await packOutcomes([null], false))).toEqual([null])
   expect(unpackOutcomes(await packOutcomes([], true))).toEqual([])
 })
 
-test('a part holds the name of a fact once, not once for each subject', async () => {
+test('store the name of a fact once, not once per subject', async () => {
   const outcomes = Array.from({ length: 1000 }, (_, at) => outcomeFor('ip', `192.0.2.${at % 256}`))
   const packed = await packOutcomes(outcomes, false)
   expect(packed.length).toBeLessThan(JSON.stringify(outcomes[0]).length * 10)
 })
 
-test('outcomes of 0.1.0, whose columns are whole and not counted, are read', () => {
+test('of version 0.1.0, whose columns are stored in full, are read', () => {
   const outcome = outcomeFor('phone', '+14155550100')
   const { status, reason, facts } = outcome
   const columns = {

@@ -17,7 +17,8 @@ export interface CheckSubjects {
 export type ChunkSubjects = { readonly [C in Check]?: CheckSubjects }
 
 /**
- * The rows of a chunk as they came; rare properties are keyed by the row's position in the chunk.
+ * The unchanged cells of the rows of a chunk; rare properties are keyed by the row's position in
+ * the chunk.
  */
 export interface ChunkCells {
   /** Cells of each row; of a JSON record its text. */
@@ -26,8 +27,8 @@ export interface ChunkCells {
   /** For a duplicate, the row number of its first occurrence. */
   readonly ofRow: Readonly<Record<string, number>>
   /**
-   * Subjects of rows that are not checked themselves: duplicates, maybe in another notation, and
-   * known rows.
+   * Subjects of rows that are not checked themselves: duplicates, which may write them differently,
+   * and known rows.
    */
   readonly asked: Readonly<Record<string, { readonly [C in Check]?: string | undefined }>>
   /**
@@ -35,7 +36,7 @@ export interface ChunkCells {
    * the same.
    */
   readonly claims?: Readonly<Record<string, StoredClaim>>
-  /** What is wrong with a row. */
+  /** The error of a row. */
   readonly errors: Readonly<Record<string, string>>
   /** The customer's reference of a row, where a `ref` column is mapped. */
   readonly refs: Readonly<Record<string, string>>
@@ -70,19 +71,20 @@ interface OutcomeColumns<C> {
   readonly suggested: Readonly<Record<string, string>>
 }
 
-/** As 0.1.0 stored them, all columns are whole and not counted. */
+/** As stored by version 0.1.0: all columns are complete and not counted. */
 type StoredOutcomes = Pick<OutcomeColumns<StoredColumns>, 'fields' | 'facts'> &
   Partial<OutcomeColumns<StoredColumns>>
 
 /**
- * What results need of an outcome besides its facts, and what explained results need beyond that.
+ * Fields of an outcome that results need besides its facts, and those that explained results need
+ * as well.
  */
 const BARE_FIELDS = ['status', 'reason'] as const
 const FIELDS = ['kind', ...BARE_FIELDS, 'evidence', 'cached', 'checkedAt', 'durationMs'] as const
 
 const compress = promisify(zstdCompress)
 
-/** Bytes of text that are compressed faster than another thread could be asked to. */
+/** Bytes of text up to which compressing here is faster than in another thread. */
 const AT_ONCE_BYTES = 262_144
 
 /**
@@ -113,10 +115,13 @@ export async function packOutcomes(
     : await compress(bytes, LEVEL_ONE)
 }
 
-/** Bytes of a UTF-8 character to one of a string, at most. */
+/** Maximum number of UTF-8 bytes per character of a string. */
 const UTF8_BYTES = 3
 
-/** Texts as one run of bytes: as one string first, they would take their size twice more. */
+/**
+ * Texts as one block of bytes: joining them as a string first would take twice as much memory
+ * again.
+ */
 function utf8Of(texts: readonly string[]): Buffer {
   const chars = texts.reduce((sum, { length }) => sum + length, 0)
   const bytes = Buffer.allocUnsafe(chars * UTF8_BYTES)
@@ -125,7 +130,10 @@ function utf8Of(texts: readonly string[]): Buffer {
   return bytes.subarray(0, at)
 }
 
-/** The engine reports it as evidence, which is not stored for a batch that does not explain. */
+/**
+ * The suggestions of outcomes: engines report them as evidence, which is not stored for a batch
+ * that does not explain.
+ */
 function suggestedIn(outcomes: readonly StoredOutcome[]): Record<string, string> {
   const suggested: Record<string, string> = {}
   for (const [at, outcome] of outcomes.entries()) {
@@ -141,12 +149,15 @@ function suggestedIn(outcomes: readonly StoredOutcome[]): Record<string, string>
 /** Milliseconds for which columns are written before other work of the process has a turn. */
 const TURN_MS = 0.5
 
-/** Shared, so that the tasks of a worker that end together do not block it together. */
+/**
+ * Shared, so that tasks of a worker that end at the same moment do not block it one right after the
+ * other.
+ */
 const nextTurn = createTurns(1)
 
 /**
- * Columns as texts that together are one JSON object, written in as many turns of the event loop as
- * it takes for none to last a millisecond.
+ * Columns as texts that together are one JSON object, written in several turns of the event loop,
+ * each shorter than a millisecond.
  */
 async function columnsInTurns(
   rows: readonly (object | null)[],
@@ -183,7 +194,7 @@ export function unpackCells(bytes: Buffer): ChunkCells {
   return JSON.parse(textOf(bytes)) as ChunkCells
 }
 
-/** Unpacks outcomes that `packOutcomes` made; explained ones are whole. */
+/** Unpacks outcomes that `packOutcomes` made; explained ones include their evidence. */
 export function unpackOutcomes(bytes: Buffer): readonly StoredOutcome[] {
   const { count, fields, facts, suggested } = wholeColumns(textOf(bytes))
   const rows = rowsOf({ ...fields, facts: rowsOf(facts, count) }, count)
@@ -202,9 +213,9 @@ function wholeColumns(text: string): OutcomeColumns<Columns> {
   return { count, fields: columnsOf(fields, count), facts: columnsOf(facts, count), suggested }
 }
 
-/** What to remove from outcomes. */
+/** Values to remove from outcomes. */
 export interface OutcomeBlanks {
-  /** Positions of outcomes to blank: what identifies somebody is removed, the status stays. */
+  /** Positions of outcomes to blank: identifying values are removed, the status stays. */
   readonly places: ReadonlySet<number>
   /** Applied to every other text. */
   readonly scrub: (text: string) => string
@@ -216,7 +227,7 @@ export interface OutcomeBlanks {
  */
 const OPEN_FACTS: ReadonlySet<string> = new Set(['mailbox', 'confidence', 'lineType', 'numberType'])
 
-/** Facts that results show as text, and which must therefore stay a text. */
+/** Facts that results show as text, and which must therefore stay strings. */
 const NAMING_FACTS: Readonly<Record<Check, readonly string[]>> = {
   email: ['address', 'normalized'],
   phone: ['number'],
@@ -282,7 +293,7 @@ function bareSignals(signals: unknown): unknown {
 export function scrubJson(value: unknown, scrub: (text: string) => string): unknown {
   if (typeof value === 'string') return scrub(value)
   if (typeof value === 'number') {
-    // People write numbers of phones as numbers.
+    // Phone numbers may be written as JSON numbers.
     const text = String(value)
     return Number.isSafeInteger(value) && scrub(text) !== text ? '' : value
   }
@@ -300,7 +311,10 @@ export function scrubJson(value: unknown, scrub: (text: string) => string): unkn
   return isChanged ? Object.fromEntries(members) : value
 }
 
-/** Rows of columns; each begins as a copy that has every name, as growing name by name takes longer. */
+/**
+ * Rows of columns; each begins as a copy of an object with every name, which is faster than adding
+ * names one by one.
+ */
 function rowsOf(columns: Columns, count: number): Record<string, unknown>[] {
   const rows = Array.from({ length: count }, (): Record<string, unknown> => ({ ...columns }))
   for (const [name, values] of Object.entries(columns)) {
@@ -309,8 +323,8 @@ function rowsOf(columns: Columns, count: number): Record<string, unknown>[] {
   return rows
 }
 
-// The casts above are safe because only this file packs what these columns hold; a reader of
-// another version comes with a migration.
+// The casts above are safe because only this file writes these columns; a change of their form
+// requires a migration.
 function textOf(bytes: Buffer): string {
   return zstdDecompressSync(bytes).toString()
 }

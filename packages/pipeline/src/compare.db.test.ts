@@ -31,7 +31,7 @@ async function compared(
 const ADDRESSES = Array.from({ length: 200 }, (_, no) => `user${no}@example.com`)
 const listOf = (addresses: readonly string[]): string => `email\n${addresses.join('\n')}\n`
 
-/** Has every unknown address of a batch be deliverable: what the world does between two checks. */
+/** Makes every unknown address of a batch deliverable, as may happen between two checks. */
 async function settleUnknown({ pipeline }: TestPipeline, id: string): Promise<void> {
   const { rows } = await pipeline.db.pool.query<{ id: number; outcomes: Buffer }>(
     'select id, outcomes from parts where batch_id = $1',
@@ -50,7 +50,7 @@ async function settleUnknown({ pipeline }: TestPipeline, id: string): Promise<vo
   }
 }
 
-test('two batches of the same list differ in nothing, or row by row in what has changed', async () => {
+test('two batches of the same list have no differences, or list each changed row', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 20 } })
   const first = await completed(harness, listOf(ADDRESSES))
   const second = await completed(
@@ -69,7 +69,7 @@ test('two batches of the same list differ in nothing, or row by row in what has 
   expect(JSON.parse(all[0] ?? '')).toMatchObject({ row: 2, row_before: 1, ref: null, changed: [] })
 })
 
-test('rows of one list alone are counted, and the others compared', async () => {
+test('rows in only one of the lists are counted, and the others compared', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 20 } })
   const first = await completed(harness, listOf(ADDRESSES))
   const second = await completed(harness, listOf(['new@example.com', ...ADDRESSES.slice(5)]))
@@ -103,7 +103,7 @@ test('a changed result is shown with the old one, and counted by verdict', async
   }
 })
 
-test('a recheck is compared with the rows that it asked again, also as CSV', async () => {
+test('a recheck is compared with the rows that it checked again, also as CSV', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 20 } })
   const { pipeline, owner } = harness
   const first = await completed(harness, listOf(ADDRESSES))
@@ -127,7 +127,7 @@ test('a recheck is compared with the rows that it asked again, also as CSV', asy
   }
 })
 
-test('batches of two products, running ones and those of others are not compared', async () => {
+test('batches of different products, running ones and those of other accounts are not compared', async () => {
   await using harness = await openTestPipeline()
   const first = await completed(harness, listOf(ADDRESSES))
   const running = await harness.read(listOf(ADDRESSES))

@@ -13,7 +13,7 @@ import type { ShownRow } from './shown-row.ts'
 /** Options of a comparison of two batches. */
 export interface ComparisonRequest {
   readonly format: ComparisonFormat
-  /** Whether to include rows without a change. */
+  /** Whether to include unchanged rows. */
   readonly all: boolean
 }
 
@@ -37,9 +37,8 @@ interface Pair {
 }
 
 /**
- * What has changed between two batches of the same records, or of a part of them: a summary, or row
- * by row. The batch that was created first is `before`. Rows are matched by their subjects, in
- * order.
+ * The changes between two batches of the same records, or of a part of them: a summary, or row by
+ * row. The batch that was created first is `before`. Rows are matched by their subjects, in order.
  *
  * @throws Problem `not_found`; `conflict` if one has not ended, or they are of different products
  */
@@ -122,7 +121,7 @@ async function* answersOf(
       const answer = answerOf(row, cells.refs[place] ?? null)
       if (answer === null) return ''
       met.push(answer)
-      // A byte must be written, so that the reader is notified.
+      // Rows without any text would not be yielded.
       return '.'
     },
   }

@@ -40,7 +40,7 @@ test.each(
   expect(rows[0]?.count).toBeLessThanOrEqual(backend.most)
 })
 
-test('every queue is notified of jobs at once, also after the listening connection was lost', async () => {
+test('every queue is notified of jobs at once, also after its listening connection was lost', async () => {
   await using database = await createTestDatabase()
   await migrateQueue(database.url)
   const options = { databaseUrl: database.url, redisUrl: undefined, name: 'hears', log }
@@ -58,9 +58,9 @@ test('every queue is notified of jobs at once, also after the listening connecti
   await expect.poll(() => seen.length).toBe(2 * QUEUE_NAMES.length)
 })
 
-// PgBouncer is Debian's: CI installs it, and fails where it is missing.
+// PgBouncer is Debian's: CI installs it, and fails if it is missing.
 test.skipIf(!canRunPgBouncer())(
-  'a pooler that nobody told of is named, with what to set',
+  'a pooler without its setting is reported with the settings to change',
   async () => {
     await using database = await createTestDatabase()
     await migrateQueue(database.url)

@@ -23,7 +23,7 @@ import type { Log } from '@plumbline/ports/log'
 export interface Connections extends AsyncDisposable {
   readonly db: Db
   readonly queue: QueueBackend
-  /** Shared by all processes: in Redis if there is one, else in Postgres. */
+  /** Shared by all processes: on Redis if there is one, else on Postgres. */
   readonly memory: Memory
   /** Facts that cost money to find out: always in Postgres, in a table that survives a crash. */
   readonly durable: Memory
@@ -63,7 +63,7 @@ function untoldPooler(cause: unknown): Error {
   )
 }
 
-/** Which Postgres and queue to use, and how. */
+/** Options of `openConnections`. */
 export interface ConnectionOptions {
   databaseUrl: string
   /** URL of the server itself, if `databaseUrl` is that of a pooler in transaction mode. */
@@ -74,7 +74,8 @@ export interface ConnectionOptions {
   /** Absent: only entries of memory and limiter whose names hold no subject can be used. */
   installationKey?: InstallationKey
   /**
-   * Connections to Postgres at most, in all; by default 6, and 12 if the queue is on Postgres too.
+   * Maximum number of connections to Postgres, in all; by default 6, and 12 if the queue is on
+   * Postgres too.
    */
   poolSize?: number | undefined
   name: string

@@ -5,7 +5,7 @@ import { cancelBatch, failBatch } from './cancel.ts'
 import type { BatchCreditCounter } from './pipeline.ts'
 import { reconcile } from './reconcile.ts'
 
-/** A pipeline with two records a chunk, and what its counter was told since it was last asked. */
+/** A pipeline with two records a chunk, and the calls of its counter since the last read. */
 async function openCounted(): Promise<TestPipeline & { counted(): readonly string[] }> {
   const counted: string[] = []
   const note =
@@ -34,7 +34,7 @@ test('credits of batches are counted as they are charged and released, by produc
   expect(counted()).toEqual(['email charged 2', 'email released 1'])
 })
 
-test('what a failed batch is given back is counted once', async () => {
+test('credits that a failed batch returns are counted once', async () => {
   await using harness = await openCounted()
   const { pipeline, read, answer, counted } = harness
   const { id } = await read(THREE)
@@ -46,7 +46,7 @@ test('what a failed batch is given back is counted once', async () => {
   expect(counted()).toEqual(['email released 1'])
 })
 
-test('a chunk that is settled by a repair is counted, and so is a hold that one releases', async () => {
+test('a chunk that is settled by a repair is counted, and so is a hold released by a repair', async () => {
   await using harness = await openCounted()
   const { pipeline, read, answer, counted } = harness
   const { pool } = pipeline.db
@@ -66,7 +66,7 @@ test('a chunk that is settled by a repair is counted, and so is a hold that one 
   expect(counted()).toEqual(['email released 3'])
 })
 
-test('a hold whose batch is gone is counted by the product it was made for', async () => {
+test('the hold of a missing batch is counted for the product it was made for', async () => {
   await using harness = await openCounted()
   const { pipeline, read, answer, counted } = harness
   const { pool } = pipeline.db
@@ -80,7 +80,7 @@ test('a hold whose batch is gone is counted by the product it was made for', asy
   expect(counted()).toEqual(['email released 1'])
 })
 
-/** Twice, as nothing is repaired that was seen once. */
+/** Twice, as only inconsistencies found by two searches are repaired. */
 async function reconcileTwice({ pipeline }: TestPipeline): Promise<void> {
   await reconcile(pipeline, { graceMs: 0 })
   expect(await reconcile(pipeline, { graceMs: 0 })).toBe(1)

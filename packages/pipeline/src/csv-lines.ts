@@ -13,11 +13,12 @@ export function csvLines(batch: BatchRow, form: CsvForm): LineFormat {
   const hasBars = delimiter === '|'
   const cellOf = (value: CellValue): string => {
     if (value === null) return ''
-    // What is no text is `true`, `false` or a number: it needs no quotes and runs nowhere.
+    // A value that is not a text is `true`, `false` or a number: it needs no quotes and is never a
+    // formula.
     return typeof value === 'string' ? csvCell(value, raw, hasBars) : String(value)
   }
   const names = `${table.map(({ name }) => cellOf(name)).join(delimiter)}\r\n`
-  // Values and cells of the row before: many columns have the same value in most rows, and then
+  // Values and cells of the previous row: many columns have the same value in most rows, and then
   // the cell is reused.
   const values: CellValue[] = table.map(() => null)
   const texts: string[] = table.map(() => '')

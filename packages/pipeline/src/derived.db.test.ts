@@ -54,7 +54,7 @@ const LIST = [
 ].join('\n')
 
 describe('a recheck', () => {
-  test('asks the rows again that were chosen, as they came, and is charged for them', async () => {
+  test('checks the selected rows again, unchanged, and is charged for them', async () => {
     await using harness = await openTestPipeline({ limits: { chunkRecords: 7 } })
     const { pipeline, owner } = harness
     const first = await completed(harness, LIST)
@@ -102,7 +102,7 @@ describe('a recheck', () => {
     )
   })
 
-  test('takes rows by their age, stored or by when they were settled', async () => {
+  test("selects rows by their age: their own if stored, else that of the chunk's settlement", async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness
     const plain = await completed(harness, LIST)
@@ -112,12 +112,13 @@ describe('a recheck', () => {
     expect(await ready(plain.id)).toMatchObject({ status: 'failed' })
     await pipeline.db.pool.query(`update chunks set settled_at = now() - interval '31 days'`)
     expect(await ready(plain.id)).toMatchObject({ status: 'ready', rows: { total: 61 } })
-    // The instant engines answered at the start of 2026, and a batch that explains keeps that.
+    // The instant engines date their outcomes at the start of 2026, and a batch that explains
+    // stores that.
     const told = await completed(harness, LIST, { explain: true })
     expect(await ready(told.id)).toMatchObject({ status: 'ready', rows: { total: 61 } })
   })
 
-  test('of rows that are erased meanwhile fails and says so, charging nothing', async () => {
+  test('of rows that are erased meanwhile fails with that reason, and charges nothing', async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness
     const first = await completed(harness, LIST)
@@ -130,7 +131,7 @@ describe('a recheck', () => {
     })
   })
 
-  test('of kinds of which there is no row fails and says so, charging nothing', async () => {
+  test('of rows that do not exist fails with that reason, and charges nothing', async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness
     const first = await completed(harness, LIST)
@@ -142,7 +143,7 @@ describe('a recheck', () => {
     })
   })
 
-  test('is refused of a batch that has not ended, and of another account', async () => {
+  test('is refused for a batch that has not ended, and for another account', async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness
     const { id } = await harness.read(LIST)
@@ -165,7 +166,7 @@ describe('a rescore', () => {
   const rows = Array.from({ length: 40 }, (_, no) => `bob${no}@example.com,203.0.113.${no}`)
   const scored = `email,ip\n${[...rows, rows[3], ','].join('\n')}\n`
 
-  test('scores the same outcomes by other weights, without checks or charges', async () => {
+  test('scores the same outcomes with other weights, without checks or charges', async () => {
     await using harness = await openTestPipeline({ limits: { chunkRecords: 7 } })
     const { pipeline, owner } = harness
     const first = await completed(harness, scored, { product: 'fraud-signals' })
@@ -209,7 +210,7 @@ describe('a rescore', () => {
     await expect(rescoreBatch(pipeline, owner, emails.id, {})).rejects.toMatchObject(refused)
   })
 
-  test('of outcomes that are erased meanwhile fails and says so', async () => {
+  test('of outcomes that are erased meanwhile fails with that reason', async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness
     const first = await completed(harness, scored, { product: 'fraud-signals' })

@@ -17,7 +17,7 @@ import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 const redisUrl = testRedisUrl()
 
 test.skipIf(WITHOUT_REDIS)(
-  'tasks of a new database go out at once, whatever the queue still holds of an old one',
+  'tasks of a new database are dispatched at once, whatever jobs the queue still has from an old one',
   async () => {
     const redis = { url: redisUrl ?? '', prefix: `test-${randomBytes(6).toString('hex')}` }
     for (const waiting of [1, 2]) {
@@ -33,7 +33,7 @@ test.skipIf(WITHOUT_REDIS)(
 const NONE = { slots: 0, reserve: 0 }
 const FEW_SLOTS = { email: { slots: 2, reserve: 1 }, phone: NONE, ip: NONE, domain: NONE }
 
-/** Lets leases be over without anybody having claimed them. */
+/** Expires leases that no worker has claimed. */
 const LATER = `update tasks set lease_until = now() - interval '1 s' where lease_until is not null`
 
 const rowsOf = (count: number): string =>
@@ -54,7 +54,7 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
   })
   const content = `email\n${rowsOf(20)}`
 
-  test('a task is not dispatched again while its job waits, and at once if the queue lost it', async () => {
+  test('a task is not dispatched again while its job waits, and at once if the queue lost the job', async () => {
     await using harness = await openTestPipeline(options())
     const { pipeline } = harness
     await harness.read(content)
@@ -81,7 +81,7 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
     expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting: 2 })
   })
 
-  test.for(['killed', 'hung'])('a task of a %s worker goes out again', async (fate) => {
+  test.for(['killed', 'hung'])('a task of a %s worker is dispatched again', async (fate) => {
     const redis = { url: redisUrl ?? '', prefix: `test-${randomBytes(6).toString('hex')}` }
     await using harness = await openTestPipeline({ ...options(), ...(inRedis ? { redis } : {}) })
     const { pipeline } = harness
@@ -136,7 +136,7 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
   })
 })
 
-test('leased tasks follow the workers: none without one, and the share of each that joins', async () => {
+test('leased tasks follow the capacity of the workers: none without a worker, and more with each that joins', async () => {
   await using harness = await openTestPipeline({
     limits: { chunkRecords: 1 },
     room: { email: NONE, phone: NONE, ip: NONE, domain: NONE },
@@ -144,7 +144,7 @@ test('leased tasks follow the workers: none without one, and the share of each t
   const { pipeline } = harness
   const { db, queue } = pipeline
   await harness.read(`email\n${rowsOf(20)}`)
-  /** Waits until so many tasks are out, while the workers say that they live. */
+  /** Waits until this many tasks are leased, while these workers send heartbeats. */
   const untilOut = async (count: number, ...workers: readonly string[]): Promise<void> => {
     await vi.waitFor(async () => {
       for (const name of workers) await beat(db, name)
@@ -169,7 +169,7 @@ test('leased tasks follow the workers: none without one, and the share of each t
   }
 })
 
-test('the start of a large batch is announced, and that of a small one is not', async () => {
+test('the start of a large batch is reported, and that of a small one is not', async () => {
   await using harness = await openTestPipeline({
     limits: { chunkRecords: 1 },
     room: FEW_SLOTS,
@@ -192,7 +192,7 @@ test('the start of a large batch is announced, and that of a small one is not', 
   expect(await round()).toBe(1)
 })
 
-test('it waits until something is due, and not while a task is leased', async () => {
+test('the dispatcher pauses until a task is due, but not while one is leased', async () => {
   await using harness = await openTestPipeline({ room: FEW_SLOTS })
   const { pipeline } = harness
   const { pool } = pipeline.db
@@ -211,7 +211,7 @@ test('it waits until something is due, and not while a task is leased', async ()
   expect(await quietMs()).toBe(Infinity)
   await pool.query(`insert into task_groups values ('email', 'mx:a', now() + interval '2 hours')`)
   expect(await quietMs()).toBeGreaterThan(6_000_000)
-  // What is due as far as is known, and has nothing, is looked at once: then it is quiet.
+  // A group that is due as far as known, but has no due task, is read at once and then skipped.
   await pool.query('update task_groups set next_at = now()')
   expect(await quietMs()).toBe(0)
   expect(await quietMs()).toBeGreaterThan(0)
@@ -223,7 +223,7 @@ test('it waits until something is due, and not while a task is leased', async ()
   expect(await quietMs()).toBe(0)
 })
 
-test('one dispatcher of two leases tasks, and the other takes over when it falls silent', async () => {
+test('one of two dispatchers leases tasks, and the other takes over when it is silent', async () => {
   await using harness = await openTestPipeline()
   const { pipeline } = harness
   const [first, second] = [new AbortController(), new AbortController()]
@@ -234,7 +234,7 @@ test('one dispatcher of two leases tasks, and the other takes over when it falls
   await vi.waitFor(async () => expect(await holder()).toBeDefined(), PATIENT)
   const before = await holder()
   loops.push(runDispatcher(pipeline, second.signal))
-  // Its connections are gone, and it cannot say that it leaves.
+  // Its connections are gone, so it cannot release the duty.
   lost.db.pool = new Proxy(pipeline.db.pool, { get: () => () => Promise.reject(new Error('lost')) })
   const silentMs = performance.now()
   await vi.waitFor(async () => expect(await holder()).not.toEqual(before), PATIENT)

@@ -51,7 +51,7 @@ const CLOSE_MS = 5_000
 const PLAN_MS = 5_000
 
 /**
- * Share of a check's slots that a round must have filled for the next round to follow at once. When
+ * Share of a check's slots that a round must have filled for the next round to begin at once. When
  * tasks end one by one, a longer pause leaves a slot idle only briefly, while a round for each
  * would load the database.
  */
@@ -61,8 +61,8 @@ const MANY = 1 / 8
 const STAGES_MS = 60
 
 /**
- * Milliseconds for which a task is held at most, longer than a dead worker's job is locked: a worker
- * that has lost the lease but does not end may renew its job's lock for ever.
+ * Maximum milliseconds for which a task is held back, longer than a dead worker's job is locked: a
+ * worker that has lost the lease but does not end may renew its job's lock for ever.
  */
 const HELD_MS = 60_000
 
@@ -99,7 +99,7 @@ export interface DispatchTold {
   readonly onStarting?: () => void
 }
 
-/** The state before the first round. */
+/** The state of a dispatcher before its first round. */
 export function newTurn(holder?: string): DispatchTurn {
   const begun: DispatchTurn = {
     served: new Map(),
@@ -158,7 +158,8 @@ export async function runDispatcher(
     await wait(restMs, undefined, { signal }).catch(() => undefined)
   }
   try {
-    // Tasks that still grow are dispatched as they are: for the next dispatcher they are leased.
+    // Tasks that still grow are dispatched as they are, since the next dispatcher would find them
+    // leased.
     if (turn !== undefined) await enqueueTasks(pipeline.queue, turn.growing)
     await leaveDuty(db, 'dispatch', holder)
   } catch (error) {
@@ -249,13 +250,13 @@ async function dispatchTasks(
   const tasks = leased.filter(({ grows }) => !grows)
   await enqueueFree(queue, turn, tasks)
   if (leased.length === 0) return 'none'
-  // A round dispatches only a few groups, however many are due.
+  // A round dispatches tasks of only a few groups, however many are due.
   if (leased.some(({ group }) => group !== null)) return 'many'
   const byCheck = Map.groupBy(tasks, ({ check }) => check)
   return [...byCheck].some(([check, { length }]) => length > slots[check] * MANY) ? 'many' : 'few'
 }
 
-/** Enqueues the tasks of which the queue holds no earlier job; the others are held for later. */
+/** Enqueues the tasks of which the queue holds no earlier job; the others are held back. */
 async function enqueueFree(
   queue: QueueBackend,
   { held }: DispatchTurn,

@@ -25,7 +25,7 @@ const PRICE = 3
 const NOTHING = { email: 0, phone: 0, ip: 0, domain: 0 }
 const never = new AbortController().signal
 
-/** A batch of contact intelligence of which each record asks an email and a phone. */
+/** A batch of contact intelligence whose records each have an email and a phone. */
 function contentOf(rows: number): string {
   const lines = Array.from(
     { length: rows },
@@ -41,7 +41,7 @@ async function openHarness(): Promise<TestPipeline & { id: string }> {
 }
 
 /**
- * Hands out the tasks of one check and runs them; what is not awaited is under way when this
+ * Dispatches the tasks of one check and runs them; those not awaited are under way when this
  * returns.
  */
 async function runTasks(
@@ -61,7 +61,7 @@ async function runTasks(
 
 const phones = instantEngine<Check>('phone')
 
-/** Puts every subject off, as a greylisting host does. */
+/** Delays every subject, as a greylisting host does. */
 const greylisting: CheckRunner = {
   run: async ({ subjects }) =>
     subjects.map(() => ({
@@ -73,7 +73,7 @@ const greylisting: CheckRunner = {
     })),
 }
 
-/** A provider that is asked for one number after the other; `sell` lets one purchase end. */
+/** A provider that looks up one number after the other; `sell` completes one purchase. */
 function slowProvider(): CheckRunner & { readonly begun: string[]; sell(): void } {
   const begun: string[] = []
   const gates: (() => void)[] = []
@@ -128,14 +128,14 @@ interface Line {
 }
 
 async function linesOf(harness: TestPipeline & { id: string }): Promise<readonly Line[]> {
-  // Safe because the test compares each line with what it must be.
+  // Safe because the test compares each line with the expected value.
   return (await textOf(harness, 'ndjson'))
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Line)
 }
 
-/** The ledger adds up, and what was charged is what the rows, the batch and the ledger say. */
+/** Checks that the ledger adds up, and that charges agree in rows, batch and ledger. */
 async function expectExplained(harness: TestPipeline & { id: string }): Promise<void> {
   const { db } = harness.pipeline
   expect(await auditLedger(db)).toEqual([])
@@ -155,7 +155,7 @@ async function expectExplained(harness: TestPipeline & { id: string }): Promise<
   expect(view.rows.done).toBe(lines.filter((line) => line.status === 'done').length)
 }
 
-test('a cancel charges the parts that are known, fills them in and releases the rest', async () => {
+test('a cancel charges the known parts, shows them and releases the rest', async () => {
   await using harness = await openHarness()
   await runTasks(harness, 'email', greylisting)
   await runTasks(harness, 'phone', phones)
@@ -199,7 +199,7 @@ test('a purchase under way is awaited and charged, and none is begun after the c
     status: 'canceling',
     credits: { held: ROWS * PRICE, used: 0 },
   })
-  // Longer than it takes a worker to hear of it.
+  // Longer than a worker takes to learn of it.
   await vi.waitFor(async () => {
     const { rows } = await harness.pipeline.db.pool.query(
       `select from batches where (ats->>'canceling')::timestamptz < now() - interval '0.6 s'`,
@@ -214,7 +214,7 @@ test('a purchase under way is awaited and charged, and none is begun after the c
   await expectExplained(harness)
 })
 
-test('what was saved of a half done task, and what its group waits for, is known and charged', async () => {
+test('saved outcomes of a task and of its waiting group are known and charged', async () => {
   await using harness = await openHarness()
   // Half of each chunk is answered, the other half waits.
   const half: CheckRunner = {
@@ -228,7 +228,8 @@ test('what was saved of a half done task, and what its group waits for, is known
   await runTasks(harness, 'phone', half)
   await runTasks(harness, 'email', instantEngine<Check>('email'))
   await cancelBatch(harness.pipeline, harness.owner, harness.id)
-  // What waits was in hand: it is looked at once more, by an engine that begins nothing.
+  // Subjects that wait were with an engine before: they are passed once more to one that begins
+  // nothing.
   await finishOnce(harness)
   const looks: EngineRequest<Check>[] = []
   const provider = slowProvider()
@@ -247,7 +248,7 @@ test('what was saved of a half done task, and what its group waits for, is known
   await expectExplained(harness)
 })
 
-test('a worker is killed with purchases in flight: another one reports their results', async () => {
+test('if a worker is killed with purchases in flight, another one reports their results', async () => {
   await using harness = await openHarness()
   const killed = slowProvider()
   void runTasks(harness, 'phone', killed)
@@ -255,7 +256,7 @@ test('a worker is killed with purchases in flight: another one reports their res
   await cancelBatch(harness.pipeline, harness.owner, harness.id)
   await finishOnce(harness)
   const { pool } = harness.pipeline.db
-  // Time passes: the lease of the worker that is gone runs out.
+  // Time passes: the lease of the dead worker expires.
   await pool.query(`update tasks set lease_until = 'epoch', lease = lease + 1`)
   await leaseTasks(harness.pipeline.db, { slots: NOTHING, reserve: 0, leaseMs: 1_000 })
   await finishOnce(harness)
@@ -272,7 +273,7 @@ test('a worker is killed with purchases in flight: another one reports their res
   await expectExplained(harness)
 })
 
-test('a batch does not wait for ever for workers that do not run', async () => {
+test('a canceled batch does not wait for ever for workers that do not run', async () => {
   await using harness = await openHarness()
   await runTasks(harness, 'phone', phones, AbortSignal.abort())
   const { pool } = harness.pipeline.db
@@ -308,7 +309,7 @@ test('interrupted charging continues, and each credit is charged once', async ()
   await expectExplained(harness)
 })
 
-/** A pipeline whose worker stops as soon as it has settled one chunk more. */
+/** A pipeline whose worker stops as soon as it has settled one more chunk. */
 function stoppedAfterSettle(
   harness: TestPipeline,
   stop: AbortController,
@@ -342,7 +343,7 @@ function countingTransactions(
 }
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-  'whenever it is canceled, each credit is explained (run %i)',
+  'at any moment of a cancel, each credit is accounted for (run %i)',
   async (seed) => {
     await using harness = await openHarness()
     const random = seeded(seed)

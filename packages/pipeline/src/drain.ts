@@ -22,8 +22,8 @@ const PURCHASE_TIME_MS = 60_000
 
 /**
  * Ends the work of a canceled batch, in transactions of one chunk each that can be interrupted
- * anywhere: deletes tasks that no worker runs, waits for running ones, charges chunks without all
- * outcomes for what is known, and releases the rest of the hold.
+ * anywhere: deletes tasks that no worker runs, waits for running ones, charges the known outcomes
+ * of incomplete chunks, and releases the rest of the hold.
  *
  * @returns false if tasks are still running: the stage is postponed
  */
@@ -32,7 +32,7 @@ export async function drainBatch(
   stage: LeasedStage,
   batch: BatchRow,
 ): Promise<boolean> {
-  // One that never ran has no tasks and no hold, and outcomes only of a sample.
+  // A batch that never ran has no tasks and no hold, and only a sample's outcomes.
   if (batch.ats.running === undefined) return await drainSampled(pipeline, stage, batch)
   const left = await dropIdleTasks(pipeline.db, batch.id, {
     checks: PURCHASED_CHECKS,
@@ -48,7 +48,7 @@ export async function drainBatch(
   return true
 }
 
-/** Waits for the end of a batch's sample, whose outcomes stay in its results. */
+/** Waits for the end of a batch's sample, whose outcomes stay in the batch's results. */
 async function drainSampled(
   pipeline: Pipeline,
   stage: LeasedStage,
@@ -80,7 +80,7 @@ async function settleChunks(
   }
 }
 
-/** Settles the next chunk from a number on that lacks outcomes. */
+/** Settles the next incomplete chunk from a number on. */
 async function settleNext(
   tx: Tx,
   batch: BatchRow,

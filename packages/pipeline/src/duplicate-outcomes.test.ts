@@ -7,7 +7,7 @@ import { openDuplicateOutcomes } from './duplicate-outcomes.ts'
 
 const record = (address: string): never => ({ outcomes: { email: { address } } }) as never
 
-test('what is kept of a row is found again, whatever was kept since, and nothing of others', () => {
+test('stored outcomes of a row are found, whatever was stored since, and those of others are not', () => {
   const dir = mkdtempSync(join(tmpdir(), 'plumbline-repeats-'))
   try {
     const bits = Buffer.alloc(200)
@@ -29,7 +29,7 @@ test('what is kept of a row is found again, whatever was kept since, and nothing
   }
 })
 
-test('a disk that takes only a part of an answer is an error', () => {
+test('a disk that accepts only a part of a write is an error', () => {
   const dir = mkdtempSync(join(tmpdir(), 'plumbline-repeats-'))
   const keepOne = `
     import { openDuplicateOutcomes } from ${JSON.stringify(new URL('./duplicate-outcomes.ts', import.meta.url).href)}

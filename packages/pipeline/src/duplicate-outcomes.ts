@@ -40,7 +40,7 @@ export function openDuplicateOutcomes(bits: Buffer | null, path: string): Duplic
   let pendingBytes = 0
   let end = 0
   const flush = (): void => {
-    // Goes on after a write that a disk took in part, where `writeSync` would only say so.
+    // Continues after a partial write, which `writeSync` would only report.
     if (pending.length > 0) writeFileSync(file, Buffer.concat(pending))
     pending = []
     pendingBytes = 0

@@ -17,7 +17,7 @@ const ROWS = CHUNKS * 10
 const PATIENT = { lookMs: 5, longestMs: 60_000 }
 const never = new AbortController().signal
 
-/** Every third row repeats one of an earlier chunk. */
+/** Every third row duplicates one of an earlier chunk. */
 const CONTENT = `email,n\n${Array.from({ length: ROWS }, (_, row) => {
   const user = row % 3 === 2 && row > 20 ? Math.floor(row / 2) - 5 : row
   return `user${user}@example.com,${row}\n`
@@ -27,7 +27,7 @@ async function openHarness(): Promise<TestPipeline> {
   return await openTestPipeline({ limits: { chunkRecords: 10 } })
 }
 
-/** Works the finish stages that are open, as a dispatcher and a worker would. */
+/** Runs the open finish stages, as a dispatcher and a worker would. */
 async function finishAll({ pipeline }: TestPipeline): Promise<number> {
   await closeFinishedBatches(pipeline.db)
   const stages = await leaseStages(pipeline.db, pipeline.limits.leaseMs)
@@ -47,7 +47,7 @@ async function fileOf(harness: TestPipeline, id: string): Promise<string> {
   return content
 }
 
-/** Bytes of results in the making, a batch each. */
+/** Sizes in bytes of unfinished result files, one for each batch. */
 async function sizesInTheMaking({ files: root }: TestPipeline): Promise<number[]> {
   const folder = join(root, 'results')
   const names = await readdir(folder).catch(() => [])
@@ -55,7 +55,7 @@ async function sizesInTheMaking({ files: root }: TestPipeline): Promise<number[]
   return await Promise.all(files.map(async (name) => (await stat(join(folder, name))).size))
 }
 
-test('a result grows while its batch runs, and is the one that is written at the end', async () => {
+test('a result is written while its batch runs, and is the file of the ended batch', async () => {
   await using harness = await openHarness()
   const { id } = await harness.read(CONTENT)
   const early = finishNext(harness.pipeline, ROWS, never, PATIENT)
@@ -78,7 +78,7 @@ test('a result grows while its batch runs, and is the one that is written at the
   expect(await sizesInTheMaking(harness)).toEqual([])
 })
 
-test('it waits at a chunk that is not settled, whatever is settled behind it', async () => {
+test('writing waits at an open chunk, whatever is settled after it', async () => {
   await using harness = await openHarness()
   const { id } = await harness.read(CONTENT)
   const { rows } = await harness.pipeline.db.pool.query(
@@ -96,13 +96,13 @@ test('it waits at a chunk that is not settled, whatever is settled behind it', a
   expect(await statusOf(harness, id)).toBe('completed')
 })
 
-test('a batch that stalls is let go, and finished when it has ended', async () => {
+test('the result of a batch that stalls is abandoned, and written when the batch has ended', async () => {
   await using harness = await openHarness()
   const { id } = await harness.read(CONTENT)
   await harness.answer(CHUNKS / 2)
   await finishNext(harness.pipeline, ROWS, never, { lookMs: 5, longestMs: 50 })
   expect(await sizesInTheMaking(harness)).toEqual([])
-  // Not taken again: it would stall again.
+  // Not claimed again: it would stall again.
   await finishNext(harness.pipeline, ROWS, never, { lookMs: 5, longestMs: 50 })
   await harness.answer()
   expect(await finishAll(harness)).toBe(1)
@@ -122,7 +122,7 @@ test('a batch that is canceled meanwhile is finished by its stage', async () => 
   expect((await fileOf(harness, id)).split('\r\n')).toHaveLength(ROWS + 2)
 })
 
-test('tasks of a stopping worker are begun again by another, and stages of a killed one too', async () => {
+test('tasks of a stopping worker are run by another, and stages of a killed one too', async () => {
   await using harness = await openHarness()
   const { id } = await harness.read(CONTENT)
   const stop = new AbortController()
@@ -143,7 +143,7 @@ test('tasks of a stopping worker are begun again by another, and stages of a kil
   expect(await statusOf(harness, id)).toBe('completed')
 })
 
-test('only long batches are taken, also while outcomes are being stored', async () => {
+test('only large batches are claimed, also while outcomes are being stored', async () => {
   await using harness = await openHarness()
   const { id } = await harness.read(CONTENT)
   await finishNext(harness.pipeline, ROWS + 1, never, PATIENT)
@@ -160,7 +160,7 @@ test('only long batches are taken, also while outcomes are being stored', async 
   expect(await statusOf(harness, id)).toBe('completed')
 })
 
-test('a batch that may not end keeps its hold, even if its result was written', async () => {
+test('a batch that may not end yet keeps its hold, even if its result is written', async () => {
   await using harness = await openHarness()
   const { db } = harness.pipeline
   const { id } = await harness.read(CONTENT)

@@ -13,11 +13,14 @@ const LEAST_ROWS = 10_000
 
 /**
  * Milliseconds between two searches for running batches. The worker that dispatches is woken when
- * one starts; and with mail servers to ask, a batch of so many rows runs for much longer.
+ * one starts; and a batch with so many rows runs for much longer if mail servers are probed.
  */
 const LOOK_MS = 3_000
 
-/** Milliseconds between two polls for settled chunks, and without a new one until it gives up. */
+/**
+ * Milliseconds between two polls for settled chunks, and milliseconds without one after which it
+ * gives up.
+ */
 const CHUNK_TIMES = { lookMs: 25, longestMs: 10_000 }
 
 /**

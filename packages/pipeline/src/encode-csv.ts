@@ -1,7 +1,7 @@
 import iconv from 'iconv-lite'
 import type { Encoding } from '@plumbline/contract/encodings'
 
-/** Text in UTF-8 in another encoding; what that lacks is written as `?`. */
+/** UTF-8 text in another encoding; characters that it lacks are written as `?`. */
 export async function* encoded(
   pieces: AsyncIterable<Buffer>,
   encoding: Encoding,

@@ -13,7 +13,7 @@ const ROWS = 60
 const LEASE_MS = 60_000
 const never = new AbortController().signal
 
-/** A batch of which only the result is to be written, and credits are to be released. */
+/** A batch whose result is still to be written, and whose hold has credits to release. */
 async function openHarness(): Promise<
   TestPipeline & { id: string; counted: number[]; free: number }
 > {
@@ -38,7 +38,7 @@ async function leaseOne({ pipeline }: TestPipeline): Promise<{ batchId: string; 
   return stage
 }
 
-/** As if the worker that has the stage were gone for longer than its lease. */
+/** As if the worker of the stage were gone for longer than its lease. */
 async function loseLease({ pipeline }: TestPipeline): Promise<void> {
   await pipeline.db.pool.query(`update batches set lease_until = now() - interval '1 ms'`)
 }
@@ -50,7 +50,7 @@ async function holdOf({ pipeline }: TestPipeline): Promise<unknown> {
   return rows[0]
 }
 
-test('where the database refuses the end of a batch, nothing is released or counted, and it is tried later', async () => {
+test('if the database refuses to end a batch, nothing is released or counted, and the stage is retried later', async () => {
   await using harness = await openHarness()
   const { pipeline, owner, id, free, counted } = harness
   await pipeline.db.pool.query(
@@ -66,7 +66,7 @@ test('where the database refuses the end of a batch, nothing is released or coun
   })
   expect(await holdOf(harness)).toEqual({ released: 0, closed: false })
   expect(counted).toEqual([])
-  // Not at once, and over and over.
+  // Not at once, and not repeatedly.
   expect(await leaseStages(pipeline.db, LEASE_MS)).toEqual([])
 
   await pipeline.db.pool.query('drop trigger skip_end on batches')
@@ -75,7 +75,7 @@ test('where the database refuses the end of a batch, nothing is released or coun
   await expectEnded(harness)
 })
 
-test('a batch that another process ended while its result was written is not ended again', async () => {
+test('a batch that another process ended while its result was written is not ended twice', async () => {
   await using harness = await openHarness()
   const { pipeline, files, id } = harness
   const first = await leaseOne(harness)

@@ -42,7 +42,7 @@ test('no task of a suspended account is dispatched, its hold stays, and its batc
   })
 })
 
-test('a closed account’s running batch is canceled and erased, and nothing that names it stays', async () => {
+test('a closed account’s running batch is canceled and erased, and no data that names it stays', async () => {
   await using harness = await openHarness()
   const { db } = harness.pipeline
   const { accountId } = harness.owner
@@ -78,7 +78,7 @@ test('accounts that cannot be erased yet do not block others', async () => {
      select 'acc_' || no, 'a@b.example', 'free', 'closed', now() - interval '1 day'
      from generate_series(1, 40) no`,
   )
-  // Their last row stays, as one does while its files cannot be removed.
+  // Their last row stays, as it does while files cannot be removed.
   await db.pool.query(
     `insert into batches select (jsonb_populate_record(b, jsonb_build_object(
        'id', 'bat_' || no, 'account_id', 'acc_' || no, 'erasing', 'all', 'status', 'analyzing'))).*

@@ -11,8 +11,8 @@ import { getBatch } from './read.ts'
 import { retryRemovals } from './remove-files.ts'
 
 /**
- * More chunks than one statement erases, and not a whole number of statements; the last row repeats
- * the first.
+ * More chunks than one statement erases, and not a whole number of statements; the last row
+ * duplicates the first.
  */
 const ROWS = 450
 const CONTENT = `email\n${Array.from({ length: ROWS - 1 }, (_, no) => `u${no}@example.com\n`).join('')}u0@example.com\n`
@@ -32,7 +32,7 @@ async function rowsLeft({ pipeline }: TestPipeline): Promise<unknown> {
   return rows[0]
 }
 
-test('a deleted batch leaves nothing, however many chunks it has', async () => {
+test('a deleted batch leaves no rows, however many chunks it has', async () => {
   await using harness = await openHarness()
   const { id } = await harness.read(CONTENT)
   await harness.answer()
@@ -58,7 +58,7 @@ test('a deleted batch leaves nothing, however many chunks it has', async () => {
 })
 
 test.each(['deleted', 'expired'])(
-  'what killed attempts left of the result of a %s batch goes with it',
+  'files that killed attempts left of the result of a %s batch are removed with it',
   async (how) => {
     await using harness = await openHarness()
     const { pipeline, owner } = harness
@@ -83,7 +83,7 @@ test.each(['deleted', 'expired'])(
   },
 )
 
-test('an expired batch leaves its counts and nothing else', async () => {
+test('an expired batch leaves only its counts', async () => {
   await using harness = await openHarness()
   const { id } = await harness.read(CONTENT)
   await harness.answer()
@@ -106,7 +106,7 @@ test('an expired batch leaves its counts and nothing else', async () => {
   })
 })
 
-test('a canceled batch has no task left, however many there were', async () => {
+test('a canceled batch has no tasks left, however many there were', async () => {
   await using harness = await openHarness()
   const { id } = await harness.read(CONTENT)
   await harness.answer(100)
@@ -125,7 +125,7 @@ test('a canceled batch has no task left, however many there were', async () => {
   })
 })
 
-test('workers that expire batches at once share them: none waits for another, none is erased twice', async () => {
+test('concurrent workers share expired batches: none waits for another, none is erased twice', async () => {
   await using harness = await openHarness()
   const { pipeline, owner } = harness
   const ids: string[] = []
@@ -140,7 +140,7 @@ test('workers that expire batches at once share them: none waits for another, no
   }
 })
 
-test('an interrupted erasure continues, and leaves alone what another process is erasing', async () => {
+test('an interrupted erasure continues, and leaves batches to the process that is erasing them', async () => {
   await using harness = await openHarness()
   const { pipeline, owner } = harness
   const { id } = await harness.read(CONTENT, { autoStart: false })
@@ -157,7 +157,7 @@ test('an interrupted erasure continues, and leaves alone what another process is
   expect(await rowsLeft(harness)).toMatchObject({ batches: 0, chunks: 0, repeated: 0 })
 })
 
-test('a batch whose file cannot be removed does not keep another from being erased', async () => {
+test('a batch whose file cannot be removed does not block the erasure of another', async () => {
   await using harness = await openHarness()
   const { pipeline, owner } = harness
   const ids: string[] = []
@@ -180,7 +180,7 @@ test('a batch whose file cannot be removed does not keep another from being eras
   expect(rows.filter(({ key }) => !String(key).includes(ids[1] ?? ''))).toEqual([])
 })
 
-test('a batch that waits to be started is kept for a day, however short its results are kept', async () => {
+test('a batch that waits to be started is kept for a day, however short the retention is', async () => {
   await using harness = await openHarness()
   const { id } = await harness.read(CONTENT, { autoStart: false, retentionDays: 0 })
   expect(await expireBatches(harness.pipeline)).toBe(0)
@@ -189,7 +189,7 @@ test('a batch that waits to be started is kept for a day, however short its resu
   expect(Date.parse(expires_at ?? '') - Date.now()).toBeGreaterThan(23 * 3_600_000)
 })
 
-test('removals that the store has not confirmed stay in a table', async () => {
+test('removals that the store has not confirmed stay recorded', async () => {
   await using harness = await openHarness()
   const { pipeline, owner } = harness
   const { id } = await harness.read('email\na@b.example\n')
@@ -204,10 +204,10 @@ test('removals that the store has not confirmed stay in a table', async () => {
   }
   await deleteBatch({ ...pipeline, storage: broken }, owner, id)
   expect(asked).toBe(1)
-  // Of all files but the upload no attempt has left any.
+  // Of all these files the attempts left only the upload.
   await pipeline.db.pool.query(`delete from file_removals where key not like 'uploads/%'`)
   expect(await readOpenRemovals(pipeline.db)).toMatchObject({ count: 1 })
-  // Not at once again: the store is given time.
+  // Not again at once: retries are delayed.
   expect(await retryRemovals({ ...pipeline, storage: broken })).toBe(0)
   expect(asked).toBe(1)
   for (let tries = 1; tries <= 30; tries += 1) {
@@ -226,7 +226,7 @@ test('removals that the store has not confirmed stay in a table', async () => {
   expect(await readOpenRemovals(pipeline.db)).toEqual({ count: 0, oldestSeconds: 0 })
 })
 
-test('what retention ends takes the kept answers that show it along', async () => {
+test('the end of the retention empties stored responses that show the batch', async () => {
   await using harness = await openHarness()
   const { db } = harness.pipeline
   const { id } = await harness.submit('email\nada@example.com\n')

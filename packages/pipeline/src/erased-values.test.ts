@@ -37,7 +37,7 @@ test.each([
   ['www xn--bcher-kva.example', 'www '],
   ['call +44 (20) 7946 0123 now', 'call  now'],
   ['00442079460123/+442079460124', '/+442079460124'],
-])('a value is met in %j', (text, left) => {
+])('a value is found in %j', (text, left) => {
   expect(finder.scrub(text)).toBe(left)
 })
 
@@ -67,11 +67,11 @@ test.each([
   '',
   '@',
   '@@@@',
-])('another value is not met: %j', (text) => {
+])('another value is not found: %j', (text) => {
   expect(finder.scrub(text)).toBe(text)
 })
 
-test('addresses of a domain are met where that is asked for, and no others', () => {
+test('addresses of a domain are found if so requested, and no others', () => {
   const { scrub } = createValueFinder({
     values: { ...NONE, domain: ['gone.example'] },
     includeAddresses: true,
@@ -80,7 +80,7 @@ test('addresses of a domain are met where that is asked for, and no others', () 
   expect(scrub(text)).toBe(' b@www.gone.example c@not-gone.example ')
 })
 
-test('ten thousand values are looked for in text that fights it, in time that grows with its length', () => {
+test('a search for ten thousand values in adversarial text takes time linear in its length', () => {
   const values = {
     email: Array.from({ length: 5_000 }, (_, no) => `u${no}@host${no % 100}.example`),
     phone: Array.from({ length: 2_000 }, (_, no) => `+4420794${10_000 + no}`),

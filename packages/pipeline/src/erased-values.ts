@@ -43,7 +43,7 @@ export function normalValue(check: Check, value: string): string {
 
 function normalDomain(text: string): string {
   const name = text.toLowerCase().replace(/\.+$/, '')
-  // Plain names are most of all.
+  // Plain ASCII names are the most frequent.
   if (/^[a-z0-9.-]*$/.test(name)) return name
   return domainToASCII(name) || name
 }
@@ -99,7 +99,7 @@ export function createValueFinder({ values, includeAddresses }: ErasureTarget): 
     isErased,
     scrub: (text) => {
       if (text.length < LEAST_CHARS) return text
-      // Values that are no address at all can only be met as a whole.
+      // Values that are not an address can only be found as a whole.
       if (emails.size > 0 && emails.has(normalValue('email', text))) return ''
       return scrubs.reduce((left, scrub) => scrub(left), text)
     },
@@ -144,8 +144,8 @@ function scrubAddresses(
     const found = DOMAIN_BEHIND.exec(text)?.[0]
     if (found === undefined) continue
     const domain = found.replace(/[.]+$/, '')
-    // Nearly all are told by their domain, before anything is looked for that begins somewhere
-    // before the @.
+    // Nearly all addresses are ruled out by their domain, before the start of the local part is
+    // searched.
     if (!hosts.has(normalDomain(domain))) continue
     const start = startOfAddress(text, from, at, domain, isAddress)
     if (start === undefined) continue
@@ -193,7 +193,7 @@ function scrubIps(text: string, isErased: (text: string) => boolean): string {
 function scrubDomains(text: string, isErased: (text: string) => boolean): string {
   if (!text.includes('.')) return isErased(text) ? '' : text
   return text.replaceAll(
-    // Not the domain of an address, nor a local part: those are values of their own.
+    // Neither the domain of an address nor a local part: those belong to a larger value.
     /(?<![\p{L}\p{M}\p{N}_.@-])[\p{L}\p{M}\p{N}_-]+(?:\.[\p{L}\p{M}\p{N}_-]+)+(?![\p{L}\p{M}\p{N}_@-]|\.[\p{L}\p{N}])/gu,
     (token) => (isErased(token) ? '' : token),
   )
@@ -202,7 +202,7 @@ function scrubDomains(text: string, isErased: (text: string) => boolean): string
 function scrubPhones(text: string, isPhone: (digits: string) => boolean): string {
   return text.replaceAll(/(?<![\w.])[+(]?\d[\d\s()./\u00a0-]*\d(?![\w])/g, (token) => {
     if (isPhone(digitsOf(token))) return ''
-    // Consecutive ones are separated by the text between them.
+    // Consecutive matches are separated by the text between them.
     return token.replaceAll(/[^\s/]+/g, (piece) => (isPhone(digitsOf(piece)) ? '' : piece))
   })
 }

@@ -9,8 +9,8 @@ import { getBatch } from './read.ts'
 import { resultKey } from './result-keys.ts'
 import { workErasure } from './work-erasures.ts'
 
-// A receipt says that nothing is left: also not in what others were about to remove, or had begun
-// to write.
+// A receipt states that nothing is left, including files that others were about to remove or had
+// begun to write.
 
 const NEVER = new AbortController().signal
 const MARK = 'ada@gone.example'
@@ -22,12 +22,12 @@ async function stateOf({ pipeline, owner }: ErasureHarness, id: string): Promise
   return (await readErasure(pipeline, owner, id)).status
 }
 
-test('killed at any statement, also between a fact and its count, each fact is counted once', async () => {
+test('if killed at any statement, also between the deletion and its count, each fact is counted once', async () => {
   await using harness = await openErasureHarness()
   const { pipeline, owner, facts } = harness
   await harness.runBatch(LIST)
   const entry = (key: string) => ({ key, value: 1, ttlMs: 3_600_000 })
-  // As its row asked it and as it was sent: two facts.
+  // In two notations, as checked and as sent: two facts.
   const emails = ['ADA@gone.example', MARK].map((email) => entry(`email ${email}`))
   await facts.memory.set([...emails, entry('ip 192.0.2.77'), entry('email bob@kept.example')])
   await facts.durable.set([entry('phone +442079460123')])
@@ -46,7 +46,7 @@ test('killed at any statement, also between a fact and its count, each fact is c
   expect(await harness.traces(MARKS)).toEqual([])
 })
 
-test('an erasure ends only when the store has removed what was given up', async () => {
+test('an erasure ends only when the store has removed the files that are no longer referenced', async () => {
   await using harness = await openErasureHarness()
   const { pipeline } = harness
   await harness.runBatch(LIST)
@@ -65,7 +65,7 @@ test('an erasure ends only when the store has removed what was given up', async 
   expect(await harness.traces(MARKS)).toEqual([])
 })
 
-test('a file of another account that cannot be removed holds no erasure up', async () => {
+test('a file of another account that cannot be removed does not delay an erasure', async () => {
   await using harness = await openErasureHarness()
   await harness.pipeline.db.pool.query(
     `insert into file_removals (key, account_id, next_at)
@@ -89,13 +89,13 @@ test('a batch that is being deleted is gone before the erasure ends', async () =
   expect(rows).toEqual([])
 })
 
-test('a result that is being written is waited for, and what a killed attempt left of it goes', async () => {
+test('a result that is being written is awaited, and files that a killed attempt left of it are removed', async () => {
   await using harness = await openErasureHarness()
   const { pipeline, owner } = harness
   const batch = await harness.read(LIST, { product: 'contact-intel' })
   await harness.answer()
   await closeFinishedBatches(pipeline.db)
-  // Stored by an attempt that was killed before it could say so.
+  // Stored by an attempt that was killed before it could record the file.
   const path = join(pipeline.scratchDir, 'left')
   await writeFile(path, LIST)
   await pipeline.storage.put(resultKey(batch.id, 1), path)
@@ -109,7 +109,7 @@ test('a result that is being written is waited for, and what a killed attempt le
   expect(await harness.traces(MARKS)).toEqual([])
 })
 
-test('who writes the result of a running batch early gives it up where rows are blanked', async () => {
+test('a worker that writes the result of a running batch early gives up when rows are blanked', async () => {
   await using harness = await openErasureHarness()
   const { pipeline } = harness
   await harness.read(LIST, { product: 'contact-intel' })

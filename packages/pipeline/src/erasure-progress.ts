@@ -27,7 +27,10 @@ export interface ErasureProgress {
   readonly since: string
   /** Position in another store. */
   readonly after: readonly string[] | null
-  /** Facts that are being deleted from stores outside of the transaction, and by which step. */
+  /**
+   * Facts that are being deleted from stores outside of the transaction, and the step that deletes
+   * them.
+   */
   readonly forgetting: {
     readonly by: string
     readonly facts: number

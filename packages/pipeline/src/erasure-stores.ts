@@ -40,7 +40,9 @@ interface Search {
   readonly finder: ValueFinder
 }
 
-/** Stores the position of a search and what it erased, and returns the new progress. */
+/**
+ * Stores the position of a search and the number of erased values, and returns the new progress.
+ */
 type NotePage<P> = (tx: Tx, after: readonly string[], count: number) => Promise<P>
 
 /** Empties the stored responses of the next page that show a value; undefined after the last. */
@@ -112,7 +114,7 @@ function scrubText(text: string, scrub: (text: string) => string): string {
 /** Deleted facts by store. */
 export type FactCounts = Pick<ErasureCounts, 'facts' | 'purchases'>
 
-/** A subject as it was asked, about which facts may be cached. */
+/** A subject as it was checked, about which facts may be cached. */
 export interface AskedSubject {
   readonly check: Check
   readonly subject: string

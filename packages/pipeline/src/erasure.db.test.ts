@@ -37,10 +37,10 @@ async function read({ pipeline, owner }: ErasureHarness, id: string, format: 'cs
   return await text(stream)
 }
 
-/** Marks that no other value of the list holds. */
+/** Values whose parts occur in no other value of the list. */
 const MARKS = ['"ada@gone.example', '+442079460123', '020 7946 0123', '192.0.2.77', '2001:db8::77']
 
-test('values are gone from rows, results and files, and others that hold them stay', async () => {
+test('erased values are gone from rows, results and files, and other rows stay', async () => {
   await using harness = await openErasureHarness()
   const { pipeline, owner, facts } = harness
   const id = await harness.runBatch(LIST, {
@@ -113,7 +113,7 @@ test('values are gone from rows, results and files, and others that hold them st
     'refused',
   ])
   expect(rows[0]?.result?.['email']).toMatchObject({ address: '' })
-  // The stored file says the same as the rows.
+  // The stored file agrees with the rows.
   expect(await read(harness, id, 'csv')).toContain('nada@gone.example')
   expect(await auditLedger(pipeline.db)).toEqual([])
 })
@@ -125,7 +125,7 @@ interface Row {
   readonly result: Readonly<Record<string, unknown>> | null
 }
 
-test('addresses of a domain go where that is asked for, and those of another domain do not', async () => {
+test('addresses of a domain are erased if so requested, and those of another domain are not', async () => {
   await using harness = await openErasureHarness()
   const id = await harness.runBatch(LIST)
   await harness.begin({ domain: 'gone.example', include_addresses: true })
@@ -136,7 +136,7 @@ test('addresses of a domain go where that is asked for, and those of another dom
   expect(csv).toContain('www.gone.example')
 })
 
-test('another account, and with a test key what live keys asked, is untouched', async () => {
+test('another account, and with a test key the data of live keys, is untouched', async () => {
   await using harness = await openErasureHarness()
   const { pipeline, owner } = harness
   const id = await harness.runBatch(LIST)
@@ -176,7 +176,7 @@ test('an erasure that is killed at any statement continues, leaves no value, and
     expect(await read(harness, batch, 'ndjson')).toContain('bob@kept.example')
 })
 
-test('what is answered after its subject was erased is blanked as it comes in', async () => {
+test('an outcome that arrives after its subject was erased is blanked when it is stored', async () => {
   await using harness = await openErasureHarness()
   const { pipeline } = harness
   const { id } = await harness.read(LIST, {
@@ -196,7 +196,7 @@ test('what is answered after its subject was erased is blanked as it comes in', 
   expect(await auditLedger(pipeline.db)).toEqual([])
 })
 
-test('kept answers that show a value are emptied, and only those', async () => {
+test('stored responses that show a value are emptied, and no others', async () => {
   await using harness = await openErasureHarness()
   const { pipeline, owner } = harness
   const { db, installationKey } = pipeline
@@ -218,7 +218,7 @@ test('kept answers that show a value are emptied, and only those', async () => {
   expect(rows.map(({ key }) => key)).toEqual(['k249', 'k7'])
 })
 
-test('receipts are listed newest first, page by page, to their owner and mode alone', async () => {
+test('receipts are listed newest first, in pages, for their owner and mode only', async () => {
   await using harness = await openErasureHarness()
   const { pipeline, owner } = harness
   const begun: string[] = []
@@ -227,7 +227,7 @@ test('receipts are listed newest first, page by page, to their owner and mode al
   expect(first.data.map(({ id }) => id)).toEqual(begun.slice(0, 2))
   expect(first.next_cursor).toBe(begun[1])
   const cursor = first.next_cursor ?? 'none'
-  // One that begins meanwhile moves nothing.
+  // One that begins meanwhile does not shift the pages.
   await harness.begin({ ip: '192.0.2.4' })
   const second = await listErasures(pipeline, owner, { limit: 2, cursor })
   expect(second.data.map(({ id }) => id)).toEqual(begun.slice(2))

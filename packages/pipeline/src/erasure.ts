@@ -27,7 +27,7 @@ import type { Pipeline } from './pipeline.ts'
 
 /**
  * Begins to erase values from everything that is stored for an account; with a test key only from
- * what test keys have asked.
+ * the data of test keys.
  *
  * @param inTransaction commits together with it
  * @throws Problem `too_many_requests` if too many are under way

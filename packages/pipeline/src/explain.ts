@@ -2,7 +2,7 @@ import type { Json } from '@plumbline/contract/outcome'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { Outcomes, Score } from '@plumbline/contract/score'
 
-/** Decision 2: for each part, what is known and how. */
+/** Decision 2: the known facts of each part, with their evidence. */
 export function explainParts(outcomes: Outcomes): Record<string, Json> {
   const parts: Record<string, Json> = {}
   for (const check of CHECKS) {

@@ -51,7 +51,7 @@ export async function finish(
   let batch = await readBatch(pipeline.db, batchId)
   if (batch === undefined) return
   if (!batch.read_whole) {
-    // Canceled while it was read: the result still holds every record.
+    // Canceled while it was read: the result still has every record.
     const read = await readBatchFile(pipeline, batch, lease, signal)
     if (read !== 'read') return
     batch = await readBatch(pipeline.db, batchId)
@@ -70,7 +70,7 @@ export async function finish(
       await removeNoted(pipeline, [key])
       return
     }
-    // Values were erased while it was written: it goes over the file that may still hold them.
+    // Values were erased while the file was written, so it is overwritten.
     batch = end
     written = await storeResult(pipeline, batch, pagesOfChunks(pipeline, batchId), key, signal)
   }
@@ -111,18 +111,18 @@ async function endBatch(
 ): Promise<'ended' | 'lost' | BatchRow> {
   let released = 0
   const end = await pipeline.db.kysely.transaction().execute(async (tx) => {
-    // In one order: a change of the batch ends its sample.
+    // Locked in one order: a change of the batch ends its sample.
     if (batch.sample_of !== null) await lockBatch(tx, batch.sample_of)
     const row = await lockBatch(tx, batch.id)
     if (row === undefined || row.lease !== lease) return 'lost' as const
-    // Paused while its result was written early: it goes on, and needs its hold.
+    // Paused while its result was written early: it continues, and needs its hold.
     if (!statesBefore(row.status === 'canceling' ? 'canceled' : 'completed').includes(row.status)) {
       return 'lost'
     }
     if (row.blank_count !== batch.blank_count) return row
     const canceled = row.status === 'canceling'
     if (!canceled) released = await releaseRest(tx, row)
-    // Attempts that were killed may have left files with what was erased since.
+    // Killed attempts may have left files with values that were erased since.
     const left = row.blank_count > 0 ? resultKeysBefore(batch.id, lease) : []
     if (left.length > 0) await noteRemovals(tx, row.account_id, left)
     const sums = (await sumsOf(tx, [batch.id])).get(batch.id)
@@ -136,13 +136,14 @@ async function endBatch(
         result_bytes: file.bytes,
         result_rows: file.rows,
         result_sha256: file.sha256,
-        // Nothing of it changes any more: a page of batches need not add up their chunks.
+        // The batch no longer changes, so its sums are stored: a listing need not add up the
+        // chunks.
         sums: sums === undefined ? null : JSON.stringify(sums),
         result_blank_count: row.blank_count,
       },
       lease,
     )
-    // What was released is taken back with the rest.
+    // The error also rolls back the release.
     if (moved === undefined) throw new Error(`batch ${batch.id}: its end was refused`)
     if (moved.sample_of !== null) await adoptSample(tx, pipeline, moved)
     return 'ended' as const
@@ -171,7 +172,7 @@ async function writeResult(
   const hash = createHash('sha256')
   let rows = 0
   let bytes = 0
-  // The text of one chunk is on its way to the disk or the network while the next is formatted.
+  // The text of one chunk is written to the disk or the network while the next is formatted.
   let writing = Promise.resolve()
   const write = async (text: string): Promise<void> => {
     const piece = Buffer.from(text)
@@ -179,7 +180,7 @@ async function writeResult(
     bytes += piece.length
     await writing
     writing = file.write(piece)
-    // Thrown where it is awaited; until then a failure must not end the process.
+    // Thrown where the promise is awaited; until then a failure must not end the process.
     writing.catch(() => undefined)
   }
   await write(writer.header)

@@ -8,7 +8,7 @@ import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline
 const GROUP = 'mx:a'
 const OPTIONS = { slots: { email: 10, phone: 0, ip: 0, domain: 0 }, reserve: 0, leaseMs: 60_000 }
 
-/** Two running batches of one record; the task of the second is in hand. */
+/** Two running batches of one record; the task of the second is claimed. */
 async function openHarness(): Promise<TestPipeline & { inHand: LeasedTask }> {
   const harness = await openTestPipeline()
   const { pool } = harness.pipeline.db
@@ -22,7 +22,7 @@ async function openHarness(): Promise<TestPipeline & { inHand: LeasedTask }> {
   return { ...harness, inHand }
 }
 
-/** Brings a task back that has to wait by the group, for so long. */
+/** Stores the subjects of a task as waiting in the group, for this long. */
 async function bringBack(tx: Tx, { taskId, lease }: LeasedTask, afterMs: number): Promise<void> {
   const waits = {
     group: GROUP,
@@ -44,7 +44,7 @@ async function bringBack(tx: Tx, { taskId, lease }: LeasedTask, afterMs: number)
   })
 }
 
-test('a task added to a quiet group is dispatched when it is due', async () => {
+test('a task added to a skipped group is dispatched when it is due', async () => {
   await using harness = await openHarness()
   const { db } = harness.pipeline
   await leaseTasks(db, OPTIONS)
@@ -52,7 +52,7 @@ test('a task added to a quiet group is dispatched when it is due', async () => {
   expect(await leaseTasks(db, OPTIONS)).toMatchObject([{ batchId: harness.inHand.batchId }])
 })
 
-test('a group is not quieted over what is being put into it', async () => {
+test('a group is not skipped over tasks that are being added to it', async () => {
   await using harness = await openHarness()
   const { db } = harness.pipeline
   await db.kysely.transaction().execute(async (tx) => {

@@ -31,7 +31,7 @@ const TAG_BYTES = 16
 /** Derives one key for each operation (HKDF, RFC 5869), so that none reveals another. */
 export function createInstallationKey(secret: string): InstallationKey {
   const keyFor = (use: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', use, 32))
-  // Node takes a key of its own kind in a fifth of the time that it takes bytes.
+  // Node takes a key object in a fifth of the time that it takes bytes.
   const names = createSecretKey(keyFor('names'))
   const values = createSecretKey(keyFor('values'))
   // A key for each name, since one key must not see more than 2^32 random nonces.

@@ -7,7 +7,7 @@ import { cancelBatch } from './cancel.ts'
 import { runIntake } from './intake-stage.ts'
 import { getBatch } from './read.ts'
 
-test('rows of 60 KiB make chunks of a megabyte, so that no worker holds more than a few', async () => {
+test('rows of 60 KiB make chunks of a megabyte, so that a worker holds a few megabytes at most', async () => {
   await using harness = await openTestPipeline()
   const cells = `,${'x'.repeat(7_600)}`.repeat(8)
   const rows = Array.from({ length: 100 }, (_, no) => `u${no}@example.com${cells}\n`)
@@ -26,14 +26,14 @@ test('rows of 60 KiB make chunks of a megabyte, so that no worker holds more tha
   expect(next).toBe(100)
 })
 
-test('rows read before their worker died are not read again, and a cancel then has all of them', async () => {
+test('rows read before their worker died are not read again, and a later cancel includes all of them', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { id } = await harness.read('email\nada@example.com\nbob@example.com\n', {
     autoStart: false,
   })
   await allowAnyMove(pipeline.db)
-  // As where the answer to its last statement was lost, and so is the worker that asks again.
+  // As if the reply to its last statement were lost, and the worker died before it repeated it.
   await pipeline.db.pool.query(`update batches set status = 'analyzing', lease_until = null`)
   await pipeline.storage.remove([`uploads/${id}`])
   const [stage] = await leaseStages(pipeline.db, pipeline.limits.leaseMs)

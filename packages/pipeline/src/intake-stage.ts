@@ -72,8 +72,8 @@ async function analyze(pipeline: Pipeline, stage: LeasedStage): Promise<void> {
     )
     return
   }
-  // An attempt before may have read it and been lost then: its rows are there, and a cancel counts
-  // on them.
+  // An earlier attempt may have read the file completely and died afterwards: its rows are stored,
+  // and a cancel relies on them.
   const read = batch.read_whole ? 'read' : await readBatchFile(pipeline, batch, lease, signal)
   if (read === 'read') await startOrStop(pipeline, batchId, lease)
 }
@@ -140,7 +140,7 @@ async function openSource(
 
 /**
  * Ends a batch whose file cannot be read as requested: as failed, or, if it waits for its owner, at
- * `ready` with an error that says what to change.
+ * `ready` with an error that names the change to make.
  */
 async function endUnread(
   pipeline: Pipeline,
@@ -153,7 +153,7 @@ async function endUnread(
     message: error.message,
     ...(error instanceof MappingFault ? { field: error.field } : {}),
   }
-  // What was read once can be read again when the change is taken back.
+  // A file that was readable once is readable again when the change is undone.
   const canMend = error instanceof MappingFault || batch.ats.ready !== undefined
   if (batch.status !== 'analyzing' || batch.auto_start || !canMend) {
     await failBatch(pipeline, batch.id, shown, lease)
@@ -183,7 +183,7 @@ async function storeChunks(
   let openChars = 0
   let chunks: NewChunk[] = []
   let chunkBytes = 0
-  // One insert is on its way while the next chunks are read.
+  // One insert is in flight while the next chunks are read.
   let inserting: Promise<boolean> = Promise.resolve(true)
   const closeChunk = async (): Promise<boolean> => {
     const chunk = buildChunk(no++, open)
@@ -242,7 +242,7 @@ async function storeSummary(
     lease: number
     estimate: number
     met: PreviewCounts
-    /** Rows of each chunk with a verdict of another service. */
+    /** Known rows of each chunk, whose verdicts come from another service. */
     claims: readonly number[]
   },
 ): Promise<'read' | 'lost'> {
@@ -285,7 +285,7 @@ async function storeSummary(
   })
 }
 
-/** Which verdicts of another service the batch accepts, as its row stores it. */
+/** The accepted verdicts of another service, in the form of the batch's row. */
 function knownOf(
   { requested }: BatchRow,
   { claims }: BatchFile,
@@ -311,7 +311,7 @@ async function startOrStop(pipeline: Pipeline, id: string, lease: number): Promi
     const row = await lockBatch(tx, id)
     if (row === undefined || row.lease !== lease || row.status !== 'analyzing') return
     if (row.requested.rescore !== undefined) {
-      // All is answered: it is finished like any batch that has run.
+      // All rows have outcomes: the batch is finished like any that has run.
       await moveBatch(tx, id, 'running', { weights: row.requested.rescore.weights })
       return
     }

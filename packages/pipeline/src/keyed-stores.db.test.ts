@@ -43,7 +43,7 @@ describe('on Postgres', () => {
     () => dumpPostgres(db),
   )
 
-  test('what is durable shows no subject either', async () => {
+  test('durable facts do not reveal a subject either', async () => {
     const durable = keyedMemory(createPostgresMemory(db, { durable: true }), key)
     await durable.set([{ key: `hlr:verdict:${MARK}`, ...ENTRY }])
     expect(await dumpPostgres(db)).not.toContain(MARK)
@@ -51,7 +51,7 @@ describe('on Postgres', () => {
   })
 })
 
-test('a process with another key than the first is refused, and says what to do', async () => {
+test('a process with another key than the first one is refused with instructions', async () => {
   await using database = await createTestDatabase()
   await using queue = await openPostgresTestQueue(database.url)
   const open = async (installationKey: typeof key): Promise<void> => {
@@ -65,7 +65,7 @@ test('a process with another key than the first is refused, and says what to do'
   await expect(open(other)).rejects.toThrow(/the same INSTALLATION_KEY/)
 })
 
-test('of processes with two keys that start at once, those of one alone come up', async () => {
+test('of concurrent starts with two keys, those with one of the keys succeed', async () => {
   await using database = await createTestDatabase()
   await using queue = await openPostgresTestQueue(database.url)
   const open = async (installationKey: typeof key): Promise<string> => {
@@ -92,7 +92,7 @@ function testKeyed(open: () => Promise<TestQueue>, dump: (queue: TestQueue) => P
   describe('memory under a key', () => {
     testMemory(() => keyedMemory(apart(queue.memory), key))
 
-    test('keeps neither subjects nor what is known of them in clear', async () => {
+    test('stores neither subjects nor facts about them in plain text', async () => {
       const memory = keyedMemory(queue.memory, key)
       await memory.set([{ key: `email:finding:ada@${MARK}`, ...ENTRY }])
       await memory.claim({ key: `domain:registration:${MARK}`, ...ENTRY })
@@ -103,7 +103,7 @@ function testKeyed(open: () => Promise<TestQueue>, dump: (queue: TestQueue) => P
       ])
     })
 
-    test('leaves what names a provider of the operator readable without the key', async () => {
+    test("leaves names of the operator's providers readable without the key", async () => {
       await keyedMemory(queue.memory, key).set([
         { key: 'hlr:pause:infobip', value: 'out of credit', ttlMs: 60_000 },
       ])
@@ -116,7 +116,7 @@ function testKeyed(open: () => Promise<TestQueue>, dump: (queue: TestQueue) => P
   describe('limiter under a key', () => {
     testLimiter(() => keyedLimiter(apartLimiter(queue.limiter), key))
 
-    test('keeps no subject in clear', async () => {
+    test('stores no subject in plain text', async () => {
       const limiter = keyedLimiter(queue.limiter, key)
       await limiter.take(`email:domain:${MARK}`, 1, { perSecond: 0.001, burst: 1 })
       await limiter.lease(`email:connections:${MARK}`, 1, 60_000)
@@ -127,7 +127,7 @@ function testKeyed(open: () => Promise<TestQueue>, dump: (queue: TestQueue) => P
   })
 }
 
-/** The conformance tests begin on an empty store. */
+/** An empty store for each conformance test. */
 function apart(memory: Memory): Memory {
   const run = randomBytes(6).toString('hex')
   const own = (name: string): string => `${run}:${name}`

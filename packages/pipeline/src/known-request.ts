@@ -6,7 +6,7 @@ import { knownUnfit, takesKnown } from '@plumbline/contract/vendors'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
 
 /**
- * Which verdicts of another service a batch accepts, as its request stores it; null removes the
+ * The accepted verdicts of another service, in the form of the batch's request; null removes the
  * option.
  */
 export interface KnownRequest {

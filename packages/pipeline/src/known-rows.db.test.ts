@@ -19,7 +19,7 @@ const later = {
   reason: 'greylisted',
 } as const
 
-/** Runs all tasks of one check once; subjects that hold `grey` wait. */
+/** Runs all tasks of one check once; subjects that contain `grey` wait. */
 async function runOnce(harness: TestPipeline, check: Check): Promise<void> {
   const { db, limits } = harness.pipeline
   const slots = { email: 0, phone: 0, ip: 0, domain: 0, [check]: 100 }
@@ -35,7 +35,7 @@ async function doneIn(harness: TestPipeline, id: string): Promise<number> {
   return (await getBatch(harness.pipeline, harness.owner, id)).rows.done
 }
 
-/** Verdicts of the rows that are shown as done, repeats left out, as the batch counts them. */
+/** Verdicts of the rows that are shown as done, duplicates left out, as the batch counts them. */
 async function verdictsShown(harness: TestPipeline, id: string): Promise<Record<string, number>> {
   const { pipeline, owner } = harness
   const { verdicts } = await getBatch(pipeline, owner, id)
@@ -65,7 +65,7 @@ function statusOfEmail(address: string): string {
   return outcomeFor('email', address).status
 }
 
-test('one row that waits holds back no other of its chunk', async () => {
+test('one waiting row does not delay the others of its chunk', async () => {
   await using harness = await openTestPipeline()
   const rows = Array.from({ length: 10 }, (_, no) => `u${no}@${no === 4 ? 'grey' : 'a'}.example`)
   const { id } = await harness.read(`email\n${rows.join('\n')}\n${rows[1]}\n\nx,y\n`)
@@ -83,7 +83,7 @@ test('one row that waits holds back no other of its chunk', async () => {
   expect(await doneIn(harness, id)).toBe(view.rows.total)
 })
 
-test('a row of several checks is done with its last part, in whichever order they come', async () => {
+test('a row of several checks is done with its last part, whatever their order', async () => {
   await using harness = await openTestPipeline()
   const file =
     'email,phone\na@a.example,+14155550100\nb@grey.example,+14155550101\nc@a.example,\nd@a.example,+14155550102\n'
@@ -97,7 +97,7 @@ test('a row of several checks is done with its last part, in whichever order the
   expect(Object.values(verdicts).reduce((sum, count) => sum + count, 0)).toBe(3)
 })
 
-test('the time left is that of the check which is behind the others', async () => {
+test('the time left is that of the slowest check', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
   const rows = Array.from({ length: 10 }, (_, no) => `u${no}@a.example,+1415555010${no}`)
   const { id } = await harness.read(`email,phone\n${rows.join('\n')}\n`, {
@@ -118,12 +118,12 @@ test('the time left is that of the check which is behind the others', async () =
   )
   const { progress, eta_seconds: eta } = await getBatch(harness.pipeline, harness.owner, id)
   expect(progress).toBe(0.6)
-  // A fifth of the addresses took a minute; all numbers are known.
+  // A fifth of the addresses took a minute; all phone numbers are answered.
   expect(eta).toBeGreaterThan(230)
   expect(eta).toBeLessThan(260)
 })
 
-test('each row is counted once, whatever the parts that its outcomes came in', () => {
+test('each row is counted once, whatever parts its outcomes arrive in', () => {
   const subjects = {
     email: { subjects: ['a', 'b', 'c'], places: [0, 2, 3] },
     phone: { subjects: ['1', '2'], places: [2, 3] },
@@ -139,7 +139,7 @@ test('each row is counted once, whatever the parts that its outcomes came in', (
   ).toBe(2)
 })
 
-test('a row of fraud signals counts its level with its last part, once, and at the end as settled', async () => {
+test('a row of fraud signals is counted by level with its last part, once, and the same after settlement', async () => {
   await using harness = await openTestPipeline()
   const rows = ['a@a.example,203.0.113.1', 'b@grey.example,203.0.113.2', 'c@a.example,']
   const { id } = await harness.read(`email,ip\n${rows.join('\n')}\n`, { product: 'fraud-signals' })

@@ -21,7 +21,7 @@ import { sampleBatch } from './sample.ts'
 import type { Submission } from './submit.ts'
 import { workErasure } from './work-erasures.ts'
 
-// A batch that goes by what another service said of its addresses.
+// A batch that accepts another service's verdicts on its addresses.
 
 const NEVER = new AbortController().signal
 const TODAY = new Date().toISOString().slice(0, 10)
@@ -29,7 +29,8 @@ const KNOWN = { known: 30, knownAt: TODAY } as const
 const SMALL = { limits: { chunkRecords: 7 } } as const
 
 /**
- * 120 rows with a definite verdict, 10 without, a repeat of a known one, a blank and a refused one.
+ * 120 rows with a definite verdict, 10 without, a duplicate of a known one, a blank and a refused
+ * one.
  */
 const LIST = [
   'Email,Name,ZB Status,ZB Sub Status',
@@ -96,7 +97,7 @@ async function linesOf(
 }
 
 describe("a batch that accepts another service's verdicts", () => {
-  test('asks 50 of the rows that are known and all others, is charged for these, and counts add up', async () => {
+  test('checks 50 of the known rows and all others, is charged for these, and counts add up', async () => {
     await using harness = await openTestPipeline(SMALL)
     const view = await completed(harness)
     expect(view).toMatchObject({
@@ -106,7 +107,7 @@ describe("a batch that accepts another service's verdicts", () => {
         blank: 1,
         refused: 1,
         duplicate: 0,
-        // 120 less the 50 that are asked, and the repeat.
+        // The 120 rows less the 50 that are checked, and the duplicate.
         known: 71,
         billable: 60,
         done: 133,
@@ -117,7 +118,7 @@ describe("a batch that accepts another service's verdicts", () => {
     expect(told).toBe(60)
   })
 
-  test('shows known rows in their place, in every form, without result and uncharged', async () => {
+  test('shows known rows at their positions, in every format, without result and uncharged', async () => {
     await using harness = await openTestPipeline(SMALL)
     const { id } = await completed(harness)
     const lines = await linesOf(harness, id)
@@ -148,7 +149,7 @@ describe("a batch that accepts another service's verdicts", () => {
     expect((await textOf(harness, id, { format: 'xlsx' })).length).toBeGreaterThan(1_000)
   })
 
-  test('tells of each row that was asked what they said, what was found, and who agrees', async () => {
+  test('shows for each checked known row the other verdict, its own, and whether they agree', async () => {
     await using harness = await openTestPipeline(SMALL)
     const { id } = await completed(harness)
     const view = await known(harness, id)
@@ -161,7 +162,7 @@ describe("a batch that accepts another service's verdicts", () => {
     })
     expect(agreed + disagreed + undecided).toBe(50)
     expect(view.asked.filter(({ agrees }) => agrees === false)).toHaveLength(disagreed)
-    // The engines of the tests judge by a hash of the address: some of each kind are met.
+    // The test engines judge by a hash of the address, so that each kind occurs.
     expect(Math.min(agreed, disagreed, undecided)).toBeGreaterThan(0)
     const lines = await linesOf(harness, id)
     for (const { row, said, found, agrees } of view.asked) {
@@ -172,7 +173,7 @@ describe("a batch that accepts another service's verdicts", () => {
     }
   })
 
-  test('draws the same rows each time it is read, from all of it', async () => {
+  test('selects the same rows each time it is read, from the whole batch', async () => {
     await using harness = await openTestPipeline(SMALL)
     const { pipeline, owner } = harness
     const { id } = await harness.read(LIST, { ...KNOWN, autoStart: false })
@@ -187,7 +188,7 @@ describe("a batch that accepts another service's verdicts", () => {
     expect(await rowsOf()).toEqual(first)
   })
 
-  test('asks all rows that are known where there are no more than 50', async () => {
+  test('checks all known rows if there are no more than 50', async () => {
     await using harness = await openTestPipeline()
     const rows = Array.from({ length: 8 }, (_, no) => `p${no}@a.example,deliverable`)
     const { id } = await harness.read(['email,Bouncer Status', ...rows].join('\n'), KNOWN)
@@ -202,7 +203,7 @@ describe("a batch that accepts another service's verdicts", () => {
 })
 
 describe('before it starts', () => {
-  test('the preview tells how many are known and what the rest costs, and PATCH takes it back', async () => {
+  test('the preview shows the number of known rows and the cost of the rest, and PATCH removes the option', async () => {
     await using harness = await openTestPipeline(SMALL)
     const { pipeline, owner } = harness
     const { id } = await harness.read(LIST, { ...KNOWN, autoStart: false })
@@ -226,7 +227,7 @@ describe('before it starts', () => {
     expect(await getBatch(pipeline, owner, id)).toMatchObject({ rows: { known: 71 } })
   })
 
-  test('verdicts that no column holds, or of no day, stop a dry run at ready with what to do', async () => {
+  test('a missing column or date of verdicts stops a dry run at ready with the change to make', async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness
     const { id } = await harness.read(LIST, { known: 30, autoStart: false })
@@ -246,7 +247,7 @@ describe('before it starts', () => {
     expect(other).toMatchObject({ status: 'failed', credits: { used: 0, held: 0 } })
   })
 
-  test('a change to a product without such verdicts drops the option, and refuses a new one', async () => {
+  test('a change to a product without such verdicts removes the option, and rejects a new one', async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness
     const list = 'email,domain,ZB Status\na@a.example,a.example,valid\n'
@@ -263,7 +264,7 @@ describe('before it starts', () => {
     expect(view).toMatchObject({ status: 'ready', error: null, rows: { known: 0, billable: 1 } })
   })
 
-  test('a reading that is lost in the middle leaves nothing behind: the next one counts alike', async () => {
+  test('an intake that dies halfway leaves nothing behind: the next one has the same counts', async () => {
     await using harness = await openTestPipeline(SMALL)
     const { pipeline, owner } = harness
     const { id } = await harness.submit(LIST, { ...KNOWN, autoStart: false })
@@ -281,7 +282,7 @@ describe('before it starts', () => {
   })
 })
 
-test('a sample, its start and a cancel charge a row once, and known ones never', async () => {
+test('a sample, the start and a cancel charge a row once, and known rows never', async () => {
   await using harness = await openTestPipeline(SMALL)
   const { pipeline, owner } = harness
   const { id } = await harness.read(LIST, { ...KNOWN, autoStart: false })
@@ -299,7 +300,7 @@ test('a sample, its start and a cancel charge a row once, and known ones never',
   expect(answered).toBeLessThan(50)
 })
 
-test('a recheck asks known rows after all, and charges them', async () => {
+test('a recheck checks known rows too, and charges them', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { id } = await completed(harness)
@@ -312,7 +313,7 @@ test('a recheck asks known rows after all, and charges them', async () => {
   })
 })
 
-test('a value that is erased leaves no trace in known rows', async () => {
+test('an erased value leaves no trace in known rows', async () => {
   await using harness = await openTestPipeline(SMALL)
   const { pipeline, owner } = harness
   const { id } = await completed(harness, { name: 'of p7@a.example' })

@@ -55,6 +55,6 @@ export interface RowFormat {
   readonly form: RowForm
   /** Verdicts, row statuses, advices and reasons to include; null shows every row. */
   readonly only: ReadonlySet<string> | null
-  /** Rows answered before this time are included too, whatever `only` says. */
+  /** Rows answered before this time are included too, even if `only` excludes them. */
   readonly before?: Date | null
 }

@@ -27,7 +27,7 @@ export interface LookupRequest extends BatchOwner {
   readonly values: { readonly [C in Check]?: string }
   readonly explain: boolean
   readonly chargeUnknown: boolean
-  /** Lookups that the account may have open. */
+  /** Maximum number of open lookups of the account. */
   readonly most: number
 }
 
@@ -171,7 +171,7 @@ async function endOf(
   if (status !== 'completed') return { status: 'failed', error: FAILED }
   const asked = { format: 'ndjson', only: [], raw: false, after: 0 } as const
   const { stream } = await openResults(pipeline, owner, id, asked)
-  // Safe because the formatter of rows has just written it.
+  // Safe because the row formatter has just written it.
   const line = JSON.parse(await text(stream)) as Line
   if (line.result !== null) return { status: 'completed', result: line.result }
   return { status: 'failed', error: { ...FAILED, message: line.error ?? FAILED.message } }

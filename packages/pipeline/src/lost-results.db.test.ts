@@ -13,7 +13,7 @@ import { openResults } from './results.ts'
 import { requireOwnStore } from './sweep-store.ts'
 
 const ROWS = 30
-/** Names with quotes, and one that is written from right to left. */
+/** Names with quotes, one of them written from right to left. */
 const NAMES = ['"a', 'محمد <b>', '=1+1']
 
 function contentOf(no: number): string {
@@ -27,7 +27,7 @@ interface Ended extends TestPipeline {
   readonly ids: readonly string[]
 }
 
-/** So many completed batches in a store that is marked. */
+/** This many completed batches, in a store with our marker. */
 async function openEnded(count: number): Promise<Ended> {
   const harness = await openTestPipeline({ limits: { chunkRecords: 7 } })
   await requireOwnStore(harness.pipeline)
@@ -57,14 +57,14 @@ async function fileOf(harness: TestPipeline, id: string): Promise<string> {
   return join(harness.files, (await rowOf(harness, id)).result_key ?? '')
 }
 
-/** The download of a batch, and whether it was read from its file. */
+/** The download of a batch, and whether it was read from the batch's file. */
 async function downloadOf({ pipeline, owner }: TestPipeline, id: string) {
   const request = { format: 'csv', only: [], raw: false, after: 0 } as const
   const { stream, finished } = await openResults(pipeline, owner, id, request)
   return { rows: await text(stream), fromFile: finished !== undefined }
 }
 
-test('a lost result file is rewritten with the same bytes once seen missing twice, and counted', async () => {
+test('a result file that two checks find missing is rewritten with the same bytes, and counted', async () => {
   await using harness = await openEnded(2)
   const [lost = '', kept = ''] = harness.ids
   const before = await rowOf(harness, lost)
@@ -123,11 +123,11 @@ test('the walk reaches every batch, and starts over', async () => {
     expect(healed).toBe(5)
   }
   for (const id of harness.ids) expect((await downloadOf(harness, id)).fromFile).toBe(true)
-  // No earlier files are left.
+  // No files of earlier attempts are left.
   expect(await readdir(join(harness.files, 'results'))).toHaveLength(5)
 })
 
-test('nothing is written where the whole store is missing, or a batch is deleted meanwhile', async () => {
+test('nothing is written if the whole store is missing, or a batch is deleted meanwhile', async () => {
   await using harness = await openEnded(2)
   const [kept = '', deleted = ''] = harness.ids
   await rename(harness.files, `${harness.files}-away`)
@@ -143,7 +143,7 @@ test('nothing is written where the whole store is missing, or a batch is deleted
   expect(await readHealed(harness.pipeline.db)).toEqual([])
 })
 
-test('one process looks, and a file that another writes is left to it until its lease ends', async () => {
+test('one process checks, and a file that another one rewrites is left to it until its lease ends', async () => {
   await using harness = await openEnded(1)
   const { db } = harness.pipeline
   const [id = ''] = harness.ids

@@ -11,7 +11,7 @@ import { withoutFile } from './without-file.ts'
 /** Milliseconds between two checks, each of which asks the store about a page of batches. */
 export const RESULTS_EVERY_MS = 60_000
 
-/** Result files that one check asks the store for: some 140,000 requests a day. */
+/** Result files checked in the store at a time: some 140,000 requests a day. */
 const PAGE = 100
 
 /** Milliseconds that a file must have been missing before it is rewritten: two checks. */
@@ -31,7 +31,7 @@ export interface ResultWalk {
   afterId: string
 }
 
-/** Options of a check; the defaults are for production. */
+/** Options of `restoreResults`; the defaults are for production. */
 export interface RestoreOptions {
   readonly walk: ResultWalk
   readonly signal: AbortSignal

@@ -7,13 +7,11 @@ import type { CheckedRecord } from './record.ts'
 import type { ShownRow } from './shown-row.ts'
 import { isJsonBatch } from './table-columns.ts'
 
-/**
- * Rows as NDJSON lines: the record as it came, and `result` as in the response of a single call.
- */
+/** Rows as NDJSON lines: the unchanged record, and `result` as in the response of a single call. */
 export function ndjsonLines(batch: BatchRow, scorer: Scorer): LineFormat {
   const named = batch.header !== null && new Set(batch.header).size === batch.header.length
   const inputOf = (cells: readonly string[]): string => {
-    // A line that was too long to keep has no cells, not even an empty one.
+    // A line that was too long to store has no cells, not even an empty one.
     if (isJsonBatch(batch) || cells.length === 0) return cells[0] ?? 'null'
     if (!named || cells.length > (batch.header?.length ?? 0)) return JSON.stringify(cells)
     const pairs = cells.map(

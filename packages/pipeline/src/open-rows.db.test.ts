@@ -17,7 +17,7 @@ interface Line {
   readonly error: string | null
 }
 
-/** Runs all tasks of some checks once; subjects that hold `grey` wait for two hours. */
+/** Runs all tasks of some checks once; subjects that contain `grey` wait for two hours. */
 async function runOnce(harness: TestPipeline, checks: readonly Check[], most = 100): Promise<void> {
   const { db, limits } = harness.pipeline
   const slots = { email: 0, phone: 0, ip: 0, domain: 0 }
@@ -44,7 +44,7 @@ async function textOf(
 }
 
 async function linesOf(...asked: Parameters<typeof textOf>): Promise<readonly Line[]> {
-  // Safe because the tests compare each line with what it must be.
+  // Safe because the tests compare each line with the expected value.
   return (await textOf(...asked))
     .split('\n')
     .slice(0, -1)
@@ -59,7 +59,7 @@ test('a waiting row shows why and until when; with `after` the response ends bef
   const { id } = await harness.read(`email\n${rows.join('\n')}\n`)
   expect(await linesOf(harness, id)).toEqual([])
   await runOnce(harness, ['email'], 2)
-  // The third chunk is not begun.
+  // The third chunk has no outcomes.
   const lines = await linesOf(harness, id)
   expect(statuses(lines)).toBe('ddwddddd')
   expect(lines[2]).toMatchObject({ row: 3, result: null, credits_charged: 0 })
@@ -75,7 +75,7 @@ test('a waiting row shows why and until when; with `after` the response ends bef
   expect(csv[3]).toMatch(/^grey@a\.example,.*,0,"?waiting: /)
 })
 
-test('a row of several checks waits for its last part, and a repeat for the row that it repeats', async () => {
+test('a row of several checks waits for its last part, and a duplicate for the row that it duplicates', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 2 } })
   const file =
     'email,phone\na@a.example,+14155550100\ngrey@a.example,+14155550101\nb@a.example,\n' +
@@ -91,7 +91,7 @@ test('a row of several checks waits for its last part, and a repeat for the row 
   expect(statuses(await linesOf(harness, id, { follows: true, after: 2 }))).toBe('d')
 })
 
-test('what is shown of a row while its batch runs is what it shows at the end', async () => {
+test('a row that is shown as done while its batch runs is the same at the end', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 5 } })
   const rows = Array.from(
     { length: 23 },

@@ -22,7 +22,7 @@ export interface OpenRows {
  * shown as waiting
  */
 export function openRowsOf(db: Db, batch: BatchRow, follows: boolean): OpenRows {
-  // Of a batch that is being canceled, what is open becomes known or canceled in a moment.
+  // In a batch that is being canceled, open rows become known or canceled in a moment.
   const endsAtOpen = follows || batch.status === 'canceling'
   let lastBegun: Promise<number> | undefined
   return {
@@ -42,7 +42,9 @@ export function openRowsOf(db: Db, batch: BatchRow, follows: boolean): OpenRows 
   }
 }
 
-/** What each row of a chunk waits for; of several reasons, the one that lasts longest. */
+/**
+ * The reason and time for which each row of a chunk waits; of several, the one that lasts longest.
+ */
 async function waitsOf(
   db: Db,
   batchId: string,

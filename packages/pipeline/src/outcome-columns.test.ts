@@ -12,7 +12,7 @@ const values = fc.array(
   { maxLength: 200 },
 )
 
-test('a stored column comes back as JSON would give its values', () => {
+test('a stored column has the same values as after JSON', () => {
   fc.assert(
     fc.property(values, fc.array(fc.nat(199), { maxLength: 5 }), (first, changed) => {
       const second = first.map((value, at) => (changed.includes(at) ? `not ${at}` : value))
@@ -26,7 +26,7 @@ test('a stored column comes back as JSON would give its values', () => {
   )
 })
 
-test('equal values are stored once, few by a character each, a copy as its differences', () => {
+test('equal values are stored once, a few distinct ones by a character each, a copy by its differences', () => {
   const names = Array.from({ length: 100 }, (_, at) => `name ${at}`)
   const other = names.with(7, 'another')
   expect(storedColumn(names.map(() => true))).toEqual({ of: [true] })
@@ -37,6 +37,6 @@ test('equal values are stored once, few by a character each, a copy as its diffe
   expect(columnsOf({ names, other: stored }, 100)).toEqual({ names, other })
 })
 
-test('a column that repeats none that is there is no column', () => {
+test('a column that refers to a missing one is rejected', () => {
   expect(() => columnsOf({ second: { as: 'first', but: {} } }, 1)).toThrow('repeats first')
 })

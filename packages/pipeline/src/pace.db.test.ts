@@ -10,7 +10,7 @@ import { getBatch } from './read.ts'
 import { runTask } from './run-task.ts'
 import { createTaskLeases } from './task-lease.ts'
 
-test('the open work of a batch is stored while it runs, gives the remaining time, and is deleted when it pauses', async () => {
+test('the open subjects of a batch are stored while it runs, give the remaining time, and are deleted at a pause', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
   const { pipeline, owner } = harness
   const { pool } = pipeline.db
@@ -22,13 +22,13 @@ test('the open work of a batch is stored while it runs, gives the remaining time
     (await pool.query<{ pace: object[] | null }>('select pace from batches')).rows[0]?.pace
   expect(await pace()).toBeNull()
   await harness.answer(4)
-  // The second save came too soon after the first to be noted.
+  // The second save came too soon after the first to be stored as a sample.
   expect(await pace()).toHaveLength(1)
   const { rows: open } = await pool.query<{ kind: string; size: number }>(
     'select check_kind as kind, sum(size)::int as size from tasks group by 1',
   )
   const left = Object.fromEntries(open.map(({ kind, size }) => [kind, size]))
-  // Ten minutes ago it began; a minute ago one more of each was open.
+  // It began ten minutes ago; a minute ago one more subject of each check was open.
   await pool.query(
     `update batches set ats = ats || jsonb_build_object('running', to_char(
         now() at time zone 'utc' - interval '600 s', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
@@ -60,13 +60,14 @@ test('subjects that wait for a provider are estimated by its pace, however fast 
   const afterMs = 100_000
   const later = { kind: 'later', afterMs, group: 'mx:slow', reason: 'rate_limited' } as const
   await runSome(harness, 2, (subject) => (subject.includes('slow') ? later : undefined))
-  // Nothing is counted of a group that has room.
+  // Nothing is counted for a group with capacity.
   expect(await counted()).toEqual([])
   await runSome(harness, 1, () => undefined)
   const [slow] = await counted()
   expect(slow).toEqual({ key: expect.stringMatching(/^mx:/), answered: 1 })
   expect(slow?.key).not.toContain('slow')
-  // A minute ago all was open: since then four were answered, one of them by the slow provider.
+  // A minute ago all subjects were open: since then four were answered, one of them by the slow
+  // provider.
   const group = { check: 'email', key: slow?.key, open: 0, answered: 0 }
   await pool.query(
     `update batches set ats = ats || jsonb_build_object('running', to_char(
@@ -75,7 +76,7 @@ test('subjects that wait for a provider are estimated by its pace, however fast 
         'open', '{"email": 8}'::jsonb, 'groups', jsonb_build_array($1::jsonb)))`,
     [JSON.stringify(group)],
   )
-  // Two wait, and of the two that are not asked yet one will: at one a minute, not at four.
+  // Two wait, and of the two that were not asked about yet one will: at one a minute, not at four.
   const eta = (await getBatch(pipeline, owner, id)).eta_seconds
   expect(eta).toBeGreaterThanOrEqual(180)
   expect(eta).toBeLessThan(270)
@@ -86,8 +87,8 @@ test('subjects that wait for a provider are estimated by its pace, however fast 
 })
 
 /**
- * Runs so many tasks of emails, each subject by the name of its domain; `waits` says which are put
- * off.
+ * Runs this many tasks of emails, each subject by the name of its domain; `waits` names those that
+ * are delayed.
  */
 async function runSome(
   { pipeline }: TestPipeline,

@@ -25,7 +25,7 @@ export function placeOf(owner: BatchOwner, cursor: string): BatchPosition {
   return { createdUs, id }
 }
 
-/** Needs no secret: a listing shows its owner's batches alone, whatever the cursor says. */
+/** Needs no secret: a listing shows only its owner's batches, whatever the cursor says. */
 function checkOf({ accountId, mode }: BatchOwner, createdUs: number, id: string): string {
   const text = JSON.stringify([accountId, mode, createdUs, id])
   return createHash('sha256').update(text).digest('hex').slice(0, CHECK_CHARS)

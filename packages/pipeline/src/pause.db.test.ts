@@ -51,7 +51,7 @@ async function completes(harness: TestPipeline & { id: string }): Promise<void> 
   expect(await auditLedger(harness.pipeline.db)).toEqual([])
 }
 
-/** Answers one subject after the other, each when the test says so; notes which were begun. */
+/** Answers one subject after the other when the test allows it; records those that were begun. */
 function slowEngine(check: Check, heeds: 'signal' | 'drain') {
   const begun: string[] = []
   const gates: (() => void)[] = []
@@ -96,7 +96,7 @@ test('no task of a paused batch is leased, its hold stays, and it completes once
     },
   })
   expect(asked).toBe(0)
-  // Their slots are free at once, not when the lease runs out.
+  // Their slots are free at once, not only when the lease expires.
   const { rows } = await pipeline.db.pool.query('select 1 from tasks where lease_until is not null')
   expect(rows).toEqual([])
   expect(await lease(harness, 'email')).toEqual([])
@@ -108,7 +108,7 @@ test('no task of a paused batch is leased, its hold stays, and it completes once
   await completes(harness)
 })
 
-test('a pause ends what workers ask within its check; what is known by then is kept', async () => {
+test('a pause ends lookups of workers by the next check; outcomes known by then are stored', async () => {
   await using harness = await openHarness()
   const { pipeline, owner, id } = harness
   const slow = slowEngine('email', 'signal')
@@ -122,7 +122,7 @@ test('a pause ends what workers ask within its check; what is known by then is k
   const known = await getBatch(pipeline, owner, id)
   expect(known.progress).toBeCloseTo(1 / ROWS, 2)
   await resumeBatch(pipeline, owner, id)
-  // Those that were leased and never claimed: no job of theirs is left.
+  // The leased tasks that were never claimed: they have no job any more.
   await pipeline.db.pool.query('update tasks set lease_until = null where lease_until is not null')
   const asked: string[] = []
   await run(harness, await lease(harness, 'email'), {
@@ -135,14 +135,14 @@ test('a pause ends what workers ask within its check; what is known by then is k
   await completes(harness)
 })
 
-test('a purchase under way is awaited and kept, and none is begun after the pause', async () => {
+test('a purchase under way is awaited and stored, and none is begun after the pause', async () => {
   await using harness = await openHarness('contact-intel')
   const { pipeline, owner, id } = harness
   const provider = slowEngine('phone', 'drain')
   const running = run(harness, (await lease(harness, 'phone')).slice(0, 1), provider.engine)
   await vi.waitFor(() => expect(provider.begun).toHaveLength(1), PATIENT)
   await pauseBatch(pipeline, owner, id)
-  // Longer than a check for paused batches takes.
+  // Longer than the interval of checks for paused batches.
   const halted = vi.fn<() => void>()
   using leases = createTaskLeases(pipeline)
   const { rows } = await pipeline.db.pool.query<{ id: number; lease: number }>(
@@ -187,7 +187,7 @@ test('waiting tasks of a paused batch do not block their group, and are dispatch
   await completes(harness)
 })
 
-test('a batch resumes by itself after the longest permitted pause, and a canceled one does not', async () => {
+test('a batch resumes automatically after the longest permitted pause, and a canceled one does not', async () => {
   await using harness = await openHarness()
   const { pipeline, owner, id } = harness
   await pauseBatch(pipeline, owner, id)

@@ -16,7 +16,7 @@ export interface Pipeline {
   readonly db: Db
   readonly queue: QueueBackend
   readonly storage: Storage
-  /** Encrypts what subjects wait for, so that reading the database does not reveal it. */
+  /** Encrypts the names of waiting groups, so that reading the database does not reveal them. */
   readonly installationKey: InstallationKey
   readonly scorers: Scorers
   /** Directory for unfinished files. */
@@ -35,10 +35,10 @@ export interface BatchCreditCounter {
 
 /** Limits and times of the pipeline. */
 export interface PipelineLimits extends UploadLimits {
-  /** Unfinished batches, and bytes of files, of one account. */
+  /** Maximum number of unfinished batches, and of bytes of files, of one account. */
   readonly unfinishedBatches: number
   readonly accountFileBytes: number
-  /** Rows of one account that cost nothing, in a UTC day. */
+  /** Maximum number of rows of one account that cost nothing, in a UTC day. */
   readonly unpaidRowsPerDay: number
   /** Records in a chunk. */
   readonly chunkRecords: number

@@ -80,7 +80,7 @@ test('the start of a file is shown while its rows are still counted', async () =
   await using harness = await openTestPipeline()
   const { id } = await harness.submit(FILE, dryRun)
   await expect(preview(harness, id)).rejects.toMatchObject({ code: 'conflict' })
-  // Its rows are not counted, as the worker ends before.
+  // Its rows are not counted, as the worker ends before that.
   const stop = new AbortController()
   const { storage } = harness.pipeline
   const stopping = {
@@ -105,7 +105,7 @@ test('the start of a file is shown while its rows are still counted', async () =
   })
 })
 
-test('a preview works without credits, and says how many lack', async () => {
+test('a preview works without credits, and shows how many are missing', async () => {
   await using harness = await openTestPipeline()
   const { id } = await harness.read(FILE, dryRun)
   await harness.pipeline.db.pool.query('update credit_accounts set allowance = 0')
@@ -113,7 +113,7 @@ test('a preview works without credits, and says how many lack', async () => {
   expect(cost).toMatchObject({ credits: 5, balance: 0, balance_after: -5 })
 })
 
-test('a changed batch is read again, holds nothing, and waits at ready even if it starts by itself', async () => {
+test('a changed batch is read again, holds no credits, and waits at ready even if it is to start automatically', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { id, status } = await harness.read(FILE, { product: 'email', maxCredits: 1 })
@@ -148,7 +148,7 @@ test('a name and a credit limit are changed without reading the file again', asy
   expect((await preview(harness, id)).counted).toBe(true)
 })
 
-test('a dry run whose columns are not found waits with its columns, and a change mends it', async () => {
+test('a dry run without recognized columns waits with the list of columns, and a change corrects it', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const file = 'a,b\nx,one at a.example\ny,two at b.example\n'
@@ -176,7 +176,7 @@ test('a dry run whose columns are not found waits with its columns, and a change
   })
 })
 
-test('a change that makes a file unreadable can be taken back', async () => {
+test('a change that makes a file unreadable can be undone', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { id } = await harness.read('email;x\na@a.example;"1\n2"\nb@a.example;","\n', {
@@ -195,7 +195,7 @@ test('a change that makes a file unreadable can be taken back', async () => {
   })
 })
 
-test('a reading that a change overtook stores nothing', async () => {
+test('a reading that is outdated by a change stores nothing', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { id } = await harness.submit(FILE, dryRun)
@@ -217,7 +217,7 @@ test('a reading that a change overtook stores nothing', async () => {
   expect(await preview(harness, id)).toMatchObject({ product: 'email', cost: { credits: 3 } })
 })
 
-test('a batch is changed a bounded number of times, and what files have not of records', async () => {
+test('a batch is changed a bounded number of times, and options of files do not apply to records', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { id } = await harness.read(FILE, dryRun)

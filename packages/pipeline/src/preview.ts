@@ -13,8 +13,7 @@ import type { Pipeline } from './pipeline.ts'
 const LOOK_MS = 50
 
 /**
- * What a batch holds and would cost. Waits until the start of its file was read, at most
- * `patienceMs`.
+ * Summary and cost of a batch. Waits until the start of its file was read, at most `patienceMs`.
  *
  * @throws Problem `not_found`, also once erased; `conflict` if the batch failed, or is not read yet
  */

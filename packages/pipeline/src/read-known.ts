@@ -10,8 +10,8 @@ import { recordsOf, type CheckedRecord } from './record.ts'
 type AskedRow = BatchKnown['asked'][number]
 
 /**
- * How the accepted verdicts of another service compare with our own outcomes of the rows that were
- * checked all the same, as far as known. Reads the chunks that hold them one after the other.
+ * Comparison of the accepted verdicts of another service with our own outcomes for the known rows
+ * that were checked, as far as known. Reads the chunks that hold them one after the other.
  *
  * @throws Problem `not_found`, also once erased; `conflict` if the batch accepts no such verdicts,
  * or was not read yet

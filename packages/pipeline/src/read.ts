@@ -69,8 +69,8 @@ export async function listBatches(
 }
 
 /**
- * Reads one batch, or shares a read that another call has just done; returns and throws what
- * `getBatch` does.
+ * Reads one batch, or shares the result of another caller's recent read; returns and throws the
+ * same as `getBatch`.
  */
 export type ReadBatch = (
   owner: BatchOwner,
@@ -79,7 +79,8 @@ export type ReadBatch = (
 ) => Promise<BatchView>
 
 /**
- * Makes a reader that queries each batch at most once in `everyMs`, however many callers share it.
+ * Creates a reader that queries each batch at most once in `everyMs`, however many callers share
+ * it.
  */
 export function shareReads(pipeline: Pipeline, everyMs: number): ReadBatch {
   const reads = new Map<string, { readonly at: number; readonly view: Promise<BatchView> }>()
@@ -89,7 +90,7 @@ export function shareReads(pipeline: Pipeline, everyMs: number): ReadBatch {
     const known = reads.get(key)
     const isShared = reading === 'shared' && known !== undefined && now - known.at < everyMs
     if (isShared) return await known.view
-    // The oldest are first; expired ones are not shared any more.
+    // The oldest reads are first; expired ones are no longer shared.
     for (const [old, { at }] of reads) {
       if (now - at < everyMs) break
       reads.delete(old)
@@ -102,8 +103,9 @@ export function shareReads(pipeline: Pipeline, everyMs: number): ReadBatch {
 }
 
 /**
- * Yields a batch at once and then after each change, until it has ended or the signal aborts. It is
- * never shown as it was before the call, so that a caller who has just changed it sees the change.
+ * Yields a batch at once and then after each change, until it has ended or the signal aborts. The
+ * first state is read after the call, so that a caller who has just changed the batch sees the
+ * change.
  */
 export async function* watchBatch(
   read: ReadBatch,

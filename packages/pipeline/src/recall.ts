@@ -29,13 +29,13 @@ export function jobOf({
 }
 
 /**
- * Whether the queue still holds the job of the claim that a task was last lost with. A worker that
- * was killed leaves its job active: it is removed once its lock has run out, so that a queue never
- * holds two jobs of a task.
+ * Whether the queue still holds the job of the last claim of a task whose lease was lost. A worker
+ * that was killed leaves its job active: it is removed once its lock has run out, so that a queue
+ * never holds two jobs of a task.
  */
 export async function isJobLeft(queue: QueueBackend, task: LeasedTask): Promise<boolean> {
   if (task.attempts === 0) return false
-  // The claim and this lease have counted one each since.
+  // The claim and this lease have each incremented the number since.
   const before = jobOf({ ...task, lease: task.lease - 2 })
   return (await recall(queue, bulkQueueOf(task.check), before, true)) !== 'lost'
 }
@@ -75,7 +75,7 @@ export function jobOfStage({ batchId, lease }: Pick<Stage, 'batchId' | 'lease'>)
 
 /**
  * Extends the leases of stages whose jobs still wait in their queue, so that none is enqueued a
- * second time while all workers are busy; gives up those of stages whose jobs are lost.
+ * second time while all workers are busy; ends the leases of stages whose jobs are lost.
  */
 export async function keepQueuedStages({
   db,
@@ -83,7 +83,7 @@ export async function keepQueuedStages({
   limits,
 }: Pick<Pipeline, 'db' | 'queue' | 'limits'>): Promise<void> {
   for (const stage of await readLapsedStages(db, limits.leaseMs)) {
-    // A worker that claims a stage takes the next lease number, of which there is no job.
+    // A worker that claims a stage takes the next lease number, which has no job.
     const state = await recall(queue, stage.stage, jobOfStage(stage), false)
     if (state === 'lost') await giveUpStageLease(db, stage)
     else await renewStage(db, stage, limits.leaseMs)

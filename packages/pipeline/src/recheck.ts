@@ -47,8 +47,8 @@ export async function recheckBatch(
     olderThanDays: wanted.older_than_days ?? null,
   }
   const path = join(pipeline.scratchDir, `recheck-${randomUUID()}`)
-  // The stored file only tells a person what the batch was made from; its rows are those of the
-  // other.
+  // The stored file only documents the origin of the batch; its rows are copied from the other
+  // batch.
   await writeFile(path, JSON.stringify(recheck), { mode: 0o600 })
   try {
     const submission = {
@@ -72,7 +72,7 @@ export async function recheckBatch(
 }
 
 /**
- * How the rows of a batch are read again: with the options found at the first reading, so that
+ * Options with which the rows of a batch are read again: those found at the first reading, so that
  * nothing is guessed.
  */
 function readingOf(batch: BatchRow): Pick<
@@ -102,9 +102,9 @@ function readingOf(batch: BatchRow): Pick<
 }
 
 /**
- * Writes the rows of a recheck into a file of its own, as they came.
+ * Writes the rows of a recheck, unchanged, into a file of its own.
  *
- * @throws IntakeError if the batch that they were in is erased, or has no such row
+ * @throws IntakeError if the original batch is erased, or has no such row
  */
 export async function writeRecheck(
   pipeline: Pipeline,

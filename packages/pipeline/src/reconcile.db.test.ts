@@ -20,7 +20,7 @@ async function openHarness(): Promise<TestPipeline & { id: string }> {
   return { ...harness, id }
 }
 
-/** Twice, as nothing is put right that was seen once. */
+/** Twice, as only inconsistencies found by two searches are repaired. */
 async function reconcileTwice(
   { pipeline }: TestPipeline,
   round: typeof reconcile = reconcile,
@@ -40,7 +40,7 @@ async function expectCompleted(harness: TestPipeline & { id: string }): Promise<
   expect(await auditLedger(harness.pipeline.db)).toEqual([])
 }
 
-test('a healthy batch is left alone, also while it runs', async () => {
+test('a healthy batch is not changed, also while it runs', async () => {
   await using harness = await openHarness()
   expect(await reconcileTwice(harness)).toBe(0)
   await harness.answer(1)
@@ -50,7 +50,7 @@ test('a healthy batch is left alone, also while it runs', async () => {
   expect(await readHealed(harness.pipeline.db)).toEqual([])
 })
 
-test('a chunk whose task is lost is asked again, once seen for a minute', async () => {
+test('a chunk whose task is lost gets a new one, once it was seen for a minute', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
   await harness.answer(1)
@@ -63,11 +63,11 @@ test('a chunk whose task is lost is asked again, once seen for a minute', async 
   await expectCompleted(harness)
 })
 
-test('2,000 chunks are asked again in one round, oldest batch first, each by itself', async () => {
+test('2,000 chunks get new tasks in one round, oldest batch first, each in its own transaction', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
   const { id: oldest } = await harness.read(CONTENT)
-  // Its rows are behind those of the other batch in every table.
+  // Its rows come after those of the other batch in every table.
   await pool.query(`update batches set created_at = created_at - interval '1 day' where id = $1`, [
     oldest,
   ])
@@ -97,7 +97,7 @@ test('2,000 chunks are asked again in one round, oldest batch first, each by its
        select count(*) as chunks from tasks group by xmin::text) transactions`,
   )
   expect(rows).toEqual([{ most: 1 }])
-  // Seen before, so that they need not wait for another minute.
+  // Recorded by an earlier search, so that they need not wait for another minute.
   expect(await reconcile(harness.pipeline, { holder: 'one', graceMs: 0 })).toBe(500)
   expect(await asked()).toEqual([older, { id: harness.id, first: 0, last: 999, count: 1_000 }])
   expect(await readHealed(harness.pipeline.db)).toEqual([
@@ -105,7 +105,7 @@ test('2,000 chunks are asked again in one round, oldest batch first, each by its
   ])
 })
 
-test('a chunk that has every outcome and was not settled is settled and charged once', async () => {
+test('a complete chunk that was not settled is settled and charged once', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
   await pool.query(`
@@ -121,7 +121,7 @@ test('a chunk that has every outcome and was not settled is settled and charged 
   await expectCompleted(harness)
 })
 
-test('the hold of a batch that has ended is released', async () => {
+test('the hold of an ended batch is released', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
   await allowAnyMove(harness.pipeline.db)
@@ -135,7 +135,7 @@ test('the hold of a batch that has ended is released', async () => {
   expect(await auditLedger(harness.pipeline.db)).toEqual([])
 })
 
-test('a task whose lease a step of the clock left for days is asked again', async () => {
+test('a task whose lease ends in days after a jump of the clock is dispatched again', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
   await allowAnyMove(harness.pipeline.db)
@@ -145,7 +145,7 @@ test('a task whose lease a step of the clock left for days is asked again', asyn
   await expectCompleted(harness)
 })
 
-test('a stage whose lease a step of the clock left for days is worked by another', async () => {
+test('a stage whose lease ends in days after a jump of the clock is leased to another worker', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 3 } })
   const { db } = harness.pipeline
   const { id } = await harness.submit(CONTENT)
@@ -156,12 +156,12 @@ test('a stage whose lease a step of the clock left for days is worked by another
   expect(await readHealed(db)).toEqual([{ kind: 'lease_without_end', count: 1 }])
   await harness.workStages()
   while (await makeTasks(db)) {
-    // One step after the other.
+    // One jump after the other.
   }
   await expectCompleted({ ...harness, id })
 })
 
-test('tasks and groups that a step of the clock left resting for days are asked again', async () => {
+test('tasks and groups that are delayed for days after a jump of the clock are dispatched again', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
   await allowAnyMove(harness.pipeline.db)
@@ -176,7 +176,7 @@ test('tasks and groups that a step of the clock left resting for days are asked 
   await expectCompleted(harness)
 })
 
-test('a task that waits by a group which is gone gets it back', async () => {
+test('the missing group of a waiting task is created', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
   await allowAnyMove(harness.pipeline.db)
@@ -186,7 +186,7 @@ test('a task that waits by a group which is gone gets it back', async () => {
   await expectCompleted(harness)
 })
 
-test('what ends by itself before it was seen for a minute is neither healed nor counted', async () => {
+test('an inconsistency that ends before it was seen for a minute is neither repaired nor counted', async () => {
   await using harness = await openHarness()
   const { db } = harness.pipeline
   await allowAnyMove(db)
@@ -208,7 +208,7 @@ test('one process searches, and others do not', async () => {
   expect(await reconcile(harness.pipeline, { holder: 'one', graceMs: 0 })).toBe(3)
 })
 
-test('what was seen before the clock went back is seen again', async () => {
+test('findings from before the clock went back are found again', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
   await pool.query('delete from tasks')
@@ -221,7 +221,7 @@ test('what was seen before the clock went back is seen again', async () => {
   await expectCompleted(harness)
 })
 
-test('a batch whose file is lost before it is read ends, and says so; others are read', async () => {
+test('a batch whose file is lost before it is read fails with that reason; others are read', async () => {
   await using harness = await openTestPipeline()
   const { db } = harness.pipeline
   await requireOwnStore(harness.pipeline)
@@ -243,7 +243,7 @@ test('a batch whose file is lost before it is read ends, and says so; others are
   expect((await getBatch(harness.pipeline, harness.owner, there.id)).status).toBe('analyzing')
 })
 
-test('no batch is ended where the whole store is missing, as a disk that is not mounted', async () => {
+test('no batch fails if the whole store is missing, as a disk that is not mounted', async () => {
   await using harness = await openTestPipeline()
   await requireOwnStore(harness.pipeline)
   const { id } = await harness.submit(CONTENT)
@@ -256,7 +256,7 @@ test('no batch is ended where the whole store is missing, as a disk that is not 
   expect(await readHealed(harness.pipeline.db)).toEqual([])
 })
 
-/** As if every batch had waited for its reading for long. */
+/** As if every batch had waited for its intake for long. */
 async function sinceLong({ pipeline }: TestPipeline): Promise<void> {
   await pipeline.db.pool.query(
     `update batches set ats = ats || jsonb_build_object(status, '2026-01-01T00:00:00Z')`,

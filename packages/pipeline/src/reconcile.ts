@@ -44,16 +44,16 @@ const EXTEND_MS = 5_000
 /** Identifies this process. */
 const HOLDER = randomUUID()
 
-/** How one kind of inconsistency is found and repaired. */
+/** One kind of inconsistency, and its repair. */
 export interface Reconciler {
   readonly kind: FindingKind
-  /** Subjects that have it now. */
+  /** The subjects that are inconsistent now. */
   find(pipeline: Pipeline): Promise<readonly string[]>
-  /** Repairs one; returns false if there was nothing to repair any more. */
+  /** Repairs one subject; returns false if it is no longer inconsistent. */
   heal(pipeline: Pipeline, subject: string): Promise<boolean>
 }
 
-/** Those that ask the database alone. */
+/** Kinds of inconsistency that are found in the database alone. */
 const RECONCILERS: readonly Reconciler[] = [
   { kind: 'chunk_without_task', find: ({ db }) => chunksWithoutTask(db), heal: askAgain },
   { kind: 'hold_of_ended_batch', find: findHolds, heal: releaseHold },
@@ -74,25 +74,25 @@ const RECONCILERS: readonly Reconciler[] = [
   },
 ]
 
-/** Those that ask the file store, which may stall. */
+/** Kinds that are found in the file store, which may stall. */
 const OF_FILES: readonly Reconciler[] = [
   { kind: 'batch_without_file', find: findWithoutFile, heal: endWithoutFile },
 ]
 
-/** Options of a round; the defaults are for production. */
+/** Options of `reconcile`; the defaults are for production. */
 export interface ReconcileOptions {
   readonly graceMs?: number
   /** Identifies the process. */
   readonly holder?: string
-  /** Once it aborts nothing more is repaired. */
+  /** Once it aborts, no further repair is made. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Searches for inconsistent state and repairs what has been seen for a minute: after a failover to
- * a server that lacks acknowledged writes, a jump of the clock, or a bug of ours. Each repair is a
- * transaction of its own, and one round makes a bounded number of them. Only one process at a time
- * does this.
+ * Searches for inconsistent state and repairs any that has been seen for a minute: after a failover
+ * to a server that lacks acknowledged writes, a jump of the clock, or a bug of ours. Each repair is
+ * a transaction of its own, and one round makes a bounded number of them. Only one process at a
+ * time does this.
  *
  * @returns how much was repaired
  */
@@ -104,8 +104,8 @@ export async function reconcile(
 }
 
 /**
- * As `reconcile`, for what only the file store shows. A duty of its own, so that a store that stalls
- * holds up no other repair.
+ * As `reconcile`, for kinds that are found in the file store. A duty of its own, so that a store
+ * that stalls delays no other repair.
  *
  * @returns how much was repaired
  */
@@ -126,7 +126,7 @@ async function runRound(
   let heldMs = -Infinity
   let noted: ReadonlySet<FindingKind> | undefined
   for (const reconciler of reconcilers) {
-    // Extended on the way: thousands of repairs may take longer than a term.
+    // Extended meanwhile: thousands of repairs may take longer than a term.
     if (performance.now() - heldMs > EXTEND_MS) {
       if (!(await holdDuty(pipeline.db, duty, holder, TERM_MS))) break
       heldMs = performance.now()
@@ -146,8 +146,7 @@ interface PutRightOptions {
 }
 
 /**
- * Searches for one kind of inconsistency, repairs what has been seen for long enough, and counts
- * it.
+ * Searches for one kind of inconsistency, repairs any that has lasted long enough, and counts it.
  *
  * @returns how much was repaired
  */
@@ -158,7 +157,7 @@ export async function putRight(
 ): Promise<number> {
   const { db, log } = pipeline
   const found = await find(pipeline)
-  // As a rule there is nothing to store or to forget.
+  // Usually there is nothing to store or to delete.
   if (found.length === 0 && noted?.has(kind) === false) return 0
   let count = 0
   for (const subject of await judgeFindings(db, kind, found, graceMs)) {
@@ -252,7 +251,7 @@ async function releaseHold({ db, countCredits }: Pipeline, subject: string): Pro
     if (batch !== undefined) {
       await updateBatch(tx, ref, { credits_released: batch.credits_released + released })
     }
-    // A batch that is gone does not say what the hold was for.
+    // If the batch is gone, the hold itself tells the product.
     const product = batch?.product ?? (await productOfHold(tx, { accountId, ref }))
     return { product, released }
   })

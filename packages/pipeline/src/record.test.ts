@@ -30,7 +30,7 @@ describe('the records of a chunk', () => {
     ip: { subjects: ['192.0.2.1'], places: [2] },
   }
 
-  test('hold what each check came back with, in whatever parts and order it came', async () => {
+  test('have all outcomes of each check, in whatever parts and order they were stored', async () => {
     const ip = outcomeFor('ip', '192.0.2.1')
     const records = recordsOfChunk(subjects, [
       { check: 'ip', indexes: null, outcomes: [ip] },
@@ -44,7 +44,7 @@ describe('the records of a chunk', () => {
     })
   })
 
-  test('are failed where one of their checks was left unanswered, whatever the others say', () => {
+  test('are failed if one of their checks has no outcome, whatever the others have', () => {
     const records = recordsOfChunk(subjects, [
       { check: 'ip', indexes: null, outcomes: [null] },
       { check: 'email', indexes: [1], outcomes: [stored('b@b.example')] },
@@ -52,7 +52,7 @@ describe('the records of a chunk', () => {
     expect(records.get(2)?.failed).toBe(true)
   })
 
-  test('accept no reply to a question that was not asked', () => {
+  test('reject an outcome of a check that the row does not have', () => {
     const part = { check: 'email', indexes: [3], outcomes: [stored('d@d.example')] } as const
     expect(() => recordsOfChunk(subjects, [part])).toThrow('not asked')
   })
@@ -72,7 +72,7 @@ describe('the charge of a record', () => {
     ]
 
   test.each(cases)(
-    'for %s with %j of which %j is unknown is %i, or %i where unknown is free',
+    'for %s with %j, of which %j is unknown, is %i, or %i if unknown parts are free',
     (product, checks, unknown, charged, free) => {
       const record = { outcomes: outcomesOf(checks, unknown), failed: false }
       expect(chargedCredits(product, record, true)).toBe(charged)
@@ -80,13 +80,13 @@ describe('the charge of a record', () => {
     },
   )
 
-  test('is nothing where our own fault left a part unanswered', () => {
+  test('is zero if a fault of the service prevented an outcome', () => {
     expect(chargedCredits('email', { outcomes: outcomesOf(['email']), failed: true }, true)).toBe(0)
   })
 })
 
 describe('a repeat', () => {
-  test('gets the result in its own notation, and in normal form if it has one', () => {
+  test('has the result in its own notation, and in normal form if it has one', () => {
     const outcomes = {
       email: email('ada@example.com'),
       ip: outcomeFor('ip', '2001:db8::1'),
@@ -102,7 +102,7 @@ describe('a repeat', () => {
     expect(told.phone).toBeUndefined()
   })
 
-  test('of what cannot be parsed has no other normal form than itself', () => {
+  test('of a value that cannot be parsed keeps its own notation', () => {
     const record = { outcomes: { email: email('no address') }, failed: false }
     const { facts } = recordAsAsked(record, { email: 'No address' }).outcomes.email ?? {}
     expect(facts).toMatchObject({ address: 'No address', normalized: 'No address' })
@@ -121,7 +121,7 @@ describe('the verdict that a batch counts', () => {
     risk: () => value,
   })
 
-  test('is the status of the email, or the level of the risk, and one of the names counted', () => {
+  test('is the status of the email, or the level of the risk, among the counted names', () => {
     const record = { outcomes: { email: email('ada@example.com') }, failed: false }
     const status = record.outcomes.email.status
     expect(verdictOf('email', record, score(0))).toBe(status)
@@ -130,7 +130,7 @@ describe('the verdict that a batch counts', () => {
     expect(verdictNames('fraud-signals')).toContain('high')
   })
 
-  test('is none for products without one, and for a record that failed', () => {
+  test('is undefined for products without one, and for a failed record', () => {
     const failed = { outcomes: {}, failed: true }
     expect(verdictOf('fraud-signals', failed, score(70))).toBeUndefined()
     const ip = { outcomes: { ip: outcomeFor('ip', '192.0.2.1') }, failed: false }

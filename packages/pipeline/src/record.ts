@@ -7,7 +7,7 @@ import { unpackOutcomes, type ChunkSubjects, type StoredOutcome } from './codec.
 
 /** A billable record with its outcomes. */
 export interface CheckedRecord {
-  /** With evidence if the batch was asked to explain. */
+  /** With evidence if the batch explains. */
   readonly outcomes: BareOutcomes
   /** Whether a fault of the service prevented an outcome: an error, uncharged. */
   readonly failed: boolean
@@ -62,8 +62,8 @@ export function recordsOfChunk(
 }
 
 /**
- * The same for a chunk that a cancel left without some outcomes: a record that lacks one is marked
- * as canceled, a record without any is left out.
+ * As `recordsOfChunk`, for a chunk that a cancel left without some outcomes: a record that lacks
+ * one is marked as canceled, a record without any is left out.
  */
 export function recordsOfCanceled(
   subjects: ChunkSubjects,
@@ -134,7 +134,7 @@ export function recordAsAsked(
 }
 
 function emailAsAsked(email: BareOutcome<'email'>, address: string): BareOutcome<'email'> {
-  // What cannot be parsed has no other normal form than itself.
+  // A value that cannot be parsed has only its own notation.
   return withFacts(email, email.facts.syntaxValid ? { address } : { address, normalized: address })
 }
 

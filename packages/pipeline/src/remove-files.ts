@@ -38,8 +38,8 @@ export async function retryRemovals(stores: Stores, signal?: AbortSignal): Promi
 }
 
 /**
- * Removes files one by one, until one has no reply of the store in time; returns how many. The rest
- * is tried again later, so that few calls wait for a store that stalls.
+ * Removes files one by one, until one exceeds the store's time limit; returns how many. The rest is
+ * tried again later, so that few calls wait for a store that stalls.
  */
 export async function removeEach(
   stores: Stores,

@@ -9,7 +9,7 @@ import { resultKey, resultKeysBefore } from './result-keys.ts'
 
 /**
  * Rewrites the result file of an ended batch under the attempt number in `lease`, and switches the
- * batch to it; deletes the old file, and what killed processes left of it. If the batch was
+ * batch to it; deletes the old file, and files that killed processes left. If the batch was
  * deleted, claimed by another attempt or blanked meanwhile, the new file is deleted instead.
  *
  * @param note called in the transaction that switches to the file

@@ -66,7 +66,7 @@ export async function rescoreBatch(
   }
   const rescore: RescoreRequest = { of: id, weights }
   const path = join(pipeline.scratchDir, `rescore-${randomUUID()}`)
-  // The stored file only tells a person what the batch was made from.
+  // The stored file only documents the origin of the batch.
   await writeFile(path, JSON.stringify(rescore), { mode: 0o600 })
   try {
     const submission = {
@@ -90,7 +90,8 @@ export async function rescoreBatch(
 }
 
 /**
- * Copies the outcomes into the new batch, under its stage's lease, with verdicts by its weights.
+ * Copies the outcomes into the new batch, under its stage's lease, with verdicts by the new
+ * weights.
  *
  * @returns `failed` if they are erased by now, which ends the batch; `lost` if another worker has
  * the stage

@@ -4,10 +4,10 @@ import { checksOf } from '@plumbline/contract/products'
 import { RESULTS } from '@plumbline/contract/results'
 import type { ShownRow } from './shown-row.ts'
 
-/** Value of a cell of our own columns; null is an empty cell. */
+/** Value of a cell in an added column; null is an empty cell. */
 export type CellValue = string | number | boolean | null
 
-/** A column that results have besides those of the customer. */
+/** A column that results add to those of the customer. */
 export interface ResultColumn {
   readonly name: string
   value(row: ShownRow): CellValue

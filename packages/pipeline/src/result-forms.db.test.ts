@@ -62,7 +62,7 @@ const MIXED = [
   'user3@example.com,again,=1+1',
 ]
 
-test('only shows the rows of any of several verdicts, advices, reasons and statuses', async () => {
+test('`only` selects rows of any of several verdicts, advices, reasons and statuses', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 7 } })
   const id = await completed(harness, `${MIXED.join('\n')}\n`)
   const all = await tableOf(harness, id, {})
@@ -87,7 +87,7 @@ test('only shows the rows of any of several verdicts, advices, reasons and statu
   expect((await shown('send', 'caution', 'do_not_send', 'check_again')).length).toBe(62)
 })
 
-test('columns are those asked for, in their order, by name, number or side', async () => {
+test('columns are the requested ones, in their order, by name, number or group', async () => {
   await using harness = await openTestPipeline()
   const id = await completed(harness, `${MIXED.join('\n')}\n`)
   const columns = ['result.advice', 'last, first', '0', 'result.row']
@@ -104,21 +104,24 @@ test('columns are those asked for, in their order, by name, number or side', asy
   await expect(open(harness, id, { columns: many })).rejects.toThrow('more than 500')
 })
 
-test.each([';', '\t', '|'])('cells come back and nothing runs, split by %j', async (delimiter) => {
-  await using harness = await openTestPipeline()
-  const cells = ['=1+1', 'a|=1+1', 'a;b', 'a|"b', 'x\ty', '|@x', '-1', '+441632960123']
-  const content = Papa.unparse([['email', 'note'], ...cells.map((cell) => ['a@b.example', cell])])
-  const { id } = await harness.read(content)
-  await harness.answer()
-  const table = await tableOf(harness, id, { csv: { ...PLAIN, delimiter } })
-  const notes = table.slice(1).map(([, note = '']) => note)
-  expect(notes.map((note) => unguarded(note, delimiter === '|'))).toEqual(cells)
-  for (const note of notes.flatMap((cell) => cell.split(delimiter))) {
-    expect(note).not.toMatch(/^[=@]|^[+-](?!\d+$)/)
-  }
-})
+test.each([';', '\t', '|'])(
+  'cells are read back unchanged and none is a formula, separated by %j',
+  async (delimiter) => {
+    await using harness = await openTestPipeline()
+    const cells = ['=1+1', 'a|=1+1', 'a;b', 'a|"b', 'x\ty', '|@x', '-1', '+441632960123']
+    const content = Papa.unparse([['email', 'note'], ...cells.map((cell) => ['a@b.example', cell])])
+    const { id } = await harness.read(content)
+    await harness.answer()
+    const table = await tableOf(harness, id, { csv: { ...PLAIN, delimiter } })
+    const notes = table.slice(1).map(([, note = '']) => note)
+    expect(notes.map((note) => unguarded(note, delimiter === '|'))).toEqual(cells)
+    for (const note of notes.flatMap((cell) => cell.split(delimiter))) {
+      expect(note).not.toMatch(/^[=@]|^[+-](?!\d+$)/)
+    }
+  },
+)
 
-test('marks and other encodings are written as asked for', async () => {
+test('byte order marks and other encodings are written as requested', async () => {
   await using harness = await openTestPipeline()
   const id = await completed(harness, 'email,name\na@b.example,Grüße €\nc@d.example,漢字 ☃\n')
   const plain = await bytesOf(harness, id, {})
@@ -137,7 +140,7 @@ test('marks and other encodings are written as asked for', async () => {
   expect(new TextDecoder('gb18030').decode(eastern)).toBe(plain.toString())
 })
 
-test('the refused rows are there before anything is started, with their numbers', async () => {
+test('the refused rows are available before the start, with their numbers', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 3 } })
   const { id, status } = await harness.read(`${MIXED.join('\n')}\n,second,\n`, { autoStart: false })
   expect(status).toBe('ready')
@@ -158,7 +161,7 @@ test('the refused rows are there before anything is started, with their numbers'
   expect(sheet.rowCount).toBe(3)
 })
 
-test('an archive holds each row once, in the file of its advice', async () => {
+test('an archive has each row once, in the file of its advice', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 7 } })
   const id = await completed(harness, `${MIXED.join('\n')}\n`)
   const files = await filesIn(await bytesOf(harness, id, { format: 'zip' }))
@@ -200,7 +203,7 @@ test('a workbook has every cell with its type, its header frozen and filtered', 
   expect(sheet.autoFilter).toMatch(/^A1:[A-Z]+3$/)
 })
 
-test('columns of a workbook come back of the type that they had', async () => {
+test('columns of an uploaded workbook have their type in the result', async () => {
   await using harness = await openTestPipeline()
   const book = new ExcelJS.Workbook()
   const made = book.addWorksheet('Customers')
@@ -229,7 +232,7 @@ test('columns of a workbook come back of the type that they had', async () => {
   }
 })
 
-test('a workbook is refused where a sheet may not hold it, and CSV is offered', async () => {
+test('a workbook is refused if the rows may not fit on a sheet, and CSV is offered', async () => {
   await using harness = await openTestPipeline()
   const id = await completed(harness, `${MIXED.join('\n')}\n`)
   await harness.pipeline.db.pool.query(
@@ -248,8 +251,7 @@ test('a workbook that is not read to its end leaves nothing open', async () => {
   const id = await completed(harness, `email\n${[...half, ...half].join('\n')}\n`)
   for (const format of ['xlsx', 'zip', 'csv'] as const) {
     const { stream } = await open(harness, id, { format, raw: true })
-    // Read no further: what is left of it, which nothing makes shorter, is more than any buffer
-    // takes.
+    // Stop reading here: the rest, which cannot be compressed, is larger than any buffer.
     await once(stream, 'readable')
     await vi.waitFor(async () => expect(await repeatsOf(harness)).toHaveLength(1), PATIENT)
     stream.destroy()
@@ -258,7 +260,7 @@ test('a workbook that is not read to its end leaves nothing open', async () => {
   }
 })
 
-test('a part of a finished file is what it says', async () => {
+test('a range of a finished file has exactly the requested bytes', async () => {
   await using harness = await openTestPipeline()
   const id = await completed(harness, `${MIXED.join('\n')}\n`)
   const whole = await bytesOf(harness, id, {})
@@ -280,7 +282,7 @@ async function repeatsOf({ pipeline }: TestPipeline): Promise<readonly string[]>
 
 async function sheetOf(file: Buffer): Promise<ExcelJS.Worksheet> {
   const workbook = new ExcelJS.Workbook()
-  // Safe because ExcelJS only reads it; its types know a Buffer of an older Node.
+  // Safe because ExcelJS only reads it; its types expect a Buffer of an older Node.
   await workbook.xlsx.load(file as unknown as ExcelJS.Buffer)
   const [sheet] = workbook.worksheets
   if (sheet === undefined) throw new Error('the workbook has no sheet')

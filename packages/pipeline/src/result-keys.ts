@@ -1,13 +1,9 @@
 /**
- * Names of result files that earlier attempts may have left: more attempts than a batch has in a
- * day.
+ * Number of earlier attempts whose files are looked for: more attempts than a batch has in a day.
  */
 const ATTEMPTS_BEFORE = 50
 
-/**
- * Storage key of a batch's result file, as one attempt writes it; `lease` is the number of the
- * attempt.
- */
+/** Storage key of a batch's result file; `lease` is the number of the attempt that writes it. */
 export function resultKey(batchId: string, lease: number): string {
   return `results/${batchId}-${lease}.csv`
 }
@@ -21,7 +17,7 @@ export function resultKeysBefore(batchId: string, lease: number): readonly strin
   )
 }
 
-/** Every storage key that an attempt up to this one may have left, complete or partly written. */
+/** Every storage key that attempts up to this one may have left, complete or partly written. */
 export function resultKeysUpTo(batchId: string, lease: number): readonly string[] {
   return [resultKey(batchId, lease), ...resultKeysBefore(batchId, lease)]
 }

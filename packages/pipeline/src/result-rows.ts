@@ -26,12 +26,13 @@ export interface RowsRequest extends RowFormat {
   /** 1-based number of the last row that the client has; 0 by default. */
   readonly after?: number
   /**
-   * Whether the rows end before the first one without its outcomes, which is else shown as waiting.
+   * Whether the rows end before the first one without all its outcomes, instead of showing it as
+   * waiting.
    */
   readonly follows?: boolean
   /** Awaited before each chunk is formatted, which blocks the process for a while. */
   readonly turn?: () => Promise<void>
-  /** Whether only refused rows are wanted; they are known right after intake. */
+  /** Whether only refused rows are requested; they are known right after intake. */
   readonly refused?: boolean
 }
 
@@ -61,8 +62,8 @@ export function hasResults(batch: BatchRow): boolean {
 }
 
 /**
- * The rows of a batch in a format, in order; while it runs, those that have their outcomes, and
- * between them those that wait.
+ * The rows of a batch in a format, in order; while it runs, those that have all their outcomes, and
+ * waiting rows between them.
  *
  * @throws Error if rows are erased meanwhile
  */
@@ -72,7 +73,7 @@ export async function* rowsOf(
   request: RowsRequest,
 ): AsyncGenerator<Buffer, void, undefined> {
   const { after = 0, turn = nextTurn, follows = false, refused = false } = request
-  // Also what is read first is work, where many begin at once.
+  // The first read also blocks the process, which matters if many downloads begin at once.
   await turn()
   const repeated = await readRepeatedRows(pipeline.db, batch.id)
   using duplicates = openDuplicateOutcomes(
@@ -81,12 +82,12 @@ export async function* rowsOf(
   )
   const scorer = await pipeline.scorers.of(batch.weights)
   const writer = createRowFormatter(batch, request, { scorer, duplicates })
-  // A sheet without its first row would be none.
+  // A worksheet needs its header row, even without others.
   const headed = after === 0 || request.form.kind === 'sheet'
   if (headed && writer.header !== '') yield Buffer.from(writer.header)
   let lastRow = after
   const starts = await firstRowsOf(pipeline.db, batch.id)
-  // Refused rows are known before anything is answered.
+  // Refused rows are known before any outcome.
   const open = !refused && !hasResults(batch)
   const openRows = openRowsOf(pipeline.db, batch, follows)
   const from = after < batch.rows_total ? chunkOf(starts, after) : undefined
@@ -106,7 +107,7 @@ export async function* rowsOf(
       lastRow = chunk.firstRow + chunk.rowCount
     }
   }
-  // Deleted or expired meanwhile: a stream that ends like any other would pass for whole.
+  // Deleted or expired meanwhile: a stream that ended normally would pass for complete.
   if (!open && lastRow < batch.rows_total) {
     throw new Error(`batch ${batch.id} ended at row ${lastRow} of ${batch.rows_total}`)
   }
@@ -114,7 +115,7 @@ export async function* rowsOf(
 
 function* slicesOf(text: string): Generator<Buffer, void, undefined> {
   const lines = Buffer.from(text)
-  // In slices, so that the next chunk is not written out before this one is nearly sent.
+  // In slices, so that the next chunk is not formatted before this one is nearly sent.
   for (let at = 0; at < lines.length; at += SLICE_BYTES) yield lines.subarray(at, at + SLICE_BYTES)
 }
 

@@ -10,7 +10,10 @@ import { openResults, type ResultsRequest } from './results.ts'
 const ROWS = 300
 const HALF = ROWS / 2
 
-/** A batch whose second half repeats the first, each of its chunks rows of all earlier chunks. */
+/**
+ * A batch whose second half duplicates the first, each of its chunks with rows of all earlier
+ * chunks.
+ */
 function halfRepeated(): string {
   const first = Array.from({ length: HALF }, (_, no) => `user${no}@example.com`)
   const second = first.map((_, no) => first[(no * 47) % HALF])
@@ -30,7 +33,7 @@ async function linesAfter(harness: TestPipeline, id: string, after: number): Pro
   return (await textOf(harness, id, { after, follows: true })).split('\n').slice(0, -1)
 }
 
-test('a reading from the middle finds the answers of earlier rows, each chunk of them once', async () => {
+test('a download from the middle finds the outcomes of earlier rows, each of their chunks once', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 10 } })
   const { id } = await harness.read(halfRepeated())
   await harness.answer()
@@ -46,7 +49,7 @@ test('a reading from the middle finds the answers of earlier rows, each chunk of
   expect(await linesAfter(harness, id, ROWS)).toEqual([])
 })
 
-test('a repeat of a row that is not answered yet is not shown as canceled', async () => {
+test('a duplicate of an open row is not shown as canceled', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 10 } })
   const { id } = await harness.read(`${halfRepeated()}last@example.com\n`)
   await harness.pipeline.db.pool.query('delete from tasks where chunk_no < 15')
@@ -57,7 +60,7 @@ test('a repeat of a row that is not answered yet is not shown as canceled', asyn
 })
 
 test.each(['csv', 'ndjson'] as const)(
-  'rows that a cancel kept from an answer say so in %s, before what else is wrong with them',
+  'rows without outcomes because of a cancel say so in %s, before their other errors',
   async (format) => {
     await using harness = await openTestPipeline({ limits: { chunkRecords: 2 } })
     const content = 'email,phone\na@b.example,\n,\nc@d.example,oops\n,+14155550100\nc@d.example,\n'
@@ -85,7 +88,7 @@ test.each(['csv', 'ndjson'] as const)(
   },
 )
 
-test('values of a JSON batch without a column are in `input.rest`, and invalid lines as they came', async () => {
+test('values of a JSON batch without a column are in `input.rest`, and invalid lines are unchanged', async () => {
   await using harness = await openTestPipeline({ limits: { columns: 2 } })
   const content = [
     '{"email":"a@b.example","n":1}',
@@ -123,7 +126,7 @@ test('cells beyond the column limit are joined into one more column', async () =
   expect(wide).toEqual(['c@d.example', 'Cy', '"x,y",=1'])
 })
 
-test('CSV after a row has no header line, and a verdict that is not counted shows no row', async () => {
+test('CSV after a row has no header line, and a verdict that the product does not have selects no row', async () => {
   await using harness = await openTestPipeline()
   const content = 'email,note\na@b.example,"two\nlines"\nc@d.example,x\n'
   const { id } = await harness.read(content)
@@ -139,7 +142,7 @@ test.each([
   ['batch.csv', 'email,name\na@b.example,Ann\n', 'c@d.example,'],
   ['batch.txt', 'a@b.example\n', ''],
   ['batch.ndjson', '{"email":"a@b.example"}\n', '{"email":"c@d.example"}'],
-])('of a line over the limit in %s nothing is kept', async (fileName, start, line) => {
+])('of a line over the limit in %s no content is stored', async (fileName, start, line) => {
   await using harness = await openTestPipeline()
   for (const chars of [100_000, 200_000]) {
     const { id } = await harness.read(start + line.padEnd(chars), { fileName })
@@ -175,12 +178,12 @@ const CELL = fc.oneof(
   },
 )
 
-test('whatever the cells of a batch hold, its results give them back', async () => {
+test('whatever the cells of a batch contain, its results have the same cells', async () => {
   await using harness = await openTestPipeline({ limits: { unfinishedBatches: 1_000_000 } })
   const tables = fc.array(fc.tuple(CELL, CELL, CELL), { minLength: 1, maxLength: 20 })
   await fc.assert(
     fc.asyncProperty(tables, async (cells) => {
-      // The first column has no address, so that every row is refused and there at once.
+      // The first column has no address, so that every row is refused and available at once.
       const rows = cells.map((row) => ['', ...row.map((cell) => cell.replaceAll('\0', '')), 'end'])
       const content = Papa.unparse([['email', 'a', 'b', 'c', 'd'], ...rows], { quotes: true })
       const { id } = await harness.read(content, { mapping: { email: 'email' }, header: true })
@@ -193,7 +196,7 @@ test('whatever the cells of a batch hold, its results give them back', async () 
   )
 })
 
-test('whatever the values of a JSON batch are, its results give them back', async () => {
+test('whatever the values of a JSON batch are, its results have the same values', async () => {
   await using harness = await openTestPipeline({
     limits: { unfinishedBatches: 1_000_000, columns: 4 },
   })
@@ -226,7 +229,7 @@ async function rowsOf(harness: TestPipeline, id: string): Promise<readonly (read
   return Papa.parse<string[]>(csv, { delimiter: ',', newline: '\r\n' }).data
 }
 
-/** What a row of CSV shows by key, as text. */
+/** The texts of a CSV row by key. */
 function recordIn(names: readonly string[], cells: readonly string[]): Map<string, string> {
   const shown = new Map<string, string>()
   for (const [at, name] of names.entries()) {
@@ -249,7 +252,7 @@ function errorIn(line: string): unknown {
   return (JSON.parse(line) as { readonly error?: unknown }).error
 }
 
-/** Numbers of the chunks that a statement asks for because later rows repeat theirs. */
+/** Numbers of the chunks that a statement reads because later rows duplicate their rows. */
 function earlierChunksIn(query: unknown): readonly number[] {
   const named = query as { readonly name?: string; readonly values?: [string, number[]] }
   return named.name === 'chunks.answers' ? (named.values?.[1] ?? []) : []

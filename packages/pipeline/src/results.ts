@@ -27,10 +27,10 @@ export interface ResultsRequest {
   readonly after: number
   /**
    * Whether the client continues later with the last row that it has: the response then ends before
-   * the first row without its outcomes, which is else shown as waiting.
+   * the first row without all its outcomes, which is otherwise shown as waiting.
    */
   readonly follows?: boolean
-  /** Columns of a table, in order, as `tableColumns` takes them; null for all. */
+  /** Columns of a table, in order, in the form of `tableColumns`; null for all. */
   readonly columns?: readonly string[] | null
   /** Only the refused rows, with their numbers and errors. */
   readonly refused?: boolean
@@ -39,7 +39,7 @@ export interface ResultsRequest {
   readonly partOf?: (file: FinishedFile) => ByteRange | 'none' | null
 }
 
-/** How a CSV file is written. */
+/** Options of a CSV file. */
 export interface CsvFile {
   readonly delimiter: string
   readonly bom: boolean
@@ -114,7 +114,7 @@ function finishedFile(batch: BatchRow): (FinishedFile & { readonly key: string }
 
 /**
  * Undefined if the store has no such file, as after restoring an older database: the rows are still
- * there.
+ * in the database.
  */
 async function openPart(
   { storage }: Pipeline,
@@ -167,7 +167,7 @@ async function streamOf(
   const only = refused ? ['refused'] : request.only
   const wanted = { after, follows, turn, refused, only: only.length === 0 ? null : new Set(only) }
   const table: CsvForm = { kind: 'csv', columns, raw, delimiter, bom, sep }
-  // Here, so that what is no column is refused before anything is sent.
+  // Here, so that an unknown column is refused before anything is sent.
   tableColumns(batch, columns)
   switch (format) {
     case 'csv':

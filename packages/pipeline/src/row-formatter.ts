@@ -22,11 +22,14 @@ import {
 
 /** A chunk of a running batch: rows without outcomes may still get them. */
 export interface OpenChunk {
-  /** What rows wait for, by position in the chunk. */
+  /** Why and until when rows wait, by position in the chunk. */
   readonly waits: ReadonlyMap<number, Wait>
-  /** Whether the lines end before the first row without its outcomes, or show it as waiting. */
+  /**
+   * Whether the lines end before the first row without all its outcomes, instead of showing it as
+   * waiting.
+   */
   readonly endsAtOpen: boolean
-  /** Position from which on no row has any outcome. */
+  /** Position after the last row with any outcome. */
   readonly endPlace: number
 }
 
@@ -101,7 +104,9 @@ export function createRowFormatter(
   return { header: lineFormat.header, lines, rowsDuplicatedBy }
 }
 
-/** The error text of a row besides its result; for a known row, whose verdict it is. */
+/**
+ * The error text of a row besides its result; for a known row, the service whose verdict it has.
+ */
 function faultOf(batch: BatchRow, cells: ChunkCells, place: number): string | undefined {
   const fault = cells.errors[place]
   if (cells.kinds[place] !== 'known') return fault
@@ -142,7 +147,8 @@ function isWanted(
 }
 
 /**
- * Whether a row was answered before a time: its own if stored, else that of the chunk's settlement.
+ * Whether a row was answered before a time: its own time if stored, else that of the chunk's
+ * settlement.
  */
 function isBefore(
   { status, record }: ShownRow,

@@ -12,7 +12,7 @@ const SLOTS = { email: 100, phone: 0, ip: 0, domain: 0 }
 const EMAILS = Array.from({ length: 8 }, (_, at) => `person${at}@a.example`)
 const POISON = 'poison@a.example'
 
-/** How the worker of a run fares with what it asks. */
+/** How a run of the task ends. */
 type Fate = 'answers' | 'throws' | 'is killed'
 type FateOf = (subjects: readonly string[]) => Fate
 
@@ -31,7 +31,7 @@ test('tasks of a dead worker are dispatched again at once, and with a longer del
   }
 })
 
-test('a record in work at five kills is still answered', async () => {
+test('a record is answered after five kills of its workers', async () => {
   await using harness = await openTestPipeline()
   await harness.read(contentOf(EMAILS.slice(0, 1)))
   for (let times = 1; times <= 5; times++) await runAll(harness, () => 'is killed')
@@ -39,18 +39,19 @@ test('a record in work at five kills is still answered', async () => {
   expect(await outcomesOf(harness)).toEqual({ answered: 1, failed: 0 })
 })
 
-test('a record that kills each worker ends as an error after six more, and the others are answered', async () => {
+test('a record that kills each worker ends as an error after six more attempts, and the others are answered', async () => {
   await using harness = await openTestPipeline()
   await harness.read(contentOf([...EMAILS, POISON]))
   const runs = await runToEnd(harness, (subjects) =>
     subjects.includes(POISON) ? 'is killed' : 'answers',
   )
   expect(await outcomesOf(harness)).toEqual({ answered: EMAILS.length, failed: 1 })
-  // The nine together, then the half of five, of three and of two that has it, then it alone.
+  // All nine together, then the failing half of five, of three and of two, then the one record
+  // alone.
   expect(runs['is killed']).toBe(3 + 3 + 6)
 })
 
-test('a record whose engine throws ends as an error after three more, and the others are answered', async () => {
+test('a record whose engine throws ends as an error after three more attempts, and the others are answered', async () => {
   await using harness = await openTestPipeline()
   await harness.read(contentOf([...EMAILS, POISON]))
   const runs = await runToEnd(harness, (subjects) =>
@@ -81,14 +82,14 @@ test('a failed record is an error at once, and the others are answered', async (
   expect((await db.pool.query(`select from tasks`)).rows).toEqual([])
 })
 
-test('what waits comes back with its state, whatever a server wrote into it', async () => {
+test('a waiting subject comes back with its state, whatever a server wrote into it', async () => {
   await using harness = await openTestPipeline()
   await harness.read(contentOf(EMAILS.slice(0, 1)))
   const states: unknown[] = []
   const engine: CheckRunner = {
     run: async (request) => {
       states.push(request.states?.[0])
-      // A NUL, and the half of an emoji that was cut.
+      // A NUL, and half of a surrogate pair.
       const state = { said: 'no\0 such user \ud83d' }
       return [{ kind: 'later', afterMs: 0, group: 'mx:a', reason: 'greylisted', state }]
     },
@@ -104,7 +105,7 @@ test('what waits comes back with its state, whatever a server wrote into it', as
   expect(states).toEqual([undefined, { said: 'no\ufffd such user \ufffd' }])
 })
 
-test('a save that a failover lost is asked again: no subject is without an outcome', async () => {
+test('outcomes of a save that a failover lost are checked again: no subject is without an outcome', async () => {
   await using harness = await openTestPipeline({ limits: { saveMs: 20 } })
   await harness.read(contentOf(EMAILS))
   const { db, limits } = harness.pipeline
@@ -115,7 +116,7 @@ test('a save that a failover lost is asked again: no subject is without an outco
       const answers = await healthy.run({ ...request, answered: () => undefined })
       for (const [at, answer] of answers.slice(0, 3).entries()) request.answered?.(at, answer)
       await vi.waitFor(async () => expect((await outcomesOf(harness)).answered).toBe(3), PATIENT)
-      // What a primary acknowledged and its standby never had.
+      // Rows that the primary acknowledged and the standby never received.
       await db.pool.query(`delete from parts`)
       await db.pool.query(`update chunks set remaining = $1`, [EMAILS.length])
       await db.pool.query(`update tasks set indexes = $1, size = $2`, [
@@ -140,7 +141,7 @@ function contentOf(emails: readonly string[]): string {
   return `email\n${emails.join('\n')}\n`
 }
 
-/** Runs what there is until nothing is open; returns how many runs fared how. */
+/** Runs tasks until none is open; returns how many runs ended in each way. */
 async function runToEnd(harness: TestPipeline, fateOf: FateOf): Promise<Record<Fate, number>> {
   const runs = { answers: 0, throws: 0, 'is killed': 0 }
   for (let round = 0; round < 100; round++) {
@@ -152,7 +153,7 @@ async function runToEnd(harness: TestPipeline, fateOf: FateOf): Promise<Record<F
   throw new Error('the batch did not end')
 }
 
-/** Lets every rest be over, hands out all tasks and runs each as far as its worker comes. */
+/** Ends every delay, dispatches all tasks and runs each as far as its worker gets. */
 async function runAll(harness: TestPipeline, fateOf: FateOf): Promise<readonly Fate[]> {
   const { db, limits } = harness.pipeline
   await db.pool.query(`update tasks set due_at = null`)
@@ -162,7 +163,7 @@ async function runAll(harness: TestPipeline, fateOf: FateOf): Promise<readonly F
     const fate = await run(harness, fateOf, task)
     if (fate !== undefined) fates.push(fate)
   }
-  // Time passes: leases of workers that are gone run out, and a dispatcher sees it.
+  // Time passes: leases of dead workers expire, and a dispatcher finds them.
   await db.pool.query(`update tasks set lease_until = 'epoch' where lease_until is not null`)
   await leaseTasks(db, { slots: NO_SLOTS, reserve: 0, leaseMs: limits.leaseMs })
   return fates
@@ -170,7 +171,7 @@ async function runAll(harness: TestPipeline, fateOf: FateOf): Promise<readonly F
 
 const NO_SLOTS = { email: 0, phone: 0, ip: 0, domain: 0 }
 
-/** Returns how the engine fared; undefined if it was not asked. */
+/** Returns how the engine ended; undefined if it was not called. */
 async function run(
   harness: TestPipeline,
   fateOf: FateOf,
@@ -194,7 +195,7 @@ async function run(
   return fate
 }
 
-/** How long the one task rests, in leases. */
+/** The delay of the only task, in leases. */
 async function restOf(harness: TestPipeline): Promise<number> {
   const { db, limits } = harness.pipeline
   const { rows } = await db.pool.query<{ ms: number | null }>(

@@ -27,7 +27,7 @@ const REST_MS = 200
  * Runs one task: claims it, calls the engine, saves outcomes regularly, and stores the rest at the
  * end. The task that stores a chunk's last outcome settles the chunk. Does nothing if the lease is
  * lost: another worker has the task. If the batch is canceled, waits for purchases in flight,
- * stores what is known and drops the rest; if it is paused, returns the rest.
+ * stores the known outcomes and drops the other subjects; if it is paused, returns these.
  */
 export async function runTask(
   pipeline: Pipeline,
@@ -96,7 +96,7 @@ async function runClaimed(
   }
 }
 
-/** @param index among the subjects of the request */
+/** @param index index of the subject in the request */
 function noteAnswer(work: TaskWork, index: number, answer: Answer | Failed): void {
   const at = work.asked[index]
   if (at !== undefined) work.answers[at] ??= answer
@@ -110,7 +110,7 @@ function wasInHand(task: ClaimedTask): boolean {
   return task.lease > 2 || task.indexes !== null
 }
 
-/** Saves outcomes regularly, so that little is asked again after a kill. */
+/** Saves outcomes regularly, so that few lookups are repeated after a kill. */
 function startSaver(
   pipeline: Pipeline,
   task: ClaimedTask,
@@ -137,7 +137,7 @@ function startSaver(
   }
 }
 
-/** Stores what is known and returns the task, its attempt not counted. */
+/** Stores the known outcomes and returns the task, its attempt not counted. */
 async function returnRest(pipeline: Pipeline, task: ClaimedTask, work: TaskWork): Promise<void> {
   if (hasUnsaved(work)) await saveOutcomes(pipeline, task, work, 'stay')
   await returnTask(pipeline.db, task)

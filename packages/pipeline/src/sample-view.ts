@@ -47,7 +47,7 @@ export async function sampleViewOf(
   }
 }
 
-/** Verdicts that a sample reports; products without verdicts report what was answered. */
+/** Names of the counts of a sample: the verdicts of its product, else `answered`; and `unknown`. */
 function namesOf({ product }: BatchRow): readonly string[] {
   const names = verdictNames(product)
   if (names.length === 0) return ['answered', 'unknown']
@@ -102,9 +102,9 @@ function rounded(share: number): number {
 const SIDE_BY_SIDE = 16
 
 /**
- * What the whole batch is expected to cost and how long it takes. The time is a rough estimate from
- * the pace of the sample, as if sixteen like it ran in parallel; limits of providers only show
- * while the batch runs.
+ * The expected cost and duration of the whole batch. The time is a rough estimate from the pace of
+ * the sample, as if sixteen like it ran in parallel; limits of providers only show while the batch
+ * runs.
  */
 function expectedOf(batch: BatchRow, sample: BatchRow, used: number): BatchSample['expected'] {
   const { credits_estimate: estimate, charge_unknown: chargesUnknown } = batch

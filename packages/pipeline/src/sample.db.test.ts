@@ -23,7 +23,7 @@ import { createTaskLeases } from './task-lease.ts'
 
 interface Harness extends TestPipeline {
   readonly id: string
-  /** Every subject that an engine was asked, in order. */
+  /** Every subject that was passed to an engine, in order. */
   readonly asked: string[]
 }
 
@@ -43,7 +43,7 @@ async function openHarness(rows: number, product: 'email' | 'contact-intel' = 'e
   return { ...harness, id, asked: [] as string[] } satisfies Harness
 }
 
-/** Has all tasks answered that go out; subjects that hold the word wait. */
+/** Runs all dispatched tasks; subjects that contain the word wait. */
 async function answer(harness: Harness, waits = 'nobody', checks: Check[] = ['email', 'phone']) {
   const { pipeline } = harness
   const slots = { email: 0, phone: 0, ip: 0, domain: 0 }
@@ -51,7 +51,7 @@ async function answer(harness: Harness, waits = 'nobody', checks: Check[] = ['em
   using leases = createTaskLeases(pipeline)
   for (;;) {
     while (await makeTasks(pipeline.db)) {
-      // Of a long batch they are made in steps.
+      // A large batch creates its tasks in steps.
     }
     const { leaseMs } = pipeline.limits
     const tasks = await leaseTasks(pipeline.db, { slots, reserve: 0, leaseMs })
@@ -107,7 +107,7 @@ test.each([
     await expect(sampleBatch(pipeline, owner, id)).rejects.toMatchObject({ code: 'conflict' })
     await expect(deleteBatch(pipeline, owner, id)).rejects.toMatchObject({ code: 'conflict' })
     await answer(harness)
-    // All is known, and not yet the batch's: who starts it now would be refused.
+    // All outcomes are known, but not yet copied to the batch, which cannot be started now.
     expect(await sampleOf(harness)).toMatchObject({ status: 'running', rows: { known: drawn } })
     await endStages(harness)
     const sample = await sampleOf(harness)
@@ -140,7 +140,7 @@ test.each([
   },
 )
 
-test('what is not known when the time is over counts as unknown, is not charged, and is asked by the batch', async () => {
+test('subjects without an outcome when the time is over count as unknown, are not charged, and are checked by the batch', async () => {
   await using harness = await openHarness(60, 'contact-intel')
   const { pipeline, owner, id } = harness
   await sampleBatch(pipeline, owner, id)
@@ -170,7 +170,7 @@ test('what is not known when the time is over counts as unknown, is not charged,
 })
 
 test.each(['before', 'after'])(
-  'a change %s a sample has ended voids it; what was charged stays charged and is told',
+  'a change %s the end of a sample voids it; its charge stays and is shown',
   async (when) => {
     await using harness = await openHarness(60)
     const { pipeline, owner, id } = harness
@@ -189,7 +189,7 @@ test.each(['before', 'after'])(
     expect(charged).toBeGreaterThan(0)
     const { credits, status } = await viewOf(harness)
     expect([status, credits.used]).toEqual(['ready', charged])
-    // Another can be drawn, and the batch runs as if there had been none.
+    // Another sample can be drawn, and the batch runs as if there had been none.
     await sampleBatch(pipeline, owner, id)
     await answer(harness)
     await endStages(harness)
@@ -202,7 +202,7 @@ test.each(['before', 'after'])(
   },
 )
 
-test('a batch that is canceled while its sample runs shows and charges what the sample found', async () => {
+test('a batch that is canceled while its sample runs shows and charges the outcomes of the sample', async () => {
   await using harness = await openHarness(60)
   const { pipeline, owner, id } = harness
   await sampleBatch(pipeline, owner, id)
@@ -218,7 +218,7 @@ test('a batch that is canceled while its sample runs shows and charges what the 
   const request = { format: 'ndjson', only: [], raw: false, after: 0 } as const
   const lines = await text((await openResults(pipeline, owner, id, request)).stream)
   const done = lines.split('\n').filter((line) => line.includes('"status":"done"'))
-  // The repeat of a row that was drawn is answered too.
+  // The duplicate of a sampled row is answered too.
   expect(done.length).toBeGreaterThanOrEqual(charged)
   expect(done.length).toBeLessThanOrEqual(charged + 1)
   await deleteBatch(pipeline, owner, id)
@@ -228,7 +228,7 @@ test('a batch that is canceled while its sample runs shows and charges what the 
   expect(rows).toEqual([])
 })
 
-test('no notification is sent for a sample as for a batch', async () => {
+test('no notification is sent for a sample', async () => {
   await using harness = await openHarness(9)
   const { pipeline, owner, id } = harness
   await pipeline.db.pool.query(
@@ -253,7 +253,7 @@ test('a sample is refused without its credits, and takes none then', async () =>
   expect(rows).toEqual([])
 })
 
-test('rows are drawn from all of a batch, the same for the same seed, and none twice', () => {
+test('rows are drawn from the whole batch, the same for the same seed, and none twice', () => {
   const drawn = drawOrdinals('seed', 1_000_000, 50)
   expect(drawOrdinals('seed', 1_000_000, 50)).toEqual(drawn)
   expect(drawOrdinals('other', 1_000_000, 50)).not.toEqual(drawn)
@@ -263,7 +263,7 @@ test('rows are drawn from all of a batch, the same for the same seed, and none t
   expect(drawOrdinals('seed', 3, 50)).toEqual([0, 1, 2])
 })
 
-test('shares come with their Wilson interval', () => {
+test('shares are returned with their Wilson interval', () => {
   const [yes, no] = sharesOf(
     ['yes', 'no'],
     [...Array<string>(10).fill('yes'), ...Array<string>(40).fill('no')],

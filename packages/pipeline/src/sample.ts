@@ -107,8 +107,8 @@ async function createSample(
 }
 
 /**
- * What a sample inherits from its batch. Its outcomes are kept for a day, however short the batch's
- * retention.
+ * Columns that a sample inherits from its batch. Its outcomes are kept for a day, however short the
+ * batch's retention.
  */
 function asParent(row: BatchRow) {
   return {

@@ -12,7 +12,7 @@ export async function endSamples(tx: Tx, batchId: string): Promise<void> {
 }
 
 /**
- * Refuses what must wait for the end of a batch's sample.
+ * Refuses an action that must wait for the end of a batch's sample.
  *
  * @throws Problem `conflict`
  */

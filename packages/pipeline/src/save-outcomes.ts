@@ -168,7 +168,8 @@ export async function storeOutcomes(
   }
   const { charged, paceAgeMs } = await retryStatement(
     () => pipeline.db.kysely.transaction().execute(store),
-    // What was asked may have cost money: it is kept until another server has taken over.
+    // These outcomes may have cost money: the statement is retried until another server has taken
+    // over.
     { forMs: FAILOVER_MS },
   )
   if (charged !== null) {
@@ -179,12 +180,14 @@ export async function storeOutcomes(
 }
 
 interface Stored {
-  /** Credits that the chunk cost if it was settled; null if it is open yet. */
+  /** Charge of the chunk if it was settled; null if it is still open. */
   readonly charged: number | null
   readonly paceAgeMs: number
 }
 
-/** Subjects whose own waits differ by at most this factor wait together, as long as the longest. */
+/**
+ * Subjects whose own delays differ by at most this factor wait together, as long as the longest.
+ */
 const ALIKE = 1.25
 
 interface Waits {

@@ -22,11 +22,11 @@ function weightsOf(name: string, vpn: number, noDmarc: number): Weights {
   return overlayWeights(JSON.stringify({ version: name, groups }), 'the test')
 }
 
-// An operator's two tables of one name, between two starts.
+// Two tables of weights of an operator, under one name, between two starts.
 const FIRST = weightsOf('acme', 80, 20)
 const SECOND = weightsOf('acme', 10, 1)
 
-/** Addresses that are a VPN to the instant engine, and some that are not. */
+/** Addresses of which the instant engine reports some as a VPN. */
 const ADDRESSES = Array.from({ length: 40 }, (_, no) => `203.0.113.${no}`)
 const HIDDEN = ADDRESSES.filter((ip) => outcomeFor('ip', ip).facts.isVpn === true)
 const CONTENT = `email,ip,domain\n${ADDRESSES.map((ip) => `bob@example.com,${ip},example.com\n`).join('')}`
@@ -84,11 +84,11 @@ function scoresInJson(lines: readonly JsonLine['result'][]): unknown[] {
   }))
 }
 
-test('every form of a result has the scores of the weights that its batch started with', async () => {
+test('every format of a result has the scores by the weights that its batch started with', async () => {
   await using harness = await openTestPipeline({ weights: SECOND, limits: { chunkRecords: 10 } })
   const { id } = await harness.submit(CONTENT, { product: 'fraud-signals', explain: true })
   expect((await getBatch(harness.pipeline, harness.owner, id)).weights).toBeNull()
-  // Started by a process with the first weights; answered, counted, written and read with the
+  // Started by a process with the first weights; checked, counted, written and read with the
   // second.
   await runIntake(await withWeights(harness, FIRST), { batchId: id, lease: 1 }, never)
   await harness.answer()
@@ -133,7 +133,7 @@ function countsOf(scores: readonly unknown[]): Record<string, number> {
   return counts
 }
 
-test('a batch that waits is scored by the weights of its start, not by those of its upload', async () => {
+test('a batch that waits is scored by the weights at its start, not those at its upload', async () => {
   await using harness = await openTestPipeline({ weights: FIRST })
   const ready = await harness.read(CONTENT, { product: 'fraud-signals', autoStart: false })
   expect([ready.status, ready.weights]).toEqual(['ready', null])
@@ -142,7 +142,7 @@ test('a batch that waits is scored by the weights of its start, not by those of 
   expect(started.weights).toBe(SECOND.version)
 })
 
-test('a version that no process ever had is not scored by another one', async () => {
+test('a version that no process ever had is not replaced by another one', async () => {
   await using harness = await openTestPipeline()
   await expect(harness.pipeline.scorers.of('acme+0')).rejects.toThrow('acme+0')
 })

@@ -3,8 +3,8 @@ import type { Db } from '@plumbline/db/database'
 import { keepWeights, readWeights } from '@plumbline/db/score-weights'
 
 /**
- * Scorers by version of their weights: new work uses those of this process, a batch those it began
- * with.
+ * Scorers by version of their weights: new work uses the weights of this process, a batch those of
+ * its start.
  */
 export interface Scorers {
   /** For single calls, and for batches that start now. */

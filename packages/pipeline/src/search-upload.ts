@@ -9,8 +9,8 @@ const OVERLAP = 2_048
 const PACKED = ['1f8b', '504b']
 
 /**
- * Whether an upload may hold a value where its rows do not show it, such as in lines above the
- * header. True for files that cannot be searched as text.
+ * Whether an upload may hold a value that its rows do not show, such as in lines above the header.
+ * True for files that cannot be searched as text.
  */
 export async function mayHoldValue(
   { storage }: Pick<Pipeline, 'storage'>,

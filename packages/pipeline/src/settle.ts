@@ -26,9 +26,9 @@ export interface FullChunk {
   /** With the weights of the batch. */
   readonly scorer: Scorer
   readonly subjects: ChunkSubjects
-  /** The only part, if one holds the whole chunk; else all parts are read. */
+  /** The part if the chunk has only one; undefined: all parts are read. */
   readonly onlyPart: OutcomePart | undefined
-  /** Credits that a sample has paid for it; if left out, they are read. */
+  /** Credits that a sample has paid for the chunk; if left out, they are read. */
   readonly prepaid?: number
 }
 
@@ -44,7 +44,7 @@ export async function settleChunk(tx: Tx, chunk: FullChunk): Promise<number> {
 }
 
 /**
- * Charges what is known of a chunk that a cancel left incomplete, part by part and at most the
+ * Charges the known outcomes of a chunk that a cancel left incomplete, part by part and at most the
  * product's price. Verdicts are counted for complete records only.
  *
  * @returns credits charged
@@ -71,11 +71,11 @@ async function settleRecords(
   }
   if (chunk.mode === 'test') charged = 0
   const prepaid = chunk.prepaid ?? (await prepaidOf(tx, chunk))
-  // What a sample has paid stays paid, though a fault of the service may have spoilt the record
-  // since.
+  // Credits that a sample has paid stay paid, even if a fault of the service has since prevented
+  // another part of the record.
   charged = Math.max(charged, prepaid)
   await markSettled(tx, { batchId: chunk.batchId, no: chunk.no }, { charged, verdicts, doneCount })
-  // Last, as all chunks of a batch wait for its hold, from here to the commit.
+  // Last, as all chunks of a batch wait for the lock of its hold from here to the commit.
   if (charged > prepaid) {
     await settle(tx, {
       accountId: chunk.accountId,

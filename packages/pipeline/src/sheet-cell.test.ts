@@ -9,7 +9,7 @@ interface ReadCell {
   readonly text: string
 }
 
-/** What an XML parser sees in a cell; `_x0001_` read back as spreadsheets do. */
+/** The cell as an XML parser reads it; `_x0001_` is decoded as spreadsheets do. */
 function readBack(xml: string): ReadCell | undefined {
   let cell: { type: string | undefined; style: number } | undefined
   let text = ''
@@ -55,7 +55,7 @@ const odd = fc.string({
 })
 
 describe('a cell of a sheet', () => {
-  test('gives every text back, whatever XML makes of it', () => {
+  test('has the same text when read back, whatever characters it has', () => {
     fc.assert(
       fc.property(odd, (text) => {
         const read = readBack(sheetCell('A1', text, 'ours'))
@@ -75,12 +75,12 @@ describe('a cell of a sheet', () => {
     )
   })
 
-  test('has no half of a character', () => {
+  test('has no half of a surrogate pair', () => {
     expect(readBack(sheetCell('A1', 'a\ud83d', 'ours'))?.text).toBe('a\ufffd')
     expect(readBack(sheetCell('A1', '\ude00b', 'ours'))?.text).toBe('\ufffdb')
   })
 
-  test('is cut at what a cell holds, and not within a character', () => {
+  test('is cut at the length limit of a cell, and not within a character', () => {
     expect(readBack(sheetCell('A1', 'x'.repeat(40_000), 'ours'))?.text).toHaveLength(32_767)
     const cut = readBack(sheetCell('A1', `${'x'.repeat(32_766)}😀`, 'ours'))?.text
     expect(cut).toBe('x'.repeat(32_766))
@@ -112,7 +112,7 @@ describe('a cell of a sheet', () => {
     '2024-1-1',
     '24:00:00',
     '１２',
-  ])('%s is a text, as it would come back otherwise', (text) => {
+  ])('%s is a text, as it would be read back differently', (text) => {
     expect(readBack(sheetCell('A1', text, 'mixed'))).toMatchObject({ type: 'inlineStr', text })
   })
 
@@ -130,18 +130,18 @@ describe('a cell of a sheet', () => {
     ['date', '2024-02-29', undefined, STYLE.date, '45351'],
     ['time', '12:00:00', undefined, STYLE.time, '0.5'],
     ['time', '24:00:00', 'inlineStr', STYLE.plain, '24:00:00'],
-  ])('of a column of %s keeps that type: %s', (kind, text, type, style, held) => {
+  ])('in a column of %s has that type: %s', (kind, text, type, style, held) => {
     expect(readBack(sheetCell('A1', text, kind))).toEqual({ type, style, text: held })
   })
 
-  test('of ours has its own type', () => {
+  test('in an added column has its own type', () => {
     expect(readBack(sheetCell('A1', true, 'ours'))).toMatchObject({ type: 'b', text: '1' })
     expect(readBack(sheetCell('A1', 37.4, 'ours'))).toMatchObject({ type: undefined, text: '37.4' })
     expect(sheetCell('A1', null, 'ours')).toBe('')
   })
 })
 
-test('columns have the letters of spreadsheets', () => {
+test('has its column as letters, as in spreadsheets', () => {
   const letters = [0, 25, 26, 51, 52, 701, 702, 16_383].map(columnLetters).join(' ')
   expect(letters).toBe('A Z AA AZ BA ZZ AAA XFD')
 })

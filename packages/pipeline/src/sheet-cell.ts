@@ -95,7 +95,7 @@ function cutAt(text: string, chars: number): string {
 
 function escapeOf(text: string, met: string, at: number): string {
   const code = met.charCodeAt(0)
-  // The halves of a pair stand beside each other; one alone is no character.
+  // The halves of a pair are adjacent; one alone is not a character.
   if (isHigh(code) && isLow(text.charCodeAt(at + 1))) return met
   if (isLow(code) && isHigh(text.charCodeAt(at - 1))) return met
   if (isHigh(code) || isLow(code)) return '\ufffd'
@@ -110,7 +110,7 @@ function isLow(code: number): boolean {
   return code >= 0xdc00 && code < 0xe000
 }
 
-/** Digits that a spreadsheet stores of a number, and those that it shows without an exponent. */
+/** Significant digits that a spreadsheet stores, and those that it shows without an exponent. */
 const EXACT_DIGITS = 15
 const SHOWN_DIGITS = 11
 
@@ -130,7 +130,7 @@ function numberCell(place: string, text: string, wasNumber: boolean): string | n
     const digits = text.replace(/\D/g, '').replace(/^0+/, '').length
     if (digits > EXACT_DIGITS || String(Number(text)) !== text) return null
     const style = digits > SHOWN_DIGITS && !text.includes('.') ? ` s="${STYLE.longNumber}"` : ''
-    // A long fraction would be shown rounded.
+    // A longer fraction would be displayed rounded.
     if (digits > SHOWN_DIGITS - 1 && text.includes('.') && !wasNumber) return null
     return `<c r="${place}"${style}><v>${text}</v></c>`
   }
@@ -152,8 +152,8 @@ function timeCell(place: string, text: string): string | null {
 
 const DAY_MS = 86_400_000
 /**
- * Day 0 of the 1900 date system, for days from 1 March 1900 on: before, it counts a day that never
- * was.
+ * Day 0 of the 1900 date system, for days from 1 March 1900 on: before, it counts 29 February 1900,
+ * which did not exist.
  */
 const EPOCH_MS = Date.UTC(1899, 11, 30)
 const FIRST_SERIAL = 61

@@ -16,20 +16,20 @@ import { chargedCredits, type CheckedRecord } from './record.ts'
 /** The status of a row in results. */
 export type RowStatus = 'done' | 'known' | 'refused' | 'blank' | 'waiting' | 'canceled' | 'error'
 
-/** Why and until when a row is not known. */
+/** Why and until when a row waits. */
 export interface Wait {
   readonly reason: string | null
   readonly until: Date
 }
 
-/** What a row of a batch shows besides its cells, whatever the format. */
+/** Values of a row that results show besides its cells, in any format. */
 export interface ShownRow {
   /** 0-based. */
   readonly row: number
   readonly status: RowStatus
-  /** Its outcomes; of a canceled row those that are known. */
+  /** Its outcomes; for a canceled row those that are known. */
   readonly record: CheckedRecord | undefined
-  /** Null if nothing is known of the row, or a fault of the service prevented its outcome. */
+  /** Null if no outcome of the row is known, or a fault of the service prevented one. */
   readonly result: ResultOf | PartialResult | null
   /** For complete rows of products that give advice. */
   readonly recommendation: Recommendation | null
@@ -79,7 +79,7 @@ export function errorOf(
     case 'waiting':
       return fault === undefined ? waitingFor(wait) : `${waitingFor(wait)}; ${fault}`
     case 'error':
-      // What was erased before it was answered is no fault.
+      // A value that was erased before its check is no fault of the service.
       return fault?.startsWith(ERASED_NOTE) === true ? fault : FAILED_RECORD
     case 'canceled':
       return fault === undefined ? CANCELED_RECORD : `${CANCELED_RECORD}; ${fault}`
@@ -96,7 +96,7 @@ function waitingFor(wait: Wait | undefined): string {
   return `waiting: ${whyWaiting(wait.reason)}, not before ${wait.until.toISOString()}`
 }
 
-/** The result of a record: of a canceled one the known part, null for one that failed. */
+/** The result of a record: for a canceled one the known part, null for one that failed. */
 export function resultOf(
   batch: BatchRow,
   status: RowStatus,
@@ -130,7 +130,7 @@ function recommend(batch: BatchRow, outcomes: BareOutcomes, scorer: Scorer): Rec
 /** Credits charged for a row; `record` is its own, not that of the row it duplicates. */
 export function chargedFor(batch: BatchRow, record: CheckedRecord | undefined): number {
   if (record === undefined || batch.mode === 'test') return 0
-  // Its outcomes were paid for in the batch that it was made of.
+  // Its outcomes were paid for in the batch that it was copied from.
   if (batch.origin_kind === 'rescore') return 0
   return chargedCredits(batch.product, record, batch.charge_unknown)
 }

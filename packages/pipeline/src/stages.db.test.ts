@@ -13,7 +13,8 @@ const LEASE_MS = 1_000
 const { signal } = new AbortController()
 
 /**
- * A batch of which only the result is to be written, tried so often, its lease over for so long.
+ * A batch whose result is still to be written, after this many attempts, its lease expired for this
+ * long.
  */
 async function openHarness(
   attempts: number,
@@ -39,12 +40,12 @@ test.each([
   ['after the third, a lease later', 3, LEASE_MS + 10, 1],
   ['not within 15 leases after the sixth', 6, 14 * LEASE_MS, 0],
   ['within an hour, however often it failed', 1_000, 3_600_000 + 10, 1],
-])('a stage that failed is tried again %s', async (_, attempts, overMs, count) => {
+])('a failed stage is tried again %s', async (_, attempts, overMs, count) => {
   await using harness = await openHarness(attempts, overMs)
   expect(await leaseStages(harness.pipeline.db, LEASE_MS)).toHaveLength(count)
 })
 
-test('a result that a fault kept from being written is tried again long before its lease would be over', async () => {
+test('a result that a temporary fault prevented is retried long before its lease would expire', async () => {
   await using harness = await openHarness(0, 10)
   const { pipeline, id } = harness
   const full = {
@@ -81,7 +82,7 @@ test('a result that could not be written a hundred times is written the next tim
   })
 })
 
-test('a stage that a stopping worker breaks off is leased again at once, its attempt not counted', async () => {
+test('a stage that a stopping worker interrupts is leased again at once, its attempt not counted', async () => {
   await using harness = await openHarness(2, 10)
   const { pipeline } = harness
   const [first] = await leaseStages(pipeline.db, 60_000)
@@ -106,7 +107,7 @@ test('a batch is read however often its stage was leased and not claimed, as whi
   expect(await getBatch(pipeline, owner, id)).toMatchObject({ status: 'running' })
 })
 
-test('a batch that crashes its workers is given up after six attempts', async () => {
+test('a batch that crashes its workers fails after six attempts', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { id } = await harness.submit('email\na@b.example\n')
@@ -127,7 +128,7 @@ test('a batch that crashes its workers is given up after six attempts', async ()
   expect(await getBatch(pipeline, owner, id)).toMatchObject({ status: 'failed' })
 })
 
-test('the database refuses a state that no stage knows', async () => {
+test('the database rejects a state without a stage', async () => {
   await using harness = await openTestPipeline()
   const { db } = harness.pipeline
   const { id } = await harness.read('email\na@b.example\n')
@@ -136,10 +137,10 @@ test('the database refuses a state that no stage knows', async () => {
   ).rejects.toThrow('batches_known_status')
 })
 
-/** Rows that make a file long to read. */
+/** Rows that make reading the file a long stage. */
 const LONG_FILE = `email\n${'someone.with.a.long.name@a.company.example\n'.repeat(4_000)}`
 
-test('long files are read in turn by account, as many at once as there is room for; short ones pass by', async () => {
+test('long files are read in turn by account, as many at once as there are slots; short ones do not wait', async () => {
   await using harness = await openTestPipeline()
   const { db } = harness.pipeline
   const accounts = [harness.owner.accountId]
@@ -152,7 +153,7 @@ test('long files are read in turn by account, as many at once as there is room f
     submitted.push({ id: (await harness.submit(LONG_FILE, { accountId })).id, accountId })
   }
   const short = await harness.submit('email\na@b.example\n', { accountId: first })
-  // As if nobody had a lease: those who submitted first of their account have one for their job.
+  // As if no worker had a lease: the first submitted batch of each account has one for its job.
   await db.pool.query('update batches set lease_until = null')
   const ownersOf = async (room: number): Promise<readonly (string | undefined)[]> =>
     (await leaseStages(db, 60_000, room))
@@ -169,7 +170,7 @@ test('long files are read in turn by account, as many at once as there is room f
   expect(rows).toEqual([{ leased: true }])
 })
 
-test("an account's second long file waits for its turn, and a job beyond a worker's room gives it back", async () => {
+test("an account's second long file waits for its turn, and a job beyond a worker's slots is returned", async () => {
   await using harness = await openTestPipeline()
   const { pipeline, submit } = harness
   const { db } = pipeline
@@ -194,7 +195,7 @@ test("an account's second long file waits for its turn, and a job beyond a worke
     await runs(long)
   })
   expect(ran).toEqual([long.id, short.id])
-  // Given back, it is leased again.
+  // Once returned, it is leased again.
   const leased = await leaseStages(db, 60_000)
   expect(leased.map(({ batchId }) => batchId).toSorted()).toEqual([long.id, waiting.id].toSorted())
 })

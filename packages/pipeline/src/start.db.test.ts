@@ -5,7 +5,7 @@ import { makeTasks, startBatch } from './start.ts'
 const ROWS = 600
 const CONTENT = `email\n${Array.from({ length: ROWS }, (_, no) => `u${no}@example.com\n`).join('')}`
 
-test('a start makes few tasks while it locks the account; the others come in steps, each once', async () => {
+test('a start creates few tasks while it locks the account; the others are created in steps, each once', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
   const { pipeline, owner } = harness
   const { id } = await harness.read(CONTENT, { autoStart: false })
@@ -19,7 +19,7 @@ test('a start makes few tasks while it locks the account; the others come in ste
       .executeTakeFirst()
   })
   expect(atCommit).toEqual({ tasks: 8 })
-  // Two dispatchers at once, and one that comes when all is made.
+  // Two concurrent dispatchers, and one when all tasks exist.
   await Promise.all([makeTasks(pipeline.db), makeTasks(pipeline.db)])
   while (await makeTasks(pipeline.db));
   expect(await countTasks()).toEqual({ tasks: ROWS })

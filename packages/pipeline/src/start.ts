@@ -52,7 +52,7 @@ function unread(why: string): Problem {
   )
 }
 
-/** Why a batch that costs this many credits was not started, and what to do. */
+/** The reason why a batch with this cost was not started, and what to do. */
 export function shortMessage({ credits, available, lacks }: ShortStart): string {
   return lacks === 'balance'
     ? `The batch needs ${credits} credits and ${available} are left; top up the account or upgrade the plan, then start the batch.`
@@ -87,7 +87,7 @@ const CHUNKS_A_STEP = 250
  */
 export async function holdAndRun(tx: Tx, row: BatchRow, weights: string): Promise<Started> {
   const live = row.mode === 'live'
-  // What a sample has paid is neither asked nor charged again.
+  // Rows that a sample has paid for are neither checked nor charged again.
   const credits = row.credits_estimate - (await prepaidCredits(tx, row.id))
   if (live && credits > 0) {
     const held = await hold(tx, {
@@ -101,7 +101,7 @@ export async function holdAndRun(tx: Tx, row: BatchRow, weights: string): Promis
   }
   const running = await moveBatch(tx, row.id, 'running', {
     credits_held: live ? credits : 0,
-    // A sample is scored by those that its batch keeps.
+    // A sample is scored by the weights of its batch.
     weights: row.weights ?? weights,
     error: null,
     tasks_from: 0,
@@ -115,7 +115,7 @@ export async function holdAndRun(tx: Tx, row: BatchRow, weights: string): Promis
 }
 
 /**
- * Creates the next tasks of a running batch that lacks some: a bounded number, in its own
+ * Creates the next tasks of a running batch without all its tasks: a bounded number, in its own
  * transaction.
  *
  * @returns whether there was such a batch

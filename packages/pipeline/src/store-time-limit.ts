@@ -1,9 +1,8 @@
 import { withTimeOut } from '@plumbline/concurrency/time-out'
 
 /**
- * Milliseconds that a call to the file store may take: less than the minute in which no sweep
- * removes what a caller removes, so that a store that stalls keeps no request, stage or sweep
- * waiting for long.
+ * Maximum milliseconds of a call to the file store: less than the minute in which no sweep removes
+ * what a caller removes, so that a store that stalls delays no request, stage or sweep for long.
  */
 const STORE_LIMIT_MS = 10_000
 

@@ -4,7 +4,7 @@ import { Problem } from '@plumbline/contract/problem'
 import { expect, test } from 'vitest'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 
-test('batches that come at once are taken up to the limit and no further', async () => {
+test('concurrent batches are accepted up to the limit and no further', async () => {
   await using harness = await openTestPipeline({ limits: { unfinishedBatches: 3 } })
   const submitted = await Promise.allSettled(
     Array.from({ length: 20 }, () => harness.submit('email\nada@example.com\n')),
@@ -16,6 +16,6 @@ test('batches that come at once are taken up to the limit and no further', async
     expect(result).toMatchObject({ reason: expect.any(Problem) })
     expect(result).toMatchObject({ reason: { code: 'too_many_requests' } })
   }
-  // Refused after all, a batch leaves no file in the store.
+  // A batch that is refused in the end leaves no file in the store.
   expect(await readdir(join(harness.files, 'uploads'))).toHaveLength(3)
 })

@@ -63,13 +63,13 @@ export async function submitBatch(
 ): Promise<BatchView> {
   await refuseUnpaid(pipeline, submission)
   const { size } = await stat(submission.path)
-  // Checked here without the lock, so that a refused file is not copied into the store; who
-  // received it has looked at its bytes.
+  // Checked here without the lock, so that a refused file is not copied into the store; its size
+  // was checked when it was received.
   await refuseBeyondCount(pipeline.db, pipeline.limits, submission.accountId)
   const id = newTimedId('bat')
   const sourceKey = `uploads/${id}`
   await pipeline.storage.put(sourceKey, submission.path)
-  // A further large file of an account is read when its turn comes.
+  // A second large file of an account is read in its turn.
   let mustWait = false
   try {
     const view = await pipeline.db.kysely.transaction().execute(async (tx) => {
@@ -94,8 +94,8 @@ export async function submitBatch(
 
 /**
  * Removes the file of a batch that was not created. The reply to the commit may be lost, or the
- * commit still under way: it holds the account's lock, so whoever gets that lock sees its result.
- * If the database does not reply, the file stays and is swept later.
+ * commit still under way: it holds the account's lock, so a transaction that gets the lock sees its
+ * result. If the database does not reply, the file stays and is swept later.
  */
 async function giveUpFile(
   pipeline: Pipeline,

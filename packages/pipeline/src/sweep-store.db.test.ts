@@ -68,7 +68,7 @@ async function openHarness() {
   }
 }
 
-/** A name of a batch as the service gives it. */
+/** A file name in the form of the service, for a batch. */
 function named(word: string): string {
   return `bat_${word.padEnd(20, 'x')}`
 }
@@ -92,7 +92,7 @@ async function agedBy(db: Db, days: number): Promise<void> {
   await db.pool.query(`update stray_files set seen_at = seen_at - $1 * interval '1 day'`, [days])
 }
 
-test('uploads and results that no batch names are removed seven days after they were met', async () => {
+test('uploads and results that no batch references are removed after seven days', async () => {
   await using harness = await openHarness()
   const { db } = harness.pipeline
   await fill(harness)
@@ -110,7 +110,7 @@ test('uploads and results that no batch names are removed seven days after they 
   expect(await readHealed(db)).toEqual([{ kind: 'stray_file', count: 5 }])
 })
 
-test('what a batch names by now is no stray any more, however long it was one', async () => {
+test('a file that a batch references again is no longer unreferenced, however long it was', async () => {
   await using harness = await openHarness()
   const { db } = harness.pipeline
   await harness.put(`uploads/${NONE}`)
@@ -123,10 +123,10 @@ test('what a batch names by now is no stray any more, however long it was one', 
   expect(await readdir(join(harness.files, 'uploads'))).toEqual([NONE])
 })
 
-test('what is newer than a restored backup has its seven days from the restore on', async () => {
+test('files newer than a restored backup are removed seven days after the restore', async () => {
   await using harness = await openHarness()
   await fill(harness)
-  // The backup knows of no file that came after it, whatever the age of these files.
+  // The backup has no record of files stored after it, whatever the age of these files.
   const old = new Date(Date.now() - 30 * 86_400_000)
   for (const id of [NONE, DONE]) await utimes(join(harness.files, 'uploads', id), old, old)
   await harness.pipeline.db.pool.query('delete from batches')
@@ -134,7 +134,7 @@ test('what is newer than a restored backup has its seven days from the restore o
   expect(await readdir(join(harness.files, 'uploads'))).toHaveLength(5)
 })
 
-test('between two looks through the whole store only names of the last days are read', async () => {
+test('between two sweeps of the whole store only names of the last days are listed', async () => {
   await using harness = await openHarness()
   const { pipeline } = harness
   const [old, fresh] = [newTimedId('bat', Date.now() - 9 * 86_400_000), newTimedId('lkp')]
@@ -153,7 +153,7 @@ test('between two looks through the whole store only names of the last days are 
   expect(await met()).toEqual([`uploads/${old}`, `uploads/${fresh}`])
 })
 
-test('names that are not of our form are never touched', async () => {
+test('names in another form are never touched', async () => {
   await using harness = await openHarness()
   const strange = [
     'report.csv',
@@ -191,7 +191,7 @@ test('a store of another installation is refused, and nothing in it is swept', a
   expect(await readdir(join(harness.files, 'uploads'))).toHaveLength(5)
 })
 
-test('a store that cannot be asked keeps no program from starting, and nothing from being kept', async () => {
+test('a store that does not reply prevents no start, and no file from being stored', async () => {
   await using harness = await openHarness()
   const storage = {
     ...harness.pipeline.storage,

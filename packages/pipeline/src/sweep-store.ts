@@ -17,7 +17,7 @@ import type { Pipeline } from './pipeline.ts'
  */
 const STRAY_FILES_DAYS = 7
 
-/** What the sweeps of the store use. */
+/** Dependencies of the sweeps of the store. */
 export type StoreParts = Pick<Pipeline, 'db' | 'storage' | 'scratchDir'>
 
 /** The store belongs to another installation; the message tells the operator what to do. */
@@ -33,7 +33,7 @@ export class ForeignStoreError extends Error {
 }
 
 /**
- * Verifies that the store belongs to this installation, and marks it if it has no marker yet.
+ * Checks that the store belongs to this installation, and marks it if it has no marker yet.
  *
  * @throws ForeignStoreError; any error of the store
  */

@@ -26,7 +26,7 @@ function startSweeps(pipeline: Pipeline): AsyncDisposable {
   }
 }
 
-/** Makes a batch one whose retention is over. */
+/** Ends the retention of a batch. */
 async function endRetention({ pipeline }: TestPipeline, id: string): Promise<void> {
   await pipeline.db.pool.query(
     `update batches set status = 'completed', expires_at = clock_timestamp() - interval '1 s'
@@ -35,14 +35,14 @@ async function endRetention({ pipeline }: TestPipeline, id: string): Promise<voi
   )
 }
 
-/** What a query returns, with all findings as old as one that is repaired. */
+/** The rows of a query, with all findings old enough to be repaired. */
 async function look({ pipeline }: TestPipeline, query: string): Promise<unknown> {
   const { pool } = pipeline.db
   await pool.query(`update reconciler_findings set seen_at = seen_at - interval '61 s'`)
   return (await pool.query(query)).rows
 }
 
-test('a file store that never answers holds up neither expiry nor repairs', async () => {
+test('a file store that never replies delays neither expiry nor repairs', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
   const { pipeline } = harness
   const { pool } = pipeline.db
@@ -52,7 +52,7 @@ test('a file store that never answers holds up neither expiry nor repairs', asyn
   await endRetention(harness, expired.id)
   const running = await harness.read(CONTENT)
   await pool.query('delete from tasks where batch_id = $1', [running.id])
-  // Waits for its reading for so long that its file is asked for.
+  // Has waited for its intake for so long that its file is checked.
   await harness.submit(CONTENT)
   await pool.query(`update batches set ats = '{"analyzing": "2026-01-01T00:00:00Z"}'
     where status = 'analyzing'`)
@@ -67,7 +67,7 @@ test('a file store that never answers holds up neither expiry nor repairs', asyn
   {
     await using _ = startSweeps({ ...pipeline, storage })
     await expect.poll(() => [...asked].toSorted(), PATIENT).toEqual(['open', 'remove'])
-    // With the store still asked, a batch expires, and what is wrong is found and repaired.
+    // While the store does not reply, a batch expires, and an inconsistency is found and repaired.
     const next = await harness.read(CONTENT)
     await endRetention(harness, next.id)
     await expect
@@ -85,7 +85,7 @@ test('a file store that never answers holds up neither expiry nor repairs', asyn
   }
 })
 
-test('a repair that waits for a lock holds up neither expiry nor the removal of files', async () => {
+test('a repair that waits for a lock delays neither expiry nor the removal of files', async () => {
   await using harness = await openTestPipeline()
   const { pipeline } = harness
   const { pool } = pipeline.db

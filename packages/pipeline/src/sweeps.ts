@@ -28,7 +28,7 @@ const SUMS_EVERY_MS = 5_000
 /** Milliseconds between two checks whether an audit of the ledger is due. */
 const AUDIT_LOOK_MS = 60_000
 
-/** Times of the sweeps. */
+/** Options of the sweeps. */
 export interface SweepOptions {
   readonly everyMs: number
   /**
@@ -53,7 +53,8 @@ export async function runSweeps(
   signal: AbortSignal,
 ): Promise<void> {
   const { db } = pipeline
-  // Debits by themselves: they are owed within two minutes, whatever the others take.
+  // Debits in a loop of their own: their refund is due within two minutes, however long the others
+  // take.
   const debits: readonly Sweep[] = [
     [
       'unanswered debits',
@@ -71,7 +72,7 @@ export async function runSweeps(
     ['retention', () => expireBatches(pipeline, signal)],
     ['erasing', () => eraseBatches(pipeline, signal)],
   ]
-  // By themselves, too: a store that hangs holds up nothing but its own.
+  // In a loop of their own, too: a store that hangs delays no other sweep.
   const accounts: readonly Sweep[] = [
     ['closed accounts', () => eraseClosedAccounts(pipeline, signal)],
   ]

@@ -7,13 +7,13 @@ import { resultColumns, ROW_COLUMN, type CellValue, type ResultColumn } from './
 import type { CellKind } from './sheet-cell.ts'
 import type { ShownRow } from './shown-row.ts'
 
-/** A row as it came: its cells by column, and those without a column. */
+/** The unchanged cells of a row: those by column, and those without a column. */
 export interface GivenRow {
   readonly cells: readonly string[]
   readonly rest: string
 }
 
-/** A column of a table of results: the customer's or ours. */
+/** A column of a table of results: the customer's or an added one. */
 export interface TableColumn {
   readonly name: string
   /** Type of its cells in a worksheet. */
@@ -21,18 +21,18 @@ export interface TableColumn {
   value(given: GivenRow, row: ShownRow): CellValue
 }
 
-/** Names in `columns=` that stand for all columns of the customer or of ours. */
+/** Names in `columns=` that stand for all columns of the customer or all added ones. */
 const ALL_OWN = 'input'
 const ALL_OURS = 'result'
 
-/** Columns in `columns=` at most. */
+/** Maximum number of columns in `columns=`. */
 const MOST_CHOSEN = 500
 
 /**
- * The columns of a batch's results as a table: those of the customer, then ours; or the chosen
- * ones, in the order of the choice.
+ * The columns of a batch's results as a table: those of the customer, then the added ones; or the
+ * chosen ones, in the order of the choice.
  *
- * @param chosen names of our columns or of the customer's, 0-based numbers of the customer's,
+ * @param chosen names of added columns or of the customer's, 0-based numbers of the customer's,
  * `input` for all of these, `result` for all of ours; null for every column
  * @throws Problem `bad_request` that names what is no column
  */
@@ -64,7 +64,7 @@ function noSuchColumn(name: string, ours: readonly TableColumn[]): string {
   return `\`columns\` has ${shown}, which is no column of this batch; name its own columns by header or 0-based number, ours as ${first?.name ?? 'result.error'}, or all of a side as input or result.`
 }
 
-/** The cells of a row as it came, by the columns of its batch. */
+/** The unchanged cells of a row, by the columns of its batch. */
 export function givenRow(batch: BatchRow, cells: ChunkCells, place: number): GivenRow {
   const given = cells.rows[place] ?? []
   if (isJsonBatch(batch)) return jsonCells(given[0] ?? '', batch.header ?? [])

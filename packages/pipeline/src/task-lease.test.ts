@@ -6,7 +6,7 @@ import { createTaskLeases } from './task-lease.ts'
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 test('a run is stopped as lost if its own process claims the task again', async () => {
-  // Nothing is asked of it: it connects with its first statement.
+  // No connection is opened: that happens with the first statement.
   const url = 'postgres://nobody@127.0.0.1/none'
   await using db = openDatabase({ url, poolSize: 1, applicationName: 'test' })
   using leases = createTaskLeases({ db, log, limits: DEFAULT_LIMITS })

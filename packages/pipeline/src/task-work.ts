@@ -20,14 +20,14 @@ export interface TaskWork {
   readonly indexes: readonly number[]
   readonly subjects: readonly string[]
   readonly states: readonly (Json | null)[] | null
-  /** Subjects that are asked: all except erased ones, which end as an error, uncharged. */
+  /** Subjects that are checked: all except erased ones, which end as an error, uncharged. */
   readonly asked: readonly number[]
   /** Outcomes that are not stored yet, and a mark for those that are. */
   readonly answers: (Answer | Failed | undefined)[]
   readonly stored: boolean[]
-  /** The waiting group under whose limit a subject was answered, as the engine names it. */
+  /** The waiting group under whose limit a subject was answered, as named by the engine. */
   readonly groups: (string | undefined)[]
-  /** Whether the task asks every subject of its chunk and check. */
+  /** Whether the task has every subject of its chunk and check. */
   readonly whole: boolean
 }
 

@@ -3,16 +3,16 @@ import type { OpenGroup, PaceSample } from '@plumbline/db/tables/batches'
 import { describe, expect, test } from 'vitest'
 import { timeLeftMs, withSample } from './time-left.ts'
 
-/** The share of a check's subjects that is open after so many seconds, 1 to 0. */
+/** The share of a check's subjects that is open after this many seconds, 1 to 0. */
 type Trace = (second: number) => number
 
 interface Run {
   readonly checks: Readonly<Partial<Record<Check, Trace>>>
-  /** What of the addresses waits for room at a second. */
+  /** The waiting groups of the addresses at a second. */
   readonly groups?: (second: number) => readonly OpenGroup[]
   /** Seconds between two saves of workers. */
   readonly saveEvery?: number
-  /** The second until which something waits for its time. */
+  /** The second until which a task waits for its time. */
   readonly waitsUntil?: number
 }
 
@@ -57,7 +57,7 @@ const steady =
   (second) =>
     Math.min(1, Math.max(0, (to - second) / (to - from)))
 
-/** Parts of a list, each with its share and its own pace, side by side. */
+/** Parts of a list, each with its share and pace, in parallel. */
 const side =
   (...parts: readonly (readonly [share: number, trace: Trace])[]): Trace =>
   (second) =>
@@ -151,7 +151,7 @@ describe('the estimated time left is within a factor of two at half time', () =>
   })
 })
 
-test('there is no estimate before a check has a pace, and it is zero if nothing is open', () => {
+test('there is no estimate before a check has a pace, and it is zero if no subject is open', () => {
   const seen = {
     elapsedMs: 9_000,
     nowMs: 9_000,
@@ -164,14 +164,14 @@ test('there is no estimate before a check has a pace, and it is zero if nothing 
   expect(timeLeftMs({ ...seen, open: {} })).toBe(0)
 })
 
-test('a pause of all answers falls back on the pace since the start', () => {
+test('if all answers pause, the pace since the start is used', () => {
   const samples = [{ at: 50_000, open: { email: 50 } }]
   const totals = { email: 100 }
   const seen = { elapsedMs: 100_000, nowMs: 100_000, totals, samples, groups: [], waitMs: 0 }
   expect(timeLeftMs({ ...seen, open: { email: 50 } })).toBe(100_000)
 })
 
-test('samples are few, and reach over a third of the time', () => {
+test('samples are few, and cover a third of the time', () => {
   let samples: readonly PaceSample[] = []
   for (let at = 0; at <= 10_000_000; at += 1_000) {
     samples = withSample(samples, { at, open: {} }, 0) ?? samples

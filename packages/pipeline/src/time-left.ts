@@ -81,7 +81,7 @@ function openMs(seen: SeenBatch, check: Check, open: number): number | null {
   for (const group of groups) {
     const ownPace = paceOf(seen, group.answered, (sample) => answeredIn(sample, group))
     if (ownPace === null) continue
-    // Of what was not asked yet as much will wait for the group as of what was.
+    // Of the subjects not yet passed to the engine, the same share will wait for the group.
     const share = Math.min(1, (group.open + group.answered) / Math.max(1, done + waiting))
     const left = group.open + share * (open - waiting)
     longest = Math.max(longest, left / ownPace)

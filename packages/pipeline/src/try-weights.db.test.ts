@@ -27,7 +27,7 @@ async function ended(harness: TestPipeline, product: Product): Promise<string> {
   return id
 }
 
-test('the counts of a trial are those of the batch and of its rescore by the weights that were tried', async () => {
+test('the counts of a trial equal those of the batch and of its rescore with the tried weights', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { db } = pipeline
@@ -39,7 +39,7 @@ test('the counts of a trial are those of the batch and of its rescore by the wei
   const fraud = trial.scores.find(({ score }) => score === 'fraud_score')
   expect(fraud?.before).toEqual(before.verdicts)
   expect(fraud?.moved).toBeGreaterThan(0)
-  // A trial leaves nothing behind.
+  // A trial stores nothing.
   expect(await readWeights(db, own.version)).toBeUndefined()
   await keepWeights(db, own)
   const rescored = await rescoreBatch(pipeline, owner, id, { weights: own.version })
@@ -53,7 +53,7 @@ test('the counts of a trial are those of the batch and of its rescore by the wei
   expect(fraud?.after).toEqual(after.verdicts)
 })
 
-test('weights that change nothing move nothing', async () => {
+test('weights without a difference change no score', async () => {
   await using harness = await openTestPipeline()
   const id = await ended(harness, 'contact-intel')
   const same = await readWeights(harness.pipeline.db, harness.pipeline.scorers.current.version)
@@ -66,7 +66,7 @@ test('weights that change nothing move nothing', async () => {
   }
 })
 
-test('what has not ended, what has no score and what is not there is refused', async () => {
+test('a batch that has not ended, has no score or does not exist is refused', async () => {
   await using harness = await openTestPipeline()
   const { db } = harness.pipeline
   const { id: open } = await harness.read(CONTENT, { product: 'fraud-signals' })

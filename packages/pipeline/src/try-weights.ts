@@ -14,19 +14,19 @@ import { hasResults } from './result-rows.ts'
 /** Records by the level of a score. */
 export type LevelCounts = Record<ReturnType<typeof riskLevel>, number>
 
-/** What other weights would change in one score of a batch. */
+/** The changes that other weights would make to one score of a batch. */
 export interface ScoreTrial {
   readonly score: 'fraud_score' | 'threat_score' | 'safety_score'
-  /** Records that have this score. */
+  /** Number of records with this score. */
   records: number
   readonly before: LevelCounts
   readonly after: LevelCounts
-  /** Records whose score would change, and those whose level would. */
+  /** Number of records whose score would change, and of those whose level would. */
   changed: number
   moved: number
 }
 
-/** What other weights would change in a batch. */
+/** The changes that other weights would make in a batch. */
 export interface WeightsTrial {
   readonly batch: string
   readonly product: Product
@@ -37,12 +37,12 @@ export interface WeightsTrial {
 }
 
 /**
- * Counts what new weights would change in a batch that has ended, from its stored outcomes.
- * Complete records are counted once, as in the batch's `verdicts`; the level of a safety score is
- * that of the risk (100 minus the score).
+ * Counts the changes that new weights would make in a batch that has ended, from its stored
+ * outcomes. Complete records are counted once, as in the batch's `verdicts`; the level of a safety
+ * score is that of the risk (100 minus the score).
  *
- * @throws Problem `not_found`; `conflict` if the batch has not ended; `unprocessable` if nothing of
- * it is scored
+ * @throws Problem `not_found`; `conflict` if the batch has not ended; `unprocessable` if no record
+ * has a score
  */
 export async function tryWeights(
   db: Db,

@@ -19,7 +19,7 @@ async function countedToday(harness: TestPipeline): Promise<number> {
   return rows[0]?.count ?? -1
 }
 
-/** Reads a batch of a test key, which its owner of live keys does not see. */
+/** Reads a batch of a test key, which belongs to the other mode of its owner. */
 async function readTest(harness: TestPipeline, content: string): Promise<string | undefined> {
   const { id } = await harness.submit(content, TEST)
   await runIntake(harness.pipeline, { batchId: id, lease: 1 }, new AbortController().signal)
@@ -27,7 +27,7 @@ async function readTest(harness: TestPipeline, content: string): Promise<string 
   return view.status === 'failed' ? view.error?.message : view.status
 }
 
-test('rows that are paid count nothing; repeats, blank and refused rows do', async () => {
+test('paid rows are not counted; duplicates, blank and refused rows are', async () => {
   await using harness = await openTestPipeline()
   const { rows } = await harness.read(
     `${contentOf(20)}user1@example.com\n,\nuser2@example.com\n,x\n`,
@@ -44,16 +44,16 @@ test('all rows of a test key count', async () => {
   expect(await countedToday(harness)).toBe(20)
 })
 
-test('a batch that goes beyond what its account has left today fails and says why', async () => {
+test("a batch that exceeds the rest of its account's daily limit fails with that reason", async () => {
   await using harness = await openTestPipeline({ limits: { unpaidRowsPerDay: 50 } })
   expect(await readTest(harness, contentOf(40))).toBe('running')
   const says = await readTest(harness, contentOf(40))
   expect(says).toMatch(/^The account has used up its 50 rows a day that nobody pays for/)
-  // What was read of it was work, too.
+  // Its rows were read, so they are counted.
   expect(await countedToday(harness)).toBe(50)
 })
 
-test('where nothing is left today, a batch of a test key is refused before it is read, a live one is not', async () => {
+test('at the limit, a batch of a test key is refused before it is read, a live one is not', async () => {
   await using harness = await openTestPipeline({ limits: { unpaidRowsPerDay: 10 } })
   expect(await readTest(harness, contentOf(10))).toBe('running')
   await expect(harness.submit(contentOf(1), TEST)).rejects.toMatchObject(TOO_MANY)
@@ -63,7 +63,7 @@ test('where nothing is left today, a batch of a test key is refused before it is
   expect(repeats.credits).toMatchObject({ held: 0, used: 0 })
 })
 
-test('the next day has its own', async () => {
+test('the limit starts again the next day', async () => {
   await using harness = await openTestPipeline({ limits: { unpaidRowsPerDay: 10 } })
   expect(await readTest(harness, contentOf(10))).toBe('running')
   await harness.pipeline.db.pool.query(`update unpaid_rows set day = day - 1`)
@@ -71,7 +71,7 @@ test('the next day has its own', async () => {
   expect(await countedToday(harness)).toBe(4)
 })
 
-test('a batch that is read again counts once, and is refused again where it was refused', async () => {
+test('a batch that is read again is counted once, and refused again if it was refused', async () => {
   await using harness = await openTestPipeline()
   const { id } = await harness.submit(contentOf(1))
   const stage = { batchId: id, lease: 1 }
@@ -88,7 +88,7 @@ test('a batch that is read again counts once, and is refused again where it was 
   ).toBe('lost')
 })
 
-test('batches that are read at once share the day without a gap', async () => {
+test('concurrent batches share the daily limit exactly', async () => {
   await using harness = await openTestPipeline({ limits: { unpaidRowsPerDay: 100 } })
   const { pool } = harness.pipeline.db
   const batches = await Promise.all(

@@ -10,10 +10,10 @@ const STEP_ROWS = 10_000
 
 /** Counts the rows of a batch that cost nothing, while its file is read. */
 export interface UnpaidRows {
-  /** Notes a row. */
+  /** Adds a row to the count. */
   meet(kind: RowKind): void
   /**
-   * Stores the rows noted since the last call, if they are `least` or more. False if another worker
+   * Stores the rows added since the last call, if they are `least` or more. False if another worker
    * has the batch.
    *
    * @throws IntakeError if the account's daily limit is reached

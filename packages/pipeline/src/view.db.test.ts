@@ -18,7 +18,7 @@ function contentOf(rows: number): string {
   return `email\n${addresses.join('\n')}\n`
 }
 
-test('the time left is never less than until the last waiting task is due', async () => {
+test('the estimated time left is at least that until the last waiting task is due', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
   const { pipeline, owner } = harness
   const { pool } = pipeline.db
@@ -45,7 +45,7 @@ test('the time left is never less than until the last waiting task is due', asyn
   expect(await eta()).toBeLessThan(13 * 60)
 })
 
-test('when the last task is due is one step in an index', async () => {
+test('the time of the last due task is read in one step of an index', async () => {
   await using harness = await openTestPipeline()
   const { rows } = await harness.pipeline.db.pool.query<{ 'QUERY PLAN': string }>(
     `explain select due_at from tasks where batch_id = 'x' and due_at is not null
@@ -58,35 +58,32 @@ test.each([
   ['nothing', 0, 0],
   ['one record', 1, Math.round(1000 / ROWS) / 1000],
   ['a half', ROWS / 2, 0.5],
-])(
-  'a batch canceled after %s shows the share that was answered, to its end',
-  async (_, tasks, share) => {
-    await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
-    const { pipeline, owner } = harness
-    const { pool } = pipeline.db
-    const { id } = await harness.read(contentOf(ROWS))
-    await harness.answer(tasks)
-    const progress = async (status: string): Promise<number> => {
-      const view = await getBatch(pipeline, owner, id)
-      expect(view.status).toBe(status)
-      return view.progress
-    }
-    expect(await progress('running')).toBe(share)
-    await cancelBatch(pipeline, owner, id)
-    expect(await progress('canceling')).toBe(share)
-    const { rows } = await pool.query<{ lease: number }>(
-      `update batches set lease_until = clock_timestamp() + interval '1 min' returning lease`,
-    )
-    const job = { batchId: id, lease: rows[0]?.lease ?? 0 }
-    await runFinish(pipeline, job, new AbortController().signal)
-    expect(await progress('canceled')).toBe(share)
-    await pool.query(`update batches set expires_at = clock_timestamp() - interval '1 s'`)
-    expect(await expireBatches(pipeline)).toBe(1)
-    expect(await progress('expired')).toBe(share)
-  },
-)
+])('a batch canceled after %s shows the answered share until its end', async (_, tasks, share) => {
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
+  const { pipeline, owner } = harness
+  const { pool } = pipeline.db
+  const { id } = await harness.read(contentOf(ROWS))
+  await harness.answer(tasks)
+  const progress = async (status: string): Promise<number> => {
+    const view = await getBatch(pipeline, owner, id)
+    expect(view.status).toBe(status)
+    return view.progress
+  }
+  expect(await progress('running')).toBe(share)
+  await cancelBatch(pipeline, owner, id)
+  expect(await progress('canceling')).toBe(share)
+  const { rows } = await pool.query<{ lease: number }>(
+    `update batches set lease_until = clock_timestamp() + interval '1 min' returning lease`,
+  )
+  const job = { batchId: id, lease: rows[0]?.lease ?? 0 }
+  await runFinish(pipeline, job, new AbortController().signal)
+  expect(await progress('canceled')).toBe(share)
+  await pool.query(`update batches set expires_at = clock_timestamp() - interval '1 s'`)
+  expect(await expireBatches(pipeline)).toBe(1)
+  expect(await progress('expired')).toBe(share)
+})
 
-test('a batch that has ended is shown without its chunks being added up', async () => {
+test('an ended batch is shown without adding up its chunks', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 10 } })
   const { pipeline, owner } = harness
   const { id } = await harness.read(contentOf(ROWS))
@@ -103,7 +100,7 @@ test('a batch that has ended is shown without its chunks being added up', async 
   expect((await listBatches(pipeline, owner, page)).data).toEqual([shown])
 })
 
-test('what an account keeps is read from two indexes, whatever it keeps', async () => {
+test('the storage of an account is read from two indexes, however many batches it has', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { pool } = pipeline.db
@@ -142,7 +139,7 @@ test('a batch of very many tasks estimates its time from answered rows, and is c
        clock_timestamp() + interval '1 hour'
      from (select * from tasks limit 1) one, generate_series(1, 30000) n`,
   )
-  // What waits is due in an hour.
+  // The waiting task is due in an hour.
   expect((await getBatch(pipeline, owner, id)).eta_seconds).toBeGreaterThan(3_500)
   await pool.query('vacuum analyze tasks')
   await pipeline.db.kysely.transaction().execute(async (tx) => {
@@ -157,7 +154,7 @@ test('a batch of very many tasks estimates its time from answered rows, and is c
   })
 })
 
-test('a page of batches shows a large one as it was some seconds ago, and adds nothing up', async () => {
+test('a listing shows the sums of a large batch from some seconds ago, and adds up no chunks', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
   const { pipeline, owner } = harness
   const { db } = pipeline
@@ -183,7 +180,7 @@ test('a page of batches shows a large one as it was some seconds ago, and adds n
   expect(chunksRead).toBe(0)
   expect(await keepRunningSums(db, 0)).toBe(1)
   expect(await listed()).toMatchObject([{ rows: (await getBatch(pipeline, owner, id)).rows }])
-  // Nobody has kept them for a while: they are added up.
+  // The stored sums are too old, so the chunks are added up.
   await db.pool.query(
     `update batches set running_sums = running_sums || '{"rowsDone": 7, "at": 1}'`,
   )

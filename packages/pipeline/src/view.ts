@@ -126,7 +126,7 @@ function progressOf(row: BatchRow, sums: BatchSums): number {
     case 'canceling':
     case 'canceled':
     case 'expired':
-      // A record counts when it was answered whole.
+      // A record counts when it has all its outcomes.
       return row.rows_total === 0 ? 0 : Math.min(1, sums.rowsDone / row.rows_total)
   }
 }
@@ -137,7 +137,7 @@ function etaSeconds(row: BatchRow, sums: BatchSums, now: number): number | null 
   if (row.status !== 'running' || startedAt === undefined || sums.answeredShare <= 0) return null
   const { answeredShare, waitMs } = sums
   const elapsedMs = Math.max(0, now - Date.parse(startedAt) - row.paused_ms)
-  // While tasks are made, those that there are do not tell what is open.
+  // While tasks are being created, the existing ones do not show how many subjects are open.
   const leftMs =
     row.tasks_from === null && sums.isOpenCounted
       ? timeLeftMs({ ...sums, elapsedMs, nowMs: now, samples: row.pace ?? [] })

@@ -4,8 +4,8 @@ import { withinStoreLimit } from './store-time-limit.ts'
 import { isOwnStore } from './sweep-store.ts'
 
 /**
- * Those of these items whose file the store reports as missing. None if the store is unreachable or
- * lacks our marker, as an empty directory does when a disk is not mounted.
+ * Those of the given items whose file the store reports as missing. None if the store is
+ * unreachable or lacks our marker, as an empty directory does when a disk is not mounted.
  */
 export async function withoutFile(
   pipeline: Pick<Pipeline, 'db' | 'storage' | 'log'>,
@@ -19,8 +19,7 @@ export async function withoutFile(
       if (!(await withinStoreLimit(isStored(pipeline, key)))) lost.push(id)
     }
   } catch (error) {
-    // The rest is asked about by a later search: each answer may take as long as the store lets one
-    // wait.
+    // The rest is checked by a later search: each reply may take up to the store's time limit.
     pipeline.log.warn({ err: error }, 'the file store could not be asked for its files')
   }
   return lost

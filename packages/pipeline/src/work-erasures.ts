@@ -66,7 +66,7 @@ export async function runErasures(stores: ErasureStores, signal: AbortSignal): P
  * Works on the erasure that has waited longest until it is complete or must wait, in steps of one
  * transaction each: a process that dies loses one step.
  *
- * @returns false if none waits
+ * @returns false if there is none
  */
 export async function workErasure(stores: ErasureStores, stopping: AbortSignal): Promise<boolean> {
   const { pipeline } = stores
@@ -139,7 +139,7 @@ async function note(
   place: ErasureProgress,
   counts: Partial<ErasureCounts>,
 ): Promise<void> {
-  // Safe because a place is made of texts, numbers and lists of them.
+  // Safe because the progress consists of strings, numbers, booleans and arrays of them.
   await noteErasure(tx, row, place as unknown as Json, counts)
 }
 
@@ -195,7 +195,7 @@ async function beginAgain(work: Work, place: ErasureProgress): Promise<ErasurePr
   return 'wait'
 }
 
-/** Takes the next step in the current batch. */
+/** Runs the next step in the current batch. */
 async function passBatch(work: Work, place: ErasureProgress): Promise<ErasureProgress> {
   const { pipeline, finder, signal } = work
   const id = place.batch ?? ''
@@ -211,8 +211,8 @@ async function passBatch(work: Work, place: ErasureProgress): Promise<ErasurePro
     await note(work, tx, here, counts)
   }
   const nextNo = await blankChunks(pipeline, batch, place.chunkNo, finder, async (tx, step, no) => {
-    // The head and the result come after the last chunk; that one is looked through again by who
-    // goes on there.
+    // The batch's row and the result come after the last chunk; another process that continues here
+    // searches that chunk again.
     here = { ...here, chunkNo: no ?? place.chunkNo }
     await noteStep(tx, step)
   })

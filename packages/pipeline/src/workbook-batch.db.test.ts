@@ -8,7 +8,7 @@ const SHEETS = {
   'قائمة b': `${rowOf('Email', 'Count')}<row><c t="str"><v>ann@a.example</v></c><c><v>2</v></c></row>`,
 }
 
-test('a workbook in an archive is read into a batch that says which sheet and file it was', async () => {
+test('a workbook in an archive is read into a batch that names the sheet and file', async () => {
   await using harness = await openTestPipeline()
   const bytes = await zipOf({ 'list.xlsx': await xlsxOf({ sheets: SHEETS }), 'readme.txt': 'x' })
   const batch = await harness.read(bytes, { fileName: 'all.zip', entry: 'list.xlsx' })
@@ -28,7 +28,7 @@ test('a workbook in an archive is read into a batch that says which sheet and fi
   expect(rows).toEqual([{ column_types: ['text', 'number'] }])
 })
 
-test('an archive of several files fails with their names, and nothing is held', async () => {
+test('an archive of several files fails with their names, and holds no credits', async () => {
   await using harness = await openTestPipeline()
   const batch = await harness.read(await zipOf({ 'a.csv': 'x', 'b.csv': 'x' }), {
     fileName: 'all.zip',

@@ -32,7 +32,7 @@ export function workbookStream(
       mayBeHuge: mostRows > HUGE_ROWS,
       open: () => Readable.from(sheet(rows, size), { objectMode: false }),
     },
-    // Last, as it names the rows that the filter is over.
+    // Last, as it contains the range of rows of the filter.
     { name: 'xl/workbook.xml', open: () => workbook(size) },
   ])
 }
