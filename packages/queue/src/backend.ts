@@ -23,8 +23,8 @@ export interface QueueBackend extends AsyncDisposable {
 }
 
 /**
- * Plain data of a job. For a batch it is the id of a task or batch and the number of its lease, and
- * the records stay in Postgres; for single calls it is the questions themselves.
+ * Plain data of a job: for batches the id of a task or batch and the number of its lease, since the
+ * records stay in Postgres; for single calls the questions themselves.
  */
 export type JobData = { readonly [key: string]: unknown }
 
@@ -56,25 +56,25 @@ export interface Producer extends AsyncDisposable {
   depth(): Promise<QueueDepth>
 }
 
-/** How many jobs wait, and how many are active. */
+/** Number of waiting and active jobs of a queue. */
 export interface QueueDepth {
   readonly waiting: number
   readonly active: number
 }
 
-/** How jobs are taken from a queue. */
+/** Options of a consumer. */
 export interface ConsumerOptions {
   readonly name: QueueName
-  /** Jobs that are active at once. */
+  /** Maximum number of active jobs. */
   readonly concurrency: number
   /**
-   * A job is given to another worker if its lock was not renewed for this time, in milliseconds;
-   * renewed at half of it.
+   * Milliseconds after which a lock that was not renewed expires, and the job is given to another
+   * worker; renewed at half of it.
    */
   readonly lockMs: number
   /**
-   * Milliseconds between two searches of all consumers of the queue for jobs without a lock; a job
-   * must be seen by two.
+   * Milliseconds between two searches for jobs without a lock, by all consumers of the queue
+   * together; a job must be found by two.
    */
   readonly stalledMs: number
   /** Must not throw. */

@@ -3,12 +3,12 @@ import { QUEUE_NAMES } from './names.ts'
 import { redisQueuePrefix } from './redis-queues.ts'
 import type { RedisServer } from './redis.ts'
 
-/** Replaces the data of jobs: those of single calls hold subjects in clear. */
+/** Replaces the data of jobs: those of single calls contain subjects in plain text. */
 export const MASKED = 'not shown: a job may hold what somebody asks about'
 
 /**
- * The queues on Redis for a dashboard: opening them writes nothing, and job data is masked. They
- * use the connection of the process and need not be closed.
+ * The queues on Redis for a dashboard: opening them writes nothing, and the data of jobs is masked.
+ * They use the connection of the process and need not be closed.
  */
 export function openBoardQueues(
   { commands, prefix }: RedisServer,
@@ -37,7 +37,7 @@ class MaskedQueue extends Queue {
 function masked(job: Job): Job {
   job.data = MASKED
   job.returnvalue = null
-  // What a handler threw may name what it worked on.
+  // An error of a handler may name its subject.
   job.failedReason = job.failedReason ? MASKED : job.failedReason
   job.stacktrace = []
   return job

@@ -4,7 +4,7 @@ import type { Telemetry } from 'bullmq'
 import type { Consumer, ConsumerOptions, JobData, JobState, Producer } from './backend.ts'
 import type { QueueName } from './names.ts'
 
-/** How BullMQ reaches its server: a connection, and the factory of its backend. */
+/** A connection to BullMQ's server, and the factory of BullMQ's backend for it. */
 export interface BullConnection<Backend extends IQueueBackend, Connection> {
   readonly connection: Connection
   readonly prefix?: string
@@ -16,7 +16,10 @@ export interface BullConnection<Backend extends IQueueBackend, Connection> {
 /** Jobs are deleted when they end: attempts and outcomes are in Postgres. */
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const
 
-/** Events kept for each queue, since nobody reads them; BullMQ's default is 10,000. */
+/**
+ * Events stored for each queue, as few as possible since they are not read; BullMQ's default is
+ * 10,000.
+ */
 const KEPT_EVENTS = 100
 
 /** Opens the producer of a queue and waits until it is ready. */
@@ -73,7 +76,7 @@ export async function openConsumer<Backend extends IQueueBackend, Connection>(
   { factory, ...link }: BullConnection<Backend, Connection>,
   lookSeconds: number,
 ): Promise<Consumer> {
-  // BullMQ hands over a signal only where the function declares all three parameters.
+  // BullMQ passes a signal only to a function that declares all three parameters.
   async function run(
     job: Job<JobData, void>,
     _token?: string,
@@ -86,8 +89,8 @@ export async function openConsumer<Backend extends IQueueBackend, Connection>(
     run,
     {
       ...link,
-      // It would begin before its connection is ready, and where that fails ask again without end
-      // or pause.
+      // By default it would begin before its connection is ready, and if that fails poll without
+      // end or pause.
       autorun: false,
       concurrency,
       lockDuration: lockMs,

@@ -1,4 +1,4 @@
-/** The server's clock, shared by all processes, since clocks of machines differ. */
+/** The server's clock, used by all processes, since clocks of machines differ. */
 export interface ServerClock {
   /** Milliseconds since the Unix epoch. */
   nowMs(): number

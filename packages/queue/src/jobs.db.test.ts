@@ -50,7 +50,7 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
     }, PATIENT)
   })
 
-  test('an id that waits is not added twice; one that ended can come again', async () => {
+  test('the id of a waiting job is not added twice; that of an ended one can be added again', async () => {
     await using place = await stage()
     await using queue = await place.open()
     const job = { id: 'again', data: {} }
@@ -96,7 +96,7 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
     expect(errors).toEqual([new Error('a bug')])
   })
 
-  test('the job of a worker that was killed goes to another after its lock and a search', async () => {
+  test('the job of a killed worker goes to another after its lock and a search', async () => {
     await using place = await stage()
     await using queue = await place.open()
     await using victim = await place.startWorker('hold')
@@ -112,7 +112,7 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
     })
     await victim.kill()
     await vi.waitFor(() => expect(met).toEqual(['held']), PATIENT)
-    // Two searches, however long this worker's own locks are.
+    // Two searches, however long this worker's own locks last.
     expect(performance.now() - startedMs).toBeLessThan(20_000)
   })
 
@@ -136,7 +136,7 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
     await enqueue(queue.backend, 'bulk-email', [{ id: 'busy', data: {} }])
     await began.promise
     await using searcher = await place.startWorker('hold')
-    // Hardly free for longer than its lock, while another worker searches for what is stalled.
+    // Blocked for nearly the time of its lock, while another worker searches for stalled jobs.
     for (let times = 0; times < 3; times += 1) {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_350)
       await wait(200)
@@ -146,7 +146,7 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
     await searcher.kill()
   })
 
-  test('closing lets jobs end, and aborts them when their grace is over', async () => {
+  test('closing waits for active jobs, and aborts them when the grace time is over', async () => {
     await using place = await stage()
     await using queue = await place.open()
     const began = Promise.withResolvers<void>()

@@ -1,21 +1,21 @@
 import type { Job, JobState, NewJob, QueueBackend, QueueDepth } from './backend.ts'
 import type { QueueName } from './names.ts'
 
-/** How jobs are processed. */
+/** Options of `work`. */
 export interface WorkOptions {
-  /** Jobs that are active at once. */
+  /** Maximum number of active jobs. */
   readonly concurrency: number
-  /** Milliseconds without a renewal after which a job's lock is over; default 30 seconds. */
+  /** Milliseconds without a renewal after which a job's lock expires; default 30 seconds. */
   readonly lockMs?: number
   /**
-   * Milliseconds between two searches for jobs whose lock is over, which another worker then takes:
-   * a killed worker holds its jobs for the two times together at most, and a little longer where it
-   * was the one that searched. Default the time of a lock.
+   * Milliseconds between two searches for jobs with an expired lock, which another worker then
+   * takes: a killed worker holds its jobs for the two times together at most, and a little longer
+   * if it was the one that searched. Default the time of a lock.
    */
   readonly stalledMs?: number
   /** Milliseconds that active jobs may continue when the worker is closed; default 10 seconds. */
   readonly graceMs?: number
-  /** Called with lost connections, lost locks and errors of the handler. */
+  /** Called for lost connections, lost locks and errors of the handler. */
   readonly onError: (error: unknown) => void
 }
 
@@ -25,7 +25,7 @@ export type QueueWorker = AsyncDisposable
 /** Milliseconds that closing waits for aborted jobs, and for an unreachable server. */
 const ENDING_MS = 2_000
 
-/** Adds jobs in one step; one whose id is still in the queue is not added twice. */
+/** Adds jobs in one step; a job whose id is still in the queue is not added again. */
 export async function enqueue(
   backend: QueueBackend,
   name: QueueName,
@@ -87,7 +87,7 @@ export async function recall(
   return await producer.state(id)
 }
 
-/** How many jobs of a queue wait and how many are active. */
+/** The number of waiting and active jobs of a queue. */
 export async function depth(backend: QueueBackend, name: QueueName): Promise<QueueDepth> {
   const producer = await backend.producer(name)
   return producer.depth()

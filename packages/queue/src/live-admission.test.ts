@@ -20,7 +20,7 @@ test('an account with silent subjects leaves capacity for another whose subjects
   expect(admission.refusedOf('other')).toEqual([])
 })
 
-test('what is refused at once was never begun', () => {
+test('a subject that is refused at once was never begun', () => {
   const admission = openRoom({ subjects: 40, slowPerAccount: 4 })
   for (let at = 0; at < 4; at += 1) admission.ask('flooder')
   admission.pass(SLOW_MS)
@@ -50,7 +50,7 @@ test('a subject with replies is not slow, however long it takes', () => {
   expect(asked.map(({ state }) => state)).toEqual(asked.map(() => 'running'))
 })
 
-test('at the limit, accounts are served in turn whatever each has waiting', () => {
+test('at the limit, accounts are served in turn, however many subjects each has waiting', () => {
   const admission = openRoom({ subjects: 2, slowPerAccount: 100 })
   const first = [admission.ask('busy'), admission.ask('busy')]
   const busy = Array.from({ length: 50 }, () => admission.ask('busy'))
@@ -106,7 +106,7 @@ interface Asked {
   heard(): void
 }
 
-/** A admission on a clock of the test's own, and what became of each subject. */
+/** An admission with a clock of the test, and the result for each subject. */
 function openRoom(limits: LiveLimits) {
   let nowMs = 0
   const admission = createLiveAdmission(limits, () => nowMs)

@@ -1,8 +1,8 @@
 /** Limits of a worker's concurrent single-call subjects. */
 export interface LiveLimits {
-  /** Subjects of one check in work at once. */
+  /** Maximum number of concurrent subjects of one check. */
   readonly subjects: number
-  /** Of these, slow ones of one account. */
+  /** Maximum number of slow subjects of one account among these. */
   readonly slowPerAccount: number
 }
 
@@ -69,7 +69,7 @@ interface AdmissionState {
   readonly accounts: Map<string, AccountShare>
   /** Accounts with waiting subjects, the next one first. */
   readonly turns: Set<AccountShare>
-  /** In work, the oldest first. */
+  /** Subjects in work, the oldest first. */
   readonly entries: Set<Entry>
   waitingCount: number
   slowCount: number
@@ -137,8 +137,8 @@ function shareOf(state: AdmissionState, name: string): AccountShare {
 }
 
 /**
- * Whether the account may have one more subject in work: it is below its limit of slow ones, or of
- * those it may try beyond.
+ * Whether the account may have one more subject in work: it is below its limit of slow ones, or may
+ * try some beyond it.
  */
 function hasShare({ limits }: AdmissionState, { slow, runningCount }: AccountShare): boolean {
   if (slow.size < limits.slowPerAccount) return true
@@ -217,7 +217,7 @@ function becomeSlow(state: AdmissionState, entry: Entry): void {
   share.slow.add(entry)
   state.slowCount += 1
   if (state.slowCount <= state.limits.subjects / 2) return
-  // Those of the account with the most give way, the newest first: it has waited least.
+  // Subjects of the account with the most are displaced, the newest first: it has waited least.
   let most = share
   for (const other of state.accounts.values()) if (other.slow.size > most.slow.size) most = other
   const newest = [...most.slow].at(-1)

@@ -28,23 +28,23 @@ export interface LiveCaller extends AsyncDisposable {
    * `internal` if workers failed on it twice.
    */
   ask<C extends Check>(check: C, question: Question, limits?: AskLimits): Promise<Outcome<C>>
-  /** What a question of the account would be refused with now; null if nothing is known. */
+  /** The refusal that a question of the account would get now; null if none is known. */
   refusal(account: string): Problem | null
 }
 
 /** Times of one question; the defaults suit a call that is answered within 15 s (decision 37). */
 export interface AskLimits {
   /**
-   * How long its outcome is awaited, in milliseconds; it ends up to a quarter of a second later.
+   * Milliseconds that the outcome is awaited; the question ends up to a quarter of a second later.
    */
   readonly waitMs?: number
-  /** How long workers may take, in milliseconds. */
+  /** Milliseconds that workers may take. */
   readonly budgetMs?: number
 }
 
-/** What asking workers needs. */
+/** Options of `createLiveCaller`. */
 export interface LiveCallerOptions {
-  /** Questions that may wait at once; default 10,000. */
+  /** Maximum number of waiting questions; default 10,000. */
   readonly maxWaiting?: number
   readonly onError: (error: unknown) => void
 }
@@ -52,7 +52,7 @@ export interface LiveCallerOptions {
 const WAIT_MS = 15_000
 const BUDGET_MS = 12_000
 
-/** Questions in a job at most: more would keep one worker busy while others idle. */
+/** Maximum number of questions in a job: more would keep one worker busy while others idle. */
 const MAX_QUESTIONS = 64
 
 /**
@@ -160,7 +160,7 @@ function createSweep(
     try {
       const before = performance.now() - SWEEP_EVERY_MS
       const isLate = pending.values().some(({ askedAtMs }) => askedAtMs < before)
-      // A server that is down is queried until it replies again.
+      // A server that is down is polled until it replies again.
       if (!isLate && !server.isSilent()) return await replies.acknowledge()
       await server.watch(replies.fetchMissed())
       const lost = await server.watch(findLost(backend, pending.values()))
@@ -178,15 +178,15 @@ function pendingFrom(asked: Asked): PendingQuestion {
   return { ...asked, heardAtMs: askedAtMs, jobId: null, silentSinceMs: null, hasFailed: false }
 }
 
-/** A job of which no question is waited for. */
+/** A job without a waiting question. */
 interface LateJob {
   readonly check: Check
   readonly id: string
 }
 
 /**
- * One timer for all: a timer and a signal for each question would cost more than its share of a
- * job.
+ * Ends questions whose time is over. One timer serves all: a timer and a signal for each question
+ * would cost more than its share of a job.
  *
  * @returns the jobs that no caller waits for
  */
@@ -227,8 +227,8 @@ function timedOut(): Problem {
 interface QuestionBatcher {
   ask(question: PendingQuestion): Promise<void>
   /**
-   * Asks a question again, in a job without new ones, whose time it would shorten; a failed
-   * question goes alone.
+   * Sends a question again, in a job without new ones, whose time it would shorten; a failed
+   * question is sent alone.
    */
   askAgain(question: PendingQuestion): Promise<void>
 }
@@ -261,7 +261,7 @@ function createQuestionBatcher(
           backend.tracer.within(first.span, () => enqueue(backend, queue, [{ id: jobId, data }])),
         )
       } catch (error) {
-        // No worker may have it: the next sweep asks again.
+        // The job may not have been added: then the next sweep sends its questions again.
         for (const question of questions) {
           if (question.jobId === jobId) question.jobId = null
           question.heardAtMs = Number.NEGATIVE_INFINITY
@@ -298,7 +298,7 @@ function createQuestionBatcher(
 
 /**
  * Settles the questions that a reply answers; returns those that failed for the first time, to be
- * asked again.
+ * sent again.
  */
 function settle(
   reply: LiveReply,
@@ -317,7 +317,7 @@ function settle(
     }
     return []
   }
-  // A reply may be heard twice: announced, and fetched in the same moment.
+  // A reply may be received twice: announced, and fetched in the same moment.
   const mine = reply.kind === 'working' ? named : named.filter(({ jobId }) => jobId === reply.jobId)
   const again: PendingQuestion[] = []
   for (const question of mine) {

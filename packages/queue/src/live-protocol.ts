@@ -3,11 +3,11 @@ import type { Check, Depth } from '@plumbline/contract/products'
 import type { JobData } from './backend.ts'
 import type { RefusalCause } from './live-admission.ts'
 
-/** What a single call asks of one check. */
+/** The question of a single call to one check. */
 export interface Question {
   readonly subject: string
   readonly depth: Depth
-  /** Opaque name of the account that asks. */
+  /** Opaque name of the account. */
   readonly tenant: string
 }
 
@@ -22,9 +22,15 @@ export interface NumberedQuestion extends Question {
 export interface LiveJob {
   /** Address of the reply channel of the calling process. */
   readonly replyTo: string
-  /** Time after which no caller waits for an outcome, in milliseconds of the server's clock. */
+  /**
+   * Time after which no caller waits for an outcome, in milliseconds since the Unix epoch by the
+   * server's clock.
+   */
   readonly untilMs: number
-  /** When it was enqueued, in milliseconds of the server's clock; an older version leaves it out. */
+  /**
+   * When it was enqueued, in milliseconds since the Unix epoch by the server's clock; an older
+   * version leaves it out.
+   */
   readonly queuedMs?: number | undefined
   /** Whether the calling process understands a refusal; an older version does not. */
   readonly canBeRefused: boolean
@@ -32,8 +38,8 @@ export interface LiveJob {
 }
 
 /**
- * What a worker sends to the calling process: outcomes, questions in work, refused questions, or
- * questions of a failed job.
+ * A message from a worker to the calling process: outcomes, questions in work, refused questions,
+ * or questions of a failed job.
  */
 export type LiveReply =
   | { readonly kind: 'outcomes'; readonly outcomes: readonly (readonly [number, Outcome])[] }
@@ -44,7 +50,7 @@ export type LiveReply =
 /** Bytes of a reply that fit the payload of a Postgres NOTIFY together with its number. */
 const MAX_REPLY_BYTES = 7_500
 
-/** Packs outcomes, each as `writeOutcome` writes it, into as few replies as fit a NOTIFY. */
+/** Packs outcomes, each as `writeOutcome` returned it, into as few replies as fit a NOTIFY. */
 export function packLiveReplies(outcomes: readonly string[]): readonly string[] {
   const replies: string[] = []
   let parts: string[] = []
@@ -118,7 +124,8 @@ export function writeLiveJob({
     tenant,
     ...(span === undefined ? [] : [span]),
   ])
-  // As text within the data: a subject may hold NUL or half a surrogate pair, which jsonb refuses.
+  // As text within the data: a subject may contain NUL or half a surrogate pair, which jsonb
+  // rejects.
   const text = JSON.stringify(asked)
   const queued = queuedMs === undefined ? {} : { queued: Math.round(queuedMs) }
   return { replyTo, until: Math.round(untilMs), refusals: true, questions: text, ...queued }
@@ -152,7 +159,7 @@ export function readLiveJob(data: JobData): LiveJob {
   }
 }
 
-/** Safe: a reply to a question carries the kind of outcome that the question asked for. */
+/** Safe: a reply to a question carries an outcome of the question's check. */
 export function outcomeOf<C extends Check>(outcome: Outcome): Outcome<C> {
   return outcome as unknown as Outcome<C>
 }

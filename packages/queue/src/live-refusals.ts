@@ -1,6 +1,6 @@
 import { Problem } from '@plumbline/contract/problem'
 
-/** Accounts that workers have just refused: their next calls are refused without a debit. */
+/** Accounts that workers have recently refused: their next calls are refused without a debit. */
 export interface HeldBackAccounts {
   /** Records that a worker has refused the account. */
   add(account: string): void
@@ -13,14 +13,14 @@ export interface HeldBackAccounts {
  */
 const HELD_BACK_MS = 1_000
 
-/** Accounts remembered at most. */
+/** Maximum number of stored accounts. */
 const MAX_ACCOUNTS = 50_000
 
-/** Remembers refused accounts until their `Retry-After` has passed. */
+/** Stores refused accounts until their `Retry-After` has passed. */
 export function createHeldBackAccounts(
   now: () => number = () => performance.now(),
 ): HeldBackAccounts {
-  /** End of each refusal, the first to end first. */
+  /** End of each refusal, the earliest first. */
   const untilMs = new Map<string, number>()
   return {
     add(account) {

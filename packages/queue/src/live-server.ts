@@ -23,11 +23,11 @@ import { liveQueueOf } from './names.ts'
 export interface LiveRequest extends Question {
   /** Ends the run: no caller waits for its outcome any longer. */
   readonly signal: AbortSignal
-  /** Records a reply of the server that is asked: the subject does not count as slow. */
+  /** Records a reply of the server that is queried: the subject does not count as slow. */
   readonly heard: () => void
 }
 
-/** How single calls are served. */
+/** Options of `serveLive`. */
 export interface ServeLiveOptions {
   /** Limits of concurrent subjects; default `DEFAULT_LIVE_LIMITS`. */
   readonly limits?: LiveLimits
@@ -36,7 +36,7 @@ export interface ServeLiveOptions {
    */
   readonly graceMs?: number
   readonly onError: (error: unknown) => void
-  /** Told for each question how many milliseconds it waited before its run began. */
+  /** Called for each question with the milliseconds that it waited before its run began. */
   readonly onBegin?: (waitedMs: number) => void
 }
 
@@ -46,7 +46,7 @@ const WORKING_EVERY_MS = 700
 /** Milliseconds between two sweeps of the admission. */
 const SWEEP_EVERY_MS = 100
 
-/** Jobs taken at once; each ends as soon as its questions are recorded. */
+/** Maximum number of active jobs; each ends as soon as its questions are recorded. */
 const TAKEN_JOBS = 8
 
 /** With this many waiting questions no more jobs are taken: another worker may have capacity. */
@@ -58,9 +58,9 @@ const ENDING_MS = 2_000
 /**
  * Answers the single calls of a check. Concurrency is limited by subject and accounts are admitted
  * in turn, see `LiveAdmission`. Questions that the handler leaves unanswered, or throws on, are
- * reported to the calling process, which asks once more, unless their time was too short. A job
- * ends when its questions are taken over: if its worker then dies, the calling process no longer
- * receives messages that they are in work, and asks again.
+ * reported to the calling process, which sends them once more, unless their time was too short. A
+ * job ends when the worker has recorded its questions: if the worker then dies, the calling process
+ * no longer receives messages that they are in work, and sends them again.
  */
 export async function serveLive<C extends Check>(
   backend: QueueBackend,
@@ -134,7 +134,7 @@ interface LiveServer<C extends Check> {
   /** Questions without an outcome. */
   readonly open: Set<OpenQuestion>
   readonly runs: Set<Promise<void>>
-  /** Resolves after the next sweep of the admission; null if nobody waits for it. */
+  /** Resolves after the next sweep of the admission; null if no caller waits for it. */
   swept: PromiseWithResolvers<void> | null
 }
 
@@ -149,7 +149,7 @@ interface OpenQuestion {
 
 interface TakenJob extends LiveJob {
   readonly id: string
-  /** Milliseconds that it was in the queue; null if its process did not say. */
+  /** Milliseconds that it was in the queue; null if the calling process did not report it. */
   readonly queuedForMs: number | null
 }
 
@@ -180,7 +180,7 @@ function takeOver<C extends Check>(
       }
       open.abort.abort(new Error('there is no room'))
     },
-    // Outcomes that it returns before its time is up still count.
+    // Outcomes that the handler returns before the time is up still count.
     expire: () => open.abort.abort(new Error('time is up')),
   })
 }
@@ -210,7 +210,7 @@ async function answer<C extends Check>(
   }
   if (!server.open.delete(open)) return
   if (outcome !== undefined) reply(server, { replyTo, outcome: writeOutcome(id, outcome) })
-  // What is only late would be late again.
+  // A question that was only late would be late again.
   else if (!signal.aborted) reply(server, { replyTo, text: writeFailed(jobId, [id]) })
 }
 
@@ -254,14 +254,16 @@ async function within(limitMs: number, promise: Promise<unknown>): Promise<void>
   clearTimeout(timer)
 }
 
-/** For one process: an outcome, which shares a reply with others, or a reply of its own. */
+/**
+ * A message to one process: an outcome, which shares a reply with others, or a reply of its own.
+ */
 type OutgoingReply =
   | { readonly replyTo: string; readonly outcome: string }
   | { readonly replyTo: string; readonly text: string }
 
 type ReplySender = (outgoing: OutgoingReply) => Promise<void>
 
-/** Combines what is sent to a process at the same moment. */
+/** Combines messages to a process at the same moment. */
 function createReplySender({ replyChannel, kind }: QueueBackend): ReplySender {
   return createBatcher(
     async (outgoing: readonly OutgoingReply[]) => {
@@ -276,7 +278,7 @@ function createReplySender({ replyChannel, kind }: QueueBackend): ReplySender {
       )
       return outgoing.map(() => undefined)
     },
-    // Postgres lets one NOTIFY commit at a time; Redis takes them as they come.
+    // Postgres commits one NOTIFY at a time; Redis has no such limit.
     { maxItems: 500, maxRuns: kind === 'redis' ? 8 : 2 },
   )
 }

@@ -26,7 +26,7 @@ const CALLS = soakSize(20_000, 2_000)
 describe.skipIf(WITHOUT_REDIS)('live calls on Redis', () => {
   testLive(openRedisHarness)
 
-  test('a reply whose announcement was lost is fetched all the same', async () => {
+  test('a reply whose announcement was lost is fetched later', async () => {
     await using place = await openRedisHarness()
     await using queue = await place.open()
     const { redis, channel } = queue.backend
@@ -38,7 +38,7 @@ describe.skipIf(WITHOUT_REDIS)('live calls on Redis', () => {
 describe('live calls on Postgres', () => {
   testLive(openPostgresHarness)
 
-  test('a reply whose announcement was lost is fetched all the same', async () => {
+  test('a reply whose announcement was lost is fetched later', async () => {
     await using place = await openPostgresHarness()
     await using queue = await place.open()
     await using database = await createTestDatabase()
@@ -106,7 +106,7 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     expect(waits.every((ms) => ms >= 0)).toBe(true)
   })
 
-  test('a worker that takes long is not asked twice', async () => {
+  test('a question whose worker takes long is not sent twice', async () => {
     await using place = await stage()
     await using queue = await place.open()
     await using caller = await createLiveCaller(queue.backend, { onError: fail })
@@ -126,11 +126,11 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     expect(count).toBe(1)
   })
 
-  test('a question that fails its workers is refused; those that came with it are answered', async () => {
+  test('a question that fails its workers is refused; the others of its job are answered', async () => {
     await using place = await stage()
     await using queue = await place.open()
     await using caller = await createLiveCaller(queue.backend, { onError: fail })
-    // Asked before there is a worker, so that several share a job.
+    // Sent before there is a worker, so that several share a job.
     const subjects = ['bad@example.com', ...Array.from({ length: 9 }, (_, n) => `${n}@example.com`)]
     const asked = Promise.allSettled(subjects.map((subject) => ask(caller, subject)))
     await using _ = await serveLive(
@@ -147,7 +147,7 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     expect(good.map(({ status }) => status)).toEqual(good.map(() => 'fulfilled'))
   })
 
-  test('without a worker a call ends with its time, and is not worked on later', async () => {
+  test('without a worker a call ends at its time limit, and is not worked on later', async () => {
     await using place = await stage()
     await using queue = await place.open()
     await using caller = await createLiveCaller(queue.backend, { onError: fail })
@@ -183,7 +183,7 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     }, PATIENT)
   })
 
-  test('the run ends when its time is over', async () => {
+  test('the run ends at its time limit', async () => {
     await using place = await stage()
     await using queue = await place.open()
     await using caller = await createLiveCaller(queue.backend, { onError: fail })
@@ -196,7 +196,8 @@ function testLive(stage: () => Promise<QueueHarness>): void {
       },
       { onError: fail },
     )
-    // Long enough that a busy machine has begun by then: what comes late is not begun at all.
+    // Long enough that a busy machine has begun by then: a question that arrives too late is not
+    // begun at all.
     const outcome = caller.ask('email', questionOf('a@example.com'), { budgetMs: 2_000 })
     expect((await outcome).facts.address).toBe('a@example.com')
   })
@@ -221,7 +222,7 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     expect(runs).toBe(2)
   })
 
-  test('what its worker does not answer in time is late, not failed', async () => {
+  test('a question that its worker does not answer in time is late, not failed', async () => {
     await using place = await stage()
     await using queue = await place.open()
     await using caller = await createLiveCaller(queue.backend, { onError: fail })
@@ -260,7 +261,7 @@ function testLive(stage: () => Promise<QueueHarness>): void {
       Array.from({ length: 20 }, (_, n) => ask(caller, `${n}@example.com`)),
     )
     expect(outcomes.map(({ facts }) => facts.address)).toHaveLength(20)
-    // Announced, not only fetched by the sweep: the channel listens again.
+    // Announced, not only fetched by the sweep: the channel is listening again.
     await vi.waitFor(async () => {
       const heard: string[] = []
       const { channel } = queue.backend
@@ -270,13 +271,13 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     }, PATIENT)
   })
 
-  test('more questions than may wait are refused at once', async () => {
+  test('more questions than the limit are refused at once', async () => {
     await using place = await stage()
     await using queue = await place.open()
     const caller = await createLiveCaller(queue.backend, { onError: fail, maxWaiting: 1 })
     const first = ask(caller, 'a@example.com')
     await expect(ask(caller, 'b@example.com')).rejects.toMatchObject({ code: 'unavailable' })
-    // Refused while the caller closes, so both are waited for together.
+    // Refused while the caller closes, so both are awaited together.
     await Promise.all([
       expect(first).rejects.toMatchObject({ code: 'unavailable' }),
       caller[Symbol.asyncDispose](),
@@ -304,7 +305,7 @@ function deliveredTwice(replyChannel: ReplyChannel): ReplyChannel {
   }
 }
 
-/** On a machine that is busy a server may seem silent for a moment; it is asked again. */
+/** On a busy machine a server may seem silent for a moment; the question is sent again. */
 function fail(error: unknown): void {
   if (!(error instanceof SilenceError)) throw error
 }
@@ -332,6 +333,6 @@ async function expectFetched(backend: QueueBackend, replyChannel: ReplyChannel):
     { onError: fail },
   )
   expect((await ask(caller, 'a@example.com')).facts.address).toBe('a@example.com')
-  // Fetched from where it was stored, not asked again.
+  // Fetched from the store of replies; the question is not sent again.
   expect(runs).toBe(1)
 }

@@ -19,7 +19,7 @@ export function createLocalLimiter({
       const now = nowMs()
       if (full.size > sweepAt) {
         sweep(full, now)
-        // Where most are in use, the next sweep comes when there are twice as many.
+        // If most buckets are in use, the next sweep is at twice their number.
         sweepAt = Math.max(SWEEP_AT, full.size * 2)
       }
       const interval = 1_000 / rate.perSecond

@@ -8,7 +8,7 @@ import { createLocalLimiter } from './local-limiter.ts'
 describe('local memory', () => {
   testMemory(() => createLocalMemory())
 
-  test('holds at most the permitted number of facts, and drops the oldest first', async () => {
+  test('stores at most the permitted number of facts, and drops the oldest first', async () => {
     const memory = createLocalMemory({ maxEntries: 2 })
     for (const key of ['a', 'b', 'c']) await memory.set([{ key, value: key, ttlMs: 1_000 }])
     expect(await memory.get(['a', 'b', 'c'])).toEqual([undefined, 'b', 'c'])
@@ -20,7 +20,7 @@ describe('local limiter', () => {
 })
 
 test.each([1e3, 1e6, 1e9])(
-  'a burst within one tick of the clock is granted whole, at uptimes of about %d ms',
+  'a burst within one tick of the clock is granted in full, at uptimes of about %d ms',
   async (about) => {
     for (let at = 0; at < 500; at++) {
       const limiter = createLocalLimiter({ nowMs: () => about + at / 7 })
@@ -37,7 +37,7 @@ test.each([1e3, 1e6, 1e9])(
   },
 )
 
-test('in every window of every history at most burst + t * perSecond is granted', async () => {
+test('in every window of any sequence of calls at most burst + t * perSecond is granted', async () => {
   const step = fc.record({ waitMs: fc.nat(400), count: fc.integer({ min: 1, max: 7 }) })
   await fc.assert(
     fc.asyncProperty(
@@ -64,12 +64,12 @@ test('in every window of every history at most burst + t * perSecond is granted'
   )
 })
 
-test('beyond the number of keys that starts a sweep, not each take sweeps', async () => {
+test('beyond the number of keys that starts a sweep, not every call sweeps', async () => {
   const limiter = createLocalLimiter({ nowMs: () => 0 })
   const startMs = performance.now()
   for (let no = 0; no < 150_000; no += 1) {
     await limiter.take(`key ${no}`, 1, { perSecond: 1, burst: 2 })
   }
-  // A sweep takes milliseconds, so one for each take beyond the first 100,000 takes minutes.
+  // A sweep takes milliseconds, so one for each call beyond the first 100,000 takes minutes.
   expect(performance.now() - startMs).toBeLessThan(60_000)
 })

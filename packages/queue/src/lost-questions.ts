@@ -16,7 +16,7 @@ export interface PendingQuestion extends NumberedQuestion {
   readonly untilMs: number
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
-  /** The last job that was to carry it, whether or not it could be added; null before the first. */
+  /** Its last job, whether or not it could be added; null before the first. */
   jobId: string | null
   /** When its worker last sent a message about it. */
   heardAtMs: number
@@ -30,17 +30,16 @@ export interface PendingQuestion extends NumberedQuestion {
 const QUIET_MS = 2_000
 
 /**
- * Further milliseconds after which a silent worker is taken for dead: a live one sends a message
- * every 700 ms. The same applies to a job that is gone, since its worker ends it before the work is
- * done.
+ * Further milliseconds after which a silent worker counts as dead: a live one sends a message every
+ * 700 ms. The same applies to a missing job, since its worker ends it before the work is done.
  */
 const SILENT_MS = 1_500
 
-/** Jobs looked up in one round. */
+/** Maximum number of jobs looked up in one round. */
 const MAX_JOBS = 50
 
 /**
- * Finds the questions to ask again: those without a message for two seconds whose job is gone or
+ * Finds the questions to send again: those without a message for two seconds whose job is gone or
  * whose worker died. A waiting job is not lost: another one would only lengthen the queue. Looks up
  * 50 jobs at most, and records the result in `heardAtMs` and `silentSinceMs`; rejects if the queue
  * does not reply.

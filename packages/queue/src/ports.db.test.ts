@@ -37,7 +37,7 @@ describe('on Postgres', () => {
     testMemory(() => memoryOf(createPostgresMemory(db, { durable: true })))
   })
 
-  test('a sweep deletes what has run out and leaves the rest', async () => {
+  test('a sweep deletes what has expired and leaves the rest', async () => {
     await using queue = await openPostgresTestQueue(database.url)
     await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
     await queue.memory.set([
@@ -113,7 +113,7 @@ function testPorts(open: () => Promise<TestQueue>): void {
   })
 }
 
-/** Keys of their own for each test, in one store. */
+/** Separate keys for each test, in one store. */
 function memoryOf(memory: Memory): Memory {
   const mine = randomBytes(4).toString('hex')
   return {

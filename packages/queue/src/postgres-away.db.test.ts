@@ -7,7 +7,7 @@ import { openPostgresTestQueue } from '@plumbline/testkit/queue'
 import { expect, test, vi } from 'vitest'
 import { enqueue, work } from './jobs.ts'
 
-/** A way to a database that can be shut: then each connection ends as soon as it is made. */
+/** A proxy of a database that can be closed: then each connection ends as soon as it is opened. */
 async function openGate(
   target: string,
 ): Promise<AsyncDisposable & { url: string; isShut: boolean }> {
@@ -48,7 +48,7 @@ async function openGate(
   }
 }
 
-test('a consumer reports that its server is unreachable at the start', async () => {
+test('a consumer reports that its server is unreachable at its start', async () => {
   await using database = await createTestDatabase()
   await using gate = await openGate(database.url)
   await using queue = await openPostgresTestQueue(gate.url)
@@ -60,7 +60,7 @@ test('a consumer reports that its server is unreachable at the start', async () 
   await expect(started).rejects.toThrow('terminated')
 })
 
-test('while its server is down a consumer uses little processor time, and continues when it is back', async () => {
+test('while its server is down a consumer uses little processor time, and continues afterwards', async () => {
   await using database = await createTestDatabase()
   await using gate = await openGate(database.url)
   await using queue = await openPostgresTestQueue(gate.url)

@@ -10,26 +10,28 @@ import { QUEUE_NAMES } from './names.ts'
 export const SCHEMA = 'bullmq'
 
 /**
- * The topic on which BullMQ notifies consumers of a job; the message is the queue. Source: bullmq
+ * The topic on which BullMQ notifies consumers of a job; the message names the queue. Source: bullmq
  * 6.7.
  */
 const JOBS_TOPIC = 'bullmq_jobs'
 
 /**
- * A job is only a wake-up call, so adding it need not be durable: what a crash of the server loses
- * is dispatched again.
+ * A job is only a wake-up call, so adding it need not be durable: a job that a crash of the server
+ * loses is dispatched again.
  */
 const SESSION = { search_path: SCHEMA, synchronous_commit: 'off' }
 
 /** Time-out in milliseconds, for a network that drops packets without resetting connections. */
 const ANSWER_MS = 30_000
 
-/** A channel that reports when a lost connection is back and messages may have been missed. */
+/**
+ * A channel that reports when a lost connection is open again and messages may have been missed.
+ */
 export interface ListeningChannel extends Channel {
   onRenewed(renewed: () => void): void
 }
 
-/** What the pool of the queues needs. */
+/** Options of `openQueuePool`. */
 export interface QueuePoolOptions {
   readonly databaseUrl: string
   /** Whether the address is that of a pooler in transaction mode. */
@@ -83,7 +85,7 @@ type Query = (text: string, values?: unknown[]) => Promise<pg.QueryResult>
 
 /**
  * Milliseconds of delay after a failed poll. BullMQ polls again at once, even if the server is
- * down, which would keep the process busy. Source: `retryIfFailed` of bullmq 6.7 only delays after
+ * down, which would keep the process busy. Source: `retryIfFailed` of bullmq 6.7 delays only after
  * refused connections.
  */
 const FAILED_PAUSE_MS = 250
@@ -110,7 +112,7 @@ function prepared(pool: pg.Pool): Query {
   }
 }
 
-/** Behind a pooler session settings only apply to a transaction. */
+/** Behind a pooler session settings apply to a transaction only. */
 function inTransactions(pool: pg.Pool): Query {
   const settings = Object.entries(SESSION).map(([name, value]) => `set local ${name} to ${value}`)
   const begin = ['begin', ...settings].join('; ')
@@ -140,8 +142,8 @@ function optionsOf(session: Readonly<Record<string, string>>): string {
 
 /**
  * The pool that BullMQ is given. A connection that BullMQ checks out is not a real one: it uses one
- * to read the schema's version, and one per consumer to listen. Safe: these are all the methods
- * that BullMQ 6.7 calls.
+ * to read the schema's version, and one per consumer to listen. Safe: BullMQ 6.7 calls no other
+ * methods.
  */
 function asQueuePool(pool: pg.Pool, query: Query, waker: Waker): PgPool {
   return {
@@ -150,7 +152,7 @@ function asQueuePool(pool: pg.Pool, query: Query, waker: Waker): PgPool {
     end: () => pool.end(),
     on: pool.on.bind(pool),
     removeAllListeners: pool.removeAllListeners.bind(pool),
-    // So that a consumer blocks as long as it should.
+    // So that a consumer blocks for as long as it should.
     options: { keepAlive: true },
   } as unknown as PgPool
 }
@@ -186,7 +188,7 @@ function openSession(query: Query, waker: Waker): EventEmitter {
   return Object.assign(session, {
     async query(text: string, values?: unknown[]) {
       if (LISTENS.test(text)) return await waker.hear()
-      // The name that it would show in lists of connections, where it has none.
+      // The name for lists of connections, if the connection has none.
       if (NAMES_ITSELF.test(text)) return undefined
       return await query(text, values)
     },

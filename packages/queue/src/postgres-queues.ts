@@ -10,13 +10,13 @@ import { createLazyResources } from './lazy-resources.ts'
 import { telemetryOf } from './telemetry.ts'
 import { openQueuePool, SCHEMA, type ListeningChannel } from './postgres-pool.ts'
 
-/** What queues on Postgres need. */
+/** Options of `openPostgresQueues`. */
 export interface PostgresQueueOptions {
   /** URL of the database that holds the schema `bullmq`. */
   readonly databaseUrl: string
   /** Whether the address is that of a pooler in transaction mode, such as PgBouncer. */
   readonly pooled?: boolean
-  /** Connections at most; default 4. */
+  /** Maximum number of connections; default 4. */
   readonly poolSize?: number
   /** Also used to notify the consumers, so that a process has one listening connection. */
   readonly channel: ListeningChannel
@@ -112,6 +112,6 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
 
 /**
  * Polling interval in seconds. Consumers are notified of each job, and poll after a reconnection,
- * so polling is only a safety net. Each poll takes four statements.
+ * so polling is only a safeguard. Each poll takes four statements.
  */
 const LOOK_SECONDS = 60

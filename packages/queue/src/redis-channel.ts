@@ -8,8 +8,8 @@ export function repliesKeyOf({ prefix }: RedisServer, replyTo: string): string {
 }
 
 /**
- * The name of a topic's channel; on a cluster with a hash tag that puts it on the node of the replies
- * that are stored together with its messages.
+ * The name of a topic's channel; on a cluster with a hash tag that puts it on the node of the
+ * replies that are stored together with its messages.
  */
 export function channelOf(server: RedisServer, topic: string): string {
   const tag = server.isSharded ? `{${repliesKeyOf(server, topic)}}` : topic
@@ -18,7 +18,7 @@ export function channelOf(server: RedisServer, topic: string): string {
 
 /**
  * Redis pub/sub, sharded on a cluster: one connection listens for all topics (on a cluster one for
- * each node), and subscribes again after it was lost.
+ * each node), and subscribes again after a loss.
  */
 export function createRedisChannel(server: RedisServer): Channel & AsyncDisposable {
   const listener = server.connect('listen')
@@ -50,7 +50,7 @@ export function createRedisChannel(server: RedisServer): Channel & AsyncDisposab
           listeners.delete(name)
           if (listener.status !== 'ready') return
           const left = isSharded ? listener.sunsubscribe(name) : listener.unsubscribe(name)
-          // If the server does not reply, its messages have no listener here.
+          // If the server does not reply, its messages are ignored here.
           await withTimeOut(CLOSE_MS, left).catch(() => undefined)
         },
       }

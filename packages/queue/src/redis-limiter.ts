@@ -42,7 +42,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 `
 
-/** Rounds up, so that no time window ever grants more than its share. */
+/** Rounds up, so that no time window grants more than its share. */
 const TAKE = scriptOf(`${NOW}
 local interval = 1000000 / ARGV[2]
 local full = math.max(now, tonumber(redis.call('GET', KEYS[1]) or '0'))
@@ -83,7 +83,7 @@ interface Script {
   readonly sha: string
 }
 
-/** Names a script by its SHA-1 digest, as Redis does. */
+/** Prepares a script with its SHA-1 digest, by which Redis finds it. */
 function scriptOf(lua: string): Script {
   return { lua, sha: createHash('sha1').update(lua).digest('hex') }
 }

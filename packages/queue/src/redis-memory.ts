@@ -38,7 +38,7 @@ function parsed(text: string): Json {
   return JSON.parse(text) as Json
 }
 
-/** Redis takes whole milliseconds. */
+/** A lifetime in whole milliseconds, as Redis requires. */
 function lifetimeMs(ttlMs: number): number {
   checkLifetime(ttlMs)
   return Math.ceil(ttlMs)

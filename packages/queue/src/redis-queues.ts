@@ -11,7 +11,7 @@ import { closeRedis, CLOSE_MS, openRedis, type RedisServer } from './redis.ts'
 import { createLazyResources } from './lazy-resources.ts'
 import { telemetryOf } from './telemetry.ts'
 
-/** What queues on Redis need. */
+/** Options of `openRedisQueues`. */
 export interface RedisQueueOptions {
   /** See `openRedis`. */
   readonly redisUrl: string
@@ -56,7 +56,7 @@ export async function openRedisQueues({
     openProducer(name, link(name, adding), onError),
   )
   async function close(): Promise<void> {
-    // A producer that was being opened when the server stopped would wait for it without end.
+    // A producer that was being opened when the server stopped would wait without end.
     await withTimeOut(CLOSE_MS, producers[Symbol.asyncDispose]()).catch(onError)
     await channel[Symbol.asyncDispose]()
     await Promise.all([closeRedis(adding), closeRedis(fetching)])

@@ -17,8 +17,8 @@ export function createRedisReplyChannel(server: RedisServer, channel: Channel): 
   return {
     async send(replyTo, replies) {
       const key = repliesKeyOf(server, replyTo)
-      // Published first, since that is what the process waits for; a pipeline leaves at once, where
-      // commands that are pipelined automatically leave a turn of the event loop later.
+      // Published first, since the process waits for it; an explicit pipeline is sent at once,
+      // automatic pipelining only in the next turn of the event loop.
       const pipeline = redis.pipeline()
       for (const reply of replies) {
         const name = randomUUID()
@@ -45,7 +45,7 @@ async function openReplies(
   const redis = server.commands
   const key = repliesKeyOf(server, replyTo)
   let heard: string[] = []
-  /** Fetches in a row that found replies, while none was heard. */
+  /** Consecutive fetches that found replies without any announcement. */
   let unheardCount = 0
   function onMessage(message: string): void {
     unheardCount = 0
@@ -55,8 +55,8 @@ async function openReplies(
   let subscription = await channel.subscribe(replyTo, onMessage)
   let renewing: Promise<void> | undefined
   /**
-   * A node of a cluster drops a channel whose slot moves away, also one whose slot is back by the time
-   * that the driver looks at the slots, which then does not subscribe again.
+   * Subscribes again after a node dropped the channel because its slot moved. If the slot is back
+   * by the time that the driver reads the slots, the driver does not do so itself.
    */
   async function renew(): Promise<void> {
     await subscription[Symbol.asyncDispose]()
@@ -85,7 +85,7 @@ async function openReplies(
       await acknowledge()
       if (missed.length === 0) return
       unheardCount += 1
-      // One alone may have been on its way. The next fetch does not wait for it.
+      // A single one may have been in flight. The next fetch does not wait for it.
       if (!server.isSharded || unheardCount < 2) return
       renewing ??= renew()
         .catch(() => undefined)

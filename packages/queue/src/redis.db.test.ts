@@ -63,7 +63,7 @@ describe.skipIf(WITHOUT_REDIS)('a Redis cluster', () => {
     await vi.waitFor(() => expect(done).toHaveBeenCalledTimes(names.length), PATIENT)
   })
 
-  test('hears replies again after a node dropped the channel, though its slots look the same', async () => {
+  test('receives replies again after a node dropped the channel, though its slots look the same', async () => {
     await using cluster = await startCluster()
     await using queue = await openRedisTestQueue(cluster.url)
     await using caller = await createLiveCaller(queue.backend, { onError: fail })
@@ -93,7 +93,7 @@ describe.skipIf(WITHOUT_REDIS)('a Redis cluster', () => {
     }, PATIENT)
   })
 
-  test('is refused by name where the address says that it is one server', async () => {
+  test('is refused if the URL is that of a single server', async () => {
     const node = await startNode()
     try {
       const opened = openRedisQueues({ redisUrl: node.url, onError: () => undefined })
@@ -123,7 +123,7 @@ async function channelsOf({ url }: TestRedis): Promise<{ plain: unknown; sharded
 }
 
 describe.skipIf(WITHOUT_REDIS)('a Redis server that died', () => {
-  test('does not keep a process from ending', { timeout: 30_000 }, async () => {
+  test('does not prevent a process from ending', { timeout: 30_000 }, async () => {
     const server = await startRedis()
     if (server === null) throw new Error('redis-server is not installed')
     const ignore = (): void => undefined
@@ -145,7 +145,7 @@ describe.skipIf(WITHOUT_REDIS)('a Redis server that died', () => {
 })
 
 describe.skipIf(WITHOUT_REDIS)('a Redis server that is silent', () => {
-  test('does not keep channels from closing', async () => {
+  test('does not prevent channels from closing', async () => {
     const server = await startRedis()
     if (server === null) throw new Error('redis-server is not installed')
     const ignore = (): void => undefined
@@ -163,7 +163,7 @@ describe.skipIf(WITHOUT_REDIS)('a Redis server that is silent', () => {
   })
 })
 
-describe.skipIf(WITHOUT_REDIS)('a network that loses what is sent and resets nothing', () => {
+describe.skipIf(WITHOUT_REDIS)('a network that drops packets without a reset', () => {
   test('does not delay adding jobs, and is replaced by a working connection', async () => {
     const server = await startRedis()
     if (server === null) throw new Error('redis-server is not installed')
@@ -188,7 +188,7 @@ describe.skipIf(WITHOUT_REDIS)('a network that loses what is sent and resets not
   })
 })
 
-/** A network before a server that can lose all that is sent on the connections that there are. */
+/** A proxy of a server that can drop all packets of its open connections. */
 async function openNetwork(
   target: string,
 ): Promise<{ url: string; lose(): void; heal(): void } & AsyncDisposable> {
@@ -205,7 +205,7 @@ async function openNetwork(
       sockets.add(from)
       from.on('error', () => undefined)
       from.on('close', () => to.destroy())
-      // What was lost once stays lost on this connection.
+      // After a loss this connection stays broken.
       from.on('data', (piece) => {
         wasLosing ||= isLosing
         if (!wasLosing) to.write(piece)
@@ -229,7 +229,7 @@ async function openNetwork(
   }
 }
 
-test('a URL of another kind is refused without showing what it holds', () => {
+test('a URL of another kind is refused without showing its content', () => {
   const open = () => openRedis({ url: 'https://user:secret@host', prefix: 'p', onError: fail })
   expect(open).toThrow('a Redis URL begins with redis:// or redis-cluster://, met "https"')
 })
@@ -254,8 +254,8 @@ async function startCluster(): Promise<
 }
 
 /**
- * Takes the slot of a channel from its node, which drops the channel, and gives it back before anybody
- * can look at the slots.
+ * Moves the slot of a channel away from its node, which drops the channel, and back before any
+ * client can read the slots.
  */
 async function dropSlotFor({ url }: TestRedis, channel: string): Promise<void> {
   const redis = new Redis(url)
@@ -296,5 +296,5 @@ async function shareSlots(urls: readonly string[]): Promise<void> {
   }
 }
 
-/** Of every Redis Cluster. Source: Redis Cluster specification, "Key distribution model". */
+/** Number of hash slots. Source: Redis Cluster specification, "Key distribution model". */
 const SLOTS = 16_384

@@ -7,7 +7,7 @@ export interface RedisServer extends AsyncDisposable {
   readonly commands: Redis | Cluster
   /** Prefix of every key, so that several installations can share a server. */
   readonly prefix: string
-  /** One more connection; its owner closes it. */
+  /** Opens a further connection; its owner closes it. */
   connect(role: ConnectionRole): Redis | Cluster
   /**
    * Whether channels belong to the nodes of a cluster: a message then goes to the node of its channel
@@ -16,10 +16,13 @@ export interface RedisServer extends AsyncDisposable {
   readonly isSharded: boolean
 }
 
-/** `fetch` waits as long as the server is down, `add` and `listen` use ioredis's defaults. */
+/**
+ * Purpose of a connection: `fetch` waits as long as the server is down, `add` and `listen` use
+ * ioredis's defaults.
+ */
 export type ConnectionRole = 'add' | 'fetch' | 'listen'
 
-/** Which Redis, and the prefix of its keys. */
+/** Options of `openRedis`. */
 export interface RedisServerOptions {
   /**
    * `redis://`, `rediss://`, or for a cluster `redis-cluster://` or `rediss-cluster://`, each as
@@ -66,7 +69,7 @@ export async function closeRedis(client: Redis | Cluster): Promise<void> {
   await withTimeOut(CLOSE_MS, client.quit()).catch(() => client.disconnect())
 }
 
-/** How long an unresponsive server can delay the end of a process, in milliseconds. */
+/** Milliseconds that an unresponsive server can delay the end of a process. */
 export const CLOSE_MS = 1_000
 
 /**
@@ -77,7 +80,7 @@ const ANSWER_MS = 10_000
 
 const ROLES: Readonly<Record<ConnectionRole, ConnectionSettings>> = {
   add: { maxRetriesPerRequest: 3 },
-  // BullMQ refuses to fetch over a connection that gives up.
+  // BullMQ refuses to fetch over a connection with a limit of retries.
   fetch: { maxRetriesPerRequest: null },
   listen: { maxRetriesPerRequest: null },
 }
@@ -85,7 +88,7 @@ const ROLES: Readonly<Record<ConnectionRole, ConnectionSettings>> = {
 interface ConnectionSettings {
   readonly maxRetriesPerRequest: number | null
   readonly enableAutoPipelining?: boolean
-  /** Time after which a command fails, and its connection is reopened. */
+  /** Milliseconds after which a command fails, and its connection is reopened. */
   readonly commandTimeout?: number
   readonly socketTimeout?: number
 }
@@ -120,7 +123,7 @@ function hostAndPort(url: URL): { host: string; port: number } {
   return { host: url.hostname, port: url.port === '' ? 6379 : Number(url.port) }
 }
 
-/** The URL's scheme only, as the rest may hold a password. */
+/** The URL's scheme only, as the rest may contain a password. */
 function scheme(url: string): string {
   return JSON.stringify(url.slice(0, Math.max(0, url.indexOf(':'))))
 }
