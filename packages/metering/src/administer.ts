@@ -8,7 +8,7 @@ import { requirePack, requirePlan } from '@plumbline/db/offers'
 import { lockBalance } from './balance.ts'
 import { changePlan, grantGoodwill, grantPack, type PlanChange } from './grant.ts'
 
-/** An administrative act: who does it, and to which account. */
+/** An administrative act: its author and the account. */
 export interface Act {
   /** An operating system user, an operator, or the name that the caller gave. */
   readonly actor: string
@@ -17,13 +17,14 @@ export interface Act {
 
 /** Result of a grant. */
 export interface Granted {
-  /** False if one with the same source was made before; nothing is written then. */
+  /** False if a grant with the same source was made before; nothing is written then. */
   readonly granted: boolean
   readonly credits: number
 }
 
 /**
  * Moves an account to a plan, and writes it to the audit log.
+ *
  * @throws Problem `unprocessable` if there is no such plan
  */
 export async function moveToPlan(
@@ -46,7 +47,7 @@ export async function moveToPlan(
 }
 
 /**
- * Adds a pack and writes it to the audit log; once for each source.
+ * Adds a pack and writes it to the audit log; takes effect once for each source.
  *
  * @throws Problem `unprocessable` if there is no such pack
  */
@@ -61,7 +62,7 @@ export async function givePack(
   return { granted, credits }
 }
 
-/** Adds goodwill credits and writes it to the audit log; once for each source. */
+/** Adds goodwill credits and writes it to the audit log; takes effect once for each source. */
 export async function giveCredits(
   db: Db,
   act: Act & { readonly credits: number; readonly sourceRef: string },

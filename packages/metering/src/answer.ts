@@ -4,7 +4,7 @@ import { RETRY, openGroupCommit, type GroupCommit } from './group-commit.ts'
 import { assertCredits, assertKey, repeatsIn, type Operation } from './operation.ts'
 import { runStatement } from './statement.ts'
 
-/** How a debit ended. */
+/** The final state of a debit. */
 export interface Ended {
   /** `answered`: the debit is final, less `given`; `unknown`: there is no such debit. */
   readonly state: 'answered' | 'refunded' | 'unknown'
@@ -24,7 +24,7 @@ export interface RefundAsk extends Operation {
   readonly reason: string
 }
 
-/** One row for `credit_close`. */
+/** Input of the SQL function `credit_close` for one debit. */
 export interface Closing extends Operation {
   readonly gives: number
   readonly kind: 'give_back' | 'refund'
@@ -37,7 +37,7 @@ const MAX_RUNS = 2
 /** These wait a little for others: their commits would delay debits, for which callers wait. */
 const PLAIN = { maxItems: 1_024, maxRuns: 1, restMs: 20 } as const
 
-/** Closes debits by group commit. */
+/** Opens a group commit that closes debits. */
 export function openClosings(db: Db): GroupCommit<Closing, Ended> {
   return openGroupCommit<Closing, Ended>({
     maxItems: MAX_ITEMS,
@@ -47,7 +47,9 @@ export function openClosings(db: Db): GroupCommit<Closing, Ended> {
   })
 }
 
-/** The same for debits closed without refund after the response: no caller waits for them. */
+/**
+ * As `openClosings`, for debits closed without refund after the response: no caller waits for them.
+ */
 export function openPlainClosings(db: Db): GroupCommit<Closing, Ended> {
   return openGroupCommit<Closing, Ended>({
     ...PLAIN,
@@ -66,7 +68,7 @@ async function runPlainClosings(
     values: [closings.map((one) => one.accountId), closings.map((one) => one.opKey)],
   })
   if (row?.ended === closings.length) return closings.map(() => ({ state: 'answered', given: 0 }))
-  // Some were closed before: a repeat returns how.
+  // Some were closed before: a repeat returns their state.
   return runClosings(db, closings)
 }
 
@@ -117,7 +119,7 @@ export function closingOfRefund(ask: RefundAsk): Closing {
   return {
     accountId: ask.accountId,
     opKey: ask.opKey,
-    // More than any debit: what was taken is the bound.
+    // More than any debit: the amount of the debit is the limit.
     gives: Number.MAX_SAFE_INTEGER,
     kind: 'refund',
     detail: ask.reason,

@@ -8,7 +8,7 @@ import {
   type Faults,
 } from './audit-run.ts'
 
-/** Accounts that one statement checks at most. */
+/** Maximum number of accounts that one statement checks. */
 const ACCOUNTS_A_STEP = 2_000
 
 /**
@@ -122,7 +122,7 @@ function sumsWithin(within: (column: string) => string): string {
   )`
 }
 
-/** Each part selects the accounts that violate a rule, with the numbers found. */
+/** Selects the accounts that violate a rule, with the numbers found; one part for each rule. */
 function brokenWithin(within: (column: string) => string): string {
   return `
     select 'balance is the sum of its entries' as rule, c.account_id, format(

@@ -21,8 +21,8 @@ const LONGEST_WAIT_MS = 600_000
 const LOOK_MS = 20
 
 /**
- * Adds all entries whose position in the ledger is final to the sums: step by step, each a short
- * transaction, and checks them on the way.
+ * Adds all entries whose position in the ledger is final to the sums, in short transactions, and
+ * checks the entries meanwhile.
  */
 export async function sumEntries(db: Db, run: AuditRun, signal: AbortSignal): Promise<AuditRun> {
   const last = await lastDecidedEntry(db, signal)
@@ -46,7 +46,7 @@ export async function newestEntry(db: Db): Promise<number> {
 }
 
 /**
- * A number up to which every entry is committed or never will be. Numbers are drawn before a
+ * A number up to which every entry is either committed or rolled back. Numbers are drawn before a
  * commit, so a lower one may become visible after a higher one. Writers hold a lock on the table
  * from before they draw a number until they end, so all current lock holders are waited for.
  */
@@ -65,7 +65,7 @@ async function lastDecidedEntry(db: Db, signal: AbortSignal): Promise<number> {
   return last
 }
 
-/** Transactions that have written, or may write, to the ledger. */
+/** Transactions that have written to the ledger, or may do so. */
 async function openWriters(db: Db): Promise<readonly string[]> {
   const { rows } = await db.pool.query<{ writer: string }>(`
     select virtualtransaction as writer from pg_locks
@@ -80,7 +80,7 @@ async function sumStep(db: Db, run: AuditRun, to: number): Promise<AuditRun> {
   const client = await db.pool.connect()
   try {
     await client.query('begin')
-    // No plan may read the whole ledger, however small it was when its tables were analyzed.
+    // No plan may read the whole ledger, however small it was when its statistics were collected.
     await client.query('set local enable_seqscan = off')
     const at = await advanceAudit(client, run, to)
     const range = [run.auditedTo, to]
@@ -106,7 +106,7 @@ async function sumStep(db: Db, run: AuditRun, to: number): Promise<AuditRun> {
   }
 }
 
-/** Runs a statement that selects faults with their total number. */
+/** Runs a statement that selects violations, with their total number. */
 export async function faultsOf(
   session: DbSession,
   text: string,
@@ -194,7 +194,7 @@ const ADD_TO_HOLDS = `
 
 /**
  * A closed hold with all its entries is checked once; a later entry shows as a fault. Its release
- * is the last entry, and must be among those summed: the hold may have been closed since.
+ * is the last entry, and must be among the summed ones: the hold may have been closed since.
  */
 const DROP_CLOSED_HOLDS = `
   delete from ledger_hold_sums s

@@ -45,8 +45,8 @@ export async function takeOverAudit(db: Db): Promise<AuditRun | undefined> {
 /**
  * Begins an audit if none is open and one is due by database time: each day from the last audited
  * entry on; a full one each month, and after a partial one that found a wrong balance, since its
- * sums may be wrong. Its number follows that of the last one that it saw: if another process began
- * and ended one meanwhile, that has the number, and none is begun, which would sum its entries again.
+ * sums may be wrong. The number of an audit follows that of the last one read: if another process
+ * began and ended one meanwhile, the number is taken, and none is begun.
  */
 export async function beginAudit(db: Db): Promise<AuditRun | undefined> {
   const { rows } = await db.pool.query<AuditRun>(
@@ -77,12 +77,12 @@ export async function beginAudit(db: Db): Promise<AuditRun | undefined> {
   return rows[0]
 }
 
-/** Thrown if another process has the audit: what this one would write may be wrong. */
+/** Thrown if another process has the audit: results of this one may be wrong. */
 export class AuditLost extends Error {}
 
 /**
  * Stores that entries up to `to` are in the sums, as the first statement of the transaction that
- * adds them, so that no other process does.
+ * adds them, so that no other process adds them too.
  *
  * @throws AuditLost
  */

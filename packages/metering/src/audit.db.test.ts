@@ -13,7 +13,7 @@ const never = new AbortController().signal
 
 const LEDGER_OPEN = 'alter table credit_entries disable trigger append_only'
 
-/** What can be done to a ledger, and the rules that it breaks. */
+/** Damages to a ledger, each with the rules that it violates. */
 const DAMAGES: readonly (readonly [what: string, damage: string, rules: readonly string[]])[] = [
   [
     'a balance that was written by hand',
@@ -75,7 +75,7 @@ async function pass(context: MeteringContext, days: number): Promise<void> {
   )
 }
 
-test.for(DAMAGES)('a whole audit finds %s', async ([, damage, rules]) => {
+test.for(DAMAGES)('a full audit finds %s', async ([, damage, rules]) => {
   await using context = await openMeteringContext()
   const id = await account(context)
   expect(await auditLedger(context.db)).toEqual([])
@@ -96,7 +96,7 @@ test.for(DAMAGES)('the audit of the next day finds %s', async ([, damage, rules]
   expect(result?.examples.map((fault) => fault.rule)).toEqual(rules)
 })
 
-test('an entry that is gone is found the next day, and one that was audited by the whole audit', async () => {
+test('a missing entry is found the next day, and one that was audited before by the full audit', async () => {
   await using context = await openMeteringContext()
   const id = await account(context)
   const rules = ['balance is the sum of its entries']
@@ -118,7 +118,7 @@ test('an entry that is gone is found the next day, and one that was audited by t
   expect(whole?.examples.map(({ rule }) => rule)).toContain(rules[0])
 })
 
-test('an audit is due once a day, goes on from the last audited entry, and is whole once a month', async () => {
+test('an audit is due once a day, continues after the last audited entry, and is full once a month', async () => {
   await using context = await openMeteringContext()
   const id = await account(context)
   const first = await auditWhenDue(context.db, never)
@@ -132,7 +132,7 @@ test('an audit is due once a day, goes on from the last audited entry, and is wh
   expect(await auditWhenDue(context.db, never)).toMatchObject({ whole: true, entryCount: 4 })
 })
 
-test('the first entry of all is not passed over by an audit before it', async () => {
+test('the first entry of the ledger is not skipped by an audit before it', async () => {
   await using context = await openMeteringContext()
   expect(await auditWhenDue(context.db, never)).toMatchObject({ faultCount: 0 })
   await account(context)
@@ -166,7 +166,7 @@ test('damaged sums are rebuilt by a full audit the day after', async () => {
   expect(await auditWhenDue(context.db, never)).toMatchObject({ whole: true, faultCount: 0 })
 })
 
-test('an entry whose transaction ends after one with a higher number is not passed over', async () => {
+test('an entry whose transaction ends after one with a higher number is not skipped', async () => {
   await using context = await openMeteringContext()
   const id = await account(context)
   await auditWhenDue(context.db, never)
@@ -176,7 +176,7 @@ test('an entry whose transaction ends after one with a higher number is not pass
   await late.query(`select credit_settle($1, 'b', 'b:1', 3)`, [id])
   await grantGoodwill(context.db, id, 5, 'after')
   const audit = auditWhenDue(context.db, never)
-  // Not before it waits for what is open may that end.
+  // The transaction may end only once the audit waits for it.
   await expect
     .poll(async () => (await context.db.pool.query('select from ledger_audits')).rowCount)
     .toBe(2)
@@ -187,7 +187,7 @@ test('an entry whose transaction ends after one with a higher number is not pass
   expect(await auditWhenDue(context.db, never)).toMatchObject({ entryCount: 0, faultCount: 0 })
 })
 
-test('a hold that is closed while an audit sums its other entries is no fault', async () => {
+test('a hold that is closed while an audit sums its other entries is no violation', async () => {
   await using context = await openMeteringContext()
   const { db } = context
   const id = await account(context)
@@ -200,7 +200,7 @@ test('a hold that is closed while an audit sums its other entries is no fault', 
   await late.query('begin')
   await late.query(`select credit_settle($1, 'b', 'b:1', 3)`, [other])
   const audit = auditWhenDue(db, never)
-  // It knows by then up to which entry it sums.
+  // By then the audit has chosen the last entry to sum.
   await expect
     .poll(async () => {
       const { rowCount } = await db.pool.query(
@@ -220,7 +220,7 @@ test('a hold that is closed while an audit sums its other entries is no fault', 
   expect(await auditWhenDue(db, never)).toMatchObject({ faultCount: 0 })
 })
 
-test('of all processes that look, one audits', async () => {
+test('of many concurrent processes one audits', async () => {
   await using context = await openMeteringContext()
   await account(context)
   const results = await Promise.all(
@@ -229,14 +229,14 @@ test('of all processes that look, one audits', async () => {
   expect(results.filter((result) => result !== undefined)).toHaveLength(1)
 })
 
-test('a process that looked before another one began an audit and ended it begins none', async () => {
+test('a process that looked before another one began and ended an audit begins none', async () => {
   await using context = await openMeteringContext()
   await account(context)
   const other = await context.db.pool.connect()
   await other.query('begin')
   await other.query('insert into ledger_audits (whole, lease_until) values (true, now())')
   const late = beginAudit(context.db)
-  // It has looked by then, and waits for the other one.
+  // By then it has read the last audit, and waits for the other process.
   await expect
     .poll(async () => {
       const { rowCount } = await context.db.pool.query(
@@ -252,7 +252,7 @@ test('a process that looked before another one began an audit and ended it begin
   expect(await late).toBeUndefined()
 })
 
-test('an interrupted audit is continued by another process at once, from where it stopped', async () => {
+test('an interrupted audit is continued by another process at once, where it stopped', async () => {
   await using context = await openMeteringContext()
   await account(context)
   await expect(auditWhenDue(context.db, AbortSignal.abort())).rejects.toThrow('abort')
@@ -260,19 +260,19 @@ test('an interrupted audit is continued by another process at once, from where i
   expect(await auditWhenDue(context.db, never)).toMatchObject({ id: 1, entryCount: 3 })
 })
 
-test('an audit whose connection broke blocks no other, and continues where it was', async () => {
+test('an audit whose connection broke blocks no other, and is continued where it stopped', async () => {
   await using context = await openMeteringContext()
   await account(context)
   await using proxy = await openLossyProxy(context.url)
   await using db = openDatabase({ url: proxy.url, poolSize: 3, applicationName: 'test' })
-  // Its step is committed, and it never hears of that.
+  // Its step is committed, but the reply is lost.
   proxy.loseNextReply('commit')
   await expect(auditWhenDue(db, never)).rejects.toThrow(/terminat|ECONNRESET/)
   expect(proxy.lostCount()).toBe(1)
   expect(await auditWhenDue(context.db, never)).toMatchObject({ id: 1, entryCount: 3 })
 })
 
-test('a full audit completes an abandoned one, and then runs itself', async () => {
+test('a full audit first completes an abandoned one', async () => {
   await using context = await openMeteringContext()
   const id = await account(context)
   await beginAudit(context.db)
@@ -286,7 +286,7 @@ test('a full audit completes an abandoned one, and then runs itself', async () =
   expect(rows).toEqual([{ open: false }, { open: false }, { open: false }])
 })
 
-test('a process that lost an audit writes nothing of it any more', async () => {
+test('a process that lost an audit writes no more results', async () => {
   await using context = await openMeteringContext()
   const lost = await beginAudit(context.db)
   if (lost === undefined) throw new Error('no audit was due')
@@ -299,7 +299,7 @@ test('a process that lost an audit writes nothing of it any more', async () => {
   expect(await readLastAudit(context.db)).toBeUndefined()
 })
 
-test('audits concurrent with all moves of credits find no faults', async () => {
+test('audits concurrent with all moves of credits find no violations', async () => {
   await using context = await openMeteringContext(20)
   const { db, metering } = context
   const ids = [await account(context), await account(context)]

@@ -51,7 +51,7 @@ export async function readBalance(db: Db | Tx, accountId: string): Promise<Balan
   )
 }
 
-/** The same, locked for the rest of the transaction. */
+/** As `readBalance`, locked for the rest of the transaction. */
 export async function lockBalance(tx: Tx, accountId: string): Promise<Balance | undefined> {
   await runStatement(tx, {
     name: 'metering.lock',
@@ -76,7 +76,7 @@ export async function readRemaining(db: Db, accountId: string): Promise<number |
   return rows[0]?.remaining
 }
 
-/** One pack or goodwill grant, and what is left of it. */
+/** One pack or goodwill grant, and its remaining credits. */
 export interface PackLeft {
   readonly kind: 'pack' | 'goodwill'
   /** Name of the pack; null for goodwill. */

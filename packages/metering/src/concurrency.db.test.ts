@@ -8,10 +8,10 @@ import { createMetering, type Metering } from './metering.ts'
 import { grantGoodwill } from './grant.ts'
 import { hold, release, settle } from './hold.ts'
 
-/** Moves of the test from many connections. */
+/** Number of moves over many connections. */
 const MOVES = soakSize(10_000, 2_000)
 
-/** A small generator with a seed, so that a run can be had again (mulberry32). */
+/** A small seeded generator, so that a run can be repeated (mulberry32). */
 function seeded(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -22,7 +22,7 @@ function seeded(seed: number): (below: number) => number {
   }
 }
 
-test(`${MOVES} mixed moves from 20 connections end where their answers say`, async () => {
+test(`${MOVES} concurrent moves from 20 connections leave the balance that their results imply`, async () => {
   await using context = await openMeteringContext(10)
   await using otherDb = openDatabase({ url: context.url, poolSize: 10, applicationName: 'other' })
   await using other = createMetering(otherDb)
@@ -55,7 +55,7 @@ test(`${MOVES} mixed moves from 20 connections end where their answers say`, asy
         account.held += done.left
         account.available -= done.left
       } else if (next(2) === 0) {
-        // The same source from both sides at once is one grant.
+        // The same source from two connections at once is one grant.
         await Promise.all(sides.map((side) => grantGoodwill(side.db, id, credits, `gift${at}`)))
         account.available += credits
       } else {
@@ -72,7 +72,7 @@ test(`${MOVES} mixed moves from 20 connections end where their answers say`, asy
   expect(await auditLedger(context.db)).toEqual([])
 })
 
-/** Ends a debit in one of four ways; the credits that came back. */
+/** Closes a debit in one of four ways; returns the refunded credits. */
 async function endOne(
   metering: Metering,
   operation: { accountId: string; opKey: string },
@@ -89,7 +89,10 @@ async function endOne(
   return both[1].given
 }
 
-/** Holds for two chunks, settles the first twice, and leaves, cancels or finishes the rest. */
+/**
+ * Holds credits for two chunks, settles the first twice, and abandons, cancels or finishes the
+ * rest.
+ */
 async function listOfTwoChunks(
   metering: Metering,
   db: MeteringDb,
@@ -157,7 +160,7 @@ test('a locked row delays its own account only', async () => {
   const [locked, free] = [await context.account(), await context.account()]
   await using blocker = await keepLocked(context, locked)
   const waiting = context.metering.debit({ accountId: locked, opKey: 'a', credits: 1 })
-  // A turn later, so that the second ask does not share its batch.
+  // A turn later, so that the second request is in another batch.
   await new Promise((next) => setImmediate(next))
   expect(await context.metering.debit({ accountId: free, opKey: 'b', credits: 1 })).toMatchObject({
     granted: true,

@@ -33,7 +33,7 @@ test.for<[anchor: string, zone: string, starts: readonly string[]]>([
   }
 })
 
-test('every moment falls in exactly the cycle whose bounds hold it', async () => {
+test('every moment belongs to exactly the cycle whose bounds contain it', async () => {
   await using context = await openMeteringContext()
   const day = (year: number) => Date.UTC(year, 0, 1)
   await fc.assert(
@@ -57,7 +57,7 @@ test('every moment falls in exactly the cycle whose bounds hold it', async () =>
   )
 })
 
-test('a new cycle ends what was left of the allowance and keeps the packs', async () => {
+test('a new cycle expires the rest of the allowance and keeps the packs', async () => {
   await using context = await openMeteringContext()
   const id = await context.account('starter')
   await grantPack(context.db, id, 'growth', 'pay_1')
@@ -70,7 +70,7 @@ test('a new cycle ends what was left of the allowance and keeps the packs', asyn
   expect(await auditLedger(context.db)).toEqual([])
 })
 
-test('skipped cycles are turned with one grant', async () => {
+test('several missed cycles are turned with one grant', async () => {
   await using context = await openMeteringContext()
   const id = await context.account('free')
   await context.age(id, 7)
@@ -89,7 +89,7 @@ test('skipped cycles are turned with one grant', async () => {
   expect(await auditLedger(context.db)).toEqual([])
 })
 
-test('a smaller plan takes over with the new cycle', async () => {
+test('a smaller plan takes effect with the new cycle', async () => {
   await using context = await openMeteringContext()
   const id = await context.account('pro')
   await changePlan(context.db, id, 'starter')
@@ -103,7 +103,7 @@ test('a smaller plan takes over with the new cycle', async () => {
   })
 })
 
-test('credits released from a hold of an ended cycle do not come back, those of packs do', async () => {
+test('credits released from a hold of an ended cycle are not returned, those of packs are', async () => {
   await using context = await openMeteringContext()
   const { metering, db } = context
   const id = await context.account('free')
@@ -120,7 +120,7 @@ test('credits released from a hold of an ended cycle do not come back, those of 
   expect(await auditLedger(db)).toEqual([])
 })
 
-test('a debit refunded in a later cycle gives back its packs only', async () => {
+test('a debit refunded in a later cycle returns its packs only', async () => {
   await using context = await openMeteringContext()
   const { metering, db } = context
   const id = await context.account('free')
@@ -135,7 +135,7 @@ test('a debit refunded in a later cycle gives back its packs only', async () => 
   expect(await auditLedger(db)).toEqual([])
 })
 
-test('many callers at the boundary turn the cycle once', async () => {
+test('many concurrent callers at the boundary turn the cycle once', async () => {
   await using context = await openMeteringContext()
   const id = await context.account('starter')
   await context.age(id, 1)

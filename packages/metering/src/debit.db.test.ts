@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/metering'
 import { isSoak } from '@plumbline/testkit/soak'
 
-/** Examples that are drawn; a fault of the sum or the order shows within a few. */
+/** Number of generated examples; a wrong sum or order shows within a few. */
 const RUNS = isSoak() ? 1_000 : 80
 
-/** A balance, what it was asked for before, and a batch of asks, some of them asked before. */
+/** A balance, earlier debits, and a batch of debits, some of them repeated. */
 const example = fc.record({
   allowance: fc.constantFrom(0, 5, 30, 60),
   packs: fc.constantFrom(0, 5, 30, 60),
@@ -20,7 +20,7 @@ const example = fc.record({
 })
 type Example = typeof example extends fc.Arbitrary<infer Value> ? Value : never
 
-test('what is taken at once is what judging ask by ask takes, or nothing', async () => {
+test('debits made in one step have the same results as one after the other, or none is made', async () => {
   await using context = await openMeteringContext()
   let together = 0
   await fc.assert(
@@ -33,11 +33,11 @@ test('what is taken at once is what judging ask by ask takes, or nothing', async
     }),
     { numRuns: RUNS },
   )
-  // Some were taken at once, so that the two ways were compared.
+  // At least one batch was made in one step, so that both ways were compared.
   expect(together).toBeGreaterThan(RUNS / 40)
 })
 
-test('debits look up their own keys only, in a ledger of any size', async () => {
+test('a debit looks up its own key only, in a ledger of any size', async () => {
   await using context = await openMeteringContext()
   const { pool } = context.db
   const payer = await context.account()
@@ -47,7 +47,7 @@ test('debits look up their own keys only, in a ledger of any size', async () => 
        select $1, $2 || n, 'debit', 0, 0, 0, 0 from generate_series(1, $3::int) n`,
       [payer, `old-${size}-`, size],
     )
-    // Each on a connection of its own, as its plans are made once.
+    // Each on a connection of its own, as plans are made once per connection.
     for (const [way, statement] of Object.entries(WAYS)) {
       const read = await entriesReadBy(context, statement, [payer, `${way}-${size}`])
       expect({ way, size, read }).toEqual({ way, size, read: 0 })
@@ -62,7 +62,7 @@ const WAYS = {
 }
 
 /**
- * Entries of the ledger that a statement reads beside those that it writes, on a new connection.
+ * Entries of the ledger that a statement reads besides those that it writes, on a new connection.
  */
 async function entriesReadBy(
   { db }: MeteringContext,
@@ -85,7 +85,7 @@ async function entriesReadBy(
   }
 }
 
-/** Plays a example on an account of its own; undefined if nothing was taken, which is asserted. */
+/** Runs an example on a new account; undefined if nothing was debited, which is asserted. */
 async function play({ db, account }: MeteringContext, drawn: Example, way: 'one' | 'each') {
   const payer = await account()
   const { pool } = db

@@ -4,10 +4,10 @@ import { assertCredits, assertKey, repeatsIn, type Operation } from './operation
 import type { CallUse } from './usage.ts'
 import { runStatement } from './statement.ts'
 
-/** A debit to make. */
+/** Request for a debit. */
 export interface DebitAsk extends Operation {
   readonly credits: number
-  /** What usage statistics count it for; if left out, it is not counted. */
+  /** Product and source in usage statistics; if left out, it is not counted. */
   readonly use?: CallUse
 }
 
@@ -22,13 +22,13 @@ export interface Short {
   readonly lacks: 'balance' | 'daily_limit'
 }
 
-/** Enough for every concurrent caller of one process; keeps a statement below about 10 ms. */
+/** Enough for the concurrent callers of one process; a statement takes less than about 10 ms. */
 const MAX_ITEMS = 256
 
 /** While one batch is flushed to disk, a second one of other accounts is computed. */
 const MAX_RUNS = 2
 
-/** Makes debits of all accounts by group commit. */
+/** Opens a group commit that makes debits of all accounts. */
 export function openDebits(db: Db): GroupCommit<DebitAsk, DebitAnswer> {
   const commits = openGroupCommit<DebitAsk, DebitAnswer>({
     maxItems: MAX_ITEMS,
@@ -87,7 +87,7 @@ async function takeAtOnce(
 interface Judged {
   readonly status: 'granted' | 'short' | 'repeat' | 'refunded' | 'conflict' | 'unknown'
   readonly available: number | null
-  /** What the daily limit still allows. */
+  /** The rest of the daily limit. */
   readonly room: number | null
 }
 
@@ -121,8 +121,8 @@ function answerOf(ask: DebitAsk, judged: Judged | undefined): DebitAnswer | type
       return { granted: true, remaining: available }
     case 'short':
       if (ask.credits > available) return { granted: false, available, lacks: 'balance' }
-      // Otherwise it was refused only because of a larger debit before it, which itself was
-      // refused.
+      // Otherwise it was refused only because of a larger debit before it, which was refused
+      // itself.
       return ask.credits > (judged.room ?? ask.credits)
         ? { granted: false, available, lacks: 'daily_limit' }
         : RETRY

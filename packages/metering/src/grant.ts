@@ -7,7 +7,7 @@ import { runStatement } from './statement.ts'
 /**
  * Adds an add-on pack; its credits never expire.
  *
- * @param sourceRef id of the payment; takes effect once, for one account only
+ * @param sourceRef id of the payment, which takes effect once, for one account only
  * @returns false if that payment was credited before
  * @throws Problem `unprocessable` if there is no such pack
  */
@@ -26,7 +26,9 @@ export async function grantPack(
   })
 }
 
-/** Adds credits of the operator's choice, counted with the packs; once for each source. */
+/**
+ * Adds credits of the operator's choice, counted with the packs; takes effect once for each source.
+ */
 export async function grantGoodwill(
   db: Db | Tx,
   accountId: string,

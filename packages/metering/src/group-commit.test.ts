@@ -18,12 +18,12 @@ function controlled(options: Partial<GroupCommitOptions<string, string>> = {}) {
   return { commits, batches }
 }
 
-/** Lets every microtask that is due run. */
+/** Runs all pending microtasks. */
 async function turn(): Promise<void> {
   await new Promise((next) => setImmediate(next))
 }
 
-test('asks of one turn share a batch, those that come later are in the next one', async () => {
+test('requests of one turn share a batch, later ones are in the next', async () => {
   const { commits, batches } = controlled()
   const early = [commits.ask('a1'), commits.ask('b1')]
   await turn()
@@ -38,7 +38,7 @@ test('asks of one turn share a batch, those that come later are in the next one'
   expect(await Promise.all(late)).toEqual(['a2!', 'a3!'])
 })
 
-test('a key in flight does not keep another waiting', async () => {
+test('a key in flight does not delay another', async () => {
   const { commits, batches } = controlled()
   void commits.ask('a1')
   await turn()
@@ -48,7 +48,7 @@ test('a key in flight does not keep another waiting', async () => {
   expect(batches.map((batch) => batch.asks)).toEqual([['a1'], ['b1']])
 })
 
-test('a batch holds no more than its limit', async () => {
+test('a batch has at most the maximum number of requests', async () => {
   const { commits, batches } = controlled({ maxRuns: 1 })
   for (const n of [1, 2, 3, 4, 5, 6]) void commits.ask(`a${n}`)
   await turn()
@@ -60,7 +60,7 @@ test('a batch holds no more than its limit', async () => {
   ])
 })
 
-test('an ask that must be run again goes before those that came after it', async () => {
+test('a request that must be run again goes before later ones', async () => {
   const seen: (readonly string[])[] = []
   const { commits } = controlled({
     maxItems: 2,
@@ -77,7 +77,7 @@ test('an ask that must be run again goes before those that came after it', async
   ])
 })
 
-test('one that cannot be carried out fails alone', async () => {
+test('an invalid request fails alone', async () => {
   const { commits } = controlled({
     run: async (asks) => {
       if (asks.includes('bad')) throw new Error('no such account')
@@ -101,7 +101,7 @@ test('a broken connection fails the whole batch at once', async () => {
   expect(runs).toBe(1)
 })
 
-test('disposing waits for what is under way and refuses what comes after', async () => {
+test('disposing waits for requests under way and refuses later ones', async () => {
   const { commits, batches } = controlled({ maxRuns: 1 })
   const first = commits.ask('a1')
   await turn()
@@ -115,7 +115,7 @@ test('disposing waits for what is under way and refuses what comes after', async
   expect(await Promise.all([first, second])).toEqual(['a1!', 'a2!'])
 })
 
-test('every ask is answered once, in order within its key, whatever the interleaving', async () => {
+test('every request is answered once, in order within its key, whatever the interleaving', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),
@@ -148,7 +148,7 @@ test('every ask is answered once, in order within its key, whatever the interlea
   )
 })
 
-test('requests without a waiting caller wait for others, and closing ends that wait', async () => {
+test('requests without a waiting caller are collected for a while, and closing ends the wait', async () => {
   const { commits, batches } = controlled({ maxRuns: 1, restMs: 60_000 })
   const first = commits.ask('a1')
   await turn()

@@ -13,15 +13,15 @@ export interface GroupCommit<Ask, Answer> extends AsyncDisposable {
 /** Result for a request that must go into another batch, before those that arrived after it. */
 export const RETRY = Symbol('retry')
 
-/** How requests share statements. */
+/** Options of a group commit. */
 export interface GroupCommitOptions<Ask, Answer> {
-  /** Requests in a batch at most. */
+  /** Maximum number of requests in a batch. */
   readonly maxItems: number
-  /** Batches in flight at most. */
+  /** Maximum number of batches in flight. */
   readonly maxRuns: number
   /**
-   * Milliseconds to wait for more requests after a batch; default 0. For requests that no caller
-   * waits for.
+   * Milliseconds to wait for more requests after a batch; default 0. For requests without a waiting
+   * caller.
    */
   readonly restMs?: number
   /** Requests with the same key are never in two batches at once, so they keep their order. */
@@ -97,7 +97,7 @@ export function openGroupCommit<Ask, Answer>(
         waiting.push({ ask, settle, fail })
         if (scheduled) return
         scheduled = true
-        // A microtask later, so that asks made in the same turn share a batch.
+        // A microtask later, so that requests of the same turn share a batch.
         queueMicrotask(() => {
           scheduled = false
           flush()

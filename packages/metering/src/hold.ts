@@ -6,18 +6,19 @@ import { assertCredits, assertKey } from './operation.ts'
 
 /**
  * A hold is granted in full or refused. Within one transaction, settle before release, and release
- * or hold after everything that may wait, as they lock the account.
+ * or hold after everything that may wait, as both lock the account.
  */
 export type HoldAnswer = { readonly granted: true; readonly remaining: number } | Short
 
 /** Credits to hold for a batch. */
 export interface HoldAsk {
   readonly accountId: string
-  /** Names the hold; a repeat with the same credits returns the same result. */
+  /** Name of the hold; a repeat with the same credits returns the same result. */
   readonly ref: string
   readonly credits: number
   /**
-   * The batch's product, for usage statistics of what is settled; if left out, it is not counted.
+   * The batch's product, for usage statistics of the settled credits; if left out, they are not
+   * counted.
    */
   readonly product?: Product
 }
@@ -29,7 +30,7 @@ export interface SettleAsk {
   readonly credits: number
   /** Idempotency key of the operation. */
   readonly opKey: string
-  /** Records that it pays for, for usage statistics; default none. */
+  /** Number of records that it pays for, for usage statistics; default 0. */
   readonly records?: number
 }
 
@@ -42,8 +43,8 @@ export interface ReleaseAsk {
 
 /**
  * Holds credits in the caller's transaction, from the allowance first; locks the account until its
- * end. The whole hold counts toward the daily limit of its day; what is released on the same day is
- * deducted.
+ * end. The whole hold counts toward the daily limit of its day; credits released on the same day
+ * are deducted.
  */
 export async function hold(tx: Tx, ask: HoldAsk): Promise<HoldAnswer> {
   assertKey('ref', ask.ref)

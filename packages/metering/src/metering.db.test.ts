@@ -8,7 +8,7 @@ import { changePlan, grantGoodwill, grantPack } from './grant.ts'
 import { hold, release, settle } from './hold.ts'
 import { sweepUnanswered } from './sweep.ts'
 
-test('an account starts with its plan’s allowance', async () => {
+test('an account starts with the allowance of its plan', async () => {
   await using context = await openMeteringContext()
   const id = await context.account()
   expect(await context.metering.balance(id)).toMatchObject({
@@ -59,7 +59,7 @@ test('200 parallel debits on 100 credits grant exactly 100', async () => {
   expect(await auditLedger(context.db)).toEqual([])
 })
 
-test('a batch admits what fits after one that does not', async () => {
+test('a batch grants a debit that fits after one that does not', async () => {
   await using context = await openMeteringContext()
   const id = await context.account()
   const credits = [150, 60, 50, 1, 7, 40]
@@ -83,7 +83,7 @@ test('a debit takes effect once for each key, in one batch and over batches', as
   await expect(context.metering.debit({ ...ask, credits: 6 })).rejects.toThrow(/other credits/)
 })
 
-test('a debit of before the clock went back by days waits for its answer as long as any other', async () => {
+test('a debit from before the clock went back by days is refunded no earlier than any other', async () => {
   await using context = await openMeteringContext()
   const accountId = await context.account()
   await context.metering.debit({ accountId, opKey: 'a', credits: 10 })
@@ -128,7 +128,7 @@ test('an unanswered debit is refunded once, an answered one never', async () => 
   expect(await auditLedger(context.db)).toEqual([])
 })
 
-test('closing a debit twice at once gives the same result as twice in turn', async () => {
+test('closing a debit twice concurrently has the same result as one after the other', async () => {
   await using context = await openMeteringContext()
   const id = await context.account()
   const { metering } = context
@@ -148,7 +148,7 @@ test('closing a debit twice at once gives the same result as twice in turn', asy
   expect(await auditLedger(context.db)).toEqual([])
 })
 
-test('an answer gives back at most what was taken, packs before allowance', async () => {
+test('an answer refunds at most the debited credits, packs before allowance', async () => {
   await using context = await openMeteringContext()
   const id = await context.account()
   await grantGoodwill(context.db, id, 50, 'sorry')
@@ -194,7 +194,7 @@ test('a hold settles once for each key and releases the rest', async () => {
   expect(await auditLedger(db)).toEqual([])
 })
 
-test('a larger plan grants the difference at once, a smaller one waits for the next cycle', async () => {
+test('a larger plan grants the difference at once, a smaller one starts with the next cycle', async () => {
   await using context = await openMeteringContext()
   const { db, metering } = context
   const id = await context.account()
@@ -214,7 +214,7 @@ test('a larger plan grants the difference at once, a smaller one waits for the n
   expect(await auditLedger(db)).toEqual([])
 })
 
-test('the ledger refuses to be changed', async () => {
+test('the ledger rejects changes of its entries', async () => {
   await using context = await openMeteringContext()
   await context.account()
   for (const statement of [

@@ -27,7 +27,7 @@ export interface Metering extends AsyncDisposable {
    * it waits a little, to share a commit with others.
    */
   answered(ask: AnswerAsk): Promise<Ended>
-  /** The same within the transaction that stores the response. */
+  /** As `answered`, within the transaction that stores the response. */
   answer(tx: Tx, ask: AnswerAsk): Promise<Ended>
   /** Refunds a whole debit; does nothing if it was answered before. */
   refund(ask: RefundAsk): Promise<Ended>

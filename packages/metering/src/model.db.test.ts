@@ -8,7 +8,7 @@ import { hold, release, settle } from './hold.ts'
 
 type Plan = keyof typeof PLANS
 
-/** What an account should have, by the rules alone. */
+/** The expected state of an account, by the rules alone. */
 interface Model {
   plan: Plan
   nextPlan: Plan | null
@@ -52,7 +52,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('month'), months: fc.integer({ min: 1, max: 3 }) }),
 )
 
-test('any order of moves gives the balance that the rules give', async () => {
+test('any order of moves results in the balance that the rules give', async () => {
   await using context = await openMeteringContext()
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
@@ -105,8 +105,8 @@ function take(model: Model, wanted: number): Taken | undefined {
 }
 
 /**
- * Puts credits back, packs first, and what belongs to an ended cycle nowhere; counts what came
- * back.
+ * Returns credits to the model, packs first, and drops those of an ended cycle; the number of
+ * returned credits.
  */
 function putBack(model: Model, taken: Taken, most: number): number {
   const packs = Math.min(most, taken.packs)
@@ -117,12 +117,12 @@ function putBack(model: Model, taken: Taken, most: number): number {
   return packs + allowance
 }
 
-/** Changes the model by a step and says what the step should answer. */
+/** Applies a step to the model and returns the expected result. */
 function modelled(model: Model, one: Step): unknown {
   switch (one.do) {
     case 'debit': {
       const before = model.debits.get(one.key)
-      // A key is another operation's once it was used; the caller takes a new one.
+      // A used key belongs to another operation; the caller chooses a new one.
       if (before !== undefined) return 'used'
       const taken = take(model, one.credits)
       if (taken !== undefined) model.debits.set(one.key, { ...taken, waiting: true })

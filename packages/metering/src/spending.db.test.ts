@@ -16,7 +16,7 @@ async function limited(
   return id
 }
 
-test('callers, batches and refunds at once never spend more than the limit of the day', async () => {
+test('concurrent callers, batches and refunds never spend more than the daily limit', async () => {
   await using context = await openMeteringContext()
   const { db, metering } = context
   await using other = openDatabase({ url: context.url, poolSize: 5, applicationName: 'other' })
@@ -60,7 +60,7 @@ test('callers, batches and refunds at once never spend more than the limit of th
   expect(await auditLedger(db)).toEqual([])
 })
 
-test('a limit refuses what goes beyond it, and admits what fits after it', async () => {
+test('a daily limit refuses a debit beyond it, and grants one that fits after it', async () => {
   await using context = await openMeteringContext()
   const { metering } = context
   const id = await limited(context, { dailyLimit: 10 })
@@ -70,13 +70,13 @@ test('a limit refuses what goes beyond it, and admits what fits after it', async
   expect(first).toMatchObject({ granted: true })
   expect(second).toEqual({ granted: false, available: expect.any(Number), lacks: 'daily_limit' })
   expect(third).toMatchObject({ granted: true })
-  // A repeat of what took effect is no new spending.
+  // A repeat of a debit is not counted again.
   expect(await debit('a', 8)).toMatchObject({ granted: true })
   await metering.refund({ accountId: id, opKey: 'a', reason: 'timeout' })
   expect(await debit('d', 8)).toMatchObject({ granted: true })
 })
 
-test('a hold counts whole on its day, what is released on that day counts no more', async () => {
+test('a hold counts in full on its day, without the credits released on that day', async () => {
   await using context = await openMeteringContext()
   const { db } = context
   const id = await limited(context, { dailyLimit: 100 })
@@ -94,7 +94,7 @@ test('a hold counts whole on its day, what is released on that day counts no mor
   expect(await readSpending(db, id)).toMatchObject({ today: 30 })
 })
 
-test('a new day begins with nothing spent, and what the day before gives back is not of it', async () => {
+test('a new day begins with nothing spent, and refunds of the day before do not count for it', async () => {
   await using context = await openMeteringContext()
   const { db, metering } = context
   const id = await limited(context, { dailyLimit: 10 })
@@ -113,7 +113,7 @@ test('a new day begins with nothing spent, and what the day before gives back is
   expect(await readSpending(db, id)).toMatchObject({ today: 10 })
 })
 
-test('going below the low-credit mark is noted once a day, whatever took it there', async () => {
+test('falling below the low-credit mark is recorded once a day, whatever the cause', async () => {
   await using context = await openMeteringContext()
   const { db, metering } = context
   const id = await limited(context, { lowMark: 4_990 })
@@ -132,7 +132,7 @@ test('going below the low-credit mark is noted once a day, whatever took it ther
   expect(await take()).toMatchObject([{ accountId: held, available: 5 }])
 })
 
-test('a mark above the balance is a crossing, one that moves below or stays crossed is none', async () => {
+test('raising the mark above the balance counts as falling below it, other changes of the mark do not', async () => {
   await using context = await openMeteringContext()
   const { db } = context
   const id = await limited(context, { lowMark: 10 })
@@ -151,7 +151,7 @@ test('a mark above the balance is a crossing, one that moves below or stays cros
   expect(await take()).toMatchObject([{ accountId: id, available: 5_000, lowMark: 5_002 }])
 })
 
-test('limits are changed singly, removed, and written to the audit log with their author', async () => {
+test('limits are changed one by one, removed, and written to the audit log with their author', async () => {
   await using context = await openMeteringContext()
   const { db } = context
   const id = await limited(context, { dailyLimit: 10 })

@@ -12,7 +12,10 @@ export interface SpendingBounds {
   readonly lowMark: number | null
 }
 
-/** Its limits, and what was spent today: debits less refunds, and what batches held today. */
+/**
+ * An account's limits, and the credits spent today: debits less refunds, plus credits that batches
+ * held today.
+ */
 export interface Spending extends SpendingBounds {
   readonly today: number
 }
@@ -33,9 +36,9 @@ export async function readSpending(db: Db | Tx, accountId: string): Promise<Spen
 }
 
 /**
- * Sets limits of an account and writes it to the audit log; those left out stay.
+ * Sets limits of an account and writes it to the audit log; limits left out stay.
  *
- * @returns the limits after that; undefined if there is no account
+ * @returns the new limits; undefined if there is no account
  */
 export async function setSpending(
   db: Db | Tx,
@@ -72,7 +75,7 @@ export async function setSpending(
   return after
 }
 
-/** That an account went below its low-credit mark. */
+/** A notice that an account fell below its low-credit mark. */
 export interface LowCredits {
   readonly accountId: string
   /** By the account's calendar: there is at most one notice a day. */

@@ -9,7 +9,7 @@ export interface StrayHold {
   readonly ref: string
 }
 
-/** Holds that no batch will release any more, the oldest first. */
+/** Holds that no batch will release any more, oldest first. */
 export async function strayHolds(db: Db, most: number): Promise<readonly StrayHold[]> {
   const { rows } = await sql<StrayHold>`
     select h.account_id as "accountId", h.ref

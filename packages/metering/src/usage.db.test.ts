@@ -23,7 +23,7 @@ async function wholeLedger(
   }
 }
 
-/** A batch that is held, settled in parts and released. */
+/** A batch with a hold that is settled in parts and released. */
 async function runBatch(
   { db }: MeteringContext,
   ask: { accountId: string; ref: string; credits: number },
@@ -39,7 +39,7 @@ async function runBatch(
   await atomic.execute((tx) => release(tx, { accountId, ref, opKey: `${ref}:release` }))
 }
 
-test('usage counts calls by product and source, and takes back what is refunded', async () => {
+test('usage counts calls by product and source, less refunded ones', async () => {
   await using context = await openMeteringContext()
   const { db, metering } = context
   const id = await context.account('starter')
@@ -71,9 +71,9 @@ test('usage counts calls by product and source, and takes back what is refunded'
   expect(await readUsage(db, 'acc_nobody', ALL)).toBeUndefined()
 })
 
-test('days of usage are those of the account’s time zone', async () => {
+test('usage is counted by days in the account’s time zone', async () => {
   await using context = await openMeteringContext()
-  // 25 hours apart: they never have the same day.
+  // 25 hours apart, so never on the same day.
   const zones = ['Pacific/Kiritimati', 'Pacific/Pago_Pago']
   const days = await Promise.all(
     zones.map(async (zone) => {
@@ -89,7 +89,7 @@ test('days of usage are those of the account’s time zone', async () => {
   expect(east).not.toBe(west)
 })
 
-test('usage is what the ledger says, and each balance is the one before it and its entry, whatever runs at once', async () => {
+test('usage agrees with the ledger, and each balance with its entry, under concurrent moves', async () => {
   await using context = await openMeteringContext()
   const { db, metering } = context
   const id = await context.account('starter')
@@ -133,8 +133,8 @@ test('usage before midnight counts for its day, even if refunded after midnight'
   const id = await context.account()
   const use = { product: 'email', source: 'api' } as const
   for (const opKey of ['a', 'b']) await metering.debit({ accountId: id, opKey, credits: 1, use })
-  // As if those were yesterday's: entries stand for ever, so the rows that count them are moved
-  // with their day.
+  // As if those were yesterday's: entries cannot be changed, so the rows that count them are moved
+  // together with the day.
   await db.pool.query(`alter table credit_entries disable trigger append_only`)
   await db.pool.query(`update credit_entries set used_on = used_on - 1`)
   await db.pool.query(`update credit_usage set day = day - 1`)

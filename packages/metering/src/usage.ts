@@ -8,19 +8,19 @@ import {
 import type { Db } from '@plumbline/db/database'
 import { runStatement } from './statement.ts'
 
-/** The product and source under which a single call counts as usage. */
+/** Product and source of a single call, for usage statistics. */
 export interface CallUse {
   readonly product: Product
   readonly source: Exclude<UsageSource, 'batch'>
 }
 
-/** Days of an account, and how to group them. */
+/** Range of days, and how to group them. */
 export interface UsageAsk {
   /** First day, `2026-11-01`; null means 29 days before the last. */
   readonly from: string | null
   /** Last day; null means today. */
   readonly to: string | null
-  /** In the order of the result's rows. */
+  /** Grouping, in the order of the result's rows. */
   readonly by: readonly UsagePart[]
 }
 
@@ -28,7 +28,7 @@ type UsageRow = UsageView['data'][number] & {
   readonly from_day: string
   readonly to_day: string
   readonly time_zone: string
-  /** 0 in the single row that is returned for the range of days if nothing was used. */
+  /** 0 in the single row that is returned if nothing was used in the range of days. */
   readonly row_count: number
 }
 
