@@ -45,7 +45,7 @@ export async function changeEmail(
   await inTransaction(people.db, async (tx) => {
     const emailKey = emailKeyOf(wanted.email)
     const holder = await findUser(tx, emailKey)
-    // Who asked learns nothing of others; the holder has nothing to do.
+    // The caller learns nothing about other users, and the owner of the address need not act.
     if (holder !== undefined && holder.id !== user.id) return
     await dropLinkCodes(tx, user.id, 'change_email')
     const secret = await insertLinkSecret(tx, {
@@ -82,14 +82,14 @@ export async function askToVerifyAddress(
 }
 
 /**
- * Does what a link sent by mail is for, which proves the address.
+ * Completes the action of a link sent by mail, which proves the address.
  *
  * @throws Problem if the link is invalid, or its mail domain has reached its daily limit of
  * accounts
  */
 export async function verify(people: People, token: string): Promise<'verified' | 'email_changed'> {
   const digest = digestOfSecret(token)
-  // Counted apart from the transaction, which must not wait for another connection.
+  // Taken outside of the transaction, which must not wait for another connection.
   const taken = await takeForLink(people, await findLinkCode(people.db, digest))
   try {
     const done = await inTransaction(people.db, async (tx) => {
@@ -100,7 +100,7 @@ export async function verify(people: People, token: string): Promise<'verified' 
     people.wakeMail()
     return done
   } catch (error) {
-    // A link that is opened many times at once makes one account, and uses up one.
+    // A link that is opened many times at once creates one account, and uses up one of the limit.
     await taken?.giveBack()
     throw error
   }

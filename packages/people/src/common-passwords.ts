@@ -4,17 +4,17 @@ import { join, dirname } from 'node:path'
 import { Problem } from '@plumbline/contract/problem'
 
 /**
- * Entries of the ranked list that are refused, besides every one that is long enough to be chosen
- * here.
+ * Entries from the top of the ranked list that are refused, besides every entry that has the
+ * minimum length of a password.
  */
 const MOST_COMMON = 10_000
 /** Shorter entries are not refused as the core of a password: that would refuse far too many. */
 const CORE_MIN_CHARS = 4
-/** Words about this service, which people think of first when asked for a password here. */
+/** Words about this service, which are likely in a password for it. */
 const CONTEXT_WORDS: readonly string[] = ['plumbline', 'validation', 'enrichment', 'verification']
-/** A password must have at least this many different characters. */
+/** Minimum number of different characters of a password. */
 const DIFFERENT_MIN = 5
-/** A password may not repeat a part of at least a third of its length. */
+/** Number of repetitions of a part from which on a password is refused. */
 const REPEATS = 3
 
 /**
@@ -66,7 +66,7 @@ const MEANT: Readonly<Record<string, string>> = {
   '7': 't',
 }
 
-/** `passwordpassword`, `abcabcabcabc`, `aaaaaaaaaaab`. */
+/** Whether a password repeats a part: `passwordpassword`, `abcabcabcabc`, `aaaaaaaaaaab`. */
 function isRepeated(plain: string, common: ReadonlySet<string>): boolean {
   if (new Set(plain).size < DIFFERENT_MIN) return true
   for (let size = 1; size <= plain.length / 2; size += 1) {
@@ -82,7 +82,7 @@ const RUNS = ['abcdefghijklmnopqrstuvwxyz', '01234567890123456789', 'qwertyuiopa
   .flatMap((run) => [run, [...run].toReversed().join('')])
   .map((run) => run + run)
 
-/** One run along the alphabet, the digits or the keyboard, from any start. */
+/** Whether a password is one run along the alphabet, the digits or the keyboard, from any start. */
 function isRun(plain: string): boolean {
   return RUNS.some((run) => run.includes(plain))
 }

@@ -1,9 +1,6 @@
 import { domainToASCII } from 'node:url'
 
-/**
- * Characters that a provider ignores before the `@`, and the domain that stands for all of its
- * domains.
- */
+/** Characters that a provider ignores before the `@`, and the main one of its domains. */
 interface Reading {
   readonly ignored: RegExp
   readonly name: string

@@ -4,7 +4,10 @@ import { insertLinkCode, type LinkCode } from '@plumbline/db/people/link-codes'
 import type { People, Visitor } from './people.ts'
 import { newSecret } from './secret.ts'
 
-/** The URL of a link; its secret is in the fragment, which no server sees and no log keeps. */
+/**
+ * The URL of a link; its secret is in the fragment, which is not sent to servers and appears in no
+ * log.
+ */
 export function linkTo(
   people: Pick<People, 'settings'>,
   visitor: Pick<Visitor, 'origin'>,
@@ -15,11 +18,11 @@ export function linkTo(
   return `${base}/app/${path}${secret === undefined ? '' : `#${secret}`}`
 }
 
-/** What a new link does, and for how long. */
+/** A new link, without the fields that are chosen here, and its validity in minutes. */
 type NewLink = Partial<LinkCode> & Pick<LinkCode, 'purpose'> & { readonly minutes: number }
 
 /**
- * Stores what a new link does.
+ * Stores a new link.
  *
  * @returns its secret
  */

@@ -81,7 +81,7 @@ export async function invite(
 }
 
 /**
- * What an invitation is for.
+ * The invitation of a link, as shown before it is accepted.
  *
  * @throws Problem if the link is invalid
  */
@@ -198,7 +198,7 @@ export async function handOver(people: People, actor: Actor, userId: string): Pr
 
 /**
  * The role of a member, read under the account's lock after checking that the acting user still has
- * the role that is needed.
+ * the required role.
  */
 async function lockedRole(tx: Tx, actor: Actor, userId: string, needed: Role): Promise<Role> {
   await lockAccount(tx, actor.accountId)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { hashPassword, isPassword } from './password.ts'
 
-test('a digest is Argon2id with a salt of its own, and accepts only the right password', async () => {
+test('a digest is Argon2id with its own salt, and matches only the right password', async () => {
   const password = 'p\u00e4ss phrase \u{1f511} with spaces'
   const [one, other] = [await hashPassword(password), await hashPassword(password)]
   expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/)
@@ -20,7 +20,7 @@ test.each([undefined, '', 'none', '$argon2id$v=19$m=19456,t=2,p=1$short$short'])
   },
 )
 
-test('a caller beyond the limit is refused as unavailable, and the others get their result', async () => {
+test('a request beyond the limit is refused as unavailable, and the others are answered', async () => {
   const digest = await hashPassword('right and true')
   const asked = await Promise.allSettled(
     Array.from({ length: 110 }, () => isPassword('wrong', digest)),

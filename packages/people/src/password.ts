@@ -9,10 +9,11 @@ const TAG_BYTES = 32
 const SALT_BYTES = 16
 
 /**
- * Concurrent hashes: each takes a thread of libuv's pool, which DNS and files share, and 19 MiB.
+ * Maximum number of concurrent hashes: each takes a thread of libuv's pool, which DNS and files
+ * share, and 19 MiB.
  */
 const AT_ONCE = 2
-/** Waiting hashes at most, some two seconds of work; further requests are refused. */
+/** Maximum number of waiting hashes, some two seconds of work; further requests are refused. */
 const WAITING_MAX = 100
 
 const places = createSemaphore(AT_ONCE)

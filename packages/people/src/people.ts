@@ -3,7 +3,7 @@ import type { Db, Tx } from '@plumbline/db/database'
 import type { MailMessage } from '@plumbline/mail/message'
 import { queueMail, type Sealer } from '@plumbline/mail/outbox'
 
-/** What the reference lists say of the domain of an address. */
+/** Result of looking up the domain of an address in the reference lists. */
 export interface MailDomainJudgment {
   readonly isDisposable: boolean
   readonly isFree: boolean
@@ -13,14 +13,14 @@ export interface MailDomainJudgment {
   readonly registrable: string
 }
 
-/** Judges the domains of addresses. */
+/** Looks up the domains of addresses in the reference lists. */
 export interface MailDomains {
   judge(domain: string): Promise<MailDomainJudgment>
 }
 
 /**
- * A rate limit of attempts, with a token bucket for each name: counts an attempt, or returns false if
- * it must be refused.
+ * A rate limit of attempts, with a token bucket for each name: takes a token, or returns false if
+ * the attempt must be refused.
  */
 export type AttemptLimit = (name: string) => Promise<boolean>
 
@@ -32,7 +32,7 @@ export interface TakenOfDay {
   giveBack(): Promise<void>
 }
 
-/** How users sign up and in on this installation. */
+/** Settings of sign-up and sign-in. */
 export interface PeopleSettings {
   readonly signUp: SignUpMode
   readonly hasMail: boolean
@@ -45,7 +45,7 @@ export interface PeopleSettings {
   readonly signUpsPerDomain: number
 }
 
-/** What the functions about users need. */
+/** Dependencies of the functions about users. */
 export interface People {
   readonly db: Db
   readonly settings: PeopleSettings
@@ -60,7 +60,7 @@ export interface People {
     readonly person: AttemptLimit
     readonly network: AttemptLimit
   }
-  /** Messages that can be sent to one address, and that one network can cause. */
+  /** Limits of messages to one address, and of messages caused by one network. */
   readonly messages: { readonly address: AttemptLimit; readonly network: AttemptLimit }
   /** Takes one unit of a daily limit; undefined if none is left. */
   readonly takeOfDay: (name: string, mostPerDay: number) => Promise<TakenOfDay | undefined>
@@ -68,7 +68,7 @@ export interface People {
   readonly wakeMail: () => void
 }
 
-/** The client of a request: nothing of it is trusted. */
+/** The client of a request, with untrusted data. */
 export interface Visitor {
   /** An IPv4 address, or an IPv6 /64. */
   readonly network: string
@@ -82,7 +82,7 @@ export interface Visitor {
   readonly origin: string
 }
 
-/** Queues a message if mail can be sent, in the transaction of the event that it reports. */
+/** Queues a message in the transaction of the event that it reports, if mail can be sent. */
 export async function tell(
   people: Pick<People, 'settings' | 'sealer'>,
   tx: Db | Tx,

@@ -59,7 +59,7 @@ export async function confirmReset(
     if (code === undefined || code.purpose !== 'reset' || code.userId === null) throw staleLink()
     const user = await lockUser(tx, code.userId)
     await changePassword(people, tx, visitor, user, passwordDigest)
-    // The link came by mail.
+    // The link was sent by mail, so the address is proven.
     await setVerified(tx, user.id)
   })
   people.wakeMail()

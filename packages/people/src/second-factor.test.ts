@@ -24,7 +24,7 @@ test.each(['', '12345', '1234567', 'abcdef', '\u0661\u0662\u0663\u0664\u0665\u06
   },
 )
 
-test('recovery codes are ten, each of its own, and kept as digests', () => {
+test('there are ten different recovery codes, and only their digests are stored', () => {
   const codes = newRecoveryCodes()
   expect(new Set(codes.map(({ code }) => code)).size).toBe(10)
   for (const { code, digest } of codes) {

@@ -6,14 +6,15 @@ import { Secret, TOTP } from 'otpauth'
 
 /** Seconds of a time step. Source: RFC 6238 5.2. */
 const PERIOD_SECONDS = 30
-/**
- * Accepted steps before and after the current one, for clocks that are off. Source: RFC 6238 5.2.
- */
+/** Accepted steps before and after the current one, since clocks differ. Source: RFC 6238 5.2. */
 const WINDOW = 1
-/** Source: RFC 4226 4, at least 128 bits, 160 recommended. */
+/** Bytes of a secret. Source: RFC 4226 4, at least 128 bits, 160 recommended. */
 const SECRET_BYTES = 20
 const RECOVERY_CODES = 10
-/** 119 bits: from 112 on a plain hash suffices. Source: ASVS 5.0, 6.5.2. */
+/**
+ * Characters of a recovery code, 119 bits: from 112 on a plain hash suffices. Source: ASVS 5.0,
+ * 6.5.2.
+ */
 const RECOVERY_CHARS = 20
 
 /** A new secret with its URI for an authenticator app. */
@@ -51,13 +52,13 @@ export async function useFactor(
   secret: string | undefined,
   code: string,
 ): Promise<boolean> {
-  // A recovery code counts, too, where the secret was encrypted under a key that is lost.
+  // A recovery code also works if the secret was encrypted under a lost key.
   const step = secret === undefined ? undefined : stepOf(secret, code, Date.now())
   if (step !== undefined) return await useStep(db, user.id, step)
   return await useRecoveryCode(db, user.id, recoveryDigest(code))
 }
 
-/** A random code of this length needs no slow hash. */
+/** The stored digest of a recovery code: random text of this length needs no slow hash. */
 function recoveryDigest(code: string): Buffer {
   return createHash('sha256').update(code.replaceAll(/[\s-]/g, ''), 'utf8').digest()
 }

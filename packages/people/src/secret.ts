@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { randomBase62 } from '@plumbline/db/ids'
 
-/** 238 bits. Source: ASVS 5.0, 7.2.3 asks for 128 of a session. */
+/** Characters of a secret, 238 bits. Source: ASVS 5.0, 7.2.3 requires 128 for a session. */
 const CHARS = 40
 
 /**

@@ -10,7 +10,7 @@ export interface BegunSession {
   readonly sessionId: string
 }
 
-/** Minutes for which a second factor, once shown, is valid. */
+/** Minutes for which the check of a second factor is valid. */
 export const PROVEN_MINUTES = 15
 
 /** Begins a session of a user, in the first of their accounts unless one is given. */

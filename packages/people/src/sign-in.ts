@@ -98,8 +98,8 @@ async function refuseManyTries(people: People, visitor: Visitor, emailKey: strin
 }
 
 /**
- * Whether a user has a session from this network: attempts from other networks cannot lock them out
- * there.
+ * Whether a user has had a session from this network: attempts from other networks cannot lock the
+ * user out there.
  */
 async function isWhereSeen(
   { db }: People,

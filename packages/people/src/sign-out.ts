@@ -4,9 +4,9 @@ import { endAllSessions, endSessions } from '@plumbline/db/people/sessions'
 
 /**
  * Ends the sessions of one user, or of all if none is given, and writes who did it to the audit
- * log. They are refused within a second.
+ * log. The sessions are refused within a second.
  *
- * @returns how many there were
+ * @returns the number of ended sessions
  */
 export async function signOutPeople(
   db: Db,

@@ -50,8 +50,9 @@ export const SIGN_UP_BUDGETS = 'sign-up:'
 const NETWORKS_OF_SITE = 4
 
 /**
- * Unverified sign-ups, for each account that a mail domain may have in a day. Anybody can enter
- * addresses of a company: that uses up messages to it, but leaves its people their accounts.
+ * Unverified sign-ups per day of a mail domain, as a multiple of its daily limit of accounts.
+ * Anyone can enter addresses of a company: that uses up messages to it, but not the accounts that
+ * its people may create.
  */
 const WAITING_PER_ACCOUNT = 10
 
@@ -117,11 +118,14 @@ export async function takeForLink(
   return await takeOfDomain(people, 'domain', pending.email, people.settings.signUpsPerDomain)
 }
 
-/** Who waits for a link to be opened; undefined if it was hidden under another key. */
+/**
+ * The sign-up that waits for its link to be opened; undefined if it was encrypted under another
+ * key.
+ */
 function pendingOf(people: People, code: LinkCode | undefined): Pending | undefined {
   const opened = people.sealer.decrypt(code?.detail ?? '', SIGN_UP_SEALED_AS)
   if (opened === undefined) return undefined
-  // Safe because only `askToVerify` hides anything under this name.
+  // Safe because only `askToVerify` encrypts under this name.
   return JSON.parse(opened) as Pending
 }
 
@@ -143,7 +147,8 @@ async function askToVerify(
   const emailKey = emailKeyOf(pending.email)
   const known = await findUser(tx, emailKey)
   if (known !== undefined) {
-    // As much work as for a new address; its user is notified, and the caller learns nothing.
+    // As much work as for a new address; the existing user is notified, and the caller learns
+    // nothing.
     const link = await insertResetLink(people, tx, visitor, known)
     await tell(people, tx, { kind: 'already_signed_up', to: known.email, name: known.name, link })
     return
@@ -159,8 +164,8 @@ async function askToVerify(
 }
 
 /**
- * Who comes by an invitation belongs to its account alone, and has an address that the invitation
- * proves.
+ * Signs up a user with an invitation, who belongs to its account only and whose address is proven
+ * by it.
  */
 async function signUpInvited(
   people: People,
@@ -268,7 +273,7 @@ async function takeOfDomain(
 ): Promise<TakenOfDay | undefined> {
   const { isFree, registrable } = await people.mailDomains.judge(mailDomainOf(email))
   if (isFree) return undefined
-  // Who owns a domain can make names below it without end.
+  // The owner of a domain can create any number of names below it.
   const taken = await take(people, kind, registrable, most)
   if (taken === undefined) throw tooMany('with addresses of this domain')
   return taken

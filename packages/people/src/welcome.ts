@@ -36,7 +36,7 @@ export async function newWelcomeCode(db: Db | Tx, accountId: string): Promise<st
 }
 
 /**
- * Creates the secret of a link for one address: for an existing user to get in again, or for the
+ * Creates the secret of a link for one address: for an existing user to regain access, or for the
  * first owner of an account without members.
  *
  * @param accountId the account of a new user; the oldest without a member if absent
@@ -67,8 +67,8 @@ export async function newWayIn(
 }
 
 /**
- * Signs a user in by a printed link: with a new password, and as owner of its account if the user
- * is new.
+ * Signs a user in by a printed link, with a new password; a new user becomes the owner of the
+ * link's account.
  *
  * @throws Problem if the link is invalid, is for another address or for this machine only
  */
