@@ -23,6 +23,7 @@ export interface SilenceWatch {
 
 /**
  * Creates a watch over one server.
+ *
  * @param limitMs milliseconds without a reply to any caller after which the server counts as down
  */
 export function createSilenceWatch(

@@ -4,6 +4,7 @@ import type { Db, Tx } from './database.ts'
 
 /**
  * Moves an account to another state, from one that allows it: a closed one stays closed.
+ *
  * @returns the state before; undefined if there is no such account, or it is closed
  */
 export async function setAccountState(

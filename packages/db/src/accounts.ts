@@ -117,6 +117,7 @@ export async function readPreferences(
 
 /**
  * Sets the given preferences and leaves the others.
+ *
  * @throws Problem `unprocessable` if the time zone is not an IANA name
  */
 export async function setPreferences(
@@ -162,6 +163,7 @@ export async function lockAccount(tx: Tx, id: string): Promise<void> {
 
 /**
  * Accounts, oldest first, at most `limit`.
+ *
  * @param search a part of an email, or an id; all if left out
  */
 export async function listAccounts(

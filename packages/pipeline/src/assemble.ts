@@ -31,6 +31,7 @@ export interface Assembled {
 /**
  * Makes the result of a product from its outcomes: one function for single calls and batches.
  * A check is part of the product exactly when its outcome is there.
+ *
  * @throws if the outcome of the product's required check is missing: a bug of the caller
  */
 export function assemble(product: Product, outcomes: Outcomes, scorer: Scorer): Assembled {

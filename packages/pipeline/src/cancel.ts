@@ -52,6 +52,7 @@ export async function cancelBatch(
 /**
  * Releases the rest of a batch's hold. Credits of an ended billing cycle are released too, but not
  * returned to the account (decision 14).
+ *
  * @returns how many credits the hold had left; 0 if it was released before
  */
 export async function releaseRest(tx: Tx, row: BatchRow): Promise<number> {

@@ -26,6 +26,7 @@ export type Lease =
 
 /**
  * Checks the arguments of `Limiter.take`.
+ *
  * @throws on a count that could never be granted, and on invalid rates
  */
 export function checkTake(
@@ -42,6 +43,7 @@ export function checkTake(
 
 /**
  * Checks the arguments of `Limiter.lease`.
+ *
  * @throws on an invalid limit or lifetime
  */
 export function checkLease(limit: number, ttlMs: number): void {
@@ -53,6 +55,7 @@ export function checkLease(limit: number, ttlMs: number): void {
 
 /**
  * Checks the lifetime of a memory entry or lease.
+ *
  * @throws unless it is above zero milliseconds
  */
 export function checkLifetime(ttlMs: number): void {

@@ -161,6 +161,7 @@ export async function prepaidCredits(tx: Tx | Db, batchId: string): Promise<numb
 
 /**
  * Sets to zero what samples have paid for the chunks of a batch that is to be read again.
+ *
  * @returns how many credits that was
  */
 export async function voidPrepaid(tx: Tx, batchId: string): Promise<number> {
