@@ -29,7 +29,7 @@ interface Ask {
   readonly method?: string
 }
 
-/** A server on that address, and how to ask it. */
+/** A server on that address, and a function that sends requests to it. */
 async function serving(
   host: string,
   token?: string,
@@ -69,7 +69,7 @@ describe('on loopback', () => {
     expect((await ask('/livez', { host })).status).toBe(status)
   })
 
-  test('shows metrics, probes with their detail, and the pages of the program', async () => {
+  test("shows metrics, probes with their detail, and the program's own pages", async () => {
     const ask = await serving('127.0.0.1', TOKEN)
     expect((await ask('/metrics')).body).toContain('process_cpu_seconds_total')
     expect(await ask('/livez')).toEqual({ status: 200, body: 'ok\n' })
@@ -81,7 +81,7 @@ describe('on loopback', () => {
 })
 
 describe('on another address', () => {
-  test('shows metrics and bare probes to everyone, whatever name they call it by', async () => {
+  test('shows metrics and probes without detail to every client, whatever the Host', async () => {
     const ask = await serving('0.0.0.0')
     expect((await ask('/metrics', { host: 'api.internal:9090' })).status).toBe(200)
     expect(JSON.parse((await ask('/readyz')).body)).toEqual({ ready: true })
@@ -89,7 +89,7 @@ describe('on another address', () => {
     expect((await ask(PAGE, { token: 'undefined' })).status).toBe(403)
   })
 
-  test('shows the rest to who sends the token', async () => {
+  test('shows the rest to a client with the token', async () => {
     const ask = await serving('0.0.0.0', TOKEN)
     expect((await ask(PAGE, { token: TOKEN })).body).toBe('a page')
     expect(JSON.parse((await ask('/readyz', { token: TOKEN })).body)).toHaveProperty('checks')

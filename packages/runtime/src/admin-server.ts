@@ -13,7 +13,7 @@ export const adminSettings = {
     .string()
     .refine((host) => isIP(host) !== 0, 'expected an IP address')
     .default('127.0.0.1'),
-  /** Without it, an address other than loopback serves metrics and probes only. */
+  /** Unset: on an address other than loopback only metrics and probes are served. */
   ADMIN_TOKEN: z
     .string()
     .regex(/^[!-~]{16,}$/, 'expected 16 characters or more, without blanks')
@@ -25,19 +25,17 @@ export function adminPort(): ReturnType<typeof wholeNumber> {
   return wholeNumber({ min: 0, max: 65_535 })
 }
 
-/** Whether a program is ready, and if not why; the detail is for the operator only. */
+/** Whether a program is ready, and the reason if not; the detail is for the operator only. */
 export interface Readiness {
   readonly ready: boolean
   readonly detail: object
 }
 
-/** What a program serves on its admin port. */
+/** The content of a program's admin port. */
 export interface AdminProgram {
   readonly registry: Registry
   readiness(): Promise<Readiness>
-  /**
-   * Pages besides metrics and probes, for the operator only; false if there is none at that path.
-   */
+  /** Serves other pages, for the operator only; false if there is none at that path. */
   readonly more?: (req: IncomingMessage, res: ServerResponse) => Promise<boolean>
   readonly onError: (error: unknown) => void
 }
@@ -110,7 +108,7 @@ function isLoopback(host: string): boolean {
 
 function sendsToken({ headers }: IncomingMessage, token: string | undefined): boolean {
   const sent = /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1]
-  // Digests have one length, which the comparison needs, and tell nothing of that of the token.
+  // Digests have equal length, as the comparison requires, and do not reveal that of the token.
   return token !== undefined && sent !== undefined && timingSafeEqual(digest(sent), digest(token))
 }
 

@@ -8,7 +8,7 @@ const ZONE = /^([a-z0-9_-]{1,63}\.)+[a-z0-9-]{1,63}\.?$/i
  * docs/settings.md.
  */
 export const engineSettings = {
-  /** `ip` or `ip:port`; unset: the system's. */
+  /** `ip` or `ip:port`; unset: the name servers of the system. */
   DNS_SERVERS: wordList().optional(),
   /** CIDRs that may be connected to although they are not public. */
   EGRESS_ALLOW: wordList().default([]),
@@ -16,18 +16,18 @@ export const engineSettings = {
   LISTS_DIR: z.string().optional(),
 
   SMTP_PORT: port(25),
-  /** Block list zones that are queried about our own addresses; no result depends on them. */
+  /** Block list zones that are queried for our own addresses; no result depends on them. */
   SMTP_DNS_LISTS: zones(),
   SMTP_HELO_NAME: z.string().optional(),
   SMTP_MAIL_FROM: z.string().optional(),
   SMTP_PROXY_URL: z.string().optional(),
   SMTP_SOURCE_ADDRESSES: wordList().default([]),
-  /** `false`: no SMTP connections at all, verdicts by DNS and lists only. */
+  /** `false`: no SMTP connections, verdicts by DNS and lists only. */
   SMTP_PROBING: flag().default(true),
   SMTP_PROBING_OFF: wordList().default([]),
   /**
-   * To one provider or mail host from one address; unset: the conservative limits of the provider
-   * table.
+   * Connections to one provider or mail host from one address; unset: the conservative limits of
+   * the provider table.
    */
   SMTP_CONNECTIONS_PER_HOST: wholeNumber({ min: 1 }).optional(),
   SMTP_RECIPIENTS_PER_MINUTE: wholeNumber({ min: 2 }).optional(),
@@ -57,29 +57,29 @@ export const engineSettings = {
   HLR_URL: z.string().optional(),
   HLR_KEY: z.string().optional(),
   HLR_SECRET: z.string().optional(),
-  /** Numbers bought from a provider in a UTC day at most. */
+  /** Maximum number of lookups bought from a provider in a UTC day. */
   HLR_DAILY_CAP: wholeNumber({ min: 0 }).default(10_000),
   HLR_ACCOUNT_DAILY_CAP: accountDailyCap(),
 
   IP_CITY_DB: z.string().optional(),
   IP_ASN_DB: z.string().optional(),
-  /** Zones of lists that are queried over DNS about each address. */
+  /** Zones of lists that are queried over DNS for each address. */
   IP_DNS_LISTS: zones(),
 
   /** Whether outcomes that one account's calls found are reused for others. */
   SHARE_FINDINGS: flag().default(true),
 
   ...wholeNumbers({
-    /** To one registry server, over all workers. */
+    /** Queries per second to one registry server, over all workers. */
     REGISTRY_QUERIES_PER_SECOND: 2,
-    /** To one provider, over all workers. */
+    /** Queries per second to one provider, over all workers. */
     HLR_QUERIES_PER_SECOND: 15,
     HLR_CONNECTIONS: 10,
     HLR_CACHE_HOURS: 24,
   }),
 }
 
-/** Numbers bought for one account in a UTC day at most, from all providers together. */
+/** Maximum number of lookups bought for one account in a UTC day, from all providers together. */
 export function accountDailyCap(): z.ZodDefault<ReturnType<typeof wholeNumber>> {
   return wholeNumber({ min: 0 }).default(1_000)
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { faultOf } from './fault.ts'
 
-test('a fault shows what happened and none of the values', () => {
+test('a logged error shows what happened and none of the values', () => {
   const cause = Object.assign(new Error('duplicate key'), {
     code: '23505',
     detail: 'Key (email)=(ada@example.com) already exists.',
@@ -16,7 +16,7 @@ test('a fault shows what happened and none of the values', () => {
   expect(JSON.stringify(shown)).not.toContain('ada@')
 })
 
-test('causes without end and things that are no errors are shown too', () => {
+test('endless causes and values that are not errors are shown too', () => {
   const loop = new Error('loop')
   loop.cause = loop
   expect(JSON.stringify(faultOf(loop)).length).toBeLessThan(20_000)

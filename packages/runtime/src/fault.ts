@@ -7,7 +7,7 @@ export interface LoggedError {
   readonly cause: LoggedError | undefined
 }
 
-/** Causes that are followed. */
+/** Maximum number of causes that are followed. */
 const DEPTH = 4
 
 /**

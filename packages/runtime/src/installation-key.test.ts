@@ -13,14 +13,14 @@ async function folder(): Promise<{ path: string } & AsyncDisposable> {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
-test('a key that is set is taken, and no file is made', async () => {
+test('a key in the settings is used, and no file is created', async () => {
   await using dir = await folder()
   const settings = { DATA_DIR: dir.path, INSTALLATION_KEY: 'x'.repeat(32) }
   expect(await readInstallationKey(settings)).toBe('x'.repeat(32))
   expect(await readdir(dir.path)).toEqual([])
 })
 
-test('without one a file that only its owner reads is made once and read from then on', async () => {
+test('without one a file that only its owner can read is created once and read from then on', async () => {
   await using dir = await folder()
   const settings = { DATA_DIR: join(dir.path, 'not', 'there', 'yet') }
   const key = await readInstallationKey(settings)
@@ -31,7 +31,7 @@ test('without one a file that only its owner reads is made once and read from th
   expect(mode & 0o777).toBe(0o600)
 })
 
-test('processes and calls that start at once agree on one key and leave one file', async () => {
+test('concurrent processes and calls agree on one key and leave one file', async () => {
   await using dir = await folder()
   const program = `
     import { readInstallationKey } from ${JSON.stringify(MODULE)}

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Least length of a key: 32 characters of base64 are 192 bits. */
+/** Minimum length of a key: 32 characters of base64 are 192 bits. */
 export const INSTALLATION_KEY_CHARS = 32
 
-/** The file of the key in `DATA_DIR`. */
+/** Name of the key's file in `DATA_DIR`. */
 export const INSTALLATION_KEY_FILE = 'installation.key'
 
-/** Bytes that are read: a longer file is not a key. */
+/** Maximum bytes that are read: a longer file is not a key. */
 const FILE_BYTES_MAX = 4_096
 
 const KEY_BYTES = 32
@@ -65,7 +65,8 @@ async function readKeyFile(path: string): Promise<string | undefined> {
     throw error
   })
   if (found === undefined) return undefined
-  // A group may be what an orchestrator gives a volume; access for every user is never intended.
+  // A volume's files may be readable by a group that an orchestrator sets; access for every user is
+  // never intended.
   if ((found.mode & 0o007) !== 0) {
     throw new Error(`${path} is open to every user of the machine; make it 0600`)
   }
@@ -86,7 +87,7 @@ async function makeKeyFile(dataDir: string, path: string): Promise<string> {
     await using file = await open(draft, 'wx', 0o600)
     await file.writeFile(`${key}\n`)
     await file.sync()
-    // A link never replaces a file that another process made first.
+    // A link never replaces a file that another process created first.
     await link(draft, path)
     await syncFolder(dataDir)
     return key

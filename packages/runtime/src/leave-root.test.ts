@@ -27,11 +27,11 @@ interface Left {
   readonly uid: number
   readonly groups: readonly number[]
   readonly warnings: readonly string[]
-  /** What became of trying to be root again. */
+  /** Result of an attempt to become root again: `root`, or the error code. */
   readonly back: string
 }
 
-/** A process of its own that leaves root and tells what it is then. */
+/** Runs `leaveRoot` in a process of its own and returns the resulting user. */
 function leave(needs: RootlessNeeds, began = ''): Left {
   const program = `
     import { leaveRoot } from ${JSON.stringify(new URL('./leave-root.ts', import.meta.url).href)}
@@ -59,7 +59,7 @@ async function modeOf(...path: readonly string[]): Promise<string> {
 }
 
 describe.runIf(process.getuid?.() === 0)('a program that was started as root', () => {
-  test('goes on as another user for good, with that user’s group alone', async () => {
+  test('continues as another user for good, with that user’s group only', async () => {
     const left = leave({ DATA_DIR: join(dir, 'data'), reads: [] })
     expect(left).toMatchObject({ warnings: [], back: 'EPERM' })
     expect(left.uid).toBeGreaterThan(0)
@@ -74,7 +74,7 @@ describe.runIf(process.getuid?.() === 0)('a program that was started as root', (
     }
   })
 
-  test('hands over what an older version has left as root’s, and nothing that only looks like it', async () => {
+  test('gives the user the files that an older version left as root, and no links to other files', async () => {
     const uploads = join(dir, 'data/files/uploads')
     await mkdir(uploads, { recursive: true })
     await writeFile(join(uploads, 'bat_1'), 'x')
@@ -93,7 +93,7 @@ describe.runIf(process.getuid?.() === 0)('a program that was started as root', (
     expect(await ownerOf('data/postgres')).toBe(0)
   })
 
-  test('a folder of files elsewhere is unchanged, except for our files in it', async () => {
+  test('does not change a folder of files elsewhere, except for our files in it', async () => {
     await mkdir(join(dir, 'store/uploads'), { recursive: true })
     await mkdir(join(dir, 'store/others'), { recursive: true })
     await chmod(join(dir, 'store'), 0o777)
@@ -140,7 +140,7 @@ describe.runIf(process.getuid?.() === 0)('a program that was started as root', (
   })
 })
 
-test('who is not root stays who it is', () => {
+test('does nothing if it was not started as root', () => {
   const nobody = 65_534
   const isRoot = process.getuid?.() === 0
   const became = `process.setgroups([]); process.setgid(${nobody}); process.setuid(${nobody})`

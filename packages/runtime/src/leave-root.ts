@@ -10,7 +10,7 @@ import { processEnvironment } from './settings.ts'
 /** Users that the service runs as instead of root; the first that exists is used. */
 const USERS = ['plumbline', 'nobody']
 
-/** What a program must still access as another user. */
+/** Files, folders and ports that a program must still access as another user. */
 export interface RootlessNeeds {
   readonly DATA_DIR: string
   /** Unset: its file is created as root and given to the user. */
@@ -41,7 +41,7 @@ export async function leaveRoot(
     warn(`runs on as root: ${obstacle}`)
     return
   }
-  // What was compiled so far is kept beside the project, which the user cannot write to.
+  // Node caches compiled code beside the project, where the user cannot write.
   flushCompileCache()
   process.setgroups?.([user.gid])
   process.setgid?.(user.gid)
@@ -60,7 +60,7 @@ function firstUser(): SystemUser | undefined {
   return undefined
 }
 
-/** Gives the user its folders; returns why that is not possible, undefined if it is. */
+/** Gives the user its folders; returns why that is not possible, undefined on success. */
 async function prepare(needs: RootlessNeeds, user: SystemUser): Promise<string | undefined> {
   if (isReserved(needs.port ?? 0)) {
     return `only root may listen on port ${needs.port}; set PORT to 1024 or more, behind a proxy`
@@ -81,7 +81,7 @@ async function prepare(needs: RootlessNeeds, user: SystemUser): Promise<string |
 function unwritable({ DATA_DIR, FILES_URL }: RootlessNeeds, user: SystemUser): string | undefined {
   const dataDir = resolve(DATA_DIR)
   mkdirSync(dataDir, { recursive: true, mode: 0o711 })
-  // Ours to let others through, but not to look: the folder itself stays root's.
+  // We let others through but not list it: the folder itself stays root's.
   chmodSync(dataDir, (statSync(dataDir).mode & 0o7777 & ~0o066) | 0o011)
   const own = ['scratch', 'lists'].map((name) => join(dataDir, name))
   const files = folderOfFiles(dataDir, FILES_URL)
@@ -89,7 +89,7 @@ function unwritable({ DATA_DIR, FILES_URL }: RootlessNeeds, user: SystemUser): s
   for (const folder of own) chownFolder(folder, user)
   if (FILES_URL !== undefined && files !== undefined) {
     if (!existsSync(files)) chownFolder(files, user)
-    // The operator's folder is as the operator wants it; these are ours by name.
+    // The operator's folder is not changed; these files are ours by their names.
     for (const name of ['uploads', 'results', 'installation']) chownTree(join(files, name), user)
   }
   const closed = unreachable(user, 'w', files === undefined ? own : [...own, files])
@@ -117,10 +117,7 @@ function projectRoot(): string {
   return resolve(dirname(fileURLToPath(import.meta.url)), '../../..')
 }
 
-/**
- * Files that drivers open later by themselves: certificates of the database, credentials of the
- * store.
- */
+/** Files that drivers open later: certificates of the database, credentials of the store. */
 function filesBehind({
   DATABASE_URL = '',
   DATABASE_DIRECT_URL = '',
@@ -143,8 +140,8 @@ function filesBehind({
 }
 
 /**
- * The first path that the user cannot access, found by trying as that user: mode bits are not all
- * that counts.
+ * The first path that the user cannot access, found by trying as that user, since mode bits alone
+ * do not decide.
  */
 function unreachable(
   user: SystemUser,

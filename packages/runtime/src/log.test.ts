@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createLog } from './log.ts'
 
-test('an error in the log shows what happened and none of the values of a statement', async () => {
+test('a logged error shows what happened and none of the values of a statement', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'plumbline-log-'))
   try {
     const path = join(dir, 'log')
@@ -16,8 +16,8 @@ test('an error in the log shows what happened and none of the values of a statem
     })
     log.warn({ err }, 'failed')
     log.child({ part: 'x' }).warn({ err }, 'failed')
-    // Lines are written behind, and a flush of a log that holds nothing back does not wait for
-    // them.
+    // Lines are written asynchronously, and a flush of a log without buffered lines does not wait
+    // for them.
     const written = (): string => readFileSync(path, 'utf8')
     await expect.poll(() => written().match(/duplicate key value/g)?.length).toBeGreaterThan(1)
     const text = written()

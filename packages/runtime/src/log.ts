@@ -4,7 +4,7 @@ import { terminalLine } from './terminal-log.ts'
 
 /**
  * Makes the log on a file descriptor, standard output by default: JSON lines, or on a terminal
- * short lines for a person. Known secret fields are removed, errors (`err`) are reduced to what
+ * short lines for reading. Known secret fields are removed, errors (`err`) are reduced to what
  * `faultOf` shows, and subjects are never passed in.
  */
 export function createLog(options: { name: string; level?: string; destination?: number }): Logger {

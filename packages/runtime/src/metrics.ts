@@ -53,7 +53,7 @@ export function createMetrics(): Metrics {
         collect: async () => {
           const values = await read().catch(() => [])
           gauge.reset()
-          // A reset leaves a 0 where there are no labels.
+          // A reset leaves a value of 0 for a metric without labels.
           if (labels.length === 0) gauge.remove()
           for (const { labels: at, value } of values) gauge.set(at, value)
         },

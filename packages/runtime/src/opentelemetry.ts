@@ -22,9 +22,9 @@ import { readRegistry } from './otlp-metrics.ts'
 import { sampleTraces } from './trace-sampler.ts'
 import type { TracedProgram, Tracing } from './traced-program.ts'
 
-// Loaded only where an endpoint is set: its packages are optional.
+// Loaded only if an endpoint is set, since its packages are optional.
 
-/** Destination and sampling. */
+/** Destination of traces and metrics, and the sampled share. */
 interface Destination extends TracedProgram {
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>
@@ -37,8 +37,8 @@ const SEND_MS = 5_000
 const CLOSE_MS = 5_000
 
 /**
- * Spans that wait for export at most; further ones are dropped, so that an unreachable receiver
- * costs no memory.
+ * Maximum number of spans that wait for export; further ones are dropped, so that an unreachable
+ * receiver costs no memory.
  */
 const MAX_SPANS = 4_096
 
@@ -139,7 +139,7 @@ function asTracer(tracer: OtelTracer): Tracer {
   }
 }
 
-/** An error's code or class: messages may hold subjects. */
+/** An error's code or class, since messages may contain subjects. */
 function wordFor(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   if ('code' in error && typeof error.code === 'string' && /^\w{1,40}$/.test(error.code)) {

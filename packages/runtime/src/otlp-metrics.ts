@@ -11,7 +11,7 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import type { MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
 
-/** A value from prom-client; those of a histogram name their series. */
+/** A value as prom-client reports it; a histogram's values name their series. */
 type Told = MetricValue<string> & { readonly metricName?: string }
 
 /** The time range of a metric's count. */
@@ -20,10 +20,12 @@ interface Span {
   readonly endTime: HrTime
 }
 
-/** When the process began to count. */
+/** When the process began to count, in milliseconds since the Unix epoch. */
 const STARTED_MS = Date.now() - process.uptime() * 1_000
 
-/** Reads all metrics of a program in the form of OpenTelemetry: the same as in `/metrics`. */
+/**
+ * Reads all metrics of a program in the form of OpenTelemetry, with the same values as `/metrics`.
+ */
 export async function readRegistry(
   registry: Registry,
   resource: Resource,

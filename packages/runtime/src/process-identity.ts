@@ -45,7 +45,7 @@ function isThere(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // The process of another user exists though it cannot be signalled.
+    // The process exists if it may not be signalled, since it belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }
@@ -60,7 +60,7 @@ async function beginOf(pid: number): Promise<string | null> {
       return (await promisify(execFile)('ps', ['-o', 'lstart=', '-p', String(pid)])).stdout.trim()
     }
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-    // The name, in brackets, may hold anything.
+    // The name, in brackets, may contain any characters.
     const facts = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     // A zombie: it has ended, and its parent has not waited for it.
     return facts[0] === 'Z' ? 'ended' : (facts[19] ?? null)

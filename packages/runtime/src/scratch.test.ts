@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => rm(dataDir, { recursive: true, force: true }))
 
 const TIMES = { heartbeatMs: 20, silentMs: 60_000, sweepMs: 20 }
-/** Nothing but the start does anything. */
+/** Times so long that only the start removes folders. */
 const SLOW = { heartbeatMs: 60_000, silentMs: 60_000, sweepMs: 60_000 }
 const LATELY = Date.now() - TIMES.silentMs
 const OLD = new Date(Date.now() - 7 * 3_600_000)
@@ -28,7 +28,7 @@ async function open(times = TIMES): Promise<Scratch> {
   return await openScratch(dataDir, (error) => faults.push(error), times)
 }
 
-/** A folder as a process leaves it, with one file; the scope is its own where it is not said. */
+/** A folder with one file, as a process leaves it; in the scope of this machine by default. */
 async function leave(scratch: Scratch, owner: Partial<ProcessIdentity>): Promise<string> {
   const [whose = ''] = basename(scratch.dir).slice('process-'.length).split('.')
   const own = JSON.parse(Buffer.from(whose, 'base64url').toString()) as ProcessIdentity
@@ -40,7 +40,7 @@ async function leave(scratch: Scratch, owner: Partial<ProcessIdentity>): Promise
 
 const folders = async (): Promise<readonly string[]> => (await readdir(root)).toSorted()
 
-test('a folder is its process’s alone, and goes with it', async () => {
+test('each process has its own folder, removed with it', async () => {
   const scratch = await open()
   await writeFile(join(scratch.dir, 'upload-a'), 'x')
   expect((await stat(scratch.dir)).mode & 0o777).toBe(0o700)
@@ -49,7 +49,7 @@ test('a folder is its process’s alone, and goes with it', async () => {
   expect(faults).toEqual([])
 })
 
-test('what a killed process left goes at the next start, however young it is', async () => {
+test('a folder that a killed process left is removed at the next start, however new it is', async () => {
   await using mine = await open(SLOW)
   const began = 'long ago'
   await leave(mine, { pid: spawnSync(process.execPath, ['-v']).pid })
@@ -63,7 +63,7 @@ test('what a killed process left goes at the next start, however young it is', a
   expect(faults).toEqual([])
 })
 
-test('what a living process owns stays, whichever it is and however old it is', async () => {
+test('a folder of a living process stays, whichever process it is and however old the folder is', async () => {
   await using mine = await open(SLOW)
   const other = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)'])
   await once(other, 'spawn')
@@ -80,7 +80,7 @@ test('what a living process owns stays, whichever it is and however old it is', 
   }
 })
 
-test('a process of another container is taken for gone once it has been silent, and not before', async () => {
+test('a process of another container counts as gone after it was silent for the limit, and not before', async () => {
   await using scratch = await open()
   const scope = 'another machine'
   const lively = await leave(scratch, { scope })
@@ -91,11 +91,11 @@ test('a process of another container is taken for gone once it has been silent, 
   await expect.poll(folders).toEqual([basename(scratch.dir)])
 })
 
-test('a process says again and again that it lives, and has its folder back where it was taken for gone', async () => {
+test('a process sends regular heartbeats, and creates its folder again if it was removed', async () => {
   await using scratch = await open()
   await utimes(scratch.dir, OLD, OLD)
   await expect.poll(async () => (await stat(scratch.dir)).mtimeMs).toBeGreaterThan(LATELY)
-  // At once, as its sign of life may be made in it meanwhile.
+  // Renamed at once, as a heartbeat may create a file in it meanwhile.
   await rename(scratch.dir, join(dataDir, 'away'))
   await expect.poll(folders).toEqual([basename(scratch.dir)])
 })

@@ -28,7 +28,7 @@ const TIMES: ScratchTimes = { heartbeatMs: 5_000, silentMs: 60_000, sweepMs: 30_
 /** Prefix of a process's folder; its owner's identity follows. */
 const FOLDER = 'process-'
 
-/** Temporary files beside the folders, from older versions: no process writes there any more. */
+/** Temporary files beside the folders, left by older versions: no process uses them any more. */
 const LOOSE = /^(upload|records|result|repeats|fetch)-/
 
 /**
@@ -114,7 +114,7 @@ function ownerOf(folder: string): ProcessIdentity | undefined {
  * system's time, which all sharing processes see.
  */
 async function touch(dir: string): Promise<void> {
-  // It is gone where its owner was taken for gone, as after a sleep of the machine.
+  // The folder was removed because its owner counted as gone, as after a sleep of the machine.
   await mkdir(join(dir, 'heartbeat'), { recursive: true, mode: 0o700 })
   await rmdir(join(dir, 'heartbeat'))
 }
@@ -127,7 +127,7 @@ interface Sweeper {
 }
 
 /**
- * Removes what belongs to no living process; an entry that cannot be removed does not block the
+ * Removes folders and files without a living owner; one that cannot be removed does not block the
  * others.
  */
 async function sweepScratch(

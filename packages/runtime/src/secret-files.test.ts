@@ -41,7 +41,7 @@ test.each([
   },
 )
 
-test('a secret that is given twice is an error that shows neither', async () => {
+test('a secret that is given twice is an error that shows neither value', async () => {
   const path = await fileOf('postgres://one')
   const read = () =>
     readSettings(schema, { DATABASE_URL: 'postgres://two', DATABASE_URL_FILE: path })
@@ -50,7 +50,7 @@ test('a secret that is given twice is an error that shows neither', async () => 
   )
 })
 
-test('an empty variable is unset, also that of a file', async () => {
+test('an empty variable counts as unset, also one with a path', async () => {
   const path = await fileOf('x')
   expect(readSettings(schema, { DATABASE_URL: '', DATABASE_URL_FILE: path })).toMatchObject({
     DATABASE_URL: 'x',
@@ -70,7 +70,7 @@ test('every unusable file is reported at once, together with other faults, witho
   expect(read).not.toThrow(/aaaa/)
 })
 
-test('an empty file, a directory and a pipe that nobody writes to are errors', async () => {
+test('an empty file, a directory and a pipe without a writer are errors', async () => {
   const empty = await fileOf('\n')
   const pipe = join(dir, 'pipe')
   execFileSync('mkfifo', [pipe])
@@ -83,7 +83,7 @@ test('an empty file, a directory and a pipe that nobody writes to are errors', a
   }
 })
 
-test('what is no secret is not read from a file', () => {
+test('settings that are not secrets are not read from files', () => {
   expect(readSettings(schema, { DATABASE_URL: 'x', PORT_FILE: '/etc/passwd' })).toMatchObject({
     PORT: 1,
   })

@@ -4,7 +4,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 const SECRET =
   /(?:^|_)(?:KEY|KEY_ID|SECRET|PASSWORD|TOKEN)$|^(?:(?:\w+_)?DATABASE(?:_\w+)?|REDIS|SMTP_PROXY|MAIL)_URL$|^OTEL_EXPORTER_OTLP_HEADERS$/
 
-/** Bytes that a secret's file may have. */
+/** Maximum bytes of a secret's file. */
 const SECRET_BYTES = 64 * 1024
 
 /** Whether a setting holds a secret: it may be read from a file, and is never shown. */
@@ -20,7 +20,7 @@ export function fileVariable(name: string): string {
 /**
  * The secret in a file, without a trailing line break.
  *
- * @throws with what is wrong with the file; never with its content
+ * @throws Error that describes the fault of the file; never with its content
  */
 export function readSecretFile(path: string): string {
   // Opening a pipe without a writer would block for ever.

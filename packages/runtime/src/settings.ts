@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { fileVariable, isSecret, readSecretFile } from './secret-files.ts'
 
-/** The environment as a program sees it. */
+/** The environment variables of a program. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Every fault of the settings at once; the message is for the operator's terminal. */
+/** All faults of the settings at once; the message is for the operator's terminal. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }
@@ -40,7 +40,7 @@ export function readSettings<S extends z.ZodObject>(
 
 interface Gathered {
   readonly given: Readonly<Record<string, string>>
-  /** Secrets whose files cannot be used. */
+  /** Secrets whose files cannot be used, with the reason. */
   readonly faults: readonly { readonly name: string; readonly fault: string }[]
 }
 

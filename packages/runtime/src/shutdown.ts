@@ -2,7 +2,7 @@ import type { Log } from '@plumbline/ports/log'
 import { startOrExit } from './start.ts'
 
 /**
- * Runs a program until SIGTERM, SIGINT, or the loss of the parent process that forked it. A forked
+ * Runs a program until SIGTERM, SIGINT, or the end of the parent process that forked it. A forked
  * program leaves SIGINT to its parent: a terminal sends it to both, and the parent knows the order
  * in which to stop its programs. A second Ctrl-C ends the program at once. `start` gets the stop
  * signal and returns what must be closed; closing is limited to `graceMs`. If it fails, the error
@@ -24,7 +24,7 @@ export async function runUntilStopped(
     stoppedAtMs = performance.now()
     log.info({ cause }, 'stopping')
     controller.abort()
-    // Also of a start that waits for a server which is away.
+    // Also during a start that waits for a server which is down.
     deadline = setTimeout(() => {
       log.error({ graceMs: options.graceMs }, 'not closed in time; exiting')
       process.exit(1)
@@ -51,8 +51,8 @@ export async function runUntilStopped(
 }
 
 /**
- * Milliseconds: one Ctrl-C may arrive twice, from the terminal and from the launcher that forwards
- * it.
+ * Milliseconds within which a second signal counts as the same Ctrl-C: it may arrive twice, from
+ * the terminal and from the launcher that forwards it.
  */
 const SAME_PRESS_MS = 2_000
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { readSettings } from './settings.ts'
 import { startFault } from './start.ts'
 
-test('what an operator can mend is one sentence without a stack', () => {
+test('a failure that the operator can fix is one sentence without a stack', () => {
   const taken = Object.assign(new Error('listen EADDRINUSE: address already in use 127.0.0.1:80'), {
     code: 'EADDRINUSE',
   })

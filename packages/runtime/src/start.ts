@@ -29,7 +29,7 @@ export function startFault(error: unknown): string | null {
   return said.length === 0 ? error.name : said.join(': ')
 }
 
-/** Causes that the message names. */
+/** Maximum number of causes in the message. */
 const DEPTH = 3
 
 function below(error: Error): unknown {

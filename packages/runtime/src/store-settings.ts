@@ -6,14 +6,14 @@ import { wholeNumber } from './settings.ts'
 export const storeSettings = {
   DATABASE_URL: z.string('expected a postgres:// address'),
   DATABASE_DIRECT_URL: databaseDirectUrl(),
-  /** Connections to Postgres of one process, in all; unset: 6 with Redis, 12 without. */
+  /** Maximum number of connections to Postgres of one process; unset: 6 with Redis, 12 without. */
   DATABASE_POOL_SIZE: wholeNumber({ min: 3, max: 500 }).optional(),
   /** Unset: the queue is on Postgres. */
   REDIS_URL: z.string().optional(),
   /** Prefix of every key in Redis: two installations on one Redis need two. */
   REDIS_PREFIX: z.string().default('plumbline'),
   DATA_DIR: z.string().default('.data'),
-  /** Unset: a file in `DATA_DIR`. All processes of an installation need the same. */
+  /** Unset: a file in `DATA_DIR`. All processes of an installation need the same key. */
   INSTALLATION_KEY: z
     .string()
     .min(INSTALLATION_KEY_CHARS, `expected ${INSTALLATION_KEY_CHARS} characters or more`)

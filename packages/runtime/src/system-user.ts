@@ -5,7 +5,7 @@ export function systemUser(): string {
   try {
     return userInfo().username
   } catch {
-    // A container may run as a number that no table of users names.
+    // A container may run as a user id without a name.
     return `uid ${process.getuid?.() ?? 'unknown'}`
   }
 }

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 
-/** Fields that are left out for a person: they are for searching the JSON lines. */
+/** Fields that are left out on a terminal: they are for searching the JSON lines. */
 const HIDDEN: ReadonlySet<string> = new Set([
   'level',
   'time',
@@ -17,12 +17,12 @@ const HIDDEN: ReadonlySet<string> = new Set([
 /** Fields that are shown by their value alone. */
 const BARE: ReadonlySet<string> = new Set(['method', 'route', 'status', 'program'])
 
-/** Characters of one field at most. */
+/** Maximum number of characters of one field. */
 const VALUE_CHARS = 120
 
 type Color = 'red' | 'yellow' | 'gray'
 
-/** pino's levels, of which each stands for all up to the next. */
+/** pino's levels; each one stands for all values up to the next. */
 const LEVELS: readonly { readonly from: number; readonly word: string; readonly color: Color }[] = [
   { from: 50, word: 'error', color: 'red' },
   { from: 40, word: 'warn', color: 'yellow' },

@@ -6,8 +6,7 @@ const KEPT = { decision: SamplingDecision.RECORD_AND_SAMPLED }
 
 /**
  * Keeps a share of the traces, chosen by trace id, so that all processes keep the same ones
- * whatever a caller's header says. Work that a process starts by itself, such as polling for a job,
- * is not traced.
+ * whatever a caller's header says. Work without a caller, such as polling for a job, is not traced.
  *
  * @param share 0 to 1
  */

@@ -11,7 +11,7 @@ export interface TracedProgram {
   readonly log: Log
 }
 
-/** Tracing of a program; disposing of it sends the rest, for a few seconds at most. */
+/** Tracing of a program; disposing of it sends the remaining spans, for a few seconds at most. */
 export interface Tracing extends AsyncDisposable {
   readonly tracer: Tracer
 }

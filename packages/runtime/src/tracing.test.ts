@@ -40,7 +40,7 @@ async function open(environment: Readonly<Record<string, string>>): Promise<{
   return { tracing: await openTracing(readSettings(schema, environment), program), metrics, warned }
 }
 
-test('spans of one process and of another are one trace, and headers go with them', async () => {
+test('spans of two processes are one trace, and headers are sent with the export', async () => {
   const { tracing } = await open({
     OTEL_EXPORTER_OTLP_ENDPOINT: `${receiver.url}/base/`,
     OTEL_EXPORTER_OTLP_HEADERS: 'x-first=one%20word, x-second=2',
@@ -74,7 +74,7 @@ test('spans of one process and of another are one trace, and headers go with the
   expect(receiver.texts().join('\n')).not.toContain(MARK)
 })
 
-test('of an error the class or code is recorded, never the message', async () => {
+test('an error is recorded by its class or code, never by its message', async () => {
   const { tracing } = await open({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   const refusal = Object.assign(new Error(MARK), { code: 'payment_required', status: 402 })
   for (const error of [
@@ -93,7 +93,7 @@ test('of an error the class or code is recorded, never the message', async () =>
   expect(receiver.texts().join('\n')).not.toContain(MARK)
 })
 
-test('metrics are sent as /metrics tells them, buckets of histograms each by itself', async () => {
+test('the exported metrics equal those of /metrics, with histogram buckets that are not cumulative', async () => {
   const { tracing, metrics } = await open({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   metrics.counter('calls_total', 'Calls.', ['route']).inc({ route: '/v1/ip' }, 3)
   metrics.observed('jobs', 'Jobs.', [], async () => [{ labels: {}, value: 7 }])
@@ -108,7 +108,7 @@ test('metrics are sent as /metrics tells them, buckets of histograms each by its
   expect(text).toMatch(/"count":4,"sum":65\.5/)
 })
 
-test('a share of 0 tells no trace, whatever the header of a caller says', async () => {
+test("with a share of 0 no trace is sent, whatever the caller's header says", async () => {
   const { tracing } = await open({
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     OTEL_TRACES_SAMPLER_ARG: '0',
@@ -134,7 +134,7 @@ test('an unreachable receiver fails no work, does not delay the end of the progr
   expect(new Set(warned).size).toBeLessThanOrEqual(1)
 })
 
-test('without an endpoint nothing is traced and nothing of it is loaded', async () => {
+test('without an endpoint nothing is traced and no package is loaded', async () => {
   const { tracing } = await open({})
   expect(tracing.tracer).toBe(NO_TRACER)
   const code = `
@@ -155,9 +155,8 @@ test('without an endpoint nothing is traced and nothing of it is loaded', async 
   expect(asked.filter((name) => /opentelemetry|otel/.test(name))).toEqual([])
 })
 
-test('where the packages are not installed, a start with an endpoint ends and says what to install', () => {
-  // Each is looked for under a name that nobody has, so that what Node throws is what it throws
-  // then.
+test('if the packages are not installed, a start with an endpoint ends and names the packages', () => {
+  // Each package is resolved under a name that does not exist, so that Node throws its real error.
   const code = `
     import { registerHooks } from 'node:module'
     registerHooks({

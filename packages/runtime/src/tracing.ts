@@ -1,14 +1,14 @@
 import { NO_TRACER } from '@plumbline/ports/tracer'
 import type { TracedProgram, Tracing } from './traced-program.ts'
 
-/** Where traces and metrics of a program are sent. */
+/** Settings of a program's traces and metrics. */
 export interface TracingSettings {
   readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined
   readonly OTEL_EXPORTER_OTLP_HEADERS?: Readonly<Record<string, string>> | undefined
   readonly OTEL_TRACES_SAMPLER_ARG: number
 }
 
-/** Error if the packages are missing. */
+/** Error message if the packages are missing. */
 const MISSING =
   'OTEL_EXPORTER_OTLP_ENDPOINT is set, and OpenTelemetry is not installed here: ' +
   'run "npm install" in the folder of the service without --omit=optional'
