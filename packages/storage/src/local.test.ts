@@ -25,7 +25,7 @@ async function listed(storage: Storage): Promise<readonly StoredFile[]> {
   return files
 }
 
-test('the files of a folder are listed with when they came, and no others', async () => {
+test('the files of a folder are listed with their times, and no others', async () => {
   await using storage = await open()
   const began = Date.now() - 1_000
   for (const key of ['uploads/a', 'uploads/b', 'results/c']) {
@@ -37,12 +37,12 @@ test('the files of a folder are listed with when they came, and no others', asyn
   for (const { storedAt } of files) expect(storedAt.getTime()).toBeGreaterThan(began)
 })
 
-test('a folder that is not there yet has no files', async () => {
+test('a missing folder has no files', async () => {
   await using storage = await open()
   expect(await listed(storage)).toEqual([])
 })
 
-test('a file that comes piece by piece is there once it has ended, and leaves nothing where it does not', async () => {
+test('a file written in pieces exists once it is complete, and otherwise leaves nothing', async () => {
   await using storage = await open()
   const names = async (): Promise<readonly string[]> =>
     (await listed(storage)).map(({ key }) => key)
@@ -63,7 +63,7 @@ test('a file that comes piece by piece is there once it has ended, and leaves no
   expect(await text(await storage.open('uploads/a'))).toBe('first last')
 })
 
-test('of two that write one file the later has it, and what a killed one left is removed with the file', async () => {
+test('of two writers of one file the later one wins, and what a killed one left is removed with the file', async () => {
   await using storage = await open()
   await using first = await storage.create('uploads/a')
   await first.write(Buffer.from('first'))
@@ -80,7 +80,7 @@ test('of two that write one file the later has it, and what a killed one left is
   expect(await readdir(join(dir, 'files/uploads'))).toEqual([])
 })
 
-test('a disk that takes only a part of what is written is an error', () => {
+test('a disk that accepts only a part of a write is an error', () => {
   const writeOne = `
     import { openLocalStorage } from ${JSON.stringify(new URL('local.ts', import.meta.url).href)}
     await using storage = await openLocalStorage(new URL(${JSON.stringify(pathToFileURL(dir).href)}))
@@ -95,7 +95,7 @@ test('a disk that takes only a part of what is written is an error', () => {
   expect(readdirSync(join(dir, 'results'))).toEqual([])
 })
 
-test('names of a prefix are listed from one on', async () => {
+test('names with a prefix are listed from a given one on', async () => {
   await using storage = await open()
   for (const name of ['bat_1', 'bat_2', 'bat_3', 'lkp_3', 'bat']) {
     await writeFile(join(dir, 'x'), 'x')

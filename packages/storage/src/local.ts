@@ -37,12 +37,12 @@ export async function openLocalStorage(url: URL): Promise<Storage> {
     remove: async (keys) => {
       for (const key of keys) {
         await rm(within(root, key), { force: true })
-        // What a killed process left of it.
+        // Leftovers of a killed process.
         await rm(partOf(within(root, key)), { force: true })
       }
     },
     list: (folder, names) => listFolder(within(root, folder), folder, names),
-    // What a killed process left is a file like others.
+    // Leftovers of a killed process are files like others.
     dropParts: async () => 0,
     [Symbol.asyncDispose]: async () => {},
   }
@@ -66,7 +66,7 @@ async function createFile(target: string): Promise<NewFile> {
   const isOurs = async (): Promise<boolean> => (await orAbsent(stat(path)))?.ino === ino
   let isOver = false
   return {
-    // Goes on after a write that a disk took in part, where `write` would only say so.
+    // Continues after a partial write, which `write` would only report.
     write: async (bytes) => await file.writeFile(bytes),
     end: async () => {
       await settle(path, dirname(target))
@@ -94,7 +94,7 @@ async function* listFolder(
     if (!entry.isFile() || !entry.name.startsWith(prefix) || entry.name <= after) continue
     const found = await orAbsent(stat(join(path, entry.name)))
     if (found === undefined) continue
-    // A rename leaves the time of the last writing as it was, and sets this one.
+    // A rename keeps the time of the last write; this sets the current time.
     page.push({ key: `${folder}/${entry.name}`, storedAt: found.ctime })
     if (page.length < LIST_PAGE) continue
     yield page
@@ -119,7 +119,7 @@ function within(root: string, key: string): string {
 }
 
 /**
- * Creates a missing folder with the owner of its parent: so a program that runs as root leaves
+ * Creates a missing folder with the owner of its parent, so that a program that runs as root leaves
  * nothing that others cannot use.
  */
 async function makeFolder(path: string): Promise<void> {
@@ -129,7 +129,7 @@ async function makeFolder(path: string): Promise<void> {
   await lchown(path, uid, gid)
 }
 
-/** Flushes a file to disk, with the folder's owner as its only reader. */
+/** Flushes a file to disk, and makes it readable only by the folder's owner. */
 async function settle(path: string, folder: string): Promise<void> {
   const file = await open(path, 'r')
   try {
@@ -158,7 +158,7 @@ async function move(from: string, to: string): Promise<void> {
     await rename(from, to)
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) throw error
-    // Another file system: copy beside the target first, so that the rename stays atomic.
+    // On another file system: copied beside the target first, so that the rename stays atomic.
     const beside = partOf(to)
     await copyFile(from, beside)
     await settle(beside, dirname(to))

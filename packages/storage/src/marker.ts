@@ -6,7 +6,7 @@ import type { Storage } from './storage.ts'
 /** Key of the file that names the installation that a store belongs to. */
 export const MARKER = 'installation'
 
-/** A marker is one short line; a longer file is not a marker. */
+/** Maximum bytes of a marker, which is one short line; a longer file is not a marker. */
 const MARKER_BYTES = 256
 
 /** Whether a store belongs to this installation, or to another one. */

@@ -13,7 +13,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-/** Fills the threads that open files, as passwords and compression do. */
+/** Occupies the threads that open files, as passwords and compression do. */
 function keepThreadsBusy(): Promise<unknown> {
   const one = (): Promise<void> =>
     new Promise((resolve) => pbkdf2('a', 'b', 50_000, 32, 'sha512', () => resolve()))
@@ -25,7 +25,7 @@ async function* broken(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   throw new Error('broken')
 }
 
-test('what fails before its file is open leaves nothing behind', async () => {
+test('a failure before the file is open leaves nothing behind', async () => {
   const busy = keepThreadsBusy()
   const path = join(folder, 'new')
   const written = writeNewFile(path, async (file) => {
@@ -36,7 +36,7 @@ test('what fails before its file is open leaves nothing behind', async () => {
   expect(await readdir(folder)).toEqual([])
 })
 
-test('a new file is private, and one that is there is left alone', async () => {
+test('a new file is private, and an existing one is not changed', async () => {
   const path = join(folder, 'new')
   const write = (): Promise<void> =>
     writeNewFile(path, (file) => pipeline(Readable.from([Buffer.from('text')]), file))

@@ -17,7 +17,7 @@ export async function writeNewFile(
   const file = createWriteStream(path, { flags: 'wx', mode: 0o600 })
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   file.once('close', resolve)
-  // Told by `write`; a stream without a listener would end the process.
+  // Reported by `write`; a stream without a listener would end the process.
   file.on('error', () => undefined)
   try {
     await write(file)

@@ -44,7 +44,7 @@ export async function openFiles(options: {
   scratchDir: string
 }): Promise<Storage> {
   const url = filesUrl(options.url, options.dataDir)
-  // Made by an older version, it may be open to others.
+  // A folder of an older version may be accessible to others.
   if (options.url === undefined) await chmod(fileURLToPath(url), 0o700).catch(() => undefined)
   return await openStorage({ url, scratchDir: options.scratchDir })
 }

@@ -1,7 +1,7 @@
 import type { S3Client } from './s3-client.ts'
 import { elements, textOf } from './s3-xml.ts'
 
-/** Pages of open uploads that are read in one call; the next call reads on. */
+/** Maximum pages of open uploads that are read in one call; the next call continues. */
 const MOST_PAGES = 100
 
 /**

@@ -8,12 +8,15 @@ import { textOf } from './s3-xml.ts'
 /** Time-outs: to connect, until the reply begins, and between two bytes of it. */
 const TIMES = { connectMs: 10_000, replyMs: 120_000, idleMs: 120_000 } as const
 
-/** Attempts of a request whose failure may be temporary, and the first delay between them. */
+/**
+ * Maximum attempts of a request whose failure may be temporary, and the first delay between them.
+ */
 const ATTEMPTS = 3
 const PAUSE_MS = 100
 
 /**
- * Bytes of a reply that is read into memory: a page of 1,000 keys of 1,024 characters is smaller.
+ * Maximum bytes of a reply that is read into memory: a page of 1,000 keys of 1,024 characters is
+ * smaller.
  */
 const REPLY_MAX_BYTES = 16 * 1_048_576
 
@@ -64,7 +67,7 @@ export function openS3Client(options: {
 }): S3Client {
   const connections = openStoreConnections(TIMES)
   const base = `${options.endpoint.pathname.replace(/\/$/, '')}/${encodedKey(options.bucket)}`
-  /** How far the store's clock is ahead of ours, in milliseconds. */
+  /** Milliseconds that the store's clock is ahead of ours. */
   let skewMs = 0
 
   async function attempt(request: S3Request): Promise<IncomingMessage> {
@@ -152,7 +155,9 @@ const PASSING_CODES = new Set([
   'OperationAborted',
 ])
 
-/** Whether the same request may succeed a moment later, as after a broken connection. */
+/**
+ * Whether an error is temporary, as after a broken connection, so that the request may be repeated.
+ */
 function mayPass(error: unknown): boolean {
   if (!(error instanceof S3Error)) return error instanceof Error && 'code' in error
   return error.status >= 500 || error.status === 429 || PASSING_CODES.has(error.code)

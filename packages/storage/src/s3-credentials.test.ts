@@ -46,7 +46,7 @@ function lent(minutes: number): string {
   })
 }
 
-test('keys of the environment go before all else', async () => {
+test('keys in the environment take precedence', async () => {
   const source = credentialSource(
     { AWS_ACCESS_KEY_ID: 'AKIA', AWS_SECRET_ACCESS_KEY: 's', AWS_SESSION_TOKEN: 't' },
     'eu-test-1',
@@ -67,7 +67,7 @@ test('keys of a profile are read from its file', async () => {
   expect(await source()).toMatchObject({ accessKeyId: 'AKIAFILE', secretAccessKey: 'a=b/c' })
 })
 
-test('a web identity is changed for a role', async () => {
+test('a web identity is exchanged for a role', async () => {
   const tokenFile = join(dir, 'token')
   await writeFile(tokenFile, 'header.payload.signature\n')
   replies.set(
@@ -93,7 +93,7 @@ test('a web identity is changed for a role', async () => {
   )
 })
 
-test('a container asks for its role with its token, once for many requests', async () => {
+test('a container requests its role with its token, once for many requests', async () => {
   replies.set('GET /role', lent(60))
   const source = credentialSource(
     {
@@ -126,12 +126,12 @@ test('a machine fetches its role with a token, and again before it expires', asy
   await source()
   await source()
   expect(asked).toHaveLength(6)
-  // What is lent still holds when nobody answers any more.
+  // Temporary credentials stay valid when the service no longer replies.
   replies.clear()
   expect(await source()).toMatchObject({ accessKeyId: 'ASIALENT' })
 })
 
-test('without any of them the error says what to set', async () => {
+test('without any source the error says which settings to set', async () => {
   const source = credentialSource({ AWS_EC2_METADATA_DISABLED: 'true', HOME: dir }, 'eu-test-1')
   await expect(source()).rejects.toThrow('AWS_ACCESS_KEY_ID')
 })

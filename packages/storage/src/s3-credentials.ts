@@ -4,7 +4,7 @@ import { readProfile } from './s3-profile.ts'
 import type { Credentials } from './s3-signature.ts'
 import { textOf } from './s3-xml.ts'
 
-/** Returns credentials that are valid for some minutes more. */
+/** Returns credentials that are valid for at least some minutes. */
 export type CredentialSource = () => Promise<Credentials>
 
 /** Milliseconds before their expiry at which temporary credentials are fetched again. */
@@ -36,7 +36,7 @@ export function credentialSource(environment: Environment, region: string): Cred
     try {
       kept = await asking
     } catch (error) {
-      // What is lent is good until it ends, even where its renewal fails.
+      // Temporary credentials are valid until they expire, even if their renewal fails.
       if (kept === undefined || (kept.endsAt ?? Infinity) <= Date.now()) throw error
     }
     return kept
@@ -128,7 +128,7 @@ async function machineRole(environment: Environment): Promise<TemporaryCredentia
       headers: { 'X-aws-ec2-metadata-token-ttl-seconds': '300' },
     })
   } catch {
-    // Most machines are none of AWS.
+    // Most machines are not on AWS.
     return undefined
   }
   const headers = { 'X-aws-ec2-metadata-token': token }
@@ -138,7 +138,7 @@ async function machineRole(environment: Environment): Promise<TemporaryCredentia
 }
 
 function lentFrom(reply: unknown): TemporaryCredentials {
-  // Safe because each member is looked at before it is used.
+  // Safe because each member is checked before it is used.
   const fields = reply as Readonly<Record<string, unknown>>
   const { AccessKeyId, SecretAccessKey, Token, Expiration } = fields
   if (typeof AccessKeyId !== 'string' || typeof SecretAccessKey !== 'string') {
@@ -166,7 +166,7 @@ async function ask(url: string, init: RequestInit): Promise<string> {
     if (length > ANSWER_MAX_BYTES) throw new Error(`the reply of ${new URL(url).host} is too long`)
     parts.push(part)
   }
-  // The reply itself may hold secrets.
+  // The reply itself may contain secrets.
   if (!response.ok) throw new Error(`${new URL(url).host} replied ${response.status}`)
   return parts.join('')
 }

@@ -78,7 +78,7 @@ export function openStoreConnections(times: RequestTimes): StoreConnections {
   }
 }
 
-/** Ends a body whose sender is silent; a slow reader is no reason. */
+/** Ends a body if its sender is silent; a slow reader does not count. */
 function endWhenIdle(reply: IncomingMessage, idleMs: number): void {
   const { socket } = reply
   const onIdle = (): void => {

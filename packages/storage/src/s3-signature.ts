@@ -11,7 +11,7 @@ export interface Credentials {
 export interface UnsignedRequest {
   readonly method: string
   readonly url: URL
-  /** Names in lower case. */
+  /** Header values by name in lower case. */
   readonly headers: Readonly<Record<string, string>>
   /** SHA-256 of the body in hexadecimal. */
   readonly bodySha256: string

@@ -10,7 +10,7 @@ import type { NewFile } from './storage.ts'
 const PART_BYTES = 8 * 1_048_576
 const MOST_PARTS = 10_000
 
-/** Parts in flight at once, each held in memory. */
+/** Maximum number of parts in flight, each held in memory. */
 const WIDTH = 3
 
 /**
@@ -30,9 +30,9 @@ export async function uploadFile(client: S3Client, key: string, path: string): P
 
 /**
  * Begins a file that is written in pieces: one request if it is no larger than a part, else parts
- * as they fill up, which are aborted if it is given up.
+ * as they fill up, which are aborted if the file is not completed.
  *
- * @param partBytes of each part but the last
+ * @param partBytes bytes of each part but the last
  */
 export function createUpload(client: S3Client, key: string, partBytes = PART_BYTES): NewFile {
   let pieces: Uint8Array[] = []
@@ -53,7 +53,7 @@ export function createUpload(client: S3Client, key: string, partBytes = PART_BYT
       pieces.push(bytes)
       heldBytes += bytes.length
       for (;;) {
-        // What may be the last part waits for what comes behind it.
+        // Data that may be the last part is held back until more follows.
         if (heldBytes <= partBytes) return
         begun ??= await beginMultipart(client, key)
         await begun.add(takePart(partBytes))
@@ -135,7 +135,7 @@ async function abort(client: S3Client, key: string, uploadId: string): Promise<v
   try {
     await client.send({ method: 'DELETE', key, query: { uploadId } })
   } catch {
-    // What failed before is what the caller has to know; the bucket's own rule drops the parts.
+    // The caller needs the original error; the bucket's own rule removes the parts.
   }
 }
 

@@ -44,7 +44,7 @@ async function fileOf(content: string | Buffer): Promise<string> {
   return path
 }
 
-test('a file comes back as it went in, and is gone from where it was', async () => {
+test('a file is read back unchanged, and removed where it was', async () => {
   await using storage = await open()
   const path = await fileOf('email\na@b.example\n')
   await storage.put('uploads/bat_1', path)
@@ -57,7 +57,7 @@ test('a file comes back as it went in, and is gone from where it was', async () 
   expect(await readdir(join(dir, 'scratch'))).toEqual([])
 })
 
-test('a large file goes in parts and comes back whole', async () => {
+test('a large file is uploaded in parts and read back unchanged', async () => {
   await using storage = await open('s3://lists')
   const content = randomBytes(13 * 1_048_576)
   await storage.put('uploads/bat_1', await fileOf(content))
@@ -66,7 +66,7 @@ test('a large file goes in parts and comes back whole', async () => {
   expect(server.openUploads.size).toBe(0)
 })
 
-test('a file that comes piece by piece goes in parts as they fill, and leaves none where it does not end', async () => {
+test('a file written in pieces is uploaded in parts as they fill, and leaves none if it is not completed', async () => {
   await using storage = await open('s3://lists')
   const pieces = Array.from({ length: 40 }, () => randomBytes(512 * 1_024 + 1))
   {
@@ -99,7 +99,7 @@ test('a file that comes piece by piece goes in parts as they fill, and leaves no
   expect(server.openUploads.size).toBe(0)
 })
 
-test('an upload in parts that fails leaves no part behind, and its file where it is', async () => {
+test('a multipart upload that fails leaves no part behind, and keeps the local file', async () => {
   await using storage = await open('s3://lists')
   const path = await fileOf(randomBytes(20 * 1_048_576))
   server.brokenParts = Infinity
@@ -109,11 +109,11 @@ test('an upload in parts that fails leaves no part behind, and its file where it
   await access(path)
 })
 
-test('uploads that a killed process left are aborted a page at a time, and neither young ones nor those of others', async () => {
+test('uploads that a killed process left are aborted in pages, but neither recent ones nor those of others', async () => {
   await using storage = await open()
   const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3_600_000)
   for (let no = 0; no < 5; no += 1) server.leaveUpload(`plumb/line/uploads/bat_${no}`, hoursAgo(25))
-  // Two of one key, as two attempts leave them.
+  // Two with one key, as two attempts leave them.
   server.leaveUpload('plumb/line/uploads/bat_1', hoursAgo(30))
   server.leaveUpload('plumb/line/uploads/bat_9', hoursAgo(1))
   server.leaveUpload('plumb/line/uploads/notes', hoursAgo(25))
@@ -131,20 +131,20 @@ test('uploads that a killed process left are aborted a page at a time, and neith
   ])
 })
 
-test('a store whose clock is ahead is signed for by its clock', async () => {
+test('requests to a store whose clock is ahead are signed by its clock', async () => {
   await using storage = await open()
   server.aheadMs = 3_600_000
   await storage.put('uploads/bat_1', await fileOf('x'))
   expect(server.objects.size).toBe(1)
 })
 
-test('an empty file is a file', async () => {
+test('an empty file is stored', async () => {
   await using storage = await open()
   await storage.put('results/bat_1', await fileOf(''))
   expect(await text(await storage.open('results/bat_1'))).toBe('')
 })
 
-test('a file that is not there cannot be opened, and can be removed', async () => {
+test('a missing file cannot be opened, and can be removed', async () => {
   await using storage = await open()
   await expect(storage.open('uploads/none')).rejects.toThrow('NoSuchKey')
   await storage.remove(['uploads/none'])
@@ -169,7 +169,7 @@ test('many files are listed in bounded pages, each once, while they are being re
   expect(server.objects.size).toBe(1_302)
 })
 
-test('names of a prefix are listed from one on, over several pages', async () => {
+test('names with a prefix are listed from a given one on, over several pages', async () => {
   await using storage = await open()
   for (let no = 1_000; no < 3_500; no += 1) {
     for (const prefix of ['bat', 'lkp']) {
@@ -183,14 +183,14 @@ test('names of a prefix are listed from one on, over several pages', async () =>
   expect([met.length, met[0], met.at(-1)]).toEqual([1_500, 'uploads/bat_2000', 'uploads/bat_3499'])
 })
 
-test('a store that is busy for a moment is asked again', async () => {
+test('a request to a store that is briefly busy is repeated', async () => {
   await using storage = await open()
   server.busy = 2
   await storage.put('uploads/bat_1', await fileOf('x'))
   expect(server.objects.size).toBe(1)
 })
 
-test('wrong credentials are refused, and the file stays where it is', async () => {
+test('wrong credentials are refused, and the local file is kept', async () => {
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'another')
   await using storage = await open()
   const path = await fileOf('x')
@@ -206,7 +206,7 @@ test('a download that breaks off is an error and leaves no file', async () => {
   expect(await readdir(join(dir, 'scratch'))).toEqual([])
 })
 
-test('a store is of the installation that marks it first, and says so to others', async () => {
+test('a store belongs to the installation that marks it first, and others learn that', async () => {
   await using storage = await open()
   await mkdir(join(dir, 'scratch'), { recursive: true })
   const claim = (id: string) => claimStore(storage, { id, scratchDir: join(dir, 'scratch') })
@@ -219,7 +219,7 @@ test('a store is of the installation that marks it first, and says so to others'
   expect(await readdir(join(dir, 'scratch'))).toEqual([])
 })
 
-test('a store that takes a connection and says nothing is given up', async () => {
+test('a store that accepts a connection and does not reply is given up', async () => {
   const silent = createServer(() => {})
   silent.listen(0, '127.0.0.1')
   await once(silent, 'listening')

@@ -13,7 +13,7 @@ export interface Storage extends AsyncDisposable {
   /** Removes files; absent ones are no error. */
   remove(keys: readonly string[]): Promise<void>
   /**
-   * The files of a folder, such as `uploads`, in no order, a page at a time; all, or a range of
+   * The files of a folder, such as `uploads`, in no order, in pages; all of them, or a range of
    * names.
    */
   list(folder: string, names?: NameRange): AsyncGenerator<readonly StoredFile[], void, undefined>
@@ -21,7 +21,7 @@ export interface Storage extends AsyncDisposable {
    * Deletes the parts of files in a folder that were begun before a time and never completed, if
    * their keys are ours. They are in no listing, and cost as much as files.
    *
-   * @returns how many files they were of
+   * @returns the number of these files
    */
   dropParts(folder: string, before: Date, isOurs: (key: string) => boolean): Promise<number>
 }
@@ -56,5 +56,5 @@ export interface StoredFile {
   readonly storedAt: Date
 }
 
-/** Files in one page of a listing at most. */
+/** Maximum number of files in one page of a listing. */
 export const LIST_PAGE = 1_000
