@@ -18,7 +18,7 @@ test.each([
   expect(parseAddress(text)).toBeNull()
 })
 
-test('addresses read and write as the guard of the network reads and writes them', () => {
+test('addresses are parsed and formatted as by the egress guard', () => {
   let state = 3
   const byte = (): number => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
@@ -33,7 +33,7 @@ test('addresses read and write as the guard of the network reads and writes them
   }
 })
 
-test('a dotted tail is read', () => {
+test('an IPv6 address with a dotted tail is parsed', () => {
   expect(parseAddress('64:ff9b::8.8.8.8')).toEqual(parseAddress('64:ff9b::808:808'))
 })
 

@@ -17,8 +17,8 @@ export type DirectAnswer =
   | { readonly kind: 'failed'; readonly reason: DnsFailure | 'forbidden' }
 
 /**
- * Why a query has no result; never to be taken for "no such record". `unvouched`: denied, or
- * failed, by a server that does not know the DNS root.
+ * Why a query has no result; which does not mean "no such record". `unvouched`: denied, or failed,
+ * by a server that does not know the DNS root.
  */
 export type DnsFailure =
   | 'servfail'
@@ -29,7 +29,7 @@ export type DnsFailure =
   | 'network'
   | 'unvouched'
 
-/** Whose fault a failure is: that of the name's own servers, or of our resolver. */
+/** The cause of a failure: the name servers of the domain, or our resolver. */
 export type DnsFault = 'dns_failed' | 'dns_unavailable'
 
 /** The reason code of a failure. */

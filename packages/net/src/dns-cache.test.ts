@@ -4,7 +4,7 @@ import { createAnswerCache } from './dns-cache.ts'
 
 const DENIED: DnsAnswer = { kind: 'nxdomain', ttlSeconds: 60 }
 
-test('a full cache evicts the least recently used entries, and never more than a part', () => {
+test('a full cache evicts the least recently used entries, and only a part of them', () => {
   const names = Array.from({ length: 1_000 }, (_, no) => `name${no}`)
   for (const count of [99, 100, 500, 1_000]) {
     const cache = createAnswerCache({ size: 100, now: () => 0 })

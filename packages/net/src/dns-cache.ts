@@ -40,7 +40,7 @@ export function createAnswerCache(options: { size: number; now: () => number }):
       entries.delete(key)
       entries.set(key, { answer, expiresAt })
       if (entries.size <= options.size) return
-      // Many at once: a map that only ever loses its first entry walks past all that it has lost.
+      // Many at once: a map that loses only its first entry has to skip all deleted ones.
       const left = options.size - Math.floor(options.size / EVICTED_SHARE)
       for (const oldest of entries.keys()) {
         if (entries.size <= left) break

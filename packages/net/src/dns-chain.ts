@@ -3,7 +3,7 @@ import type { DnsRecord, DnsReply, DnsQuestion, RecordType } from './dns-message
 /** A CNAME record. */
 export type CnameRecord = Extract<DnsRecord, { type: 'CNAME' }>
 
-/** Records of one CNAME chain at most. Source: the `max-query-restarts` default of Unbound (11). */
+/** Maximum length of a CNAME chain. Source: the `max-query-restarts` default of Unbound (11). */
 export const MAX_LINKS = 11
 
 /**
@@ -46,6 +46,6 @@ export function denies(reply: DnsReply, { name, type }: DnsQuestion): boolean {
   const links = linksFrom(name, type, reply.answers)
   const end = links.at(-1)?.data ?? name
   if (reply.answers.some((record) => record.type === type && record.name === end)) return false
-  // A chain that leads out of the reply is asked on.
+  // A chain that leads out of the reply is continued by another query.
   return links.length === 0 || negativeTtlSeconds(reply) !== null
 }

@@ -30,7 +30,7 @@ const MAX_FOREIGN = 16
 const MAX_TCP_BYTES = 65_535
 
 /**
- * Sends one server one query: UDP from a fresh port with a random id, TCP if the reply is
+ * Sends one query to one server: UDP from a fresh port with a random id, TCP if the reply is
  * truncated, and once more without EDNS if the server does not support it (RFC 6891 section 7).
  */
 export async function exchange(
@@ -93,7 +93,8 @@ function overUdp(
   socket.on('message', (message) => {
     const reading = readReply(message, id, question)
     if (reading.kind === 'reply') return end(reading)
-    // A forged or late datagram must not end the wait for the true one; garbage under our id may.
+    // A forged or late datagram must not end the wait for the true one; a malformed one with our id
+    // may.
     if (reading.kind === 'malformed' || ++foreign >= MAX_FOREIGN) {
       end({ kind: 'failed', reason: 'malformed' })
     }

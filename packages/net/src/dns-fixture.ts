@@ -26,11 +26,12 @@ export interface DnsFixture extends AsyncDisposable {
 
 /** Recursion available, as a resolver sets it. */
 export const RA = 0x80
+/** Authoritative answer, as a name server sets it for its own zones. */
 export const AA = 0x400
 
 /**
- * Starts a test name server; `reply` sees each query except those for the root, which it knows, or
- * answers with `root`.
+ * Starts a test name server; `reply` receives each query except those for the root, which are
+ * answered with `root`, by default as known.
  */
 export async function startDns(
   reply: (name: string, type: string, tcp: boolean) => Reply,

@@ -8,7 +8,7 @@ export interface MxRecord {
   readonly exchange: string
 }
 
-/** Data of an SOA record, as far as it is used. */
+/** Data of an SOA record, only the fields that are used. */
 export interface SoaRecord {
   readonly mname: string
   readonly rname: string
@@ -54,7 +54,7 @@ export interface QueryFlags {
   readonly edns: boolean
 }
 
-/** A reply, as far as the resolver needs it. */
+/** A reply, only the fields that the resolver uses. */
 export interface DnsReply {
   /** Extended RCODE: 0 no error, 1 format error, 2 server failure, 3 no such name, 5 refused. */
   readonly code: number
@@ -65,7 +65,7 @@ export interface DnsReply {
   readonly authorities: readonly DnsRecord[]
 }
 
-/** Records parsed from one section; further ones are ignored. */
+/** Maximum number of records parsed from one section; further ones are ignored. */
 const MAX_SECTION_RECORDS = 256
 
 const UDP_PAYLOAD_BYTES = 1232
@@ -211,8 +211,8 @@ function recordOf(answer: Answer): DnsRecord | null {
   }
 }
 
-// Names that no host can have (spaces, controls, bytes that are not text) are left out: they reach
-// logs and evidence, and no lookup of them can succeed.
+// Names that no host can have (spaces, controls, bytes that are not text) are left out: they would
+// appear in logs and evidence, and no lookup of them can succeed.
 function hostName(name: string): string | null {
   return questionName(name)
 }

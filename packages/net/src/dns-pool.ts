@@ -7,7 +7,7 @@ import type { DnsReply, DnsQuestion } from './dns-message.ts'
 import type { Egress } from './egress.ts'
 import { createRootWatch, type RootWatch, type RootWord } from './root-watch.ts'
 
-/** When a query must end, by the pool's clock, and a signal that ends it sooner. */
+/** Time at which a query must end, by the pool's clock, and a signal that ends it sooner. */
 export interface QueryDeadline {
   readonly at: number
   readonly signal: AbortSignal
@@ -23,7 +23,7 @@ export interface ServerPool {
   ): Promise<DnsReply | DnsFailure>
 }
 
-/** What a pool of servers needs. */
+/** Options of a pool of servers. */
 export interface ServerPoolOptions {
   readonly servers: readonly string[]
   readonly egress: Egress
@@ -91,7 +91,7 @@ export function createServerPool(options: ServerPoolOptions): ServerPool {
       timeoutMs,
       signal: end.signal,
     })
-    // A question that was aborted tells nothing about the server.
+    // An aborted query tells nothing about the server.
     const isCut = result.kind === 'failed' && end.signal.aborted
     if (!isCut) {
       member.losses = result.kind === 'failed' ? member.losses + 1 : 0
@@ -99,7 +99,8 @@ export function createServerPool(options: ServerPoolOptions): ServerPool {
     }
     if (result.kind === 'failed') return result.reason
     const met = faultOf(result.reply) ?? result.reply
-    // Without the root a server can no more fail at a name by the name's own fault than deny it.
+    // A server without the root can neither deny a name nor report a fault of the name's own
+    // servers.
     const isNegative = met === 'servfail' || (typeof met !== 'string' && denies(met, question))
     if (!isNegative || question.name === ROOT || (await member.root.vouches())) return met
     return 'unvouched'
@@ -115,7 +116,7 @@ export function createServerPool(options: ServerPoolOptions): ServerPool {
           if (typeof result !== 'string') return result
           if (WEIGHT[result] >= WEIGHT[failure]) failure = result
         }
-        // Only loss is worth a second round.
+        // Only lost packets justify a second round.
         if (WEIGHT[failure] > 0 || failure === 'refused') return failure
       }
       return failure

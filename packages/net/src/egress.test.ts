@@ -22,7 +22,7 @@ function countingEgress() {
   return { counted, egress: createEgress({ allow: [], connect }) }
 }
 
-/** The ways in which one address can be written that parsers of the world accept. */
+/** The notations of one address that common parsers accept. */
 function spellings(address: IpAddress): string[] {
   const text = formatAddress(address)
   if (address.version === 6) {
@@ -52,11 +52,12 @@ function random(block: { first: bigint; last: bigint }, seed: bigint): bigint {
   return block.first + (spread % (block.last - block.first + 1n))
 }
 
-test('none of 5,000 attempts on special addresses, in any spelling, reaches the dialler', async () => {
+test('none of 5,000 attempts on special addresses, in any notation, opens a socket', async () => {
   const { counted, egress } = countingEgress()
   let attempts = 0
   for (const { block, cidr } of SPECIAL_BLOCKS) {
-    // A mapped address is its IPv4 address to the kernel; the rows of IPv4 are spelt mapped below.
+    // The kernel treats a mapped address as its IPv4 address; the rows of IPv4 are written as
+    // mapped ones below.
     if (cidr === '::ffff:0:0/96') continue
     const values = [block.first, block.last]
     for (let seed = 1n; seed <= 8n; seed++) values.push(random(block, seed))
@@ -73,7 +74,7 @@ test('none of 5,000 attempts on special addresses, in any spelling, reaches the 
   expect(counted.attempts).toBe(0)
 })
 
-test('metadata services are refused, also where their address is public', () => {
+test('metadata services are refused, even at a public address', () => {
   const { egress } = countingEgress()
   for (const address of ['169.254.169.254', '168.63.129.16', 'fd00:ec2::254', '100.100.100.200']) {
     expect(egress.permits(address)).toBe(false)
@@ -83,7 +84,7 @@ test('metadata services are refused, also where their address is public', () => 
   expect(egress.permits('2606:4700:4700::1111')).toBe(true)
 })
 
-test('an allow list lets its blocks through, mapped or not, and nothing else', () => {
+test('an allow list permits its blocks, mapped or not, and no others', () => {
   const egress = createEgress({ allow: ['127.0.0.0/8', '::1'] })
   expect(egress.permits('127.3.2.1')).toBe(true)
   expect(egress.permits('::ffff:127.0.0.1')).toBe(true)
@@ -92,7 +93,7 @@ test('an allow list lets its blocks through, mapped or not, and nothing else', (
   expect(() => createEgress({ allow: ['localhost'] })).toThrow(/not a CIDR/)
 })
 
-test('a dial to an allowed listener gives an open socket', async () => {
+test('a dial to an allowed listener returns an open socket', async () => {
   const server = createServer((socket) => socket.end('hello'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
@@ -104,7 +105,7 @@ test('a dial to an allowed listener gives an open socket', async () => {
   expect(String(heard)).toBe('hello')
 })
 
-test('a trusted address is dialled though it is special; a name never is', async () => {
+test('a trusted address is dialled though it is special-purpose; a name never is', async () => {
   const { counted, egress } = countingEgress()
   const request = { port: 53, timeoutMs: 100, signal: NEVER, trusted: true }
   await expect(egress.dial({ ...request, address: '127.0.0.1' })).rejects.toThrow('was reached')
@@ -112,7 +113,7 @@ test('a trusted address is dialled though it is special; a name never is', async
   expect(counted.attempts).toBe(1)
 })
 
-test('an ended run and a closed port are distinguished', async () => {
+test('an aborted dial and a closed port are distinguished', async () => {
   const egress = createEgress({ allow: ['127.0.0.0/8'] })
   const request = { address: '127.0.0.1', port: 1, timeoutMs: 2_000 }
   await expect(egress.dial({ ...request, signal: NEVER })).rejects.toMatchObject({

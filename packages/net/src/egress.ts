@@ -25,7 +25,7 @@ export interface Connectors {
   udp(target: Target): DatagramSocket
 }
 
-/** What the guard allows, and the functions by which it connects. */
+/** Options of the guard, and the functions by which it connects. */
 export interface EgressOptions {
   /** CIDRs that are allowed though they are special-purpose. */
   readonly allow: readonly string[]
@@ -211,7 +211,7 @@ async function settled(
   socket.once(event, resolve)
   socket.once('error', onError)
   socket.once('close', onClose)
-  // An error without a listener must not end the process; `close` reports it too.
+  // An error without a listener must not end the process; `close` reports the error too.
   socket.on('error', () => undefined)
   try {
     await promise
@@ -224,7 +224,7 @@ async function settled(
   }
 }
 
-// The kernel is asked where it really went, in case a proxy or a NAT rule of the host answers.
+// The kernel reports the actual peer, in case a proxy or a NAT rule of the host has changed it.
 function assertSamePeer(address: string, socket: Socket): void {
   const asked = canonical(address)
   const met = socket.remoteAddress === undefined ? null : canonical(socket.remoteAddress)
@@ -272,7 +272,7 @@ function openTcp(target: Target): Socket {
 function openUdp(target: Target): DatagramSocket {
   const socket = createSocket({
     type: parseAddress(target.address)?.version === 6 ? 'udp6' : 'udp4',
-    // The target is a literal; the system's resolver must never be asked.
+    // The target is a literal; the system's resolver must never be used.
     lookup: (hostname, _options, callback) =>
       callback(null, hostname, parseAddress(hostname)?.version ?? 4),
   })

@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable, Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib'
 
-/** The body as far as it was read. */
+/** The part of the body that was read. */
 export type BodyRead =
   | { readonly kind: 'read'; readonly bytes: Uint8Array; readonly cut: boolean }
   | { readonly kind: 'failed'; readonly detail: string }
 
-/** Nested content codings that are decoded; more are refused. */
+/** Maximum number of nested content codings that are decoded. */
 const MAX_CODINGS = 2
 
 /**

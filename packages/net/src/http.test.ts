@@ -62,7 +62,7 @@ function get(url: string, more: Partial<FetchRequest> = {}): Promise<HttpAnswer>
 const textOf = (answer: HttpAnswer): string =>
   answer.kind === 'response' ? Buffer.from(answer.body).toString() : answer.reason
 
-test('a response comes with status, headers and body, under the name asked', async () => {
+test('a response has status, headers and body, and the request the right host', async () => {
   const port = await serve((req, res) => {
     res.writeHead(404, { 'X-Seen': req.headers.host ?? '' })
     res.end('gone')
@@ -77,7 +77,7 @@ test('a response comes with status, headers and body, under the name asked', asy
   expect(textOf(answer)).toBe('gone')
 })
 
-test('a body in any coding is unpacked, and counted unpacked', async () => {
+test('a body in any coding is decoded, and its limit applies to the decoded size', async () => {
   const packers = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync }
   const port = await serve((req, res) => {
     const [coding, size] = (req.url ?? '').slice(1).split('/')
@@ -96,7 +96,7 @@ test('a body in any coding is unpacked, and counted unpacked', async () => {
   expect(textOf(cut)).toHaveLength(10_000)
 })
 
-test('an endless body, a slow one and a silent server end in their bounds', async () => {
+test('an endless body, a slow one and a silent server end at their limits', async () => {
   const endless = await serveRaw((socket) => {
     socket.write('HTTP/1.1 200 OK\r\n\r\n')
     const push = (): void => {
@@ -112,7 +112,7 @@ test('an endless body, a slow one and a silent server end in their bounds', asyn
   expect(textOf(await get(`http://site.test:${slow}/`, { timeoutMs: 100 }))).toBe('timeout')
 })
 
-test('redirects are followed to their bound and re-checked on each hop', async () => {
+test('redirects are followed up to the limit and checked on each hop', async () => {
   const port = await serve((req, res) => {
     const to: Record<string, string> = {
       '/one': '/two',
@@ -135,14 +135,14 @@ test('redirects are followed to their bound and re-checked on each hop', async (
   expect(textOf(await at('/user'))).toBe('bad_url')
 })
 
-test('a redirect that is only to be shown is the response', async () => {
+test('with redirects shown, the redirect is the response', async () => {
   const port = await serve((_req, res) => res.writeHead(302, { location: '/on' }).end('moved'))
   const answer = await get(`http://site.test:${port}/`, { maxRedirects: 'shown' })
   expect(answer).toMatchObject({ kind: 'response', status: 302, redirects: 0 })
   expect(textOf(answer)).toBe('moved')
 })
 
-test('credentials do not travel to another origin', async () => {
+test('credentials are not sent to another origin', async () => {
   const target = await serve((req, res) => res.end(JSON.stringify(req.headers)))
   const port = await serve((_req, res) =>
     res.writeHead(307, { location: `http://127.0.0.1:${target}/` }).end(),
@@ -154,7 +154,7 @@ test('credentials do not travel to another origin', async () => {
   expect(textOf(answer)).not.toContain('Bearer')
 })
 
-test('a post sends its body once, and a 303 turns it into a get', async () => {
+test('a POST sends its body once, and a 303 turns it into a GET', async () => {
   const port = await serve((req, res) => {
     let body = ''
     req.on('data', (chunk) => (body += String(chunk)))
@@ -168,7 +168,7 @@ test('a post sends its body once, and a 303 turns it into a get', async () => {
   expect(textOf(await get(`http://site.test:${port}/see`, send))).toBe('GET ')
 })
 
-test('names that do not resolve, special addresses and refused ports each have their reason', async () => {
+test('names that do not resolve, special addresses and refused ports each have their own reason', async () => {
   expect(textOf(await get('http://nowhere.test/'))).toBe('dns')
   expect(textOf(await get('http://evil.test/'))).toBe('forbidden')
   expect(textOf(await get('http://2130706433/', { egress: createEgress({ allow: [] }) }))).toBe(
@@ -178,7 +178,7 @@ test('names that do not resolve, special addresses and refused ports each have t
   expect(textOf(await get('ftp://site.test/'))).toBe('bad_url')
 })
 
-test('garbage, broken codings and switched protocols are bad responses', async () => {
+test('malformed replies, broken codings and switched protocols are bad responses', async () => {
   const garbage = await serveRaw((socket) => void socket.end('\x00\xff not http\r\n\r\n'))
   expect(textOf(await get(`http://site.test:${garbage}/`))).toBe('bad_response')
   const port = await serve((req, res) => {
@@ -193,7 +193,7 @@ test('garbage, broken codings and switched protocols are bad responses', async (
   expect(textOf(await get(`http://site.test:${short}/`))).toBe('bad_response')
 })
 
-test('where the head suffices, a status counts whatever becomes of the body', async () => {
+test('if the head suffices, a status counts whatever happens to the body', async () => {
   const head = 'HTTP/1.1 202 OK\r\n'
   const garbage = await serveRaw(
     (socket) => void socket.write(`${head}content-encoding: gzip\r\ncontent-length: 4\r\n\r\nnope`),
@@ -210,7 +210,7 @@ test('where the head suffices, a status counts whatever becomes of the body', as
   expect(textOf(none)).toBe('timeout')
 })
 
-test('an ended run ends the fetch', async () => {
+test('an abort ends the request', async () => {
   const port = await serveRaw(() => undefined)
   const controller = new AbortController()
   const answer = get(`http://site.test:${port}/`, { signal: controller.signal })

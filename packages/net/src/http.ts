@@ -18,13 +18,13 @@ export interface FetchRequest {
   readonly maxBytes: number
   /** Whether a longer body is a failure or cut; default `fail`. */
   readonly overflow?: 'fail' | 'cut'
-  /** Whether a response with a broken or slow body counts, without its body; default false. */
+  /** Whether a response with a broken or slow body counts, without the body; default false. */
   readonly headSuffices?: boolean
   /** Redirects that are followed; with `shown` the redirect itself is the response. */
   readonly maxRedirects: number | 'shown'
   /**
-   * Whether http without TLS may go anywhere, as by default, or only to addresses that the operator
-   * allowed.
+   * Whether http without TLS may connect anywhere, as by default, or only to addresses that the
+   * operator allowed.
    */
   readonly plain?: 'anywhere' | 'allowed'
   /** Time-out of the whole request, redirects and body included. */
@@ -71,7 +71,7 @@ export type HttpAnswer =
       readonly sent: boolean
     }
 
-/** Addresses of one host that are tried in turn. */
+/** Maximum number of addresses of one host that are tried in turn. */
 const MAX_ADDRESSES = 3
 
 const MAX_HEADER_BYTES = 16_384
@@ -208,7 +208,7 @@ async function sendAndRead(
       },
       setHost: false,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // Node asks this function only where no agent is named; an agent would dial by itself.
+      // Node calls this function only without an agent; an agent would open connections itself.
       createConnection: () => socket,
       signal,
     })
@@ -236,7 +236,7 @@ function responseTo(client: ClientRequest): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   client.on('response', resolve)
   client.on('error', reject)
-  // An answer of 101 would otherwise leave the request without an end.
+  // A response of 101 would otherwise leave the request without an end.
   client.on('upgrade', () => reject(new Error('the server switched protocols')))
   return promise
 }

@@ -28,7 +28,7 @@ function resolverOver(
   })
 }
 
-test('records of each type come in their own shape', async () => {
+test('records of each type are returned in their own shape', async () => {
   const data: Record<string, Answer> = {
     A: { name: 'x.test', type: 'A', ttl: 300, data: '192.0.2.1' },
     AAAA: { name: 'x.test', type: 'AAAA', ttl: 300, data: '2001:db8::1' },
@@ -63,7 +63,7 @@ test('a null MX keeps its root exchange', async () => {
   expect(answer).toMatchObject({ kind: 'records', records: [{ preference: 0, exchange: '.' }] })
 })
 
-test('no data, no such name and failure are three different answers', async () => {
+test('no data, no such name and failure are three different results', async () => {
   await using server = await startDns((name) => {
     if (name === 'empty.test') return { authorities: [SOA] }
     if (name === 'none.test') return { flags: RA | 3, authorities: [SOA] }
@@ -98,7 +98,7 @@ test('a referral of a server without recursion is not an answer', async () => {
   })
 })
 
-test('the second server answers where the first is silent or fails', async () => {
+test('the second server answers if the first is silent or fails', async () => {
   await using silent = await startDns(() => null)
   await using failing = await startDns(() => ({ flags: RA | 2 }))
   const good = (): Reply => ({
@@ -111,7 +111,7 @@ test('the second server answers where the first is silent or fails', async () =>
   }
 })
 
-test('a server that loses three in a row is asked last', async () => {
+test('a server that loses three consecutive queries is queried last', async () => {
   await using silent = await startDns(() => null)
   await using healthy = await startDns(() => ({ authorities: [SOA] }))
   const resolver = resolverOver([silent, healthy], { tryMs: 30 })
@@ -121,7 +121,7 @@ test('a server that loses three in a row is asked last', async () => {
   expect(silent.asked.length).toBe(3)
 })
 
-test('an asker that gives up takes nothing back of what a server lost', async () => {
+test('a caller that gives up does not reset the losses of a server', async () => {
   await using silent = await startDns(() => null)
   await using healthy = await startDns((name) => ({
     answers: [{ name, type: 'A', ttl: 60, data: '192.0.2.1' }],
@@ -134,7 +134,7 @@ test('an asker that gives up takes nothing back of what a server lost', async ()
   expect(asked).toEqual(['a.test', 'b.test', 'given-up.test', 'c.test'])
 })
 
-test('a cut reply is asked again over TCP', async () => {
+test('a truncated reply is queried again over TCP', async () => {
   await using server = await startDns((name) => ({
     truncate: true,
     answers: Array.from({ length: 200 }, (_, i) => ({
@@ -146,11 +146,11 @@ test('a cut reply is asked again over TCP', async () => {
   }))
   const answer = await resolverOver([server]).resolve('big.test', 'A')
   expect(answer.kind === 'records' && answer.records.length).toBe(200)
-  // A busy machine may need a second try, which is like the first.
+  // A busy machine may need a second attempt, which is like the first.
   expect(server.asked.slice(0, 2).map((question) => question.tcp)).toEqual([false, true])
 })
 
-test('a CNAME chain is followed over replies, and a loop or a long one fails', async () => {
+test('a CNAME chain is followed over several replies, and a loop or a long one fails', async () => {
   await using server = await startDns((name) => {
     if (name === 'start.test')
       return { answers: [{ name, type: 'CNAME', ttl: 20, data: 'mid.test' }] }
@@ -180,7 +180,7 @@ test('a CNAME chain is followed over replies, and a loop or a long one fails', a
   expect(server.asked.filter((q) => q.name.startsWith('n')).length).toBeLessThanOrEqual(12)
 })
 
-test('forged datagrams are passed over', async () => {
+test('forged datagrams are ignored', async () => {
   await using server = await startDns((name) => ({
     raw: (query) => {
       const forged = Buffer.from(query)
@@ -192,7 +192,7 @@ test('forged datagrams are passed over', async () => {
   expect(answer).toEqual({ kind: 'failed', reason: 'timeout' })
 })
 
-test('a server without EDNS is asked once more in plain DNS', async () => {
+test('a server without EDNS is queried once more in plain DNS', async () => {
   let tries = 0
   await using server = await startDns((name) => {
     tries++
@@ -202,7 +202,7 @@ test('a server without EDNS is asked once more in plain DNS', async () => {
   expect(await resolverOver([server]).resolve('old.test', 'A')).toMatchObject({ kind: 'records' })
 })
 
-test('one question on the wire serves all who ask, and the cache those who come later', async () => {
+test('one query in flight serves all its callers, and the cache later ones', async () => {
   await using server = await startDns((name) => ({
     answers: [{ name, type: 'A', ttl: 60, data: '192.0.2.3' }],
   }))
@@ -217,7 +217,7 @@ test('one question on the wire serves all who ask, and the cache those who come 
   expect(server.asked.length).toBe(2)
 })
 
-test('an aborted asker is answered at once and the others still get theirs', async () => {
+test('an aborted caller is answered at once and the others still get their result', async () => {
   await using server = await startDns((name) => ({
     answers: [{ name, type: 'A', ttl: 60, data: '192.0.2.3' }],
   }))
@@ -230,7 +230,7 @@ test('an aborted asker is answered at once and the others still get theirs', asy
   expect(await patient).toMatchObject({ kind: 'records' })
 })
 
-test('a direct question tells authority and is guarded', async () => {
+test('a direct query shows authority and is guarded', async () => {
   await using server = await startDns(() => ({ flags: AA, answers: [SOA] }))
   const guarded = resolverOver([server])
   expect(await guarded.ask({ address: '127.0.0.1', port: server.port }, 'test', 'SOA')).toEqual({
@@ -242,7 +242,7 @@ test('a direct question tells authority and is guarded', async () => {
   expect(answer).toMatchObject({ kind: 'reply', reply: { authoritative: true, code: 0 } })
 })
 
-test('addresses: one family is enough, a failure is not a denial', async () => {
+test('one family of addresses is enough, and a failure is not a denial', async () => {
   await using server = await startDns((name, type) => {
     if (name === 'half.test' && type === 'AAAA') return { flags: RA | 2 }
     if (name === 'half.test') return { answers: [{ name, type: 'A', ttl: 60, data: '192.0.2.3' }] }

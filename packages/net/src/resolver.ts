@@ -45,7 +45,7 @@ export interface Resolver {
   ): Promise<DirectAnswer>
 }
 
-/** What a resolver needs. */
+/** Options of a resolver. */
 export interface ResolverOptions {
   /** `ip` or `ip:port` (`[ip]:port` for IPv6); queried in this order. */
   readonly servers: readonly string[]
@@ -54,11 +54,14 @@ export interface ResolverOptions {
   readonly timeoutMs?: number
   /** Time-out of the first attempt at each server, doubled in the second round; default 1,200. */
   readonly tryMs?: number
-  /** Concurrent queries; default 256, about what a UDP socket of the kernel buffers. */
+  /**
+   * Maximum number of concurrent queries; default 256, about what a UDP socket of the kernel
+   * buffers.
+   */
   readonly concurrency?: number
-  /** Cached results; default 50,000. */
+  /** Maximum number of cached results; default 50,000. */
   readonly cacheSize?: number
-  /** Milliseconds, monotonic. */
+  /** A monotonic clock in milliseconds. */
   readonly now?: () => number
   /** Called when a server begins to know the DNS root, or no longer does. */
   readonly onRootChange?: (server: string, vouches: boolean) => void
@@ -122,7 +125,7 @@ export function createResolver(options: ResolverOptions): Resolver {
         ? open.answer
         : orOnAbort(open.answer, given.signal, TIMED_OUT))
     } finally {
-      // No caller is left: the sockets are released at once, and a later caller starts again.
+      // No caller is left: the sockets are closed at once, and a later caller starts again.
       if (--open.waiters === 0 && openQuestions.get(key) === open) {
         openQuestions.delete(key)
         open.controller.abort()
@@ -152,7 +155,7 @@ function takeRootChange(
   server: string,
   vouches: boolean,
 ): void {
-  // What was denied since the last good word about the root may have been denied by mistake.
+  // Names that were denied since the last valid reply for the root may have been denied by mistake.
   if (!vouches) cache.forgetDenials()
   options.onRootChange?.(server, vouches)
 }
@@ -169,7 +172,7 @@ function askServer(
 
 const TIMED_OUT: DnsAnswer = { kind: 'failed', reason: 'timeout' }
 
-/** A name server is asked for its own data only. */
+/** A name server is queried for its own data only. */
 const DIRECT = { recursionDesired: false, checkingDisabled: false } as const
 
 /** A query in flight, shared by all callers. */
@@ -205,7 +208,8 @@ async function follow(
       return { kind: 'records', records: found.map((r) => r.data), ttlSeconds: least, ...cname }
     }
     const negative = negativeTtlSeconds(reply)
-    // A chain that leads out of the reply, without a denial, is asked on from where it ends.
+    // A chain that leads out of the reply, without a denial, is continued by another query at its
+    // end.
     if (reply.code !== 3 && target !== asked && negative === null) continue
     const kind = reply.code === 3 ? 'nxdomain' : 'nodata'
     return { kind, ttlSeconds: Math.min(ttlSeconds, negative ?? 0), ...cname }

@@ -1,8 +1,8 @@
 import type { Resolver } from './resolver.ts'
 
 /**
- * What is wrong with a resolver that does not know the DNS root; null if it does. The resolver of a
- * closed network denies every public name.
+ * The fault of a resolver that does not know the DNS root, as words for the operator; null if it
+ * does. The resolver of a closed network denies every public name.
  */
 export async function rootFault(resolver: Resolver, signal: AbortSignal): Promise<string | null> {
   const answer = await resolver.resolve('.', 'NS', { signal })

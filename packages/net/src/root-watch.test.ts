@@ -37,7 +37,7 @@ test('silence is distinguished from a denial', async () => {
 })
 
 describe('a watch over the root', () => {
-  test('asks once a minute, and once for all who ask at the same time', async () => {
+  test('queries once a minute, and once for all concurrent callers', async () => {
     let nowMs = 0
     let asked = 0
     const watch = createRootWatch({
@@ -56,7 +56,7 @@ describe('a watch over the root', () => {
     expect(asked).toBe(2)
   })
 
-  test('tells each change, and takes silence for none', async () => {
+  test('reports each change, and counts silence as none', async () => {
     const words: RootWord[] = ['silent', 'knows', 'silent', 'denies', 'silent', 'knows']
     const changes: boolean[] = []
     let nowMs = 0
@@ -74,7 +74,7 @@ describe('a watch over the root', () => {
     expect(changes).toEqual([false, true])
   })
 
-  test('asks a silent server again after seconds', async () => {
+  test('queries a silent server again after seconds', async () => {
     let nowMs = 0
     const words: RootWord[] = ['silent', 'knows']
     const watch = createRootWatch({ now: () => nowMs, ask: async () => words.shift() ?? 'silent' })
@@ -84,9 +84,7 @@ describe('a watch over the root', () => {
   })
 })
 
-/**
- * A server whose word about the root changes, and a resolver over it whose clock is set by hand.
- */
+/** A server whose reply for the root changes, and a resolver over it with a manual clock. */
 interface Closable extends AsyncDisposable {
   readonly dns: DnsFixture
   readonly resolver: Resolver
@@ -117,8 +115,8 @@ async function startClosable(root: Reply, others: readonly DnsFixture[] = []): P
 }
 
 /**
- * `there.test` has an address, `alias.test` leads nowhere, `sick.test` fails; all else does not
- * exist.
+ * `there.test` has an address, `alias.test` points to no address, `sick.test` fails; other names do
+ * not exist.
  */
 function replyTo(name: string, type: string): Reply {
   if (name === 'there.test') {
@@ -130,7 +128,7 @@ function replyTo(name: string, type: string): Reply {
   return { flags: RA | (name === 'sick.test' ? SERVFAIL : NXDOMAIN), authorities: [SOA] }
 }
 
-/** Lets what is denied be held for longer than a word about the root. */
+/** Lets denials be cached for longer than a reply for the root is valid. */
 const SOA: Answer = {
   name: 'test',
   type: 'SOA',
@@ -156,7 +154,7 @@ describe('a server that cannot vouch for the root', () => {
     expect(await resolver.resolve('there.test', 'A')).toMatchObject({ kind: 'records' })
   })
 
-  test('is believed once it knows the root, and nothing that it denied before is kept', async () => {
+  test('is believed once it knows the root, and nothing that it denied before stays cached', async () => {
     await using closed = await startClosable(DENIED)
     const { resolver } = closed
     expect(await resolver.resolve('gmail.test', 'MX')).toEqual(UNVOUCHED)
@@ -166,7 +164,7 @@ describe('a server that cannot vouch for the root', () => {
     expect(closed.changes).toEqual([true])
   })
 
-  test('is found out within a minute, and its late denials are dropped', async () => {
+  test('is detected within a minute, and its recent denials are dropped from the cache', async () => {
     await using closed = await startClosable(KNOWN)
     const { resolver } = closed
     expect(await resolver.resolve('there.test', 'A')).toMatchObject({ kind: 'records' })
@@ -181,7 +179,7 @@ describe('a server that cannot vouch for the root', () => {
     expect(closed.dns.asked.length).toBe(before)
   })
 
-  test('leaves the word to the next server, which knows it', async () => {
+  test('is replaced by the next server, which knows the root', async () => {
     await using open = await startDns(replyTo)
     await using closed = await startClosable(DENIED, [open])
     expect(await closed.resolver.resolve('gmail.test', 'MX')).toMatchObject({ kind: 'nxdomain' })

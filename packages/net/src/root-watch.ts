@@ -1,4 +1,4 @@
-/** Whether a server knows the root of the DNS; `silent`: it gave no usable reply. */
+/** The reply of a server for the root of the DNS; `silent`: no usable one. */
 export type RootWord = 'knows' | 'denies' | 'silent'
 
 /** Monitors whether one server knows the DNS root. */
@@ -11,11 +11,11 @@ export interface RootWatch {
   vouches(): Promise<boolean>
 }
 
-/** What the monitor needs. */
+/** Options of `createRootWatch`. */
 export interface RootWatchOptions {
   /** Queries the server for the root; has a time-out, never throws. */
   readonly ask: () => Promise<RootWord>
-  /** Milliseconds, monotonic. */
+  /** A monotonic clock in milliseconds. */
   readonly now: () => number
   /** Called when the server begins to know the root, or no longer does; not for its first reply. */
   readonly changed?: (vouches: boolean) => void
@@ -31,9 +31,9 @@ const WORD_MS = 60_000
 const SILENCE_MS = 5_000
 
 /**
- * Makes a monitor. The resolver of a closed network denies the root, and with it every public name
- * that it was not given. A missing reply changes nothing: a server that never knew the root is not
- * believed.
+ * Creates a monitor. The resolver of a closed network denies the root, and with it every public
+ * name that it was not configured with. A missing reply changes nothing: a server that never knew
+ * the root is not believed.
  */
 export function createRootWatch(options: RootWatchOptions): RootWatch {
   let vouched: boolean | null = null

@@ -54,7 +54,7 @@ test('the most specific row of the table decides', () => {
   expect(prefixes).toEqual(prefixes.toSorted((a, b) => b - a))
 })
 
-test('an embedded address is found in each of its forms', () => {
+test('an embedded address is found in each format', () => {
   const forms = [
     '::ffff:1.2.3.4',
     '64:ff9b::1.2.3.4',
@@ -69,7 +69,7 @@ test('an embedded address is found in each of its forms', () => {
   }
 })
 
-test('every IPv6 value survives being written and read', () => {
+test('every IPv6 value is the same after formatting and parsing', () => {
   fc.assert(
     fc.property(fc.bigInt(0n, 2n ** 128n - 1n), fc.bigInt(0n, 127n), (value, shift) => {
       const address = { version: 6, value: value >> shift } as const

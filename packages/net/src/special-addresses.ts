@@ -15,9 +15,9 @@ type Row = readonly [cidr: string, name: string, globallyReachable: boolean | nu
 
 /**
  * The IANA IPv4 and IPv6 Special-Purpose Address Registries, and below each the blocks that other
- * registries keep from unicast use (multicast; IPv6 outside of 2000::/3).
- * Source: iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry, with the
- * RFC that each row names; 192.88.99.2 and rows after RFC 9500 are those of 2024 and 2025.
+ * registries exclude from unicast use (multicast; IPv6 outside of 2000::/3). Source:
+ * iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry, with the RFC that
+ * each row names; 192.88.99.2 and rows after RFC 9500 are those of 2024 and 2025.
  */
 const ROWS: readonly Row[] = [
   ['0.0.0.0/8', 'this network', false, 'RFC 791'],
