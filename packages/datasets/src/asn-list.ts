@@ -9,13 +9,13 @@ export interface AsnList {
   match(asn: number): ListSource | null
 }
 
-/** One source and the numbers it lists. */
+/** One source and its numbers. */
 export interface AsnPart {
   readonly source: ListSource
   readonly asns: ReadonlySet<number>
 }
 
-/** A list over its parts. */
+/** Creates a list from its parts. */
 export function buildAsns(name: AsnListName, parts: readonly AsnPart[]): AsnList {
   return {
     name,

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type AddressBytes, parseAddress, v4Number } from '@plumbline/net/address-bytes'
 import { rangeIndex } from './ranges.ts'
 
-/** Which network announces an address. */
+/** The network that announces an address. */
 export interface AsnEntry {
   readonly asn: number
   readonly organization: string | null

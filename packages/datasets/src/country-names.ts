@@ -10,7 +10,7 @@ export interface CountryNames {
   of(code: string): string | null
 }
 
-/** A reader of country names. */
+/** Creates a reader of country names. */
 export function createCountryNames(): CountryNames {
   const long = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
   const short = new Intl.DisplayNames('en', { type: 'region', style: 'short', fallback: 'none' })

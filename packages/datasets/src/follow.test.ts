@@ -21,14 +21,14 @@ function watch(file: File): ReturnType<typeof follow<string>> {
   )
 }
 
-test('what has not changed is not read again', async () => {
+test('unchanged files are not read again', async () => {
   const file: File = { stamp: '1', content: 'a', reads: 0 }
   const followed = await watch(file)
   await followed.refresh()
   expect([followed.value, file.reads]).toEqual(['a', 1])
 })
 
-test('a broken change keeps the old value, is read once, and is mended by the next change', async () => {
+test('after a broken change the old value stays, and the next change is read', async () => {
   const file: File = { stamp: '1', content: 'a', reads: 0 }
   const followed = await watch(file)
   Object.assign(file, { stamp: '2', content: new Error('cut short') })
@@ -40,7 +40,7 @@ test('a broken change keeps the old value, is read once, and is mended by the ne
   expect([followed.value, followed.fault]).toEqual(['b', null])
 })
 
-test('a file that goes and comes back is well again', async () => {
+test('a file that is missing for a while is read again when it is back', async () => {
   const file: File = { stamp: '1', content: 'a', reads: 0 }
   const followed = await watch(file)
   file.stamp = ''
@@ -51,7 +51,7 @@ test('a file that goes and comes back is well again', async () => {
   expect([followed.fault, file.reads]).toEqual([null, 1])
 })
 
-test('the first reading throws', async () => {
+test('a first load that fails throws', async () => {
   const file: File = { stamp: '1', content: new Error('cut short'), reads: 0 }
   await expect(watch(file)).rejects.toThrow('cut short')
 })

@@ -9,9 +9,12 @@ export type ListFormat =
   | 'asndrop'
   | 'ipsum'
 
-/** Threat level of hijacked and criminal networks. */
+/** Value of the threat level for hijacked and criminal networks. */
 const HIJACKED = 9
-/** Independent lists that must name an address. With fewer, most rows of ipsum are noise. */
+/**
+ * Minimum number of independent lists that name an address. With fewer, most rows of ipsum are
+ * noise.
+ */
 const IPSUM_LEAST = 3
 const IPSUM_MOST = 8
 

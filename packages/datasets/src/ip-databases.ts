@@ -6,7 +6,7 @@ import { type AsnTable, buildAsnTable } from './asn-table.ts'
 import { type Mmdb, openMmdb } from './mmdb.ts'
 import { type IpRecord, readRecord } from './ip-record.ts'
 
-/** A database file in memory, read as `IpRecord`s whatever its layout. */
+/** A database file in memory, whose records have one form whatever its layout. */
 export interface IpDatabase {
   readonly path: string
   readonly type: string
@@ -19,10 +19,12 @@ export interface IpDatabase {
   find(address: AddressBytes): IpRecord | null
 }
 
-/** Largest database file that is read: those on offer have up to 150 MB. */
+/** Maximum bytes of a database file: published ones have up to 150 MB. */
 const DATABASE_MAX_BYTES = 1024 * 1024 * 1024
 
-/** Records cached by their offset in the file: neighbouring networks share them. */
+/**
+ * Maximum number of records cached by their offset in the file: neighbouring networks share them.
+ */
 const RECORDS_KEPT = 8_192
 
 /** npm packages of the packaged data, if optional dependencies are installed. */
@@ -97,7 +99,7 @@ function createFinder(mmdb: Mmdb): (address: AddressBytes) => IpRecord | null {
       kept.set(offset, record)
       return record
     } catch {
-      // A file of which the sample was sound can still break further in: that record tells nothing.
+      // A file whose sample was valid may still be broken elsewhere: that record counts as missing.
       return null
     }
   }
@@ -121,7 +123,7 @@ async function versionIn(folder: string): Promise<string> {
   return typeof version === 'string' ? version : 'unknown'
 }
 
-/** These packages have their date in the version: 2.3.2026061719 is 2026-06-17. */
+/** These packages contain their date in the version: 2.3.2026061719 is 2026-06-17. */
 function dateInVersion(version: string): string | null {
   const match = /\.(\d{4})(\d{2})(\d{2})\d{2}$/.exec(version)
   return match === null ? null : `${match[1]}-${match[2]}-${match[3]}`

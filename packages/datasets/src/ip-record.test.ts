@@ -8,7 +8,7 @@ test('a record without content has null in every field', () => {
   expect(readRecord('text')).toEqual(EMPTY)
 })
 
-test('the nested shape of MaxMind and DB-IP is read', () => {
+test('records in the nested shape of MaxMind and DB-IP are read', () => {
   const record = readRecord({
     country: { iso_code: 'GB', names: { en: 'United Kingdom' } },
     registered_country: { iso_code: 'US', names: { en: 'United States' } },
@@ -37,7 +37,7 @@ test('the nested shape of MaxMind and DB-IP is read', () => {
   })
 })
 
-test('the flat shape of ip-location-db is read, empty texts as absent', () => {
+test('records in the flat shape of ip-location-db are read, empty texts as missing', () => {
   const flat = {
     country_code: 'US',
     city: 'Mountain View',

@@ -3,9 +3,9 @@ import type { LoadedParts, LoadOrder } from './load-worker.ts'
 import { buildRanges, type RangeList } from './ranges.ts'
 import type { RangeListName } from './source.ts'
 
-/** Heap limit of the worker thread: the largest source has 300,000 lines. */
+/** Heap limit of the worker thread in MiB: the largest source has 300,000 lines. */
 const HEAP_MAX_MIB = 512
-/** Young generation of its heap: small, since the process does not return that memory. */
+/** Young generation of its heap in MiB: small, since the process does not return that memory. */
 const YOUNG_MAX_MIB = 8
 
 /**

@@ -30,7 +30,7 @@ test('a name is found by itself and below a listed parent, and not as a sibling 
   expect([list.count, list.date]).toEqual([2, '2026-11-01'])
 })
 
-test('a domain that asked not to be probed is found in any spelling of its name', async () => {
+test('a domain that is excluded from probing is found in any notation of its name', async () => {
   const dir = await folder({ 'opt-out.txt': 'Bücher.example\nxn--fhren-jua.example\n' })
   const list = await loadNames(dir, 'opt-out')
   expect(list.has('xn--bcher-kva.example')).toBe(true)
@@ -51,14 +51,14 @@ test('a file of the list replaces the packaged ones, a file of a source is added
   expect(added.sourceOf('throw.example')?.name).toBe('mine')
 })
 
-test('a fetched source replaces the packaged one of its name', async () => {
+test('a fetched source replaces the packaged source with its name', async () => {
   const dir = await folder({ 'disposable.disposable-email-domains-js.txt': 'throw.example\n' })
   const list = await loadNames(dir, 'disposable')
   const named = list.sources.filter((source) => source.name === 'disposable-email-domains-js')
   expect(named).toMatchObject([{ count: 1 }])
 })
 
-test('ranges agree with a plain scan, whatever order and overlap they come in', async () => {
+test('lookups of ranges agree with a linear scan, whatever their order and overlaps', async () => {
   let state = 11
   const random = (below: number): number => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
@@ -96,7 +96,7 @@ test('ranges reach the ends of both address spaces', async () => {
   }
 })
 
-test('a list read in a thread of its own is the list read here', async () => {
+test('a list loaded in a worker thread equals the list loaded in this one', async () => {
   const dir = await folder({ 'tor.txt': '1.2.3.4\n2001:db8::/32\n', 'vpn.txt': '' })
   const [tor, vpn] = await loadRangesInWorker(dir, ['tor', 'vpn'])
   expect(tor?.matches(address('2001:db8::5'))).toMatchObject([
@@ -105,13 +105,13 @@ test('a list read in a thread of its own is the list read here', async () => {
   expect(vpn?.count).toBe(0)
 })
 
-test('a line that is no block is named with its file and number', async () => {
+test('an error about an invalid block names the file and line', async () => {
   const dir = await folder({ 'vpn.txt': '# a comment\n1.2.3.0/24\n1.2.3.4/40\n' })
   await expect(loadRanges(dir, 'vpn')).rejects.toThrow(/vpn\.txt line 3.*1\.2\.3\.4\/40/)
   await expect(loadRangesInWorker(dir, ['vpn'])).rejects.toThrow(/vpn\.txt line 3/)
 })
 
-test('networks are read with their remarks', async () => {
+test('network numbers are read with their comments', async () => {
   const list = await loadAsns(
     await folder({ 'threat-asn.txt': 'AS64500 Example\n64501\n' }),
     'threat-asn',
@@ -123,7 +123,7 @@ test('networks are read with their remarks', async () => {
   ])
 })
 
-test('well-known throwaway services are disposable, at any host below', async () => {
+test('well-known disposable services are listed, with any host below them', async () => {
   const lists = await loadMailDomainLists(null)
   const names = [
     'mailinator.com',
@@ -141,7 +141,7 @@ test('well-known throwaway services are disposable, at any host below', async ()
     expect([name, judgeMailDomain(lists, name).disposable]).toEqual([name, true])
 })
 
-test('free providers are free and never disposable, relays are neither', async () => {
+test('free providers are free and never disposable, privacy relays are neither', async () => {
   const lists = await loadMailDomainLists(null)
   for (const name of [
     'gmail.com',
@@ -178,7 +178,7 @@ test('a name reserved for documentation is not a mail service', async () => {
   }
 })
 
-test('a public suffix below which strangers register is no mail service', async () => {
+test('a public suffix with unrelated customers is not a mail service', async () => {
   const lists = await loadMailDomainLists(null)
   for (const name of ['ddns.net', 'someone.ddns.net', 'za.com', 'firm.za.com', 'pp.ua', 'web.id']) {
     expect([name, judgeMailDomain(lists, name)]).toMatchObject([

@@ -13,13 +13,13 @@ import type { AsnListName, ListSource, NameListName, RangeListName } from './sou
 /** Folder of the packaged lists. */
 const PACKAGED_DIR = fileURLToPath(new URL('../data', import.meta.url))
 
-/** Bytes of one list file that are read at most. */
+/** Maximum bytes of one list file. */
 const LIST_FILE_MAX_BYTES = 64 * 1024 * 1024
 
 /** Lines parsed between two turns of the event loop: about 2 ms of work. */
 const LINES_A_TURN = 2_000
 
-/** Bounds of a threat level. */
+/** Maximum threat level. */
 const LEVEL_MAX = 9
 
 /**

@@ -10,7 +10,7 @@ export interface MailDomainLists {
   readonly free: NameList
 }
 
-/** What the lists say of a mail domain, with the matching entry and its source. */
+/** Result of looking up a mail domain in the lists, with the matching entry and its source. */
 export interface MailDomainJudgement {
   readonly disposable: boolean
   readonly freeProvider: boolean
@@ -31,10 +31,10 @@ export async function loadMailDomainLists(dir: string | null): Promise<MailDomai
 }
 
 /**
- * Judges a domain (lower-case A-labels) by itself and its parents. The allow-list comes first, then
- * privacy relays, then disposable, then free providers, whose lists contain disposable names too. A
- * domain that is itself a free provider is not disposable because of a parent: the most specific
- * entry wins.
+ * Looks up a domain (lower-case A-labels) and its parents in the lists. The allow-list comes first,
+ * then privacy relays, then disposable, then free providers, whose lists contain disposable names
+ * too. A domain that is itself a free provider is not disposable because of a parent: the most
+ * specific entry wins.
  */
 export function judgeMailDomain(lists: MailDomainLists, domain: string): MailDomainJudgement {
   const free = freeEntry(lists, domain)
@@ -49,7 +49,7 @@ export function judgeMailDomain(lists: MailDomainLists, domain: string): MailDom
   return { disposable: false, freeProvider: false, privacyRelay: false, evidence: null }
 }
 
-/** The disposable judgement alone, for checks that want no more. */
+/** The disposable check alone, for callers that need no more. */
 export function disposableDomains(lists: MailDomainLists): { has(domain: string): boolean } {
   return { has: (domain) => judgeMailDomain(lists, domain).disposable }
 }

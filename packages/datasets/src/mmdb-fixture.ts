@@ -8,7 +8,7 @@ export type Writable =
   | readonly Writable[]
   | { readonly [key: string]: Writable }
 
-/** How a test database is laid out. */
+/** Layout of a test database. */
 export interface MmdbLayout {
   readonly ipVersion: 4 | 6
   readonly recordSize: 24 | 28 | 32
@@ -66,7 +66,7 @@ export function pointerTo(offset: number): Buffer {
   return Buffer.from([0x20 | (offset >> 8), offset & 0xff])
 }
 
-/** The same file with sizes in its metadata that nothing can hold, or that make no sense. */
+/** Copies of a file with sizes in its metadata that cannot be allocated or make no sense. */
 export function hostileSizes(whole: Buffer): readonly Buffer[] {
   const patched = (name: string, bytes: readonly number[]): Buffer => {
     const broken = Buffer.from(whole)

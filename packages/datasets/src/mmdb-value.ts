@@ -1,4 +1,4 @@
-/** What the data section of a MaxMind DB can hold; integers beyond 2^53 lose their last digits. */
+/** A value in the data section of a MaxMind DB; integers beyond 2^53 lose their last digits. */
 export type MmdbValue = string | number | boolean | null | readonly MmdbValue[] | MmdbMap
 
 /** A map of a MaxMind DB. */
@@ -48,7 +48,7 @@ const ENGLISH = 'en'
 /** Map keys by their offset in the data: a file has some dozens, referred to millions of times. */
 export type KeyCache = Map<number, string>
 
-/** Cached keys at most; a hostile file could have any number. */
+/** Maximum number of cached keys; a hostile file could have any number. */
 const KEYS_MAX = 4_096
 
 interface Cursor {
@@ -56,7 +56,7 @@ interface Cursor {
   readonly start: number
   readonly end: number
   readonly keys: KeyCache
-  /** Values left for this record. */
+  /** Number of values that this record may still have. */
   left: number
   at: number
 }
@@ -144,7 +144,7 @@ function decodeScalar(cursor: Cursor, type: number, size: number): MmdbValue {
   switch (type) {
     case TYPE.string:
       if (size > STRING_MAX_BYTES) throw new MmdbError(`expected a text, met ${size} bytes`)
-      // Long texts count as many values, since pointers can name one of them over and over.
+      // Long texts count as several values, since many pointers can refer to one of them.
       cursor.left -= size >>> 5
       return cursor.buffer.toString('utf8', at, at + size)
     case TYPE.double:
@@ -202,7 +202,7 @@ function pointer(cursor: Cursor, control: number): number {
   return target
 }
 
-/** Sizes from 29 on are in one to three further bytes. */
+/** Sizes from 29 on are stored in one to three further bytes. */
 function sizeOf(cursor: Cursor, code: number): number {
   if (code < 29) return code
   if (code === 29) return 29 + byte(cursor)

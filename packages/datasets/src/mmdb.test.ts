@@ -28,7 +28,7 @@ test.each([24, 28, 32] as const)('records are found in a tree of %i bits', async
   expect(mmdb.date).toBe('2026-05-28')
 })
 
-test('a file of IPv4 is never asked for IPv6', async () => {
+test('a file of IPv4 is never queried for IPv6', async () => {
   const mmdb = await openMmdb(buildMmdb({ '32.0.0.0/4': { city: 'Anywhere' } }, { ipVersion: 4 }))
   expect(find(mmdb, '33.1.1.1')).toEqual({ city: 'Anywhere' })
   expect(find(mmdb, '2001:4860:4860::8888')).toBeNull()
@@ -44,7 +44,7 @@ test('a file cut short at any place is refused', async () => {
   }
 })
 
-test('sizes that nothing can hold are refused, and take no memory', async () => {
+test('sizes that cannot be allocated are refused without taking memory', async () => {
   const before = process.memoryUsage().rss
   for (const broken of hostileSizes(buildMmdb(RECORDS))) {
     await expect(openMmdb(broken)).rejects.toThrow(MmdbError)
@@ -52,7 +52,7 @@ test('sizes that nothing can hold are refused, and take no memory', async () => 
   expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024)
 })
 
-test('a record that holds itself is refused', async () => {
+test('a record that contains itself is refused', async () => {
   const cycle = Buffer.concat([Buffer.from([0xe1]), encode('me'), pointerTo(0)])
   const filler = { '1.0.0.0/8': 'x'.repeat(cycle.length - 1) }
   const whole = buildMmdb(filler)
@@ -82,11 +82,11 @@ test('a record of more values than any real one is refused in bounded time', asy
   const mmdb = await openMmdb(whole)
   const startedMs = performance.now()
   expect(() => mmdb.read(treeEnd + offset)).toThrow(MmdbError)
-  // All that it unfolds to would take minutes.
+  // Decoding all of it would take minutes.
   expect(performance.now() - startedMs).toBeLessThan(20_000)
 })
 
-test('flipped bytes give an answer, nothing or a refusal, and never anything else', async () => {
+test('flipped bytes give a record, no record or an error, and never anything else', async () => {
   const whole = buildMmdb(RECORDS)
   let state = 1
   const random = (below: number): number => {

@@ -35,7 +35,7 @@ const METADATA_MARKER = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')
 const SEPARATOR_BYTES = 16
 /** Nodes checked between two turns of the event loop: about 3 ms of work. */
 const NODES_A_TURN = 200_000
-/** Records decoded on opening, evenly spread; all of them in a smaller file. */
+/** Maximum number of records decoded when a file is opened, evenly spread. */
 const SAMPLE_RECORDS = 10_000
 
 interface Tree {
@@ -52,7 +52,8 @@ interface Tree {
  * Opens a MaxMind DB: reads its metadata, checks every node of its tree and a sample of its
  * records. Layout and limits: MaxMind DB file format specification 2.0.
  *
- * @throws MmdbError if the file is truncated, has pointers outside of it, or unbounded nesting
+ * @throws MmdbError if the file is truncated, has pointers outside of it, or is nested without
+ * limit
  */
 export async function openMmdb(buffer: Buffer): Promise<Mmdb> {
   const metadataAt = buffer.lastIndexOf(METADATA_MARKER)

@@ -4,7 +4,7 @@ import type { ListSource, NameListName } from './source.ts'
 export interface NameList {
   readonly name: NameListName
   readonly sources: readonly ListSource[]
-  /** Entries, counted once for each source that has them. */
+  /** Number of entries, each counted once per source that has it. */
   readonly count: number
   /** Newest date of its sources, ISO 8601; null if none is known. */
   readonly date: string | null
@@ -20,16 +20,16 @@ export interface NameList {
   entries(): IterableIterator<string>
 }
 
-/** One source and what it lists. */
+/** One source and its entries. */
 export interface NamePart {
   readonly source: ListSource
   readonly names: ReadonlySet<string>
 }
 
-/** Labels of the longest domain name. Source: RFC 1035 2.3.4. */
+/** Maximum number of labels of a domain name. Source: RFC 1035 2.3.4. */
 const LABELS_MAX = 127
 
-/** A list over its parts; names are lower-case A-labels. */
+/** Creates a list from its parts; names are lower-case A-labels. */
 export function buildNames(name: NameListName, parts: readonly NamePart[]): NameList {
   const exact = (entry: string): boolean => parts.some((part) => part.names.has(entry))
   const match = (domain: string): string | null => {

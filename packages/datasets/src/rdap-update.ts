@@ -4,12 +4,15 @@ import { SHRINK_MIN, type SourceUpdate, type UpdateOptions } from './update.ts'
 import { writeAtomically } from './write-atomically.ts'
 import { RDAP_LIST_FILE, RDAP_LIST_MAX_BYTES, parseRdapList } from './rdap-list.ts'
 
-/** What an update of the list of RDAP servers needs. */
+/** Options of an update of the list of RDAP servers. */
 export interface RdapUpdateOptions extends Pick<UpdateOptions, 'dir' | 'fetch' | 'log' | 'signal'> {
   readonly url: string
 }
 
-/** Fewer zones are an error of the source: half of IANA's list in September 2026. */
+/**
+ * Minimum number of zones, with fewer it is an error of the source: half of IANA's list in
+ * September 2026.
+ */
 const LEAST_OF_IANA = 600
 const TIMEOUT_MS = 30_000
 const REDIRECTS_MAX = 3
@@ -51,7 +54,7 @@ async function updateOne({ dir, fetch, url, signal }: RdapUpdateOptions): Promis
   const text = new TextDecoder().decode(answer.body)
   const list = parseRdapList(text)
   if (list === null) return done('refused', 'expected a list of RDAP servers (RFC 9224)')
-  // An operator's own list may be as short as it likes.
+  // An operator's own list may have any length.
   const floor = new URL(url).hostname === 'data.iana.org' ? LEAST_OF_IANA : 1
   const least = Math.max(floor, (old?.zones.size ?? 0) * SHRINK_MIN)
   if (list.zones.size < least) {

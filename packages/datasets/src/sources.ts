@@ -7,11 +7,11 @@ export interface PublicSource {
   /** Part of the file name: `<list>.<name>.txt`. */
   readonly name: string
   readonly urls: readonly string[]
-  /** If `urls` are pages, matches the link to the list on them. */
+  /** Pattern of the link to the list, if `urls` are pages that contain it. */
   readonly link?: RegExp
   readonly format: ListFormat
   readonly licence: string
-  /** Fewer entries are an error of the source, not a change. */
+  /** Minimum number of entries: fewer are an error of the source, not a change. */
   readonly leastEntries: number
   readonly maxBytes: number
 }
@@ -240,7 +240,7 @@ export const PUBLIC_SOURCES: readonly PublicSource[] = [
 ]
 
 /**
- * Address of a public file on a mirror: `https://host/path` becomes `<base>/host/path`. For
+ * The address of a public file on a mirror: `https://host/path` becomes `<base>/host/path`. For
  * networks without internet access; an address that is not https is already inside the network.
  */
 export function mirrorAt(base: string): (url: string) => string {

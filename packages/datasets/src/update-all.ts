@@ -5,10 +5,10 @@ import { type SourceUpdate, updateLists, type UpdateOptions } from './update.ts'
 import { DATABASE_SOURCES, UPDATED_FILES, updateDatabases } from './update-databases.ts'
 import { noteUpdateEnd, noteUpdateStart } from './update-record.ts'
 
-/** Sources of an update besides the known public ones. */
+/** Settings of an update besides the built-in public sources. */
 export interface UpdateChoice {
   readonly rdapUrl: string
-  /** The operator's own databases: those are not fetched. */
+  /** The operator's own databases, which are not fetched. */
   readonly cityDb: string | undefined
   readonly asnDb: string | undefined
   /** `https://host/path` is fetched as `<mirror>/host/path`; unset: from its original URL. */
@@ -17,7 +17,7 @@ export interface UpdateChoice {
 
 /**
  * Fetches the public lists, the list of RDAP servers and the IP databases into a folder, and writes
- * a record of the update there. What cannot be fetched or is implausible stays as it is.
+ * a record of the update there. A file that cannot be fetched or is implausible stays unchanged.
  *
  * @throws if the folder cannot be written
  */

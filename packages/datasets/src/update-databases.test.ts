@@ -21,14 +21,14 @@ import {
   updateDatabases,
 } from './update-databases.ts'
 
-// Over real HTTP on loopback, from a mirror of the publisher's addresses.
+// Over real HTTP on loopback, from a mirror of the publisher.
 
 const NOVEMBER = new Date('2026-11-20T12:00:00Z')
 const DECEMBER = new Date('2026-12-02T12:00:00Z')
 const CITY = '/download.db-ip.com/free/dbip-city-lite'
 const ASN = '/download.db-ip.com/free/dbip-asn-lite'
 
-/** As published, but for the least size: a test's files are small. */
+/** The real sources, except for the minimum size: a test's files are small. */
 const SOURCES: readonly DatabaseSource[] = DATABASE_SOURCES.map((source) => ({
   ...source,
   leastBytes: 500,
@@ -38,7 +38,7 @@ const SOURCES: readonly DatabaseSource[] = DATABASE_SOURCES.map((source) => ({
 
 const RESOLVERS = ['1.1.1.0/24', '8.8.8.0/24', '9.9.9.0/24', '208.67.222.0/24', '2001:4860::/32']
 
-/** A city database in which the well-known addresses are in one city. */
+/** A city database with all well-known addresses in one city. */
 function cityFile(city: string, more: { resolvers?: number; buildEpoch?: number } = {}): Buffer {
   const record = { country: { iso_code: 'CH' }, city: { names: { en: city } } }
   return mmdbOf(record, more)
@@ -109,7 +109,7 @@ async function cityOf(dir: string, text: string): Promise<string | null | undefi
   return address === null ? null : store.current.databases[0]?.find(address)?.city
 }
 
-test('the files of the month are put in place, and lookups read them instead of the packaged', async () => {
+test("this month's files are put in place, and lookups read them instead of the packaged ones", async () => {
   await using mirror = await openMirror()
   mirror.files.set(`${CITY}-2026-11.mmdb.gz`, gzipSync(cityFile('Bern')))
   const network = { autonomous_system_number: 64_500, autonomous_system_organization: 'Net' }
@@ -135,7 +135,7 @@ test('the files of the month are put in place, and lookups read them instead of 
   expect(store.health().map(({ name }) => name)).toEqual(['ip lists'])
 })
 
-test('the file of the month before serves until this one is out, and no file is fetched twice', async () => {
+test("last month's file is used until this month's is published, and no file is fetched twice", async () => {
   await using mirror = await openMirror()
   mirror.files.set(`${CITY}-2026-11.mmdb.gz`, gzipSync(cityFile('Bern')))
   expect(await mirror.update(DECEMBER)).toMatchObject([
@@ -177,7 +177,7 @@ test.each([
   expect(await cityOf(mirror.dir, '1.1.1.1')).toBe('Bern')
 })
 
-test('a file that broke on disk or is gone is fetched again', async () => {
+test('a file that is damaged or missing on disk is fetched again', async () => {
   await using mirror = await openMirror()
   mirror.files.set(`${CITY}-2026-11.mmdb.gz`, gzipSync(cityFile('Bern')))
   await mirror.update()
@@ -189,7 +189,7 @@ test('a file that broke on disk or is gone is fetched again', async () => {
   }
 })
 
-test('a worker reads the packaged data where the updated file broke on disk, and says so', async () => {
+test('a worker reads the packaged data if the updated file is damaged, and reports that', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'databases-'))
   await writeFile(join(dir, UPDATED_FILES.city), GOOD.subarray(0, 400))
   const store = await loadIpData({ listsDir: dir, asnDb: '' })

@@ -16,9 +16,9 @@ export interface DatabaseSource {
   readonly file: string
   /** URL of the gzipped file of a month; `month` as `2026-11`. */
   readonly urlOf: (month: string) => string
-  /** A field that records must have, to recognize the right file. */
+  /** A field that the records must have, which identifies the kind of file. */
   readonly tells: 'countryCode' | 'asn'
-  /** A smaller file is an error of the source. */
+  /** Minimum bytes: a smaller file is an error of the source. */
   readonly leastBytes: number
   /** Size limits, compressed and uncompressed. */
   readonly maxGzipBytes: number
@@ -32,7 +32,7 @@ const DB_IP = 'https://download.db-ip.com/free'
 export const UPDATED_FILES = { city: 'dbip-city-lite.mmdb', asn: 'dbip-asn-lite.mmdb' } as const
 
 /**
- * DB-IP's own monthly files, both families in each, CC BY 4.0 (db-ip.com/db/lite.php, November
+ * DB-IP's own monthly files, each with IPv4 and IPv6, CC BY 4.0 (db-ip.com/db/lite.php, November
  * 2026). Not the npm packages that come with the product: their makers stopped publishing there in
  * June 2026.
  */
@@ -55,7 +55,7 @@ export const DATABASE_SOURCES: readonly DatabaseSource[] = [
   },
 ]
 
-/** Time for one file: 100 MB over a slow line. */
+/** Milliseconds for one file: 100 MB over a slow line. */
 const TIMEOUT_MS = 20 * 60_000
 const REDIRECTS_MAX = 3
 /** Public resolvers, which every such database contains; all but one must be found. */
@@ -66,8 +66,8 @@ const unzip = promisify(gunzip)
 /**
  * Fetches the databases of this month, or of the previous one if this one's is not published yet. A
  * file is checked for size, opened as a MaxMind DB (checking every node of its tree), queried for
- * well-known addresses, and only then renamed into place. What cannot be fetched or is implausible
- * leaves the file as it was.
+ * well-known addresses, and only then renamed into place. A file that cannot be fetched or is
+ * implausible stays unchanged.
  */
 export async function updateDatabases(
   options: Omit<UpdateOptions, 'sources'> & { readonly sources?: readonly DatabaseSource[] },
@@ -98,7 +98,7 @@ async function updateOne(
   const now = (options.now ?? (() => new Date()))()
   for (const month of monthsOf(now)) {
     const url = source.urlOf(month)
-    // A month's file does not change.
+    // The file of a month does not change.
     if (before?.source.includes(url) === true) return done('unchanged', `the file of ${month}`)
     const fetched = await fetchFile(options, source, url)
     if (fetched === 'not out yet') continue
@@ -175,7 +175,7 @@ async function fetchFile(
   }
 }
 
-/** The database, or why it is implausible. */
+/** The database, or the reason why it is implausible. */
 async function judge(
   source: DatabaseSource,
   bytes: Buffer,

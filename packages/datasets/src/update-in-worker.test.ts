@@ -36,7 +36,7 @@ test(
     const services = [[['test'], ['https://rdap.test/']]]
     mirror.files.set('/rdap.json', JSON.stringify({ version: '1.0', services }))
     const dir = await folder()
-    // Of a process of the same id that was killed while it wrote.
+    // Left by a killed process with the same id while it wrote.
     await writeFile(join(dir, `.${SHORT_LIST.file}.${process.pid}.part`), '# half')
     const warned: string[] = []
     const log = { ...LOG, warn: (_fields: object, text: string) => void warned.push(text) }

@@ -4,7 +4,10 @@ import type { Log } from '@plumbline/ports/log'
 import type { SourceUpdate } from './update.ts'
 import type { UpdateMessage, UpdateOrder } from './update-worker.ts'
 
-/** Heap of the thread: the largest list has 300,000 lines; databases lie outside the heap. */
+/**
+ * Heap limit of the thread in MiB: the largest list has 300,000 lines; databases are outside the
+ * heap.
+ */
 const HEAP_MAX_MIB = 512
 
 /**
@@ -14,9 +17,9 @@ const HEAP_MAX_MIB = 512
 const END_MS = 3_000
 
 /**
- * `updateAll` in a worker thread, so that the event loop is free while lists are parsed and
- * databases are read, and their memory is released afterwards. Throws what that throws, and if the
- * thread dies.
+ * Runs `updateAll` in a worker thread, so that the event loop is free while lists are parsed and
+ * databases are read, and their memory is released afterwards. Throws the errors of `updateAll`,
+ * and if the thread dies.
  */
 export async function updateAllInWorker(
   order: UpdateOrder,

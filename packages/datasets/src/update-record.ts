@@ -10,11 +10,11 @@ import { writeAtomically } from './write-atomically.ts'
  */
 export interface UpdateRecord {
   readonly startedAt: string
-  /** Null while it runs, and for good if its process died. */
+  /** Null while the update runs, and for good if its process died. */
   readonly endedAt: string | null
   /** When the last update ended for which every source was available; null if there was none. */
   readonly wholeAt: string | null
-  /** How many sources were fetched. */
+  /** Number of fetched sources. */
   readonly sourceCount: number
   /** Sources that failed, so that their old files stay in use. */
   readonly missing: readonly Pick<SourceUpdate, 'file' | 'detail'>[]
@@ -30,7 +30,7 @@ export async function readUpdateRecord(dir: string): Promise<UpdateRecord | null
   return text === null ? null : recordIn(text)
 }
 
-/** Notes that an update begins. */
+/** Records that an update begins. */
 export async function noteUpdateStart(dir: string, now: Date): Promise<UpdateRecord> {
   const before = await readUpdateRecord(dir)
   const record: UpdateRecord = {
@@ -44,7 +44,7 @@ export async function noteUpdateStart(dir: string, now: Date): Promise<UpdateRec
   return record
 }
 
-/** Notes how an update ended. */
+/** Records the result of an update. */
 export async function noteUpdateEnd(
   dir: string,
   record: UpdateRecord,
@@ -62,7 +62,7 @@ export function isMissing({ status }: SourceUpdate): boolean {
   return status === 'failed' || status === 'refused'
 }
 
-/** Whether the last update was complete, and its result in a sentence. */
+/** Whether the last update was complete, with its result in a sentence. */
 export function judgeUpdate(
   { startedAt, endedAt, sourceCount, missing }: UpdateRecord,
   now: Date,
@@ -82,7 +82,7 @@ async function writeRecord(dir: string, record: UpdateRecord): Promise<void> {
 }
 
 /**
- * Safe because only this module writes the file, atomically; one without a time comes from
+ * Safe because only this module writes the file, atomically; a record without a time comes from
  * elsewhere.
  */
 function recordIn(text: string): UpdateRecord | null {

@@ -14,7 +14,7 @@ export interface UpdateOrder extends UpdateChoice {
   readonly dnsServers: readonly string[]
 }
 
-/** Its messages: log lines, then the result. */
+/** A message from the thread: log lines, then the result. */
 export type UpdateMessage =
   | {
       readonly kind: 'line'
@@ -28,7 +28,7 @@ const { dir, egressAllow, dnsServers, ...choice }: UpdateOrder = workerData
 const egress = createEgress({ allow: [...egressAllow] })
 const resolver = createResolver({ servers: [...dnsServers], egress })
 const stop = new AbortController()
-// Any message means that it must end.
+// Any message means that the update must end.
 parentPort?.once('message', () => stop.abort())
 const updates = await updateAll(
   {

@@ -55,7 +55,7 @@ function emptyFolder(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'update-'))
 }
 
-test('a fetched list is a file with its source, licence and day, and nothing is left beside it', async () => {
+test('a fetched list is a file with source, licence and date, and no other file is left beside it', async () => {
   const dir = await emptyFolder()
   expect(await update(dir, GOOD)).toMatchObject({ status: 'updated', count: 4 })
   expect(await readFile(join(dir, 'vpn.example.txt'), 'utf8')).toMatch(
@@ -76,7 +76,7 @@ test('the same list again changes nothing', async () => {
   expect(await update(dir, `${GOOD}\n\n`)).toMatchObject({ status: 'unchanged', count: 4 })
 })
 
-test('a list that is gone, or of which nothing is noted any more, is written again', async () => {
+test('a list whose file or version record is missing is written again', async () => {
   const dir = await emptyFolder()
   await update(dir, GOOD)
   await rm(join(dir, 'vpn.example.txt'))
@@ -142,7 +142,7 @@ test('every format is read into entries', () => {
   ])
 })
 
-test('the public sources have names of their own and ask over https', () => {
+test('the public sources have unique names and https addresses', () => {
   const files = PUBLIC_SOURCES.map(({ list, name }) => `${list}.${name}`)
   expect(new Set(files).size).toBe(files.length)
   for (const { urls } of PUBLIC_SOURCES) for (const url of urls) expect(url).toMatch(/^https:\/\//)
@@ -156,7 +156,7 @@ test('a mirror has every public address below its own', () => {
   expect(standsAt('http://own.example/rdap.json')).toBe('http://own.example/rdap.json')
 })
 
-test('a list that each edition has an address of its own is found by its page', async () => {
+test('a list with a new address for each edition is found on its page', async () => {
   const dir = await emptyFolder()
   const edition = 'https://lists.example/download/7/ServiceTags_Public_20261116.json'
   const tags = [
@@ -192,7 +192,7 @@ test('a list that each edition has an address of its own is found by its page', 
   expect(await updateFrom()).toMatchObject([{ status: 'failed', count: 2 }])
 })
 
-test('the link to the edition of Azure is found as its page has it', () => {
+test('the link to the edition of Azure is found on its page', () => {
   const azure = PUBLIC_SOURCES.find(({ name }) => name === 'azure')
   const link =
     'https://download.microsoft.com/download/7/1/d/71d86715-5596-4529-9b13-da13a5de5b63/ServiceTags_Public_20261116.json'

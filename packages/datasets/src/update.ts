@@ -9,7 +9,7 @@ import { PUBLIC_SOURCES, type PublicSource } from './sources.ts'
 import { type ListVersion, readVersions, writeVersions } from './versions.ts'
 import { writeAtomically } from './write-atomically.ts'
 
-/** What an update needs. */
+/** Options of an update. */
 export interface UpdateOptions {
   /** Folder of lists; created if missing. */
   readonly dir: string
@@ -32,14 +32,14 @@ export interface SourceUpdate {
 
 const TIMEOUT_MS = 60_000
 const REDIRECTS_MAX = 3
-/** Share of a list that may be malformed before all of it is refused. */
+/** Maximum share of a list that may be malformed; with more, all of it is refused. */
 const BAD_SHARE_MAX = 0.01
 /**
- * Share of the previous size (entries, zones, bytes) that an update must have: one that lost more
- * is taken for broken.
+ * Minimum size (entries, zones, bytes) of an update as a share of the previous one: a smaller one
+ * counts as broken.
  */
 export const SHRINK_MIN = 0.5
-/** Shortest prefixes that are accepted: a list with 0.0.0.0/0 would flag every address. */
+/** Shortest prefix lengths that are accepted: a list with 0.0.0.0/0 would flag every address. */
 const WIDEST_BITS = { 4: 8, 16: 19 } as const
 
 /**
@@ -150,7 +150,10 @@ async function fetchText(options: UpdateOptions, source: PublicSource, url: stri
   return { text, date: dayOf(answer.headers['last-modified']) }
 }
 
-/** Fetches what a page links to, for a publisher that gives each edition an address of its own. */
+/**
+ * Fetches a file that a page links to, for a publisher that gives each edition an address of its
+ * own.
+ */
 async function fetchLinked(
   options: UpdateOptions,
   source: PublicSource,
@@ -164,7 +167,7 @@ async function fetchLinked(
   return await fetchText(options, source, link)
 }
 
-/** The normalized entry, or nothing if it is invalid. */
+/** The normalized entry in an array, or an empty one if it is invalid. */
 function soundEntry({ list }: PublicSource, entry: string): readonly string[] {
   if (isOneOf(RANGE_LISTS, list)) {
     const [text = ''] = entry.split('\t')

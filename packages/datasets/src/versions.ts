@@ -10,7 +10,7 @@ export interface ListVersion {
   /** Entries of a list, networks of a database. */
   readonly count: number
   readonly sha256: string
-  /** Of a database. */
+  /** Bytes of a database. */
   readonly sizeBytes?: number
 }
 
@@ -20,8 +20,8 @@ export type ListVersions = Readonly<Record<string, ListVersion>>
 const VERSIONS_FILE = 'versions.json'
 
 /**
- * The versions of the files in a folder that still exist; empty if nothing was fetched yet, or the
- * record is malformed: then everything is fetched again.
+ * The versions of the files in a folder that still exist; empty if nothing was fetched yet, or if
+ * the record is malformed, so that everything is fetched again.
  */
 export async function readVersions(dir: string): Promise<ListVersions> {
   const text = await readFile(join(dir, VERSIONS_FILE), 'utf8').catch(() => '{}')

@@ -2,8 +2,8 @@ import { open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Replaces a file atomically, also across a crash. It gets the folder's owner and read permissions,
- * since the updating process need not be the reading one.
+ * Replaces a file atomically, also across a crash. The file gets the folder's owner and read
+ * permissions, since the process that reads it may run as another user.
  */
 export async function writeAtomically(
   dir: string,
@@ -13,7 +13,7 @@ export async function writeAtomically(
   const temporary = join(dir, `.${name}.${process.pid}.part`)
   try {
     const { mode, uid, gid } = await stat(dir)
-    // What a process of the same id left that was killed: in a container it has that id each time.
+    // Left by a killed process with the same id: in a container each process has that id.
     await rm(temporary, { force: true })
     const file = await open(temporary, 'wx', 0o600)
     try {
