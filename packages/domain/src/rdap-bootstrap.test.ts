@@ -121,8 +121,8 @@ test('an update refuses what is no list, too short, shrunk or older, and keeps t
   expect(await update(dir, site.url)).toMatchObject({ status: 'unchanged', count: 1_400 })
   for (const [body, detail] of [
     ['<html>', /RFC 9224/],
-    [listText('2026-11-02T00:00:00Z', 'https://short.test', 10), /at least 700 zones, met 10/],
-    [listText('2026-11-02T00:00:00Z', 'https://short.test', 650), /at least 700 zones, met 650/],
+    [listText('2026-11-02T00:00:00Z', 'https://short.test', 10), /at least 700 zones, got 10/],
+    [listText('2026-11-02T00:00:00Z', 'https://short.test', 650), /at least 700 zones, got 650/],
     [listText('2026-10-31T00:00:00Z', 'https://old.test', 1_400), /before 2026-11-01/],
   ] as const) {
     site.answer = { status: 200, body }
@@ -157,7 +157,7 @@ test('of IANA half a list is refused; of an operator a list of one zone is taken
       }),
   )
   expect(await Promise.all(updates)).toMatchObject([
-    { status: 'refused', detail: 'expected at least 600 zones, met 500' },
+    { status: 'refused', detail: 'expected at least 600 zones, got 500' },
     { status: 'updated', count: 500 },
   ])
 })

@@ -1,6 +1,6 @@
 import type { AccountState, OwnLimits, Plan } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
-import { endAccess, setAccountState } from '@plumbline/db/account-state'
+import { revokeAccess, setAccountState } from '@plumbline/db/account-state'
 import { inRetriedTransaction, writeAudit } from '@plumbline/db/audit-log'
 import type { Db, Tx } from '@plumbline/db/database'
 import { readOwnLimits, setOwnLimits } from '@plumbline/db/limits'
@@ -163,7 +163,7 @@ async function moveAudited(
   await inRetriedTransaction(db, async (tx) => {
     const before = await setAccountState(tx, accountId, to)
     if (before === undefined) throw new Problem('conflict', 'The account is closed already.')
-    if (to.status === 'closed') await endAccess(tx, accountId)
+    if (to.status === 'closed') await revokeAccess(tx, accountId)
     await writeAudit(tx, { actor, action, accountId, before, after: to })
   })
 }

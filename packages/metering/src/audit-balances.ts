@@ -15,7 +15,7 @@ const ACCOUNTS_A_STEP = 2_000
  * Checks every balance, hold and open debit against the sums, a range of accounts at a time: each
  * in one statement, so that balances and the entries not summed yet are of the same snapshot.
  */
-export async function judgeBalances(
+export async function checkBalances(
   db: Db,
   run: AuditRun,
   signal: AbortSignal,

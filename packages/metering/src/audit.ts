@@ -1,6 +1,6 @@
 import type { Db } from '@plumbline/db/database'
-import { isPassing, retryStatement } from '@plumbline/db/retry'
-import { judgeBalances } from './audit-balances.ts'
+import { isTemporary, retryStatement } from '@plumbline/db/retry'
+import { checkBalances } from './audit-balances.ts'
 import { sumEntries } from './audit-entries.ts'
 import {
   beginAudit,
@@ -30,12 +30,12 @@ export async function auditWhenDue(db: Db, signal: AbortSignal): Promise<AuditRe
 async function workAudit(db: Db, taken: AuditRun, signal: AbortSignal): Promise<AuditResult> {
   try {
     const summed = await sumEntries(db, taken, signal)
-    const { run, faults } = await judgeBalances(db, summed, signal)
+    const { run, faults } = await checkBalances(db, summed, signal)
     await finishAudit(db, run, faults)
   } catch (error) {
     // After an error the audit waits until its lease ends, so that the error does not repeat all
     // the time.
-    if (signal.aborted || isPassing(error)) await leaveBrokenOff(db, taken)
+    if (signal.aborted || isTemporary(error)) await leaveBrokenOff(db, taken)
     throw error
   }
   const result = await readLastAudit(db)
@@ -48,6 +48,6 @@ async function leaveBrokenOff(db: Db, run: AuditRun): Promise<void> {
   try {
     await retryStatement(() => leaveAudit(db, run))
   } catch (error) {
-    if (!isPassing(error)) throw error
+    if (!isTemporary(error)) throw error
   }
 }

@@ -77,7 +77,7 @@ export async function readRemaining(db: Db, accountId: string): Promise<number |
 }
 
 /** One pack or goodwill grant, and its remaining credits. */
-export interface PackLeft {
+export interface RemainingPack {
   readonly kind: 'pack' | 'goodwill'
   /** Name of the pack; null for goodwill. */
   readonly name: string | null
@@ -90,7 +90,7 @@ export interface PackLeft {
  * Packs and goodwill, oldest first. Credits of packs are alike and never expire, so spending is
  * attributed to the oldest; held credits count as spent.
  */
-export async function readPacks(db: Db, accountId: string): Promise<readonly PackLeft[]> {
+export async function readPacks(db: Db, accountId: string): Promise<readonly RemainingPack[]> {
   const rows = await runStatement<{
     kind: 'pack' | 'goodwill'
     name: string | null

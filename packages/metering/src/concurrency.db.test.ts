@@ -105,13 +105,13 @@ async function listOfTwoChunks(
   if (!answer.granted) return { charged: 0, left: 0 }
   const chunk = { accountId, ref, opKey: `${ref}:0`, credits: held.credits }
   const settled = await Promise.all(
-    [chunk, chunk].map((ask) => work.execute((tx) => settle(tx, ask))),
+    [chunk, chunk].map((request) => work.execute((tx) => settle(tx, request))),
   )
   expect(settled.toSorted()).toEqual([false, true])
   if (held.credits % 3 === 0) return { charged: held.credits, left: held.credits }
   const end = { accountId, ref, opKey: `${ref}:end` }
   const released = await Promise.all(
-    [end, end].map((ask) => work.execute((tx) => release(tx, ask))),
+    [end, end].map((request) => work.execute((tx) => release(tx, request))),
   )
   expect(released.filter((one) => one === held.credits)).toHaveLength(1)
   return { charged: held.credits, left: 0 }
@@ -131,21 +131,21 @@ test.each([
   let taken = 0
   for (let round = 0; round < rounds; round += 1) {
     if (round % 3 === 0) proxy.loseNextReply('credit_debit')
-    const asks = [...ids, ...ids].map((accountId, n) => {
+    const requests = [...ids, ...ids].map((accountId, n) => {
       return { accountId, opKey: `r${round}.${n}`, credits: 3 }
     })
-    const answers = await Promise.all(asks.map((ask) => metering.debit(ask)))
+    const answers = await Promise.all(requests.map((request) => metering.debit(request)))
     expect(answers.every((answer) => answer.granted)).toBe(true)
-    taken += 3 * asks.length
+    taken += 3 * requests.length
     if (round % 3 === 1) proxy.loseNextReply('credit_close')
     if (round % 3 === 2) proxy.loseNextReply('credit_answered')
     const ends = await Promise.all(
-      asks.map((ask, n) =>
-        n === 0 ? metering.refund({ ...ask, reason: 'test' }) : metering.answered(ask),
+      requests.map((request, n) =>
+        n === 0 ? metering.refund({ ...request, reason: 'test' }) : metering.answered(request),
       ),
     )
     expect(ends.map((end) => end.state)).toEqual(
-      asks.map((_, n) => (n === 0 ? 'refunded' : 'answered')),
+      requests.map((_, n) => (n === 0 ? 'refunded' : 'answered')),
     )
     taken -= 3
   }

@@ -4,7 +4,7 @@ import { openMeteringContext } from '@plumbline/testkit/metering'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { changePlan, grantGoodwill, grantPack } from './grant.ts'
 import { hold, release, settle } from './hold.ts'
-import { rollDue } from './sweep.ts'
+import { startDueCycles } from './sweep.ts'
 
 test.for<[anchor: string, zone: string, starts: readonly string[]]>([
   [
@@ -94,8 +94,8 @@ test('a smaller plan takes effect with the new cycle', async () => {
   const id = await context.account('pro')
   await changePlan(context.db, id, 'starter')
   await context.age(id, 1)
-  expect(await rollDue(context.db)).toBe(1)
-  expect(await rollDue(context.db)).toBe(0)
+  expect(await startDueCycles(context.db)).toBe(1)
+  expect(await startDueCycles(context.db)).toBe(0)
   expect(await context.metering.balance(id)).toMatchObject({
     plan: 'starter',
     nextPlan: null,
@@ -144,7 +144,7 @@ test('many concurrent callers at the boundary turn the cycle once', async () => 
       context.metering.debit({ accountId: id, opKey: `n${n}`, credits: 1 }),
     ),
     ...Array.from({ length: 50 }, () => context.metering.balance(id)),
-    ...Array.from({ length: 5 }, () => rollDue(context.db)),
+    ...Array.from({ length: 5 }, () => startDueCycles(context.db)),
   ])
   expect(await context.metering.remaining(id)).toBe(4_950)
   expect(await auditLedger(context.db)).toEqual([])

@@ -12,11 +12,14 @@ const example = fc.record({
   packs: fc.constantFrom(0, 5, 30, 60),
   isOver: fc.nat(5).map((n) => n === 0),
   before: fc.uniqueArray(fc.nat(12), { maxLength: 1 }),
-  asks: fc.uniqueArray(fc.record({ key: fc.nat(12), credits: fc.integer({ min: 1, max: 8 }) }), {
-    selector: (ask) => ask.key,
-    minLength: 1,
-    maxLength: 8,
-  }),
+  requests: fc.uniqueArray(
+    fc.record({ key: fc.nat(12), credits: fc.integer({ min: 1, max: 8 }) }),
+    {
+      selector: (request) => request.key,
+      minLength: 1,
+      maxLength: 8,
+    },
+  ),
 })
 type Example = typeof example extends fc.Arbitrary<infer Value> ? Value : never
 
@@ -99,8 +102,8 @@ async function play({ db, account }: MeteringContext, drawn: Example, way: 'one'
     [payer, drawn.allowance, drawn.packs, drawn.isOver],
   )
   const start = await stateOf()
-  const keys = drawn.asks.map(({ key }) => `k${key}`)
-  const credits = drawn.asks.map((ask) => ask.credits)
+  const keys = drawn.requests.map(({ key }) => `k${key}`)
+  const credits = drawn.requests.map((request) => request.credits)
   if (way === 'each') {
     const answers = await pool.query<{ status: string; available: number }>(
       'select status, available from credit_debit($1, $2, $3)',

@@ -5,17 +5,19 @@ import type { CallUse } from './usage.ts'
 import { runStatement } from './statement.ts'
 
 /** Request for a debit. */
-export interface DebitAsk extends Operation {
+export interface DebitRequest extends Operation {
   readonly credits: number
   /** Product and source in usage statistics; if left out, it is not counted. */
   readonly use?: CallUse
 }
 
 /** A debit is granted in full or refused. */
-export type DebitAnswer = { readonly granted: true; readonly remaining: number } | Short
+export type DebitResult =
+  | { readonly granted: true; readonly remaining: number }
+  | InsufficientCredits
 
 /** A refusal for lack of credits, with what the account has. */
-export interface Short {
+export interface InsufficientCredits {
   readonly granted: false
   readonly available: number
   /** Whether the balance was too low, or only the account's own daily limit. */
@@ -29,18 +31,18 @@ const MAX_ITEMS = 256
 const MAX_RUNS = 2
 
 /** Opens a group commit that makes debits of all accounts. */
-export function openDebits(db: Db): GroupCommit<DebitAsk, DebitAnswer> {
-  const commits = openGroupCommit<DebitAsk, DebitAnswer>({
+export function openDebits(db: Db): GroupCommit<DebitRequest, DebitResult> {
+  const commits = openGroupCommit<DebitRequest, DebitResult>({
     maxItems: MAX_ITEMS,
     maxRuns: MAX_RUNS,
-    orderKeyOf: (ask) => ask.accountId,
-    run: (asks) => runDebits(db, asks),
+    orderKeyOf: (request) => request.accountId,
+    run: (requests) => runDebits(db, requests),
   })
   return {
-    ask: async (ask) => {
-      assertKey('opKey', ask.opKey)
-      assertCredits(ask.credits, 1)
-      return commits.ask(ask)
+    submit: async (request) => {
+      assertKey('opKey', request.opKey)
+      assertCredits(request.credits, 1)
+      return commits.submit(request)
     },
     [Symbol.asyncDispose]: () => commits[Symbol.asyncDispose](),
   }
@@ -48,36 +50,37 @@ export function openDebits(db: Db): GroupCommit<DebitAsk, DebitAnswer> {
 
 async function runDebits(
   db: Db,
-  asks: readonly DebitAsk[],
-): Promise<readonly (DebitAnswer | typeof RETRY)[]> {
-  const repeats = repeatsIn(asks)
-  const sent = asks.filter((_, index) => !repeats.has(index))
+  requests: readonly DebitRequest[],
+): Promise<readonly (DebitResult | typeof RETRY)[]> {
+  const repeats = repeatsIn(requests)
+  const sent = requests.filter((_, index) => !repeats.has(index))
   const answers = (await takeAtOnce(db, sent)) ?? (await judge(db, sent))
   let next = 0
-  return asks.map((_, index) => (repeats.has(index) ? RETRY : (answers[next++] ?? RETRY)))
+  return requests.map((_, index) => (repeats.has(index) ? RETRY : (answers[next++] ?? RETRY)))
 }
 
 /** Makes the debits of one account if all can be granted; else makes none. */
 async function takeAtOnce(
   db: Db,
-  asks: readonly DebitAsk[],
-): Promise<readonly DebitAnswer[] | undefined> {
-  const [first] = asks
-  if (first === undefined || asks.some((ask) => ask.accountId !== first.accountId)) return undefined
+  requests: readonly DebitRequest[],
+): Promise<readonly DebitResult[] | undefined> {
+  const [first] = requests
+  if (first === undefined || requests.some((request) => request.accountId !== first.accountId))
+    return undefined
   const [taken] = await runStatement<{ before: number | null }>(db, {
     name: 'metering.debit_one',
     text: 'select credit_debit_one($1, $2, $3, $4, $5) as before',
     values: [
       first.accountId,
-      asks.map((ask) => ask.opKey),
-      asks.map((ask) => ask.credits),
-      ...usesOf(asks),
+      requests.map((request) => request.opKey),
+      requests.map((request) => request.credits),
+      ...usesOf(requests),
     ],
   })
   let remaining = taken?.before ?? undefined
   if (remaining === undefined) return undefined
-  const answers: DebitAnswer[] = []
-  for (const { credits } of asks) {
+  const answers: DebitResult[] = []
+  for (const { credits } of requests) {
     remaining -= credits
     answers.push({ granted: true, remaining })
   }
@@ -93,45 +96,52 @@ interface Judged {
 
 async function judge(
   db: Db,
-  asks: readonly DebitAsk[],
-): Promise<readonly (DebitAnswer | typeof RETRY)[]> {
+  requests: readonly DebitRequest[],
+): Promise<readonly (DebitResult | typeof RETRY)[]> {
   const rows = await runStatement<Judged>(db, {
     name: 'metering.debit',
     text: 'select status, available, room from credit_debit($1, $2, $3, $4, $5)',
     values: [
-      asks.map((ask) => ask.accountId),
-      asks.map((ask) => ask.opKey),
-      asks.map((ask) => ask.credits),
-      ...usesOf(asks),
+      requests.map((request) => request.accountId),
+      requests.map((request) => request.opKey),
+      requests.map((request) => request.credits),
+      ...usesOf(requests),
     ],
   })
-  return asks.map((ask, index) => answerOf(ask, rows[index]))
+  return requests.map((request, index) => answerOf(request, rows[index]))
 }
 
 /** Products and sources, as two columns. */
-function usesOf(asks: readonly DebitAsk[]): readonly (readonly (string | null)[])[] {
-  return [asks.map(({ use }) => use?.product ?? null), asks.map(({ use }) => use?.source ?? null)]
+function usesOf(requests: readonly DebitRequest[]): readonly (readonly (string | null)[])[] {
+  return [
+    requests.map(({ use }) => use?.product ?? null),
+    requests.map(({ use }) => use?.source ?? null),
+  ]
 }
 
-function answerOf(ask: DebitAsk, judged: Judged | undefined): DebitAnswer | typeof RETRY {
+function answerOf(request: DebitRequest, judged: Judged | undefined): DebitResult | typeof RETRY {
   const available = judged?.available ?? 0
   switch (judged?.status) {
     case 'granted':
     case 'repeat':
       return { granted: true, remaining: available }
     case 'short':
-      if (ask.credits > available) return { granted: false, available, lacks: 'balance' }
+      if (request.credits > available) return { granted: false, available, lacks: 'balance' }
       // Otherwise it was refused only because of a larger debit before it, which was refused
       // itself.
-      return ask.credits > (judged.room ?? ask.credits)
+      return request.credits > (judged.room ?? request.credits)
         ? { granted: false, available, lacks: 'daily_limit' }
         : RETRY
     case 'conflict':
-      throw new Error(`debit ${ask.opKey} of ${ask.accountId} took effect with other credits`)
+      throw new Error(
+        `debit ${request.opKey} of ${request.accountId} took effect with other credits`,
+      )
     case 'refunded':
-      throw new Error(`debit ${ask.opKey} of ${ask.accountId} was given back; use a new key`)
+      throw new Error(
+        `debit ${request.opKey} of ${request.accountId} was given back; use a new key`,
+      )
     case 'unknown':
     case undefined:
-      throw new Error(`account ${ask.accountId} has no balance`)
+      throw new Error(`account ${request.accountId} has no balance`)
   }
 }

@@ -4,14 +4,19 @@ import { RETRY, openGroupCommit, type GroupCommitOptions } from './group-commit.
 
 /** A group commit whose batches end when the test says so. */
 function controlled(options: Partial<GroupCommitOptions<string, string>> = {}) {
-  const batches: { asks: readonly string[]; end: () => void; fail: (cause: Error) => void }[] = []
+  const batches: { requests: readonly string[]; end: () => void; fail: (cause: Error) => void }[] =
+    []
   const commits = openGroupCommit<string, string>({
     maxItems: 4,
     maxRuns: 2,
-    orderKeyOf: (ask) => ask.charAt(0),
-    run: (asks) =>
+    orderKeyOf: (request) => request.charAt(0),
+    run: (requests) =>
       new Promise((settle, fail) => {
-        batches.push({ asks, end: () => settle(asks.map((ask) => `${ask}!`)), fail })
+        batches.push({
+          requests,
+          end: () => settle(requests.map((request) => `${request}!`)),
+          fail,
+        })
       }),
     ...options,
   })
@@ -25,36 +30,36 @@ async function turn(): Promise<void> {
 
 test('requests of one turn share a batch, later ones are in the next', async () => {
   const { commits, batches } = controlled()
-  const early = [commits.ask('a1'), commits.ask('b1')]
+  const early = [commits.submit('a1'), commits.submit('b1')]
   await turn()
-  const late = [commits.ask('a2'), commits.ask('a3')]
+  const late = [commits.submit('a2'), commits.submit('a3')]
   await turn()
-  expect(batches.map((batch) => batch.asks)).toEqual([['a1', 'b1']])
+  expect(batches.map((batch) => batch.requests)).toEqual([['a1', 'b1']])
   batches[0]?.end()
   expect(await Promise.all(early)).toEqual(['a1!', 'b1!'])
   await turn()
-  expect(batches[1]?.asks).toEqual(['a2', 'a3'])
+  expect(batches[1]?.requests).toEqual(['a2', 'a3'])
   batches[1]?.end()
   expect(await Promise.all(late)).toEqual(['a2!', 'a3!'])
 })
 
 test('a key in flight does not delay another', async () => {
   const { commits, batches } = controlled()
-  void commits.ask('a1')
+  void commits.submit('a1')
   await turn()
-  void commits.ask('a2')
-  void commits.ask('b1')
+  void commits.submit('a2')
+  void commits.submit('b1')
   await turn()
-  expect(batches.map((batch) => batch.asks)).toEqual([['a1'], ['b1']])
+  expect(batches.map((batch) => batch.requests)).toEqual([['a1'], ['b1']])
 })
 
 test('a batch has at most the maximum number of requests', async () => {
   const { commits, batches } = controlled({ maxRuns: 1 })
-  for (const n of [1, 2, 3, 4, 5, 6]) void commits.ask(`a${n}`)
+  for (const n of [1, 2, 3, 4, 5, 6]) void commits.submit(`a${n}`)
   await turn()
   batches[0]?.end()
   await turn()
-  expect(batches.map((batch) => batch.asks)).toEqual([
+  expect(batches.map((batch) => batch.requests)).toEqual([
     ['a1', 'a2', 'a3', 'a4'],
     ['a5', 'a6'],
   ])
@@ -65,12 +70,12 @@ test('a request that must be run again goes before later ones', async () => {
   const { commits } = controlled({
     maxItems: 2,
     maxRuns: 1,
-    run: async (asks) => {
-      seen.push(asks)
-      return asks.map((ask, n) => (seen.length === 1 && n === 1 ? RETRY : ask))
+    run: async (requests) => {
+      seen.push(requests)
+      return requests.map((request, n) => (seen.length === 1 && n === 1 ? RETRY : request))
     },
   })
-  await Promise.all(['a1', 'a2', 'a3'].map((ask) => commits.ask(ask)))
+  await Promise.all(['a1', 'a2', 'a3'].map((request) => commits.submit(request)))
   expect(seen).toEqual([
     ['a1', 'a2'],
     ['a2', 'a3'],
@@ -79,12 +84,12 @@ test('a request that must be run again goes before later ones', async () => {
 
 test('an invalid request fails alone', async () => {
   const { commits } = controlled({
-    run: async (asks) => {
-      if (asks.includes('bad')) throw new Error('no such account')
-      return asks
+    run: async (requests) => {
+      if (requests.includes('bad')) throw new Error('no such account')
+      return requests
     },
   })
-  const ends = await Promise.allSettled(['a', 'bad', 'c'].map((ask) => commits.ask(ask)))
+  const ends = await Promise.allSettled(['a', 'bad', 'c'].map((request) => commits.submit(request)))
   expect(ends.map((end) => end.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
 
@@ -96,18 +101,18 @@ test('a broken connection fails the whole batch at once', async () => {
       throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
     },
   })
-  const ends = await Promise.allSettled(['a', 'b', 'c'].map((ask) => commits.ask(ask)))
+  const ends = await Promise.allSettled(['a', 'b', 'c'].map((request) => commits.submit(request)))
   expect(ends.every((end) => end.status === 'rejected')).toBe(true)
   expect(runs).toBe(1)
 })
 
 test('disposing waits for requests under way and refuses later ones', async () => {
   const { commits, batches } = controlled({ maxRuns: 1 })
-  const first = commits.ask('a1')
+  const first = commits.submit('a1')
   await turn()
-  const second = commits.ask('a2')
+  const second = commits.submit('a2')
   const closed = commits[Symbol.asyncDispose]()
-  await expect(commits.ask('a3')).rejects.toThrow(/closed/)
+  await expect(commits.submit('a3')).rejects.toThrow(/closed/)
   batches[0]?.end()
   await turn()
   batches[1]?.end()
@@ -124,23 +129,23 @@ test('every request is answered once, in order within its key, whatever the inte
         const carried: string[] = []
         const under = new Set<string>()
         const { commits } = controlled({
-          run: async (asks) => {
-            const mine = new Set(asks.map((ask) => ask.charAt(0)))
+          run: async (requests) => {
+            const mine = new Set(requests.map((request) => request.charAt(0)))
             for (const key of mine) expect(under.has(key)).toBe(false)
             for (const key of mine) under.add(key)
-            await scheduler.schedule(Promise.resolve(), asks.join())
-            carried.push(...asks)
+            await scheduler.schedule(Promise.resolve(), requests.join())
+            carried.push(...requests)
             for (const key of mine) under.delete(key)
-            return asks
+            return requests
           },
         })
-        const asks = drawn.map((key, n) => `${key}${n}`)
-        const answers = asks.map((ask) => commits.ask(ask))
+        const requests = drawn.map((key, n) => `${key}${n}`)
+        const answers = requests.map((request) => commits.submit(request))
         await scheduler.waitFor(Promise.all(answers))
-        expect(await Promise.all(answers)).toEqual(asks)
+        expect(await Promise.all(answers)).toEqual(requests)
         for (const key of ['a', 'b', 'c']) {
-          const of = (list: readonly string[]) => list.filter((ask) => ask.startsWith(key))
-          expect(of(carried)).toEqual(of(asks))
+          const of = (list: readonly string[]) => list.filter((request) => request.startsWith(key))
+          expect(of(carried)).toEqual(of(requests))
         }
       },
     ),
@@ -149,17 +154,17 @@ test('every request is answered once, in order within its key, whatever the inte
 })
 
 test('requests without a waiting caller are collected for a while, and closing ends the wait', async () => {
-  const { commits, batches } = controlled({ maxRuns: 1, restMs: 60_000 })
-  const first = commits.ask('a1')
+  const { commits, batches } = controlled({ maxRuns: 1, pauseMs: 60_000 })
+  const first = commits.submit('a1')
   await turn()
   batches[0]?.end()
   expect(await first).toBe('a1!')
-  const late = [commits.ask('a2'), commits.ask('b1')]
+  const late = [commits.submit('a2'), commits.submit('b1')]
   await turn()
   expect(batches).toHaveLength(1)
   const closed = commits[Symbol.asyncDispose]()
   await turn()
-  expect(batches[1]?.asks).toEqual(['a2', 'b1'])
+  expect(batches[1]?.requests).toEqual(['a2', 'b1'])
   batches[1]?.end()
   expect(await Promise.all(late)).toEqual(['a2!', 'b1!'])
   await closed

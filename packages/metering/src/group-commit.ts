@@ -1,20 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { isPassing } from '@plumbline/db/retry'
+import { isTemporary } from '@plumbline/db/retry'
 
 /**
- * Runs requests that wait at the same moment in one statement with one commit, and answers each
+ * Runs requests that wait at the same moment in one statement with one commit, and results each
  * individually.
  */
-export interface GroupCommit<Ask, Answer> extends AsyncDisposable {
+export interface GroupCommit<Request, Result> extends AsyncDisposable {
   /** Resolves when the batch that holds the request is committed. */
-  ask(ask: Ask): Promise<Answer>
+  submit(request: Request): Promise<Result>
 }
 
 /** Result for a request that must go into another batch, before those that arrived after it. */
 export const RETRY = Symbol('retry')
 
 /** Options of a group commit. */
-export interface GroupCommitOptions<Ask, Answer> {
+export interface GroupCommitOptions<Request, Result> {
   /** Maximum number of requests in a batch. */
   readonly maxItems: number
   /** Maximum number of batches in flight. */
@@ -23,19 +23,19 @@ export interface GroupCommitOptions<Ask, Answer> {
    * Milliseconds to wait for more requests after a batch; default 0. For requests without a waiting
    * caller.
    */
-  readonly restMs?: number
+  readonly pauseMs?: number
   /** Requests with the same key are never in two batches at once, so they keep their order. */
-  readonly orderKeyOf: (ask: Ask) => string
+  readonly orderKeyOf: (request: Request) => string
   /**
    * Executes a batch and returns results in its order; each request must take effect once, however
    * often it is run.
    */
-  readonly run: (asks: readonly Ask[]) => Promise<readonly (Answer | typeof RETRY)[]>
+  readonly run: (requests: readonly Request[]) => Promise<readonly (Result | typeof RETRY)[]>
 }
 
-interface Waiting<Ask, Answer> {
-  readonly ask: Ask
-  readonly settle: (answer: Answer) => void
+interface Waiting<Request, Result> {
+  readonly request: Request
+  readonly settle: (result: Result) => void
   readonly fail: (cause: unknown) => void
 }
 
@@ -45,12 +45,12 @@ interface Waiting<Ask, Answer> {
  * each of its requests is tried alone, so that an invalid one does not fail the others; if the
  * database is down, all of them fail.
  */
-export function openGroupCommit<Ask, Answer>(
-  options: GroupCommitOptions<Ask, Answer>,
-): GroupCommit<Ask, Answer> {
-  const { restMs = 0 } = options
+export function openGroupCommit<Request, Result>(
+  options: GroupCommitOptions<Request, Result>,
+): GroupCommit<Request, Result> {
+  const { pauseMs = 0 } = options
   const closing = new AbortController()
-  let waiting: Waiting<Ask, Answer>[] = []
+  let waiting: Waiting<Request, Result>[] = []
   const inFlight = new Set<Promise<void>>()
   const busyKeys = new Set<string>()
   let scheduled = false
@@ -68,33 +68,33 @@ export function openGroupCommit<Ask, Answer>(
   }
 
   /** Takes requests whose key is free, and reserves their keys until the batch is committed. */
-  function takeBatch(): readonly Waiting<Ask, Answer>[] {
-    const batch: Waiting<Ask, Answer>[] = []
-    const left: Waiting<Ask, Answer>[] = []
+  function takeBatch(): readonly Waiting<Request, Result>[] {
+    const batch: Waiting<Request, Result>[] = []
+    const left: Waiting<Request, Result>[] = []
     for (const one of waiting) {
-      const fits = batch.length < options.maxItems && !busyKeys.has(options.orderKeyOf(one.ask))
+      const fits = batch.length < options.maxItems && !busyKeys.has(options.orderKeyOf(one.request))
       ;(fits ? batch : left).push(one)
     }
     waiting = left
-    for (const one of batch) busyKeys.add(options.orderKeyOf(one.ask))
+    for (const one of batch) busyKeys.add(options.orderKeyOf(one.request))
     return batch
   }
 
-  async function runBatch(batch: readonly Waiting<Ask, Answer>[]): Promise<void> {
+  async function runBatch(batch: readonly Waiting<Request, Result>[]): Promise<void> {
     const retries = await runAndSettle(options.run, batch)
     waiting = [...retries, ...waiting]
-    for (const one of batch) busyKeys.delete(options.orderKeyOf(one.ask))
-    if (restMs > 0) await wait(restMs, undefined, closing).catch(() => undefined)
+    for (const one of batch) busyKeys.delete(options.orderKeyOf(one.request))
+    if (pauseMs > 0) await wait(pauseMs, undefined, closing).catch(() => undefined)
   }
 
   return {
-    ask: (ask) =>
+    submit: (request) =>
       new Promise((settle, fail) => {
         if (closing.signal.aborted) {
           fail(new Error('metering is closed'))
           return
         }
-        waiting.push({ ask, settle, fail })
+        waiting.push({ request, settle, fail })
         if (scheduled) return
         scheduled = true
         // A microtask later, so that requests of the same turn share a batch.
@@ -112,30 +112,30 @@ export function openGroupCommit<Ask, Answer>(
 }
 
 /** Runs a batch and settles its requests; returns those that must be run again. */
-async function runAndSettle<Ask, Answer>(
-  run: GroupCommitOptions<Ask, Answer>['run'],
-  batch: readonly Waiting<Ask, Answer>[],
-): Promise<readonly Waiting<Ask, Answer>[]> {
+async function runAndSettle<Request, Result>(
+  run: GroupCommitOptions<Request, Result>['run'],
+  batch: readonly Waiting<Request, Result>[],
+): Promise<readonly Waiting<Request, Result>[]> {
   try {
-    const answers = await run(batch.map((one) => one.ask))
-    return batch.filter((one, index) => !settled(one, answers[index]))
+    const results = await run(batch.map((one) => one.request))
+    return batch.filter((one, index) => !settled(one, results[index]))
   } catch (cause) {
-    if (batch.length === 1 || isPassing(cause)) {
+    if (batch.length === 1 || isTemporary(cause)) {
       for (const one of batch) one.fail(cause)
       return []
     }
-    const retries: Waiting<Ask, Answer>[] = []
+    const retries: Waiting<Request, Result>[] = []
     for (const one of batch) retries.push(...(await runAndSettle(run, [one])))
     return retries
   }
 }
 
-function settled<Ask, Answer>(
-  one: Waiting<Ask, Answer>,
-  answer: Answer | typeof RETRY | undefined,
+function settled<Request, Result>(
+  one: Waiting<Request, Result>,
+  result: Result | typeof RETRY | undefined,
 ): boolean {
-  if (answer === RETRY) return false
-  if (answer === undefined) one.fail(new Error('a batch was answered with fewer answers than asks'))
-  else one.settle(answer)
+  if (result === RETRY) return false
+  if (result === undefined) one.fail(new Error('a batch returned fewer results than requests'))
+  else one.settle(result)
   return true
 }

@@ -1,17 +1,19 @@
 import type { Product } from '@plumbline/contract/products'
 import type { Tx } from '@plumbline/db/database'
 import { sql } from 'kysely'
-import type { Short } from './debit.ts'
+import type { InsufficientCredits } from './debit.ts'
 import { assertCredits, assertKey } from './operation.ts'
 
 /**
  * A hold is granted in full or refused. Within one transaction, settle before release, and release
  * or hold after everything that may wait, as both lock the account.
  */
-export type HoldAnswer = { readonly granted: true; readonly remaining: number } | Short
+export type HoldResult =
+  | { readonly granted: true; readonly remaining: number }
+  | InsufficientCredits
 
 /** Credits to hold for a batch. */
-export interface HoldAsk {
+export interface HoldRequest {
   readonly accountId: string
   /** Name of the hold; a repeat with the same credits returns the same result. */
   readonly ref: string
@@ -24,7 +26,7 @@ export interface HoldAsk {
 }
 
 /** A part of a hold to charge. */
-export interface SettleAsk {
+export interface SettleRequest {
   readonly accountId: string
   readonly ref: string
   readonly credits: number
@@ -35,7 +37,7 @@ export interface SettleAsk {
 }
 
 /** A hold whose rest is to be released. */
-export interface ReleaseAsk {
+export interface ReleaseRequest {
   readonly accountId: string
   readonly ref: string
   readonly opKey: string
@@ -46,21 +48,21 @@ export interface ReleaseAsk {
  * end. The whole hold counts toward the daily limit of its day; credits released on the same day
  * are deducted.
  */
-export async function hold(tx: Tx, ask: HoldAsk): Promise<HoldAnswer> {
-  assertKey('ref', ask.ref)
-  assertCredits(ask.credits, 0)
+export async function hold(tx: Tx, request: HoldRequest): Promise<HoldResult> {
+  assertKey('ref', request.ref)
+  assertCredits(request.credits, 0)
   const { rows } = await sql<{ granted: boolean; available: number }>`
     select granted, available
-    from credit_hold(${ask.accountId}, ${ask.ref}, ${ask.credits}, ${ask.product ?? null})
+    from credit_hold(${request.accountId}, ${request.ref}, ${request.credits}, ${request.product ?? null})
   `.execute(tx)
   const [answer] = rows
-  if (answer === undefined) throw new Error(`credit_hold said nothing of ${ask.ref}`)
+  if (answer === undefined) throw new Error(`credit_hold said nothing of ${request.ref}`)
   return answer.granted
     ? { granted: true, remaining: answer.available }
     : {
         granted: false,
         available: answer.available,
-        lacks: ask.credits > answer.available ? 'balance' : 'daily_limit',
+        lacks: request.credits > answer.available ? 'balance' : 'daily_limit',
       }
 }
 
@@ -70,13 +72,13 @@ export async function hold(tx: Tx, ask: HoldAsk): Promise<HoldAnswer> {
  * @returns false if the operation took effect before
  * @throws if the hold is closed or has less left: settling more than was held is a bug
  */
-export async function settle(tx: Tx, ask: SettleAsk): Promise<boolean> {
-  assertKey('ref', ask.ref)
-  assertKey('opKey', ask.opKey)
-  assertCredits(ask.credits, 0)
+export async function settle(tx: Tx, request: SettleRequest): Promise<boolean> {
+  assertKey('ref', request.ref)
+  assertKey('opKey', request.opKey)
+  assertCredits(request.credits, 0)
   const { rows } = await sql<{ settled: boolean }>`
-    select credit_settle(${ask.accountId}, ${ask.ref}, ${ask.opKey}, ${ask.credits},
-      ${ask.records ?? 0}) as settled
+    select credit_settle(${request.accountId}, ${request.ref}, ${request.opKey}, ${request.credits},
+      ${request.records ?? 0}) as settled
   `.execute(tx)
   return rows[0]?.settled === true
 }
@@ -88,11 +90,11 @@ export async function settle(tx: Tx, ask: SettleAsk): Promise<boolean> {
  * @returns credits that the hold had left, expired ones included; undefined if no hold of that name
  * is open
  */
-export async function release(tx: Tx, ask: ReleaseAsk): Promise<number | undefined> {
-  assertKey('ref', ask.ref)
-  assertKey('opKey', ask.opKey)
+export async function release(tx: Tx, request: ReleaseRequest): Promise<number | undefined> {
+  assertKey('ref', request.ref)
+  assertKey('opKey', request.opKey)
   const { rows } = await sql<{ released: number | null }>`
-    select credit_release(${ask.accountId}, ${ask.ref}, ${ask.opKey}) as released
+    select credit_release(${request.accountId}, ${request.ref}, ${request.opKey}) as released
   `.execute(tx)
   return rows[0]?.released ?? undefined
 }

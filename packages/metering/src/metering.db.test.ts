@@ -75,12 +75,15 @@ test('a batch grants a debit that fits after one that does not', async () => {
 test('a debit takes effect once for each key, in one batch and over batches', async () => {
   await using context = await openMeteringContext()
   const id = await context.account()
-  const ask = { accountId: id, opKey: 'same', credits: 5 }
-  const answers = await Promise.all([context.metering.debit(ask), context.metering.debit(ask)])
-  answers.push(await context.metering.debit(ask))
+  const request = { accountId: id, opKey: 'same', credits: 5 }
+  const answers = await Promise.all([
+    context.metering.debit(request),
+    context.metering.debit(request),
+  ])
+  answers.push(await context.metering.debit(request))
   expect(answers.every((answer) => answer.granted)).toBe(true)
   expect(await context.metering.remaining(id)).toBe(195)
-  await expect(context.metering.debit({ ...ask, credits: 6 })).rejects.toThrow(/other credits/)
+  await expect(context.metering.debit({ ...request, credits: 6 })).rejects.toThrow(/other credits/)
 })
 
 test('a debit from before the clock went back by days is refunded no earlier than any other', async () => {

@@ -5,12 +5,12 @@ import {
   closingOfRefund,
   openClosings,
   openPlainClosings,
-  type AnswerAsk,
-  type Ended,
-  type RefundAsk,
-} from './answer.ts'
+  type AnswerRequest,
+  type ClosedDebit,
+  type RefundRequest,
+} from './debit-closing.ts'
 import { readBalance, readRemaining, type Balance } from './balance.ts'
-import { openDebits, type DebitAnswer, type DebitAsk } from './debit.ts'
+import { openDebits, type DebitResult, type DebitRequest } from './debit.ts'
 
 /**
  * Credits of single calls. Moves without `tx` are durable when they resolve; debits, answers and
@@ -21,16 +21,16 @@ export interface Metering extends AsyncDisposable {
    * Takes credits for a single call before its work; the caller must close the debit by an answer
    * or a refund.
    */
-  debit(ask: DebitAsk): Promise<DebitAnswer>
+  debit(request: DebitRequest): Promise<DebitResult>
   /**
    * Closes a debit whose call was answered, and refunds `giveBack` credits of it. Without a refund
    * it waits a little, to share a commit with others.
    */
-  answered(ask: AnswerAsk): Promise<Ended>
+  answered(request: AnswerRequest): Promise<ClosedDebit>
   /** As `answered`, within the transaction that stores the response. */
-  answer(tx: Tx, ask: AnswerAsk): Promise<Ended>
+  answer(tx: Tx, request: AnswerRequest): Promise<ClosedDebit>
   /** Refunds a whole debit; does nothing if it was answered before. */
-  refund(ask: RefundAsk): Promise<Ended>
+  refund(request: RefundRequest): Promise<ClosedDebit>
   balance(accountId: string): Promise<Balance | undefined>
   remaining(accountId: string): Promise<number | undefined>
 }
@@ -41,13 +41,13 @@ export function createMetering(db: Db): Metering {
   const closings = openClosings(db)
   const plainClosings = openPlainClosings(db)
   return {
-    debit: (ask) => debits.ask(ask),
-    answered: async (ask) => {
-      const closing = closingOfAnswer(ask)
-      return closing.gives > 0 ? closings.ask(closing) : plainClosings.ask(closing)
+    debit: (request) => debits.submit(request),
+    answered: async (request) => {
+      const closing = closingOfAnswer(request)
+      return closing.gives > 0 ? closings.submit(closing) : plainClosings.submit(closing)
     },
-    answer: async (tx, ask) => closeIn(tx, closingOfAnswer(ask)),
-    refund: async (ask) => closings.ask(closingOfRefund(ask)),
+    answer: async (tx, request) => closeIn(tx, closingOfAnswer(request)),
+    refund: async (request) => closings.submit(closingOfRefund(request)),
     balance: (accountId) => readBalance(db, accountId),
     remaining: (accountId) => readRemaining(db, accountId),
     [Symbol.asyncDispose]: async () => {

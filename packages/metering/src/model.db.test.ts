@@ -217,21 +217,21 @@ async function carryOut(context: MeteringContext, id: string, one: Step): Promis
         [id, one.key],
       )
       if (rowCount === 1) return 'used'
-      const ask = { accountId: id, ref: one.key, credits: one.credits }
-      return (await work.execute((tx) => hold(tx, ask))).granted
+      const request = { accountId: id, ref: one.key, credits: one.credits }
+      return (await work.execute((tx) => hold(tx, request))).granted
     }
     case 'settle': {
-      const ask = {
+      const request = {
         accountId: id,
         ref: one.key,
         opKey: `${one.key}:${one.op}`,
         credits: one.credits,
       }
-      return work.execute((tx) => settle(tx, ask)).catch(() => 'refused')
+      return work.execute((tx) => settle(tx, request)).catch(() => 'refused')
     }
     case 'release': {
-      const ask = { accountId: id, ref: one.key, opKey: `${one.key}:end` }
-      return work.execute((tx) => release(tx, ask))
+      const request = { accountId: id, ref: one.key, opKey: `${one.key}:end` }
+      return work.execute((tx) => release(tx, request))
     }
     case 'pack':
       return grantPack(context.db, id, 'starter', `${id}:${one.key}`)

@@ -29,11 +29,11 @@ export function assertCredits(credits: number, least: 0 | 1): void {
  * Indexes of requests whose key occurs earlier in the same batch: these repeats go into the next
  * batch.
  */
-export function repeatsIn(asks: readonly Operation[]): ReadonlySet<number> {
+export function repeatsIn(requests: readonly Operation[]): ReadonlySet<number> {
   const seen = new Set<string>()
   const repeats = new Set<number>()
-  for (const [index, ask] of asks.entries()) {
-    const key = `${ask.accountId}\0${ask.opKey}`
+  for (const [index, request] of requests.entries()) {
+    const key = `${request.accountId}\0${request.opKey}`
     if (seen.has(key)) repeats.add(index)
     seen.add(key)
   }

@@ -30,21 +30,21 @@ test('concurrent callers, batches and refunds never spend more than the daily li
     })
   }, 5)
   const calls = Array.from({ length: 400 }, async (_, n) => {
-    const ask = { accountId: id, opKey: `c${n}`, credits: 1 + (n % 4) }
-    const answer = await (n % 2 === 0 ? metering : second).debit(ask)
+    const request = { accountId: id, opKey: `c${n}`, credits: 1 + (n % 4) }
+    const answer = await (n % 2 === 0 ? metering : second).debit(request)
     if (!answer.granted) over ||= answer.lacks !== 'daily_limit'
-    else if (n % 5 === 0) await metering.refund({ ...ask, reason: 'internal' })
-    else await metering.answered(ask)
+    else if (n % 5 === 0) await metering.refund({ ...request, reason: 'internal' })
+    else await metering.answered(request)
   })
   const batches = Array.from({ length: 12 }, async (_, n) => {
-    const ask = { accountId: id, ref: `b${n}`, credits: 40 }
-    const held = await db.kysely.transaction().execute((tx) => hold(tx, ask))
+    const request = { accountId: id, ref: `b${n}`, credits: 40 }
+    const held = await db.kysely.transaction().execute((tx) => hold(tx, request))
     if (!held.granted) return
-    const part = { accountId: id, ref: ask.ref, opKey: `b${n}:0`, credits: 10, records: 10 }
+    const part = { accountId: id, ref: request.ref, opKey: `b${n}:0`, credits: 10, records: 10 }
     await db.kysely.transaction().execute((tx) => settle(tx, part))
     await db.kysely
       .transaction()
-      .execute((tx) => release(tx, { accountId: id, ref: ask.ref, opKey: `b${n}:end` }))
+      .execute((tx) => release(tx, { accountId: id, ref: request.ref, opKey: `b${n}:end` }))
   })
   await Promise.all([...calls, ...batches])
   clearInterval(watch)
@@ -81,9 +81,9 @@ test('a hold counts in full on its day, without the credits released on that day
   const { db } = context
   const id = await limited(context, { dailyLimit: 100 })
   const atomic = db.kysely.transaction()
-  const ask = { accountId: id, ref: 'b', credits: 80 }
-  expect(await atomic.execute((tx) => hold(tx, ask))).toMatchObject({ granted: true })
-  expect(await atomic.execute((tx) => hold(tx, { ...ask, ref: 'c', credits: 21 }))).toEqual({
+  const request = { accountId: id, ref: 'b', credits: 80 }
+  expect(await atomic.execute((tx) => hold(tx, request))).toMatchObject({ granted: true })
+  expect(await atomic.execute((tx) => hold(tx, { ...request, ref: 'c', credits: 21 }))).toEqual({
     granted: false,
     available: 4_920,
     lacks: 'daily_limit',
@@ -127,8 +127,8 @@ test('falling below the low-credit mark is recorded once a day, whatever the cau
   expect(await take()).toMatchObject([{ accountId: id, available: 4_988, lowMark: 4_990 }])
   expect(await take()).toEqual([])
   const held = await limited(context, { lowMark: 10 })
-  const ask = { accountId: held, ref: 'b', credits: 4_995 }
-  await db.kysely.transaction().execute((tx) => hold(tx, ask))
+  const request = { accountId: held, ref: 'b', credits: 4_995 }
+  await db.kysely.transaction().execute((tx) => hold(tx, request))
   expect(await take()).toMatchObject([{ accountId: held, available: 5 }])
 })
 

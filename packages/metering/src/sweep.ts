@@ -30,7 +30,7 @@ export async function sweepUnanswered(
  * Starts the next billing cycle of every account whose cycle is over, so that plans and balances
  * are current even if they are not read; returns the number of accounts. Source: decision 14.
  */
-export async function rollDue(db: Db): Promise<number> {
+export async function startDueCycles(db: Db): Promise<number> {
   let total = 0
   for (;;) {
     const rows = await runStatement<{ rolled: number }>(db, {

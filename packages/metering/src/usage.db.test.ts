@@ -4,9 +4,9 @@ import { openMeteringContext, type MeteringContext } from '@plumbline/testkit/me
 import { expect, test } from 'vitest'
 import { hold, release, settle } from './hold.ts'
 import { readLedger, type LedgerPosition } from './ledger.ts'
-import { readUsage, type UsageAsk } from './usage.ts'
+import { readUsage, type UsageRequest } from './usage.ts'
 
-const ALL: UsageAsk = { from: null, to: null, by: ['day', 'product', 'source'] }
+const ALL: UsageRequest = { from: null, to: null, by: ['day', 'product', 'source'] }
 
 async function wholeLedger(
   { db }: MeteringContext,
@@ -26,12 +26,12 @@ async function wholeLedger(
 /** A batch with a hold that is settled in parts and released. */
 async function runBatch(
   { db }: MeteringContext,
-  ask: { accountId: string; ref: string; credits: number },
+  request: { accountId: string; ref: string; credits: number },
   parts: readonly number[],
 ): Promise<void> {
   const atomic = db.kysely.transaction()
-  const { accountId, ref } = ask
-  await atomic.execute((tx) => hold(tx, { ...ask, product: 'email' }))
+  const { accountId, ref } = request
+  await atomic.execute((tx) => hold(tx, { ...request, product: 'email' }))
   for (const [n, credits] of parts.entries()) {
     const opKey = `${ref}:${n}`
     await atomic.execute((tx) => settle(tx, { accountId, ref, opKey, credits, records: credits }))
@@ -96,10 +96,10 @@ test('usage agrees with the ledger, and each balance with its entry, under concu
   const calls = Array.from({ length: 120 }, async (_, n) => {
     const product = PRODUCTS[n % PRODUCTS.length] ?? 'email'
     const use = { product, source: n % 2 === 0 ? 'api' : 'app' } as const
-    const ask = { accountId: id, opKey: `k${n}`, credits: 1 + (n % 5), use }
-    const { granted } = await metering.debit(ask)
-    if (granted && n % 3 === 0) await metering.refund({ ...ask, reason: 'internal' })
-    else if (granted) await metering.answered({ ...ask, giveBack: n % 4 === 0 ? 1 : 0 })
+    const request = { accountId: id, opKey: `k${n}`, credits: 1 + (n % 5), use }
+    const { granted } = await metering.debit(request)
+    if (granted && n % 3 === 0) await metering.refund({ ...request, reason: 'internal' })
+    else if (granted) await metering.answered({ ...request, giveBack: n % 4 === 0 ? 1 : 0 })
   })
   const batches = Array.from({ length: 8 }, (_, n) =>
     runBatch(context, { accountId: id, ref: `bat_${n}`, credits: 100 }, [n, 20, 2 * n]),

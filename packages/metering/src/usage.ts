@@ -15,7 +15,7 @@ export interface CallUse {
 }
 
 /** Range of days, and how to group them. */
-export interface UsageAsk {
+export interface UsageRequest {
   /** First day, `2026-11-01`; null means 29 days before the last. */
   readonly from: string | null
   /** Last day; null means today. */
@@ -40,7 +40,7 @@ type UsageRow = UsageView['data'][number] & {
 export async function readUsage(
   db: Db,
   accountId: string,
-  { from, to, by }: UsageAsk,
+  { from, to, by }: UsageRequest,
 ): Promise<UsageView | undefined> {
   const parts = by.length === 0 ? '()' : by.join(', ')
   const rows = await runStatement<UsageRow>(db, {

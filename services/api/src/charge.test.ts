@@ -1,14 +1,14 @@
-import type { Ended } from '@plumbline/metering/answer'
+import type { ClosedDebit } from '@plumbline/metering/debit-closing'
 import { expect, test, vi } from 'vitest'
 import { finalizeInBackground } from './charge.ts'
 
 const answered = { accountId: 'acc', opKey: 'call:1' }
 
 /** Fails `times` times with an error, then makes the debit final. */
-function metering(error: Error, times: number): { answered: () => Promise<Ended> } {
+function metering(error: Error, times: number): { answered: () => Promise<ClosedDebit> } {
   let left = times
   return {
-    answered: vi.fn<() => Promise<Ended>>(async () => {
+    answered: vi.fn<() => Promise<ClosedDebit>>(async () => {
       if (left-- > 0) throw error
       return { state: 'answered', given: 0 }
     }),

@@ -1,7 +1,7 @@
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { Product } from '@plumbline/contract/products'
-import { isPassing } from '@plumbline/db/retry'
-import type { AnswerAsk, Ended } from '@plumbline/metering/answer'
+import { isTemporary } from '@plumbline/db/retry'
+import type { AnswerRequest, ClosedDebit } from '@plumbline/metering/debit-closing'
 import type { Metering } from '@plumbline/metering/metering'
 import type { Response } from 'express'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -74,7 +74,7 @@ export async function finalizeDebit(
   ctx: Context,
   run: Run,
   response: JsonResponse,
-  answered: AnswerAsk & { readonly giveBack: number },
+  answered: AnswerRequest & { readonly giveBack: number },
 ): Promise<void> {
   const { keep } = run
   if (keep !== undefined) {
@@ -130,7 +130,7 @@ export function recordCredits(
 }
 
 /** Refuses to answer a call whose debit was refunded because of its age. */
-function refuseRefunded({ state }: Ended): void {
+function refuseRefunded({ state }: ClosedDebit): void {
   if (state === 'answered') return
   throw new Problem('unavailable', MESSAGES.timeout, { retryAfterSeconds: 1 })
 }
@@ -154,7 +154,7 @@ const RETRY_MS = 500
  */
 export async function finalizeInBackground(
   { metering, timeoutMs, onError, retryMs = RETRY_MS }: Finalizer,
-  answered: AnswerAsk,
+  answered: AnswerRequest,
 ): Promise<void> {
   const endMs = performance.now() + timeoutMs
   for (;;) {
@@ -162,7 +162,7 @@ export async function finalizeInBackground(
       await metering.answered(answered)
       return
     } catch (error) {
-      if (!isPassing(error) || performance.now() >= endMs) {
+      if (!isTemporary(error) || performance.now() >= endMs) {
         onError(error)
         return
       }

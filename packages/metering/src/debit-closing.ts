@@ -5,7 +5,7 @@ import { assertCredits, assertKey, repeatsIn, type Operation } from './operation
 import { runStatement } from './statement.ts'
 
 /** The final state of a debit. */
-export interface Ended {
+export interface ClosedDebit {
   /** `answered`: the debit is final, less `given`; `unknown`: there is no such debit. */
   readonly state: 'answered' | 'refunded' | 'unknown'
   /** Credits returned. */
@@ -13,19 +13,19 @@ export interface Ended {
 }
 
 /** A debit whose call was answered. */
-export interface AnswerAsk extends Operation {
+export interface AnswerRequest extends Operation {
   /** Credits to refund although the call was answered; at most what was debited. */
   readonly giveBack?: number
 }
 
 /** A debit whose call was not answered. */
-export interface RefundAsk extends Operation {
+export interface RefundRequest extends Operation {
   /** Stored in the ledger. */
   readonly reason: string
 }
 
 /** Input of the SQL function `credit_close` for one debit. */
-export interface Closing extends Operation {
+export interface DebitClosing extends Operation {
   readonly gives: number
   readonly kind: 'give_back' | 'refund'
   readonly detail: string | null
@@ -35,11 +35,11 @@ const MAX_ITEMS = 256
 const MAX_RUNS = 2
 
 /** These wait a little for others: their commits would delay debits, for which callers wait. */
-const PLAIN = { maxItems: 1_024, maxRuns: 1, restMs: 20 } as const
+const PLAIN = { maxItems: 1_024, maxRuns: 1, pauseMs: 20 } as const
 
 /** Opens a group commit that closes debits. */
-export function openClosings(db: Db): GroupCommit<Closing, Ended> {
-  return openGroupCommit<Closing, Ended>({
+export function openClosings(db: Db): GroupCommit<DebitClosing, ClosedDebit> {
+  return openGroupCommit<DebitClosing, ClosedDebit>({
     maxItems: MAX_ITEMS,
     maxRuns: MAX_RUNS,
     orderKeyOf: (closing) => closing.accountId,
@@ -50,8 +50,8 @@ export function openClosings(db: Db): GroupCommit<Closing, Ended> {
 /**
  * As `openClosings`, for debits closed without refund after the response: no caller waits for them.
  */
-export function openPlainClosings(db: Db): GroupCommit<Closing, Ended> {
-  return openGroupCommit<Closing, Ended>({
+export function openPlainClosings(db: Db): GroupCommit<DebitClosing, ClosedDebit> {
+  return openGroupCommit<DebitClosing, ClosedDebit>({
     ...PLAIN,
     orderKeyOf: (closing) => closing.accountId,
     run: (closings) => runPlainClosings(db, closings),
@@ -60,8 +60,8 @@ export function openPlainClosings(db: Db): GroupCommit<Closing, Ended> {
 
 async function runPlainClosings(
   db: Db,
-  closings: readonly Closing[],
-): Promise<readonly (Ended | typeof RETRY)[]> {
+  closings: readonly DebitClosing[],
+): Promise<readonly (ClosedDebit | typeof RETRY)[]> {
   const [row] = await runStatement<{ ended: number }>(db, {
     name: 'metering.answered',
     text: 'select credit_answered($1, $2) as ended',
@@ -74,8 +74,8 @@ async function runPlainClosings(
 
 async function runClosings(
   db: Db,
-  closings: readonly Closing[],
-): Promise<readonly (Ended | typeof RETRY)[]> {
+  closings: readonly DebitClosing[],
+): Promise<readonly (ClosedDebit | typeof RETRY)[]> {
   const repeats = repeatsIn(closings)
   const sent = closings.filter((_, index) => !repeats.has(index))
   const ended = await close(db, sent)
@@ -86,8 +86,8 @@ async function runClosings(
   return closings.map((_, index) => (repeats.has(index) ? RETRY : (ended[next++] ?? RETRY)))
 }
 
-async function close(db: Db, closings: readonly Closing[]): Promise<readonly Ended[]> {
-  return runStatement<Ended>(db, {
+async function close(db: Db, closings: readonly DebitClosing[]): Promise<readonly ClosedDebit[]> {
+  return runStatement<ClosedDebit>(db, {
     name: 'metering.close',
     text: 'select state, given from credit_close($1, $2, $3, $4, $5)',
     values: [
@@ -101,34 +101,34 @@ async function close(db: Db, closings: readonly Closing[]): Promise<readonly End
 }
 
 /** The row that closes a debit whose call was answered. */
-export function closingOfAnswer(ask: AnswerAsk): Closing {
-  assertKey('opKey', ask.opKey)
-  assertCredits(ask.giveBack ?? 0, 0)
+export function closingOfAnswer(request: AnswerRequest): DebitClosing {
+  assertKey('opKey', request.opKey)
+  assertCredits(request.giveBack ?? 0, 0)
   return {
-    accountId: ask.accountId,
-    opKey: ask.opKey,
-    gives: ask.giveBack ?? 0,
+    accountId: request.accountId,
+    opKey: request.opKey,
+    gives: request.giveBack ?? 0,
     kind: 'give_back',
     detail: null,
   }
 }
 
 /** The row that refunds a whole debit. */
-export function closingOfRefund(ask: RefundAsk): Closing {
-  assertKey('opKey', ask.opKey)
+export function closingOfRefund(request: RefundRequest): DebitClosing {
+  assertKey('opKey', request.opKey)
   return {
-    accountId: ask.accountId,
-    opKey: ask.opKey,
+    accountId: request.accountId,
+    opKey: request.opKey,
     // More than any debit: the amount of the debit is the limit.
     gives: Number.MAX_SAFE_INTEGER,
     kind: 'refund',
-    detail: ask.reason,
+    detail: request.reason,
   }
 }
 
 /** Closes one debit in the caller's transaction. */
-export async function closeIn(tx: Tx, closing: Closing): Promise<Ended> {
-  const { rows } = await sql<Ended>`
+export async function closeIn(tx: Tx, closing: DebitClosing): Promise<ClosedDebit> {
+  const { rows } = await sql<ClosedDebit>`
     select state, given from credit_close(array[${closing.accountId}], array[${closing.opKey}],
       array[${closing.gives}::bigint], array[${closing.kind}], array[${closing.detail}::text])
   `.execute(tx)
