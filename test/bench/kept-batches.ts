@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { keepRunningSums } from '@plumbline/db/batches/running-sums'
+import { storeRunningSums } from '@plumbline/db/batches/running-sums'
 import type { Account, TestService } from '@plumbline/testkit/service'
 import { startService } from '@plumbline/testkit/service'
 import { atMost, median, type Figure } from './figure.ts'
@@ -54,7 +54,7 @@ async function measure(
     await service.call(account.liveKey, 'GET', '/v1/batches?limit=10')
   const posts = await inTurn([() => post(few), () => post(many)], 202)
   // Done here because no worker runs: these batches could not be processed.
-  await keepRunningSums(service.db)
+  await storeRunningSums(service.db)
   const lists = await inTurn([() => list(small), () => list(large)], 200)
   const head = { backend, unit: 'ms' }
   return [

@@ -11,7 +11,7 @@ import {
   submitBatch,
   untilBatch,
 } from '@plumbline/testkit/batches'
-import { readHealed } from '@plumbline/db/batches/reconcile'
+import { readRepairs } from '@plumbline/db/batches/reconcile'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService } from '@plumbline/testkit/service'
 import { startS3 } from '../simnet/s3/server.ts'
@@ -44,7 +44,7 @@ test('a batch with its files on S3 is read, answered, downloaded and erased ther
   const openUploads = (): readonly string[] => [...store.openUploads.values()].map(({ key }) => key)
   await expect.poll(openUploads).toEqual(['plumbline/results/of-another'])
   // It is counted once it is removed.
-  await expect.poll(() => readHealed(service.db)).toEqual([{ kind: 'stray_file', count: 1 }])
+  await expect.poll(() => readRepairs(service.db)).toEqual([{ kind: 'stray_file', count: 1 }])
   const account = await service.account({ credits: 1_000 })
   const caller = { service, account, key: account.liveKey }
   const content = `email\n${Array.from({ length: 300 }, (_, no) => `u${no}@example.com\n`).join('')}`

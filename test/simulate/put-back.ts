@@ -95,8 +95,8 @@ export const PUT_BACK: readonly PutBack[] = [
       },
       {
         file: 'packages/pipeline/src/reconcile.ts',
-        from: 'find: ({ db }) => chunksWithoutTask(db), heal: askAgain',
-        to: 'find: async () => [], heal: askAgain',
+        from: 'find: ({ db }) => chunksWithoutTask(db), repair: completeChunk',
+        to: 'find: async () => [], repair: completeChunk',
       },
     ],
   },

@@ -56,7 +56,7 @@ function ipsumEntry(line: string): readonly string[] {
   const [address = '', count = ''] = line.split('\t')
   const lists = Number(count)
   if (!Number.isInteger(lists))
-    throw new Error(`expected address and count, met ${line.slice(0, 60)}`)
+    throw new Error(`expected address and count, got ${line.slice(0, 60)}`)
   return lists < IPSUM_LEAST ? [] : [`${address}\t${Math.min(lists, IPSUM_MOST)}`]
 }
 

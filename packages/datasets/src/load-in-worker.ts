@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { LoadedParts, LoadOrder } from './load-worker.ts'
+import type { LoadedParts, LoadRequest } from './load-worker.ts'
 import { buildRanges, type RangeList } from './ranges.ts'
 import type { RangeListName } from './source.ts'
 
@@ -16,7 +16,7 @@ export async function loadRangesInWorker(
   dir: string | null,
   names: readonly RangeListName[],
 ): Promise<readonly RangeList[]> {
-  const order: LoadOrder = { dir, names }
+  const order: LoadRequest = { dir, names }
   const worker = new Worker(new URL('./load-worker.ts', import.meta.url), {
     workerData: order,
     resourceLimits: {

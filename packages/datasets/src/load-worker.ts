@@ -4,7 +4,7 @@ import type { RangePart } from './ranges.ts'
 import type { RangeListName } from './source.ts'
 
 /** Message to the worker thread. */
-export interface LoadOrder {
+export interface LoadRequest {
   readonly dir: string | null
   readonly names: readonly RangeListName[]
 }
@@ -12,7 +12,7 @@ export interface LoadOrder {
 /** Its reply, whose arrays are transferred, not copied. */
 export type LoadedParts = readonly (readonly RangePart[])[]
 
-const { dir, names }: LoadOrder = workerData
+const { dir, names }: LoadRequest = workerData
 const loaded: LoadedParts = await Promise.all(names.map((name) => loadRangeParts(dir, name)))
 parentPort?.postMessage(loaded, loaded.flat().flatMap(columnsOf))
 

@@ -15,7 +15,7 @@ async function folder(files: Readonly<Record<string, string>>): Promise<string> 
 
 function address(text: string): Uint8Array {
   const bytes = parseAddress(text)
-  if (bytes === null) throw new Error(`expected an address, met ${text}`)
+  if (bytes === null) throw new Error(`expected an address, got ${text}`)
   return bytes
 }
 

@@ -134,7 +134,7 @@ async function readRangePart(file: ListFile, list: RangeListName): Promise<Range
   const v6 = collectRanges(4)
   const header = await eachEntry(file, (entry, line) => {
     const range = rangeEntry(entry, list)
-    if (range === null) throw new Error(`${file.path} line ${line}: expected a block, met ${entry}`)
+    if (range === null) throw new Error(`${file.path} line ${line}: expected a block, got ${entry}`)
     const family = range.first.length === 4 ? v4 : v6
     family.add(range.first, range.last, range.level)
   })
@@ -146,7 +146,7 @@ async function readAsnPart(file: ListFile): Promise<AsnPart> {
   const asns = new Set<number>()
   const header = await eachEntry(file, (entry, line) => {
     const match = /^(?:AS)?(\d{1,10})(?:\s|$)/i.exec(entry)
-    if (match === null) throw new Error(`${file.path} line ${line}: expected AS64500, met ${entry}`)
+    if (match === null) throw new Error(`${file.path} line ${line}: expected AS64500, got ${entry}`)
     asns.add(Number(match[1]))
   })
   return { source: { ...header, count: asns.size }, asns }

@@ -11,7 +11,7 @@ export interface MailDomainLists {
 }
 
 /** Result of looking up a mail domain in the lists, with the matching entry and its source. */
-export interface MailDomainJudgement {
+export interface MailDomainJudgment {
   readonly disposable: boolean
   readonly freeProvider: boolean
   /** Whether it is a forwarding service for permanent mailboxes; never also disposable. */
@@ -36,7 +36,7 @@ export async function loadMailDomainLists(dir: string | null): Promise<MailDomai
  * too. A domain that is itself a free provider is not disposable because of a parent: the most
  * specific entry wins.
  */
-export function judgeMailDomain(lists: MailDomainLists, domain: string): MailDomainJudgement {
+export function judgeMailDomain(lists: MailDomainLists, domain: string): MailDomainJudgment {
   const free = freeEntry(lists, domain)
   const relay = lists.privacyRelay.match(domain)
   if (relay !== null) return judgement('privacyRelay', relay, lists.privacyRelay)
@@ -65,7 +65,7 @@ function judgement(
   verdict: 'disposable' | 'freeProvider' | 'privacyRelay',
   entry: string,
   list: NameList,
-): MailDomainJudgement {
+): MailDomainJudgment {
   const source = list.sourceOf(entry)
   return {
     disposable: verdict === 'disposable',

@@ -90,7 +90,7 @@ type Slot = number | { readonly offset: number } | null
 
 function bitsOf(block: string, ipVersion: 4 | 6): readonly number[] {
   const parsed = parseBlock(block)
-  if (parsed === null) throw new Error(`expected a block, met ${block}`)
+  if (parsed === null) throw new Error(`expected a block, got ${block}`)
   const [, prefix = String(parsed.first.length * 8)] = block.split('/')
   const bits = [...parsed.first].flatMap((byte) =>
     Array.from({ length: 8 }, (_, bit) => (byte >> (7 - bit)) & 1),

@@ -78,7 +78,7 @@ export function decodeValue(
 }
 
 function decode(cursor: Cursor, depth: number, namesOnly: boolean): MmdbValue {
-  if (depth > DEPTH_MAX) throw new MmdbError(`expected at most ${DEPTH_MAX} levels, met more`)
+  if (depth > DEPTH_MAX) throw new MmdbError(`expected at most ${DEPTH_MAX} levels, got more`)
   if (--cursor.left < 0) throw new MmdbError(`expected at most ${VALUES_MAX} values in a record`)
   const control = byte(cursor)
   let type = control >> 5
@@ -100,7 +100,7 @@ function decodePointed(
   const after = cursor.at
   cursor.at = target
   if ((cursor.buffer[target] ?? 0) >> 5 === TYPE.pointer) {
-    throw new MmdbError('expected a value, met a pointer to a pointer')
+    throw new MmdbError('expected a value, got a pointer to a pointer')
   }
   const value = decode(cursor, depth + 1, namesOnly)
   cursor.at = after
@@ -143,15 +143,15 @@ function decodeScalar(cursor: Cursor, type: number, size: number): MmdbValue {
   const at = advance(cursor, size)
   switch (type) {
     case TYPE.string:
-      if (size > STRING_MAX_BYTES) throw new MmdbError(`expected a text, met ${size} bytes`)
+      if (size > STRING_MAX_BYTES) throw new MmdbError(`expected a text, got ${size} bytes`)
       // Long texts count as several values, since many pointers can refer to one of them.
       cursor.left -= size >>> 5
       return cursor.buffer.toString('utf8', at, at + size)
     case TYPE.double:
-      if (size !== 8) throw new MmdbError(`expected a double of 8 bytes, met ${size}`)
+      if (size !== 8) throw new MmdbError(`expected a double of 8 bytes, got ${size}`)
       return cursor.buffer.readDoubleBE(at)
     case TYPE.float:
-      if (size !== 4) throw new MmdbError(`expected a float of 4 bytes, met ${size}`)
+      if (size !== 4) throw new MmdbError(`expected a float of 4 bytes, got ${size}`)
       return cursor.buffer.readFloatBE(at)
     case TYPE.uint16:
     case TYPE.uint32:
@@ -163,13 +163,13 @@ function decodeScalar(cursor: Cursor, type: number, size: number): MmdbValue {
     case TYPE.bytes:
       return null
     default:
-      throw new MmdbError(`expected a known type, met ${type}`)
+      throw new MmdbError(`expected a known type, got ${type}`)
   }
 }
 
 /** Skips one value without decoding it. */
 function skip(cursor: Cursor, depth: number): void {
-  if (depth > DEPTH_MAX) throw new MmdbError(`expected at most ${DEPTH_MAX} levels, met more`)
+  if (depth > DEPTH_MAX) throw new MmdbError(`expected at most ${DEPTH_MAX} levels, got more`)
   if (--cursor.left < 0) throw new MmdbError(`expected at most ${VALUES_MAX} values in a record`)
   const control = byte(cursor)
   let type = control >> 5
@@ -187,7 +187,7 @@ function skip(cursor: Cursor, depth: number): void {
 
 function unsigned(buffer: Buffer, at: number, size: number, type: number): number {
   const most = type === TYPE.uint128 ? 16 : type === TYPE.uint64 ? 8 : type === TYPE.uint16 ? 2 : 4
-  if (size > most) throw new MmdbError(`expected a number of at most ${most} bytes, met ${size}`)
+  if (size > most) throw new MmdbError(`expected a number of at most ${most} bytes, got ${size}`)
   let value = 0
   for (let index = 0; index < size; index++) value = value * 256 + (buffer[at + index] ?? 0)
   return value
@@ -198,7 +198,7 @@ function pointer(cursor: Cursor, control: number): number {
   let value = size === 3 ? 0 : control & 7
   for (let index = 0; index <= size; index++) value = value * 256 + byte(cursor)
   const target = cursor.start + value + (POINTER_BASE[size] ?? 0)
-  if (target >= cursor.end) throw new MmdbError(`expected a pointer into the data, met ${value}`)
+  if (target >= cursor.end) throw new MmdbError(`expected a pointer into the data, got ${value}`)
   return target
 }
 
@@ -218,6 +218,6 @@ function byte(cursor: Cursor): number {
 function advance(cursor: Cursor, bytes: number): number {
   const at = cursor.at
   cursor.at = at + bytes
-  if (cursor.at > cursor.end) throw new MmdbError('expected more bytes, met the end of the data')
+  if (cursor.at > cursor.end) throw new MmdbError('expected more bytes, got the end of the data')
   return at
 }

@@ -58,14 +58,14 @@ interface Tree {
 export async function openMmdb(buffer: Buffer): Promise<Mmdb> {
   const metadataAt = buffer.lastIndexOf(METADATA_MARKER)
   if (metadataAt < 0 || buffer.length - metadataAt > METADATA_MAX_BYTES) {
-    throw new MmdbError('expected the metadata of a MaxMind DB near the end, met none')
+    throw new MmdbError('expected the metadata of a MaxMind DB near the end, got none')
   }
   const metadata = readMetadata(buffer.subarray(metadataAt + METADATA_MARKER.length))
   const nodeBytes = metadata.recordSize / 4
   const treeBytes = metadata.nodeCount * nodeBytes
   const dataStart = treeBytes + SEPARATOR_BYTES
   if (dataStart > metadataAt) {
-    throw new MmdbError(`expected a tree of ${treeBytes} bytes, met a file of ${buffer.length}`)
+    throw new MmdbError(`expected a tree of ${treeBytes} bytes, got a file of ${buffer.length}`)
   }
   const tree: Tree = {
     buffer,
@@ -100,7 +100,7 @@ function locate(
     node = child(tree, node, ((address[bit >> 3] ?? 0) >> (7 - (bit & 7))) & 1)
   }
   if (node === tree.nodeCount) return null
-  if (node < tree.nodeCount) throw new MmdbError('expected a leaf, met a node below the last bit')
+  if (node < tree.nodeCount) throw new MmdbError('expected a leaf, got a node below the last bit')
   return offsetOf(tree, node)
 }
 
@@ -112,7 +112,7 @@ function readValue(tree: Tree, offset: number): MmdbValue {
 function offsetOf(tree: Tree, leaf: number): number {
   const offset = leaf - tree.nodeCount - SEPARATOR_BYTES + tree.dataStart
   if (offset < tree.dataStart || offset >= tree.dataEnd) {
-    throw new MmdbError(`expected a record within the data, met offset ${offset}`)
+    throw new MmdbError(`expected a record within the data, got offset ${offset}`)
   }
   return offset
 }
@@ -168,13 +168,13 @@ function readMetadata(bytes: Buffer): Metadata {
   if (!isMmdbMap(value)) throw new MmdbError('expected a map of metadata')
   const { node_count: nodeCount, record_size: recordSize, ip_version: ipVersion } = value
   if (recordSize !== 24 && recordSize !== 28 && recordSize !== 32) {
-    throw new MmdbError(`expected a record size of 24, 28 or 32, met ${JSON.stringify(recordSize)}`)
+    throw new MmdbError(`expected a record size of 24, 28 or 32, got ${JSON.stringify(recordSize)}`)
   }
   if (ipVersion !== 4 && ipVersion !== 6) {
-    throw new MmdbError(`expected IP version 4 or 6, met ${JSON.stringify(ipVersion)}`)
+    throw new MmdbError(`expected IP version 4 or 6, got ${JSON.stringify(ipVersion)}`)
   }
   if (typeof nodeCount !== 'number' || !Number.isSafeInteger(nodeCount) || nodeCount < 0) {
-    throw new MmdbError(`expected a count of nodes, met ${JSON.stringify(nodeCount)}`)
+    throw new MmdbError(`expected a count of nodes, got ${JSON.stringify(nodeCount)}`)
   }
   const { database_type: type, build_epoch: epoch } = value
   return {

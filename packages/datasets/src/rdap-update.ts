@@ -58,7 +58,7 @@ async function updateOne({ dir, fetch, url, signal }: RdapUpdateOptions): Promis
   const floor = new URL(url).hostname === 'data.iana.org' ? LEAST_OF_IANA : 1
   const least = Math.max(floor, (old?.zones.size ?? 0) * SHRINK_MIN)
   if (list.zones.size < least) {
-    return done('refused', `expected at least ${least} zones, met ${list.zones.size}`)
+    return done('refused', `expected at least ${least} zones, got ${list.zones.size}`)
   }
   if ((list.publication ?? '') < (old?.publication ?? '')) {
     return done('refused', `published ${list.publication}, before ${old?.publication}`)

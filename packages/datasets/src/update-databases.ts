@@ -17,7 +17,7 @@ export interface DatabaseSource {
   /** URL of the gzipped file of a month; `month` as `2026-11`. */
   readonly urlOf: (month: string) => string
   /** A field that the records must have, which identifies the kind of file. */
-  readonly tells: 'countryCode' | 'asn'
+  readonly requiredField: 'countryCode' | 'asn'
   /** Minimum bytes: a smaller file is an error of the source. */
   readonly leastBytes: number
   /** Size limits, compressed and uncompressed. */
@@ -40,7 +40,7 @@ export const DATABASE_SOURCES: readonly DatabaseSource[] = [
   {
     file: UPDATED_FILES.city,
     urlOf: (month) => `${DB_IP}/dbip-city-lite-${month}.mmdb.gz`,
-    tells: 'countryCode',
+    requiredField: 'countryCode',
     leastBytes: 40 * MIB,
     maxGzipBytes: 256 * MIB,
     maxBytes: 512 * MIB,
@@ -48,7 +48,7 @@ export const DATABASE_SOURCES: readonly DatabaseSource[] = [
   {
     file: UPDATED_FILES.asn,
     urlOf: (month) => `${DB_IP}/dbip-asn-lite-${month}.mmdb.gz`,
-    tells: 'asn',
+    requiredField: 'asn',
     leastBytes: 3 * MIB,
     maxGzipBytes: 64 * MIB,
     maxBytes: 128 * MIB,
@@ -182,12 +182,12 @@ async function judge(
   before: ListVersion | undefined,
 ): Promise<IpDatabase | string> {
   const least = Math.max(source.leastBytes, (before?.sizeBytes ?? 0) * SHRINK_MIN)
-  if (bytes.length < least) return `expected at least ${least} bytes, met ${bytes.length}`
+  if (bytes.length < least) return `expected at least ${least} bytes, got ${bytes.length}`
   const database = await readIpDatabase(source.file, bytes).catch(messageOf)
   if (typeof database === 'string') return database
-  const told = KNOWN.filter((text) => recordOf(database, text)?.[source.tells] != null)
+  const told = KNOWN.filter((text) => recordOf(database, text)?.[source.requiredField] != null)
   if (told.length < KNOWN.length - 1) {
-    return `expected ${source.tells} of ${KNOWN.join(', ')}, met it of ${told.length} of them`
+    return `expected ${source.requiredField} of ${KNOWN.join(', ')}, got it of ${told.length} of them`
   }
   if (before !== undefined && (database.date ?? '') < before.date.slice(0, 10)) {
     return `of ${database.date}, before ${before.date}`

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { openListMirror, SHORT_LIST, shortList, type ListMirror } from './list-mirror-fixture.ts'
 import { updateAllInWorker } from './update-in-worker.ts'
 import { readUpdateRecord } from './update-record.ts'
-import type { UpdateOrder } from './update-worker.ts'
+import type { UpdateRequest } from './update-worker.ts'
 
 const PATIENT_MS = 60_000
 const LOG = { info() {}, warn() {} }
@@ -16,7 +16,7 @@ async function folder(): Promise<string> {
   return dir
 }
 
-function orderOf(dir: string, mirror: ListMirror): UpdateOrder {
+function orderOf(dir: string, mirror: ListMirror): UpdateRequest {
   return {
     dir,
     egressAllow: ['127.0.0.0/8'],

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '@plumbline/ports/log'
 import type { SourceUpdate } from './update.ts'
-import type { UpdateMessage, UpdateOrder } from './update-worker.ts'
+import type { UpdateMessage, UpdateRequest } from './update-worker.ts'
 
 /**
  * Heap limit of the thread in MiB: the largest list has 300,000 lines; databases are outside the
@@ -22,7 +22,7 @@ const END_MS = 3_000
  * and if the thread dies.
  */
 export async function updateAllInWorker(
-  order: UpdateOrder,
+  order: UpdateRequest,
   log: Pick<Log, 'info' | 'warn'>,
   signal: AbortSignal,
 ): Promise<readonly SourceUpdate[]> {

@@ -6,7 +6,7 @@ import type { SourceUpdate } from './update.ts'
 import { updateAll, type UpdateChoice } from './update-all.ts'
 
 /** Message to the worker thread. */
-export interface UpdateOrder extends UpdateChoice {
+export interface UpdateRequest extends UpdateChoice {
   readonly dir: string
   /** CIDRs that may be connected to although they are not public. */
   readonly egressAllow: readonly string[]
@@ -24,7 +24,7 @@ export type UpdateMessage =
     }
   | { readonly kind: 'updated'; readonly updates: readonly SourceUpdate[] }
 
-const { dir, egressAllow, dnsServers, ...choice }: UpdateOrder = workerData
+const { dir, egressAllow, dnsServers, ...choice }: UpdateRequest = workerData
 const egress = createEgress({ allow: [...egressAllow] })
 const resolver = createResolver({ servers: [...dnsServers], egress })
 const stop = new AbortController()

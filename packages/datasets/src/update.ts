@@ -197,13 +197,13 @@ function shapeFault(
   before: ListVersion | undefined,
 ): string | null {
   if (badShare > BAD_SHARE_MAX) {
-    return `expected entries of ${source.list}, met ${(badShare * 100).toFixed(1)} % others`
+    return `expected entries of ${source.list}, got ${(badShare * 100).toFixed(1)} % others`
   }
   if (goodCount < source.leastEntries) {
-    return `expected at least ${source.leastEntries} entries, met ${goodCount}`
+    return `expected at least ${source.leastEntries} entries, got ${goodCount}`
   }
   if (before !== undefined && goodCount < before.count * SHRINK_MIN) {
-    return `expected about ${before.count} entries, met ${goodCount}`
+    return `expected about ${before.count} entries, got ${goodCount}`
   }
   return null
 }

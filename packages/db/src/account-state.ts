@@ -31,7 +31,7 @@ export async function setAccountState(
  * Revokes every credential of an account: its keys, the sessions that show it, invitations and
  * links. Users who belong to no other account are deleted with it; operators are not.
  */
-export async function endAccess(tx: Tx, accountId: string): Promise<void> {
+export async function revokeAccess(tx: Tx, accountId: string): Promise<void> {
   const id = sql`${accountId}`
   await sql`update api_keys set revoked_at = now() where account_id = ${id} and revoked_at is null`.execute(
     tx,

@@ -76,6 +76,6 @@ async function giveBack(
 
 function checkCount(count: number): void {
   if (!(Number.isSafeInteger(count) && count >= 0)) {
-    throw new RangeError(`a budget counts in whole numbers from 0, met ${count}`)
+    throw new RangeError(`a budget counts in whole numbers from 0, got ${count}`)
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { openDatabase } from './database.ts'
-import { byKeptPlans } from './kept-plan.ts'
+import { withCachedPlans } from './cached-plans.ts'
 
 /** Its cost depends on the value, so that Postgres by default would plan it for each. */
 const STATEMENT = {
@@ -19,7 +19,7 @@ test('a statement is planned once, and again on request', async () => {
     return rows[0]
   }
   for (let n = 1; n <= 8; n++)
-    await byKeptPlans(db, n === 5, (run) => run({ ...STATEMENT, values: [n % 2] }))
+    await withCachedPlans(db, n === 5, (run) => run({ ...STATEMENT, values: [n % 2] }))
   expect(await plans()).toEqual({ generic_plans: 8, custom_plans: 0 })
   expect((await db.pool.query('show synchronous_commit')).rows).toEqual([
     { synchronous_commit: 'on' },
@@ -32,10 +32,10 @@ test('a failed statement leaves nothing behind, on its connection or in the data
   await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
   await db.pool.query('create table made (n integer primary key)')
   const add = { name: 'add', text: 'insert into made values ($1), (1) returning n' }
-  await expect(byKeptPlans(db, false, (run) => run({ ...add, values: [1] }))).rejects.toThrow(
+  await expect(withCachedPlans(db, false, (run) => run({ ...add, values: [1] }))).rejects.toThrow(
     /duplicate/,
   )
-  const added = await byKeptPlans(db, false, (run) => run({ ...add, values: [2] }))
+  const added = await withCachedPlans(db, false, (run) => run({ ...add, values: [2] }))
   expect(added).toEqual([{ n: 2 }, { n: 1 }])
   expect((await db.pool.query('select pg_current_xact_id_if_assigned() as id')).rows).toEqual([
     { id: null },

@@ -19,7 +19,7 @@ export type RunPlanned = <Row extends QueryResultRow>(
  *
  * @param replan whether the connection discards its plans first
  */
-export async function byKeptPlans<T>(
+export async function withCachedPlans<T>(
   db: Db,
   replan: boolean,
   work: (run: RunPlanned) => Promise<T>,

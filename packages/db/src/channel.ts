@@ -67,7 +67,7 @@ async function notify(db: Db, items: readonly Published[]): Promise<readonly und
 /** Checks that a topic is a plain identifier: LISTEN takes no parameters. */
 function checkTopic(topic: string): void {
   if (/^[a-z0-9:_-]{1,50}$/.test(topic)) return
-  throw new RangeError(`a topic is 1 to 50 characters of a-z, 0-9, -, _ and :, met "${topic}"`)
+  throw new RangeError(`a topic is 1 to 50 characters of a-z, 0-9, -, _ and :, got "${topic}"`)
 }
 
 interface Listener {

@@ -17,7 +17,7 @@ const KEPT_MS = 30 * 86_400_000
 const KEY = 'doctor:report'
 
 /** Stores the newest report, for the operator's pages. */
-export async function keepDoctorReport(db: Db, report: DoctorReport): Promise<void> {
+export async function storeDoctorReport(db: Db, report: DoctorReport): Promise<void> {
   const memory = createPostgresMemory(db, { durable: true })
   await memory.set([{ key: KEY, value: asJson(report), ttlMs: KEPT_MS }])
 }
@@ -25,7 +25,7 @@ export async function keepDoctorReport(db: Db, report: DoctorReport): Promise<vo
 /** The newest report; undefined if there is none of the last 30 days. */
 export async function readDoctorReport(db: Db): Promise<DoctorReport | undefined> {
   const [value] = await createPostgresMemory(db, { durable: true }).get([KEY])
-  // Safe because only `keepDoctorReport` writes under this key.
+  // Safe because only `storeDoctorReport` writes under this key.
   return value as DoctorReport | undefined
 }
 

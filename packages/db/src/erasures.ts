@@ -166,7 +166,7 @@ export async function noteErasure(
 }
 
 /** Returns an erasure, to be continued after a delay. */
-export async function restErasure(
+export async function postponeErasure(
   db: Db,
   { id, lease }: ErasureLease,
   restMs: number,

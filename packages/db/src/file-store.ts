@@ -23,7 +23,7 @@ async function storeOwner(db: Db): Promise<string | undefined> {
  * Whether the last listing of the whole store is this many hours ago, or there was none, by the
  * database's clock.
  */
-export async function isLookDue(db: Db, hours: number): Promise<boolean> {
+export async function isWholeSweepDue(db: Db, hours: number): Promise<boolean> {
   const { rows } = await db.pool.query<{ due: boolean }>(
     `select coalesce(looked_through_at not between
        clock_timestamp() - $1 * interval '1 hour' and clock_timestamp() + interval '1 minute', true) as due
@@ -34,7 +34,7 @@ export async function isLookDue(db: Db, hours: number): Promise<boolean> {
 }
 
 /** Records that the whole store was listed just now. */
-export async function noteLook(db: Db): Promise<void> {
+export async function noteWholeSweep(db: Db): Promise<void> {
   await db.pool.query('update file_store_owner set looked_through_at = clock_timestamp()')
 }
 
@@ -130,12 +130,12 @@ export async function readOpenRemovals(db: Db): Promise<OpenRemovals> {
  *
  * @returns those that have been unreferenced for `graceDays`
  */
-export async function judgeStrays(
+export async function recordStrays(
   db: Db,
   found: { readonly strays: readonly string[]; readonly named: readonly string[] },
   graceDays: number,
 ): Promise<readonly string[]> {
-  if (found.named.length > 0) await forgetStrays(db, found.named)
+  if (found.named.length > 0) await deleteStrayRecords(db, found.named)
   if (found.strays.length === 0) return []
   await db.pool.query(
     'insert into stray_files (key) select unnest($1::text[]) on conflict (key) do nothing',
@@ -150,6 +150,6 @@ export async function judgeStrays(
 }
 
 /** Deletes the records of files that are removed, or referenced by a batch. */
-export async function forgetStrays(db: Db, keys: readonly string[]): Promise<void> {
+export async function deleteStrayRecords(db: Db, keys: readonly string[]): Promise<void> {
   await db.pool.query('delete from stray_files where key = any($1)', [[...keys]])
 }

@@ -55,7 +55,7 @@ export async function insertMail(tx: Db | Tx, mail: NewMail): Promise<boolean> {
  * Leases messages that are due, for `leaseMs`. One that is not removed by then is due again, so
  * that a process that dies loses none. Expired messages are deleted and counted.
  */
-export async function takeMails(
+export async function leaseMails(
   db: Db,
   wanted: { readonly count: number; readonly leaseMs: number },
 ): Promise<{ readonly mails: readonly StoredMail[]; readonly givenUp: readonly string[] }> {
@@ -87,7 +87,7 @@ export async function removeMail(db: Db, id: number): Promise<void> {
 }
 
 /** Postpones a message and stores why the attempt failed. */
-export async function putMailOff(
+export async function postponeMail(
   db: Db,
   id: number,
   { afterMs, fault }: { readonly afterMs: number; readonly fault: string },

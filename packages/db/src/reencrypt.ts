@@ -30,8 +30,8 @@ export type SealedKind = keyof typeof SEALED_COLUMNS
  * How many values of a kind were re-encrypted, and how many stay because the old key cannot decrypt
  * them.
  */
-export interface Resealed {
-  readonly resealedCount: number
+export interface ReencryptedCounts {
+  readonly reencryptedCount: number
   readonly unreadCount: number
 }
 
@@ -41,37 +41,37 @@ const PAGE_ROWS = 500
 /**
  * Re-encrypts each value of a kind, a page at a time.
  *
- * @param reseal returns the new value for the row `id`; undefined if the old one cannot be
+ * @param reencrypt returns the new value for the row `id`; undefined if the old one cannot be
  * decrypted and stays
  */
-export async function resealColumn(
+export async function reencryptColumn(
   tx: Tx,
   kind: SealedKind,
-  reseal: (sealed: string, id: string) => string | undefined,
-): Promise<Resealed> {
+  reencrypt: (sealed: string, id: string) => string | undefined,
+): Promise<ReencryptedCounts> {
   const place: Column = SEALED_COLUMNS[kind]
   const [id, column, table] = [sql.ref(place.id), sql.ref(place.column), sql.table(place.table)]
   await sql`declare sealed_values no scroll cursor for
     select ${id}::text as id, ${column} as sealed from ${table} where ${column} is not null
   `.execute(tx)
-  let [resealedCount, unreadCount] = [0, 0]
+  let [reencryptedCount, unreadCount] = [0, 0]
   for (;;) {
     const { rows } = await sql<{ id: string; sealed: string }>`
       fetch ${sql.lit(PAGE_ROWS)} from sealed_values`.execute(tx)
     if (rows.length === 0) break
-    const anew = rows.flatMap((row) => {
-      const sealed = reseal(row.sealed, row.id)
+    const changed = rows.flatMap((row) => {
+      const sealed = reencrypt(row.sealed, row.id)
       return sealed === undefined ? [] : [{ id: row.id, sealed }]
     })
     await sql`
-      update ${table} set ${column} = anew.sealed
-      from unnest(${anew.map((row) => row.id)}::text[], ${anew.map((row) => row.sealed)}::text[])
-        as anew (row_id, sealed)
-      where ${sql.ref(`${place.table}.${place.id}`)} = anew.row_id::${sql.raw(place.idType)}
+      update ${table} set ${column} = changed.sealed
+      from unnest(${changed.map((row) => row.id)}::text[], ${changed.map((row) => row.sealed)}::text[])
+        as changed (row_id, sealed)
+      where ${sql.ref(`${place.table}.${place.id}`)} = changed.row_id::${sql.raw(place.idType)}
     `.execute(tx)
-    resealedCount += anew.length
-    unreadCount += rows.length - anew.length
+    reencryptedCount += changed.length
+    unreadCount += rows.length - changed.length
   }
   await sql`close sealed_values`.execute(tx)
-  return { resealedCount, unreadCount }
+  return { reencryptedCount, unreadCount }
 }

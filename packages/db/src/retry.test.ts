@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FAILOVER_MS, isPassing, retryStatement } from './retry.ts'
+import { FAILOVER_MS, isTemporary, retryStatement } from './retry.ts'
 
 /** Messages of pg and its pool about a broken connection; none of them has a code. */
 const SAID = [
@@ -13,12 +13,12 @@ const SAID = [
 ]
 
 test.each(SAID)('"%s" is temporary', (message) => {
-  expect(isPassing(new Error(message))).toBe(true)
+  expect(isTemporary(new Error(message))).toBe(true)
 })
 
 test('a fault in our code is not temporary, and is not retried', async () => {
   const fault = new Error('the email engine left 3 subjects unanswered')
-  expect(isPassing(fault)).toBe(false)
+  expect(isTemporary(fault)).toBe(false)
   let runs = 0
   const run = async (): Promise<void> => {
     runs += 1

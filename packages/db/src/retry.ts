@@ -35,7 +35,7 @@ export async function retryStatement<T>(
       return await run()
     } catch (error) {
       const isLast = tries >= WAITS_MS.length && clock.nowMs() >= endMs
-      if (isLast || !isPassing(error)) throw error
+      if (isLast || !isTemporary(error)) throw error
       await clock.wait(WAITS_MS[tries] ?? LONGEST_WAIT_MS)
     }
   }
@@ -47,16 +47,16 @@ const PASSING_SYSTEM = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOU
  * The driver's messages for a connection that broke before or during a statement; they have no
  * code. Source: pg 8.23, lib/client.js, and pg-pool 3.
  */
-const PASSING_MESSAGE =
+const TEMPORARY_MESSAGE =
   /connection (?:terminated|timeout)|timeout exceeded|read timeout|is not queryable/i
 
 /**
  * Whether an error is temporary: caused by the connection or contention, not by the statement
  * itself.
  */
-export function isPassing(error: unknown): boolean {
+export function isTemporary(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  if (code === '') return PASSING_MESSAGE.test(error.message)
+  if (code === '') return TEMPORARY_MESSAGE.test(error.message)
   return PASSING_SYSTEM.has(code) || isOutageState(code) || CONTENTION_STATES.includes(code)
 }

@@ -4,7 +4,7 @@ import { queriesOf, type Db, type Tx } from './database.ts'
 import { jsonbText } from './jsonb.ts'
 
 /** Stores a table of weights for batches that refer to it; an existing one is not changed. */
-export async function keepWeights(db: Db | Tx, weights: Weights): Promise<void> {
+export async function storeWeights(db: Db | Tx, weights: Weights): Promise<void> {
   await sql`
     insert into score_weights (version, groups)
     values (${weights.version}, ${jsonbText(weights.groups)}::jsonb)

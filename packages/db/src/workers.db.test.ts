@@ -3,7 +3,13 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { openDatabase } from './database.ts'
-import { beat, forgetWorker, readRoom, readWorkers, reportWorker } from './workers.ts'
+import {
+  storeHeartbeat,
+  deleteWorkerReport,
+  readRoom,
+  readWorkers,
+  reportWorker,
+} from './workers.ts'
 
 const SHUT: EngineHealth = { name: 'smtp port 25', status: 'failed', detail: 'shut' }
 
@@ -22,7 +28,7 @@ test('a worker is listed by its last report, until it stops or is silent for lon
     { name: 'a', kind: 'ip', health: [] },
     { name: 'b', kind: 'ip', health: [] },
   ])
-  await forgetWorker(db, 'b')
+  await deleteWorkerReport(db, 'b')
   await db.pool.query(
     `update workers set seen_at = seen_at - interval '10 minutes' where name = 'c'`,
   )
@@ -64,16 +70,16 @@ test("the capacity for tasks is the sum of the live workers' reports, each until
     ip: room,
     domain: none,
   })
-  await forgetWorker(db, 'b')
+  await deleteWorkerReport(db, 'b')
   expect(await emailRoom()).toEqual(room)
   // A worker of the version before, which does not report its capacity.
   await reportWorker(db, { name: 'old', kind: 'email', health: [] })
   expect(await emailRoom()).toEqual({ slots: 19, reserve: 5 })
   await db.pool.query(`update workers set seen_at = seen_at - interval '31 s'`)
   expect(await emailRoom()).toEqual({ slots: 16, reserve: 4 })
-  expect(await beat(db, 'a')).toBe(2)
+  expect(await storeHeartbeat(db, 'a')).toBe(2)
   expect(await emailRoom()).toEqual({ slots: 19, reserve: 5 })
   // A crash of the database loses the reports.
   await db.pool.query('delete from workers')
-  expect(await beat(db, 'a')).toBe(0)
+  expect(await storeHeartbeat(db, 'a')).toBe(0)
 })

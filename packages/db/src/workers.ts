@@ -35,7 +35,7 @@ export interface SeenWorker extends WorkerReport {
 export const REPORT_MS = 30_000
 
 /** Milliseconds between two heartbeats of a worker. */
-export const BEAT_MS = 5_000
+export const HEARTBEAT_MS = 5_000
 
 /**
  * Milliseconds without a heartbeat after which a worker's capacity no longer counts. Not sooner:
@@ -76,9 +76,9 @@ export async function reportWorker(
 }
 
 /** Stores a heartbeat; returns how many kinds of work the worker is registered for. */
-export async function beat(db: Db, name: string): Promise<number> {
+export async function storeHeartbeat(db: Db, name: string): Promise<number> {
   const { rowCount } = await db.pool.query({
-    name: 'workers-beat',
+    name: 'workers-storeHeartbeat',
     text: 'update workers set seen_at = clock_timestamp() where name = $1',
     values: [name],
   })
@@ -128,7 +128,7 @@ export async function countBatchWorkers(db: Db): Promise<number> {
 const NO_ROOM: TaskRoom = { slots: 0, reserve: 0 }
 
 /** Deletes the report of a worker that stops. */
-export async function forgetWorker(db: Db, name: string): Promise<void> {
+export async function deleteWorkerReport(db: Db, name: string): Promise<void> {
   await db.pool.query('delete from workers where name = $1', [name])
 }
 

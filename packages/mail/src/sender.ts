@@ -1,6 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Db } from '@plumbline/db/database'
-import { nextMailMs, putMailOff, removeMail, takeMails, type StoredMail } from '@plumbline/db/mails'
+import {
+  nextMailMs,
+  postponeMail,
+  removeMail,
+  leaseMails,
+  type StoredMail,
+} from '@plumbline/db/mails'
 import { createTransport } from 'nodemailer'
 import { openMail, type Sealer } from './outbox.ts'
 
@@ -82,7 +88,7 @@ export function startMailSender(options: MailSenderOptions): MailSender {
       looking = new AbortController()
       let pauseMs = options.lookMs ?? LOOK_MS
       try {
-        const { mails, givenUp } = await takeMails(options.db, {
+        const { mails, givenUp } = await leaseMails(options.db, {
           count: AT_ONCE,
           leaseMs: LEASE_MS,
         })
@@ -129,7 +135,7 @@ async function refuseOrPutOff(
   }
   log.warn({ kind: mail.kind, fault, attempts: mail.attempts + 1 }, 'a message could not be sent')
   const afterMs = PAUSES_MS[mail.attempts] ?? LONGEST_PAUSE_MS
-  await putMailOff(db, mail.id, { afterMs, fault })
+  await postponeMail(db, mail.id, { afterMs, fault })
 }
 
 /**

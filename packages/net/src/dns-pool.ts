@@ -5,7 +5,7 @@ import { exchange } from './dns-exchange.ts'
 import type { DnsServer } from './dns-exchange.ts'
 import type { DnsReply, DnsQuestion } from './dns-message.ts'
 import type { Egress } from './egress.ts'
-import { createRootWatch, type RootWatch, type RootWord } from './root-watch.ts'
+import { createRootWatch, type RootWatch, type RootReply } from './root-watch.ts'
 
 /** Time at which a query must end, by the pool's clock, and a signal that ends it sooner. */
 export interface QueryDeadline {
@@ -30,7 +30,7 @@ export interface ServerPoolOptions {
   readonly tryMs: number
   readonly now: () => number
   /** Called when a server begins to know the DNS root, or no longer does. */
-  readonly onRootChange?: (server: string, vouches: boolean) => void
+  readonly onRootChange?: (server: string, knowsRoot: boolean) => void
 }
 
 interface Member {
@@ -71,7 +71,7 @@ export function createServerPool(options: ServerPoolOptions): ServerPool {
     const root = createRootWatch({
       ask: () => askForRoot(server, options),
       now,
-      changed: (vouches) => options.onRootChange?.(text, vouches),
+      changed: (knowsRoot) => options.onRootChange?.(text, knowsRoot),
     })
     return { server, root, losses: 0, lastUntil: 0 }
   })
@@ -102,7 +102,7 @@ export function createServerPool(options: ServerPoolOptions): ServerPool {
     // A server without the root can neither deny a name nor report a fault of the name's own
     // servers.
     const isNegative = met === 'servfail' || (typeof met !== 'string' && denies(met, question))
-    if (!isNegative || question.name === ROOT || (await member.root.vouches())) return met
+    if (!isNegative || question.name === ROOT || (await member.root.knowsRoot())) return met
     return 'unvouched'
   }
 
@@ -128,7 +128,7 @@ export function createServerPool(options: ServerPoolOptions): ServerPool {
  * Queries the name servers of the root, and if there is no reply its SOA: some filters drop the
  * former.
  */
-async function askForRoot(server: DnsServer, options: ServerPoolOptions): Promise<RootWord> {
+async function askForRoot(server: DnsServer, options: ServerPoolOptions): Promise<RootReply> {
   for (const type of ['NS', 'SOA'] as const) {
     const flags = { recursionDesired: true, checkingDisabled: false }
     const result = await exchange(server, { name: ROOT, type }, flags, {

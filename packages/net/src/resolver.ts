@@ -64,7 +64,7 @@ export interface ResolverOptions {
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number
   /** Called when a server begins to know the DNS root, or no longer does. */
-  readonly onRootChange?: (server: string, vouches: boolean) => void
+  readonly onRootChange?: (server: string, knowsRoot: boolean) => void
 }
 
 /**
@@ -81,7 +81,7 @@ export function createResolver(options: ResolverOptions): Resolver {
     ...options,
     tryMs: options.tryMs ?? 1_200,
     now,
-    onRootChange: (server, vouches) => takeRootChange(options, cache, server, vouches),
+    onRootChange: (server, knowsRoot) => takeRootChange(options, cache, server, knowsRoot),
   })
   const onWire = createSemaphore(options.concurrency ?? 256)
   const timeoutMs = options.timeoutMs ?? 5_000
@@ -153,11 +153,11 @@ function takeRootChange(
   options: ResolverOptions,
   cache: AnswerCache,
   server: string,
-  vouches: boolean,
+  knowsRoot: boolean,
 ): void {
   // Names that were denied since the last valid reply for the root may have been denied by mistake.
-  if (!vouches) cache.forgetDenials()
-  options.onRootChange?.(server, vouches)
+  if (!knowsRoot) cache.forgetDenials()
+  options.onRootChange?.(server, knowsRoot)
 }
 
 function askServer(

@@ -4,7 +4,7 @@ import { RA, startDns, type DnsFixture, type Reply } from './dns-fixture.ts'
 import { createEgress } from './egress.ts'
 import { createResolver, type Resolver } from './resolver.ts'
 import { rootFault } from './root-fault.ts'
-import { createRootWatch, type RootWord } from './root-watch.ts'
+import { createRootWatch, type RootReply } from './root-watch.ts'
 
 const NXDOMAIN = 3
 const SERVFAIL = 2
@@ -47,27 +47,27 @@ describe('a watch over the root', () => {
         return 'knows'
       },
     })
-    expect(await Promise.all([watch.vouches(), watch.vouches()])).toEqual([true, true])
+    expect(await Promise.all([watch.knowsRoot(), watch.knowsRoot()])).toEqual([true, true])
     nowMs = MINUTE_MS - 1
-    await watch.vouches()
+    await watch.knowsRoot()
     expect(asked).toBe(1)
     nowMs = MINUTE_MS
-    await watch.vouches()
+    await watch.knowsRoot()
     expect(asked).toBe(2)
   })
 
   test('reports each change, and counts silence as none', async () => {
-    const words: RootWord[] = ['silent', 'knows', 'silent', 'denies', 'silent', 'knows']
+    const words: RootReply[] = ['silent', 'knows', 'silent', 'denies', 'silent', 'knows']
     const changes: boolean[] = []
     let nowMs = 0
     const watch = createRootWatch({
       now: () => nowMs,
       ask: async () => words.shift() ?? 'silent',
-      changed: (vouches) => changes.push(vouches),
+      changed: (knowsRoot) => changes.push(knowsRoot),
     })
     const vouched: boolean[] = []
     while (words.length > 0) {
-      vouched.push(await watch.vouches())
+      vouched.push(await watch.knowsRoot())
       nowMs += MINUTE_MS
     }
     expect(vouched).toEqual([false, true, true, false, false, true])
@@ -76,11 +76,11 @@ describe('a watch over the root', () => {
 
   test('queries a silent server again after seconds', async () => {
     let nowMs = 0
-    const words: RootWord[] = ['silent', 'knows']
+    const words: RootReply[] = ['silent', 'knows']
     const watch = createRootWatch({ now: () => nowMs, ask: async () => words.shift() ?? 'silent' })
-    expect(await watch.vouches()).toBe(false)
+    expect(await watch.knowsRoot()).toBe(false)
     nowMs = 5_000
-    expect(await watch.vouches()).toBe(true)
+    expect(await watch.knowsRoot()).toBe(true)
   })
 })
 
@@ -107,7 +107,7 @@ async function startClosable(root: Reply, others: readonly DnsFixture[] = []): P
       timeoutMs: 600,
       tryMs: 100,
       now: () => closable.nowMs,
-      onRootChange: (_, vouches) => changes.push(vouches),
+      onRootChange: (_, knowsRoot) => changes.push(knowsRoot),
     }),
     [Symbol.asyncDispose]: () => dns[Symbol.asyncDispose](),
   }

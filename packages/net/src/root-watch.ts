@@ -1,5 +1,5 @@
 /** The reply of a server for the root of the DNS; `silent`: no usable one. */
-export type RootWord = 'knows' | 'denies' | 'silent'
+export type RootReply = 'knows' | 'denies' | 'silent'
 
 /** Monitors whether one server knows the DNS root. */
 export interface RootWatch {
@@ -8,21 +8,21 @@ export interface RootWatch {
    * minute. Queries the root again if that is longer ago; concurrent callers share one query. Never
    * throws.
    */
-  vouches(): Promise<boolean>
+  knowsRoot(): Promise<boolean>
 }
 
 /** Options of `createRootWatch`. */
 export interface RootWatchOptions {
   /** Queries the server for the root; has a time-out, never throws. */
-  readonly ask: () => Promise<RootWord>
+  readonly ask: () => Promise<RootReply>
   /** A monotonic clock in milliseconds. */
   readonly now: () => number
   /** Called when the server begins to know the root, or no longer does; not for its first reply. */
-  readonly changed?: (vouches: boolean) => void
+  readonly changed?: (knowsRoot: boolean) => void
 }
 
 /** Milliseconds for which a reply about the root is valid. */
-const WORD_MS = 60_000
+const REPLY_MS = 60_000
 
 /**
  * Milliseconds for which a missing reply is valid: a lost packet proves nothing. Source: RFC 9520
@@ -42,15 +42,15 @@ export function createRootWatch(options: RootWatchOptions): RootWatch {
 
   const ask = async (): Promise<void> => {
     const word = await options.ask()
-    untilMs = options.now() + (word === 'silent' ? SILENCE_MS : WORD_MS)
+    untilMs = options.now() + (word === 'silent' ? SILENCE_MS : REPLY_MS)
     if (word === 'silent') return
-    const vouches = word === 'knows'
-    if (vouched !== null && vouched !== vouches) options.changed?.(vouches)
-    vouched = vouches
+    const knowsRoot = word === 'knows'
+    if (vouched !== null && vouched !== knowsRoot) options.changed?.(knowsRoot)
+    vouched = knowsRoot
   }
 
   return {
-    async vouches() {
+    async knowsRoot() {
       if (options.now() >= untilMs) {
         asking ??= ask().finally(() => (asking = null))
         await asking

@@ -1,7 +1,7 @@
 import { Problem } from '@plumbline/contract/problem'
 import { inTransaction, type Tx } from '@plumbline/db/database'
 import {
-  dropLinkCodes,
+  deleteLinkCodes,
   findLinkCode,
   takeLinkCode,
   type LinkCode,
@@ -10,7 +10,7 @@ import { endSessions } from '@plumbline/db/people/sessions'
 import { findUser, lockUser, setEmail, setVerified, type User } from '@plumbline/db/people/users'
 import { emailKeyOf } from './email-key.ts'
 import { insertLinkSecret, linkTo, staleLink } from './link.ts'
-import { tell, type People, type Visitor } from './people.ts'
+import { queueMessage, type People, type Visitor } from './people.ts'
 import { digestOfSecret } from './secret.ts'
 import { finishSignUp, takeForLink } from './sign-up.ts'
 
@@ -47,7 +47,7 @@ export async function changeEmail(
     const holder = await findUser(tx, emailKey)
     // The caller learns nothing about other users, and the owner of the address need not act.
     if (holder !== undefined && holder.id !== user.id) return
-    await dropLinkCodes(tx, user.id, 'change_email')
+    await deleteLinkCodes(tx, user.id, 'change_email')
     const secret = await insertLinkSecret(tx, {
       purpose: 'change_email',
       userId: user.id,
@@ -56,20 +56,25 @@ export async function changeEmail(
       minutes: CONFIRM_MINUTES,
     })
     const link = linkTo(people, visitor, 'verify', secret)
-    await tell(people, tx, { kind: 'confirm_email', to: wanted.email, name: user.name, link })
+    await queueMessage(people, tx, {
+      kind: 'confirm_email',
+      to: wanted.email,
+      name: user.name,
+      link,
+    })
   })
   people.wakeMail()
   return false
 }
 
 /** Sends a verification link to a user whose address was never verified. */
-export async function askToVerifyAddress(
+export async function sendVerificationLink(
   people: People,
   visitor: Visitor,
   user: User,
 ): Promise<void> {
   await inTransaction(people.db, async (tx) => {
-    await dropLinkCodes(tx, user.id, 'verify_email')
+    await deleteLinkCodes(tx, user.id, 'verify_email')
     const secret = await insertLinkSecret(tx, {
       purpose: 'verify_email',
       userId: user.id,
@@ -77,7 +82,7 @@ export async function askToVerifyAddress(
       minutes: CONFIRM_MINUTES,
     })
     const link = linkTo(people, visitor, 'verify', secret)
-    await tell(people, tx, { kind: 'confirm_email', to: user.email, name: user.name, link })
+    await queueMessage(people, tx, { kind: 'confirm_email', to: user.email, name: user.name, link })
   })
 }
 
@@ -149,7 +154,7 @@ async function putInForce(
     throw new Problem('conflict', 'Somebody has this address already; use another.')
   }
   await endSessions(tx, userId, wanted.sessionId)
-  await dropLinkCodes(tx, userId)
+  await deleteLinkCodes(tx, userId)
   const { name } = before
-  await tell(people, tx, { kind: 'email_changed', to: before.email, name, newEmail: email })
+  await queueMessage(people, tx, { kind: 'email_changed', to: before.email, name, newEmail: email })
 }

@@ -23,7 +23,7 @@ import {
 import { findUser, type User } from '@plumbline/db/people/users'
 import { emailKeyOf } from './email-key.ts'
 import { linkTo, staleLink } from './link.ts'
-import { tell, type People, type Visitor } from './people.ts'
+import { queueMessage, type People, type Visitor } from './people.ts'
 import { digestOfSecret, newSecret } from './secret.ts'
 
 /** An account, and the user who acts in it. */
@@ -73,7 +73,13 @@ export async function invite(
     const row = await insertInvitation(tx, { accountId, email, emailKey, role, digest, invitedBy })
     await note(tx, actor, 'member.invite', null, { invitation_id: row.id, role })
     const { accountName, inviterName } = wanted
-    await tell(people, tx, { kind: 'invitation', to: email, accountName, inviterName, link })
+    await queueMessage(people, tx, {
+      kind: 'invitation',
+      to: email,
+      accountName,
+      inviterName,
+      link,
+    })
     return row
   })
   people.wakeMail()
@@ -166,7 +172,11 @@ export async function changeRole(
  *
  * @throws Problem if the account would have no owner, or there is no such member
  */
-export async function takeOut(people: People, actor: Actor, userId: string): Promise<void> {
+export async function removeFromAccount(
+  people: People,
+  actor: Actor,
+  userId: string,
+): Promise<void> {
   await inTransaction(people.db, async (tx) => {
     const needed = userId === actor.userId ? 'viewer' : 'owner'
     const role = await lockedRole(tx, actor, userId, needed)
@@ -177,7 +187,11 @@ export async function takeOut(people: People, actor: Actor, userId: string): Pro
 }
 
 /** Makes another member the owner, and the acting owner a member, in one step. */
-export async function handOver(people: People, actor: Actor, userId: string): Promise<void> {
+export async function transferOwnership(
+  people: People,
+  actor: Actor,
+  userId: string,
+): Promise<void> {
   await inTransaction(people.db, async (tx) => {
     const before = await lockedRole(tx, actor, userId, 'owner')
     if (userId === actor.userId) {

@@ -83,7 +83,7 @@ export interface Visitor {
 }
 
 /** Queues a message in the transaction of the event that it reports, if mail can be sent. */
-export async function tell(
+export async function queueMessage(
   people: Pick<People, 'settings' | 'sealer'>,
   tx: Db | Tx,
   message: MailMessage,

@@ -1,12 +1,12 @@
 import { inTransaction, type Tx } from '@plumbline/db/database'
-import { dropLinkCodes, takeLinkCode } from '@plumbline/db/people/link-codes'
+import { deleteLinkCodes, takeLinkCode } from '@plumbline/db/people/link-codes'
 import { endSessions } from '@plumbline/db/people/sessions'
 import { findUser, lockUser, setPassword, setVerified, type User } from '@plumbline/db/people/users'
 import { refuseCommonPassword } from './common-passwords.ts'
 import { emailKeyOf } from './email-key.ts'
 import { insertLinkSecret, linkTo, staleLink } from './link.ts'
 import { hashPassword } from './password.ts'
-import { tell, type People, type Visitor } from './people.ts'
+import { queueMessage, type People, type Visitor } from './people.ts'
 import { digestOfSecret } from './secret.ts'
 
 /** Minutes for which a reset can be confirmed. Source: ASVS 5.0, 6.4.1 asks for a short time. */
@@ -21,7 +21,7 @@ export async function beginReset(people: People, visitor: Visitor, email: string
   if (user === undefined) return
   await inTransaction(people.db, async (tx) => {
     const link = await insertResetLink(people, tx, visitor, user)
-    await tell(people, tx, { kind: 'reset', to: user.email, name: user.name, link })
+    await queueMessage(people, tx, { kind: 'reset', to: user.email, name: user.name, link })
   })
 }
 
@@ -32,7 +32,7 @@ export async function insertResetLink(
   visitor: Visitor,
   user: User,
 ): Promise<string> {
-  await dropLinkCodes(tx, user.id, 'reset')
+  await deleteLinkCodes(tx, user.id, 'reset')
   const secret = await insertLinkSecret(tx, {
     purpose: 'reset',
     userId: user.id,
@@ -76,7 +76,12 @@ export async function changePassword(
 ): Promise<void> {
   await setPassword(tx, user.id, passwordDigest)
   await endSessions(tx, user.id, exceptSession)
-  await dropLinkCodes(tx, user.id)
+  await deleteLinkCodes(tx, user.id)
   const link = linkTo(people, visitor, 'reset')
-  await tell(people, tx, { kind: 'password_changed', to: user.email, name: user.name, link })
+  await queueMessage(people, tx, {
+    kind: 'password_changed',
+    to: user.email,
+    name: user.name,
+    link,
+  })
 }

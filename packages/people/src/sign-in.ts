@@ -1,11 +1,11 @@
 import { Problem } from '@plumbline/contract/problem'
 import { inTransaction } from '@plumbline/db/database'
-import { knowsNetwork, listSessions } from '@plumbline/db/people/sessions'
+import { hasUsedNetwork, listSessions } from '@plumbline/db/people/sessions'
 import { findUser, type User } from '@plumbline/db/people/users'
 import { emailKeyOf } from './email-key.ts'
 import { linkTo } from './link.ts'
 import { isPassword } from './password.ts'
-import { tell, type People, type Visitor } from './people.ts'
+import { queueMessage, type People, type Visitor } from './people.ts'
 import { useFactor } from './second-factor.ts'
 import { beginSession, type BegunSession } from './session.ts'
 
@@ -35,9 +35,9 @@ export async function signIn(
     if (!(await isFactor(people, user, form.code))) throw wrongCode()
   }
   const session = await inTransaction(people.db, async (tx) => {
-    const isNew = !(await knowsNetwork(tx, user.id, visitor.network))
+    const isNew = !(await hasUsedNetwork(tx, user.id, visitor.network))
     if (isNew && (await listSessions(people.db, user.id)).length > 0) {
-      await tell(people, tx, {
+      await queueMessage(people, tx, {
         kind: 'new_sign_in',
         to: user.email,
         name: user.name,
@@ -93,7 +93,7 @@ async function refuseManyTries(people: People, visitor: Visitor, emailKey: strin
   const isAllowed =
     (await network(visitor.network)) &&
     (await pair(`${emailKey} ${visitor.network}`)) &&
-    ((await person(emailKey)) || (await isWhereSeen(people, visitor, emailKey)))
+    ((await person(emailKey)) || (await isSeenNetwork(people, visitor, emailKey)))
   if (!isAllowed) throw tooManyTries()
 }
 
@@ -101,13 +101,13 @@ async function refuseManyTries(people: People, visitor: Visitor, emailKey: strin
  * Whether a user has had a session from this network: attempts from other networks cannot lock the
  * user out there.
  */
-async function isWhereSeen(
+async function isSeenNetwork(
   { db }: People,
   { network }: Visitor,
   emailKey: string,
 ): Promise<boolean> {
   const user = await findUser(db, emailKey)
-  return user !== undefined && (await knowsNetwork(db, user.id, network))
+  return user !== undefined && (await hasUsedNetwork(db, user.id, network))
 }
 
 function tooManyTries(): Problem {

@@ -4,7 +4,7 @@ import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction, type Tx } from '@plumbline/db/database'
 import { findInvitation, removeInvitation } from '@plumbline/db/people/invitations'
 import {
-  dropLinkCodesOfAddress,
+  deleteLinkCodesOfAddress,
   newestLinkCode,
   type LinkCode,
 } from '@plumbline/db/people/link-codes'
@@ -16,7 +16,7 @@ import { refuseCommonPassword } from './common-passwords.ts'
 import { emailKeyOf, mailDomainOf } from './email-key.ts'
 import { insertLinkSecret, linkTo, staleLink } from './link.ts'
 import { hashPassword } from './password.ts'
-import { tell, type People, type TakenOfDay, type Visitor } from './people.ts'
+import { queueMessage, type People, type TakenOfDay, type Visitor } from './people.ts'
 import { insertResetLink } from './reset.ts'
 import { digestOfSecret } from './secret.ts'
 import { beginSession, type BegunSession } from './session.ts'
@@ -99,7 +99,7 @@ export async function finishSignUp(people: People, tx: Tx, code: LinkCode): Prom
   const pending = pendingOf(people, code)
   if (pending === undefined) throw staleLink()
   await openAccount(people, tx, pending, true)
-  await dropLinkCodesOfAddress(tx, emailKeyOf(pending.email), 'sign_up')
+  await deleteLinkCodesOfAddress(tx, emailKeyOf(pending.email), 'sign_up')
 }
 
 /**
@@ -150,7 +150,12 @@ async function askToVerify(
     // As much work as for a new address; the existing user is notified, and the caller learns
     // nothing.
     const link = await insertResetLink(people, tx, visitor, known)
-    await tell(people, tx, { kind: 'already_signed_up', to: known.email, name: known.name, link })
+    await queueMessage(people, tx, {
+      kind: 'already_signed_up',
+      to: known.email,
+      name: known.name,
+      link,
+    })
     return
   }
   const secret = await insertLinkSecret(tx, {
@@ -160,7 +165,7 @@ async function askToVerify(
     minutes: VERIFY_MINUTES,
   })
   const link = linkTo(people, visitor, 'verify', secret)
-  await tell(people, tx, { kind: 'verify', to: pending.email, name: pending.name, link })
+  await queueMessage(people, tx, { kind: 'verify', to: pending.email, name: pending.name, link })
 }
 
 /**

@@ -3,7 +3,7 @@ import { getAccount, setAccountContact } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction, type Db, type Tx } from '@plumbline/db/database'
 import {
-  dropLinkCodesOfAccount,
+  deleteLinkCodesOfAccount,
   takeLinkCode,
   type LinkCode,
 } from '@plumbline/db/people/link-codes'
@@ -26,7 +26,7 @@ const WELCOME_MINUTES = 60
  * machine, and earlier ones become invalid.
  */
 export async function newWelcomeCode(db: Db | Tx, accountId: string): Promise<string> {
-  await dropLinkCodesOfAccount(db, accountId)
+  await deleteLinkCodesOfAccount(db, accountId)
   return await insertLinkSecret(db, {
     purpose: 'welcome',
     accountId,
@@ -43,7 +43,7 @@ export async function newWelcomeCode(db: Db | Tx, accountId: string): Promise<st
  * @returns the secret and the address; undefined if the address is new and every account has an
  * owner
  */
-export async function newWayIn(
+export async function newAccessCode(
   db: Db | Tx,
   wanted: { readonly email: string; readonly accountId?: string; readonly isLocalOnly: boolean },
 ): Promise<
@@ -141,7 +141,7 @@ async function takeAccount(
     )
   }
   await addMember(tx, { accountId, userId: user.id, role: 'owner' })
-  await dropLinkCodesOfAccount(tx, accountId)
+  await deleteLinkCodesOfAccount(tx, accountId)
   await setAccountContact(tx, accountId, { email, name })
   await writeAudit(tx, {
     actor: user.id,

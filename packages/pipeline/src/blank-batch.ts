@@ -3,7 +3,7 @@ import type { Check } from '@plumbline/contract/products'
 import {
   countBlanked,
   lockHeldChunk,
-  numberResult,
+  nextResultAttempt,
   readHeldChunks,
   writeBlanked,
 } from '@plumbline/db/batches/blank'
@@ -162,7 +162,7 @@ export async function rewriteResult(
   note: NoteStep,
 ): Promise<void> {
   for (;;) {
-    const batch = await numberResult(pipeline.db, batchId)
+    const batch = await nextResultAttempt(pipeline.db, batchId)
     if (batch === undefined) return
     await replaceResult(pipeline, batch, signal, (tx) =>
       note(tx, { counts: { results: 1 }, isMet: true, subjects: [] }),

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { claimTask } from '@plumbline/db/batches/tasks'
-import { beat, forgetWorker, reportWorker } from '@plumbline/db/workers'
+import { storeHeartbeat, deleteWorkerReport, reportWorker } from '@plumbline/db/workers'
 import { depth } from '@plumbline/queue/jobs'
 import { describe, expect, test, vi } from 'vitest'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
@@ -147,7 +147,7 @@ test('leased tasks follow the capacity of the workers: none without a worker, an
   /** Waits until this many tasks are leased, while these workers send heartbeats. */
   const untilOut = async (count: number, ...workers: readonly string[]): Promise<void> => {
     await vi.waitFor(async () => {
-      for (const name of workers) await beat(db, name)
+      for (const name of workers) await storeHeartbeat(db, name)
       expect((await depth(queue, 'bulk-email')).waiting).toBe(count)
     }, PATIENT)
   }
@@ -159,7 +159,7 @@ test('leased tasks follow the capacity of the workers: none without a worker, an
     await untilOut(4, 'a')
     await reportWorker(db, { name: 'b', kind: 'email', health: [], room })
     await untilOut(8, 'a', 'b')
-    await forgetWorker(db, 'b')
+    await deleteWorkerReport(db, 'b')
     await reportWorker(db, { name: 'c', kind: 'email', health: [], room })
     await reportWorker(db, { name: 'd', kind: 'email', health: [], room })
     await untilOut(12, 'a', 'c', 'd')

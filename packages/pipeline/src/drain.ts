@@ -1,9 +1,9 @@
 import { PURCHASED_CHECKS } from '@plumbline/contract/products'
 import type { Scorer } from '@plumbline/contract/score'
-import { dropIdleTasks, lockPartlyAnswered } from '@plumbline/db/batches/drain'
+import { deleteIdleTasks, lockPartlyAnswered } from '@plumbline/db/batches/drain'
 import { lockBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import { isSampling } from '@plumbline/db/batches/samples'
-import { restCanceled } from '@plumbline/db/batches/stages'
+import { postponeCanceled } from '@plumbline/db/batches/stages'
 import type { Tx } from '@plumbline/db/database'
 import { releaseRest } from './cancel.ts'
 import { unpackSubjects } from './codec.ts'
@@ -34,12 +34,12 @@ export async function drainBatch(
 ): Promise<boolean> {
   // A batch that never ran has no tasks and no hold, and only a sample's outcomes.
   if (batch.ats.running === undefined) return await drainSampled(pipeline, stage, batch)
-  const left = await dropIdleTasks(pipeline.db, batch.id, {
+  const left = await deleteIdleTasks(pipeline.db, batch.id, {
     checks: PURCHASED_CHECKS,
     patienceMs: PURCHASE_TIME_MS + 2 * pipeline.limits.leaseMs,
   })
   if (left > 0) {
-    await restCanceled(pipeline.db, stage, RECHECK_MS)
+    await postponeCanceled(pipeline.db, stage, RECHECK_MS)
     return false
   }
   await settleChunks(pipeline, stage, batch)
@@ -56,7 +56,7 @@ async function drainSampled(
 ): Promise<boolean> {
   if (batch.sample_id === null) return true
   if (await isSampling(pipeline.db, batch.sample_id)) {
-    await restCanceled(pipeline.db, stage, RECHECK_MS)
+    await postponeCanceled(pipeline.db, stage, RECHECK_MS)
     return false
   }
   await settleChunks(pipeline, stage, batch)

@@ -12,7 +12,7 @@ import type { Tx } from '@plumbline/db/database'
 import { eraseSamples } from '@plumbline/db/batches/samples'
 import { noteRemovals } from '@plumbline/db/file-store'
 import { eraseResponses } from '@plumbline/db/idempotency'
-import { dropDeliveriesAbout } from '@plumbline/db/webhooks/deliveries'
+import { deleteDeliveriesAbout } from '@plumbline/db/webhooks/deliveries'
 import { lockBatchOf } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
@@ -38,7 +38,7 @@ export async function deleteBatch(
     }
     await refuseSampling(tx, found, 'delete')
     await eraseResponses(tx, id)
-    await dropDeliveriesAbout(tx, [id])
+    await deleteDeliveriesAbout(tx, [id])
     await updateBatch(tx, id, { erasing: 'all', expires_at: null })
     const samples = await eraseSamples(tx, id)
     const files = [found, ...samples].flatMap(filesOf)

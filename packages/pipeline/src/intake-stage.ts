@@ -16,7 +16,7 @@ import {
 } from '@plumbline/db/batches/rows'
 import type { KnownVerdicts, SamplePlace } from '@plumbline/db/tables/batches'
 import { failBatch } from './cancel.ts'
-import { askSomeKnown, countClaimedRows } from './ask-known.ts'
+import { selectKnownRows, countClaimedRows } from './select-known-rows.ts'
 import { buildChunk } from './chunk-builder.ts'
 import { IntakeError } from '@plumbline/intake/intake-error'
 import { charsOf, type FileRow } from '@plumbline/intake/row-builder'
@@ -254,7 +254,7 @@ async function storeSummary(
     if (stored !== counts.total) {
       throw new Error(`batch ${batch.id}: ${stored} rows are stored of ${counts.total} read`)
     }
-    const asked = await askSomeKnown(tx, batch.id, found.claims)
+    const asked = await selectKnownRows(tx, batch.id, found.claims)
     const estimate = found.estimate + asked.length * priceCredits(batch.product, ['email'])
     await updateBatch(tx, batch.id, {
       read_whole: true,

@@ -2,7 +2,7 @@ import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { claimResult } from '@plumbline/db/batches/lost-results'
-import { readHealed } from '@plumbline/db/batches/reconcile'
+import { readRepairs } from '@plumbline/db/batches/reconcile'
 import { readBatch } from '@plumbline/db/batches/rows'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
@@ -73,7 +73,7 @@ test('a result file that two checks find missing is rewritten with the same byte
   await rm(await fileOf(harness, lost))
   const keptKey = (await rowOf(harness, kept)).result_key
   expect(await look(harness)).toBe(0)
-  expect(await readHealed(harness.pipeline.db)).toEqual([])
+  expect(await readRepairs(harness.pipeline.db)).toEqual([])
   expect(await look(harness)).toBe(1)
   const after = await rowOf(harness, lost)
   expect(after.result_sha256).toBe(before.result_sha256)
@@ -82,7 +82,9 @@ test('a result file that two checks find missing is rewritten with the same byte
   expect((await stat(await fileOf(harness, lost))).size).toBe(before.result_bytes)
   expect(await downloadOf(harness, lost)).toEqual(whole)
   expect((await rowOf(harness, kept)).result_key).toBe(keptKey)
-  expect(await readHealed(harness.pipeline.db)).toEqual([{ kind: 'result_without_file', count: 1 }])
+  expect(await readRepairs(harness.pipeline.db)).toEqual([
+    { kind: 'result_without_file', count: 1 },
+  ])
   expect(await look(harness)).toBe(0)
   expect(await look(harness)).toBe(0)
 })
@@ -140,7 +142,7 @@ test('nothing is written if the whole store is missing, or a batch is deleted me
   expect(await look(harness)).toBe(0)
   const row = await rowOf(harness, kept)
   expect(await readdir(join(harness.files, 'results'))).toEqual([row.result_key?.slice(8)])
-  expect(await readHealed(harness.pipeline.db)).toEqual([])
+  expect(await readRepairs(harness.pipeline.db)).toEqual([])
 })
 
 test('one process checks, and a file that another one rewrites is left to it until its lease ends', async () => {

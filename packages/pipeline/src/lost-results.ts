@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { claimResult, notedResults, pageOfResults } from '@plumbline/db/batches/lost-results'
+import { claimResult, missingResults, pageOfResults } from '@plumbline/db/batches/lost-results'
 import { abandonStage } from '@plumbline/db/batches/stages'
 import { holdDuty } from '@plumbline/db/duties'
 import type { Pipeline } from './pipeline.ts'
-import { putRight } from './reconcile.ts'
+import { repairKind } from './reconcile.ts'
 import { replaceResult } from './replace-result.ts'
 import { runClaimedStage } from './stage-lease.ts'
 import { withoutFile } from './without-file.ts'
@@ -56,16 +56,24 @@ export async function restoreResults(
 ): Promise<number> {
   if (!(await holdDuty(pipeline.db, 'results', holder, TERM_MS))) return 0
   const find = async (): Promise<readonly string[]> => {
-    const noted = await notedResults(pipeline.db)
+    const noted = await missingResults(pipeline.db)
     const next = await pageOfResults(pipeline.db, walk.afterId, page)
     walk.afterId = next.length < page ? '' : (next.at(-1)?.id ?? '')
     return [...new Set(await withoutFile(pipeline, [...noted, ...next]))]
   }
-  const heal = (_: Pipeline, id: string) => writeAnew(pipeline, id, signal)
-  return await putRight(pipeline, { kind: 'result_without_file', find, heal }, { graceMs, signal })
+  const repair = (_: Pipeline, id: string) => rewriteFromRows(pipeline, id, signal)
+  return await repairKind(
+    pipeline,
+    { kind: 'result_without_file', find, repair },
+    { graceMs, signal },
+  )
 }
 
-async function writeAnew(pipeline: Pipeline, id: string, stopping: AbortSignal): Promise<boolean> {
+async function rewriteFromRows(
+  pipeline: Pipeline,
+  id: string,
+  stopping: AbortSignal,
+): Promise<boolean> {
   const batch = await claimResult(pipeline.db, id, pipeline.limits.leaseMs)
   if (batch === undefined) return false
   const stage = { batchId: id, lease: batch.lease }

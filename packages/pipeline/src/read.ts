@@ -75,7 +75,7 @@ export async function listBatches(
 export type ReadBatch = (
   owner: BatchOwner,
   id: string,
-  reading: 'anew' | 'shared',
+  reading: 'fresh' | 'shared',
 ) => Promise<BatchView>
 
 /**
@@ -115,7 +115,7 @@ export async function* watchBatch(
 ): AsyncGenerator<BatchView, void, undefined> {
   let last = ''
   while (!options.signal.aborted) {
-    const view = await read(owner, id, last === '' ? 'anew' : 'shared')
+    const view = await read(owner, id, last === '' ? 'fresh' : 'shared')
     const text = JSON.stringify({ ...view, eta_seconds: null })
     if (text !== last) yield view
     last = text

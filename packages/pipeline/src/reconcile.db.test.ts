@@ -1,7 +1,7 @@
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
-import { readHealed } from '@plumbline/db/batches/reconcile'
+import { readRepairs } from '@plumbline/db/batches/reconcile'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
@@ -47,7 +47,7 @@ test('a healthy batch is not changed, also while it runs', async () => {
   expect(await reconcileTwice(harness)).toBe(0)
   await expectCompleted(harness)
   expect(await reconcileTwice(harness)).toBe(0)
-  expect(await readHealed(harness.pipeline.db)).toEqual([])
+  expect(await readRepairs(harness.pipeline.db)).toEqual([])
 })
 
 test('a chunk whose task is lost gets a new one, once it was seen for a minute', async () => {
@@ -59,7 +59,7 @@ test('a chunk whose task is lost gets a new one, once it was seen for a minute',
   expect(await reconcile(harness.pipeline)).toBe(0)
   await pool.query(`update reconciler_findings set seen_at = seen_at - interval '61 s'`)
   expect(await reconcile(harness.pipeline)).toBe(1)
-  expect(await readHealed(harness.pipeline.db)).toEqual([{ kind: 'chunk_without_task', count: 1 }])
+  expect(await readRepairs(harness.pipeline.db)).toEqual([{ kind: 'chunk_without_task', count: 1 }])
   await expectCompleted(harness)
 })
 
@@ -100,7 +100,7 @@ test('2,000 chunks get new tasks in one round, oldest batch first, each in its o
   // Recorded by an earlier search, so that they need not wait for another minute.
   expect(await reconcile(harness.pipeline, { holder: 'one', graceMs: 0 })).toBe(500)
   expect(await asked()).toEqual([older, { id: harness.id, first: 0, last: 999, count: 1_000 }])
-  expect(await readHealed(harness.pipeline.db)).toEqual([
+  expect(await readRepairs(harness.pipeline.db)).toEqual([
     { kind: 'chunk_without_task', count: 2_500 },
   ])
 })
@@ -117,7 +117,7 @@ test('a complete chunk that was not settled is settled and charged once', async 
     insert into parts (batch_id, chunk_no, check_kind, indexes, outcomes)
     select batch_id, 2, check_kind, indexes, outcomes from parts where chunk_no = 0`)
   expect(await reconcileTwice(harness)).toBe(1)
-  expect(await readHealed(harness.pipeline.db)).toEqual([{ kind: 'chunk_without_task', count: 1 }])
+  expect(await readRepairs(harness.pipeline.db)).toEqual([{ kind: 'chunk_without_task', count: 1 }])
   await expectCompleted(harness)
 })
 
@@ -131,7 +131,9 @@ test('the hold of an ended batch is released', async () => {
     'select released::int, closed_at is not null as closed from credit_holds',
   )
   expect(rows).toEqual([{ released: ROWS, closed: true }])
-  expect(await readHealed(harness.pipeline.db)).toEqual([{ kind: 'hold_of_ended_batch', count: 1 }])
+  expect(await readRepairs(harness.pipeline.db)).toEqual([
+    { kind: 'hold_of_ended_batch', count: 1 },
+  ])
   expect(await auditLedger(harness.pipeline.db)).toEqual([])
 })
 
@@ -141,7 +143,7 @@ test('a task whose lease ends in days after a jump of the clock is dispatched ag
   await allowAnyMove(harness.pipeline.db)
   await pool.query(`update tasks set lease_until = now() + interval '300 days' where chunk_no = 0`)
   expect(await reconcileTwice(harness)).toBe(1)
-  expect(await readHealed(harness.pipeline.db)).toEqual([{ kind: 'lease_without_end', count: 1 }])
+  expect(await readRepairs(harness.pipeline.db)).toEqual([{ kind: 'lease_without_end', count: 1 }])
   await expectCompleted(harness)
 })
 
@@ -153,7 +155,7 @@ test('a stage whose lease ends in days after a jump of the clock is leased to an
   await harness.workStages()
   expect((await getBatch(harness.pipeline, harness.owner, id)).status).toBe('analyzing')
   expect(await reconcileTwice(harness)).toBe(1)
-  expect(await readHealed(db)).toEqual([{ kind: 'lease_without_end', count: 1 }])
+  expect(await readRepairs(db)).toEqual([{ kind: 'lease_without_end', count: 1 }])
   await harness.workStages()
   while (await makeTasks(db)) {
     // One jump after the other.
@@ -172,7 +174,7 @@ test('tasks and groups that are delayed for days after a jump of the clock are d
     insert into task_groups (check_kind, group_key, next_at)
     values ('email', 'host:mx', now() + interval '2 days')`)
   expect(await reconcileTwice(harness)).toBe(3)
-  expect(await readHealed(harness.pipeline.db)).toEqual([{ kind: 'rest_without_end', count: 3 }])
+  expect(await readRepairs(harness.pipeline.db)).toEqual([{ kind: 'rest_without_end', count: 3 }])
   await expectCompleted(harness)
 })
 
@@ -182,7 +184,7 @@ test('the missing group of a waiting task is created', async () => {
   await allowAnyMove(harness.pipeline.db)
   await pool.query(`update tasks set group_key = 'mx:a', due_at = now() where chunk_no = 1`)
   expect(await reconcileTwice(harness)).toBe(1)
-  expect(await readHealed(harness.pipeline.db)).toEqual([{ kind: 'task_without_group', count: 1 }])
+  expect(await readRepairs(harness.pipeline.db)).toEqual([{ kind: 'task_without_group', count: 1 }])
   await expectCompleted(harness)
 })
 
@@ -196,7 +198,7 @@ test('an inconsistency that ends before it was seen for a minute is neither repa
   await db.pool.query(`update reconciler_findings set seen_at = seen_at - interval '61 s'`)
   expect(await reconcile(harness.pipeline)).toBe(0)
   expect((await db.pool.query('select from reconciler_findings')).rowCount).toBe(0)
-  expect(await readHealed(db)).toEqual([])
+  expect(await readRepairs(db)).toEqual([])
   await expectCompleted(harness)
 })
 
@@ -239,7 +241,7 @@ test('a batch whose file is lost before it is read fails with that reason; other
       error: { message: expect.stringMatching(/lost.*Send it again/) },
     })
   }
-  expect(await readHealed(db)).toEqual([{ kind: 'batch_without_file', count: 2 }])
+  expect(await readRepairs(db)).toEqual([{ kind: 'batch_without_file', count: 2 }])
   expect((await getBatch(harness.pipeline, harness.owner, there.id)).status).toBe('analyzing')
 })
 
@@ -253,7 +255,7 @@ test('no batch fails if the whole store is missing, as a disk that is not mounte
   await rm(harness.files, { recursive: true, force: true })
   await rename(`${harness.files}-away`, harness.files)
   expect((await getBatch(harness.pipeline, harness.owner, id)).status).toBe('analyzing')
-  expect(await readHealed(harness.pipeline.db)).toEqual([])
+  expect(await readRepairs(harness.pipeline.db)).toEqual([])
 })
 
 /** As if every batch had waited for its intake for long. */

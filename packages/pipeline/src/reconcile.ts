@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { PROBLEMS } from '@plumbline/contract/problem'
 import { PRODUCT_PLANS } from '@plumbline/contract/products'
 import {
-  askMissing,
+  createMissingTasks,
   chunksWithoutTask,
-  countHealed,
+  countRepairs,
   endLease,
-  endRest,
-  judgeFindings,
+  endDelay,
+  storeFindings,
   leasesWithoutEnd,
   makeGroup,
   MOST_FINDINGS,
-  notedKinds,
-  restsWithoutEnd,
+  kindsWithFindings,
+  delaysWithoutEnd,
   tasksWithoutGroup,
   unreadBatches,
   type FindingKind,
@@ -50,33 +50,33 @@ export interface Reconciler {
   /** The subjects that are inconsistent now. */
   find(pipeline: Pipeline): Promise<readonly string[]>
   /** Repairs one subject; returns false if it is no longer inconsistent. */
-  heal(pipeline: Pipeline, subject: string): Promise<boolean>
+  repair(pipeline: Pipeline, subject: string): Promise<boolean>
 }
 
 /** Kinds of inconsistency that are found in the database alone. */
 const RECONCILERS: readonly Reconciler[] = [
-  { kind: 'chunk_without_task', find: ({ db }) => chunksWithoutTask(db), heal: askAgain },
-  { kind: 'hold_of_ended_batch', find: findHolds, heal: releaseHold },
+  { kind: 'chunk_without_task', find: ({ db }) => chunksWithoutTask(db), repair: completeChunk },
+  { kind: 'hold_of_ended_batch', find: findHolds, repair: releaseHold },
   {
     kind: 'lease_without_end',
     find: ({ db }) => leasesWithoutEnd(db),
-    heal: ({ db }, subject) => endLease(db, subject),
+    repair: ({ db }, subject) => endLease(db, subject),
   },
   {
     kind: 'rest_without_end',
-    find: ({ db }) => restsWithoutEnd(db),
-    heal: ({ db }, subject) => endRest(db, subject),
+    find: ({ db }) => delaysWithoutEnd(db),
+    repair: ({ db }, subject) => endDelay(db, subject),
   },
   {
     kind: 'task_without_group',
     find: ({ db }) => tasksWithoutGroup(db),
-    heal: ({ db }, subject) => makeGroup(db, subject),
+    repair: ({ db }, subject) => makeGroup(db, subject),
   },
 ]
 
 /** Kinds that are found in the file store, which may stall. */
 const OF_FILES: readonly Reconciler[] = [
-  { kind: 'batch_without_file', find: findWithoutFile, heal: endWithoutFile },
+  { kind: 'batch_without_file', find: findWithoutFile, repair: endWithoutFile },
 ]
 
 /** Options of `reconcile`; the defaults are for production. */
@@ -131,14 +131,14 @@ async function runRound(
       if (!(await holdDuty(pipeline.db, duty, holder, TERM_MS))) break
       heldMs = performance.now()
     }
-    noted ??= await notedKinds(pipeline.db)
-    count += await putRight(pipeline, reconciler, { graceMs, signal, noted })
+    noted ??= await kindsWithFindings(pipeline.db)
+    count += await repairKind(pipeline, reconciler, { graceMs, signal, noted })
   }
   return count
 }
 
 /** Options of one kind's search. */
-interface PutRightOptions {
+interface RepairOptions {
   readonly graceMs: number
   readonly signal: AbortSignal | undefined
   /** Kinds of which findings are stored; if left out, any may be. */
@@ -150,21 +150,21 @@ interface PutRightOptions {
  *
  * @returns how much was repaired
  */
-export async function putRight(
+export async function repairKind(
   pipeline: Pipeline,
-  { kind, find, heal }: Reconciler,
-  { graceMs, signal, noted }: PutRightOptions,
+  { kind, find, repair }: Reconciler,
+  { graceMs, signal, noted }: RepairOptions,
 ): Promise<number> {
   const { db, log } = pipeline
   const found = await find(pipeline)
   // Usually there is nothing to store or to delete.
   if (found.length === 0 && noted?.has(kind) === false) return 0
   let count = 0
-  for (const subject of await judgeFindings(db, kind, found, graceMs)) {
+  for (const subject of await storeFindings(db, kind, found, graceMs)) {
     if (signal?.aborted === true) break
     try {
-      if (!(await heal(pipeline, subject))) continue
-      await countHealed(db, kind)
+      if (!(await repair(pipeline, subject))) continue
+      await countRepairs(db, kind)
       count += 1
       log.warn({ kind, subject }, 'an inconsistency was repaired')
     } catch (error) {
@@ -178,7 +178,7 @@ export async function putRight(
  * Creates tasks for subjects of a chunk without outcome and task; settles a chunk that has all
  * outcomes.
  */
-async function askAgain(
+async function completeChunk(
   { db, scorers, countCredits }: Pipeline,
   subject: string,
 ): Promise<boolean> {
@@ -188,7 +188,7 @@ async function askAgain(
     if (batch?.status !== 'running') return undefined
     const { product } = batch
     const { depth } = PRODUCT_PLANS[product]
-    const missing = await askMissing(tx, batchId, Number(no), depth)
+    const missing = await createMissingTasks(tx, batchId, Number(no), depth)
     if (missing === undefined) return undefined
     if (missing > 0) return { product, charged: 0 }
     const chunk = await tx

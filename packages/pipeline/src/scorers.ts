@@ -1,6 +1,6 @@
 import type { Scorer, Weights } from '@plumbline/contract/score'
 import type { Db } from '@plumbline/db/database'
-import { keepWeights, readWeights } from '@plumbline/db/score-weights'
+import { storeWeights, readWeights } from '@plumbline/db/score-weights'
 
 /**
  * Scorers by version of their weights: new work uses the weights of this process, a batch those of
@@ -27,7 +27,7 @@ export async function openScorers(
   weights: Weights,
   createScorer: (weights: Weights) => Scorer,
 ): Promise<Scorers> {
-  await keepWeights(db, weights)
+  await storeWeights(db, weights)
   const current = createScorer(weights)
   const kept = new Map<string, Scorer>()
   return {

@@ -1,5 +1,5 @@
 import { KNOWN } from '@plumbline/contract/vendors'
-import { lockUnaskedChunk, storeAskedRows } from '@plumbline/db/batches/asked-rows'
+import { lockOpenChunk, storeRowsToCheck } from '@plumbline/db/batches/known-rows-to-check'
 import type { Tx } from '@plumbline/db/database'
 import type { SamplePlace } from '@plumbline/db/tables/batches'
 import type { FileRow } from '@plumbline/intake/row-builder'
@@ -39,7 +39,7 @@ export function countClaimedRows(): ClaimedRows {
  * @param counts known rows of each chunk
  * @returns the positions of the selected rows
  */
-export async function askSomeKnown(
+export async function selectKnownRows(
   tx: Tx,
   batchId: string,
   counts: readonly number[],
@@ -64,7 +64,7 @@ async function askOfChunk(
   chunk: { readonly batchId: string; readonly no: number },
   drawn: ReadonlySet<number>,
 ): Promise<readonly number[]> {
-  const held = await lockUnaskedChunk(tx, chunk.batchId, chunk.no)
+  const held = await lockOpenChunk(tx, chunk.batchId, chunk.no)
   if (held === undefined) throw new Error(`chunk ${chunk.no} of ${chunk.batchId} is gone`)
   const cells = unpackCells(held.cells)
   const claimed = [...cells.kinds.keys()].filter((place) => isClaimed(cells, place))
@@ -74,7 +74,7 @@ async function askOfChunk(
   const rows = new Set(places)
   const kinds = cells.kinds.map((kind, place) => (rows.has(place) ? ('billable' as const) : kind))
   const own = Object.entries(cells.asked).filter(([place]) => !rows.has(Number(place)))
-  await storeAskedRows(tx, chunk, {
+  await storeRowsToCheck(tx, chunk, {
     count: places.length,
     subjects: pack(withAddresses(unpackSubjects(held.subjects), cells, places)),
     cells: pack({ ...cells, kinds, asked: Object.fromEntries(own) } satisfies ChunkCells),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createAccount } from '@plumbline/db/accounts'
-import { readHealed } from '@plumbline/db/batches/reconcile'
+import { readRepairs } from '@plumbline/db/batches/reconcile'
 import { newTimedId } from '@plumbline/db/ids'
 import { insertBatch } from '@plumbline/db/batches/rows'
 import { openDatabase, type Db } from '@plumbline/db/database'
@@ -107,7 +107,7 @@ test('uploads and results that no batch references are removed after seven days'
   ])
   expect(await readdir(join(harness.files, 'results'))).toEqual([`${DONE}-3.csv`])
   expect((await db.pool.query('select from stray_files')).rowCount).toBe(0)
-  expect(await readHealed(db)).toEqual([{ kind: 'stray_file', count: 5 }])
+  expect(await readRepairs(db)).toEqual([{ kind: 'stray_file', count: 5 }])
 })
 
 test('a file that a batch references again is no longer unreferenced, however long it was', async () => {

@@ -1,10 +1,10 @@
-import { countHealed } from '@plumbline/db/batches/reconcile'
+import { countRepairs } from '@plumbline/db/batches/reconcile'
 import { namedFiles } from '@plumbline/db/batches/files'
 import {
-  forgetStrays,
-  isLookDue,
-  judgeStrays,
-  noteLook,
+  deleteStrayRecords,
+  isWholeSweepDue,
+  recordStrays,
+  noteWholeSweep,
   readStoreOwner,
 } from '@plumbline/db/file-store'
 import { idsAfter } from '@plumbline/db/ids'
@@ -81,14 +81,14 @@ const WHOLE_EVERY_HOURS = 24
  */
 export async function sweepStore(parts: StoreParts, graceDays = STRAY_FILES_DAYS): Promise<number> {
   await requireOwnStore(parts)
-  const isWhole = await isLookDue(parts.db, WHOLE_EVERY_HOURS)
+  const isWhole = await isWholeSweepDue(parts.db, WHOLE_EVERY_HOURS)
   let count = 0
   for (const folder of ['uploads', 'results']) {
     for (const names of isWhole ? [undefined] : youngNames(graceDays + 1)) {
       count += await sweepNames(parts, { folder, names, graceDays })
     }
   }
-  if (isWhole) await noteLook(parts.db)
+  if (isWhole) await noteWholeSweep(parts.db)
   return count
 }
 
@@ -119,12 +119,12 @@ async function sweepNames(
     const known = await namedFiles(parts.db, [...ids])
     const named = ours.filter((key) => known.has(key))
     const strays = ours.filter((key) => !known.has(key))
-    const due = await judgeStrays(parts.db, { strays, named }, graceDays)
+    const due = await recordStrays(parts.db, { strays, named }, graceDays)
     if (due.length === 0) continue
     await parts.storage.remove(due)
-    await forgetStrays(parts.db, due)
+    await deleteStrayRecords(parts.db, due)
     count += due.length
-    await countHealed(parts.db, 'stray_file', due.length)
+    await countRepairs(parts.db, 'stray_file', due.length)
   }
   return count
 }
@@ -149,7 +149,7 @@ export async function sweepParts(parts: StoreParts): Promise<number> {
   for (const folder of ['uploads', 'results']) {
     count += await parts.storage.dropParts(folder, before, (key) => batchOf(key) !== undefined)
   }
-  if (count > 0) await countHealed(parts.db, 'stray_file', count)
+  if (count > 0) await countRepairs(parts.db, 'stray_file', count)
   return count
 }
 

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { keepRunningSums } from '@plumbline/db/batches/running-sums'
+import { storeRunningSums } from '@plumbline/db/batches/running-sums'
 import { sweepGroups } from '@plumbline/db/batches/groups'
 import { sweepExpired, sweepLongStored } from '@plumbline/db/sweep-expired'
 import { auditWhenDue } from '@plumbline/metering/audit'
-import { rollDue, sweepUnanswered } from '@plumbline/metering/sweep'
+import { startDueCycles, sweepUnanswered } from '@plumbline/metering/sweep'
 import { RESULTS_EVERY_MS, restoreResults } from './lost-results.ts'
 import { eraseBatches, expireBatches } from './erase.ts'
 import { eraseClosedAccounts } from './erase-accounts.ts'
@@ -62,7 +62,7 @@ export async function runSweeps(
     ],
   ]
   const others: readonly Sweep[] = [
-    ['billing cycles', () => rollDue(db)],
+    ['billing cycles', () => startDueCycles(db)],
     ['paused batches', () => resumeDue(pipeline)],
     ['what ran out', () => sweepExpired(db, signal)],
     ['groups', () => sweepGroups(db)],
@@ -98,7 +98,12 @@ export async function runSweeps(
     repeat(pipeline, lostFiles, options.everyMs, signal),
     repeat(pipeline, [['samples', () => endOverdueSamples(pipeline)]], SAMPLES_EVERY_MS, signal),
     repeat(pipeline, results, RESULTS_EVERY_MS, signal),
-    repeat(pipeline, [['sums of large batches', () => keepRunningSums(db)]], SUMS_EVERY_MS, signal),
+    repeat(
+      pipeline,
+      [['sums of large batches', () => storeRunningSums(db)]],
+      SUMS_EVERY_MS,
+      signal,
+    ),
     repeat(pipeline, files, FILES_EVERY_MS, signal),
     repeat(pipeline, longStored, LONG_STORED_EVERY_MS, signal),
     repeat(

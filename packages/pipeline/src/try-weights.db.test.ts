@@ -1,7 +1,7 @@
 import type { Product } from '@plumbline/contract/products'
 import type { Weights } from '@plumbline/contract/score'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
-import { keepWeights, readWeights } from '@plumbline/db/score-weights'
+import { storeWeights, readWeights } from '@plumbline/db/score-weights'
 import { createScorer } from '@plumbline/scoring/score'
 import { overlayWeights } from '@plumbline/scoring/weights'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
@@ -41,7 +41,7 @@ test('the counts of a trial equal those of the batch and of its rescore with the
   expect(fraud?.moved).toBeGreaterThan(0)
   // A trial stores nothing.
   expect(await readWeights(db, own.version)).toBeUndefined()
-  await keepWeights(db, own)
+  await storeWeights(db, own)
   const rescored = await rescoreBatch(pipeline, owner, id, { weights: own.version })
   await harness.workStages()
   await db.pool.query('update batches set lease_until = null')

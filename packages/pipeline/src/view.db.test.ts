@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { countUnfinished, readBatches, sumFileBytes, sumsOf } from '@plumbline/db/batches/rows'
-import { keepRunningSums, sumsOfPage } from '@plumbline/db/batches/running-sums'
+import { storeRunningSums, sumsOfPage } from '@plumbline/db/batches/running-sums'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { rowsRead } from '@plumbline/db/rows-read-fixture'
 import { allowAnyMove } from '@plumbline/testkit/any-move'
@@ -162,12 +162,12 @@ test('a listing shows the sums of a large batch from some seconds ago, and adds 
   await harness.answer(ROWS / 2)
   const page = { limit: 10, cursor: undefined }
   const listed = async () => (await listBatches(pipeline, owner, page)).data
-  expect(await keepRunningSums(db)).toBe(0)
+  expect(await storeRunningSums(db)).toBe(0)
   await db.pool.query('update batches set rows_total = 100000')
   const shown = await getBatch(pipeline, owner, id)
   expect(shown.rows.done).toBe(ROWS / 2)
-  expect(await keepRunningSums(db)).toBe(1)
-  expect(await keepRunningSums(db)).toBe(0)
+  expect(await storeRunningSums(db)).toBe(1)
+  expect(await storeRunningSums(db)).toBe(0)
   await harness.answer(10)
   expect(await listed()).toMatchObject([{ id, rows: shown.rows, credits: shown.credits }])
   expect((await getBatch(pipeline, owner, id)).rows.done).toBeGreaterThan(ROWS / 2)
@@ -178,7 +178,7 @@ test('a listing shows the sums of a large batch from some seconds ago, and adds 
     return (await rowsRead(tx, 'chunks')) - before
   })
   expect(chunksRead).toBe(0)
-  expect(await keepRunningSums(db, 0)).toBe(1)
+  expect(await storeRunningSums(db, 0)).toBe(1)
   expect(await listed()).toMatchObject([{ rows: (await getBatch(pipeline, owner, id)).rows }])
   // The stored sums are too old, so the chunks are added up.
   await db.pool.query(

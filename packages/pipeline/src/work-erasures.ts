@@ -12,7 +12,7 @@ import {
   ErasureLost,
   noteErasure,
   renewErasure,
-  restErasure,
+  postponeErasure,
   type ErasureRow,
 } from '@plumbline/db/erasures'
 import { removalsOf } from '@plumbline/db/file-store'
@@ -89,13 +89,13 @@ export async function workErasure(stores: ErasureStores, stopping: AbortSignal):
     const signal = AbortSignal.any([stopping, lost.signal])
     const isDone = await goThrough({ ...stores, row, target, finder, signal })
     if (isDone) await completeErasure(db, row)
-    else await restErasure(db, row, stopping.aborted ? 0 : REST_MS)
+    else await postponeErasure(db, row, stopping.aborted ? 0 : REST_MS)
   } catch (error) {
     if (error instanceof ErasureLost || lost.signal.aborted) return true
     if (!stopping.aborted) {
       log.warn({ err: error, erasure: row.id }, 'an erasure failed; it is tried again')
     }
-    await restErasure(db, row, stopping.aborted ? 0 : REST_MS)
+    await postponeErasure(db, row, stopping.aborted ? 0 : REST_MS)
   }
   return true
 }

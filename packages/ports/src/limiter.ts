@@ -34,10 +34,10 @@ export function checkTake(
   { perSecond, burst }: Parameters<Limiter['take']>[2],
 ): void {
   if (!(count > 0 && count <= burst)) {
-    throw new RangeError(`a take must be above 0 and at most the burst of ${burst}, met ${count}`)
+    throw new RangeError(`a take must be above 0 and at most the burst of ${burst}, got ${count}`)
   }
   if (!(perSecond > 0 && Number.isFinite(perSecond))) {
-    throw new RangeError(`a rate must be above 0 a second, met ${perSecond}`)
+    throw new RangeError(`a rate must be above 0 a second, got ${perSecond}`)
   }
 }
 
@@ -48,7 +48,7 @@ export function checkTake(
  */
 export function checkLease(limit: number, ttlMs: number): void {
   if (!(Number.isInteger(limit) && limit > 0)) {
-    throw new RangeError(`a lease needs a whole limit above 0, met ${limit}`)
+    throw new RangeError(`a lease needs a whole limit above 0, got ${limit}`)
   }
   checkLifetime(ttlMs)
 }
@@ -60,7 +60,7 @@ export function checkLease(limit: number, ttlMs: number): void {
  */
 export function checkLifetime(ttlMs: number): void {
   if (!(Number.isFinite(ttlMs) && ttlMs > 0)) {
-    throw new RangeError(`a lifetime must be above 0 milliseconds, met ${ttlMs}`)
+    throw new RangeError(`a lifetime must be above 0 milliseconds, got ${ttlMs}`)
   }
 }
 

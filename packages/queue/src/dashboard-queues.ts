@@ -10,7 +10,7 @@ export const MASKED = 'not shown: a job may hold what somebody asks about'
  * The queues on Redis for a dashboard: opening them writes nothing, and the data of jobs is masked.
  * They use the connection of the process and need not be closed.
  */
-export function openBoardQueues(
+export function openDashboardQueues(
   { commands, prefix }: RedisServer,
   onError: (error: Error) => void,
 ): readonly Queue[] {

@@ -106,7 +106,7 @@ export function readLiveReply(text: string): LiveReply {
     case 'F':
       return { kind: 'failed', ...(content as { jobId: string; ids: number[] }) }
     default:
-      throw new Error(`a reply begins with A, W, R or F, met ${JSON.stringify(text.slice(0, 1))}`)
+      throw new Error(`a reply begins with A, W, R or F, got ${JSON.stringify(text.slice(0, 1))}`)
   }
 }
 

@@ -105,5 +105,5 @@ async function runScript(
 
 function numbersOf(result: unknown): readonly number[] {
   if (Array.isArray(result)) return result.map(Number)
-  throw new Error(`a script should return a list of numbers, met ${typeof result}`)
+  throw new Error(`a script should return a list of numbers, got ${typeof result}`)
 }

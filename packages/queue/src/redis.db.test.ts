@@ -231,7 +231,7 @@ async function openNetwork(
 
 test('a URL of another kind is refused without showing its content', () => {
   const open = () => openRedis({ url: 'https://user:secret@host', prefix: 'p', onError: fail })
-  expect(open).toThrow('a Redis URL begins with redis:// or redis-cluster://, met "https"')
+  expect(open).toThrow('a Redis URL begins with redis:// or redis-cluster://, got "https"')
 })
 
 /** Three nodes that share the keys. */

@@ -96,7 +96,7 @@ interface ConnectionSettings {
 function connectionOf(url: string, options: ConnectionSettings): Redis | Cluster {
   const match = /^(rediss?)(-cluster)?:\/\/(.+)$/.exec(url)
   if (match === null) {
-    throw new Error(`a Redis URL begins with redis:// or redis-cluster://, met ${scheme(url)}`)
+    throw new Error(`a Redis URL begins with redis:// or redis-cluster://, got ${scheme(url)}`)
   }
   const [, plain = '', cluster, rest = ''] = match
   if (cluster === undefined) return new Redis(url, { ...options, connectionName: 'plumbline' })

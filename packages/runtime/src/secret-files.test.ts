@@ -46,7 +46,7 @@ test('a secret that is given twice is an error that shows neither value', async 
   const read = () =>
     readSettings(schema, { DATABASE_URL: 'postgres://two', DATABASE_URL_FILE: path })
   expect(read).toThrow(
-    'The settings have a fault:\n  DATABASE_URL_FILE: expected one of it and DATABASE_URL, met both',
+    'The settings have a fault:\n  DATABASE_URL_FILE: expected one of it and DATABASE_URL, got both',
   )
 })
 

@@ -51,7 +51,7 @@ function gather(names: readonly string[], environment: Environment): Gathered {
     const value = environment[name] ?? ''
     const path = isSecret(name) ? (environment[fileVariable(name)] ?? '') : ''
     if (value !== '' && path !== '') {
-      faults.push({ name, fault: `expected one of it and ${name}, met both` })
+      faults.push({ name, fault: `expected one of it and ${name}, got both` })
     } else if (path !== '') {
       try {
         given[name] = readSecretFile(path)

@@ -62,7 +62,7 @@ export function tellReady(facts: Readonly<Record<string, string | number>> = {})
 }
 
 /** Resolves once the parent process has sent this message. */
-export async function parentSays(word: string): Promise<void> {
+export async function parentMessage(word: string): Promise<void> {
   await new Promise<void>((resolve) => {
     process.on('message', (said) => {
       if (said === word) resolve()

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createBatcher, type Batcher } from '@plumbline/concurrency/batcher'
 import type { Db } from '@plumbline/db/database'
 import {
-  keepResults,
+  storeAttemptResults,
   takeDue,
   type AttemptResult,
   type DueDelivery,
@@ -52,7 +52,7 @@ export function startDelivery(tools: DeliverTools): Delivery {
   const wake = (): void => woken.resolve()
   const keep = createBatcher<AttemptResult, null>(
     async (results) => {
-      await keepResults(db, results, failingDays)
+      await storeAttemptResults(db, results, failingDays)
       return results.map(() => null)
     },
     { maxItems: RESULTS },

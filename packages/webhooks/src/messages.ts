@@ -6,7 +6,7 @@ import { keyViewOf } from '@plumbline/db/key-view'
 import { findKeyRecord } from '@plumbline/db/keys'
 import {
   createDeliveries,
-  dropEvents,
+  deleteEvents,
   takeEvents,
   type EventMessage,
   type NotedEvent,
@@ -60,7 +60,7 @@ export async function makeMessages(pipeline: Pipeline): Promise<number> {
       messages.push({ event, body: messageBody(event.type, event.happenedAt, data) })
     }
     await createDeliveries(tx, messages)
-    await dropEvents(
+    await deleteEvents(
       tx,
       events.map(({ id }) => id),
     )

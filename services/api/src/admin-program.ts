@@ -1,5 +1,5 @@
 import { countOpenChunks, readBacklog, type Backlog } from '@plumbline/db/batches/backlog'
-import { readHealed } from '@plumbline/db/batches/reconcile'
+import { readRepairs } from '@plumbline/db/batches/reconcile'
 import { countSpenders, readSpending } from '@plumbline/db/budget'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { readWorkers, WORKER_KINDS, type SeenWorker } from '@plumbline/db/workers'
@@ -63,7 +63,7 @@ function observeQueues(ctx: Context): void {
     'What should not be and was put right, ever; anything here wants an explanation.',
     ['kind'],
     async () =>
-      (await readHealed(ctx.db)).map(({ kind, count }) => ({ labels: { kind }, value: count })),
+      (await readRepairs(ctx.db)).map(({ kind, count }) => ({ labels: { kind }, value: count })),
   )
 }
 

@@ -3,7 +3,7 @@ import { leaveRoot } from '@plumbline/runtime/leave-root'
 import { createLog } from '@plumbline/runtime/log'
 import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { readSettings } from '@plumbline/runtime/settings'
-import { parentSays, runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
+import { parentMessage, runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
 import { serve } from './serve.ts'
 import { apiSettings } from './settings.ts'
@@ -19,7 +19,7 @@ const needs = { ...settings, reads: [settings.SCORE_WEIGHTS_FILE], port: setting
 await startOrExit(program, () => leaveRoot(needs, (message) => log.warn({}, message)))
 
 /** The parent process says when the command line can find the service. */
-const found = process.argv.includes('--found-later') ? parentSays('found') : undefined
+const found = process.argv.includes('--found-later') ? parentMessage('found') : undefined
 
 const graceMs = settings.DRAIN_SECONDS * 1_000 + 10_000
 await runUntilStopped({ program, log, graceMs }, async (stop) => {

@@ -5,7 +5,7 @@ import { takeDisabledEndpoints, takeEndedBatches } from '@plumbline/db/people/no
 import type { MailMessage } from '@plumbline/mail/message'
 import { takeLowCredits } from '@plumbline/metering/spending'
 import { linkTo } from '@plumbline/people/link'
-import { tell, type People } from '@plumbline/people/people'
+import { queueMessage, type People } from '@plumbline/people/people'
 
 /** Milliseconds between two checks for notifications to send. */
 const LOOK_MS = 5_000
@@ -50,7 +50,7 @@ export async function tellNews(people: People): Promise<void> {
 async function tellBatches(people: People, tx: Tx): Promise<number> {
   const ended = await takeEndedBatches(tx, AT_ONCE)
   for (const { id, status, name, accountId, email } of ended) {
-    await tell(people, tx, {
+    await queueMessage(people, tx, {
       kind: 'batch_ended',
       to: email,
       accountName: await nameOf(tx, accountId),
@@ -102,7 +102,7 @@ async function tellOwners(
 ): Promise<void> {
   const members = await listMembers(tx, accountId)
   for (const { email } of members.filter(({ role }) => role === 'owner')) {
-    await tell(people, tx, messageTo(email))
+    await queueMessage(people, tx, messageTo(email))
   }
 }
 

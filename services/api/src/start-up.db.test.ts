@@ -1,5 +1,10 @@
 import { openDatabase } from '@plumbline/db/database'
-import { forgetWorker, reportWorker, WORKER_KINDS, type WorkerKind } from '@plumbline/db/workers'
+import {
+  deleteWorkerReport,
+  reportWorker,
+  WORKER_KINDS,
+  type WorkerKind,
+} from '@plumbline/db/workers'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { createStartUp } from './start-up.ts'
@@ -18,7 +23,7 @@ async function openService(waitSeconds: number) {
       await found.promise
     },
     lives: (kind: WorkerKind) => reportWorker(db, { name: `w-${kind}`, kind, health: [] }),
-    leaves: (kind: WorkerKind) => forgetWorker(db, `w-${kind}`),
+    leaves: (kind: WorkerKind) => deleteWorkerReport(db, `w-${kind}`),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

@@ -26,7 +26,7 @@ import { processEnvironment } from '@plumbline/runtime/settings'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { hideSecret, readSecret } from '@plumbline/webhooks/secret-box'
 import { expect, test } from 'vitest'
-import { changeInstallationKey } from './reseal.ts'
+import { changeInstallationKey } from './change-installation-key.ts'
 
 const PROGRAM = fileURLToPath(new URL('rekey.ts', import.meta.url))
 
@@ -138,12 +138,12 @@ test('every encrypted value that people and customers entered is read under the 
   await fill(db, old)
   const change = await changeInstallationKey(db, { old, next }, ALONE)
   expect(change.status === 'changed' && Object.fromEntries(change.kinds)).toEqual({
-    webhookSecret: { resealedCount: 1, unreadCount: 0 },
-    webhookOldSecret: { resealedCount: 1, unreadCount: 0 },
-    secondFactor: { resealedCount: 1, unreadCount: 0 },
-    mail: { resealedCount: MAILS, unreadCount: 0 },
-    link: { resealedCount: 2, unreadCount: 0 },
-    erasure: { resealedCount: 1, unreadCount: 0 },
+    webhookSecret: { reencryptedCount: 1, unreadCount: 0 },
+    webhookOldSecret: { reencryptedCount: 1, unreadCount: 0 },
+    secondFactor: { reencryptedCount: 1, unreadCount: 0 },
+    mail: { reencryptedCount: MAILS, unreadCount: 0 },
+    link: { reencryptedCount: 2, unreadCount: 0 },
+    erasure: { reencryptedCount: 1, unreadCount: 0 },
   })
   expect(await readAll(db, next)).toEqual(ALL)
   await expect(readAll(db, old)).rejects.toThrow(
@@ -187,7 +187,7 @@ test('a value that the old key cannot decrypt stays as it is and is counted', as
   await queueMail(db, lost, mail)
   const change = await changeInstallationKey(db, { old, next }, ALONE)
   expect(change.status === 'changed' && change.kinds.get('mail')).toEqual({
-    resealedCount: MAILS,
+    reencryptedCount: MAILS,
     unreadCount: 1,
   })
   const [last] = await db.kysely.selectFrom('mails').selectAll().orderBy('id', 'desc').execute()

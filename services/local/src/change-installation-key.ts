@@ -1,7 +1,7 @@
 import { writeAudit } from '@plumbline/db/audit-log'
 import type { Db } from '@plumbline/db/database'
 import { changeFingerprint, lockFingerprint, otherPrograms } from '@plumbline/db/installation-key'
-import { resealColumn, type Resealed, type SealedKind } from '@plumbline/db/reseal'
+import { reencryptColumn, type ReencryptedCounts, type SealedKind } from '@plumbline/db/reencrypt'
 import { MAIL_SEALED_AS } from '@plumbline/mail/outbox'
 import { NEW_ADDRESS_SEALED_AS } from '@plumbline/people/address'
 import { factorName } from '@plumbline/people/sign-in'
@@ -24,7 +24,7 @@ const NAMES: Readonly<Record<SealedKind, (id: string) => readonly string[]>> = {
  * Whether the key was `changed` now, or before, as after a run whose caller died before its end.
  */
 export type KeyChange =
-  | { readonly status: 'changed'; readonly kinds: ReadonlyMap<SealedKind, Resealed> }
+  | { readonly status: 'changed'; readonly kinds: ReadonlyMap<SealedKind, ReencryptedCounts> }
   | { readonly status: 'was_changed' }
 
 /**
@@ -52,13 +52,13 @@ export async function changeInstallationKey(
     }
     const others = options.isAlone ? [] : await otherPrograms(tx)
     if (others.length > 0) {
-      throw new Error(`stop all that has the database open first; met ${others.join(', ')}`)
+      throw new Error(`stop all that has the database open first; got ${others.join(', ')}`)
     }
-    const kinds = new Map<SealedKind, Resealed>()
+    const kinds = new Map<SealedKind, ReencryptedCounts>()
     for (const [kind, namesOf] of entriesOf(NAMES)) {
       kinds.set(
         kind,
-        await resealColumn(tx, kind, (sealed, id) => resealed(sealed, namesOf(id), keys)),
+        await reencryptColumn(tx, kind, (sealed, id) => reencrypted(sealed, namesOf(id), keys)),
       )
     }
     await changeFingerprint(tx, keys.next.fingerprint)
@@ -73,7 +73,7 @@ export async function changeInstallationKey(
   })
 }
 
-function resealed(
+function reencrypted(
   sealed: string,
   names: readonly string[],
   { old, next }: { readonly old: InstallationKey; readonly next: InstallationKey },

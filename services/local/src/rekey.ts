@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { openDatabase, type Db } from '@plumbline/db/database'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
-import type { SealedKind } from '@plumbline/db/reseal'
+import type { SealedKind } from '@plumbline/db/reencrypt'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { findInstallationKey, replaceInstallationKey } from '@plumbline/runtime/installation-key'
 import { keepFilesPrivate } from '@plumbline/runtime/private-files'
@@ -11,7 +11,7 @@ import { startFault } from '@plumbline/runtime/start'
 import { systemUser } from '@plumbline/runtime/system-user'
 import { lockDataDir } from './data-dir-lock.ts'
 import { refuseMoved } from './moved-mark.ts'
-import { changeInstallationKey, type KeyChange } from './reseal.ts'
+import { changeInstallationKey, type KeyChange } from './change-installation-key.ts'
 import { changeKeySettings, type ChangeKeySettings } from './settings.ts'
 
 // npm run rekey: re-encrypts everything that is encrypted under INSTALLATION_KEY under
@@ -114,9 +114,9 @@ function told(change: KeyChange, isInFile: boolean): string {
   if (change.status === 'was_changed') {
     return `The database has the new key already.\n${where}\n${backups}\n`
   }
-  const counts = [...change.kinds].map(([kind, { resealedCount, unreadCount }]) => {
+  const counts = [...change.kinds].map(([kind, { reencryptedCount, unreadCount }]) => {
     const unread = unreadCount === 0 ? '' : ` (${unreadCount} could not be read before either)`
-    return `  ${resealedCount} ${KIND_WORDS[kind]}${unread}`
+    return `  ${reencryptedCount} ${KIND_WORDS[kind]}${unread}`
   })
   return [
     'Re-encrypted:',

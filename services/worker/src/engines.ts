@@ -48,7 +48,7 @@ export async function openEngines(
   const resolver = createResolver({
     servers,
     egress,
-    onRootChange: (server, vouches) => logRootChange(server, vouches, log),
+    onRootChange: (server, knowsRoot) => logRootChange(server, knowsRoot, log),
   })
   // Not awaited: a slow resolver does not delay the start of a worker.
   if (checks.length > 0) void logRootFault(resolver, servers, log)
@@ -70,8 +70,8 @@ async function logRootFault(
   if (fault !== null) log.warn({ servers }, `the resolver ${fault}; "plumbline doctor" says more`)
 }
 
-function logRootChange(server: string, vouches: boolean, log: WorkerContext['log']): void {
-  if (vouches) log.info({ server }, 'the resolver knows the root of the DNS again')
+function logRootChange(server: string, knowsRoot: boolean, log: WorkerContext['log']): void {
+  if (knowsRoot) log.info({ server }, 'the resolver knows the root of the DNS again')
   else log.warn({ server }, 'the resolver no longer knows the root: what it denies is unknown')
 }
 

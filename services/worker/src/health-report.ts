@@ -1,9 +1,9 @@
 import { hostname } from 'node:os'
 import type { EngineHealth } from '@plumbline/ports/engine'
 import {
-  beat,
-  BEAT_MS,
-  forgetWorker,
+  storeHeartbeat,
+  HEARTBEAT_MS,
+  deleteWorkerReport,
   REPORT_MS,
   reportWorker,
   type TaskRoom,
@@ -22,7 +22,7 @@ export interface HealthSource {
 /**
  * Reports to the database that this worker runs, and the health of its dependencies, every
  * `REPORT_MS` until disposed, for the operator's pages and the doctor; and a heartbeat every
- * `BEAT_MS`, for the dispatcher. A row whose status turns bad is logged once.
+ * `HEARTBEAT_MS`, for the dispatcher. A row whose status turns bad is logged once.
  */
 export function reportHealth(
   { connections, log }: WorkerContext,
@@ -77,21 +77,21 @@ export function reportHealth(
    * again.
    */
   async function sayAlive(): Promise<void> {
-    const known = await beat(connections.db, name)
+    const known = await storeHeartbeat(connections.db, name)
     if (known < sources.length && !stop.signal.aborted) await reportRunning()
   }
   const beats = setInterval(() => {
     sayAlive().catch((error: unknown) =>
       log.warn({ err: error }, 'worker report could not be stored'),
     )
-  }, BEAT_MS)
+  }, HEARTBEAT_MS)
   beats.unref()
   return {
     async [Symbol.asyncDispose]() {
       stop.abort()
       clearInterval(timer)
       clearInterval(beats)
-      await forgetWorker(connections.db, name).catch((error: unknown) => {
+      await deleteWorkerReport(connections.db, name).catch((error: unknown) => {
         log.warn({ err: error }, 'worker not unregistered; it is shown as live for a while')
       })
     },

@@ -269,7 +269,7 @@ export async function openEnds(
  * Returns a new attempt number for a result file that is to be rewritten; undefined if the batch
  * has none any more.
  */
-export async function numberResult(db: Db, batchId: string): Promise<BatchRow | undefined> {
+export async function nextResultAttempt(db: Db, batchId: string): Promise<BatchRow | undefined> {
   return await db.kysely
     .updateTable('batches')
     .set({ lease: sql`lease + 1` })

@@ -33,7 +33,7 @@ const CHUNKS_A_DROP = 50
  *
  * @returns how many tasks are left
  */
-export async function dropIdleTasks(
+export async function deleteIdleTasks(
   db: Db | Tx,
   batchId: string,
   drained: { readonly checks: readonly Check[]; readonly patienceMs: number },

@@ -5,7 +5,7 @@ import type { Tx } from '../database.ts'
  * Locks a chunk of a batch that has not started, for the rest of the transaction; undefined if it
  * is settled.
  */
-export async function lockUnaskedChunk(
+export async function lockOpenChunk(
   tx: Tx,
   batchId: string,
   no: number,
@@ -23,7 +23,7 @@ export async function lockUnaskedChunk(
 /**
  * Adds `count` known rows of a chunk to its billable rows, to be checked by their email addresses.
  */
-export async function storeAskedRows(
+export async function storeRowsToCheck(
   tx: Tx,
   chunk: { readonly batchId: string; readonly no: number },
   asked: { readonly count: number; readonly subjects: Buffer; readonly cells: Buffer },

@@ -7,7 +7,7 @@ import { newTimedId } from '../ids.ts'
 import { emptyOpenGroups } from './groups.ts'
 import { leaseStatement, leaseTasks, type LeasedTask, type LeasePart } from './lease-tasks.ts'
 import { storeTaskOutcomes } from './settle.ts'
-import { add, idsOf, lease, openPlace } from './tasks-fixture.ts'
+import { add, idsOf, lease, openTwoAccounts } from './tasks-fixture.ts'
 
 /** The rows of a part of the statement, with `slots` for every check. */
 async function run(
@@ -29,7 +29,7 @@ async function run(
 }
 
 test('turn: only the holder of the duty leases, and only until its term ends', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   await add(place.db)
   expect(await run(place.db, 'leased', { holder: 'one' })).toEqual([])
   expect(await holdDuty(place.db, 'dispatch', 'one', 60_000)).toBe(true)
@@ -44,7 +44,7 @@ test('turn: only the holder of the duty leases, and only until its term ends', a
 })
 
 test('lost: an expired lease is taken back, with a delay from the second attempt on', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const [first, third, held] = [
     await add(place.db),
     await add(place.db, { attempts: 3 }),
@@ -67,7 +67,7 @@ test('lost: an expired lease is taken back, with a delay from the second attempt
 })
 
 test('woken: tasks whose delay is over are ready, others are not', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const due = await add(place.db, { due: -1 })
   await add(place.db, { due: 5 })
   expect(idsOf(await run(place.db, 'woken'))).toEqual([due])
@@ -75,7 +75,7 @@ test('woken: tasks whose delay is over are ready, others are not', async () => {
 })
 
 test('busy and kinds: leased tasks count against the slots of their check, also long after their expiry', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const unclaimed = await add(place.db)
   await lease(place.db, unclaimed, -1)
   await place.db.pool.query('update tasks set claimed = false')
@@ -89,7 +89,7 @@ test('busy and kinds: leased tasks count against the slots of their check, also 
 })
 
 test('fresh: ready tasks; of a canceled batch only those for which something may have been bought, of a paused one none', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const [email, bought] = [await add(db), await add(db, { check: 'phone' })]
   await add(db, { due: 5 })
@@ -105,7 +105,7 @@ test('fresh: ready tasks; of a canceled batch only those for which something may
 })
 
 test('waiting and quieted: one due task of a group with capacity, of the account after the one served last', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const ofA = await add(db, { group: 'mx:a', due: -1 })
   const ofB = await add(db, { group: 'mx:a', due: -1, account: 'b' })
@@ -124,14 +124,14 @@ test('waiting and quieted: one due task of a group with capacity, of the account
 })
 
 test('resting: accounts for which no work is begun', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   expect(await run(place.db, 'resting')).toEqual([])
   await place.db.pool.query(`update accounts set status = 'suspended' where id = 'b'`)
   expect(idsOf(await run(place.db, 'resting'))).toEqual(['b'])
 })
 
 test('accounts: those with ready tasks of a check with free slots, the one after the account served last first', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const met = async (options = {}): Promise<unknown[]> =>
     (await run(db, 'accounts', options)).map((row) => [row['account_id'], row['free'], row['n']])
@@ -152,7 +152,7 @@ test('accounts: those with ready tasks of a check with free slots, the one after
 })
 
 test('awake: groups with due tasks and without a leased one, those due longest first', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const out = await add(db)
   await lease(db, out, 1)
@@ -172,7 +172,7 @@ test('awake: groups with due tasks and without a leased one, those due longest f
 })
 
 test('placed and chosen: accounts take turns, and one without leased tasks may use the reserve', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const [first, second] = [await add(db, { chunk: 0 }), await add(db, { chunk: 1 })]
   const other = await add(db, { account: 'b' })
@@ -188,7 +188,7 @@ test('placed and chosen: accounts take turns, and one without leased tasks may u
 })
 
 test('accounts whose batches are all paused delay no other account, however many they are', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   await allowAnyMove(db)
   await db.pool.query(`
@@ -211,7 +211,7 @@ test('accounts whose batches are all paused delay no other account, however many
 test.each(['over a month', 'at once, behind one of a year before'])(
   "each of an account's batches has its turn, created %s",
   async (how) => {
-    await using place = await openPlace()
+    await using place = await openTwoAccounts()
     const { db } = place
     const nowMs = Date.UTC(2026, 10, 23)
     const stepMs = how === 'over a month' ? 3 * 3_600_000 : 100
@@ -239,7 +239,7 @@ test.each(['over a month', 'at once, behind one of a year before'])(
 )
 
 test('in any number of rounds, no more is leased than slots and reserve', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   await db.pool.query(`
     insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
@@ -255,7 +255,7 @@ test('in any number of rounds, no more is leased than slots and reserve', async 
 })
 
 test('locked and leased: rows that another transaction has locked are skipped', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const [locked, free] = [await add(db), await add(db, { group: 'mx:a', due: -1, account: 'b' })]
   await db.pool.query(`insert into task_groups values ('email', 'mx:a', now())`)
@@ -273,7 +273,7 @@ const SLOTS = { email: 1, phone: 0, ip: 0, domain: 0 }
 test.each([1, 2])(
   'due subjects of a chunk are leased as one task, with their states in order (slots: %i)',
   async (email) => {
-    await using place = await openPlace()
+    await using place = await openTwoAccounts()
     const { db } = place
     for (const no of [1, 2, 3, 4]) {
       const id = await add(db, { group: `mx:${no}`, due: no === 4 ? 5 : -1 })
@@ -323,7 +323,7 @@ async function addDue(db: Db, count: number): Promise<void> {
 }
 
 test('a task grows in each round, and holds each subject once with its state', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   await addDue(db, 400)
   await add(db, { account: 'b' })
@@ -357,7 +357,7 @@ test('a task grows in each round, and holds each subject once with its state', a
 })
 
 test('a growing task that was leased by another process meanwhile is left to it', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   await addDue(db, 400)
   const options = { slots: SLOTS, reserve: 0, leaseMs: 60_000 }
@@ -378,7 +378,7 @@ async function sizesOf(db: Db, tasks: readonly LeasedTask[]): Promise<readonly n
 }
 
 test('a few subjects are tried for a group that waits for a silent service of ours; then all are dispatched together', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const group = 'silence:resolver'
   for (const chunk of [0, 1, 2]) {

@@ -1,6 +1,6 @@
 import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
 import type { Db } from '../database.ts'
-import { byKeptPlans, type RunPlanned } from '../kept-plan.ts'
+import { withCachedPlans, type RunPlanned } from '../cached-plans.ts'
 import { mergeWaiting } from './merge-waiting.ts'
 import { partsUpTo, statementUpTo } from './sql-parts.ts'
 import { isTask } from './task-states.ts'
@@ -50,7 +50,7 @@ export interface LeaseOptions {
  */
 export async function leaseTasks(db: Db, options: LeaseOptions): Promise<readonly LeasedTask[]> {
   const { growing = [] } = options
-  return await byKeptPlans(db, options.replan ?? false, async (run) => {
+  return await withCachedPlans(db, options.replan ?? false, async (run) => {
     const leased = await leaseMore(run, options)
     const waited = [...growing, ...leased.filter(({ group }) => group !== null)]
     const merged = await mergeWaiting(run, waited, options.leaseMs)

@@ -19,7 +19,7 @@ export async function pageOfResults(
 }
 
 /** Ended batches whose result file was missing at a download. */
-export async function notedResults(db: Db): Promise<readonly StoredResult[]> {
+export async function missingResults(db: Db): Promise<readonly StoredResult[]> {
   return await results(db)
     .where(
       sql<boolean>`id in (select subject from reconciler_findings where kind = 'result_without_file')`,

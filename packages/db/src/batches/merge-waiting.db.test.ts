@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Db } from '../database.ts'
 import { cutStatement, mergeStatement, type MergePart } from './merge-waiting.ts'
-import { add, idsOf, openPlace } from './tasks-fixture.ts'
+import { add, idsOf, openTwoAccounts } from './tasks-fixture.ts'
 
 type Rows = readonly Record<string, unknown>[]
 
@@ -86,7 +86,7 @@ async function fill(db: Db): Promise<Given & { readonly waiting: number }> {
 }
 
 test('cut, others and kept: all subjects but the first go back into their group, with their states', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const ids = [
     await addSubjects(db, { group: 'silence:dns', indexes: [3, 5, 8], isLeased: true }),
@@ -106,7 +106,7 @@ test('cut, others and kept: all subjects but the first go back into their group,
 })
 
 test('listed: tasks that are leased with the given number and not claimed', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const given = await fill(db)
   expect(idsOf(await merge(db, 'listed', given))).toEqual(given.ids)
@@ -119,7 +119,7 @@ test('listed: tasks that are leased with the given number and not claimed', asyn
 })
 
 test('leaders, followers and share: the first task of a chunk takes in the others, except for a silent service', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const given = await fill(db)
   const [first, second] = given.ids
@@ -133,7 +133,7 @@ test('leaders, followers and share: the first task of a chunk takes in the other
 })
 
 test('also: followers, and due tasks of the chunk from groups with capacity, up to the share', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const given = await fill(db)
   const [first, second] = given.ids
@@ -158,7 +158,7 @@ test('also: followers, and due tasks of the chunk from groups with capacity, up 
 })
 
 test('also: tasks that another transaction has locked are skipped', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const given = await fill(db)
   const other = await db.pool.connect()
@@ -169,7 +169,7 @@ test('also: tasks that another transaction has locked are skipped', async () => 
 })
 
 test('gone and grown: merged tasks are one task, with the states of the subjects in their order', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const given = await fill(db)
   const [first, second] = given.ids
@@ -188,7 +188,7 @@ test('gone and grown: merged tasks are one task, with the states of the subjects
 })
 
 test('groups and ours: whether more tasks wait in each group than were taken out of it', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const given = await fill(db)
   const [first, , silent] = given.ids
@@ -211,7 +211,7 @@ test('groups and ours: whether more tasks wait in each group than were taken out
 })
 
 test('forgotten and out: groups without other tasks are deleted, the others note their leased task', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const given = await fill(db)
   const [first, , silent] = given.ids
@@ -228,7 +228,7 @@ test('forgotten and out: groups without other tasks are deleted, the others note
 })
 
 test('merged: followers are left out; a task grows if it took its full share and is not large', async () => {
-  await using place = await openPlace()
+  await using place = await openTwoAccounts()
   const { db } = place
   const given = await fill(db)
   const [first, , silent] = given.ids

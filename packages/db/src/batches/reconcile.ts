@@ -66,7 +66,7 @@ export async function chunksWithoutTask(db: Db): Promise<readonly string[]> {
  *
  * @returns how many subjects they hold; undefined if the chunk needs none by now
  */
-export async function askMissing(
+export async function createMissingTasks(
   tx: Tx,
   batchId: string,
   no: number,
@@ -85,7 +85,13 @@ export async function askMissing(
   if (chunk === undefined) return undefined
   let missing = 0
   for (const check of CHECKS) {
-    missing += await askMissingOf(tx, { batchId, no, depth, check, count: chunk[`${check}_count`] })
+    missing += await createMissingOfCheck(tx, {
+      batchId,
+      no,
+      depth,
+      check,
+      count: chunk[`${check}_count`],
+    })
   }
   await sql`update chunks set remaining = ${missing} where batch_id = ${batchId} and no = ${no}`.execute(
     tx,
@@ -93,7 +99,7 @@ export async function askMissing(
   return missing
 }
 
-async function askMissingOf(
+async function createMissingOfCheck(
   tx: Tx,
   { batchId, no, depth, check, count }: MissingOf,
 ): Promise<number> {
@@ -151,7 +157,7 @@ export async function endLease(db: Db, subject: string): Promise<boolean> {
 }
 
 /** Tasks delayed for days and groups not due for days, as after a jump of the clock. */
-export async function restsWithoutEnd(db: Db): Promise<readonly string[]> {
+export async function delaysWithoutEnd(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ subject: string }>`
     (select 'task:' || t.id as subject
      from batches b cross join lateral (
@@ -170,7 +176,7 @@ export async function restsWithoutEnd(db: Db): Promise<readonly string[]> {
 }
 
 /** Makes such a task or group due now. */
-export async function endRest(db: Db, subject: string): Promise<boolean> {
+export async function endDelay(db: Db, subject: string): Promise<boolean> {
   const [what, ...name] = subject.split(':')
   const { rows } =
     what === 'task'
@@ -219,7 +225,7 @@ export async function noteFinding(db: Db, kind: FindingKind, subject: string): P
 }
 
 /** Kinds with findings of an earlier search. */
-export async function notedKinds(db: Db): Promise<ReadonlySet<FindingKind>> {
+export async function kindsWithFindings(db: Db): Promise<ReadonlySet<FindingKind>> {
   const { rows } = await sql<{ kind: FindingKind }>`
     select distinct kind from reconciler_findings
   `.execute(queriesOf(db))
@@ -232,7 +238,7 @@ export async function notedKinds(db: Db): Promise<ReadonlySet<FindingKind>> {
  * @returns findings that have lasted long enough to be repaired, in the order given, as many as one
  * round repairs
  */
-export async function judgeFindings(
+export async function storeFindings(
   db: Db,
   kind: FindingKind,
   subjects: readonly string[],
@@ -258,7 +264,7 @@ export async function judgeFindings(
 }
 
 /** Counts repaired findings, and removed files that no batch referenced. */
-export async function countHealed(
+export async function countRepairs(
   db: Db,
   kind: FindingKind | 'stray_file',
   count = 1,
@@ -270,7 +276,7 @@ export async function countHealed(
 }
 
 /** How often each kind was repaired since the installation began. */
-export async function readHealed(
+export async function readRepairs(
   db: Db,
 ): Promise<readonly { readonly kind: string; readonly count: number }[]> {
   const { rows } = await sql<{ kind: string; count: number }>`

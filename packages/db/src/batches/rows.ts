@@ -146,7 +146,7 @@ export interface BatchPosition {
 }
 
 /** Filters of a listing of batches. */
-export interface BatchPageAsked {
+export interface BatchPageRequest {
   readonly limit: number
   readonly after: BatchPosition | undefined
   /** States to include; all if none is given. */
@@ -159,7 +159,7 @@ export interface BatchPageAsked {
 export async function pageOfBatches(
   db: Db | Tx,
   owner: BatchOwner,
-  page: BatchPageAsked,
+  page: BatchPageRequest,
 ): Promise<readonly (BatchRow & BatchPosition)[]> {
   let query = queriesOf(db)
     .selectFrom('batches')

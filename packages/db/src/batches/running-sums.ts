@@ -27,7 +27,7 @@ const MOST_BATCHES = 20
  *
  * @returns how many batches were summed
  */
-export async function keepRunningSums(db: Db, freshMs = FRESH_MS): Promise<number> {
+export async function storeRunningSums(db: Db, freshMs = FRESH_MS): Promise<number> {
   const at = sql<number>`coalesce((running_sums->>'at')::float8, 0)`
   const now = sql<number>`round(extract(epoch from clock_timestamp())::float8 * 1000)`
   const due = sql<boolean>`rows_total >= ${sql.lit(LARGE_ROWS)}

@@ -224,7 +224,7 @@ export async function abandonStage(
  * since the cancel, within bounds, so that slow batches do not crowd out others. The lease is
  * released, so that a renewal in flight finds it gone.
  */
-export async function restCanceled(
+export async function postponeCanceled(
   db: Db | Tx,
   stage: { batchId: string; lease: number },
   { leastMs, mostMs }: { readonly leastMs: number; readonly mostMs: number },

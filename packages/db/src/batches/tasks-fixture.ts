@@ -3,7 +3,7 @@ import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { openDatabase, type Db } from '../database.ts'
 
 /** A database with two accounts and a running batch of each; the tests insert the tasks. */
-export async function openPlace(): Promise<AsyncDisposable & { readonly db: Db }> {
+export async function openTwoAccounts(): Promise<AsyncDisposable & { readonly db: Db }> {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase())
   const db = stack.use(openDatabase({ url: database.url, poolSize: 3, applicationName: 'test' }))

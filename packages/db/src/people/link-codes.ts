@@ -56,7 +56,7 @@ export async function findLinkCode(db: Db, digest: Buffer): Promise<LinkCode | u
 }
 
 /** Invalidates the open links of a user, of one purpose if given. */
-export async function dropLinkCodes(
+export async function deleteLinkCodes(
   tx: Db | Tx,
   userId: string,
   purpose?: LinkPurpose,
@@ -67,7 +67,7 @@ export async function dropLinkCodes(
 }
 
 /** Invalidates the open links of an address, of one purpose. */
-export async function dropLinkCodesOfAddress(
+export async function deleteLinkCodesOfAddress(
   tx: Db | Tx,
   emailKey: string,
   purpose: LinkPurpose,
@@ -80,7 +80,7 @@ export async function dropLinkCodesOfAddress(
 }
 
 /** Invalidates the open links of an account that are not bound to a user. */
-export async function dropLinkCodesOfAccount(tx: Db | Tx, accountId: string): Promise<void> {
+export async function deleteLinkCodesOfAccount(tx: Db | Tx, accountId: string): Promise<void> {
   await queriesOf(tx)
     .deleteFrom('link_codes')
     .where('account_id', '=', accountId)

@@ -201,7 +201,11 @@ export async function endAllSessions(db: Db | Tx): Promise<number> {
 }
 
 /** Whether a user has had a session from a network. */
-export async function knowsNetwork(db: Db | Tx, userId: string, network: string): Promise<boolean> {
+export async function hasUsedNetwork(
+  db: Db | Tx,
+  userId: string,
+  network: string,
+): Promise<boolean> {
   const row = await queriesOf(db)
     .selectFrom('sessions')
     .select('id')

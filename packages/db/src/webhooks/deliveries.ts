@@ -193,7 +193,7 @@ export interface AttemptResult {
  * Stores the results of attempts and the health of their endpoints: an endpoint without success for
  * `failingDays` is disabled.
  */
-export async function keepResults(
+export async function storeAttemptResults(
   db: Db,
   results: readonly AttemptResult[],
   failingDays: number,
@@ -245,7 +245,7 @@ export async function readWebhookBacklog(
 }
 
 /** Deletes messages about erased subjects. */
-export async function dropDeliveriesAbout(tx: Tx, subjects: readonly string[]): Promise<void> {
+export async function deleteDeliveriesAbout(tx: Tx, subjects: readonly string[]): Promise<void> {
   await tx
     .deleteFrom('webhook_deliveries')
     .where('subject', 'in', [...subjects])

@@ -73,7 +73,7 @@ export async function createDeliveries(tx: Tx, messages: readonly EventMessage[]
 }
 
 /** Deletes events whose messages are created. */
-export async function dropEvents(tx: Tx, ids: readonly number[]): Promise<void> {
+export async function deleteEvents(tx: Tx, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
   await tx
     .deleteFrom('webhook_events')

@@ -12,7 +12,7 @@ import { getUser } from '@plumbline/db/people/users'
 import { closeAccount } from '@plumbline/metering/administer'
 import { readSpending, setSpending } from '@plumbline/metering/spending'
 import { linkTo } from '@plumbline/people/link'
-import { tell } from '@plumbline/people/people'
+import { queueMessage } from '@plumbline/people/people'
 import { requirePassword } from '@plumbline/people/sign-in'
 import { shownAccount, signedIn, type AppHandlers } from './call.ts'
 
@@ -47,7 +47,7 @@ export const ACCOUNT_HANDLERS = {
           link: linkTo(people, call.visitor, 'keys'),
         }
         for (const { email } of members.filter(({ role }) => role === 'owner')) {
-          await tell(people, tx, { ...news, to: email })
+          await queueMessage(people, tx, { ...news, to: email })
         }
       }
       return { key, record: keyViewOf(record), replaced }

@@ -3,7 +3,7 @@ import { emailKeyOf } from '@plumbline/people/email-key'
 import { Problem } from '@plumbline/contract/problem'
 import { endSession } from '@plumbline/db/people/sessions'
 import { findUser } from '@plumbline/db/people/users'
-import { askToVerifyAddress, verify } from '@plumbline/people/address'
+import { sendVerificationLink, verify } from '@plumbline/people/address'
 import { lookAtInvitation } from '@plumbline/people/membership'
 import type { People, Visitor } from '@plumbline/people/people'
 import { beginReset, confirmReset } from '@plumbline/people/reset'
@@ -76,7 +76,7 @@ export const ENTRY_HANDLERS = {
       const user = await findUser(ctx.db, emailKeyOf(body.email))
       if (people.settings.hasMail) {
         if (user === undefined) await resendSignUp(people, visitor, body.email)
-        else if (!user.isVerified) await askToVerifyAddress(people, visitor, user)
+        else if (!user.isVerified) await sendVerificationLink(people, visitor, user)
         people.wakeMail()
       }
       return { outcome: 'check_mail' as const }

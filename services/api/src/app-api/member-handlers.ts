@@ -4,9 +4,9 @@ import { listMembers } from '@plumbline/db/people/members'
 import { getUser } from '@plumbline/db/people/users'
 import {
   changeRole,
-  handOver,
+  transferOwnership,
   invite,
-  takeOut,
+  removeFromAccount,
   withdrawInvitation,
   type Actor,
 } from '@plumbline/people/membership'
@@ -46,7 +46,7 @@ export const MEMBER_HANDLERS = {
   },
 
   removeMember: async ({ people }, call) => {
-    await takeOut(people, actorOf(call), call.param('id'))
+    await removeFromAccount(people, actorOf(call), call.param('id'))
     return undefined
   },
 
@@ -72,7 +72,7 @@ export const MEMBER_HANDLERS = {
   },
 
   handOverAccount: async ({ people }, call) => {
-    await handOver(people, actorOf(call), call.body.member_id)
+    await transferOwnership(people, actorOf(call), call.body.member_id)
     return undefined
   },
 } satisfies Partial<AppHandlers>

@@ -3,7 +3,7 @@ import { entryAnswer } from '@plumbline/contract/app/entry'
 import { newKeyAnswer } from '@plumbline/contract/app/keys'
 import { sessionView } from '@plumbline/contract/app/session'
 import { suspendAccount } from '@plumbline/metering/administer'
-import { newWayIn, newWelcomeCode } from '@plumbline/people/welcome'
+import { newAccessCode, newWelcomeCode } from '@plumbline/people/welcome'
 import { openBrowser, type TestBrowser } from '@plumbline/testkit/api/browser'
 import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 import { Secret, TOTP } from 'otpauth'
@@ -363,7 +363,7 @@ describe('a printed link', () => {
 
   test('is the way back in: a new password, and all sessions end', async () => {
     const { email, cookie } = await person()
-    const made = await newWayIn(api.db, { email, isLocalOnly: true })
+    const made = await newAccessCode(api.db, { email, isLocalOnly: true })
     const code = made?.secret ?? ''
     const password = 'seven gentle harbours west'
     const browser = openBrowser(api)

@@ -16,7 +16,7 @@ import { refuseCommonPassword } from '@plumbline/people/common-passwords'
 import { linkTo } from '@plumbline/people/link'
 import { acceptInvitation } from '@plumbline/people/membership'
 import { hashPassword } from '@plumbline/people/password'
-import { tell } from '@plumbline/people/people'
+import { queueMessage } from '@plumbline/people/people'
 import { changePassword } from '@plumbline/people/reset'
 import { newFactor, newRecoveryCodes, stepOf } from '@plumbline/people/second-factor'
 import { newSecret } from '@plumbline/people/secret'
@@ -151,7 +151,12 @@ export const PERSON_HANDLERS = {
       await endSessions(tx, userId, sessionId)
       await renewSession(tx, sessionId, { digest: renewed.digest })
       const link = linkTo(people, call.visitor, 'settings')
-      await tell(people, tx, { kind: 'second_factor_off', to: user.email, name: user.name, link })
+      await queueMessage(people, tx, {
+        kind: 'second_factor_off',
+        to: user.email,
+        name: user.name,
+        link,
+      })
     })
     people.wakeMail()
     call.setSession(renewed.secret)

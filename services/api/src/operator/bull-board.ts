@@ -2,7 +2,7 @@ import type { createBullBoard } from '@bull-board/api'
 import type { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import type { ExpressAdapter } from '@bull-board/express'
 import { Problem } from '@plumbline/contract/problem'
-import { openBoardQueues } from '@plumbline/queue/board-queues'
+import { openDashboardQueues } from '@plumbline/queue/dashboard-queues'
 import type { RedisServer } from '@plumbline/queue/redis'
 import type { Express, Request, RequestHandler } from 'express'
 import { refuseForeignOrigin } from '../browser.ts'
@@ -80,7 +80,7 @@ async function openBoard(
   const serverAdapter = new packages.ExpressAdapter()
   serverAdapter.setBasePath(BOARD_PATH)
   packages.createBullBoard({
-    queues: openBoardQueues(redis, onError).map(
+    queues: openDashboardQueues(redis, onError).map(
       (queue) => new packages.BullMQAdapter(queue, { readOnlyMode: true }),
     ),
     serverAdapter,

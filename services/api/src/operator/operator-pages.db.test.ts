@@ -2,7 +2,7 @@ import { readBalance } from '@plumbline/metering/balance'
 import { readSpending } from '@plumbline/metering/spending'
 import { listAudit } from '@plumbline/db/audit-log'
 import { getAccount } from '@plumbline/db/accounts'
-import { keepDoctorReport } from '@plumbline/db/doctor-report'
+import { storeDoctorReport } from '@plumbline/db/doctor-report'
 import { setOperator } from '@plumbline/db/people/users'
 import { readOwnLimits } from '@plumbline/db/limits'
 import { openBrowser, type TestBrowser } from '@plumbline/testkit/api/browser'
@@ -94,7 +94,7 @@ describe('the pages', () => {
     const finding = { name: 'smtp port 25', status: 'failed', detail: '<script>x' } as const
     const at = '2026-11-01T10:00:00.000Z'
     const findings = [{ ...finding, advice: 'Ask your provider.' }]
-    await keepDoctorReport(api.db, { at, machine: 'node-7', findings })
+    await storeDoctorReport(api.db, { at, machine: 'node-7', findings })
     const { text } = await ask(operator, '/operator/workers')
     expect(text).toMatch(/asked on node-7 at 2026-11-01T10:00:00\.000Z/)
     expect(text).toContain('&lt;script&gt;x')

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { openDatabase } from '@plumbline/db/database'
-import { keepDoctorReport } from '@plumbline/db/doctor-report'
+import { storeDoctorReport } from '@plumbline/db/doctor-report'
 import type { Command } from 'commander'
 import { jsonOption } from '../arguments.ts'
 import type { Finding } from '../doctor/finding.ts'
@@ -45,5 +45,5 @@ async function keep(shell: Shell, findings: readonly Finding[]): Promise<void> {
   const { databaseUrl: url } = await findService(cliSettings(shell.environment))
   if (url === null) return
   await using db = openDatabase({ url, poolSize: 1, applicationName: 'doctor' })
-  await keepDoctorReport(db, { at: new Date().toISOString(), machine: hostname(), findings })
+  await storeDoctorReport(db, { at: new Date().toISOString(), machine: hostname(), findings })
 }

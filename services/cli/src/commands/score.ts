@@ -1,4 +1,4 @@
-import { keepWeights } from '@plumbline/db/score-weights'
+import { storeWeights } from '@plumbline/db/score-weights'
 import { tryWeights, type WeightsTrial } from '@plumbline/pipeline/try-weights'
 import { createScorer } from '@plumbline/scoring/score'
 import { loadWeights } from '@plumbline/scoring/weights'
@@ -31,7 +31,7 @@ async function run(shell: Shell, id: string, { weights, keep, json }: Options): 
   const own = await loadWeights(weights)
   await using db = await openServiceDatabase(cliSettings(shell.environment))
   const trial = await tryWeights(db, id, own, createScorer)
-  if (keep) await keepWeights(db, own)
+  if (keep) await storeWeights(db, own)
   if (json) writeJson(shell, { ...trial, kept: keep })
   else shell.write(textOf(trial, shell))
   const next = keep

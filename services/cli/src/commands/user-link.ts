@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction } from '@plumbline/db/database'
-import { newWayIn } from '@plumbline/people/welcome'
+import { newAccessCode } from '@plumbline/people/welcome'
 import { requireAccount } from '../accounts.ts'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption, mailAddress } from '../arguments.ts'
@@ -41,7 +41,7 @@ async function run(shell: Shell, email: string, options: Options): Promise<void>
   await using db = await openServiceDatabase(settings)
   if (account !== undefined) await requireAccount(db, account)
   const link = await inTransaction(db, async (tx) => {
-    const made = await newWayIn(tx, {
+    const made = await newAccessCode(tx, {
       email,
       ...(account === undefined ? {} : { accountId: account }),
       isLocalOnly: settings.PUBLIC_URL === undefined,
