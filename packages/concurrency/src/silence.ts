@@ -12,12 +12,12 @@ export interface SilenceWatch {
   /**
    * Waits for a reply for as long as the server replies to any caller.
    *
-   * @param isProof whether the reply shows that the server is up, as one from a cache does not
+   * @param isProof whether the reply proves that the server is up; a cached one does not
    * @throws SilenceError if the server has not replied to any caller for the limit; the request
    * itself continues
    */
   watch<T>(reply: Promise<T>, isProof?: boolean): Promise<T>
-  /** Whether there were only failures and missing replies for the limit. */
+  /** Whether all replies have failed or been missing for the limit. */
   isSilent(): boolean
 }
 

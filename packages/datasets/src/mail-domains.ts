@@ -49,7 +49,7 @@ export function judgeMailDomain(lists: MailDomainLists, domain: string): MailDom
   return { disposable: false, freeProvider: false, privacyRelay: false, evidence: null }
 }
 
-/** The disposable check alone, for callers that need no more. */
+/** Only the disposable check, for callers that need no more. */
 export function disposableDomains(lists: MailDomainLists): { has(domain: string): boolean } {
   return { has: (domain) => judgeMailDomain(lists, domain).disposable }
 }

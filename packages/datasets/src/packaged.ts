@@ -35,10 +35,10 @@ export async function packagedNames(list: NameListName): Promise<readonly NamePa
 }
 
 /**
- * Disposable names by vote. Two lists suffice alone: the reviewed CC0 list, and the one that is
- * collected from the services themselves. Of the three large lists, which copy from each other, an
- * entry of `disposable-email-domains` counts if one of the other two has it; an entry of only those
- * two does not count.
+ * Disposable names by vote. An entry of either of two lists suffices: the reviewed CC0 list, and
+ * the one that is collected from the services themselves. Of the three large lists, which copy from
+ * each other, an entry of `disposable-email-domains` counts if one of the other two has it; an
+ * entry of only those two does not count.
  */
 async function disposableParts(): Promise<readonly NamePart[]> {
   const [large, wildcard, reviewed, burner, live] = await Promise.all([

@@ -3,7 +3,7 @@ import { queriesOf, type Db, type Tx } from './database.ts'
 import { jsonbText } from './jsonb.ts'
 import { retryStatement } from './retry.ts'
 
-/** What an operator can do to an account. */
+/** Actions of an operator on an account. */
 export type AuditAction =
   | 'account.create'
   | 'account.plan'

@@ -27,7 +27,7 @@ export async function readPassword(
 ): Promise<string> {
   const path = join(home, file)
   try {
-    // If two processes run this, the second reads what the first wrote.
+    // If two processes run this, the second reads the password that the first wrote.
     await writeFile(path, randomBase62(32), { flag: 'wx', mode: 0o600 })
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error

@@ -154,8 +154,8 @@ async function hasOwner(url: string): Promise<'yes' | 'no' | 'silent'> {
 }
 
 /**
- * Start-up errors that pass. The last one occurs when exiting processes of the old server overwrite
- * what the new one wrote about its memory in the same file.
+ * Start-up errors that are temporary. The last one occurs when exiting processes of the old server
+ * overwrite what the new one wrote about its memory in the same file.
  */
 const PASSING =
   /postmaster\.pid" already exists|pre-existing shared memory|Address already in use|unexpected postmaster exit/

@@ -27,7 +27,7 @@ export async function readLimits(db: Db | Tx, accountId: string): Promise<OwnLim
   return row ?? NO_OWN_LIMITS
 }
 
-/** The limits that were set for the account alone. */
+/** The limits that were set for this account only. */
 export async function readOwnLimits(db: Db | Tx, accountId: string): Promise<OwnLimits> {
   const row = await queriesOf(db)
     .selectFrom('account_limits')

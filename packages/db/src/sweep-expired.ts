@@ -17,7 +17,7 @@ export async function sweepExpired(db: Db, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * As `sweepExpired`, for what is stored for days, to be run less often: budgets of past days,
+ * As `sweepExpired`, for data that is stored for days, to be run less often: budgets of past days,
  * invitations, free-credit records, old webhook messages, records of mails and stray files.
  */
 export async function sweepLongStored(db: Db, signal: AbortSignal): Promise<void> {

@@ -7,9 +7,9 @@ export interface Balance {
   readonly plan: Plan
   /** The plan of the next cycle; null if it stays the same. */
   readonly nextPlan: Plan | null
-  /** What is left of this cycle's allowance. */
+  /** Rest of this cycle's allowance. */
   readonly allowance: number
-  /** What is left of add-on packs and goodwill. */
+  /** Rest of add-on packs and goodwill. */
   readonly packs: number
   /** Held for unfinished batches; in neither `allowance` nor `packs`. */
   readonly held: number

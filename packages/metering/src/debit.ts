@@ -16,7 +16,7 @@ export type DebitResult =
   | { readonly granted: true; readonly remaining: number }
   | InsufficientCredits
 
-/** A refusal for lack of credits, with what the account has. */
+/** A refusal for lack of credits, with the credits that the account has. */
 export interface InsufficientCredits {
   readonly granted: false
   readonly available: number

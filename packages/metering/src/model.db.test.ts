@@ -8,7 +8,7 @@ import { hold, release, settle } from './hold.ts'
 
 type Plan = keyof typeof PLANS
 
-/** The expected state of an account, by the rules alone. */
+/** The expected state of an account, by the rules only. */
 interface Model {
   plan: Plan
   nextPlan: Plan | null

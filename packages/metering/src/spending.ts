@@ -21,7 +21,7 @@ export interface Spending extends SpendingBounds {
 }
 
 /**
- * The limits of an account and what it spent today, by its calendar; undefined if there is no
+ * The limits of an account and its spending of today, by its calendar; undefined if there is no
  * account.
  */
 export async function readSpending(db: Db | Tx, accountId: string): Promise<Spending | undefined> {

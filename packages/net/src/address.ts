@@ -35,7 +35,7 @@ export function parseBlock(text: string): IpBlock | null {
   return { version: versionOf(first), prefix, first: valueOf(first), last: valueOf(last) }
 }
 
-/** Whether an address lies in a block of its own version. */
+/** Whether an address is in a block of its own version. */
 export function blockHolds(block: IpBlock, address: IpAddress): boolean {
   return (
     block.version === address.version && address.value >= block.first && address.value <= block.last

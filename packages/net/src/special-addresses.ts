@@ -5,7 +5,7 @@ import type { IpAddress, IpBlock } from './address.ts'
 export interface SpecialBlock {
   readonly cidr: string
   readonly name: string
-  /** `Globally Reachable` of the registry; null where it says N/A. */
+  /** `Globally Reachable` of the registry; null if it is N/A. */
   readonly globallyReachable: boolean | null
   readonly source: string
   readonly block: IpBlock

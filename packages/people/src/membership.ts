@@ -168,7 +168,7 @@ export async function changeRole(
 }
 
 /**
- * Removes a member from an account: owners may remove anybody, others themselves.
+ * Removes a member from an account: owners may remove anyone, others themselves.
  *
  * @throws Problem if the account would have no owner, or there is no such member
  */

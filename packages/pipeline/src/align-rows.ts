@@ -9,7 +9,7 @@ const WINDOW_ROWS = 1_000
 
 /**
  * Matches the rows of two sequences by a key, in order: rows that were added, left out or replaced
- * belong to one sequence alone. Holds some thousand rows of each, however long they are.
+ * belong to one sequence only. Holds some thousand rows of each, however long they are.
  *
  * @param isPart whether the right sequence is a subset of the left one in the same order, so that
  * any number of rows may lie between two of its rows

@@ -49,7 +49,7 @@ export function assemble(product: Product, outcomes: Outcomes, scorer: Scorer): 
   }
 }
 
-/** The result alone, for the many rows of a batch. */
+/** The result without evidence, for the many rows of a batch. */
 export function assembleResult(product: Product, outcomes: BareOutcomes, scorer: Scorer): ResultOf {
   const credits_used = priceOf(product, outcomes)
   return product === 'fraud-signals'

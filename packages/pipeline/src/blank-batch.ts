@@ -31,7 +31,7 @@ export interface Step {
   readonly subjects: readonly { readonly check: Check; readonly subject: string }[]
 }
 
-/** Stores the result of a step in its transaction; what it throws rolls the step back. */
+/** Stores the result of a step in its transaction; an error that it throws rolls the step back. */
 export type NoteStep = (tx: Tx, step: Step) => Promise<void>
 
 /** Whether rows of a batch are still being read, so that more chunks may come. */

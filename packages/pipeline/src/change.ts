@@ -37,7 +37,7 @@ const MOST_CHANGES = 100
 /**
  * Changes a batch that waits at `ready`, or a dry run that is still being read. Unless only the
  * name or the credit limit changes, it becomes `analyzing` again, is read again, and then waits at
- * `ready`, even if it was to start by itself.
+ * `ready`, even if it was to start automatically.
  *
  * @throws Problem `not_found`; `conflict` in other states and after too many changes; `bad_request`
  * for a field that the batch cannot have

@@ -32,8 +32,8 @@ export interface ChunkCells {
    */
   readonly asked: Readonly<Record<string, { readonly [C in Check]?: string | undefined }>>
   /**
-   * Verdicts of another service, for batches that accept them; also of rows that are checked all
-   * the same.
+   * Verdicts of another service, for batches that accept them; also of rows that are checked
+   * nevertheless.
    */
   readonly claims?: Readonly<Record<string, StoredClaim>>
   /** The error of a row. */

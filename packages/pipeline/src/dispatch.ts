@@ -168,8 +168,8 @@ export async function runDispatcher(
 }
 
 /**
- * One round: tasks first; then stages, which are few, if asked for or if there was no task. Its
- * cost grows with what it dispatches, not with what runs or waits.
+ * One round: tasks first; then stages, which are few, if requested or if there was no task. Its
+ * cost grows with the dispatched work, not with the work that runs or waits.
  */
 export async function dispatchOnce(
   pipeline: Pick<Pipeline, 'db' | 'queue' | 'limits'>,

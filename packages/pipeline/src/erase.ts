@@ -52,7 +52,7 @@ export async function deleteBatch(
 /** Steps that are run before the call returns. */
 const STEPS_AT_ONCE = 2
 
-/** Errors are ignored: the sweeps erase what is left. */
+/** Erases the first steps of a batch. Errors are ignored: the sweeps erase the rest. */
 async function eraseAtOnce(pipeline: Pipeline, id: string): Promise<void> {
   try {
     for (let step = 0; step < STEPS_AT_ONCE; step++) {

@@ -303,8 +303,8 @@ function knownOf(
 }
 
 /**
- * Decision 32: a batch that starts by itself stops at `ready` if the credits or its own limit do
- * not suffice.
+ * Decision 32: a batch that is to start automatically stops at `ready` if the credits or its own
+ * limit do not suffice.
  */
 async function startOrStop(pipeline: Pipeline, id: string, lease: number): Promise<void> {
   await pipeline.db.kysely.transaction().execute(async (tx) => {

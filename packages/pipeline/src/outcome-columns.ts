@@ -70,7 +70,7 @@ function byCharacters(values: readonly unknown[]): StoredColumn | undefined {
   for (const value of values) {
     let place = places.get(value)
     if (place === undefined) {
-      // An object equals itself alone; such columns are stored whole.
+      // Two objects are never equal here, so columns of objects are stored in full.
       if (places.size === MOST_VALUES || (typeof value === 'object' && value !== null))
         return undefined
       place = places.size

@@ -53,7 +53,7 @@ export interface Reconciler {
   repair(pipeline: Pipeline, subject: string): Promise<boolean>
 }
 
-/** Kinds of inconsistency that are found in the database alone. */
+/** Kinds of inconsistency that are found by queries of the database. */
 const RECONCILERS: readonly Reconciler[] = [
   { kind: 'chunk_without_task', find: ({ db }) => chunksWithoutTask(db), repair: completeChunk },
   { kind: 'hold_of_ended_batch', find: findHolds, repair: releaseHold },

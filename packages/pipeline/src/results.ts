@@ -71,8 +71,8 @@ export interface Results {
 const PLAIN_CSV: CsvFile = { delimiter: ',', bom: false, sep: false, encoding: 'utf-8' }
 
 /**
- * Opens the results of a batch. While it runs, the rows of all chunks settled so far without a gap
- * are included, in order; the client continues with the number of the last row it has.
+ * Opens the results of a batch. While it runs, the rows of all settled chunks up to the first open
+ * one are included, in order; the client continues with the number of the last row it has.
  *
  * @param turn awaited before each chunk is formatted, which blocks the process for a while
  * @throws Problem `not_found` (also once erased), `conflict` if there are none (not started,

@@ -33,7 +33,7 @@ export function countClaimedRows(): ClaimedRows {
 }
 
 /**
- * Selects some of the known rows to be checked all the same, drawn from the whole batch with equal
+ * Selects some of the known rows to be checked nevertheless, drawn from the whole batch with equal
  * chance, and the same rows however often the batch is read. The caller has locked the batch.
  *
  * @param counts known rows of each chunk

@@ -53,7 +53,7 @@ export async function runClaimedStage(
     await run({ ...stage, signal: AbortSignal.any([stopping, lost.signal]) })
   } catch (error) {
     if (!stopping.aborted) {
-      // If the database is unreachable, the lease expires by itself.
+      // If the database is unreachable, the lease expires without this.
       await yieldStage(db, stage, leaseMs * REST_SHARE).catch(() => undefined)
       throw error
     }

@@ -1,7 +1,9 @@
 import { isLongStage, giveUpStageLease } from '@plumbline/db/batches/stages'
 import type { Db } from '@plumbline/db/database'
 
-/** Long stages that one worker runs at once; its other slots are for short ones alone. */
+/**
+ * Maximum number of long stages that one worker runs at once; its other slots are for short ones.
+ */
 export const LONG_STAGES = 2
 
 /** Runs the stage of a job if the worker has a free slot for it, else releases its lease. */

@@ -2,7 +2,7 @@ import { withTimeOut } from '@plumbline/concurrency/time-out'
 
 /**
  * Maximum milliseconds of a call to the file store: less than the minute in which no sweep removes
- * what a caller removes, so that a store that stalls delays no request, stage or sweep for long.
+ * a caller's files, so that a store that stalls delays no request, stage or sweep for long.
  */
 const STORE_LIMIT_MS = 10_000
 

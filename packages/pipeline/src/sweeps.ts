@@ -16,7 +16,7 @@ import { sweepParts, sweepStore } from './sweep-store.ts'
 
 const FILES_EVERY_MS = 30 * 60_000
 
-/** Milliseconds between two deletions of what is stored for days. */
+/** Milliseconds between two deletions of data that is stored for days. */
 const LONG_STORED_EVERY_MS = 60_000
 
 /** Milliseconds between two checks for samples to end; samples end after a minute. */

@@ -4,7 +4,7 @@ export interface Budget {
   take(name: string, count: number, mostPerDay: number): Promise<BudgetGrant>
 }
 
-/** What a budget granted; `giveBack` returns what was not spent. */
+/** Amount that a budget granted; `giveBack` returns unspent money. */
 export interface BudgetGrant {
   readonly count: number
   giveBack(count: number): Promise<void>

@@ -13,8 +13,8 @@ export interface Channel {
 }
 
 /**
- * Carries live replies from any process to one; what a listener missed is stored for a minute and
- * can be fetched.
+ * Carries live replies from any process to one; replies that a listener missed are stored for a
+ * minute and can be fetched.
  */
 export interface ReplyChannel {
   /**

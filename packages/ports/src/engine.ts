@@ -3,7 +3,7 @@ import type { Check, Depth } from '@plumbline/contract/products'
 
 /** One run of an engine over many subjects. Engines know no batches, credits or queues. */
 export interface EngineRequest<C extends Check> {
-  /** Subjects in normal form (a malformed email as it came). */
+  /** Subjects in normal form (a malformed email unchanged). */
   readonly subjects: readonly string[]
   /** Value of `Later.state` for each subject; absent on the first try. */
   readonly states?: readonly (Json | undefined)[]

@@ -18,7 +18,7 @@ export type NoteFacts = (facts: SpanFacts) => void
  * off, it only does the work.
  */
 export interface Tracer {
-  /** Does work within a span. An error is recorded by its class or code alone, and rethrown. */
+  /** Does work within a span. An error is recorded by its class or code only, and rethrown. */
   span<T>(span: NewSpan, work: (note: NoteFacts) => Promise<T>): Promise<T>
   /**
    * The current span, to be continued in another process; undefined if there is none. Source: W3C

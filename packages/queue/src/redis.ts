@@ -10,8 +10,8 @@ export interface RedisServer extends AsyncDisposable {
   /** Opens a further connection; its owner closes it. */
   connect(role: ConnectionRole): Redis | Cluster
   /**
-   * Whether channels belong to the nodes of a cluster: a message then goes to the node of its channel
-   * alone, where a plain one would go to every node.
+   * Whether channels belong to the nodes of a cluster: a message is then sent only to the node of
+   * its channel, where an unsharded one would be sent to every node.
    */
   readonly isSharded: boolean
 }

@@ -22,8 +22,8 @@ export function chownFolder(path: string, user: SystemUser): void {
 
 /**
  * Gives a file, or a folder with its content, from root to a user. The content comes first and the
- * folder last, so that nobody can insert a link meanwhile; files that root does not own are
- * skipped, and so are files with further hard links.
+ * folder last, so that no link can be inserted meanwhile; files that root does not own are skipped,
+ * and so are files with further hard links.
  */
 export function chownTree(path: string, user: SystemUser): void {
   const facts = lstatSync(path, { throwIfNoEntry: false })

@@ -26,7 +26,7 @@ export interface RootlessNeeds {
 
 /**
  * Changes a process that was started as root to a user who owns nothing else, so that an attacker
- * who takes it over does not control the machine. Gives that user what root owns in the folders
+ * who takes it over does not control the machine. Gives that user the files of root in the folders
  * that the service writes. If the user cannot access what the program needs, the process stays
  * root, and `warn` is called with the reason.
  */

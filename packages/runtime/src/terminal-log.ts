@@ -14,7 +14,7 @@ const HIDDEN: ReadonlySet<string> = new Set([
   'user_agent',
 ])
 
-/** Fields that are shown by their value alone. */
+/** Fields that are shown without their name. */
 const BARE: ReadonlySet<string> = new Set(['method', 'route', 'status', 'program'])
 
 /** Maximum number of characters of one field. */

@@ -53,7 +53,7 @@ export function memoryFlags(heapMegabytes: number): readonly string[] {
   return [`--max-old-space-size=${heapMegabytes}`, `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`]
 }
 
-/** What a child reports when it is ready, such as its port. */
+/** Data that a child reports when it is ready, such as its port. */
 export type ReadyFacts = Readonly<Record<string, unknown>>
 
 /** A child process that is restarted whenever it ends unexpectedly after it has been ready. */

@@ -93,7 +93,7 @@ async function startEverything(
       }),
     }),
   )
-  // The API first: what it still answers needs the workers.
+  // The API first: its last responses need the workers.
   stack.defer(async () => {
     await api?.[Symbol.asyncDispose]()
     await Promise.all(workers.map((worker) => worker[Symbol.asyncDispose]()))

@@ -16,7 +16,7 @@ import { markMoved, refuseMoved } from './moved-mark.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
 
 // npm run move: copies the database of the packaged Postgres below DATA_DIR to the server of
-// DATABASE_URL, while the service is stopped, and says what to set then.
+// DATABASE_URL, while the service is stopped, and names the settings to change then.
 
 /** Time-out of a statement on a large table: six hours. */
 const LONGEST_MS = 6 * 3_600_000

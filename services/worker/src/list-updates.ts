@@ -33,7 +33,7 @@ export interface ListUpdatesOptions {
   readonly db: Db
   /** Folder of lists; may be shared with other processes. */
   readonly dir: string
-  /** `off`: something else updates, such as cron; results are reported all the same. */
+  /** `off`: another program updates, such as cron; results are reported nevertheless. */
   readonly mode: 'daily' | 'off'
   /** Identifies this process, as the holder of the duty. */
   readonly holder: string

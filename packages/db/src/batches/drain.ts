@@ -22,7 +22,8 @@ export async function haltedTasks(
 }
 
 /**
- * Chunks whose tasks one statement deletes: up to 100,000 tasks if every subject waits by itself.
+ * Chunks whose tasks one statement deletes: up to 100,000 tasks if every subject is a task of its
+ * own.
  */
 const CHUNKS_A_DROP = 50
 

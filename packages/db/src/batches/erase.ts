@@ -57,7 +57,7 @@ export async function eraseLeftovers(
   stage: { batchId: string; lease: number },
 ): Promise<void> {
   while (await eraseRows(db, stage.batchId, stage.lease)) {
-    // Each statement commits by itself.
+    // Each statement is a transaction of its own.
   }
   for (const table of ['repeated_rows', 'batch_previews']) {
     await sql`

@@ -30,7 +30,7 @@ export interface LeaseOptions {
   /** Further tasks for accounts that have none leased; a single number applies to every check. */
   readonly reserve: number | Readonly<Record<Check, number>>
   readonly leaseMs: number
-  /** Tasks of the previous round that still grow; this round then looks at no other groups. */
+  /** Tasks of the previous round that still grow; this round then reads no other groups. */
   readonly growing?: readonly LeasedTask[]
   /** The account that was served last, by check; the others come first. */
   readonly served?: ReadonlyMap<Check, string>
@@ -109,12 +109,12 @@ const CHECKS_OF = ({ slots }: LeaseOptions): readonly Check[] => Object.keys(slo
 const LONGEST_QUIET_MS = 300_000
 
 /**
- * Groups of a check that a round looks at: each yields one task, with more subjects of its chunk.
- * None while tasks of the previous round grow.
+ * Groups of a check that a round reads: each yields one task, with more subjects of its chunk. None
+ * while tasks of the previous round grow.
  */
 const GROUPS_A_ROUND = 2
 
-/** Batches of an account that one round looks at; no more of its tasks could be leased. */
+/** Batches of an account that one round reads; no more of its tasks could be leased. */
 const BATCHES_A_ROUND = 16
 
 /**

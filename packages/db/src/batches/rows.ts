@@ -117,7 +117,7 @@ export async function findBatch(
     .executeTakeFirst()
 }
 
-/** A batch by id alone, for workers. */
+/** A batch by its id, of any owner, for workers. */
 export async function readBatch(db: Db | Tx, id: string): Promise<BatchRow | undefined> {
   return await queriesOf(db)
     .selectFrom('batches')

@@ -10,7 +10,7 @@ export interface AccountTables {
   api_keys: ApiKeyRow
 }
 
-/** A plan with its limits; changed by `changePlanOffer` alone. */
+/** A plan with its limits; changed only by `changePlanOffer`. */
 export interface PlanRow extends OwnLimits {
   plan: Plan
   monthly_credits: number
@@ -22,7 +22,7 @@ export interface PlanRow extends OwnLimits {
   position: number
 }
 
-/** An add-on pack; changed by `changePackOffer` alone. */
+/** An add-on pack; changed only by `changePackOffer`. */
 export interface PackRow {
   pack: Pack
   credits: number

@@ -145,7 +145,7 @@ export interface KnownVerdicts {
   readonly verdict: { readonly column: number; readonly header: string }
   readonly at: { readonly column: number; readonly header: string } | null
   readonly days: number
-  /** Known rows that are checked all the same, for comparison. */
+  /** Known rows that are checked nevertheless, for comparison. */
   readonly asked: readonly SamplePlace[]
 }
 

@@ -3,7 +3,7 @@ import type { Product } from '@plumbline/contract/products'
 import type { UsageSource } from '@plumbline/contract/usage'
 import type { Generated, GeneratedAlways } from 'kysely'
 
-/** Credits; written by `metering` alone. */
+/** Credits; written only by `metering`. */
 export interface CreditTables {
   credit_accounts: CreditAccountRow
   credit_entries: CreditEntryRow

@@ -78,7 +78,7 @@ export interface InvitationRow {
   expires_at: Date
 }
 
-/** What a link's secret is for. */
+/** Purpose of a link's secret. */
 export type LinkPurpose =
   | 'sign_up'
   | 'change_email'
