@@ -69,7 +69,7 @@ async function settle<Item, Result>(
   try {
     const results = await run(waiting.map(({ item }) => item))
     if (results.length !== waiting.length) {
-      throw new Error(`a run of ${waiting.length} items answered ${results.length}`)
+      throw new Error(`a run of ${waiting.length} items returned ${results.length}`)
     }
 
     results.forEach((result, index) => waiting[index]?.resolve(result))

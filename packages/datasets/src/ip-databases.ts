@@ -51,7 +51,7 @@ export async function openIpDatabase(path: string): Promise<IpDatabase> {
  */
 export async function readIpDatabase(path: string, bytes: Buffer): Promise<IpDatabase> {
   const mmdb = await openMmdb(bytes).catch((cause: unknown) => {
-    throw new Error(`${path} is no sound MaxMind DB: ${messageOf(cause)}`, { cause })
+    throw new Error(`${path} is not a valid MaxMind DB: ${messageOf(cause)}`, { cause })
   })
   const { type, date, ipVersion, networkCount } = mmdb
   return { path, type, date, ipVersion, networkCount, find: createFinder(mmdb) }

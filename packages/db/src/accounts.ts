@@ -65,7 +65,7 @@ export async function createAccount(db: Db | Tx, account: NewAccount): Promise<A
     .returningAll()
     .executeTakeFirst()
   if (row === undefined) {
-    throw new Problem('conflict', 'There is this account already; nothing was made again.')
+    throw new Problem('conflict', 'This account exists already; nothing was created.')
   }
   return accountOf(row)
 }

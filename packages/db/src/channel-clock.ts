@@ -6,6 +6,6 @@ export async function readClockMs(db: Db): Promise<number> {
     `select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`,
   )
   const ms = rows[0]?.ms
-  if (ms === undefined) throw new Error('the database did not answer with its clock')
+  if (ms === undefined) throw new Error('the database returned no time')
   return ms
 }

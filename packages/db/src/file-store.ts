@@ -10,7 +10,7 @@ export async function readStoreOwner(db: Db): Promise<string> {
     `ins_${randomBase62(22)}`,
   ])
   const made = await storeOwner(db)
-  if (made === undefined) throw new Error('the owner of the file store was not kept')
+  if (made === undefined) throw new Error('the owner of the file store was not stored')
   return made
 }
 

@@ -164,7 +164,7 @@ test.each(['0002-dash.sql', '002_short.sql', 'index.sql'])(
     await using empty = await openEmpty()
     await empty.write('migrations', name, 'select 1')
     await expect(migrate(empty.db, empty.folders)).rejects.toThrow(
-      `migration ${name} stands where NNNN_<words>.sql is expected`,
+      `expected a migration named NNNN_<words>.sql, got ${name}`,
     )
   },
 )

@@ -123,7 +123,7 @@ async function readMigrations(folder: URL): Promise<readonly SqlFile[]> {
   for (const { name } of files) {
     const number = /^(\d{4})_[a-z_]+\.sql$/.exec(name)?.[1]
     if (number === undefined) {
-      throw new Error(`migration ${name} stands where NNNN_<words>.sql is expected`)
+      throw new Error(`expected a migration named NNNN_<words>.sql, got ${name}`)
     }
     if (seen.has(number)) throw new Error(`two migrations have the number ${number}`)
     seen.add(number)

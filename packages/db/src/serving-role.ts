@@ -81,7 +81,7 @@ async function makeRole(client: pg.PoolClient, name: string, password: string): 
     // moment.
     if (hasState(cause, SQLSTATE.duplicateObject, SQLSTATE.uniqueViolation)) return
     throw new Error(
-      `the role "${name}" of DATABASE_URL is missing and could not be made; make it with ` +
+      `the role "${name}" of DATABASE_URL is missing and could not be created; create it with ` +
         `"create role ${name} login password '...'" and migrate again`,
       { cause },
     )

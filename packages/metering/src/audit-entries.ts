@@ -144,7 +144,7 @@ const GIVEN_BACK = `
     select distinct account_id, op_key from credit_entries
     where id > $1 and id <= $2 and kind in ('refund', 'give_back')
   )
-  select 'no more is given back than was taken' as rule, b.account_id as "accountId",
+  select 'no more is refunded than was debited' as rule, b.account_id as "accountId",
     format('%s took %s, gave back %s', b.op_key, -(d.allowance_delta + d.packs_delta), g.given)
       as detail, count(*) over () as count
   from backs b

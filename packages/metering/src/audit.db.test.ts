@@ -42,7 +42,7 @@ const DAMAGES: readonly (readonly [what: string, damage: string, rules: readonly
     'a give-back without a debit',
     `insert into credit_entries (account_id, op_key, kind, allowance_delta, packs_delta, held_delta,
        period_no) select id, 'x', 'refund', 0, 0, 0, 0 from accounts`,
-    ['no more is given back than was taken'],
+    ['no more is refunded than was debited'],
   ],
   [
     'a cycle that was never granted',

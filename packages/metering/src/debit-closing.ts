@@ -80,7 +80,7 @@ async function runClosings(
   const sent = closings.filter((_, index) => !repeats.has(index))
   const ended = await close(db, sent)
   if (ended.length !== sent.length) {
-    throw new Error(`credit_close answered ${ended.length} of ${sent.length}`)
+    throw new Error(`credit_close returned ${ended.length} rows of ${sent.length}`)
   }
   let next = 0
   return closings.map((_, index) => (repeats.has(index) ? RETRY : (ended[next++] ?? RETRY)))
@@ -133,6 +133,6 @@ export async function closeIn(tx: Tx, closing: DebitClosing): Promise<ClosedDebi
       array[${closing.gives}::bigint], array[${closing.kind}], array[${closing.detail}::text])
   `.execute(tx)
   const [ended] = rows
-  if (ended === undefined) throw new Error(`credit_close said nothing of ${closing.opKey}`)
+  if (ended === undefined) throw new Error(`credit_close returned no row for ${closing.opKey}`)
   return ended
 }

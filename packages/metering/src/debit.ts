@@ -137,9 +137,7 @@ function answerOf(request: DebitRequest, judged: Judged | undefined): DebitResul
         `debit ${request.opKey} of ${request.accountId} took effect with other credits`,
       )
     case 'refunded':
-      throw new Error(
-        `debit ${request.opKey} of ${request.accountId} was given back; use a new key`,
-      )
+      throw new Error(`debit ${request.opKey} of ${request.accountId} was refunded; use a new key`)
     case 'unknown':
     case undefined:
       throw new Error(`account ${request.accountId} has no balance`)

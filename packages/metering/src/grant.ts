@@ -78,6 +78,6 @@ export async function changePlan(db: Db | Tx, accountId: string, plan: Plan): Pr
     values: [accountId, plan],
   })
   const [row] = rows
-  if (row === undefined) throw new Error(`credit_change_plan said nothing of ${accountId}`)
+  if (row === undefined) throw new Error(`credit_change_plan returned no row for ${accountId}`)
   return { plan: row.plan_now, nextPlan: row.plan_next, granted: row.granted }
 }

@@ -56,7 +56,7 @@ export async function hold(tx: Tx, request: HoldRequest): Promise<HoldResult> {
     from credit_hold(${request.accountId}, ${request.ref}, ${request.credits}, ${request.product ?? null})
   `.execute(tx)
   const [answer] = rows
-  if (answer === undefined) throw new Error(`credit_hold said nothing of ${request.ref}`)
+  if (answer === undefined) throw new Error(`credit_hold returned no row for ${request.ref}`)
   return answer.granted
     ? { granted: true, remaining: answer.available }
     : {

@@ -126,7 +126,7 @@ test('an unanswered debit is refunded once, an answered one never', async () => 
   })
   expect(await context.metering.remaining(id)).toBe(190)
   await expect(context.metering.debit({ accountId: id, opKey: 'c', credits: 10 })).rejects.toThrow(
-    /given back/,
+    /refunded/,
   )
   expect(await auditLedger(context.db)).toEqual([])
 })

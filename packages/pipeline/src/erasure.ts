@@ -145,7 +145,7 @@ function hideTarget(key: InstallationKey, id: string, target: ErasureTarget): st
  */
 export function targetOf(key: InstallationKey, row: ErasureRow): ErasureTarget {
   const text = row.target === null ? undefined : key.decrypt(row.target, erasureName(row.id))
-  if (text === undefined) throw new Error(`what erasure ${row.id} is about cannot be read`)
+  if (text === undefined) throw new Error(`the values of erasure ${row.id} cannot be decrypted`)
   // Safe because only `hideTarget` encrypts under this name.
   return JSON.parse(text) as ErasureTarget
 }

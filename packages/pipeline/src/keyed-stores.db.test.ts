@@ -109,7 +109,7 @@ function testKeyed(open: () => Promise<TestQueue>, dump: (queue: TestQueue) => P
       ])
       const without = keyedMemory(queue.memory, null)
       expect(await without.get(['hlr:pause:infobip'])).toEqual(['out of credit'])
-      await expect(without.get(['email:finding:a'])).rejects.toThrow(/not at hand/)
+      await expect(without.get(['email:finding:a'])).rejects.toThrow(/not available/)
     })
   })
 

@@ -47,7 +47,7 @@ export function groupNameOf(group: string, key: InstallationKey): string {
 /** The name in the store: the part before the first colon stays readable for the operator. */
 function storedName(name: string, key: InstallationKey | null): string {
   if (isPlain(name)) return name
-  if (key === null) throw new Error('the key of the installation is not at hand')
+  if (key === null) throw new Error('the key of the installation is not available')
   return `${name.slice(0, Math.max(0, name.indexOf(':')))}:${key.digest(name)}`
 }
 

@@ -53,7 +53,7 @@ function verdictsOf({ status, known, ...row }: BatchRow): NonNullable<BatchRow['
   if (row.requested.known === undefined) {
     throw new Problem(
       'conflict',
-      'The batch goes by no verdicts of other services; upload an export of theirs with known=30d.',
+      'The batch accepts no verdicts of other services; upload an export of theirs with known=30d.',
     )
   }
   throw new Problem('conflict', `The batch is ${status}; its rows are not read yet.`)

@@ -133,7 +133,7 @@ export async function writeRecheck(
     await release()
     throw new IntakeError(
       'unprocessable',
-      'No row of that batch is as asked for, so nothing is checked again; name other kinds of rows.',
+      'No row of that batch matches, so nothing is checked again; name other kinds of rows.',
     )
   }
   return { path, release }

@@ -54,7 +54,7 @@ describe('the records of a chunk', () => {
 
   test('reject an outcome of a check that the row does not have', () => {
     const part = { check: 'email', indexes: [3], outcomes: [stored('d@d.example')] } as const
-    expect(() => recordsOfChunk(subjects, [part])).toThrow('not asked')
+    expect(() => recordsOfChunk(subjects, [part])).toThrow('unknown subject')
   })
 })
 

@@ -54,7 +54,7 @@ export function recordsOfChunk(
     for (const [at, outcome] of outcomes.entries()) {
       const place = places[part.indexes === null ? at : (part.indexes[at] ?? -1)]
       if (place === undefined)
-        throw new Error(`a part of ${part.check} answers a subject not asked`)
+        throw new Error(`a part of ${part.check} has an outcome for an unknown subject`)
       addOutcome(records, place, part.check, outcome)
     }
   }

@@ -133,7 +133,7 @@ async function openPart(
 
 /** Reports a missing result file. Errors are ignored: the download sends the rows instead. */
 async function noteLoss({ db, log }: Pipeline, batchId: string, key: string): Promise<void> {
-  log.warn({ batchId, key }, 'a result file is gone')
+  log.warn({ batchId, key }, 'a result file is missing')
   try {
     await noteFinding(db, 'result_without_file', batchId)
   } catch (error) {

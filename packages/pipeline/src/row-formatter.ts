@@ -194,7 +194,7 @@ function recordOfDuplicate(
   duplicates: DuplicateOutcomes,
 ): CheckedRecord | undefined {
   const ofRow = cells.ofRow[place]
-  if (ofRow === undefined) throw new Error('a duplicate does not say of which row')
+  if (ofRow === undefined) throw new Error('a duplicate does not name its first occurrence')
   const record = duplicates.find(ofRow)
   return record === undefined ? undefined : recordAsAsked(record, cells.asked[place] ?? {})
 }

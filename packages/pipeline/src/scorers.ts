@@ -37,7 +37,7 @@ export async function openScorers(
       const known = kept.get(version)
       if (known !== undefined) return known
       const table = await readWeights(db, version)
-      if (table === undefined) throw new Error(`no weights of version ${version} are kept`)
+      if (table === undefined) throw new Error(`no weights of version ${version} are stored`)
       const scorer = createScorer(table)
       const [oldest] = kept.keys()
       if (kept.size >= MOST_KEPT && oldest !== undefined) kept.delete(oldest)

@@ -201,6 +201,9 @@ async function wakeIntake(pipeline: Pipeline, id: string): Promise<void> {
   try {
     await enqueue(pipeline.queue, 'intake', [{ id: `${id}-1`, data: { batchId: id, lease: 1 } }])
   } catch (error) {
-    pipeline.log.warn({ err: error, batch: id }, 'intake not woken; its lease will run out')
+    pipeline.log.warn(
+      { err: error, batch: id },
+      'intake not enqueued; it is dispatched when its lease expires',
+    )
   }
 }

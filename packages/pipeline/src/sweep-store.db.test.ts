@@ -203,6 +203,8 @@ test('a store that does not reply prevents no start, and no file from being stor
   const log = { ...SILENT, warn: (_: object, message: string) => warned.push(message) }
   await fill(harness)
   await refuseForeignStore({ ...harness.pipeline, storage, log })
-  expect(warned).toEqual(['the store of files does not say whose it is'])
+  expect(warned).toEqual([
+    'the marker of the file store could not be read; it is read again before a sweep',
+  ])
   await expect(sweepStore({ ...harness.pipeline, storage })).rejects.toThrow('AccessDenied')
 })

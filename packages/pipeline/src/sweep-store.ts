@@ -61,7 +61,10 @@ export async function refuseForeignStore(parts: StoreParts & Pick<Pipeline, 'log
     await requireOwnStore(parts)
   } catch (error) {
     if (error instanceof ForeignStoreError) throw error
-    parts.log.warn({ err: error }, 'the store of files does not say whose it is')
+    parts.log.warn(
+      { err: error },
+      'the marker of the file store could not be read; it is read again before a sweep',
+    )
   }
 }
 

@@ -39,7 +39,7 @@ export function unpackTaskWork(task: ClaimedTask): TaskWork {
   const subjects = indexes.map((index) => {
     const subject = asked[index]
     if (subject === undefined)
-      throw new Error(`task ${task.taskId} asks a subject not in its chunk`)
+      throw new Error(`task ${task.taskId} has a subject that is not in its chunk`)
     return subject
   })
   return {

@@ -29,7 +29,9 @@ export async function readInstallationKey(settings: {
   try {
     return (await readKeyFile(path)) ?? (await makeKeyFile(settings.DATA_DIR, path))
   } catch (cause) {
-    throw new Error('the key of the installation cannot be had; set INSTALLATION_KEY', { cause })
+    throw new Error('the key of the installation cannot be read or created; set INSTALLATION_KEY', {
+      cause,
+    })
   }
 }
 

@@ -142,7 +142,7 @@ function lentFrom(reply: unknown): TemporaryCredentials {
   const fields = reply as Readonly<Record<string, unknown>>
   const { AccessKeyId, SecretAccessKey, Token, Expiration } = fields
   if (typeof AccessKeyId !== 'string' || typeof SecretAccessKey !== 'string') {
-    throw new Error('the service that lends S3 credentials gave none')
+    throw new Error('the credentials service returned no credentials for S3')
   }
   const endsAt = typeof Expiration === 'string' ? Date.parse(Expiration) : Number.NaN
   return {

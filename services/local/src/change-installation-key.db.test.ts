@@ -163,7 +163,7 @@ test('a wrong old key, or an open program, leaves everything unchanged', async (
   await using store = await openStore()
   const { db, url } = store
   const keys = { old, next }
-  await expect(changeInstallationKey(db, keys, ALONE)).rejects.toThrow('nothing was ever kept')
+  await expect(changeInstallationKey(db, keys, ALONE)).rejects.toThrow('nothing was ever encrypted')
   await fill(db, old)
   const wrong = createInstallationKey('a key that this database has never met')
   await expect(changeInstallationKey(db, { old: wrong, next }, ALONE)).rejects.toThrow(
@@ -173,7 +173,7 @@ test('a wrong old key, or an open program, leaves everything unchanged', async (
   await api.pool.query('select')
   const beside = { actor: 'Olga', isAlone: false }
   await expect(changeInstallationKey(db, keys, beside)).rejects.toThrow(
-    /stop all that has the database open first; met api\b/,
+    /stop the programs that have the database open first: api\b/,
   )
   expect(await readAll(db, old)).toEqual(ALL)
 })

@@ -45,14 +45,16 @@ export async function changeInstallationKey(
     const noted = await lockFingerprint(tx)
     if (noted === keys.next.fingerprint) return { status: 'was_changed' }
     if (noted === undefined) {
-      throw new Error('nothing was ever kept under a key here; set INSTALLATION_KEY to the new one')
+      throw new Error(
+        'nothing was ever encrypted under a key here; set INSTALLATION_KEY to the new one',
+      )
     }
     if (noted !== keys.old.fingerprint) {
       throw new Error('the old key is not the one that this database was last used with')
     }
     const others = options.isAlone ? [] : await otherPrograms(tx)
     if (others.length > 0) {
-      throw new Error(`stop all that has the database open first; got ${others.join(', ')}`)
+      throw new Error(`stop the programs that have the database open first: ${others.join(', ')}`)
     }
     const kinds = new Map<SealedKind, ReencryptedCounts>()
     for (const [kind, namesOf] of entriesOf(NAMES)) {

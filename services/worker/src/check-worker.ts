@@ -112,6 +112,6 @@ async function answerLive<C extends Check>(
 ): Promise<Outcome<C> | undefined> {
   const subjects = [subject]
   const [answer] = await engine.run({ subjects, depth, lane: 'live', tenant, signal, heard })
-  if (answer?.kind === 'later') throw new Error(`${engine.check} put off a single call`)
+  if (answer?.kind === 'later') throw new Error(`${engine.check} delayed a single call`)
   return answer
 }

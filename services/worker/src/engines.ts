@@ -72,7 +72,11 @@ async function logRootFault(
 
 function logRootChange(server: string, knowsRoot: boolean, log: WorkerContext['log']): void {
   if (knowsRoot) log.info({ server }, 'the resolver knows the root of the DNS again')
-  else log.warn({ server }, 'the resolver no longer knows the root: what it denies is unknown')
+  else
+    log.warn(
+      { server },
+      'the resolver no longer knows the root of the DNS: names that it denies count as unknown',
+    )
 }
 
 interface Network {

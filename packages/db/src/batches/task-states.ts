@@ -4,7 +4,7 @@
  * ```
  *   created ──> pending ──────────> leased ──> done (the row is gone)
  *                  ^                 │  │
- *                  ├── given back ───┘  │
+ *                  ├── returned ─────┘  │
  *                  │   or lease ran out │
  *              batch is canceled        │ the same, with a group
  *                  │                    v
