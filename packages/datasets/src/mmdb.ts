@@ -26,8 +26,8 @@ export interface Mmdb {
 }
 
 /**
- * Bytes before the end in which the metadata must begin. Source: MaxMind DB format 2.0, "Database
- * Metadata".
+ * Maximum bytes before the end in which the metadata must begin. Source: MaxMind DB format 2.0,
+ * "Database Metadata".
  */
 const METADATA_MAX_BYTES = 128 * 1024
 const METADATA_MARKER = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')

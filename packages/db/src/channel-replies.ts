@@ -4,7 +4,8 @@ import { CLOSE_MS } from './channel.ts'
 import type { Db } from './database.ts'
 
 /**
- * A payload must be shorter than 8,000 bytes with the number before it. Source: Postgres, NOTIFY.
+ * Maximum bytes of an announced reply: with its number, a payload must be shorter than 8,000 bytes.
+ * Source: Postgres, NOTIFY.
  */
 const MAX_ANNOUNCED_BYTES = 7_900
 

@@ -14,7 +14,7 @@ export interface Faults {
   readonly examples: readonly LedgerFault[]
 }
 
-/** Violations that are stored in detail; the others are only counted. */
+/** Maximum number of violations that are stored in detail; the others are only counted. */
 export const MOST_EXAMPLES = 20
 
 /** A claimed audit. `lease` is the fencing number that all its writes carry. */

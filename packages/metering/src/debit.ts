@@ -24,10 +24,16 @@ export interface InsufficientCredits {
   readonly lacks: 'balance' | 'daily_limit'
 }
 
-/** Enough for the concurrent callers of one process; a statement takes less than about 10 ms. */
+/**
+ * Maximum number of debits in a batch: enough for the concurrent callers of one process; a
+ * statement takes less than about 10 ms.
+ */
 const MAX_ITEMS = 256
 
-/** While one batch is flushed to disk, a second one of other accounts is computed. */
+/**
+ * Maximum number of batches in flight: while one is flushed to disk, a second one of other accounts
+ * is computed.
+ */
 const MAX_RUNS = 2
 
 /** Opens a group commit that makes debits of all accounts. */

@@ -24,7 +24,7 @@ export interface ExchangeLimits {
   readonly signal: AbortSignal
 }
 
-/** Unrelated datagrams that are ignored before a server counts as hostile. */
+/** Maximum number of unrelated datagrams that are ignored before a server counts as hostile. */
 const MAX_FOREIGN = 16
 
 const MAX_TCP_BYTES = 65_535

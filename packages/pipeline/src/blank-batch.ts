@@ -19,7 +19,7 @@ import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 import { mayHoldValue } from './search-upload.ts'
 
-/** Chunks that one step searches: some 16,000 rows. */
+/** Maximum number of chunks that one step searches: some 16,000 rows. */
 const CHUNKS_A_STEP = 16
 
 /** Result of a step, stored in the step's own transaction. */

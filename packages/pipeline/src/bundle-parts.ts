@@ -5,18 +5,18 @@ import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
 // Parts of bundles, each made from its own outcome.
 
 /** A fact that could not be found out counts as false (decision 1). */
-export function yes(fact: boolean | null): boolean {
+export function isTrue(fact: boolean | null): boolean {
   return fact === true
 }
 
 /** Decision 22: accepted, and the domain is not known to be accept-all. */
 export function confirmed(email: EmailFacts): boolean {
-  return yes(email.smtpValid) && !yes(email.catchAll)
+  return isTrue(email.smtpValid) && !isTrue(email.catchAll)
 }
 
 /** Decision 23, the bundles: valid syntax and a host that accepts mail. */
 export function takesMail(email: EmailFacts): boolean {
-  return email.syntaxValid && yes(email.acceptsMail)
+  return email.syntaxValid && isTrue(email.acceptsMail)
 }
 
 /** Decision 30: 100 minus the risk. */
@@ -30,14 +30,14 @@ export function deliverableEmail(
 ): Omit<ResultOf<'deliverability'>, 'phone' | 'credits_used'> {
   return {
     email: email.address,
-    deliverable: yes(email.smtpValid),
-    confidence: yes(email.catchAll) ? 'low' : email.confidence,
+    deliverable: isTrue(email.smtpValid),
+    confidence: isTrue(email.catchAll) ? 'low' : email.confidence,
     syntax_valid: email.syntaxValid,
-    mx_found: yes(email.mxFound),
-    smtp_valid: yes(email.smtpValid),
+    mx_found: isTrue(email.mxFound),
+    smtp_valid: isTrue(email.smtpValid),
     spam_trap: email.spamTrap,
     disposable: email.disposable,
-    catch_all: yes(email.catchAll),
+    catch_all: isTrue(email.catchAll),
     role_account: email.roleAccount,
     free_provider: email.freeProvider,
     domain: email.domain,
@@ -52,7 +52,7 @@ export function intelEmail(email: EmailFacts): ResultOf<'contact-intel'>['email'
     deliverable: confirmed(email),
     disposable: email.disposable,
     role_account: email.roleAccount,
-    mx_found: yes(email.mxFound),
+    mx_found: isTrue(email.mxFound),
   }
 }
 
@@ -64,7 +64,7 @@ export function intelPhone(phone: PhoneOutcome): NonNullable<ResultOf<'contact-i
   return {
     number: facts.number,
     valid: dialable(phone),
-    reachable: yes(facts.reachable),
+    reachable: isTrue(facts.reachable),
     line_type: facts.lineType,
     carrier: facts.carrier,
     country_code: facts.countryCode,
@@ -90,9 +90,9 @@ export function intelParts(
             address: ip.facts.ip,
             country_code: ip.facts.countryCode,
             city: ip.facts.city,
-            is_vpn: yes(ip.facts.isVpn),
-            is_proxy: yes(ip.facts.isProxy),
-            is_tor: yes(ip.facts.isTor),
+            is_vpn: isTrue(ip.facts.isVpn),
+            is_proxy: isTrue(ip.facts.isProxy),
+            is_tor: isTrue(ip.facts.isTor),
             threat_score: scorer.risk(ip.facts.signals),
           },
         }),
@@ -101,9 +101,9 @@ export function intelParts(
       : {
           domain: {
             domain: domain.facts.domain,
-            registered: yes(domain.facts.registered),
+            registered: isTrue(domain.facts.registered),
             age_days: domain.facts.ageDays ?? -1,
-            dns_healthy: yes(domain.facts.dnsHealthy),
+            dns_healthy: isTrue(domain.facts.dnsHealthy),
             disposable: domain.facts.disposable,
             safety_score: safetyScore(domain.facts, scorer),
           },
@@ -135,10 +135,10 @@ export function signalsParts(
           phone: {
             number: phone.facts.number,
             valid: dialable(phone),
-            reachable: yes(phone.facts.reachable),
+            reachable: isTrue(phone.facts.reachable),
             line_type: phone.facts.lineType,
             carrier: phone.facts.carrier,
-            ported: yes(phone.facts.ported),
+            ported: isTrue(phone.facts.ported),
           },
         }),
     ...(ip === undefined
@@ -147,10 +147,10 @@ export function signalsParts(
           ip: {
             address: ip.facts.ip,
             country_code: ip.facts.countryCode,
-            is_vpn: yes(ip.facts.isVpn),
-            is_proxy: yes(ip.facts.isProxy),
-            is_tor: yes(ip.facts.isTor),
-            is_datacenter: yes(ip.facts.isDatacenter),
+            is_vpn: isTrue(ip.facts.isVpn),
+            is_proxy: isTrue(ip.facts.isProxy),
+            is_tor: isTrue(ip.facts.isTor),
+            is_datacenter: isTrue(ip.facts.isDatacenter),
             threat_score: scorer.risk(ip.facts.signals),
           },
         }),
@@ -159,7 +159,7 @@ export function signalsParts(
       : {
           domain: {
             domain: domain.facts.domain,
-            registered: yes(domain.facts.registered),
+            registered: isTrue(domain.facts.registered),
             age_days: domain.facts.ageDays ?? -1,
             disposable: domain.facts.disposable,
             safety_score: safetyScore(domain.facts, scorer),

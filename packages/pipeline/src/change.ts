@@ -31,7 +31,10 @@ const OF_FILES = [
   'known_at',
 ] as const
 
-/** Times that a batch may be read again: each is free, and may take a worker half a minute. */
+/**
+ * Maximum number of times that a batch is read again: each is free, and may take a worker half a
+ * minute.
+ */
 const MOST_CHANGES = 100
 
 /**

@@ -187,7 +187,7 @@ async function summaryOf(before: BatchRow, after: BatchRow, pairs: Aligned): Pro
   return { before: before.id, after: after.id, rows, verdicts }
 }
 
-/** Pairs whose lines are sent in one write. */
+/** Maximum number of pairs whose lines are sent in one write. */
 const LINES_A_PIECE = 500
 
 function textOf(

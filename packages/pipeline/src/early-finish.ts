@@ -5,7 +5,7 @@ import { finish } from './finish.ts'
 import type { Pipeline } from './pipeline.ts'
 import { runClaimedStage, type LeasedStage } from './stage-lease.ts'
 
-/** Running batches whose results one worker writes at once. */
+/** Maximum number of running batches whose results one worker writes concurrently. */
 const AT_ONCE = 2
 
 /** Minimum number of rows: the result of fewer is written within some 50 ms at the end. */

@@ -4,7 +4,7 @@ import { cancelBatch } from './cancel.ts'
 import { deleteBatch } from './erase.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** Accounts that one call handles, and batches of each. */
+/** Maximum number of accounts that one call erases, and of batches of each. */
 const MOST_ACCOUNTS = 20
 const MOST_BATCHES = 100
 

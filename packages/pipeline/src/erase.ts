@@ -49,7 +49,7 @@ export async function deleteBatch(
   await eraseAtOnce(pipeline, id)
 }
 
-/** Steps that are run before the call returns. */
+/** Maximum number of steps that are run before the call returns. */
 const STEPS_AT_ONCE = 2
 
 /** Erases the first steps of a batch. Errors are ignored: the sweeps erase the rest. */
@@ -63,7 +63,7 @@ async function eraseAtOnce(pipeline: Pipeline, id: string): Promise<void> {
   }
 }
 
-/** Batches of one attempt. */
+/** Maximum number of batches that one call erases. */
 const MOST_BATCHES = 100
 
 /**

@@ -11,10 +11,10 @@ import { normalValue, type ErasureTarget, type ValueFinder } from './erased-valu
 import { modesOf } from './erasure-progress.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** Rows that one step searches. */
+/** Maximum number of rows that one step searches. */
 const ROWS_A_STEP = 200
 
-/** Values whose cached facts one step deletes. */
+/** Maximum number of values whose cached facts one step deletes. */
 const VALUES_A_STEP = 500
 
 /** Stores of facts about subjects, and the names of the facts. */

@@ -11,7 +11,9 @@ import { withoutFile } from './without-file.ts'
 /** Milliseconds between two checks, each of which asks the store about a page of batches. */
 export const RESULTS_EVERY_MS = 60_000
 
-/** Result files checked in the store at a time: some 140,000 requests a day. */
+/**
+ * Maximum number of result files that one check looks up in the store: some 140,000 requests a day.
+ */
 const PAGE = 100
 
 /** Milliseconds that a file must have been missing before it is rewritten: two checks. */

@@ -15,12 +15,13 @@ export type StoredColumns = Readonly<Record<string, StoredColumn>>
 export type Columns = Readonly<Record<string, readonly unknown[]>>
 
 /**
- * Distinct values of a column that is stored by characters: `0` to `W`, none of which JSON escapes.
+ * Maximum number of distinct values of a column that is stored by characters: `0` to `W`, none of
+ * which JSON escapes.
  */
 const MOST_VALUES = 40
 const FIRST_CHARACTER = '0'.charCodeAt(0)
 
-/** Rows of a column that may differ from the one that it repeats. */
+/** Maximum number of rows of a column that differ from the column that it repeats. */
 const MOST_DIFFERENT = 40
 
 /**

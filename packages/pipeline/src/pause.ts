@@ -58,7 +58,7 @@ export async function resumeBatch(
   })
 }
 
-/** Batches that one sweep resumes. */
+/** Maximum number of batches that one sweep resumes. */
 const MOST_RESUMED = 100
 
 /**

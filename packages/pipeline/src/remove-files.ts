@@ -5,7 +5,7 @@ import { withinStoreLimit } from './store-time-limit.ts'
 
 type Stores = Pick<Pipeline, 'db' | 'storage' | 'log'>
 
-/** Files of one try. */
+/** Maximum number of files that one query returns. */
 const MOST_FILES = 100
 
 /**

@@ -78,7 +78,7 @@ export async function saveOutcomes(
   await notePace(pipeline, task, answeredByGroup(pipeline, work, fresh), paceAgeMs)
 }
 
-/** Groups that one save counts: those with the most subjects. */
+/** Maximum number of groups that one save counts: those with the most subjects. */
 const GROUPS_A_SAVE = 16
 
 /** How many of these subjects were answered under the limit of each group. */

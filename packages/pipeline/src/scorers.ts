@@ -16,7 +16,7 @@ export interface Scorers {
   of(version: string | null): Promise<Scorer>
 }
 
-/** Scorers kept in memory: versions change only when an operator changes weights. */
+/** Maximum number of scorers in memory: versions change only when an operator changes weights. */
 const MOST_KEPT = 16
 
 /**

@@ -73,7 +73,10 @@ export type Started =
       readonly lacks: 'balance' | 'daily_limit'
     }
 
-/** Chunks whose tasks are created together with the hold, so that small batches begin at once. */
+/**
+ * Number of chunks whose tasks are created together with the hold, so that small batches begin at
+ * once.
+ */
 const CHUNKS_AT_START = 8
 const CHUNKS_A_STEP = 250
 

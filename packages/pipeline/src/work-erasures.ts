@@ -2,7 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
 import type { ErasureCounts } from '@plumbline/contract/erasure'
 import type { Json } from '@plumbline/contract/outcome'
-import { databaseMoment, derivedSince, nextBatch, openEnds } from '@plumbline/db/batches/blank'
+import {
+  databaseMoment,
+  derivedSince,
+  nextBatch,
+  unfinishedEnds,
+} from '@plumbline/db/batches/blank'
 import { eraseStep } from '@plumbline/db/batches/erase'
 import { readBatch, readBatches } from '@plumbline/db/batches/rows'
 import type { Db, Tx } from '@plumbline/db/database'
@@ -87,7 +92,7 @@ export async function workErasure(stores: ErasureStores, stopping: AbortSignal):
     const target = targetOf(pipeline.installationKey, row)
     const finder = createValueFinder(target)
     const signal = AbortSignal.any([stopping, lost.signal])
-    const isDone = await goThrough({ ...stores, row, target, finder, signal })
+    const isDone = await runSteps({ ...stores, row, target, finder, signal })
     if (isDone) await completeErasure(db, row)
     else await postponeErasure(db, row, stopping.aborted ? 0 : REST_MS)
   } catch (error) {
@@ -109,7 +114,7 @@ interface Work extends ErasureStores {
 }
 
 /** Runs steps until none is left; false if it must wait, or the process stops. */
-async function goThrough(work: Work): Promise<boolean> {
+async function runSteps(work: Work): Promise<boolean> {
   let place: ErasureProgress | 'done' | 'wait' = placeOf(work.row)
   let notedMs = performance.now()
   while (place !== 'done' && place !== 'wait') {
@@ -149,9 +154,11 @@ async function takeStep(
 ): Promise<ErasureProgress | 'done' | 'wait'> {
   switch (place.step) {
     case 'batches':
-      return place.batch === null ? await beginBatch(work, place) : await passBatch(work, place)
+      return place.batch === null ? await beginBatch(work, place) : await runBatchStep(work, place)
     case 'again':
-      return place.batch === null ? await beginAgain(work, place) : await passBatch(work, place)
+      return place.batch === null
+        ? await beginSecondSearch(work, place)
+        : await runBatchStep(work, place)
     case 'answers':
       return (await passAnswers(work, place)) ?? { ...place, step: 'deliveries', after: null }
     case 'deliveries':
@@ -159,7 +166,7 @@ async function takeStep(
     case 'facts':
       return (await passFacts(work, place)) ?? { ...place, step: 'ends', after: null }
     case 'ends':
-      return await passEnds(work, place)
+      return await waitForEnds(work, place)
   }
 }
 
@@ -179,7 +186,10 @@ async function beginBatch(
  * Begins the second search: batches whose rows were being read, and those derived from rows before
  * they were blanked.
  */
-async function beginAgain(work: Work, place: ErasureProgress): Promise<ErasureProgress | 'wait'> {
+async function beginSecondSearch(
+  work: Work,
+  place: ErasureProgress,
+): Promise<ErasureProgress | 'wait'> {
   const { row, pipeline } = work
   const [first, ...queue] = place.queue
   if (first !== undefined) return { ...place, batch: first, queue, chunkNo: 0, isMet: false }
@@ -196,7 +206,7 @@ async function beginAgain(work: Work, place: ErasureProgress): Promise<ErasurePr
 }
 
 /** Runs the next step in the current batch. */
-async function passBatch(work: Work, place: ErasureProgress): Promise<ErasureProgress> {
+async function runBatchStep(work: Work, place: ErasureProgress): Promise<ErasureProgress> {
   const { pipeline, finder, signal } = work
   const id = place.batch ?? ''
   const after = { ...place, batch: null }
@@ -277,11 +287,11 @@ async function forgetOnce(
   })
 }
 
-/** Files of one attempt. */
+/** Maximum number of files that one query returns. */
 const FILES_A_STEP = 100
 
 /** Waits until batches being deleted are gone, and released files are removed. */
-async function passEnds(
+async function waitForEnds(
   work: Work,
   place: ErasureProgress,
 ): Promise<ErasureProgress | 'done' | 'wait'> {
@@ -290,12 +300,13 @@ async function passEnds(
   const until = place.after?.[0] ?? (await databaseMoment(db))
   const there = { ...place, after: [until] }
   const owner = { accountId: row.account_id, modes: modesOf(row.mode) }
-  const { deleted, ending } = await openEnds(db, owner, until)
+  const { deleted, ending } = await unfinishedEnds(db, owner, until)
   for (const id of deleted) if ((await eraseStep(db, id)) === 'more') return there
   const files = await removalsOf(db, row.account_id, until, FILES_A_STEP)
   const left = files.length - (await removeEach(pipeline, files, signal))
   if (left === 0 && files.length === FILES_A_STEP) return there
-  const { deleted: busy } = deleted.length === 0 ? { deleted } : await openEnds(db, owner, until)
+  const { deleted: busy } =
+    deleted.length === 0 ? { deleted } : await unfinishedEnds(db, owner, until)
   if (busy.length + ending.length + left === 0) return 'done'
   await note(work, db, there, {})
   return 'wait'

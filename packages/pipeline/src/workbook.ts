@@ -3,7 +3,10 @@ import type { SheetSize } from './line-format.ts'
 import { columnLetters } from './sheet-cell.ts'
 import { zipStream, type ZipEntry } from './zip-stream.ts'
 
-/** Rows of a sheet beside its header. Source: Microsoft, "Excel specifications and limits". */
+/**
+ * Maximum number of rows of a sheet below its header. Source: Microsoft, "Excel specifications and
+ * limits".
+ */
 export const SHEET_MAX_ROWS = 1_048_575
 
 /** Media type of a workbook. */

@@ -17,7 +17,7 @@ export interface BullConnection<Backend extends IQueueBackend, Connection> {
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const
 
 /**
- * Events stored for each queue, as few as possible since they are not read; BullMQ's default is
+ * Number of events stored for each queue, small since they are not read; BullMQ's default is
  * 10,000.
  */
 const KEPT_EVENTS = 100

@@ -47,7 +47,10 @@ export type LiveReply =
   | { readonly kind: 'refused'; readonly cause: RefusalCause; readonly ids: readonly number[] }
   | { readonly kind: 'failed'; readonly jobId: string; readonly ids: readonly number[] }
 
-/** Bytes of a reply that fit the payload of a Postgres NOTIFY together with its number. */
+/**
+ * Maximum bytes of a reply, which must fit the payload of a Postgres NOTIFY together with its
+ * number.
+ */
 const MAX_REPLY_BYTES = 7_500
 
 /** Packs outcomes, each as `writeOutcome` returned it, into as few replies as fit a NOTIFY. */

@@ -49,7 +49,10 @@ const SWEEP_EVERY_MS = 100
 /** Maximum number of active jobs; each ends as soon as its questions are recorded. */
 const TAKEN_JOBS = 8
 
-/** With this many waiting questions no more jobs are taken: another worker may have capacity. */
+/**
+ * Number of waiting questions from which on no more jobs are taken: another worker may have
+ * capacity.
+ */
 const MAX_WAITING = 5_000
 
 /** Milliseconds that aborted runs have to end. */

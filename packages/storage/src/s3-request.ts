@@ -26,7 +26,7 @@ export interface OutgoingRequest {
   readonly body: Uint8Array
 }
 
-/** Concurrent connections; a download holds one for as long as it is read. */
+/** Maximum number of concurrent connections; a download holds one for as long as it is read. */
 const MOST_CONNECTIONS = 200
 
 /** Makes an empty connection pool; connections are kept open for the next request. */

@@ -247,7 +247,7 @@ export async function countBlanked(tx: Tx, batchId: string): Promise<void> {
  * Batches of an account, created before a time, that may still show blanked values: those in
  * `deleted` are being erased with all their rows, those in `ending` are writing their result.
  */
-export async function openEnds(
+export async function unfinishedEnds(
   db: Db,
   { accountId, modes }: { readonly accountId: string; readonly modes: readonly KeyMode[] },
   until: string,

@@ -22,8 +22,8 @@ export async function haltedTasks(
 }
 
 /**
- * Chunks whose tasks one statement deletes: up to 100,000 tasks if every subject is a task of its
- * own.
+ * Number of chunks whose tasks one statement deletes: up to 100,000 tasks if every subject is a
+ * task of its own.
  */
 const CHUNKS_A_DROP = 50
 

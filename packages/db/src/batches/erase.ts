@@ -5,7 +5,7 @@ import { deletePreview } from './previews.ts'
 import { RETAINED_STATES, sqlStates } from './states.ts'
 import { lockBatch, type BatchRow } from './rows.ts'
 
-/** Rows that one statement deletes: about a second on a slow disk. */
+/** Maximum number of rows that one statement deletes: about a second on a slow disk. */
 const TASKS_A_STEP = 2_000
 const CHUNKS_A_STEP = 100
 

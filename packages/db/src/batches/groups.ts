@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { isTask } from './task-states.ts'
 
-/** Tasks that one step takes out of their groups. */
+/** Maximum number of tasks that one step takes out of their groups. */
 const TASKS_A_STEP = 500
 
 /**

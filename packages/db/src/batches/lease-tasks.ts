@@ -109,12 +109,15 @@ const CHECKS_OF = ({ slots }: LeaseOptions): readonly Check[] => Object.keys(slo
 const LONGEST_QUIET_MS = 300_000
 
 /**
- * Groups of a check that a round reads: each yields one task, with more subjects of its chunk. None
- * while tasks of the previous round grow.
+ * Maximum number of groups of a check that a round reads: each yields one task, with more subjects
+ * of its chunk. None while tasks of the previous round grow.
  */
 const GROUPS_A_ROUND = 2
 
-/** Batches of an account that one round reads; no more of its tasks could be leased. */
+/**
+ * Maximum number of batches of an account that one round reads; no more of its tasks could be
+ * leased.
+ */
 const BATCHES_A_ROUND = 16
 
 /**

@@ -11,7 +11,10 @@ export const SILENCE = 'silence:'
 /** Subjects that are tried for the whole group. */
 const FEW = 10
 
-/** Tasks merged with others of their chunk in one round, so that no round takes long. */
+/**
+ * Maximum number of tasks merged with others of their chunk in one round, so that no round takes
+ * long.
+ */
 const MERGED_A_ROUND = 64
 
 /** A task with this many subjects is large enough: loading its chunk pays. */

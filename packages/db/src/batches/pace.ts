@@ -12,8 +12,8 @@ export interface BatchPace {
 }
 
 /**
- * Groups that are counted separately; smaller ones are counted together with subjects that are in
- * no group.
+ * Maximum number of groups that are counted separately; smaller ones are counted together with
+ * subjects that are in no group.
  */
 const MOST_GROUPS = 8
 

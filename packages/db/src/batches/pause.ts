@@ -22,7 +22,7 @@ export async function resumePaused(tx: Tx, id: string): Promise<BatchRow | undef
   return rows.length === 0 ? undefined : await readBatch(tx, id)
 }
 
-/** Chunks whose tasks one statement takes out of their groups. */
+/** Number of chunks whose tasks one statement takes out of their groups. */
 const CHUNKS_AT_ONCE = 50
 
 /**

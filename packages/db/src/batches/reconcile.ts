@@ -15,15 +15,15 @@ export type FindingKind =
   | 'task_without_group'
 
 /**
- * Findings of one kind that a search returns, in an order that stays the same, mostly the oldest
- * first: so those that are repaired next have been known for a minute by then.
+ * Maximum number of findings of one kind that a search returns, in a stable order, mostly the
+ * oldest first: so those that are repaired next have been known for a minute by then.
  */
 export const MOST_FINDINGS = 10_000
 
-/** Findings of one kind that are repaired in one round. */
+/** Maximum number of findings of one kind that are repaired in one round. */
 const MOST_REPAIRED = 2_000
 
-/** Files that one search checks in the store. */
+/** Maximum number of files that one search checks in the store. */
 export const MOST_FILES = 100
 
 /** Longer than any lease or delay: only a jump of the clock leaves such times. */

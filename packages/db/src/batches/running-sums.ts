@@ -17,7 +17,7 @@ const SUMMED_STATES: readonly BatchState[] = ['running', 'paused', 'finalizing',
 const FRESH_MS = 5_000
 const STALE_MS = 60_000
 
-/** Batches that one call sums. */
+/** Maximum number of batches that one call sums. */
 const MOST_BATCHES = 20
 
 /**

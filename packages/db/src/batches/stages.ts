@@ -36,7 +36,7 @@ export async function closeFinishedBatches(db: Db | Tx, batchId?: string): Promi
   `.execute(queriesOf(db))
 }
 
-/** Attempts at a stage that follow each other without delay. */
+/** Number of attempts at a stage that follow each other without delay. */
 const TRIES_AT_ONCE = 2
 
 /** Longest delay between two attempts at a stage that keeps failing: an hour, in milliseconds. */
