@@ -138,7 +138,7 @@ describe('a recheck', () => {
     const made = await recheckBatch(pipeline, owner, first.id, { only: ['canceled'], ...WISH })
     expect(await run(harness, made)).toMatchObject({
       status: 'failed',
-      error: { message: expect.stringContaining('No row of that batch is as asked for') },
+      error: { message: expect.stringContaining('No row of that batch matches') },
       credits: { used: 0, held: 0 },
     })
   })
