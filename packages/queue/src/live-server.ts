@@ -281,7 +281,8 @@ function createReplySender({ replyChannel, kind }: QueueBackend): ReplySender {
       )
       return outgoing.map(() => undefined)
     },
-    // Postgres commits one NOTIFY at a time; Redis has no such limit.
-    { maxItems: 500, maxRuns: kind === 'redis' ? 8 : 2 },
+    // Replies that wait for the one before share a message, and wake the API once. Postgres commits
+    // one NOTIFY at a time.
+    { maxItems: 500, maxRuns: kind === 'redis' ? 2 : 1 },
   )
 }
