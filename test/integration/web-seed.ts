@@ -164,7 +164,7 @@ export function pagesOf(batches: FilledAccount): readonly PageOf[] {
 const LINK = 'a'.repeat(40)
 
 /** The pages of sign-up and sign-in. */
-export const GATES: readonly PageOf[] = [
+export const SIGN_IN_PAGES: readonly PageOf[] = [
   { path: '/app/sign-in', heading: 'Sign in' },
   { path: '/app/sign-up', heading: 'Create an account' },
   { path: '/app/reset', heading: 'Reset the password' },

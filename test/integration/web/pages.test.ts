@@ -8,7 +8,7 @@ import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
 import {
   addUnended,
   fillAccount,
-  GATES,
+  SIGN_IN_PAGES,
   operatorPagesOf,
   pagesOf,
   PASSWORD,
@@ -54,7 +54,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
         met.push(...(await faultsOfPage(page)).map((fault) => `${path} ${fault}`))
       }
     }
-    await look(stranger, GATES)
+    await look(stranger, SIGN_IN_PAGES)
     await look(window, [...pagesOf(filled), ...(await addUnended(person))])
     const { service } = started
     await service.db.kysely.transaction().execute((tx) => setOperator(tx, person.userId, true))
