@@ -189,7 +189,7 @@ async function measureTrickle(service: TestService, backend: string): Promise<re
   await until(async () => (await operationsOf(caller)).debits === PAID_CALLS)
   // Each debit is either answered or refunded by the sweep.
   await until(async () => (await operationsOf(caller)).unanswered === 0)
-  reader.readOn()
+  reader.readRest()
   const had = (): number => reader.text().match(/x-credits-charged: 1\r/gi)?.length ?? 0
   await until(async () => had() === PAID_CALLS || reader.socket.closed)
   reader.socket.destroy()

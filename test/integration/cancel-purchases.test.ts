@@ -13,7 +13,7 @@ import {
   type Caller,
 } from '@plumbline/testkit/batches'
 import { HLR_POLICY } from '@plumbline/phone/policy'
-import { IN_TURN } from '@plumbline/testkit/crash-harness'
+import { SEQUENTIAL } from '@plumbline/testkit/crash-harness'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { isSoak } from '@plumbline/testkit/soak'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
@@ -70,7 +70,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
 
   test(
     'numbers bought before a cancel, or being bought, are charged and shown; none is bought after it',
-    IN_TURN,
+    SEQUENTIAL,
     async () => {
       const caller = await openCaller()
       const { bought: before } = await simnet.totals()
@@ -102,7 +102,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
 
   test(
     'a phone worker that is killed after the cancel: another reports the purchases',
-    IN_TURN,
+    SEQUENTIAL,
     async () => {
       const caller = await openCaller()
       const [phones, batches] = service.workers

@@ -18,7 +18,13 @@ import {
   viewBatch,
   type Caller,
 } from '@plumbline/testkit/batches'
-import { findMarks, readFolder, readRedis, readTables, type Met } from '@plumbline/testkit/marks'
+import {
+  findMarks,
+  readFolder,
+  readRedis,
+  readTables,
+  type Occurrence,
+} from '@plumbline/testkit/marks'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startRedis } from '@plumbline/testkit/redis'
@@ -128,7 +134,7 @@ describe.concurrent.each([
     )
     // The batches themselves still contain their subjects.
     const own = ['batches', 'batch_previews', 'chunks', 'parts', 'tasks']
-    const scanNow = async (leftOut: readonly string[]): Promise<readonly Met[]> =>
+    const scanNow = async (leftOut: readonly string[]): Promise<readonly Occurrence[]> =>
       await scan(service, redis?.url ?? null, output, leftOut, find)
     await vi.waitFor(async () => expect(await scanNow(own)).toEqual([]), SCANS)
     // The search finds what must be there.
@@ -361,7 +367,7 @@ async function scan(
   output: string,
   except: readonly string[],
   find: ReturnType<typeof findMarks>,
-): Promise<readonly Met[]> {
+): Promise<readonly Occurrence[]> {
   const pages = ['/metrics', '/readyz'].map(async (path) => {
     const answer = await fetch(new URL(path, service.adminUrl))
     return find(path, await answer.text())

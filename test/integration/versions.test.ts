@@ -15,13 +15,13 @@ import { PATIENT } from '@plumbline/testkit/patience'
 import { createEmptyDatabase } from '@plumbline/testkit/postgres'
 import { startService, type Member, type TestService } from '@plumbline/testkit/service'
 import { isSoak } from '@plumbline/testkit/soak'
-import { openVersionBefore } from '@plumbline/testkit/version-before'
+import { openPreviousVersion } from '@plumbline/testkit/previous-version'
 import { afterAll, expect, test, vi } from 'vitest'
 
 // A real deploy: the previous version runs while the database is migrated and the new version starts;
 // each is killed while it processes a batch.
 
-const before = await openVersionBefore()
+const before = await openPreviousVersion()
 afterAll(async () => {
   if (before.kind === 'here') await before[Symbol.asyncDispose]()
 })

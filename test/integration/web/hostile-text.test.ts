@@ -1,7 +1,7 @@
 import { backends } from '@plumbline/testkit/backends'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { setOperator } from '@plumbline/db/people/users'
-import { RUDE_DOMAIN } from '@plumbline/testkit/instant-engines'
+import { HOSTILE_DOMAIN } from '@plumbline/testkit/instant-engines'
 import type { TestService } from '@plumbline/testkit/service'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
@@ -136,15 +136,15 @@ test.skipIf(!canRunChromium())(
     })
     await page.goto('/app/try')
     await settle(page, 'Try it')
-    await page.getByLabel('Email', { exact: true }).fill(`a@${RUDE_DOMAIN}`)
+    await page.getByLabel('Email', { exact: true }).fill(`a@${HOSTILE_DOMAIN}`)
     await page.getByRole('button', { name: 'Look up', exact: true }).click()
     await page.getByText('Evidence of email').click()
     await expectText(page, MARKUP)
     await page.getByLabel('Product', { exact: true }).selectOption('domain')
-    await page.getByLabel('Domain', { exact: true }).fill(RUDE_DOMAIN)
+    await page.getByLabel('Domain', { exact: true }).fill(HOSTILE_DOMAIN)
     await page.getByRole('button', { name: 'Look up', exact: true }).click()
     await expectText(page, MARKUP)
-    const text = `Domain\n${RUDE_DOMAIN}\n`
+    const text = `Domain\n${HOSTILE_DOMAIN}\n`
     const done = await person.upload({ fileName: 'names.csv', product: 'domain', text })
     await person.until(done, 'ready')
     await person.send('POST', `/v1/batches/${done}/start`)
