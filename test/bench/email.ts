@@ -145,7 +145,7 @@ function share(subjects: readonly string[], isGood: (at: number) => boolean): nu
 function isRight(world: World, address: string, answer: Answer<'email'> | undefined): boolean {
   const expected = world.expectEmail(address, 'basic')
   if (answer?.kind !== 'outcome') return false
-  return answer.status === expected.status || expected.orElse.includes(answer.status)
+  return answer.status === expected.status || expected.alternatives.includes(answer.status)
 }
 
 /**
@@ -154,7 +154,7 @@ function isRight(world: World, address: string, answer: Answer<'email'> | undefi
  */
 function isLibraryRight(world: World, address: string, valid: boolean): boolean {
   const expected = world.expectEmail(address, 'basic')
-  const all = [expected.status, ...expected.orElse]
+  const all = [expected.status, ...expected.alternatives]
   return valid
     ? all.some((status) => status === 'deliverable' || status === 'risky')
     : all.includes('undeliverable')
