@@ -30,7 +30,7 @@ import { PATIENT } from '@plumbline/testkit/patience'
 // itself, or by the API if a client starts it. Both commit hold, tasks and `running` in one
 // transaction; afterwards the dispatcher in the batch worker dispatches the tasks.
 
-/** The dispatcher leases the first tasks, or a worker takes one. */
+/** The dispatcher leases the first tasks, or a worker claims one. */
 const DISPATCH: RowChange = { table: 'tasks', change: 'update', when: 'new.lease > old.lease' }
 /** A worker has taken the job of a task, and claims the task. */
 const CLAIM: RowChange = {
@@ -165,8 +165,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     async () => {
       const harness = await openNextContext(whole)
       const { service } = harness
-      // No call is answered before its time is over, which is after the kill: nobody is there who
-      // would.
+      // Without a worker no call is answered before its time limit, which is after the kill.
       await memberAt(service, 0).kill('SIGKILL')
       const before = await creditsOf(harness)
       const calls = Array.from({ length: 20 }, (_, at) =>
@@ -193,7 +192,7 @@ async function expectHeld({ service }: CrashContext, id: string): Promise<void> 
   expect(rows).toEqual([{ status: 'running', held: RECORDS, lease: 0 }])
 }
 
-/** Bytes of result files in the making, but for those that a kill before has left. */
+/** Bytes of unfinished result files, except those that an earlier kill has left. */
 async function bytesWritten(harness: CrashContext, before: ReadonlySet<string>): Promise<number> {
   const found = await resultsInTheMaking(harness)
   const files = await Promise.all(
@@ -204,7 +203,7 @@ async function bytesWritten(harness: CrashContext, before: ReadonlySet<string>):
 
 async function resultsInTheMaking({ service }: CrashContext): Promise<readonly string[]> {
   const dir = join(service.dataDir, 'files', 'results')
-  // Made with the first result.
+  // The folder is created with the first result.
   const found = await readdir(dir).catch(() => [])
   return found.filter((name) => name.endsWith('.part')).map((name) => join(dir, name))
 }

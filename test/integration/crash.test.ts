@@ -31,17 +31,14 @@ import { losePostgresQueue } from '@plumbline/testkit/lose-queue'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { soakSize } from '@plumbline/testkit/soak'
 
-// Real processes are killed; after each fault the batch ends by itself, complete.
+// Real processes are killed; after each fault the batch completes without a request.
 
 const KILLS = soakSize(5, 2)
 /**
  * Several rounds of tasks for each batch, so that at a fault some are claimed and some wait.
  */
 const FEW_AT_ONCE = { BULK_TASKS: '4' }
-/**
- * A call may be asked again after each kill, and a worker takes its time to start on a busy
- * machine.
- */
+/** Time limits of calls: each kill may make a call be asked again, and workers start slowly on a loaded machine. */
 const PATIENT_CALLS = { CALL_TIMEOUT_SECONDS: '60', DEBIT_TIMEOUT_SECONDS: '70' }
 const POISON = ['10.9.9.1', '10.9.9.2']
 
@@ -72,7 +69,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   })
   afterAll(() => stack.disposeAsync())
 
-  test('a batch and its calls survive one kill of a worker after another', SEQUENTIAL, async () => {
+  test('a batch and its calls survive successive kills of workers', SEQUENTIAL, async () => {
     const harness = await openNextContext(whole)
     const { service, account } = harness
     const { id, emails } = await submit(harness)

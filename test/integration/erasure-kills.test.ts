@@ -20,7 +20,7 @@ import { ask, storedTexts, untilErased } from './erasure-service.ts'
 // delays the next change until the process is dead.
 
 const CHUNK_RECORDS = 25
-/** Chunks of which a step takes sixteen: the second step is not the last. */
+/** Chunks of the batch: a step processes sixteen, so that the second step is not the last. */
 const CHUNKS = 40
 const SEEDS = isSoak() ? [1, 2, 3, 4, 5] : [1]
 const KEY = 'the key of a test, which hides nothing'

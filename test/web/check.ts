@@ -9,7 +9,7 @@ import { openDatabase } from '@plumbline/db/database'
 import lighthouse, { type Result } from 'lighthouse'
 import { faultsOfPage, settle } from '../integration/axe.ts'
 import { openWindow, type TestWindow } from '../integration/chromium.ts'
-import { addMany } from '../integration/web-many.ts'
+import { addManyBatches } from '../integration/many-batches.ts'
 import { fillAccount, SIGN_IN_PAGES, pagesOf, signUp } from '../integration/web-seed.ts'
 import { spawnSimnet } from '../simnet/child.ts'
 import { interactions } from './interaction.ts'
@@ -107,7 +107,7 @@ async function checkPages(): Promise<void> {
   // The sign-in page redirects users who are signed in, so it is measured without a session.
   await measure(local.url, { port, strangerPort }, batches.done)
   await using db = openDatabase({ url: local.ownerUrl, poolSize: 1, applicationName: 'web-check' })
-  await addMany(db, batches.done, person.accountId)
+  await addManyBatches(db, batches.done, person.accountId)
   await checkInteractions(window, batches.done)
 }
 

@@ -52,7 +52,7 @@ const AROUND: readonly ((piece: string) => string)[] = [
 /** Twenty pieces in ten forms. */
 const TEXTS = PIECES.flatMap((piece) => AROUND.map((write) => write(piece)))
 
-/** Those that may be names of batches: without control characters, at most 200 characters. */
+/** Texts that may be names of batches: without control characters, at most 200 characters. */
 const NAMES = [MARKUP, PIECES[1], PIECES[13], PIECES[14], PIECES[15]].filter(
   (piece) => piece !== undefined,
 )
@@ -102,7 +102,7 @@ test.skipIf(!canRunChromium())(
       await settle(page, heading)
       await expectText(page, MARKUP)
     }
-    // Nobody writes on these but in their menu, which has the person's name.
+    // The only text of a user on these pages is the name in the menu.
     for (const [path, heading] of [
       ['/app/usage', 'Usage'],
       ['/app/keys', 'API keys'],
@@ -189,7 +189,7 @@ async function expectOperatorText(
   expect(operator.faults).toEqual([])
 }
 
-/** The text is shown, created no element, and did not widen the page. */
+/** Asserts that a text is shown, created no element, and did not widen the page. */
 async function expectText(page: Page, text: string): Promise<void> {
   await expect.poll(() => page.locator('body').textContent()).toContain(text)
   const made = await page.evaluate(`({

@@ -51,7 +51,7 @@ const INSTALLATION_KEY = randomBytes(32).toString('base64url')
 /** An address that has tried too many keys, in another network than the other calls. */
 const GUESSER = `${WORD}, 198.51.100.77`
 const FAILED_KEYS = 20
-/** All that was ever written is read each time. */
+/** Polling: each scan reads everything that was written. */
 const SCANS = { timeout: 120_000, interval: 1_000 } as const
 const REFUSALS = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431]
 const WRONG_KEY = `svc_live_${WORD}${'a'.repeat(26)}bbbbbb`
@@ -233,7 +233,7 @@ async function refuseEverything(service: TestService, caller: Caller): Promise<v
   expect([...met]).toEqual(expect.arrayContaining(REFUSALS))
 }
 
-/** Does something while a worker is stopped. */
+/** Runs `act` while a worker is stopped. */
 async function whileHeld(worker: Member | undefined, act: () => Promise<void>): Promise<void> {
   worker?.process.kill('SIGSTOP')
   try {
