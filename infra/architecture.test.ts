@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { importsOf, readSource, targetOf } from './import-graph.ts'
 import { ROOT } from './run.ts'
 
-/** Most files that one subject passes through, so that a reader can follow it. */
+/** Most files in the list of docs/architecture.md, so that a reader can follow it. */
 const MAX_FILES = 45
 
 const page = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
@@ -13,7 +13,7 @@ const steps = [
 ].map(([, file = '', between = null]) => ({ file, between }))
 const way = steps.map(({ file }) => file)
 
-describe('the way from request to SMTP and back', () => {
+describe('the path from request to SMTP and back', () => {
   test('has at most 45 files, each once', () => {
     expect(way.length).toBeGreaterThan(1)
     expect(way.length).toBeLessThanOrEqual(MAX_FILES)
@@ -35,7 +35,7 @@ test.each(hops)('on the path of a batch, %s is connected to another file', (file
   expect(hops.filter((other) => other !== file && isTied(file, other))).not.toEqual([])
 })
 
-test.each(['packages', 'services'])('each of the %s has its row', (folder) => {
+test.each(['packages', 'services'])('each of the %s has a row', (folder) => {
   const rows = page
     .split('\n')
     .map((line) => /^\| (`[a-z-]+`(?:, `[a-z-]+`)*) \|/.exec(line)?.[1] ?? '')
@@ -52,7 +52,7 @@ function isTied(one: string, other: string): boolean {
   return targetsOf(one).includes(other) || targetsOf(other).includes(one)
 }
 
-/** Imports of a file; none if it does not exist, so that each wrong line of the page fails its own test. */
+/** Imports of a file; none if the file does not exist, so that each wrong line of the page fails one test. */
 function targetsOf(file: string): readonly (string | null)[] {
   if (!existsSync(join(ROOT, file))) return []
   return importsOf(file, readSource(file)).map(({ specifier }) => targetOf(file, specifier))

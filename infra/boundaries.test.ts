@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { BOUNDARIES, boundaryFaults } from './boundaries.ts'
 import {
-  circlesIn,
+  cyclesIn,
   declaredBy,
   importsOf,
   packageFolders,
@@ -47,11 +47,11 @@ describe('the sources', () => {
         (IMPORTS.get(file) ?? []).flatMap(({ specifier }) => targetOf(file, specifier) ?? []),
       ]),
     )
-    expect(circlesIn(graph)).toEqual([])
+    expect(cyclesIn(graph)).toEqual([])
   })
 })
 
-describe('the rules fail', () => {
+describe('the rules refuse', () => {
   test.each([
     ['packages/ip/src/x.ts', "import { connect } from 'node:net'"],
     ['packages/ip/src/x.ts', "import { connect } from 'net'"],
@@ -77,20 +77,20 @@ describe('the rules fail', () => {
     expect(boundaryFaults(file, importsOf(file, text))).not.toEqual([])
   })
 
-  test('on a package of this project that the package.json does not name', () => {
+  test('a package of this project that the package.json does not name', () => {
     const imports = importsOf('packages/ip/src/x.ts', "import { a } from '@plumbline/net/address'")
     expect(boundaryFaults('packages/ip/src/x.ts', imports, new Set())).not.toEqual([])
     expect(boundaryFaults('packages/ip/src/x.ts', imports, new Set(['@plumbline/net']))).toEqual([])
   })
 
-  test('on a cycle, also of type imports', () => {
+  test('a cycle, also of type imports', () => {
     const graph = new Map([
       ['a.ts', ['b.ts']],
       ['b.ts', ['c.ts']],
       ['c.ts', ['a.ts', 'd.ts']],
       ['d.ts', []],
     ])
-    expect(circlesIn(graph)).toEqual([['a.ts', 'b.ts', 'c.ts']])
+    expect(cyclesIn(graph)).toEqual([['a.ts', 'b.ts', 'c.ts']])
     expect(
       importsOf('a.ts', "import type { B } from './b.ts'").map((met) => met.specifier),
     ).toEqual(['./b.ts'])

@@ -1,12 +1,12 @@
 import { COMPUTED, type Import, SERVICES, targetOf } from './import-graph.ts'
 
-/** What the sources of one package may import, besides its own files and Node's modules. */
+/** Allowed imports of the sources of one package, besides the package's own files and Node's modules. */
 export interface Boundary {
   /** Packages of this project. */
   readonly ours: readonly string[]
   /** Packages of third parties. */
   readonly others?: readonly string[]
-  /** Whether it may open sockets or listen: `node:net`, `node:tls`, `node:http` and their kind. */
+  /** Whether it may connect or listen: `node:net`, `node:tls`, `node:http` and similar modules. */
   readonly sockets?: boolean
 }
 
@@ -19,9 +19,9 @@ export interface ProgramBoundary {
 const ENGINE = ['contract', 'ports', 'concurrency', 'net', 'datasets']
 
 /**
- * Every package, from the bottom up: each is the only one to use its outside system, and may only
- * import packages above it in this table. Only the test kit, which tests alone import, has no row.
- * An import that is not in its row belongs into another package, or the row needs a reason.
+ * Allowed imports of every package. A package may only import packages in rows above its own, and is
+ * the only one to use its outside system. The test kit has no row. Code that needs another import
+ * belongs into another package, or the new entry of the row needs a reason.
  */
 export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   contract: { ours: [], others: ['zod'] },

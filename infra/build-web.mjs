@@ -16,10 +16,10 @@ const SOURCES = [
 ]
 
 /**
- * Builds the app into `services/web/dist` if that is missing or older than its sources; takes about two
- * seconds. It is built in another folder, which then replaces the old one, so that a running service
- * never serves half of it.
- * @returns the error; undefined if the app is there
+ * Builds the app into `services/web/dist` if that is missing or older than the sources, in about two
+ * seconds. The build is written to another folder, which then replaces the old one, so that a running
+ * service never serves an incomplete app.
+ * @returns the error; undefined if the app is up to date
  */
 export function buildWeb(root, node) {
   const dist = join(root, 'services/web/dist')

@@ -24,10 +24,10 @@ interface ComposeService {
   readonly healthcheck?: { readonly test: readonly string[] }
 }
 
-/** Time that a program may take after its drain to close its resources. */
+/** Seconds that a program may take after its drain to close its resources. */
 const CLOSING_SECONDS = 10
 
-/** Safe because the tests below look at each member they use. */
+/** Safe because the tests below check each member that they use. */
 const compose = parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
   services: Readonly<Record<string, ComposeService>>
   secrets: Readonly<Record<string, { readonly file: string }>>

@@ -33,7 +33,7 @@ describe.each(PAGES)('%s', (page) => {
     expect(lost).toEqual([])
   })
 
-  test('names commands that npm knows', () => {
+  test('names scripts of package.json that exist', () => {
     const named = [...text.matchAll(/npm run (?:-s )?([a-z]+)/g)].map(([, name = '']) => name)
     expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([])
   })

@@ -10,11 +10,11 @@ import { ROOT } from './run.ts'
 export interface Import {
   /** As written, for example `./mx.ts`, `node:net`, `@plumbline/net/egress`. */
   readonly specifier: string
-  /** Names imported as values; null if the whole module is, or none is named. */
+  /** Names imported as values; null for an import of the whole module or without names. */
   readonly names: readonly string[] | null
 }
 
-/** Folders whose sources must follow the rules. */
+/** Folders with sources of the project. */
 const FOLDERS = ['packages', 'services', 'test', 'infra']
 
 /** Paths of all sources of the project, from its root, in order. */
@@ -76,10 +76,10 @@ export function importsOf(file: string, text: string): readonly Import[] {
   return imports
 }
 
-/** Stands for a computed argument of `import()`. */
+/** The specifier of an `import()` whose argument is computed. */
 export const COMPUTED = '(computed)'
 
-/** The source file that an import names; null if it is none of this project's. */
+/** The source file that an import names; null if it is not of this project. */
 export function targetOf(file: string, specifier: string): string | null {
   if (specifier.startsWith('.')) return normalize(join(dirname(file), specifier))
   const [, packageName, path] = /^@plumbline\/([a-z0-9-]+)\/(.+)$/.exec(specifier) ?? []
@@ -97,7 +97,7 @@ export const SERVICES: ReadonlySet<string> = new Set(
 )
 
 /** Groups of files that import each other in a cycle; empty if there is none. */
-export function circlesIn(
+export function cyclesIn(
   graph: ReadonlyMap<string, readonly string[]>,
 ): readonly (readonly string[])[] {
   const order = new Map<string, number>()

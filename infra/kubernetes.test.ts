@@ -13,7 +13,7 @@ import { ROOT } from './run.ts'
 
 const FILE = 'infra/kubernetes/plumbline.yaml'
 
-/** Time that a program may take after its drain to close its resources. */
+/** Seconds that a program may take after its drain to close its resources. */
 const CLOSING_SECONDS = 10
 
 /** Database connections of one process with the queue on Redis: docs/settings.md. */

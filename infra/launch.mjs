@@ -1,5 +1,5 @@
-// Starts a command of this project on Node 24, installing what is missing first. Plain JavaScript
-// for whatever Node the machine has (18 and later): the project brings its own through npm.
+// Starts a command of this project on Node 24, after installing missing dependencies. Plain JavaScript
+// for any Node from 18 on: npm installs Node 24 as a dependency of the project.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { buildWeb } from './build-web.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** What each npm script runs. */
+/** The file that each npm script runs. */
 const COMMANDS = {
   start: 'services/local/src/main.ts',
   move: 'services/local/src/move.ts',
@@ -63,7 +63,7 @@ child.on('exit', (code, signal) => {
   process.exit(code ?? 128 + (constants.signals[signal] ?? 0))
 })
 
-/** Installs exactly what the lock file says, once for each of its versions. */
+/** Installs the dependencies of the lock file with `npm ci`, unless they are installed. */
 function install() {
   const lock = createHash('sha256')
     .update(readFileSync(join(ROOT, 'package-lock.json')))
@@ -81,13 +81,13 @@ function install() {
   writeFileSync(stamp, lock)
 }
 
-/** Builds the web app. The API also starts without it, and says so to whoever opens it. */
+/** Builds the web app. Without it the API starts, too, and its pages say that the app is missing. */
 function buildWebApp() {
   const fault = buildWeb(ROOT, node)
   if (fault !== undefined) console.error(`The web app could not be built: ${fault}`)
 }
 
-/** The same `DATA_DIR` for the service and the command line, whichever folder each is started in. */
+/** An absolute `DATA_DIR`, so that the service and the command line use the same from any folder. */
 function placeOfData() {
   const isUnset = (process.env.DATA_DIR ?? '') === ''
   return isUnset && ['start', 'cli', 'move', 'rekey'].includes(command)
@@ -96,8 +96,8 @@ function placeOfData() {
 }
 
 /**
- * Stops the program when its parent is gone: npm sends SIGTERM only to the shell between it and this
- * process, and the shell ends without forwarding it.
+ * Stops the program when the parent process is gone: npm sends SIGTERM only to the shell that runs this
+ * process, and the shell ends without forwarding the signal.
  */
 function stopWithNpm() {
   if (process.env.npm_lifecycle_event === undefined) return
@@ -110,7 +110,7 @@ function stopWithNpm() {
   timer.unref()
 }
 
-/** Path of a Node 24: the one that npm installed, or else the system's. */
+/** Path of Node 24: that which npm installed, or else the system's. */
 function node24() {
   const packaged = join(ROOT, 'node_modules', '.bin', 'node')
   for (const path of [packaged, process.execPath]) {

@@ -60,7 +60,7 @@ test('the names of metrics in a query are found, and nothing else is', () => {
   ])
 })
 
-/** What promtool prints for an error; empty if there is none. */
+/** The error output of promtool; empty if there is no error. */
 function promtool(...args: readonly string[]): string {
   const { status, stdout, stderr, error } = spawnSync('promtool', args, { encoding: 'utf8' })
   if (error !== undefined) return error.message

@@ -23,7 +23,7 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 /** @type {{ name: string, version: string, packages: Record<string, LockEntry> }} */
 const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
 
-/** Whether production installs it: tests and what only they need are excluded. @param {string} folder */
+/** Whether a folder has a package of the project that production installs. @param {string} folder */
 function isOurs(folder) {
   return (
     folder === '' || (/^(packages|services)\/[^/]+$/.test(folder) && folder !== 'packages/testkit')

@@ -40,7 +40,7 @@ describe('docs/settings.md', () => {
     const defaults = DEFAULTS[first]
     return defaults === undefined ? [] : [{ name, fallback, isShown: shown(defaults[name]) }]
   })
-  test.each(defaulted)('$name has its default', ({ fallback, isShown }) => {
+  test.each(defaulted)('has the default of $name', ({ fallback, isShown }) => {
     expect(fallback).toBe(isShown)
   })
 

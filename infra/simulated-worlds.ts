@@ -2,10 +2,10 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { captureTool, ROOT } from './run.ts'
 
-/** Worlds that CI runs: within three minutes on two processors. */
+/** Number of worlds in CI: within three minutes on two processors. */
 const WORLDS = 25
 
-/** Their results. */
+/** Results of the worlds. */
 export interface WorldsResult {
   readonly count: number
   /** Messages of worlds that failed. */
@@ -22,9 +22,9 @@ export interface FailedWorld {
   readonly why: string
 }
 
-/** Runs the worlds of the first seeds, several at a time; one that fails is run again, as tests are. */
+/** Runs the worlds of the first seeds, several at a time; a failed world is run again, as failed tests are. */
 export async function runWorlds(): Promise<WorldsResult> {
-  // Each waits for its servers for half of its time.
+  // A world waits for its servers for half of its time.
   const jobs = Math.max(4, availableParallelism())
   const first = await simulate([`--seeds=${WORLDS}`, `--jobs=${jobs}`])
   const outputs = [first.output]

@@ -23,7 +23,7 @@ interface Manifest {
 /** Most third-party packages that production may install. */
 const MOST_PACKAGES = 170
 
-/** Age of a latest release, when the table is reviewed, beyond which the package needs a reason. */
+/** Age of a package's latest release, in years, from which the table must give a reason for the package. */
 const FRESH_YEARS = 2
 
 describe('what production installs on Linux x64', () => {

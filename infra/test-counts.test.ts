@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countsOf, failedTests, secondTries } from './test-counts.ts'
+import { countsOf, failedTests, retriedTests } from './test-counts.ts'
 
 const REPORT = {
   numPassedTests: 10,
@@ -55,5 +55,5 @@ test('a test that passed only when run again is named with why it failed first',
     ...REPORT,
     testResults: [{ name: '/project/a.test.ts', message: '', assertionResults: results }],
   }
-  expect(secondTries(report, '/project')).toEqual(['a.test.ts > waits: too late'])
+  expect(retriedTests(report, '/project')).toEqual(['a.test.ts > waits: too late'])
 })

@@ -64,7 +64,7 @@ export function failedTests(report: TestReport | null, root: string): readonly s
  * One line for each test that failed and passed when run again, with the first line of the error.
  * @param root folder to which the paths are relative
  */
-export function secondTries(report: TestReport | null, root: string): readonly string[] {
+export function retriedTests(report: TestReport | null, root: string): readonly string[] {
   return (report?.testResults ?? []).flatMap(({ name, assertionResults }) =>
     assertionResults.flatMap(({ status, fullName, failureMessages }) => {
       const [why] = failureMessages ?? []

@@ -3,9 +3,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { ROOT } from './run.ts'
 
 /**
- * Long test files, the longest first. The last file to start should be short; otherwise one processor
- * works while the others are idle. Files that wait for most of their time come first, since they use
- * hardly any processor time.
+ * Long test files, the longest first. The last file to start should be short, so that no processor is
+ * idle at the end. Files that wait for most of their time are at the head, since they use hardly any
+ * processor time.
  */
 export const LONG_FILES: readonly string[] = [
   'email-limits',
@@ -15,15 +15,15 @@ export const LONG_FILES: readonly string[] = [
   'hlr-crash',
   'email-crash',
   'crash-moments',
-  'marked',
+  'subjects-in-logs',
   'erasure-kills',
   'products',
   'versions',
   'cancel-purchases',
   'domain-limits',
-  'web/full',
+  'web/many-batches',
   'batches',
-  'web/whole-way',
+  'web/new-user',
   'batches-results',
   'hlr-cap',
   'web/pages',

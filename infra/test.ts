@@ -5,7 +5,7 @@ import { processEnvironment } from '@plumbline/runtime/settings'
 import { ROOT, runTool } from './run.ts'
 import { runWorlds, type WorldsResult } from './simulated-worlds.ts'
 import { runStaticChecks, STATIC_CHECKS } from './static-checks.ts'
-import { countsOf, failedTests, secondTries, type TestReport } from './test-counts.ts'
+import { countsOf, failedTests, retriedTests, type TestReport } from './test-counts.ts'
 
 // Runs everything: the static checks at the same time as the unit, database and whole-process tests on
 // both queue backends; in CI then the simulated worlds.
@@ -54,8 +54,8 @@ const missing = SERVERS.filter((name) => !isInstalled(name))
 if (missing.length > 0) {
   process.stdout.write(`\nnot installed, so their tests were skipped: ${missing.join(', ')}\n`)
 }
-const again = [...secondTries(met, ROOT), ...worlds.again]
-if (again.length > 0) process.stdout.write(`\npassed at the second try:\n${again.join('\n')}\n`)
+const again = [...retriedTests(met, ROOT), ...worlds.again]
+if (again.length > 0) process.stdout.write(`\npassed only when run again:\n${again.join('\n')}\n`)
 const failures = failedTests(met, ROOT)
 if (failures.length > 0) {
   process.stdout.write(`\nfailed tests (report in .reports/tests.json):\n${failures.join('\n')}\n`)

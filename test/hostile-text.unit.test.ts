@@ -5,7 +5,7 @@ import { parseWhois } from '@plumbline/domain/whois-parse'
 import { classifyReply } from '@plumbline/email/classify'
 import { maskedText } from '@plumbline/email/probe-result'
 
-// Texts that strangers write, made to set a pattern back again and again.
+// Texts from outside that make regular expressions backtrack: none may take much longer than ordinary text.
 
 const PAGE_CHARS = 65_536
 const WHOIS_CHARS = 256_000

@@ -15,6 +15,6 @@ test.each([
   expect(find('here', text)).toMatchObject([{ place: 'here' }])
 })
 
-test('what holds no mark is not found', () => {
+test('a text without a mark has no occurrences', () => {
   expect(find('here', 'marked words, 417948')).toEqual([])
 })

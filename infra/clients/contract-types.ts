@@ -26,7 +26,7 @@ export async function contractTypes(wanted: readonly WantedType[]): Promise<stri
   return `${body.join('\n\n')}\n`
 }
 
-/** Key of the types by product. */
+/** Types that are the keys of `BY_PRODUCT`. */
 const PRODUCT_TYPES: readonly WantedType[] = [{ module: 'products', type: 'Product' }]
 
 /** Tables of shapes by product, and the type that indexes each. */

@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { captureTool, ROOT } from '../run.ts'
 import { contractTypes, type WantedType } from './contract-types.ts'
 
-/** Modules of `packages/client` that customers get, with everything they import. */
+/** Module of `packages/client` that customers get, with everything that it imports. */
 const ENTRY = 'public'
 
-/** Node 18 is the oldest supported version: no newer syntax may be used. */
+/** Version of JavaScript that Node 18, the oldest supported version, understands. */
 const TARGET = 'es2022'
 
 /**
  * Builds `@plumbline/client` into a folder: JavaScript modules with their types, without
- * dependencies. What it uses of the contract is included: values as modules, types written out.
+ * dependencies. The parts of the contract that it uses are included: values as modules, types written out.
  *
  * @throws if the compiler reports errors, or the contract has no shape of a type
  */

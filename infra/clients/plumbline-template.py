@@ -1,6 +1,6 @@
 """Client of a Plumbline service: validates and enriches emails, phone numbers, IP addresses and domains.
 
-Needs Python 3.9 or later and nothing else. Made from the service's own description: do not edit it.
+Needs Python 3.9 or later and nothing else. Generated from the OpenAPI document: do not edit it.
 
     client = Client("https://HOST", key="svc_live_...")
     print(client.look_up_email(email="ada@example.com")["valid"])
@@ -65,7 +65,7 @@ class Client:
     """Calls the service with one key. Any method may raise RefusedError or ConnectionFailed."""
 
     def __init__(self, base_url: str, key: str, timeout: float = 30.0, retries: int = 2):
-        """base_url: address of the service, without a path. timeout: seconds without a byte. retries: tries after the first."""
+        """base_url: address of the service, without a path. timeout: seconds without data. retries: attempts after the first."""
         if urllib.parse.urlsplit(base_url).scheme not in ("http", "https"):
             raise ValueError("base_url begins with https:// or http://")
         self._base = base_url.rstrip("/")
@@ -87,7 +87,7 @@ class Client:
             time.sleep(every_seconds)
 
     def rows(self, id: str, only: Optional[str] = None, after: int = 0) -> Iterator[Dict[str, Any]]:
-        """The rows of a batch that have results so far. If the connection breaks, reads on after the last row."""
+        """The rows of a batch that have results so far. If the connection breaks, continues after the last row."""
         failures = 0
         while True:
             try:
@@ -174,9 +174,9 @@ class Client:
 
 
 def verify_webhook(secret: str, headers: Any, body: Union[str, bytes]) -> Dict[str, Any]:
-    """Checks that a message comes from the service (Standard Webhooks 1.0), and reads it; raises ValueError.
+    """Checks that a message comes from the service (Standard Webhooks 1.0), and parses it; raises ValueError.
 
-    headers: a mapping by names in small letters, or what ignores their case. body: byte for byte as it came.
+    headers: a mapping with lower-case or case-insensitive names. body: unchanged, byte for byte.
     """
     raw = body.encode() if isinstance(body, str) else body
     name, timestamp, signatures = (headers.get("webhook-" + part) for part in ("id", "timestamp", "signature"))
@@ -193,7 +193,7 @@ def verify_webhook(secret: str, headers: Any, body: Union[str, bytes]) -> Dict[s
 
 
 def _text(value: Any) -> str:
-    """A value as text of a query or form."""
+    """A value as text for a query."""
     if isinstance(value, bool):
         return "1" if value else "0"
     return str(value)

@@ -4,7 +4,7 @@ import { openApiDocument } from '@plumbline/contract/openapi'
 import type { JsonSchema } from '@plumbline/contract/json-schema'
 import { ROOT } from '../run.ts'
 
-/** An operation of the OpenAPI document, as far as the module needs it. */
+/** The part of an operation of the OpenAPI document that the module uses. */
 interface Operation {
   readonly operationId: string
   readonly summary: string
@@ -35,12 +35,12 @@ interface Document {
   }
 }
 
-/** Paths for probes and tools, which need no key. */
+/** Paths without a method in the client: for probes and tools, which need no key. */
 const LEFT_OUT: readonly string[] = ['/healthz', '/readyz', '/openapi.json']
 
 /**
- * The text of a Python module with a method for each operation. It only needs Python's standard
- * library; what does not depend on operations is in `plumbline-template.py`.
+ * The text of a Python module with a method for each operation, which only needs Python's standard
+ * library. The parts that do not depend on operations are in `plumbline-template.py`.
  */
 export async function pythonModule(): Promise<string> {
   const document = describedService()
@@ -82,7 +82,7 @@ function errorClasses(document: Document): string {
   return `${classes.join('\n\n')}\n\n_ERRORS = {\n${table}}`
 }
 
-/** `TimeoutError` is Python's own name, for sockets. */
+/** The name of a refusal's class; `TimeoutError` exists in Python. */
 function errorName(refusal: string): string {
   return refusal === 'Timeout' ? 'GatewayTimeoutError' : `${refusal}Error`
 }
@@ -134,7 +134,7 @@ function methodOf(document: Document, path: string, method: string, operation: O
   return `${lines.join('\n')}\n        return self._call(${call.join(', ')})\n`
 }
 
-/** Fields of the body, of each form that it may have. */
+/** Fields of the body, of all forms that it may have. */
 function bodyFields(
   document: Document,
   content: NonNullable<Operation['requestBody']>['content'],

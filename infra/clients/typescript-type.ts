@@ -4,7 +4,7 @@ import type { JsonSchema } from '@plumbline/contract/json-schema'
  * A JSON Schema (2020-12) as the text of a TypeScript type.
  *
  * @param depth indentation level of its lines
- * @throws for an unknown keyword, so that none is silently ignored
+ * @throws for an unknown keyword, which would otherwise be ignored
  */
 export function typeScriptOf(schema: JsonSchema, depth = 0): string {
   const options = schema['anyOf'] ?? schema['oneOf']

@@ -1,6 +1,6 @@
 /**
- * What differs between clusters. The manifests are generated from this; an overlay of Kustomize may
- * change them as well, and keeps such changes separate from those of a new version.
+ * Values that differ between clusters, from which the manifests are generated. An overlay of Kustomize may
+ * change the manifests as well, and keeps such changes separate from those of a new version.
  */
 export const INSTALLATION = {
   namespace: 'plumbline',
@@ -22,7 +22,7 @@ export const INSTALLATION = {
     networks: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
     ports: [5432, 6379, 443, 587],
   },
-  /** Namespace of the proxy that forwards requests. */
+  /** Namespace of the proxy that forwards requests to the API. */
   callers: 'ingress-nginx',
   /** Namespace of Prometheus, which KEDA queries. */
   monitoring: 'monitoring',

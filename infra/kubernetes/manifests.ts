@@ -16,7 +16,7 @@ const { namespace, settings, listsStorageClass } = INSTALLATION
 
 /** An object of Kubernetes, or of KEDA. */
 interface Manifest {
-  /** @throws Error if it is not valid for its kind */
+  /** @throws if the object is not valid for its kind */
   validate(): void
   toJSON(): unknown
 }

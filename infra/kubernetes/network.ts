@@ -6,7 +6,7 @@ import { API } from './programs.ts'
 
 const { namespace, stores, callers, monitoring } = INSTALLATION
 
-/** All of our pods. */
+/** Selects all pods of the service. */
 const OURS = { matchLabels: { 'app.kubernetes.io/part-of': 'plumbline' } }
 
 /**
@@ -24,7 +24,7 @@ const NOT_PUBLIC = [
 ]
 const NOT_PUBLIC_6 = ['fc00::/7', 'fe80::/10']
 
-/** Network policies: no traffic except what is named. */
+/** Network policies: all traffic is denied except the connections named. */
 export function networkPolicies(): readonly NetworkPolicy[] {
   return [
     policy('nothing-else', { podSelector: OURS, policyTypes: ['Ingress', 'Egress'] }),

@@ -16,11 +16,11 @@ export const NAMES = {
   lists: 'plumbline-lists',
 } as const
 
-/** Where the files of the two secrets are mounted. */
+/** Folders in which the two secrets are mounted. */
 const SECRETS_DIR = '/run/secrets/plumbline'
 const OWNER_DIR = '/run/secrets/owner'
 
-/** Labels that tell a program's pods from others'. */
+/** Labels that select the pods of a program. */
 export const labelsOf = (name: string): Record<string, string> => ({
   'app.kubernetes.io/name': name,
   'app.kubernetes.io/part-of': 'plumbline',
@@ -32,7 +32,7 @@ export const OUTSIDE = { 'plumbline/asks-outside': 'true' }
 /** The user `node` of the image. */
 const USER = 1000
 
-/** What differs between pods. */
+/** The properties by which pods differ. */
 export interface PodPlan {
   readonly name: string
   readonly version: string
@@ -48,7 +48,7 @@ export interface PodPlan {
   readonly container?: Partial<IIoK8sApiCoreV1Container>
 }
 
-/** A pod as every program has it: no privileges, a read-only image, secrets in files. */
+/** A pod: no privileges, a read-only image, secrets in files. */
 export function podOf(plan: PodPlan): IIoK8sApiCoreV1PodTemplateSpec {
   return {
     metadata: {

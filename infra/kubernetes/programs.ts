@@ -2,15 +2,15 @@
 export interface Program {
   readonly name: string
   readonly command: readonly string[]
-  /** Number of pods: at low load, and at most. */
+  /** Number of pods: minimum and maximum. */
   readonly pods: { readonly least: number; readonly most: number }
-  /** Whether it connects to the internet: engines do, and the batch worker sends webhooks. */
+  /** Whether the program connects to the internet, as engines do, and the batch worker for webhooks. */
   readonly asksOutside: boolean
   /** For a worker with an engine: the `check` of its metrics. */
   readonly check?: string
   /** Requested processor time. */
   readonly cpu: string
-  /** Space on its machine's disk for uploads and results that are being written. */
+  /** Disk space on the node for uploads and results that are being written. */
   readonly scratch: string
   /**
    * Seconds that a stop waits for work in progress, and before that for clients to be routed

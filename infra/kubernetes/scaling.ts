@@ -16,8 +16,8 @@ const TASKS_A_WORKER: Readonly<Record<string, number>> = { email: 16, phone: 16,
 const BACKLOG_SECONDS_A_WORKER = 900
 
 /**
- * Seconds for which fewer workers must suffice before their number is reduced: a stopped worker returns
- * its chunks, which then start again.
+ * Seconds for which fewer workers must suffice before their number is reduced: the chunks of a stopped
+ * worker are returned, and then start again.
  */
 const CALM_SECONDS = 600
 

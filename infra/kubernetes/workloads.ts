@@ -11,16 +11,13 @@ const { namespace } = INSTALLATION
 /** Seconds that a program may take after its delay and drain to close its resources. */
 const CLOSING_SECONDS = 10
 
-/** Seconds between the end of that and the kill. */
+/** Seconds between the end of the closing time and the kill. */
 const SPARE_SECONDS = 5
 
-/**
- * Seconds: a start may wait for an unreachable server, or for the migration; after that its probes
- * count.
- */
+/** Seconds that a start may wait for an unreachable server or the migration, before probes count. */
 const START_SECONDS = 300
 
-/** A program's pods: replaced one by one, without reducing their number. */
+/** The deployment of a program: pods are replaced one by one, without reducing their number. */
 export function deploymentOf(program: Program, version: string): Deployment {
   const { name, pods } = program
   return new Deployment({
@@ -81,7 +78,7 @@ function probesOf(isApi: boolean): Partial<IIoK8sApiCoreV1Container> {
   }
 }
 
-/** The migration of this version; a job is immutable, so its name contains the version. */
+/** The job that migrates to this version; jobs are immutable, so the name contains the version. */
 export function migrationOf(version: string): Job {
   const name = 'migrate'
   return new Job({
@@ -106,7 +103,7 @@ export function migrationOf(version: string): Job {
   })
 }
 
-/** Fetches the reference lists each night; running workers reload them. */
+/** The job that fetches the reference lists each night; running workers reload them. */
 export function dataUpdateOf(version: string): CronJob {
   const name = 'data-update'
   return new CronJob({
@@ -135,7 +132,7 @@ export function dataUpdateOf(version: string): CronJob {
   })
 }
 
-/** For pods that end by themselves. */
+/** Resources of jobs, whose pods end when their work is done. */
 const SHORT = {
   settings: {},
   cpu: '100m',

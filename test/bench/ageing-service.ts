@@ -31,19 +31,16 @@ import { openStorage } from '@plumbline/storage/open'
 import { instantEngine } from '@plumbline/testkit/instant-engines'
 import { openPostgresTestQueue } from '@plumbline/testkit/queue'
 import { createDatabase } from './servers.ts'
-import { ownTime } from './shifted-time.ts'
+import { useShiftableClock } from './shifted-clock.ts'
 
-/**
- * Everything that a batch passes through, in this process, on a real Postgres whose clock can be
- * moved.
- */
+/** The pipeline with its workers and sweeps in this process, on a real Postgres with a movable clock. */
 export interface AgeingService extends AsyncDisposable {
   readonly db: Db
   readonly accounts: readonly string[]
   /** Logged errors. */
   readonly faults: readonly string[]
   submit(accountId: string, content: string): Promise<void>
-  /** Dispatches until disposed; collects the duration of each round. */
+  /** Runs the dispatcher until disposed; collects the duration of each round. */
   dispatch(): AsyncDisposable & { readonly roundsMs: readonly number[] }
 }
 
@@ -57,7 +54,7 @@ const ACCOUNTS = 10
 const STAGES_AT_ONCE = 4
 const SWEEP_MS = 500
 
-/** Opens it with its workers and sweeps; its files are in a temporary folder. */
+/** Opens the service; its files are in a temporary folder. */
 export async function openAgeingService(): Promise<AgeingService> {
   await using stack = new AsyncDisposableStack()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-ageing-'))
@@ -65,7 +62,7 @@ export async function openAgeingService(): Promise<AgeingService> {
   const server = await startEmbeddedPostgres({ dataDir: dir, settings: SETTINGS })
   stack.defer(() => server.stop())
   const url = await createDatabase(server.url, 'ageing')
-  await ownTime(url)
+  await useShiftableClock(url)
   const db = stack.use(openDatabase({ url, poolSize: 16, applicationName: 'bench' }))
   await migrate(db)
   await migrateQueue(url)
@@ -188,12 +185,12 @@ function providerOf(address: string): number {
   return Number(/\d+(?=\.example$)/.exec(address)?.[0] ?? 0) % PROVIDERS
 }
 
-/** Safe because only the dispatcher and `submitBatch` add jobs, with these fields. */
+/** Safe because only the dispatcher and `submitBatch` add jobs of stages, with these fields. */
 function stageIn({ data }: Job): { batchId: string; lease: number } {
   return data as unknown as { batchId: string; lease: number }
 }
 
-/** Safe for the same reason. */
+/** Safe because only the dispatcher adds jobs of tasks, with these fields. */
 function taskIn({ data }: Job): { taskId: number; lease: number } {
   return data as unknown as { taskId: number; lease: number }
 }

@@ -11,7 +11,7 @@ import { createMetering } from '@plumbline/metering/metering'
 import { isRefundedSql } from '@plumbline/metering/refunded'
 import { openAgeingService, type AgeingService } from './ageing-service.ts'
 import { atMost, bounded, median, quantile, type Figure } from './figure.ts'
-import { shiftTime } from './shifted-time.ts'
+import { shiftClock } from './shifted-clock.ts'
 
 const DAY_MS = 86_400_000
 const DAYS = 90
@@ -39,20 +39,20 @@ const FACTS = 5_000
 const EARLY = { from: 32, to: 41 }
 const LATE = { from: 81, to: 90 }
 
-/** Largest ratio of the end to the beginning. */
+/** Largest permitted ratio of the late days to the early ones. */
 const MOST = 1.25
 
-/** Bytes that a batch may leave permanently: its row, and its ledger entries. */
-const LEFT_MOST_BYTES = 60_000
+/** Largest permitted permanent bytes of a batch: its row, and its ledger entries. */
+const PERMANENT_MOST_BYTES = 60_000
 
-/** Tables from which nothing is ever deleted; all others must not grow. */
-const FOR_EVER = ['batches', 'score_weights']
+/** Tables from which nothing is deleted; all others must not grow. */
+const PERMANENT = ['batches', 'score_weights']
 
 /**
  * Runs ninety days of batches, single calls and facts through intake, dispatcher, queue, engines,
  * settlement, result files and retention, on a database whose clock is moved by a day when the work
- * of a day is done. Tables, indexes, dead rows and the rounds of the dispatcher must stay as they
- * were on the first day on which data expired.
+ * of a day is done. Tables, indexes, dead rows and the dispatcher's rounds on the late days are
+ * compared with those on the early ones.
  *
  * @param scale share of the full size of each batch
  */
@@ -60,7 +60,7 @@ export async function run(scale: number): Promise<readonly Figure[]> {
   await using service = await openAgeingService()
   const days: Day[] = []
   for (let no = 1; no <= DAYS; no++) {
-    days.push(await liveDay(service, no, scale))
+    days.push(await runDay(service, no, scale))
     const { faults } = service
     if (faults.length > 0) throw new Error(`day ${no}: ${faults.slice(0, 5).join('; ')}`)
     if (no % 10 === 0) console.error(lineOf(no, days.at(-1)))
@@ -72,27 +72,27 @@ export async function run(scale: number): Promise<readonly Figure[]> {
 interface Day {
   readonly roundsMs: readonly number[]
   /** Consecutive rounds without tasks to dispatch, while nothing else runs. */
-  readonly restingMs: readonly number[]
+  readonly idleMs: readonly number[]
   readonly seconds: number
   /** Bytes of tables (with TOAST) and of indexes. */
   readonly tables: number
   readonly indexes: number
   readonly queue: number
-  readonly forEver: number
+  readonly permanent: number
   readonly dead: number
   readonly batches: number
   readonly largest: string
 }
 
-async function liveDay(service: AgeingService, no: number, scale: number): Promise<Day> {
+async function runDay(service: AgeingService, no: number, scale: number): Promise<Day> {
   const { db, accounts } = service
   const startedMs = performance.now()
   const roundsMs = await workBatches(service, no, scale)
-  await callSome(db, accounts, no, scale)
-  await shiftTime(db, no * DAY_MS)
+  await storeCallsAndFacts(db, accounts, no, scale)
+  await shiftClock(db, no * DAY_MS)
   await untilSwept(db)
   const seconds = (performance.now() - startedMs) / 1_000
-  return { ...(await measure(db)), roundsMs, restingMs: await restingRounds(db), seconds }
+  return { ...(await measure(db)), roundsMs, idleMs: await idleRounds(db), seconds }
 }
 
 async function workBatches(
@@ -113,7 +113,7 @@ async function workBatches(
   return dispatcher.roundsMs
 }
 
-/** Three of a hundred records must wait for their provider, two for a time of their own. */
+/** Of a hundred records, three must wait for their provider, and two each for a time of their own. */
 function listOf(word: string, rows: number): string {
   const lines = Array.from({ length: Math.round(rows) }, (_, row) => {
     const kind = row % 100 < 3 ? 'busy1' : row % 100 < 5 ? 'grey1' : 'u'
@@ -122,7 +122,7 @@ function listOf(word: string, rows: number): string {
   return `name,email\n${lines.join('')}`
 }
 
-async function callSome(
+async function storeCallsAndFacts(
   db: Db,
   accounts: readonly string[],
   no: number,
@@ -190,7 +190,7 @@ async function untilNone(db: Db, statement: string, faults: readonly string[]): 
 const SLOTS = { email: 16, phone: 16, ip: 8, domain: 64 }
 const ROUNDS = 20
 
-async function restingRounds(db: Db): Promise<readonly number[]> {
+async function idleRounds(db: Db): Promise<readonly number[]> {
   const roundsMs: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const startedMs = performance.now()
@@ -213,7 +213,7 @@ const SIZES = `
   where c.relkind = 'r' and n.nspname in ('public', 'bullmq')
   order by pg_total_relation_size(c.oid) desc`
 
-async function measure(db: Db): Promise<Omit<Day, 'roundsMs' | 'restingMs' | 'seconds'>> {
+async function measure(db: Db): Promise<Omit<Day, 'roundsMs' | 'idleMs' | 'seconds'>> {
   const { rows } = await db.pool.query<{
     name: string
     schema: string
@@ -221,7 +221,7 @@ async function measure(db: Db): Promise<Omit<Day, 'roundsMs' | 'restingMs' | 'se
     indexes: number
     dead: number
     isForEver: boolean
-  }>(SIZES, [FOR_EVER])
+  }>(SIZES, [PERMANENT])
   const kept = await db.pool.query<{ count: number }>('select count(*)::int as count from batches')
   const sum = (some: typeof rows, of: (row: (typeof rows)[number]) => number): number =>
     some.reduce((total, row) => total + of(row), 0)
@@ -233,7 +233,7 @@ async function measure(db: Db): Promise<Omit<Day, 'roundsMs' | 'restingMs' | 'se
       rows.filter(({ schema }) => schema === 'bullmq'),
       ({ tables, indexes }) => tables + indexes,
     ),
-    forEver: sum(
+    permanent: sum(
       rows.filter(({ isForEver }) => isForEver),
       ({ tables, indexes }) => tables + indexes,
     ),
@@ -258,33 +258,39 @@ function figuresOf(days: readonly Day[]): readonly Figure[] {
     )
   const first = days[EARLY.to - 1]
   const last = days.at(-1)
-  const leftBytes =
+  const permanentBytes =
     first === undefined || last === undefined
       ? Number.NaN
-      : (last.forEver - first.forEver) / (last.batches - first.batches)
+      : (last.permanent - first.permanent) / (last.batches - first.batches)
   return [
-    flat('tables, days 81 to 90 against 32 to 41', 'MB', ({ tables }) => tables / 1e6),
-    flat('their indexes', 'MB', ({ indexes }) => indexes / 1e6),
-    flat('the queue', 'MB', ({ queue }) => queue / 1e6),
-    flat('dead rows', 'rows', ({ dead }) => dead),
-    flat('rounds of the dispatcher at work, p50', 'ms', ({ roundsMs }) => quantile(roundsMs, 0.5)),
-    flat('its rounds without work, p50', 'ms', ({ restingMs }) => quantile(restingMs, 0.5)),
-    flat('a day of work', 's', ({ seconds }) => seconds),
+    flat(
+      'ageing: tables, days 81 to 90 compared with 32 to 41',
+      'MB',
+      ({ tables }) => tables / 1e6,
+    ),
+    flat('ageing: indexes', 'MB', ({ indexes }) => indexes / 1e6),
+    flat('ageing: queue', 'MB', ({ queue }) => queue / 1e6),
+    flat('ageing: dead rows', 'rows', ({ dead }) => dead),
+    flat('ageing: dispatcher round with work, p50', 'ms', ({ roundsMs }) =>
+      quantile(roundsMs, 0.5),
+    ),
+    flat('ageing: idle dispatcher round, p50', 'ms', ({ idleMs }) => quantile(idleMs, 0.5)),
+    flat('ageing: a day of work', 's', ({ seconds }) => seconds),
     bounded(
-      { name: 'left for ever of a batch', backend: 'postgres', unit: 'bytes' },
-      leftBytes,
-      LEFT_MOST_BYTES,
+      { name: 'ageing: permanent size of a batch', backend: 'postgres', unit: 'bytes' },
+      permanentBytes,
+      PERMANENT_MOST_BYTES,
     ),
   ]
 }
 
 function lineOf(no: number, day: Day | undefined): string {
   if (day === undefined) return ''
-  const { tables, indexes, queue, forEver, dead, roundsMs, restingMs, seconds, largest } = day
-  const rounds = [roundsMs, restingMs].map((ms) => quantile(ms, 0.5).toFixed(1)).join('/')
+  const { tables, indexes, queue, permanent, dead, roundsMs, idleMs, seconds, largest } = day
+  const rounds = [roundsMs, idleMs].map((ms) => quantile(ms, 0.5).toFixed(1)).join('/')
   return (
     `day ${no}: ${seconds.toFixed(1)} s; MB: tables ${megabytes(tables)}, indexes ${megabytes(indexes)}, ` +
-    `queue ${megabytes(queue)}, for ever ${megabytes(forEver)}; dead ${dead}; rounds ${rounds} ms; ${largest}`
+    `queue ${megabytes(queue)}, permanent ${megabytes(permanent)}; dead ${dead}; rounds ${rounds} ms; ${largest}`
   )
 }
 

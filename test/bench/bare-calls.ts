@@ -4,7 +4,7 @@ import { outcomeFor } from '@plumbline/testkit/instant-engines'
 /** Jobs that the worker of the bare program processes concurrently. */
 const CONCURRENCY = 50
 
-/** Makes one call after another, or many concurrently. */
+/** Single calls by BullMQ alone. */
 export interface BareCalls extends AsyncDisposable {
   call(at: number): Promise<void>
 }

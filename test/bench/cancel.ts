@@ -5,9 +5,9 @@ import type { Account, TestService } from '@plumbline/testkit/service'
 import { atMost, bounded, quantile, type Figure } from './figure.ts'
 import { startServers, type BenchServers } from './servers.ts'
 import { openSilentHosts, untilWaiting, writeDomains } from './silent-hosts.ts'
-import { uploadList, waitForEnd } from './upload.ts'
+import { uploadBatch, waitForEnd } from './upload.ts'
 
-/** Records of the batch that is canceled, each of which waits by itself. */
+/** Records of the canceled batch, each in a waiting group of its own. */
 const RECORDS = 1_000_000
 
 /**
@@ -17,8 +17,8 @@ const ANSWER_MS = 1_000
 const END_MS = 300_000
 
 /**
- * Limits of the effect on others: a single call, a batch of ten records, the renewal of a worker's
- * leases.
+ * Limits of the effect on other accounts: the ratio for single calls, a batch of ten records, and
+ * the renewal of a worker's lease.
  */
 const CALLS_MORE = 3
 const TEN_MS = 5_000
@@ -30,7 +30,7 @@ const ALONE_MS = 20_000
 
 /**
  * Cancels a batch of a million waiting tasks, and measures how long that takes and how it affects
- * others.
+ * other accounts.
  *
  * @param scale share of the full number of records
  */
@@ -56,9 +56,9 @@ async function measure(
   await writeDomains(ten, 'known', 10)
   const account = await service.account({ credits: records })
   const other = await service.account({ credits: 1_000_000 })
-  const { id } = await uploadList(service, account, list, 'email')
+  const { id } = await uploadBatch(service, account, list, 'email')
   await untilWaiting(service, records)
-  await partTasks(service, id, records)
+  await splitTasks(service, id, records)
   const held = await holdTask(service, dir)
   const alone = await othersUntil(service, { other, ten, held }, AbortSignal.timeout(ALONE_MS))
   const done = new AbortController()
@@ -74,19 +74,23 @@ async function measure(
   const head = { backend, unit: 'ms' }
   const named = (name: string): typeof head & { readonly name: string } => ({ ...head, name })
   return [
-    bounded(named(`cancel of ${records} tasks answered`), answerMs, ANSWER_MS),
-    bounded(named('and ended with its result file'), endMs, END_MS),
-    atMost(named("others' calls meanwhile, p99"), beside.p99Ms, alone.p99Ms, CALLS_MORE),
-    bounded({ ...named("others' calls refused meanwhile"), unit: 'calls' }, beside.refused, 0),
-    bounded(named("another's ten records meanwhile"), beside.longestMs, TEN_MS),
-    bounded(named("a worker's renewal meanwhile, longest"), beside.renewalMs, RENEWAL_MS),
+    bounded(named(`cancel: response, ${records} tasks`), answerMs, ANSWER_MS),
+    bounded(named('cancel: end of the batch with its result file'), endMs, END_MS),
+    atMost(named('cancel: calls of other accounts, p99'), beside.p99Ms, alone.p99Ms, CALLS_MORE),
+    bounded(
+      { ...named('cancel: refused calls of other accounts'), unit: 'calls' },
+      beside.refused,
+      0,
+    ),
+    bounded(named('cancel: ten records of another account, longest'), beside.longestMs, TEN_MS),
+    bounded(named("cancel: renewal of a worker's lease, longest"), beside.renewalMs, RENEWAL_MS),
   ]
 }
 
 const CHUNK_RECORDS = 1_000
 const CHUNKS_A_STEP = 20
 
-const PART = `
+const SPLIT = `
   with whole as (
     delete from tasks where batch_id = $1 and chunk_no >= $2 and chunk_no < $3 and lease_until is null
     returning *
@@ -100,11 +104,11 @@ const PART = `
   insert into task_groups (check_kind, group_key, next_at, quiet_until)
   select check_kind, group_key, now() + interval '1 hour', now() + interval '1 hour' from parted`
 
-/** Splits the waiting tasks of a batch, so that each record waits by itself as for a host of its own. */
-async function partTasks({ db }: TestService, batchId: string, records: number): Promise<void> {
+/** Splits the waiting tasks of a batch, so that each record is in a waiting group of its own. */
+async function splitTasks({ db }: TestService, batchId: string, records: number): Promise<void> {
   // A few chunks in each statement, so that none takes long.
   for (let chunk = 0; chunk <= records / CHUNK_RECORDS; chunk += CHUNKS_A_STEP) {
-    await db.pool.query(PART, [batchId, chunk, chunk + CHUNKS_A_STEP])
+    await db.pool.query(SPLIT, [batchId, chunk, chunk + CHUNKS_A_STEP])
   }
   await db.pool.query('analyze tasks')
   const { rows } = await db.pool.query<{ count: number }>(
@@ -122,11 +126,11 @@ interface HeldTask {
   readonly lease: number
 }
 
-/** A leased task of another batch, held for the whole run. */
+/** Claims a task of another batch for the whole run. */
 async function holdTask(service: TestService, dir: string): Promise<HeldTask> {
   const list = join(dir, 'held.csv')
   await writeDomains(list, 'apart', 1)
-  const { id } = await uploadList(service, await service.account({ credits: 1 }), list, 'email')
+  const { id } = await uploadBatch(service, await service.account({ credits: 1 }), list, 'email')
   for (;;) {
     const { rows } = await service.db.pool.query<HeldTask>(
       `update tasks set lease = lease + 1, claimed = false, group_key = null, due_at = null,
@@ -175,7 +179,7 @@ async function othersUntil(
   const sendAll = async (): Promise<void> => {
     while (!until.aborted) {
       const startedMs = performance.now()
-      const { id } = await uploadList(service, other, ten, 'email')
+      const { id } = await uploadBatch(service, other, ten, 'email')
       await waitForEnd(service, other, id)
       longestMs = Math.max(longestMs, performance.now() - startedMs)
     }

@@ -47,8 +47,8 @@ const ENDING = 3
 const TASK_MS = 100
 
 /**
- * Targets: a round of the dispatcher, ten records of another account meanwhile, and a million
- * waiting tasks until all are settled.
+ * Limits: of a round of the dispatcher, of ten records of another account, and of the time until a
+ * million waiting tasks are settled.
  */
 const ROUND_MS = 20
 const OTHERS_MS = 5_000
@@ -107,10 +107,26 @@ async function waitingGroups(): Promise<readonly Figure[]> {
   await requireSettled(db)
   const head = { backend: 'postgres', unit: 'ms' }
   return [
-    bounded({ ...head, name: 'round, 300k groups, p50' }, quantile(roundsMs, 0.5), ROUND_MS),
-    bounded({ ...head, name: 'round, 300k groups, p99' }, quantile(roundsMs, 0.99), ROUND_MS),
-    bounded({ ...head, name: 'a million settled', unit: 'minutes' }, allMinutes, ALL_MINUTES),
-    bounded({ ...head, name: "another's task goes out", unit: 'rounds' }, ownRound, 10),
+    bounded(
+      { ...head, name: 'dispatch: round with 300,000 groups, p50' },
+      quantile(roundsMs, 0.5),
+      ROUND_MS,
+    ),
+    bounded(
+      { ...head, name: 'dispatch: round with 300,000 groups, p99' },
+      quantile(roundsMs, 0.99),
+      ROUND_MS,
+    ),
+    bounded(
+      { ...head, name: 'dispatch: a million tasks settled', unit: 'minutes' },
+      allMinutes,
+      ALL_MINUTES,
+    ),
+    bounded(
+      { ...head, name: 'dispatch: a task of another account is dispatched after', unit: 'rounds' },
+      ownRound,
+      10,
+    ),
   ]
 }
 
@@ -207,9 +223,17 @@ async function runningBatches(): Promise<readonly Figure[]> {
   const closeMs = performance.now() - startedMs
   const head = { backend: 'postgres', unit: 'ms' }
   return [
-    bounded({ ...head, name: 'round, 10k batches, p50' }, quantile(roundsMs, 0.5), ROUND_MS),
-    bounded({ ...head, name: 'round, 10k batches, p99' }, quantile(roundsMs, 0.99), ROUND_MS),
-    bounded({ ...head, name: 'search for ended batches, each 5 s' }, closeMs, 100),
+    bounded(
+      { ...head, name: 'dispatch: round with 10,000 batches, p50' },
+      quantile(roundsMs, 0.5),
+      ROUND_MS,
+    ),
+    bounded(
+      { ...head, name: 'dispatch: round with 10,000 batches, p99' },
+      quantile(roundsMs, 0.99),
+      ROUND_MS,
+    ),
+    bounded({ ...head, name: 'dispatch: search for ended batches, every 5 s' }, closeMs, 100),
   ]
 }
 
@@ -244,7 +268,13 @@ async function manyAccounts(): Promise<readonly Figure[]> {
   }
   await Promise.all(ending)
   const head = { backend: 'postgres', unit: 'ms' }
-  return [bounded({ ...head, name: 'beside 49 accounts of 100k' }, waitedMs + TASK_MS, OTHERS_MS)]
+  return [
+    bounded(
+      { ...head, name: 'dispatch: ten records beside 49 accounts of 100,000 each' },
+      waitedMs + TASK_MS,
+      OTHERS_MS,
+    ),
+  ]
 }
 
 /** One round of the dispatcher, without the queue. */

@@ -9,7 +9,7 @@ import type { Registry } from '../simnet/world/registries.ts'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
 import { atMost, bounded, quantile, type Figure } from './figure.ts'
 import { startServers } from './servers.ts'
-import { uploadList, waitForEnd } from './upload.ts'
+import { uploadBatch, waitForEnd } from './upload.ts'
 
 const NAMES = 20_000
 const REGISTRIES = 50
@@ -22,7 +22,7 @@ const LIVE_MOST_MS = 2_000
 
 /**
  * A batch over many registries, from upload to finished file, compared with the ideal schedule;
- * each registry enforces its limit, and single calls go on meanwhile.
+ * each registry enforces its limit, and single calls are made during the batch.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -57,9 +57,9 @@ async function measure(
   const account = await service.account({ credits: NAMES * 2 })
   const caller = await service.account({ credits: NAMES })
   const stop = new AbortController()
-  const live = callNowAndThen(service, caller, stop.signal)
+  const live = callEachSecond(service, caller, stop.signal)
   const startMs = performance.now()
-  const { id } = await uploadList(service, account, list, 'domain')
+  const { id } = await uploadBatch(service, account, list, 'domain')
   const batch = await waitForEnd(service, account, id, 200)
   const seconds = (performance.now() - startMs) / 1_000
   stop.abort()
@@ -76,11 +76,23 @@ async function measure(
   const name = 'domain: 20,000 names, 50 registries'
   return [
     atMost({ name, backend, unit: 's' }, seconds, IDEAL_SECONDS, 1.2),
-    bounded({ name: 'domain: refused by registries', backend, unit: 'queries' }, refused, 0),
-    bounded({ name: 'domain: most in one second', backend, unit: 'queries' }, most, PER_SECOND),
-    atMost({ name: 'domain: asked in all', backend, unit: 'queries' }, queries, NAMES, 1),
     bounded(
-      { name: 'domain: live meanwhile, p99', backend, unit: 'ms' },
+      { name: 'domain: queries refused by registries', backend, unit: 'queries' },
+      refused,
+      0,
+    ),
+    bounded(
+      {
+        name: 'domain: queries to one registry within a second, maximum',
+        backend,
+        unit: 'queries',
+      },
+      most,
+      PER_SECOND,
+    ),
+    atMost({ name: 'domain: total queries', backend, unit: 'queries' }, queries, NAMES, 1),
+    bounded(
+      { name: 'domain: single calls during the batch, p99', backend, unit: 'ms' },
       quantile(liveMs, 0.99),
       LIVE_MOST_MS,
     ),
@@ -109,8 +121,8 @@ async function writeNames(path: string): Promise<void> {
   await once(file, 'close')
 }
 
-/** Durations of single calls; throws on one that is not answered. */
-async function callNowAndThen(
+/** Makes a single call each second; returns their durations. @throws if one is not answered */
+async function callEachSecond(
   service: TestService,
   account: Account,
   stop: AbortSignal,

@@ -11,13 +11,13 @@ import type { SimnetOptions } from '../simnet/simnet.ts'
 import { makeWorld } from '../simnet/world.ts'
 import type { World } from '../simnet/world.ts'
 
-/** Concurrent connections of each measured client. */
+/** Maximum concurrent connections of each measured client. */
 export const CONNECTIONS = 200
 
 const SEED = 7
 const PORT = 25
 
-/** A simulated internet to measure on. */
+/** A simulated internet, with engines to measure on it. */
 export interface Bench extends AsyncDisposable {
   readonly world: World
   readonly port: number
@@ -80,7 +80,7 @@ export async function openBench(options: Omit<SimnetOptions, 'world'>): Promise<
   }
 }
 
-/** Repeats the request until no subject has to wait. */
+/** Has subjects checked; those that must wait are asked again until they are answered. */
 export async function askAll(
   engine: Engine<'email'>,
   subjects: readonly string[],
@@ -109,7 +109,7 @@ export async function askAll(
   return answers
 }
 
-/** The nth address of a list over so many domains. */
+/** The nth address, where addresses are spread over this many domains. */
 export function addressAt(n: number, domains: number): string {
   return `user${Math.floor(n / domains) + 1}@d${n % domains}.example`
 }

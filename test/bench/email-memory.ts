@@ -8,8 +8,8 @@ import { bounded } from './figure.ts'
 import type { Figure } from './figure.ts'
 
 /**
- * (c) Heap in use while 100,000 addresses are processed in chunks, above that before, and how much
- * the second half adds.
+ * (c) Growth of the heap while 100,000 addresses are processed in chunks: the peak, and by how much
+ * the peak of the second half exceeds that of the first.
  */
 export async function memory(): Promise<readonly Figure[]> {
   const figures: Figure[] = []
@@ -26,8 +26,12 @@ export async function memory(): Promise<readonly Figure[]> {
     const [first, second] = await peakHeapsMb(engine, 100_000, domains)
     const head = { backend: 'simnet', unit: 'MB' }
     figures.push(
-      bounded({ ...head, name: `email memory, ${name}` }, Math.max(first, second), HEAP_MB),
-      bounded({ ...head, name: `email memory growth, ${name}` }, second - first, GROWTH_MB),
+      bounded({ ...head, name: `email: peak heap, ${name}` }, Math.max(first, second), HEAP_MB),
+      bounded(
+        { ...head, name: `email: heap growth in the second half, ${name}` },
+        second - first,
+        GROWTH_MB,
+      ),
     )
   }
   return figures
@@ -35,7 +39,7 @@ export async function memory(): Promise<readonly Figure[]> {
 
 /**
  * Limit for 4,000 concurrent subjects, 200 connections and full caches. Measured over 50,000
- * domains: 39 MB, of which 18 MB are caches, which stay when nothing is in work.
+ * domains: 39 MB, of which 18 MB are caches.
  */
 const HEAP_MB = 50
 /** Limit: all caches are full before the end of the first half. */
@@ -43,7 +47,7 @@ const GROWTH_MB = 3
 const CHUNK = 500
 const CHUNKS_AT_ONCE = 8
 
-/** A memory that stores nothing, so that only the engine's own is measured. */
+/** A `Memory` that stores nothing, so that only the engine's own heap is measured. */
 const FORGETFUL: Memory = {
   get: (keys) => Promise.resolve(keys.map(() => undefined)),
   set: () => Promise.resolve(),
@@ -51,7 +55,7 @@ const FORGETFUL: Memory = {
   delete: () => Promise.resolve(),
 }
 
-/** A limiter without limits or state. */
+/** A `Limiter` without limits or state. */
 const UNLIMITED: Limiter = {
   take: () => Promise.resolve({ granted: true }),
   lease: () =>

@@ -7,7 +7,7 @@ import type { ErasureView } from '@plumbline/contract/erasure'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
 import { startServers } from './servers.ts'
-import { uploadList, waitForEnd, writeList } from './upload.ts'
+import { uploadBatch, waitForEnd, writeContacts } from './upload.ts'
 
 /**
  * Stored rows: one batch that was checked, and batches with its outcomes, each with the same rows.
@@ -15,15 +15,15 @@ import { uploadList, waitForEnd, writeList } from './upload.ts'
 const RECORDS = 100_000
 const BATCHES = 10
 
-/** Rows that an account may keep, and hours within which a value must be erased from them. */
+/** Rows that an account may have stored, and hours within which a value must be erased from them. */
 const MOST_ROWS = 5_000_000
 const MOST_HOURS = 24
 
 const LOOK_MS = 100
 
 /**
- * Three addresses, and a domain with its twenty: every batch has them all, so that every result is
- * rewritten.
+ * Three addresses, and a domain with its twenty addresses: every batch has them all, so that every
+ * result is rewritten.
  */
 const TARGET = {
   email: [7, 50_000, 99_999].map((row) => `person.${row}@company${row % 5000}.example`),
@@ -37,7 +37,7 @@ export async function run(): Promise<readonly Figure[]> {
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-erase-'))
   try {
     const list = join(dir, 'list.csv')
-    await writeList(list, RECORDS)
+    await writeContacts(list, RECORDS)
     await using service = await startService({
       databaseUrl: servers.databaseUrl,
       redisUrl: undefined,
@@ -56,9 +56,9 @@ export async function run(): Promise<readonly Figure[]> {
     const hours = ((seconds / rows) * MOST_ROWS) / 3_600
     const backend = 'embedded'
     return [
-      bounded({ name: `erase from ${rows} rows`, backend, unit: 's' }, seconds, secondsFor(rows)),
+      bounded({ name: `erase: from ${rows} rows`, backend, unit: 's' }, seconds, secondsFor(rows)),
       bounded(
-        { name: `erase from ${MOST_ROWS} rows, by that`, backend, unit: 'h' },
+        { name: `erase: from ${MOST_ROWS} rows, extrapolated`, backend, unit: 'h' },
         hours,
         MOST_HOURS,
       ),
@@ -68,13 +68,13 @@ export async function run(): Promise<readonly Figure[]> {
   }
 }
 
-/** The part of the longest time that this many rows may take. */
+/** The limit for this many rows, in proportion to that for `MOST_ROWS`. */
 function secondsFor(rows: number): number {
   return (MOST_HOURS * 3_600 * rows) / MOST_ROWS
 }
 
 async function keepRows(service: TestService, account: Account, list: string): Promise<void> {
-  const first = await uploadList(service, account, list, 'contact-intel')
+  const first = await uploadBatch(service, account, list, 'contact-intel')
   await ended(service, account, first.id)
   for (let at = 1; at < BATCHES; at++) {
     const path = `/v1/batches/${first.id}/rescore`

@@ -1,4 +1,4 @@
-/** One measured figure with its baseline from the same run. */
+/** One measured figure, with a baseline from the same run where there is one. */
 export interface Figure {
   readonly name: string
   readonly backend: string
@@ -72,7 +72,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2
 }
 
-/** The value below which this share of the values is. */
+/** A quantile: the value below which the share (0 to 1) of the values is. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN

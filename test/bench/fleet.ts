@@ -5,9 +5,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { atLeast, bounded, type Figure } from './figure.ts'
 import { createDatabase, startServers } from './servers.ts'
-import { uploadList, waitForEnd, writeList } from './upload.ts'
+import { uploadBatch, waitForEnd, writeContacts } from './upload.ts'
 
-/** Milliseconds of an engine for a subject, and concurrent subjects of a task. */
+/** Milliseconds that an engine takes for a subject, and concurrent subjects of a task. */
 const ENGINE_MS = 50
 const WIDTH = 1
 /** A task takes five seconds, so that the time between two tasks hardly counts. */
@@ -25,7 +25,7 @@ const MEASURED_MS = 20_000
 const RECORDS_A_WORKER = BEST_A_SECOND * 42
 const RECORDS_TO_JOIN = BEST_A_SECOND * 60
 
-/** Minimum factor over one worker, by number of workers. */
+/** Minimum ratio to the rate of one worker, by number of workers. */
 const LEAST: ReadonlyMap<number, number> = new Map([
   [2, 1.9],
   [4, 3.6],
@@ -49,7 +49,11 @@ export async function run(): Promise<readonly Figure[]> {
       const redisUrl = backend === 'redis' ? servers.redisUrl : undefined
       const { perSecond, joinedMs } = await measure({ databaseUrl, redisUrl, count })
       if (count === 1) one = perSecond
-      const head = { name: `fleet of ${count}`, backend, unit: 'records/s' }
+      const head = {
+        name: `fleet: ${count} ${count === 1 ? 'worker' : 'workers'}`,
+        backend,
+        unit: 'records/s',
+      }
       const least = LEAST.get(count)
       figures.push(
         least === undefined
@@ -58,7 +62,11 @@ export async function run(): Promise<readonly Figure[]> {
           : atLeast(head, perSecond, one, least),
       )
       if (joinedMs !== undefined) {
-        const joined = { name: `one more joins ${count}`, backend, unit: 'ms' }
+        const joined = {
+          name: 'fleet: a worker joins, until it has its share',
+          backend,
+          unit: 'ms',
+        }
         figures.push(bounded(joined, joinedMs, JOIN_MS))
       }
     }
@@ -81,7 +89,7 @@ async function measure({ databaseUrl, redisUrl, count }: Fleet): Promise<{
   stack.defer(() => rm(dir, { recursive: true, force: true }))
   const list = join(dir, 'list.csv')
   const records = RECORDS_A_WORKER * count + (count === JOINED ? RECORDS_TO_JOIN : 0)
-  await writeList(list, records)
+  await writeContacts(list, records)
   const service = stack.use(
     await startService({
       databaseUrl,
@@ -98,7 +106,7 @@ async function measure({ databaseUrl, redisUrl, count }: Fleet): Promise<{
     }),
   )
   const account = await service.account({ credits: records })
-  const { id } = await uploadList(service, account, list, 'email')
+  const { id } = await uploadBatch(service, account, list, 'email')
   await untilBusy(service, id, count * SLOTS)
   await wait(WARM_UP_MS)
   const before = await answeredOver(service, id)

@@ -13,7 +13,7 @@ import type { BenchServers } from './servers.ts'
 const HEAP_MEGABYTES = 160
 const HEALTH_SECONDS = 1
 
-/** Concurrent downloads, memory that they may add to the API together, and how often they read. */
+/** Concurrent downloads, their limit of the API's memory growth, their duration, and how often they read. */
 const READERS = 150
 const READERS_MEGABYTES = 128
 const READERS_MS = 10_000
@@ -21,7 +21,7 @@ const TRICKLE_EVERY_MS = 100
 const DOWNLOADS_OF_ACCOUNT = 4
 
 const SILENT = 10_000
-/** Limits of the connections of one address; on loopback, an address that no other client uses. */
+/** An address on loopback that no other client uses, and the API's limit of its connections. */
 const SILENT_ADDRESS = '127.0.0.2'
 const CONNECTIONS_OF_ADDRESS = 256
 
@@ -30,8 +30,8 @@ const PAID_CALLS = 90
 
 /**
  * Effect on the API of clients that do not read their responses, or send no request: memory growth,
- * the longest response time of `/healthz` meanwhile, and responses obtained for free. Each
- * measurement has a service of its own.
+ * the longest response time of `/healthz`, and responses without a charge. Each measurement has a
+ * service of its own.
  */
 export async function measureClients(
   servers: BenchServers,
@@ -53,14 +53,14 @@ export async function measureClients(
   return figures
 }
 
-/** 150 slow readers of one batch. */
+/** Slow readers of one batch. */
 async function measureReaders(service: TestService, backend: string): Promise<readonly Figure[]> {
   const caller = await openCaller(service, 60_000)
   const met = await readSlowly(
     service,
     Array.from({ length: READERS }, () => caller),
   )
-  return readersFigures('hostile-readers', backend, met)
+  return readersFigures('hostile: 150 slow readers of one account', backend, met)
 }
 
 /** Slow readers of as few accounts as the limits require for all to be admitted. */
@@ -76,7 +76,7 @@ async function measureReadersOfMany(
     Array.from({ length: DOWNLOADS_OF_ACCOUNT }, () => caller),
   )
   const met = await readSlowly(service, readers.slice(0, READERS))
-  return readersFigures('hostile-readers-accounts', backend, met)
+  return readersFigures('hostile: 150 slow readers of many accounts', backend, met)
 }
 
 interface Met {
@@ -86,8 +86,16 @@ interface Met {
 
 function readersFigures(name: string, backend: string, met: Met): readonly Figure[] {
   return [
-    bounded({ name, backend, unit: 'MB' }, met.megabytes, READERS_MEGABYTES),
-    bounded({ name: `${name}-health`, backend, unit: 's' }, met.healthMs / 1_000, HEALTH_SECONDS),
+    bounded(
+      { name: `${name}, memory growth`, backend, unit: 'MB' },
+      met.megabytes,
+      READERS_MEGABYTES,
+    ),
+    bounded(
+      { name: `${name}, /healthz`, backend, unit: 's' },
+      met.healthMs / 1_000,
+      HEALTH_SECONDS,
+    ),
   ]
 }
 
@@ -143,8 +151,16 @@ async function measureSilent(service: TestService, backend: string): Promise<rea
   for (const socket of open) socket.destroy()
   const head = { backend, unit: 's' }
   return [
-    bounded({ ...head, name: 'hostile-silent-health' }, healthMs / 1_000, HEALTH_SECONDS),
-    bounded({ ...head, name: 'hostile-silent-held', unit: '' }, held, CONNECTIONS_OF_ADDRESS),
+    bounded(
+      { ...head, name: 'hostile: 10,000 silent connections, /healthz' },
+      healthMs / 1_000,
+      HEALTH_SECONDS,
+    ),
+    bounded(
+      { ...head, name: 'hostile: 10,000 silent connections, left open', unit: 'connections' },
+      held,
+      CONNECTIONS_OF_ADDRESS,
+    ),
   ]
 }
 
@@ -156,8 +172,8 @@ async function openSilent(port: number, open: Set<Socket>): Promise<void> {
 }
 
 /**
- * Paid calls behind free responses that are not read: how many responses the client gets for free
- * in the end.
+ * A client pipelines paid calls behind free ones whose responses it does not read, and reads them
+ * after the time limit of the debits: responses of paid calls that were not charged.
  */
 async function measureTrickle(service: TestService, backend: string): Promise<readonly Figure[]> {
   const account = await service.account({ credits: 1_000 })
@@ -173,12 +189,12 @@ async function measureTrickle(service: TestService, backend: string): Promise<re
   await until(async () => (await operationsOf(caller)).debits === PAID_CALLS)
   // Each debit is either answered or refunded by the sweep.
   await until(async () => (await operationsOf(caller)).unanswered === 0)
-  reader.readOn()
+  reader.readRest()
   const had = (): number => reader.text().match(/x-credits-charged: 1\r/gi)?.length ?? 0
   await until(async () => had() === PAID_CALLS || reader.socket.closed)
   reader.socket.destroy()
   const unpaid = had() - (left - (await leftOf(caller)))
-  return [bounded({ name: 'hostile-trickle-unpaid', backend, unit: 'answers' }, unpaid, 0)]
+  return [bounded({ name: 'hostile: uncharged responses', backend, unit: 'responses' }, unpaid, 0)]
 }
 
 async function leftOf(caller: Caller): Promise<number> {

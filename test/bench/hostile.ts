@@ -15,8 +15,8 @@ const HEAP_MEGABYTES = 160
 
 /**
  * Clients that do not read or send no request, and every hostile upload of the tests: the longest
- * time from its last byte to its result, and the peak memory of the API and the batch worker
- * (resident, by the kernel's high-water mark) above that after ordinary uploads.
+ * time from the last byte of an upload to its result, and the peak memory of the API and the batch
+ * worker (resident, by the kernel's high-water mark) above that after ordinary uploads.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -43,12 +43,18 @@ export async function run(): Promise<readonly Figure[]> {
       if (outcome.verdict !== 'gone') slowestMs = Math.max(slowestMs, outcome.answeredMs)
     }
     const head = { backend, unit: 's' }
-    figures.push(bounded({ ...head, name: 'hostile-slowest' }, slowestMs / 1000, MOST_SECONDS))
+    figures.push(
+      bounded({ ...head, name: 'hostile: slowest upload' }, slowestMs / 1000, MOST_SECONDS),
+    )
     const peaks = await Promise.all(measured.map(peakMegabytes))
     for (const [at, { name }] of measured.entries()) {
       const grown = (peaks[at] ?? Number.NaN) - (before[at] ?? Number.NaN)
       figures.push(
-        bounded({ name: `hostile-growth-${name}`, backend, unit: 'MB' }, grown, MOST_MEGABYTES),
+        bounded(
+          { name: `hostile: memory growth of ${name}`, backend, unit: 'MB' },
+          grown,
+          MOST_MEGABYTES,
+        ),
       )
     }
   }

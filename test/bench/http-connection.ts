@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 
 /** One persistent connection that posts JSON, one request after another. */
 export interface HttpConnection extends Disposable {
-  /** Throws unless the response is 200: `Refused` if it is 429 or 503. */
+  /** Returns the body. @throws unless the status is 200: `Refused` for 429 and 503 */
   post(path: string, body: string): Promise<string>
 }
 

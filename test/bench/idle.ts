@@ -43,8 +43,16 @@ export async function run(): Promise<readonly Figure[]> {
     (after.transactions - before.transactions) / ((after.atMs - before.atMs) / 1_000)
   const head = { backend: 'embedded' }
   return [
-    bounded({ ...head, name: 'idle', unit: 'tx/s' }, perSecond, TRANSACTIONS_A_SECOND),
-    bounded({ ...head, name: 'idle', unit: 'connections' }, after.connections, CONNECTIONS),
+    bounded(
+      { ...head, name: 'idle: transactions', unit: 'tx/s' },
+      perSecond,
+      TRANSACTIONS_A_SECOND,
+    ),
+    bounded(
+      { ...head, name: 'idle: database connections', unit: 'connections' },
+      after.connections,
+      CONNECTIONS,
+    ),
   ]
 }
 

@@ -20,7 +20,7 @@ const MIB = 1024 * 1024
 /** Flags with which the service starts its workers. */
 const HEAP_FLAGS = ['--max-semi-space-size=8']
 
-/** Source of the bounds: the end conditions of the phone and IP work. */
+/** Limits of the figures. */
 const LOOKUP_RATIO_MOST = 1.5
 const PHONE_RATIO_LEAST = 0.7
 const START_MS_MOST = 2_000
@@ -28,8 +28,8 @@ const RSS_MIB_MOST = 400
 const PAUSE_MS_MOST = 20
 
 /**
- * IP lookups compared with the bare readers, phones with the bare library, and start time, memory
- * and pauses of an update.
+ * IP lookups compared with the readers of the databases alone, phone numbers with libphonenumber
+ * alone, and start time, memory and pauses of a list update.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using lists = await makeIpLists()
@@ -43,11 +43,15 @@ export async function run(): Promise<readonly Figure[]> {
     unit,
   })
   return [
-    atMost(head('ip lookup with all lists', 'us'), ip.ours, ip.bare, LOOKUP_RATIO_MOST),
-    atLeast(head('phone offline', 'numbers/s'), phone.ours, phone.bare, PHONE_RATIO_LEAST),
-    bounded(head('start with all ip and phone data', 'ms'), start.startMs, START_MS_MOST),
-    bounded(head('memory with all ip and phone data', 'MiB'), start.rssBytes / MIB, RSS_MIB_MOST),
-    bounded(head('longest pause of a list update', 'ms'), start.pauseMs, PAUSE_MS_MOST),
+    atMost(head('ip: lookup with all lists', 'us'), ip.ours, ip.bare, LOOKUP_RATIO_MOST),
+    atLeast(head('phone: without HLR', 'numbers/s'), phone.ours, phone.bare, PHONE_RATIO_LEAST),
+    bounded(head('ip: start with all IP and phone data', 'ms'), start.startMs, START_MS_MOST),
+    bounded(
+      head('ip: memory with all IP and phone data', 'MiB'),
+      start.rssBytes / MIB,
+      RSS_MIB_MOST,
+    ),
+    bounded(head('ip: longest pause of a list update', 'ms'), start.pauseMs, PAUSE_MS_MOST),
   ]
 }
 
@@ -56,7 +60,7 @@ interface Compared {
   readonly bare: number
 }
 
-/** Microseconds a lookup, medians of rounds taken in turn. */
+/** Microseconds a lookup; medians of alternate rounds. */
 async function compareIp(lookup: (text: string) => unknown): Promise<Compared> {
   const [v4File, v6File] = packagedCityFiles()
   const asn = await packagedAsn()
@@ -76,7 +80,7 @@ async function compareIp(lookup: (text: string) => unknown): Promise<Compared> {
   )
 }
 
-/** Numbers a second, medians of rounds taken in turn. */
+/** Numbers a second; medians of alternate rounds. */
 async function comparePhone(): Promise<Compared> {
   const tables = { prefixes: await loadPhonePrefixes(), countries: createCountryNames() }
   const numbers = getCountries().flatMap((country) => {
@@ -121,20 +125,20 @@ function randomAddresses(count: number): readonly string[] {
 }
 
 /** Measurements of a child process. */
-export interface StartMeasured {
+export interface StartMeasurements {
   readonly startMs: number
   readonly rssBytes: number
   readonly pauseMs: number
 }
 
-/** Uses a new process, so that its memory holds nothing from this one. */
-async function startApart(listsDir: string): Promise<StartMeasured> {
+/** Measures in a new process, whose memory contains only the data. */
+async function startApart(listsDir: string): Promise<StartMeasurements> {
   const script = fileURLToPath(new URL('ip-start.ts', import.meta.url))
   const child = spawn(process.execPath, [...HEAP_FLAGS, script, listsDir], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const chunks: Buffer[] = []
   for await (const chunk of child.stdout) if (Buffer.isBuffer(chunk)) chunks.push(chunk)
-  const measured: StartMeasured = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  const measured: StartMeasurements = JSON.parse(Buffer.concat(chunks).toString('utf8'))
   return measured
 }

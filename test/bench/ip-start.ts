@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { loadIpData } from '@plumbline/ip/data'
 import { loadPhonePrefixes } from '@plumbline/phone/prefixes'
-import type { StartMeasured } from './ip-phone.ts'
+import type { StartMeasurements } from './ip-phone.ts'
 
 // node ip-start.ts LISTS_DIR: loads all IP and phone data, then its lists again, and prints the time
 // and memory that this took.
@@ -22,7 +22,7 @@ pauses.enable()
 await store.refresh()
 pauses.disable()
 
-const measured: StartMeasured = {
+const measured: StartMeasurements = {
   startMs,
   rssBytes: process.memoryUsage.rss(),
   pauseMs: pauses.max / 1e6,

@@ -1,11 +1,11 @@
 import { startService } from '@plumbline/testkit/service'
 import { openBareCalls } from './bare-calls.ts'
-import { drive, type Drive } from './drive.ts'
+import { runLoads, type Load } from './run-load.ts'
 import { atLeast, atMost, median, type Figure } from './figure.ts'
 import { openHttpConnection } from './http-connection.ts'
 import { createDatabase, startServers } from './servers.ts'
 
-const LANES = 64
+const CONNECTIONS = 64
 const ROUNDS = 5
 
 /**
@@ -14,18 +14,18 @@ const ROUNDS = 5
  */
 const WARM_UPS = 3
 
-/** One contender's part of a round: a single connection, then all of them. */
-const DRIVES: readonly Drive[] = [
+/** Load of a contender in a round: a single connection, then all of them. */
+const LOADS: readonly Load[] = [
   { calls: 300, atOnce: 1 },
-  { calls: 4_000, atOnce: LANES },
+  { calls: 4_000, atOnce: CONNECTIONS },
 ]
 
 const CREDITS = 100_000
 
 /**
- * Single calls over HTTP, debit included, with engines that answer from memory, compared with a
- * bare `add` and wait for the event on Redis. All three run alternately, so that other load affects
- * them alike; medians of five rounds after three to warm up.
+ * Single calls over HTTP, debit included, with engines that answer from memory, on both queue
+ * backends, compared with calls by BullMQ alone. All three run alternately, so that other load
+ * affects them alike; medians of five rounds after three to warm up.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -38,8 +38,8 @@ export async function run(): Promise<readonly Figure[]> {
   for (let round = 0; round < WARM_UPS + ROUNDS; round += 1) {
     for (const each of [bare, onRedis, embedded]) await each.turn(round >= WARM_UPS)
   }
-  const many = { name: 'live at 64', unit: 'calls/s' } as const
-  const one = { name: 'live at 1, p50', unit: 'ms' } as const
+  const many = { name: 'live: 64 concurrent calls', unit: 'calls/s' } as const
+  const one = { name: 'live: one call at a time, p50', unit: 'ms' } as const
   return [
     atLeast({ ...many, backend: 'redis' }, onRedis.rate(), bare.rate(), 1.6),
     atLeast({ ...many, backend: 'embedded' }, embedded.rate(), bare.rate(), 1.2),
@@ -48,7 +48,7 @@ export async function run(): Promise<readonly Figure[]> {
   ]
 }
 
-type Call = (at: number, lane: number) => Promise<void>
+type Call = (at: number, connection: number) => Promise<void>
 
 interface Contender {
   turn(counts: boolean): Promise<void>
@@ -61,7 +61,7 @@ function contender(call: Call): Contender {
   const p50sMs: number[] = []
   return {
     async turn(counts) {
-      const [alone, together] = await drive(DRIVES, call)
+      const [alone, together] = await runLoads(LOADS, call)
       if (!counts || alone === undefined || together === undefined) return
       p50sMs.push(alone.p50Ms)
       rates.push(together.callsPerSecond)
@@ -71,7 +71,7 @@ function contender(call: Call): Contender {
   }
 }
 
-/** Starts a service on a database of its own and opens a connection for each lane. */
+/** Starts a service on a database of its own and opens all connections to it. */
 async function openService(
   stack: AsyncDisposableStack,
   databaseUrl: string,
@@ -79,15 +79,15 @@ async function openService(
 ): Promise<Call> {
   const service = stack.use(await startService({ databaseUrl, redisUrl, workers: [['email']] }))
   const { liveKey } = await service.account({ credits: CREDITS })
-  const lanes = await Promise.all(
-    Array.from({ length: LANES }, () => openHttpConnection(service.url, liveKey)),
+  const connections = await Promise.all(
+    Array.from({ length: CONNECTIONS }, () => openHttpConnection(service.url, liveKey)),
   )
   stack.defer(() => {
-    for (const lane of lanes) lane[Symbol.dispose]()
+    for (const connection of connections) connection[Symbol.dispose]()
   })
-  return async (at, lane) => {
+  return async (at, connection) => {
     const email = `person${at}@example.com`
-    const body = await lanes[lane]?.post('/v1/email', JSON.stringify({ email }))
+    const body = await connections[connection]?.post('/v1/email', JSON.stringify({ email }))
     if (body?.includes(`"email":"${email}"`) === true) return
     throw new Error(`expected an answer about ${email}, met ${body}`)
   }

@@ -9,9 +9,9 @@ import type { Figure } from './figure.ts'
 type Benchmark = () => Promise<{ run(scale: number): Promise<readonly Figure[]> }>
 
 const ipPhone: Benchmark = () => import('./ip-phone.ts')
-const ipList: Benchmark = () => import('./ip-list.ts')
+const ipBatch: Benchmark = () => import('./ip-batch.ts')
 
-const keptBatches: Benchmark = () => import('./kept-batches.ts')
+const storedBatches: Benchmark = () => import('./stored-batches.ts')
 const dueTogether: Benchmark = () => import('./due-together.ts')
 const waitingBatches: Benchmark = () => import('./waiting-batches.ts')
 
@@ -20,8 +20,8 @@ const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
   dispatch: [() => import('./dispatch.ts'), dueTogether],
   'due-together': [dueTogether],
   fleet: [() => import('./fleet.ts')],
-  ageing: [() => import('./ageing.ts'), keptBatches],
-  'kept-batches': [keptBatches],
+  ageing: [() => import('./ageing.ts'), storedBatches],
+  'stored-batches': [storedBatches],
   cancel: [() => import('./cancel.ts')],
   'long-files': [() => import('./long-files.ts')],
   idle: [() => import('./idle.ts'), waitingBatches],
@@ -34,15 +34,15 @@ const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
   metering: [() => import('./metering.ts')],
   hostile: [() => import('./hostile.ts')],
   email: [() => import('./email.ts')],
-  ip: [ipPhone, ipList],
+  ip: [ipPhone, ipBatch],
   phone: [ipPhone],
-  'ip-list': [ipList],
+  'ip-batch': [ipBatch],
   domain: [() => import('./domain.ts')],
-  'entry-times': [() => import('./entry-times.ts')],
+  'user-enumeration': [() => import('./user-enumeration.ts')],
   webhooks: [() => import('./webhooks.ts')],
   erase: [() => import('./erase.ts')],
   preview: [() => import('./preview.ts')],
-  'time-left': [() => import('./time-left.ts')],
+  eta: [() => import('./eta.ts')],
   workbook: [() => import('./workbook-reading.ts'), () => import('./workbook-writing.ts')],
 }
 

@@ -5,7 +5,7 @@ import { MEMORY_ENVIRONMENT, memoryFlags } from '@plumbline/local/children'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
 import { startServers } from './servers.ts'
-import { uploadList, waitForEnd, writeList } from './upload.ts'
+import { uploadBatch, waitForEnd, writeContacts } from './upload.ts'
 
 const RECORDS = 1_000_000
 const MOST_MEGABYTES = 180
@@ -20,7 +20,7 @@ export async function run(): Promise<readonly Figure[]> {
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
   try {
     const list = join(dir, 'list.csv')
-    await writeList(list, RECORDS)
+    await writeContacts(list, RECORDS)
     const figures: Figure[] = []
     for (const backend of ['redis', 'embedded'] as const) {
       const options = {
@@ -33,12 +33,16 @@ export async function run(): Promise<readonly Figure[]> {
       await (await startService(options))[Symbol.asyncDispose]()
       await using service = await startService(options)
       const account = await service.account({ credits: RECORDS })
-      const { id } = await uploadList(service, account, list, 'email')
+      const { id } = await uploadBatch(service, account, list, 'email')
       const batch = await waitForEnd(service, account, id, 250)
       if (batch.rows.done !== RECORDS) throw new Error(`${batch.rows.done} rows of ${RECORDS}`)
       for (const { name, megabytes } of await peaks(service)) {
         figures.push(
-          bounded({ name: `memory-${name}`, backend, unit: 'MB' }, megabytes, MOST_MEGABYTES),
+          bounded(
+            { name: `memory: peak of ${name}`, backend, unit: 'MB' },
+            megabytes,
+            MOST_MEGABYTES,
+          ),
         )
       }
     }

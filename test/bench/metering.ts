@@ -29,8 +29,8 @@ export async function run(): Promise<readonly Figure[]> {
     })
     await migrate(db)
     const figures = [
-      await compare({ db, wide, name: 'metering-hot-account', accounts: 1, target: 20 }),
-      await compare({ db, wide, name: 'metering-1000-accounts', accounts: 1_000, target: 3 }),
+      await compare({ db, wide, name: 'metering: one account', accounts: 1, target: 20 }),
+      await compare({ db, wide, name: 'metering: 1,000 accounts', accounts: 1_000, target: 3 }),
     ]
     const faults = await auditLedger(db)
     if (faults.length > 0) throw new Error(`the ledger has faults: ${JSON.stringify(faults[0])}`)
@@ -50,12 +50,14 @@ interface Contest {
 }
 
 async function compare(contest: Contest): Promise<Figure> {
-  const baseline = await perSecond(await fundedAccounts(contest), `b-${contest.name}`, (debit) =>
-    debitAlone(contest.wide, debit),
+  const baseline = await perSecond(
+    await fundedAccounts(contest),
+    `b-${contest.accounts}`,
+    (debit) => debitAlone(contest.wide, debit),
   )
   const ids = await fundedAccounts(contest)
   await using metering = createMetering(contest.db)
-  const figure = await perSecond(ids, `g-${contest.name}`, async (debit) => {
+  const figure = await perSecond(ids, `g-${contest.accounts}`, async (debit) => {
     const answer = await metering.debit(debit)
     if (!answer.granted) throw new Error(`a debit was refused with ${answer.available} left`)
   })

@@ -81,19 +81,23 @@ async function measure(
   const beside: number[] = []
   for (let at = 0; at < RUNS; at += 1) beside.push(await callsP95(service, other, names.quick))
   const statuses = await flood.stop()
-  const label = `neighbours, ${workers} ${workers === 1 ? 'worker' : 'workers'}`
+  const label = `neighbours: ${workers} ${workers === 1 ? 'worker' : 'workers'}`
   const charged = await chargedTo(service, flooder)
   const answered = statuses.filter((status) => status === 200).length
   const strange = statuses.filter((status) => status !== 200 && status !== 429).length
   return [
-    atMost({ name: `${label}, p95`, backend, unit: 'ms' }, median(beside), median(alone), 3),
-    bounded({ name: `${label}, p95`, backend, unit: 'ms' }, Math.max(...beside), 1_000),
+    atMost({ name: `${label}, median p95`, backend, unit: 'ms' }, median(beside), median(alone), 3),
+    bounded({ name: `${label}, highest p95`, backend, unit: 'ms' }, Math.max(...beside), 1_000),
     bounded(
-      { name: `${label}, charged unanswered`, backend, unit: 'credits' },
+      { name: `${label}, charged for calls without an answer`, backend, unit: 'credits' },
       charged - answered,
       0,
     ),
-    bounded({ name: `${label}, neither 200 nor 429`, backend, unit: 'calls' }, strange, 0),
+    bounded(
+      { name: `${label}, statuses other than 200 and 429`, backend, unit: 'calls' },
+      strange,
+      0,
+    ),
   ]
 }
 

@@ -6,12 +6,12 @@ import { startService } from '@plumbline/testkit/service'
 import { atLeast, median, type Figure } from './figure.ts'
 import { runPlain } from './plain-bullmq.ts'
 import { startServers } from './servers.ts'
-import { uploadList, waitForEnd, writeList } from './upload.ts'
+import { uploadBatch, waitForEnd, writeContacts } from './upload.ts'
 
 const RECORDS = 200_000
 const RUNS = 3
 
-/** Milliseconds between two polls of the batch, which itself has the time of its completion. */
+/** Milliseconds between two polls of the batch; the measured end is the `completed_at` of the batch. */
 const LOOK_MS = 100
 
 /**
@@ -23,7 +23,7 @@ export async function run(): Promise<readonly Figure[]> {
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
   try {
     const list = join(dir, 'list.csv')
-    await writeList(list, RECORDS)
+    await writeContacts(list, RECORDS)
     const before = await plainSeconds(list, join(dir, 'plain.csv'))
     const head = { name: 'pipeline', unit: 'records/s' } as const
     const onRedis = await measure(servers.databaseUrl, servers.redisUrl, list)
@@ -40,7 +40,7 @@ export async function run(): Promise<readonly Figure[]> {
   }
 }
 
-/** On a Redis of its own, since one takes a while to free the memory of 200,000 jobs. */
+/** Runs the plain program on a Redis of its own, since freeing the memory of 200,000 jobs takes a while. */
 async function plainSeconds(list: string, results: string): Promise<number> {
   const redis = await startRedis()
   if (redis === null) throw new Error('benchmarks need redis-server (apt install redis-server)')
@@ -65,7 +65,7 @@ async function measure(
   const rates: number[] = []
   for (let at = 0; at <= RUNS; at++) {
     const startMs = Date.now()
-    const { id } = await uploadList(service, account, list, 'email')
+    const { id } = await uploadBatch(service, account, list, 'email')
     const batch = await waitForEnd(service, account, id, LOOK_MS)
     const seconds = (Date.parse(batch.completed_at ?? '') - startMs) / 1000
     if (batch.status !== 'completed' || batch.rows.done !== RECORDS) {

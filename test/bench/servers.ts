@@ -5,7 +5,7 @@ import { openDatabase } from '@plumbline/db/database'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { startRedis } from '@plumbline/testkit/redis'
 
-/** Real servers of a benchmark: durable as in production. */
+/** Postgres and Redis for a benchmark, durable as in production. */
 export interface BenchServers extends AsyncDisposable {
   readonly databaseUrl: string
   readonly redisUrl: string

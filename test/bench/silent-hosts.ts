@@ -5,15 +5,15 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { createDatabase, type BenchServers } from './servers.ts'
 
-/** A service with a worker of each kind, whose mail hosts stay silent until they are told to reply. */
+/** A service with simulated mail hosts that do not reply until `letReply`. */
 export interface SilentHosts extends AsyncDisposable {
   readonly service: TestService
-  /** For the uploaded files. */
+  /** Folder for the uploaded files. */
   readonly dir: string
-  letSpeak(): Promise<void>
+  letReply(): Promise<void>
 }
 
-/** Starts it on a database of its own. */
+/** Starts such a service on a database of its own, with an email and a batch worker. */
 export async function openSilentHosts(
   servers: BenchServers,
   backend: 'redis' | 'embedded',
@@ -36,7 +36,7 @@ export async function openSilentHosts(
   return {
     service,
     dir,
-    letSpeak: () => rm(silent),
+    letReply: () => rm(silent),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

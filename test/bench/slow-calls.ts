@@ -20,7 +20,7 @@ const AGAIN_MS = 500
 const LEAST_A_SECOND = 150
 const MOST_MIB = 512
 
-/** Minimum factor of two workers over one. */
+/** Minimum ratio of the rate of two workers to that of one. */
 const LEAST_TIMES = 1.9
 
 interface Scene {
@@ -34,15 +34,15 @@ interface Scene {
 }
 
 /**
- * One worker with hosts that take some 2.5 s for a session: at least 160 calls a second if it keeps
- * up.
+ * One worker with hosts that take some 2.5 s for a session: 160 calls a second if the worker adds no
+ * delay.
  */
 const ONE = { hosts: 'unhurried', callers: 400, subjects: 1_000 } as const
 
 /**
- * The factor of two workers. Clients, API, hosts and both workers share the cores of one machine,
- * and at the speed above two cores are saturated: so hosts are slower here, and workers are limited
- * by their concurrent subjects, with a few more clients than that.
+ * Two workers compared with one. Clients, API, hosts and workers share the cores of one machine, and
+ * at the rate of `ONE` two cores are saturated: so hosts are slower here, and each worker is limited
+ * to 200 concurrent subjects, with 240 clients.
  */
 const SCALING = { hosts: 'leisurely', callers: 240, subjects: 200 } as const
 
@@ -57,17 +57,17 @@ export async function run(): Promise<readonly Figure[]> {
     const alone = await measure(servers, { ...ONE, backend, workers: 1 })
     const one = await measure(servers, { ...SCALING, backend, workers: 1 })
     const two = await measure(servers, { ...SCALING, backend, workers: 2 })
-    const name = 'slow-calls, 1 worker'
+    const name = 'slow-calls: 1 worker'
     figures.push(
       atLeast({ name, backend, unit: 'calls/s' }, alone.perSecond, LEAST_A_SECOND, 1),
       bounded({ name, backend, unit: 'MiB' }, alone.peakMib, MOST_MIB),
       atLeast(
-        { name: 'bound by room, 2 workers against 1', backend, unit: 'calls/s' },
+        { name: 'slow-calls: 2 workers compared with 1', backend, unit: 'calls/s' },
         two.perSecond,
         one.perSecond,
         LEAST_TIMES,
       ),
-      bounded({ name: 'slow-calls, 2 workers', backend, unit: 'MiB' }, two.peakMib, MOST_MIB),
+      bounded({ name: 'slow-calls: 2 workers', backend, unit: 'MiB' }, two.peakMib, MOST_MIB),
     )
   }
   return figures
@@ -99,12 +99,12 @@ async function measure(
       SMTP_SOURCE_ADDRESSES: `127.0.0.${2 + at}`,
     }),
   })
-  const perSecond = await drive(service, callers * workers)
+  const perSecond = await measureRate(service, callers * workers)
   return { perSecond, peakMib: Math.max(...(await peaksMib(service))) }
 }
 
-/** Responses a second, with each call made when the previous one was answered. */
-async function drive(service: TestService, callers: number): Promise<number> {
+/** Responses a second of callers, each of which makes one call after another. */
+async function measureRate(service: TestService, callers: number): Promise<number> {
   const accounts = await Promise.all(
     Array.from({ length: ACCOUNTS }, () => service.account({ credits: 100_000 })),
   )
@@ -116,12 +116,12 @@ async function drive(service: TestService, callers: number): Promise<number> {
   const call = async (_: unknown, at: number): Promise<void> => {
     const account = accounts[at % ACCOUNTS]
     if (account === undefined) return
-    using lane = await openHttpConnection(service.url, account.liveKey)
+    using connection = await openHttpConnection(service.url, account.liveKey)
     while (performance.now() < endMs) {
       asked += 1
       const email = `user${asked}@d${asked % GROUPS}.example`
       try {
-        await lane.post('/v1/email', JSON.stringify({ email }))
+        await connection.post('/v1/email', JSON.stringify({ email }))
       } catch (error) {
         if (!(error instanceof Refused)) throw error
         await wait(AGAIN_MS)

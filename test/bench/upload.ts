@@ -4,8 +4,8 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Account, TestService } from '@plumbline/testkit/service'
 
-/** Writes a file of distinct contacts. */
-export async function writeList(path: string, count: number): Promise<void> {
+/** Writes a CSV file of `count` distinct contacts. */
+export async function writeContacts(path: string, count: number): Promise<void> {
   const file = createWriteStream(path)
   file.write('name,email,company\n')
   for (let at = 0; at < count; at += 1000) {
@@ -20,7 +20,7 @@ export async function writeList(path: string, count: number): Promise<void> {
 }
 
 /** Uploads a file as a client would, and returns the batch. */
-export async function uploadList(
+export async function uploadBatch(
   service: TestService,
   account: Account,
   path: string,

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Account, TestService } from '@plumbline/testkit/service'
-import { coreSeconds } from './core-seconds.ts'
+import { processorSeconds } from './processor-seconds.ts'
 import { atMost, type Figure } from './figure.ts'
 import { startServers, type BenchServers } from './servers.ts'
 import { openSilentHosts, untilWaiting, writeDomains } from './silent-hosts.ts'
-import { uploadList } from './upload.ts'
+import { uploadBatch } from './upload.ts'
 
 /** Running batches in which every record waits. */
 const BATCHES = 1_000
@@ -17,12 +17,12 @@ const BATCHES_AN_ACCOUNT = 10
 const SETTLE_MS = 10_000
 const MEASURED_MS = 60_000
 
-/** Largest difference; two measurements of the same service may differ by less. */
+/** Largest permitted ratio of many batches to one. */
 const MOST = 1.25
 
 /**
- * What a service does in a minute with a thousand waiting batches, compared with one: transactions
- * a second and processor seconds of all its processes.
+ * Load of a service with a thousand waiting batches, compared with one: transactions a second, and
+ * processor seconds of all processes in a minute.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -41,11 +41,11 @@ async function measure(
   const { service, dir } = scene
   const list = join(dir, 'list.csv')
   await writeDomains(list, 'apart', 1)
-  await uploadList(service, await service.account({ credits: BATCHES }), list, 'email')
+  await uploadBatch(service, await service.account({ credits: BATCHES }), list, 'email')
   const one = await observe(service, 1)
   await start(service, list, BATCHES - 1)
   const many = await observe(service, BATCHES)
-  const name = `${BATCHES} batches wait, against one`
+  const name = `waiting-batches: ${BATCHES} compared with one`
   return [
     atMost({ name, backend, unit: 'tx/s' }, many.transactions, one.transactions, MOST),
     atMost({ name, backend, unit: 'cpu s/min' }, many.cpuSeconds, one.cpuSeconds, MOST),
@@ -61,13 +61,13 @@ async function start(service: TestService, list: string, count: number): Promise
       if (account === undefined || at % BATCHES_AN_ACCOUNT === 0) {
         account = await service.account({ credits: BATCHES })
       }
-      await uploadList(service, account, list, 'email')
+      await uploadBatch(service, account, list, 'email')
     }
   }
   await Promise.all(Array.from({ length: SIDE_BY_SIDE }, uploadSome))
 }
 
-/** Postpones all waiting tasks until after the measurement. */
+/** Measures while all waiting tasks are postponed for an hour. */
 async function observe(
   service: TestService,
   batches: number,
@@ -95,7 +95,7 @@ async function lookAt({ db, api, workers }: TestService): Promise<{
     `select (xact_commit + xact_rollback)::int as transactions from pg_stat_database
      where datname = current_database()`,
   )
-  const seconds = await Promise.all([api, ...workers].map((member) => coreSeconds(member)))
+  const seconds = await Promise.all([api, ...workers].map((member) => processorSeconds(member)))
   return {
     transactions: rows[0]?.transactions ?? 0,
     cpuSeconds: seconds.reduce((sum, each) => sum + each, 0),

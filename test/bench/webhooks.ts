@@ -12,7 +12,7 @@ import { bounded, type Figure } from './figure.ts'
 import { startServers } from './servers.ts'
 
 const ENDPOINTS = 1_000
-const DEAD = 100
+const UNRESPONSIVE = 100
 const EVENTS_EACH = 30
 const MOST_SECONDS = 60
 const INSTALLATION_KEY = 'the key of a benchmark, which protects nothing'
@@ -34,17 +34,17 @@ export async function run(): Promise<readonly Figure[]> {
         env: { EGRESS_ALLOW: '127.0.0.1/32', INSTALLATION_KEY },
       }),
     )
-    const wanted = (ENDPOINTS - DEAD) * EVENTS_EACH
-    const living = stack.use(await startLiving(wanted))
-    const dead = stack.use(await startDead())
-    const accounts = await subscribeAll(service.db, living.url, dead.url)
+    const wanted = (ENDPOINTS - UNRESPONSIVE) * EVENTS_EACH
+    const responsive = stack.use(await startResponsive(wanted))
+    const unresponsive = stack.use(await startUnresponsive())
+    const accounts = await subscribeAll(service.db, responsive.url, unresponsive.url)
     const startedAt = performance.now()
-    await happen(service.db, accounts)
-    await living.all
+    await addEvents(service.db, accounts)
+    await responsive.all
     const seconds = (performance.now() - startedAt) / 1_000
     figures.push(
       bounded(
-        { name: 'webhooks: 27,000 to the living', backend, unit: 's' },
+        { name: 'webhooks: 27,000 messages to responsive endpoints', backend, unit: 's' },
         seconds,
         MOST_SECONDS,
       ),
@@ -61,7 +61,9 @@ interface Receiver extends AsyncDisposable {
  * A receiver that responds at once; `all` resolves when it has received this many distinct
  * messages.
  */
-async function startLiving(wanted: number): Promise<Receiver & { readonly all: Promise<void> }> {
+async function startResponsive(
+  wanted: number,
+): Promise<Receiver & { readonly all: Promise<void> }> {
   const { promise: all, resolve } = Promise.withResolvers<void>()
   const met = new Set<string>()
   const server = createServer((req, res) => {
@@ -73,7 +75,7 @@ async function startLiving(wanted: number): Promise<Receiver & { readonly all: P
   return { ...(await listening(server)), all }
 }
 
-async function startDead(): Promise<Receiver> {
+async function startUnresponsive(): Promise<Receiver> {
   return await listening(createServer(() => undefined))
 }
 
@@ -94,14 +96,18 @@ async function listening(server: Server): Promise<Receiver> {
 }
 
 /** An endpoint for each account, the first of which never respond; returns their ids. */
-async function subscribeAll(db: Db, living: string, dead: string): Promise<readonly string[]> {
+async function subscribeAll(
+  db: Db,
+  responsive: string,
+  unresponsive: string,
+): Promise<readonly string[]> {
   const key = createInstallationKey(INSTALLATION_KEY)
   const accounts: string[] = []
   for (let no = 0; no < ENDPOINTS; no++) {
     const account = await createAccount(db, { email: `${no}@b.example`, plan: 'free' })
     const id = newWebhookId()
     const secret = hideSecret(key, id, newSecret())
-    const url = `${no < DEAD ? dead : living}/${no}`
+    const url = `${no < UNRESPONSIVE ? unresponsive : responsive}/${no}`
     await inTransaction(db, async (tx) => {
       const events = ['credits.exhausted'] as const
       await createWebhook(tx, { id, accountId: account.id, url, events, secret, most: 1 })
@@ -111,7 +117,7 @@ async function subscribeAll(db: Db, living: string, dead: string): Promise<reado
   return accounts
 }
 
-async function happen(db: Db, accounts: readonly string[]): Promise<void> {
+async function addEvents(db: Db, accounts: readonly string[]): Promise<void> {
   await db.pool.query(
     `select note_webhook_event(account, 'credits.exhausted', '')
      from unnest($1::text[]) account, generate_series(1, $2)`,

@@ -7,8 +7,8 @@ import { ZipFile } from 'yazl'
 const TEXTS_A_ROW = 3
 
 /**
- * A workbook with this many rows: three distinct texts in each, as shared strings like LibreOffice
- * writes them, and five more cells.
+ * Writes a workbook with this many rows of eight cells: three distinct texts, as shared strings as
+ * LibreOffice writes them, and five other cells.
  */
 export async function writeWorkbook(path: string, rows: number): Promise<void> {
   const zip = new ZipFile()

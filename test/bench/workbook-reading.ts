@@ -16,8 +16,8 @@ const MOST_TIMES = 1.6
 const MOST_MEGABYTES = 256
 
 /**
- * Reads a workbook of a million rows and eight columns into rows, compared with the minimum: yauzl
- * and saxes over the same parts, medians of three. Each in a process with the flags of a worker.
+ * Reads a workbook of a million rows and eight columns, compared with yauzl and saxes alone over the
+ * same parts; medians of three, each in a process with the flags of a worker.
  */
 export async function run(): Promise<readonly Figure[]> {
   const folder = await mkdtemp(join(tmpdir(), 'plumbline-workbook-'))
@@ -33,11 +33,11 @@ export async function run(): Promise<readonly Figure[]> {
     for (const { rows } of [...bare, ...read]) {
       if (rows !== ROWS + 1) throw new Error(`${rows} rows of ${ROWS + 1}`)
     }
-    const head = { name: 'workbook-reading', backend: '-' }
+    const head = { name: 'workbook: reading', backend: '-' }
     return [
       atMost({ ...head, unit: 's' }, secondsOf(read), secondsOf(bare), MOST_TIMES),
       bounded(
-        { ...head, name: 'workbook-reading-peak', unit: 'MB' },
+        { ...head, name: 'workbook: reading, peak memory', unit: 'MB' },
         Math.max(...read.map(({ peakMegabytes }) => peakMegabytes)),
         MOST_MEGABYTES,
       ),
@@ -57,7 +57,7 @@ interface Reading {
   readonly peakMegabytes: number
 }
 
-/** Reads a workbook in a child process: into rows, or by the bare reader. */
+/** Reads a workbook in a child process: into rows, or only unpacked and parsed (`bare`). */
 export async function readIn(mode: 'bare' | 'read', path: string): Promise<Reading> {
   const script = fileURLToPath(new URL('workbook-reader.ts', import.meta.url))
   const args = [...memoryFlags(160), script, mode, path]

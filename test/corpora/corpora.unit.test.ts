@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 describe('predictions', () => {
-  it('are made for every corpus and never end on odd input', async () => {
+  it('are made for every corpus, whatever the input', async () => {
     const settings = { root: folder, cityDb: undefined, asnDb: undefined, listsDir: null }
     const lines = fc.sample(
       fc.oneof(
@@ -48,7 +48,7 @@ describe('predictions', () => {
     for (const corpus of CORPORA) expect(Object.keys(PREDICTORS)).toContain(corpus.predictor)
   }, 60_000)
 
-  it('of a file tell its cells, its header and what its columns hold', async () => {
+  it('of a file have its records, its header and the roles of its columns', async () => {
     await writeFile(join(folder, 'a.csv'), 'Email;Phone;__proto__\na@b.example;+442079460958;x\n\n')
     const csv = await PREDICTORS['csv']?.({
       root: folder,
@@ -66,7 +66,7 @@ describe('predictions', () => {
     expect(await csv?.('../a.csv', {})).toMatchObject({ rows: 0 })
   })
 
-  it('of a file are made of every kind that the service takes', async () => {
+  it('of a file are made for every format that the service accepts', async () => {
     const settings = { root: folder, cityDb: undefined, asnDb: undefined, listsDir: null }
     const csv = await PREDICTORS['csv']?.(settings)
     const cells = 'Email,City\na@b.example,Köln\n'
@@ -143,7 +143,7 @@ describe('judgement', () => {
     expect(judge(file, key, expected, prediction)).toBe(right)
   })
 
-  it('counts disputed cases apart', () => {
+  it('counts disputed cases separately', () => {
     expect(tierOf({ expected: { tier: 'contested' } })).toBe('contested')
     expect(tierOf({ expected: { conflict: true } })).toBe('conflict')
     expect(tierOf({ expected: { contested: false } })).toBe('core')
@@ -171,7 +171,7 @@ describe('labelled signals', () => {
     expect(report).toMatch(/ip\.anonymity\.vpn +2 +1 +50\.0 % +45/)
   })
 
-  it('of one kind have no curve', () => {
+  it('with labels of one kind have no area under the curve', () => {
     expect(areaUnderCurve([{ score: 5, fraud: true }])).toBeNull()
     expect(
       areaUnderCurve([

@@ -3,16 +3,16 @@ import type { CorpusCase, Prediction } from './prediction.ts'
 /** Scores one key of a prediction: undefined if the case has no expectation. */
 export type Judge = (expected: CorpusCase, prediction: Prediction) => boolean | undefined
 
-/** A corpus file, the predictor it is for, and how each key of it is scored. */
+/** A corpus: its file, its predictor, and a judge for each scored key of its cases. */
 export interface Corpus {
   readonly file: string
   readonly predictor: string
-  /** Below which its files lie; that of the corpora if absent. */
+  /** Folder of the files that cases name, below that of the corpora; absent: the same folder. */
   readonly folder?: string
   readonly keys: Readonly<Record<string, Judge>>
 }
 
-/** The value itself; null is not scored. */
+/** Judges a value by equality; an expectation of null is not scored. */
 function same(key: string, expectedKey = key): Judge {
   return (expected, prediction) => {
     const want = expected[expectedKey] ?? null
@@ -20,13 +20,13 @@ function same(key: string, expectedKey = key): Judge {
   }
 }
 
-/** The same value, null included: "there is none" is the expectation. */
+/** Judges a value by equality, also with an expectation of null: there is none. */
 function exactly(key: string): Judge {
   return (expected, prediction) =>
     Object.hasOwn(expected, key) ? equal(expected[key] ?? null, prediction[key] ?? null) : undefined
 }
 
-/** The same moment or day, however written. */
+/** Judges a moment or day, in any notation. */
 function sameTime(key: string): Judge {
   return (expected, prediction) => {
     const want = expected[key] ?? null
@@ -39,7 +39,7 @@ function sameTime(key: string): Judge {
   }
 }
 
-/** What a path in a nested expectation says. */
+/** Judges a value by a nested expectation, which is found by a path. */
 function at(key: string, ...path: (string | number)[]): Judge {
   return (expected, prediction) => {
     let want: unknown = expected
@@ -48,7 +48,7 @@ function at(key: string, ...path: (string | number)[]): Judge {
   }
 }
 
-/** A throttled reply says nothing about the name: neither registered nor free is right. */
+/** After a throttled reply only null is right, since it tells nothing about the name. */
 const registered: Judge = (expected, prediction) => {
   if (expected['throttled'] === true) return prediction['registered'] === null
   return same('registered')(expected, prediction)
@@ -60,14 +60,14 @@ const verdict: Judge = ({ verdict_any: any }, prediction) =>
 const asn: Judge = ({ autonomous_system_number: number }, prediction) =>
   typeof number === 'number' ? prediction['asn'] === `AS${number}` : undefined
 
-/** libphonenumber's types as the line types of a result. */
+/** Judges a line type; expectations have libphonenumber's types. */
 const lineType: Judge = ({ line_type: type }, prediction) => {
   if (typeof type !== 'string') return undefined
   const lines: Record<string, string> = { mobile: 'mobile', fixed_line: 'landline', voip: 'voip' }
   return prediction['line_type'] === (lines[type] ?? 'unknown')
 }
 
-/** Numbers of no country have the region 001 in libphonenumber, and no ISO code. */
+/** Judges an ISO code; libphonenumber's region 001, of numbers without a country, has none. */
 const country: Judge = ({ region }, prediction) => {
   if (typeof region !== 'string') return undefined
   return prediction['country_code'] === (region === '001' ? null : region)
@@ -80,7 +80,7 @@ function sorted(names: readonly unknown[]): readonly unknown[] {
   return names.map((name) => JSON.stringify(name)).toSorted((a, b) => (a < b ? -1 : 1))
 }
 
-/** Every corpus that may lie in a folder. */
+/** All known corpora; a folder may contain any of them. */
 export const CORPORA: readonly Corpus[] = [
   { file: 'email-syntax', predictor: 'email-syntax', keys: { valid: same('valid') } },
   { file: 'smtp-replies', predictor: 'smtp-replies', keys: { verdict } },
@@ -176,13 +176,13 @@ export const CORPORA: readonly Corpus[] = [
   },
 ]
 
-/** A name that is not valid has no A-label form. */
+/** Judges an A-label form, which an invalid name does not have. */
 function asciiOrNone(expected: CorpusCase, prediction: Prediction): boolean | undefined {
   if (expected['valid'] === false) return prediction['ascii'] === null
   return same('ascii')(expected, prediction)
 }
 
-/** The tier of a case: all but `core` are counted apart. */
+/** The tier of a case: `core`, or one for disputed cases, which are counted separately. */
 export function tierOf(about: CorpusCase): string {
   const expected = fieldOf(about, 'expected')
   const tier = fieldOf(expected, 'tier') ?? fieldOf(about, 'tier')
@@ -199,7 +199,7 @@ function fieldOf(value: unknown, step: string | number): unknown {
   return Object.hasOwn(value, step) ? Reflect.get(value, step) : undefined
 }
 
-/** Deep equality that does not mind the order of keys. */
+/** Deep equality; the order of keys does not matter. */
 function equal(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false

@@ -6,20 +6,20 @@ import { openBatchFile, type BatchFile } from '@plumbline/intake/open-batch-file
 import { readRows } from '@plumbline/intake/read-rows'
 import type { Prediction } from './prediction.ts'
 
-/** Columns less sure than this are not named as holding anything. */
+/** Minimum confidence for a column to be predicted as one of emails, phone numbers, IPs or domains. */
 const MIN_CONFIDENCE = 0.32
 
-/** What a file is read as, of any kind that the service takes. */
+/** Predicts columns, records and roles of columns of a file, in any format that the service accepts. */
 export async function predictCsv(path: string): Promise<Prediction> {
   try {
     const list = await openBatchFile({
       path,
       fileName: path,
-      // Cases are files of cells whatever their names are, but for JSON and for what is packed.
+      // Cases are CSV files whatever their extension, except for JSON and archives.
       ...(/\.(?:ndjson|jsonl|json|zip)(?:\.gz)?$/i.test(path) ? {} : { format: 'csv' as const }),
       limits: uploadLimits(),
       product: 'email',
-      // Every column can be read; which of them is the address is not asked.
+      // Any column may be the address: all are read.
       mapping: { email: 0 },
     })
     const records = await recordsOf(list)
@@ -44,7 +44,7 @@ export async function predictCsv(path: string): Promise<Prediction> {
   }
 }
 
-/** The records without wholly empty lines, which no reader of CSV counts. */
+/** The records, without empty lines. */
 async function recordsOf(list: BatchFile): Promise<(readonly string[])[]> {
   const records: (readonly string[])[] = []
   try {
@@ -54,20 +54,20 @@ async function recordsOf(list: BatchFile): Promise<(readonly string[])[]> {
       }
     }
   } catch (error) {
-    // A list of a header alone has no records, which a file may well have.
+    // The service refuses a file with a header alone; here it has no records.
     if (!(error instanceof IntakeError) || list.header === null || records.length > 0) throw error
   }
   return records
 }
 
-/** Records of JSON have their cells by the keys that the header names. */
+/** The cells of a row; those of a JSON record by the keys that are the header. */
 function shownCells({ layout, header }: BatchFile, cells: readonly string[]): readonly string[] {
   return layout.kind === 'json' ? jsonCells(cells[0] ?? '', header ?? []).cells : cells
 }
 
 function recordOf(cells: readonly string[], header: readonly string[] | null): unknown {
   if (header === null) return cells
-  // Without a prototype every name is a key like others.
+  // Without a prototype, so that `__proto__` is an ordinary key.
   const record: Record<string, string> = Object.create(null) as Record<string, string>
   for (const [column, name] of header.entries()) record[name] = cells[column] ?? ''
   return record

@@ -8,7 +8,7 @@ import { PREDICTORS, type Predictor } from './predictors.ts'
 import { predictorSettings } from './settings.ts'
 
 /**
- * Reads cases from standard input and writes a prediction for each, in order.
+ * Reads cases from standard input, one a line, and writes a prediction for each, in order.
  *
  * @returns the exit status
  */
@@ -38,7 +38,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   return 0
 }
 
-/** The prediction for one line; an empty one for an invalid line, so that the order is kept. */
+/** The prediction for one line; for an invalid line its error, so that each line has a prediction. */
 export async function predictLine(predictor: Predictor, line: string): Promise<Prediction> {
   try {
     const about = JSON.parse(line) as CorpusCase | null

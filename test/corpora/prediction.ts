@@ -1,5 +1,5 @@
-/** A case of a corpus: its input, and what else the line tells of it. */
+/** A case of a corpus: its `input` and further fields, such as `expected`. */
 export type CorpusCase = Readonly<Record<string, unknown>>
 
-/** What is predicted for a case; plain JSON. */
+/** The values predicted for a case, as JSON. */
 export type Prediction = Readonly<Record<string, unknown>>

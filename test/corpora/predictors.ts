@@ -24,19 +24,19 @@ import { readPhone } from '@plumbline/intake/subject'
 import { predictCsv } from './predict-csv.ts'
 import type { CorpusCase, Prediction } from './prediction.ts'
 
-/** Predicts one case; never throws on odd input. */
+/** Predicts one case; never throws, whatever the input. */
 export type Predictor = (input: unknown, about: CorpusCase) => Prediction | Promise<Prediction>
 
-/** What predictors need of the outside. */
+/** Folder of the cases, and data of the engines. */
 export interface PredictorSettings {
-  /** Folder that file inputs lie below. */
+  /** Folder to which the inputs that are file names are relative. */
   readonly root: string
   readonly cityDb: string | undefined
   readonly asnDb: string | undefined
   readonly listsDir: string | null
 }
 
-/** The predictors by the names of the corpora; each loads its data once. */
+/** Predictors by name (`Corpus.predictor`); each loads its data once. */
 export const PREDICTORS: Readonly<
   Record<string, (settings: PredictorSettings) => Predictor | Promise<Predictor>>
 > = {
@@ -121,7 +121,7 @@ async function createPhonePredictor(): Promise<Predictor> {
   }
 }
 
-/** Undefined for what libphonenumber knows no numbers of. */
+/** The country code; undefined if libphonenumber has no numbers of that country. */
 function supportedCountry(code: string | null): CountryCode | undefined {
   const upper = code?.toUpperCase()
   return upper !== undefined && isSupportedCountry(upper) ? upper : undefined
@@ -144,7 +144,7 @@ function outcomeOf<C extends Check>(
   return { ...around, ...known, status: 'answered' } as Outcome<C>
 }
 
-/** A path below the root; a corpus names no other. */
+/** The path of a file below the root; a path that does not exist for a name that leads out of it. */
 function fileBelow(root: string, name: string): string {
   const path = resolve(root, name)
   return path.startsWith(resolve(root) + sep) ? path : resolve(root, 'outside-the-folder')

@@ -13,7 +13,7 @@ export interface LabelledScore {
   readonly fraud: boolean
 }
 
-/** A signal of the file, and what it was found with. */
+/** A signal of the file, with the numbers of records and of frauds that have it. */
 interface SignalTally {
   readonly signal: Signal
   records: number
@@ -111,10 +111,7 @@ function report(
   return lines.join('\n')
 }
 
-/**
- * A weight is the score of a signal alone, so it is shown beside the share of fraud among records
- * with that signal.
- */
+/** Shows each signal's weight, the score of the signal alone, beside the share of fraud in its records. */
 function signalTable(tallies: readonly SignalTally[], weights: Weights): string {
   const lines = tallies
     .toSorted((a, b) => b.records - a.records)
@@ -135,7 +132,8 @@ function percent(part: number, whole: number): string {
 }
 
 /**
- * The chance that a fraud scores above an honest record, ties counted half; null if one kind lacks.
+ * Area under the ROC curve: the probability that a fraudulent record has a higher score than an honest
+ * one, ties counted half; null unless there are records of both kinds.
  */
 export function areaUnderCurve(scores: readonly LabelledScore[]): number | null {
   const honestAt = Array.from({ length: 101 }, () => 0)

@@ -14,7 +14,7 @@ import { PREDICTORS, type PredictorSettings } from './predictors.ts'
 import { scoreSignals } from './score-signals.ts'
 import { predictorSettings } from './settings.ts'
 
-/** Counts of one key of a corpus, in one tier. */
+/** Numbers of cases, scored and right ones, of one key of a corpus in one tier. */
 interface Tally {
   readonly corpus: string
   readonly key: string
@@ -25,8 +25,8 @@ interface Tally {
 }
 
 /**
- * Scores the corpora of a folder against their predictions, or the fraud weights against a labelled
- * file, and prints a table. Returns the exit status.
+ * Scores predictions for the corpora of a folder, or the fraud weights on a labelled file, and prints a
+ * table. Returns the exit status.
  */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -35,7 +35,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
       /** A corpus, or a corpus and key (`whois.registrar`), whose wrong cases are printed. */
       wrong: { type: 'string' },
       json: { type: 'boolean', default: false },
-      /** A weights file of an operator, laid over the packaged ones. */
+      /** A weights file of an operator, which overrides packaged weights. */
       weights: { type: 'string' },
     },
     allowPositionals: true,
@@ -57,14 +57,14 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     if (existsSync(file)) tallies.push(...(await scoreCorpus(corpus, file, settings, values.wrong)))
   }
   if (tallies.length === 0) {
-    console.error(`No corpus lies in ${path}; expected files such as email-syntax.ndjson.`)
+    console.error(`There is no corpus in ${path}; expected files such as email-syntax.ndjson.`)
     return 2
   }
   console.log(values.json ? JSON.stringify(tallies, null, 2) : table(tallies))
   return 0
 }
 
-/** Corpora of addresses bring the databases that they are about. */
+/** Adds the databases for which the IP corpora were made, if they are in the folder `mmdb`. */
 async function withTestDatabases(settings: PredictorSettings): Promise<PredictorSettings> {
   const folder = join(settings.root, 'mmdb')
   if (!existsSync(folder)) return settings

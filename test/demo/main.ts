@@ -13,9 +13,8 @@ import { table } from '@plumbline/cli/table'
 import Papa from 'papaparse'
 import { spawnSimnet } from '../simnet/child.ts'
 
-// npm run demo [-- ROWS]: the service and an internet in a box on this machine; a file of 2,000
-// contacts goes through as fraud signals, over real DNS, SMTP, RDAP, WHOIS and HLR sockets on
-// loopback.
+// npm run demo [-- ROWS]: the service and a simulated internet (DNS, SMTP, RDAP, WHOIS, HLR) on
+// loopback; a file of 2,000 contacts is processed with the product fraud-signals.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CONTACTS = fileURLToPath(new URL('contacts.csv', import.meta.url))
@@ -33,21 +32,21 @@ const SHOWN_COLUMNS = [
 /** Number of contacts to use; all by default. */
 const wantedRows = Number(process.argv[2] ?? Number.POSITIVE_INFINITY)
 
-// What the progress line showed last.
+// The progress line as shown last.
 let shown = ''
 
 await rm(DATA_DIR, { recursive: true, force: true })
 await mkdir(DATA_DIR, { recursive: true })
-console.log('Starting an internet in a box, and the service ...')
+console.log('Starting a simulated internet, and the service ...')
 const simnet = await spawnSimnet({ seed: 1 })
 const service = await startService(simnet.settings)
 try {
   await enrich(service)
-  // A person looks at it for as long as they like; a script has what it wanted.
+  // On a terminal the service stays open for its user; a script only needs the output.
   if (process.stdout.isTTY) await untilInterrupted()
 } finally {
   service.stop()
-  // It may have heard the same ctrl-C.
+  // The service may have received the same ctrl-C.
   if (service.process.exitCode === null) await once(service.process, 'exit')
   await simnet[Symbol.asyncDispose]()
 }
@@ -55,7 +54,7 @@ try {
 interface DemoService {
   readonly url: string
   readonly liveKey: string
-  /** Opens the account in a browser, for an hour. */
+  /** A link that opens the account in a browser, valid for an hour. */
   readonly welcomeUrl: string
   readonly process: ReturnType<typeof fork>
   stop(): void
@@ -70,7 +69,7 @@ async function startService(settings: Readonly<Record<string, string>>): Promise
       DATA_DIR,
       DATABASE_URL: '',
       REDIS_URL: '',
-      // A simulated provider minds no crowd; the real ones do, and the defaults are for them.
+      // The defaults are for real providers; simulated ones have no such limits.
       SMTP_CONNECTIONS_PER_HOST: '10',
       SMTP_RECIPIENTS_PER_MINUTE: '60000',
       REGISTRY_QUERIES_PER_SECOND: '20',
@@ -153,7 +152,7 @@ async function contactsFile(): Promise<Blob> {
   return new Blob([Papa.unparse(data.slice(0, wantedRows + 1))], { type: 'text/csv' })
 }
 
-/** The link that opens the account of the demo, and then the batch. */
+/** The welcome link of the account, which leads to the batch. */
 function linkTo(batchId: string, welcomeUrl: string): string {
   const link = new URL(welcomeUrl)
   link.searchParams.set('next', `/app/batches/${batchId}`)
@@ -161,9 +160,9 @@ function linkTo(batchId: string, welcomeUrl: string): string {
 }
 
 async function untilInterrupted(): Promise<void> {
-  console.log('The service goes on until ctrl-C.')
+  console.log('The service runs until ctrl-C.')
   const { promise, resolve } = Promise.withResolvers<void>()
-  // Not once: one ctrl-C comes twice, of the terminal and of the launcher that passes it on.
+  // Not once: one ctrl-C arrives twice, from the terminal and forwarded by the launcher.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve())
   await promise
 }
@@ -182,7 +181,7 @@ function show(headings: readonly string[], rows: readonly (readonly string[])[])
   process.stdout.write(`\n${table(headings, rows, { hasColors })}`)
 }
 
-/** Rows by risk level, and by what their email check came back with; repeats count as rows here. */
+/** Numbers of rows by risk level and by status of the email; duplicates are included in both. */
 function verdictCounts(
   batch: BatchView,
   rows: readonly Readonly<Record<string, string>>[],
@@ -192,7 +191,7 @@ function verdictCounts(
     ...countsOf(rows, 'email', 'result.email.status'),
     ['refused', String(batch.rows.refused)],
     ['blank', String(batch.rows.blank)],
-    ['repeated', String(batch.rows.duplicate)],
+    ['duplicate', String(batch.rows.duplicate)],
   ]
 }
 
@@ -201,7 +200,7 @@ function countsOf(
   what: string,
   column: string,
 ): readonly (readonly [string, string])[] {
-  const kinds = Object.groupBy(rows, (row) => row[column] || 'not asked')
+  const kinds = Object.groupBy(rows, (row) => row[column] || 'none')
   return Object.entries(kinds)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([kind, met]) => [`${what} ${kind}`, String(met?.length ?? 0)])

@@ -12,7 +12,7 @@ const VIEWS: readonly View[] = [
   { width: 360, height: 740, colorScheme: 'dark' },
 ]
 
-/** One of them, for states of a page that another test checks in all. */
+/** One view, for states of a page that another test checks in all views. */
 export const ONE_VIEW: readonly View[] = VIEWS.slice(-1)
 
 interface View {
@@ -22,8 +22,8 @@ interface View {
 }
 
 /**
- * Violations that axe finds on a page in each width and theme, and where it is wider than its
- * window.
+ * Violations that axe finds on a page in each width and theme, and widths in which the page is wider than
+ * the window.
  */
 export async function faultsOfPage(
   page: Page,
@@ -37,7 +37,7 @@ export async function faultsOfPage(
     checked.add(width)
     await page.setViewportSize({ width, height })
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    await drawnAnew(page)
+    await untilRepainted(page)
     // Once for each document, by the debugger, which the content security policy does not restrict.
     if (!(await page.evaluate<boolean>(`'axe' in window`))) {
       await page.evaluate(`${SOURCE};undefined`)
@@ -56,16 +56,16 @@ export async function faultsOfPage(
 }
 
 /**
- * Waits until a page has repainted after a change of its window or theme: before, it has the old
+ * Waits until a page has been repainted after a change of size or theme: until then it has the old
  * colours.
  */
-async function drawnAnew(page: Page): Promise<void> {
+async function untilRepainted(page: Page): Promise<void> {
   await page.evaluate(
     'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))',
   )
 }
 
-/** Where a page is wider than its window, in each width. */
+/** The widths in which a page is wider than the window, as sentences. */
 export async function widthFaults(page: Page): Promise<readonly string[]> {
   const faults: string[] = []
   for (const { width, height } of VIEWS) {

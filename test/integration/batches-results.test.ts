@@ -17,7 +17,7 @@ import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// How a batch and its results are read, while it runs and afterwards.
+// Reads batches and their results, while they run and afterwards.
 
 const SMALL = { CHUNK_RECORDS: '20', EVENTS_EVERY_MS: '50' }
 const SLOW = ['email', 'phone', '--delay=50', '--width=50'] as const

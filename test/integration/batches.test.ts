@@ -130,7 +130,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 0)
   })
 
-  test('a batch that starts by itself without enough credits stops at ready with the reason', async () => {
+  test('a batch with automatic start and without enough credits stops at ready with the reason', async () => {
     const caller = await callerWith({ plan: 'free' })
     const short = await runBatch(caller, emails(201))
     expect(short).toMatchObject({
@@ -194,7 +194,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 200)
   })
 
-  test('cancel before it is read: it is read nevertheless, and every record is in the result', async () => {
+  test('cancel before the file is read: it is read nevertheless, and every record is in the result', async () => {
     const caller = await callerWith({ plan: 'free' })
     await listWorker().kill('SIGTERM')
     const { id } = await submitBatch(caller, emails(25))
@@ -299,7 +299,7 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     const { id } = await submitBatch(busy, largeUpload())
     await expect.poll(async () => (await viewBatch(busy, id)).rows.done, PATIENT).toBeGreaterThan(0)
     expect((await runBatch(other, emails(10))).status).toBe('completed')
-    // If they were queued after all tasks of the long batch, they would be last.
+    // Queued after all tasks of the long batch, these would be last.
     expect((await viewBatch(busy, id)).status).toBe('running')
     const { credits } = await cancel(busy, id)
     await expectSettled(busy, left - credits.used)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildJavaScriptClient } from '../../infra/clients/javascript-client.ts'
 
-/** The client package in a folder of a test's own. */
+/** The built client package, in a temporary folder. */
 export interface BuiltClient extends AsyncDisposable {
   readonly folder: string
 }

@@ -6,9 +6,9 @@ import { startRedis } from '@plumbline/testkit/redis'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { expect, test } from 'vitest'
 
-// In this project each file has its own process: a loaded package is not looked for again.
+// Each test file has its own process, so that the packages of the board have not been loaded before.
 
-/** From here on Node finds no packages of the board, as if they were not installed. */
+/** Makes Node find no packages of the board, as if they were not installed, until disposed. */
 function hideBoardPackages(): Disposable {
   const hooks = registerHooks({
     resolve: (specifier, context, next) => {
@@ -38,7 +38,7 @@ test.skipIf(WITHOUT_REDIS)(
       })
       return [response.status, await response.text()]
     }
-    // Nobody but an operator sees this page.
+    // Only operators may see this page.
     expect(await look()).toEqual([403, expect.not.stringContaining('--omit=optional')])
     const { user } = (await browser.app('readSession')).answer
     await api.db.kysely.transaction().execute((tx) => setOperator(tx, user?.id ?? '', true))

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { spawnSimnet, type SimnetProcess } from '../simnet/child.ts'
-import { endIntents } from './hlr-intents.ts'
+import { expireIntents } from './expire-intents.ts'
 import { backends } from '@plumbline/testkit/backends'
 import {
   call,
@@ -13,7 +13,7 @@ import {
   type Caller,
 } from '@plumbline/testkit/batches'
 import { HLR_POLICY } from '@plumbline/phone/policy'
-import { IN_TURN } from '@plumbline/testkit/crash-harness'
+import { SEQUENTIAL } from '@plumbline/testkit/crash-harness'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { isSoak } from '@plumbline/testkit/soak'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
@@ -27,7 +27,7 @@ const RECORDS = 180
 const PRICE = 3
 const PHONE_CREDITS = 2
 const CREDITS = RECORDS * PRICE
-/** As `HLR_POLICY` has it. */
+/** Concurrent purchases. */
 const PURCHASES_AT_ONCE = HLR_POLICY.concurrency
 const SETTINGS = {
   CHUNK_RECORDS: '60',
@@ -63,14 +63,14 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     return { service, account, key: account.liveKey }
   }
 
-  /** Numbers that were bought since there were so many. */
+  /** Numbers bought since the total was `before`. */
   async function boughtSince(before: number): Promise<number> {
     return (await simnet.totals()).bought - before
   }
 
   test(
     'numbers bought before a cancel, or being bought, are charged and shown; none is bought after it',
-    IN_TURN,
+    SEQUENTIAL,
     async () => {
       const caller = await openCaller()
       const { bought: before } = await simnet.totals()
@@ -102,7 +102,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
 
   test(
     'a phone worker that is killed after the cancel: another reports the purchases',
-    IN_TURN,
+    SEQUENTIAL,
     async () => {
       const caller = await openCaller()
       const [phones, batches] = service.workers
@@ -114,7 +114,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
       )
       await call(caller, 'POST', `/v1/batches/${id}/cancel`)
       await Promise.all([phones?.kill('SIGKILL'), batches?.kill('SIGKILL')])
-      if (!isSoak()) await endIntents(databaseUrl, numbersOf('5'))
+      if (!isSoak()) await expireIntents(databaseUrl, numbersOf('5'))
       await Promise.all([phones?.restart(), batches?.restart()])
       const batch = await untilBatch(caller, id)
       const bought = await boughtSince(before)
@@ -131,7 +131,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   )
 })
 
-/** Numbers of a series of their own, since purchases for one batch are reused by the next. */
+/** Numbers of a series; each batch has its own, since purchases for one batch are reused by the next. */
 function numbersOf(series: string): readonly string[] {
   return Array.from(
     { length: RECORDS },
@@ -156,7 +156,7 @@ async function leftOf(caller: Caller, used: number): Promise<number> {
   return (rows[0]?.granted ?? 0) - used
 }
 
-/** Every row is canceled; those whose number was bought have its part, and are charged for it. */
+/** Asserts that every row is canceled; those whose number was bought have the phone's result and charge. */
 async function expectRows(caller: Caller, id: string, bought: number): Promise<void> {
   const lines = await readLines(caller, id)
   expect(lines).toHaveLength(RECORDS)

@@ -31,7 +31,7 @@ const SWITCHES = [
   '--disable-sync',
 ]
 
-/** Whether it is installed, or required: with CI=true the tests fail without it. */
+/** Whether Chromium is installed, or required: with CI=true the tests fail without it. */
 export function canRunChromium(): boolean {
   return isCi() || existsSync(CHROMIUM)
 }
@@ -41,9 +41,9 @@ export interface WindowOptions {
   readonly width?: number
   readonly height?: number
   readonly colorScheme?: 'light' | 'dark'
-  /** Of a person who is signed in in another window. */
+  /** Cookies of a person who is signed in in another window. */
   readonly cookies?: readonly Cookie[]
-  /** Where other tools reach the browser, by its debugger. */
+  /** Port of the browser's debugger, for other tools. */
   readonly debugPort?: number
 }
 
@@ -51,7 +51,7 @@ export interface WindowOptions {
 export interface TestWindow extends AsyncDisposable {
   readonly context: BrowserContext
   readonly page: Page
-  /** Another page of the same person. */
+  /** Opens another page with the same cookies. */
   open(): Promise<Page>
   /** Console errors, exceptions, requests to other hosts, and dialogs. */
   readonly faults: string[]
@@ -99,8 +99,7 @@ export async function openWindow(
 }
 
 /**
- * One browser for all windows that are open, each with cookies and a cache of its own: a start
- * takes a second.
+ * One browser for all open windows, each with cookies and a cache of its own, since a start takes a second.
  */
 const shared: { browser: Promise<Browser> | undefined; windows: number } = {
   browser: undefined,
@@ -126,7 +125,7 @@ async function shareBrowser(): Promise<AsyncDisposable & { readonly browser: Bro
   }
 }
 
-/** A browser of its own, which other tools reach by its debugger and find signed in. */
+/** Opens a separate browser, whose debugger gives other tools access to the same signed-in profile. */
 async function openProfile(
   stack: AsyncDisposableStack,
   settings: BrowserContextOptions,

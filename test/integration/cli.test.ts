@@ -67,9 +67,7 @@ beforeAll(async () => {
 
 afterAll(() => stack.disposeAsync())
 
-/**
- * Environment of a child: the service's data directory, and nothing of ours that leads elsewhere.
- */
+/** Environment of a child: the service's data directory, without settings of this process that override it. */
 function environment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const ours = Object.entries(process.env).filter(([name]) => !SETTINGS.includes(name))
   return { ...Object.fromEntries(ours), DATA_DIR: service.dataDir, ...extra }
@@ -78,8 +76,8 @@ function environment(extra: Readonly<Record<string, string>> = {}): NodeJS.Proce
 const NODE_FLAGS = ['--disable-warning=ExperimentalWarning']
 
 /**
- * Runs on a terminal, whose user answers the first question that ends a line by `keys`.
- * @returns the status, and all that the terminal showed
+ * Runs the program on a terminal, and answers its first question with `keys`.
+ * @returns the status, and the output of the terminal
  */
 async function onTerminal(words: readonly string[], keys: string): Promise<Run> {
   const quoted = [process.execPath, ...NODE_FLAGS, MAIN, ...words].map((word) => `'${word}'`)
@@ -100,7 +98,7 @@ async function onTerminal(words: readonly string[], keys: string): Promise<Run> 
   return { status: child.exitCode ?? -1, out, err: '' }
 }
 
-/** Runs the program itself, on no terminal. */
+/** Runs the program in a process of its own, without a terminal. */
 async function program(words: readonly string[], extra: Record<string, string>): Promise<Run> {
   const child = spawn(process.execPath, [...NODE_FLAGS, MAIN, ...words], {
     env: environment(extra),
@@ -112,7 +110,7 @@ async function program(words: readonly string[], extra: Record<string, string>):
   return { status: child.exitCode ?? -1, out, err }
 }
 
-/** Runs a command as the program does on no terminal, in this process. */
+/** Runs a command in this process, without a terminal. */
 async function cli(words: readonly string[], extra: Record<string, string> = {}): Promise<Run> {
   let [out, err, failed] = ['', '', false]
   const status = await runCli(words, {
@@ -127,7 +125,7 @@ async function cli(words: readonly string[], extra: Record<string, string> = {})
   return { status: status === 0 && failed ? 1 : status, out, err }
 }
 
-/** Runs with `--json` and reads what came; the shapes are what the test then looks at. */
+/** Runs a command with `--json` and parses the output, whose shape the test checks. */
 async function json<T>(words: readonly string[], extra: Record<string, string> = {}): Promise<T> {
   const run = await cli([...words, '--json'], extra)
   expect(run).toMatchObject({ status: 0 })

@@ -15,7 +15,7 @@ const run = promisify(execFile)
 const stack = new AsyncDisposableStack()
 let service: TestService
 let account: Account
-/** A folder of a customer, outside of the project, where nothing but the package is installed. */
+/** A folder outside of the project, where only the package is installed, as at a customer's. */
 let folder: string
 
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { canRunUnbound, startUnbound } from '@plumbline/testkit/unbound'
 
 // Whole processes behind a resolver that serves a closed network, until it knows the public DNS.
 
-/** Longer than the minute after which the root is queried again. */
+/** Time limit that exceeds the minute after which the root is queried again. */
 const HEALED = { timeout: 100_000, interval: 2_000 }
 
 interface Told {

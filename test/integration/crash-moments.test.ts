@@ -6,20 +6,20 @@ import {
   callStatus,
   CHUNK_RECORDS,
   creditsOf,
-  IN_TURN,
+  SEQUENTIAL,
   memberAt,
   openCrashHarness,
-  openTurn,
+  openNextContext,
   RECORDS,
   stateOf,
   submit,
-  untilNothingIsOwed,
+  untilDebitsAreClosed,
   untilStopped,
   untilUnanswered,
   type CrashHarness,
-  type CrashTurn,
+  type CrashContext,
 } from '@plumbline/testkit/crash-harness'
-import { holdBack, type HeldChange } from '@plumbline/testkit/hold-back'
+import { blockChange, type RowChange } from '@plumbline/testkit/block-change'
 import { expectIntact, expectLedgerIntact } from '@plumbline/testkit/invariants'
 import { PATIENT } from '@plumbline/testkit/patience'
 
@@ -30,23 +30,23 @@ import { PATIENT } from '@plumbline/testkit/patience'
 // itself, or by the API if a client starts it. Both commit hold, tasks and `running` in one
 // transaction; afterwards the dispatcher in the batch worker dispatches the tasks.
 
-/** The dispatcher leases the first tasks, or a worker takes one. */
-const DISPATCH: HeldChange = { table: 'tasks', change: 'update', when: 'new.lease > old.lease' }
+/** The dispatcher leases the first tasks, or a worker claims one. */
+const DISPATCH: RowChange = { table: 'tasks', change: 'update', when: 'new.lease > old.lease' }
 /** A worker has taken the job of a task, and claims the task. */
-const CLAIM: HeldChange = {
+const CLAIM: RowChange = {
   table: 'tasks',
   change: 'update',
   when: 'new.claimed and not old.claimed',
 }
-const READING: HeldChange = { table: 'chunks', change: 'insert' }
+const READING: RowChange = { table: 'chunks', change: 'insert' }
 /** A batch large enough for its result to be written while it runs. */
 const LARGE = 12_000
-const HALF_SETTLED: HeldChange = {
+const HALF_SETTLED: RowChange = {
   table: 'chunks',
   change: 'update',
   when: `new.settled_at is not null and new.no = ${LARGE / CHUNK_RECORDS / 2}`,
 }
-const ENDING: HeldChange = {
+const ENDING: RowChange = {
   table: 'batches',
   change: 'update',
   when: "new.status = 'completed'",
@@ -59,26 +59,30 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   })
   afterAll(async () => await whole[Symbol.asyncDispose]())
 
-  test('a kill of the batch worker between hold and dispatch loses nothing', IN_TURN, async () => {
-    const harness = await openTurn(whole)
-    await using dispatch = await holdBack(harness.databaseUrl, DISPATCH)
-    const { id, emails } = await submit(harness)
-    await dispatch.reached()
-    await expectHeld(harness, id)
-    const lists = memberAt(harness.service, 1)
-    await lists.kill('SIGKILL')
-    await dispatch.release()
-    await lists.restart()
-    await expectIntact(harness.service, harness.account, await untilStopped(harness, id), emails)
-  })
+  test(
+    'a kill of the batch worker between hold and dispatch loses nothing',
+    SEQUENTIAL,
+    async () => {
+      const harness = await openNextContext(whole)
+      await using dispatch = await blockChange(harness.databaseUrl, DISPATCH)
+      const { id, emails } = await submit(harness)
+      await dispatch.reached()
+      await expectHeld(harness, id)
+      const lists = memberAt(harness.service, 1)
+      await lists.kill('SIGKILL')
+      await dispatch.release()
+      await lists.restart()
+      await expectIntact(harness.service, harness.account, await untilStopped(harness, id), emails)
+    },
+  )
 
   test(
     'a kill of the API between hold and dispatch leaves the batch to the workers',
-    IN_TURN,
+    SEQUENTIAL,
     async () => {
-      const harness = await openTurn(whole)
+      const harness = await openNextContext(whole)
       const { service, account } = harness
-      await using dispatch = await holdBack(harness.databaseUrl, DISPATCH)
+      await using dispatch = await blockChange(harness.databaseUrl, DISPATCH)
       const { id, emails } = await submit(harness, { start: false })
       expect(await untilStopped(harness, id)).toMatchObject({
         status: 'ready',
@@ -100,10 +104,10 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
 
   test(
     'a kill of the email worker that has taken a job and not claimed its task loses nothing',
-    IN_TURN,
+    SEQUENTIAL,
     async () => {
-      const harness = await openTurn(whole)
-      await using claim = await holdBack(harness.databaseUrl, CLAIM)
+      const harness = await openNextContext(whole)
+      await using claim = await blockChange(harness.databaseUrl, CLAIM)
       const { id, emails } = await submit(harness)
       await claim.reached()
       const worker = memberAt(harness.service, 0)
@@ -116,11 +120,11 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
 
   test(
     'a kill of the batch worker while it reads a batch, or records that it has, loses nothing',
-    IN_TURN,
+    SEQUENTIAL,
     async () => {
-      const harness = await openTurn(whole)
-      await using reading = await holdBack(harness.databaseUrl, READING)
-      await using ending = await holdBack(harness.databaseUrl, ENDING)
+      const harness = await openNextContext(whole)
+      await using reading = await blockChange(harness.databaseUrl, READING)
+      await using ending = await blockChange(harness.databaseUrl, ENDING)
       const { id, emails } = await submit(harness)
       const lists = memberAt(harness.service, 1)
       for (const moment of [reading, ending]) {
@@ -135,11 +139,11 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
 
   test(
     'a kill of the batch worker that writes the result of a running batch loses nothing',
-    IN_TURN,
+    SEQUENTIAL,
     async () => {
-      const harness = await openTurn(whole)
+      const harness = await openNextContext(whole)
       const before = new Set(await resultsInTheMaking(harness))
-      await using settling = await holdBack(harness.databaseUrl, HALF_SETTLED)
+      await using settling = await blockChange(harness.databaseUrl, HALF_SETTLED)
       const { id, emails } = await submit(harness, { count: LARGE })
       await settling.reached()
       await vi.waitFor(
@@ -155,28 +159,31 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     },
   )
 
-  test('a call is refunded if the API is killed between debit and response', IN_TURN, async () => {
-    const harness = await openTurn(whole)
-    const { service } = harness
-    // No call is answered before its time is over, which is after the kill: nobody is there who
-    // would.
-    await memberAt(service, 0).kill('SIGKILL')
-    const before = await creditsOf(harness)
-    const calls = Array.from({ length: 20 }, (_, at) =>
-      callStatus(harness, `lost${at}@example.com`).catch(() => 0),
-    )
-    await untilUnanswered(service, 20)
-    await service.api.kill('SIGKILL')
-    expect(await Promise.all(calls)).toEqual(calls.map(() => 0))
-    await service.api.restart()
-    await untilNothingIsOwed(service)
-    expect(await creditsOf(harness)).toBe(before)
-    await expectLedgerIntact(service)
-  })
+  test(
+    'a call is refunded if the API is killed between debit and response',
+    SEQUENTIAL,
+    async () => {
+      const harness = await openNextContext(whole)
+      const { service } = harness
+      // Without a worker no call is answered before its time limit, which is after the kill.
+      await memberAt(service, 0).kill('SIGKILL')
+      const before = await creditsOf(harness)
+      const calls = Array.from({ length: 20 }, (_, at) =>
+        callStatus(harness, `lost${at}@example.com`).catch(() => 0),
+      )
+      await untilUnanswered(service, 20)
+      await service.api.kill('SIGKILL')
+      expect(await Promise.all(calls)).toEqual(calls.map(() => 0))
+      await service.api.restart()
+      await untilDebitsAreClosed(service)
+      expect(await creditsOf(harness)).toBe(before)
+      await expectLedgerIntact(service)
+    },
+  )
 })
 
 /** The credits are held, the tasks exist, and none was ever dispatched. */
-async function expectHeld({ service }: CrashTurn, id: string): Promise<void> {
+async function expectHeld({ service }: CrashContext, id: string): Promise<void> {
   const { rows } = await service.db.pool.query(
     `select b.status, b.credits_held as held, max(t.lease) as lease
      from batches b join tasks t on t.batch_id = b.id where b.id = $1 group by b.id`,
@@ -185,8 +192,8 @@ async function expectHeld({ service }: CrashTurn, id: string): Promise<void> {
   expect(rows).toEqual([{ status: 'running', held: RECORDS, lease: 0 }])
 }
 
-/** Bytes of result files in the making, but for those that a kill before has left. */
-async function bytesWritten(harness: CrashTurn, before: ReadonlySet<string>): Promise<number> {
+/** Bytes of unfinished result files, except those that an earlier kill has left. */
+async function bytesWritten(harness: CrashContext, before: ReadonlySet<string>): Promise<number> {
   const found = await resultsInTheMaking(harness)
   const files = await Promise.all(
     found.filter((path) => !before.has(path)).map((path) => stat(path)),
@@ -194,9 +201,9 @@ async function bytesWritten(harness: CrashTurn, before: ReadonlySet<string>): Pr
   return files.reduce((sum, { size }) => sum + size, 0)
 }
 
-async function resultsInTheMaking({ service }: CrashTurn): Promise<readonly string[]> {
+async function resultsInTheMaking({ service }: CrashContext): Promise<readonly string[]> {
   const dir = join(service.dataDir, 'files', 'results')
-  // Made with the first result.
+  // The folder is created with the first result.
   const found = await readdir(dir).catch(() => [])
   return found.filter((name) => name.endsWith('.part')).map((name) => join(dir, name))
 }

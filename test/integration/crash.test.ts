@@ -12,42 +12,39 @@ import { formOf, readCells, runBatch, type Caller } from '@plumbline/testkit/bat
 import {
   callStatus,
   CHUNK_RECORDS,
-  IN_TURN,
+  SEQUENTIAL,
   memberAt,
-  openTurn,
+  openNextContext,
   QUICK,
   RECORDS,
   SLOW_EMAIL,
   stateOf,
   submit,
-  untilInHand,
-  untilNothingIsOwed,
+  untilLeased,
+  untilDebitsAreClosed,
   untilStopped,
   untilUnanswered,
-  type CrashTurn,
+  type CrashContext,
 } from '@plumbline/testkit/crash-harness'
 import { expectIntact, expectLedgerIntact } from '@plumbline/testkit/invariants'
 import { losePostgresQueue } from '@plumbline/testkit/lose-queue'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { soakSize } from '@plumbline/testkit/soak'
 
-// Real processes are killed; after each fault the batch ends by itself, complete.
+// Real processes are killed; after each fault the batch completes without a request.
 
 const KILLS = soakSize(5, 2)
 /**
  * Several rounds of tasks for each batch, so that at a fault some are claimed and some wait.
  */
 const FEW_AT_ONCE = { BULK_TASKS: '4' }
-/**
- * A call may be asked again after each kill, and a worker takes its time to start on a busy
- * machine.
- */
+/** Time limits of calls: each kill may make a call be asked again, and workers start slowly on a loaded machine. */
 const PATIENT_CALLS = { CALL_TIMEOUT_SECONDS: '60', DEBIT_TIMEOUT_SECONDS: '70' }
 const POISON = ['10.9.9.1', '10.9.9.2']
 
 describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   const stack = new AsyncDisposableStack()
-  let whole: CrashTurn
+  let whole: CrashContext
   let restartPostgres: () => Promise<void>
 
   beforeAll(async () => {
@@ -72,8 +69,8 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
   })
   afterAll(() => stack.disposeAsync())
 
-  test('a batch and its calls survive one kill of a worker after another', IN_TURN, async () => {
-    const harness = await openTurn(whole)
+  test('a batch and its calls survive successive kills of workers', SEQUENTIAL, async () => {
+    const harness = await openNextContext(whole)
     const { service, account } = harness
     const { id, emails } = await submit(harness)
     const calls: Promise<number>[] = []
@@ -81,7 +78,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     let back: Promise<void> | undefined
     for (let kill = 0; kill < KILLS; kill++) {
       calls.push(callStatus(harness, `kill${kill}@example.com`))
-      await Promise.all([untilInHand(harness, id), untilUnanswered(service, 1)])
+      await Promise.all([untilLeased(harness, id), untilUnanswered(service, 1)])
       const worker = memberAt(service, kill % 2)
       await worker.kill('SIGKILL')
       expect(await stateOf(harness, id)).toBe('running')
@@ -93,14 +90,14 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     expect(await Promise.all(calls)).toEqual(calls.map(() => 200))
     // The calls were charged as well.
     await expectIntact(service, account, batch, emails)
-    await untilNothingIsOwed(service)
+    await untilDebitsAreClosed(service)
   })
 
   test(
     'every job delivered twice gives each record one outcome and one charge',
-    IN_TURN,
+    SEQUENTIAL,
     async () => {
-      const harness = await openTurn(whole)
+      const harness = await openNextContext(whole)
       const { service, account, databaseUrl } = harness
       await using twice = await openConnections({
         databaseUrl,
@@ -119,21 +116,21 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     },
   )
 
-  test('a batch ends by itself when the queue is emptied while it runs', IN_TURN, async () => {
-    const harness = await openTurn(whole)
+  test('a batch ends by itself when the queue is emptied while it runs', SEQUENTIAL, async () => {
+    const harness = await openNextContext(whole)
     const { id, emails } = await submit(harness)
     for (let times = 0; times < soakSize(3, 1); times++) {
-      await untilInHand(harness, id)
+      await untilLeased(harness, id)
       await emptyQueue(harness, redisUrl)
     }
     await expectIntact(harness.service, harness.account, await untilStopped(harness, id), emails)
   })
 
-  test('a batch ends by itself when Postgres is restarted while it runs', IN_TURN, async () => {
-    const harness = await openTurn(whole)
+  test('a batch ends by itself when Postgres is restarted while it runs', SEQUENTIAL, async () => {
+    const harness = await openNextContext(whole)
     const { id, emails } = await submit(harness)
     for (let times = 0; times < soakSize(2, 1); times++) {
-      await untilInHand(harness, id)
+      await untilLeased(harness, id)
       await restartPostgres()
     }
     await expectIntact(harness.service, harness.account, await untilStopped(harness, id), emails)
@@ -141,9 +138,9 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
 
   test(
     'a record that crashes its engine ends as an error, uncharged; the others are processed',
-    IN_TURN,
+    SEQUENTIAL,
     async () => {
-      const { service, account } = await openTurn(whole)
+      const { service, account } = await openNextContext(whole)
       const caller: Caller = { service, account, key: account.liveKey }
       const healthy = Array.from(
         { length: 2 * CHUNK_RECORDS },
@@ -193,7 +190,7 @@ async function deliverAgain(
   return seen.size
 }
 
-async function emptyQueue(harness: CrashTurn, redisUrl: string | undefined): Promise<void> {
+async function emptyQueue(harness: CrashContext, redisUrl: string | undefined): Promise<void> {
   if (redisUrl === undefined) {
     await losePostgresQueue(harness.databaseUrl)
     return

@@ -19,7 +19,7 @@ test.skipIf(!canRunPgBouncer() || !canRunPostgres15())(
   'everything works on Postgres 15 behind PgBouncer, the queue too',
   async () => {
     await using postgres = await startPostgres15()
-    expect(await goTheMainWay(postgres.url, undefined)).toBe(ROWS + 1)
+    expect(await runCallsAndBatch(postgres.url, undefined)).toBe(ROWS + 1)
   },
 )
 
@@ -30,15 +30,18 @@ test.skipIf(!canRunPgBouncer() || WITHOUT_REDIS)(
     const redis = await startRedis()
     stack.defer(async () => await redis?.stop())
     const database = stack.use(await createTestDatabase())
-    expect(await goTheMainWay(database.url, redis?.url)).toBe(ROWS + 1)
+    expect(await runCallsAndBatch(database.url, redis?.url)).toBe(ROWS + 1)
   },
 )
 
 /**
- * Single calls together, and a batch from its upload to its results, behind a pooler.
+ * Runs concurrent single calls, and a batch from its upload to its results.
  * @returns the lines of the results
  */
-async function goTheMainWay(databaseUrl: string, redisUrl: string | undefined): Promise<number> {
+async function runCallsAndBatch(
+  databaseUrl: string,
+  redisUrl: string | undefined,
+): Promise<number> {
   const serving = servingUrlOf(databaseUrl)
   await using pooler = await startPgBouncer(serving, SESSIONS)
   await using service = await startService({
@@ -66,7 +69,7 @@ async function askFor({ service, key }: Caller & { service: TestService }, email
   return [response.status, await response.json()]
 }
 
-/** The role has the settings that connections through the pooler may not set. */
+/** Asserts that the role has the settings that connections through the pooler may not set. */
 async function expectLimits(owner: string, serving: string, pooled: string): Promise<void> {
   const options = { poolSize: 1, applicationName: 'test' }
   await using db = openDatabase({ ...options, url: owner })

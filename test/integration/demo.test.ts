@@ -5,8 +5,8 @@ import { expect, test } from 'vitest'
 
 const DEMO = fileURLToPath(new URL('../demo/main.ts', import.meta.url))
 /**
- * Shorter than the test's own limit, so that its output is shown; on a loaded machine the demo takes
- * three times as long.
+ * Time limit of the demo: shorter than that of the test, so that the output is shown; on a loaded machine
+ * the demo takes three times as long.
  */
 const TIME_MS = 380_000
 

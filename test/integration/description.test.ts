@@ -86,7 +86,7 @@ function pathPointer(path: string): string {
   return `/paths/${path.replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D')}`
 }
 
-/** What the examples with an id are about: a finished batch, one that waits, an endpoint. */
+/** Creates the objects of examples with an id: a completed batch, a batch at `ready`, a webhook endpoint. */
 async function madeBefore(): Promise<{ ended: string; ready: string; webhook: string }> {
   const records = [{ email: 'ada@b.example' }]
   const make = async (start: boolean): Promise<string> => {

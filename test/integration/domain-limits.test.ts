@@ -22,7 +22,7 @@ const CONCURRENCY = 2
 const REGISTRIES = 3
 const NAMES = 90
 
-/** Registries whose answers take from an instant to longer than a window. */
+/** Registries whose replies take from no time to longer than the window of their rate limit. */
 function registry(at: number): Registry {
   const rdap = {
     host: `rdap.limits-${at}.net`,
@@ -128,7 +128,7 @@ async function startList(server: string): Promise<AsyncDisposable & { readonly u
   }
 }
 
-/** Runs the command; the other lists cannot be reached, which is said and does not matter here. */
+/** Runs `data update`; the other lists cannot be reached, which does not matter here. */
 async function updateData(env: Readonly<Record<string, string>>): Promise<readonly object[]> {
   const words = ['--disable-warning=ExperimentalWarning', CLI, 'data', 'update', '--json']
   const out = await new Promise<string>((resolve) => {

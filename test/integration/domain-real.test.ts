@@ -202,7 +202,7 @@ describe.skipIf(missing !== null)('against BIND, NSD, Knot and Unbound', () => {
     expect(await dnsOf(name)).toMatchObject(expected)
   })
 
-  test('without a registry, every one of them is unknown, never unregistered', async () => {
+  test('without a registry, every name is unknown, never unregistered', async () => {
     for (const name of ['healthy.test', 'absent.test', 'broken.test']) {
       expect(await check(name)).toMatchObject({ status: 'unknown', facts: { registered: null } })
     }

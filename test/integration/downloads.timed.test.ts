@@ -81,7 +81,7 @@ test('concurrent downloads of an account are limited; a reader that stops is dis
     .toBe(200)
   await expect.poll(() => downloadsEnded(499)).toBe(MOST)
   // They can detect that their download is incomplete.
-  for (const reader of readers) reader.readOn()
+  for (const reader of readers) reader.readRest()
   await Promise.all(readers.map(({ closed }) => closed))
   for (const reader of readers) expect(reader.text()).not.toMatch(/\r\n0\r\n\r\n$/)
 })
@@ -95,7 +95,7 @@ test('the download of a revoked key is cut within a second', async () => {
   await expect.poll(() => downloadsEnded(499)).toBe(before + 1)
   // A second by decision 18, and more on a loaded machine; the reader's own limit is three.
   expect(performance.now() - began).toBeLessThan(2_000)
-  reader.readOn()
+  reader.readRest()
   await reader.closed
   expect(reader.text()).not.toMatch(/\r\n0\r\n\r\n$/)
 })

@@ -29,10 +29,10 @@ test.skipIf(!canUnshare)(
   `no connection reaches a listener at a special address, by any path (${NEEDED})`,
   async () => {
     const report = await runInNamespace()
-    expect(report.inaudible.filter((cidr) => !KERNEL_REFUSES.includes(cidr))).toEqual([])
-    expect(report.audible.length).toBeGreaterThan(40)
+    expect(report.unreachable.filter((cidr) => !KERNEL_REFUSES.includes(cidr))).toEqual([])
+    expect(report.reachable.length).toBeGreaterThan(40)
     expect(report.attempts).toBeGreaterThan(5_000)
-    expect(report.heard).toEqual([])
+    expect(report.received).toEqual([])
     expect(report.control).toEqual(['dns', 'http', 'page', 'redirect', 'smtp', 'whois'])
   },
   90_000,

@@ -46,7 +46,7 @@ test.concurrent.each(backends())(
   },
 )
 
-/** So few connections that what is in flight at the kills is less than half of the addresses. */
+/** Addresses, and connections: few enough that less than half of the addresses are in flight at the kills. */
 const [ADDRESSES, CONNECTIONS] = [soakSize(6_000, 1_200), soakSize(20, 4)]
 /** Recipients that one transaction names at most; a connection has one transaction in flight. */
 const PER_TRANSACTION = 20

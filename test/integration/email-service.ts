@@ -8,7 +8,7 @@ import { spawnSimnet } from '../simnet/child.ts'
 import type { SimnetProcess } from '../simnet/child.ts'
 
 const QUICK = { CHUNK_RECORDS: '100', LEASE_SECONDS: '3', SAVE_SECONDS: '1', SWEEP_SECONDS: '1' }
-/** The installation's key of the test. */
+/** The installation key of the tests. */
 export const INSTALLATION_KEY = 'the key of a test, which hides nothing'
 
 /** Email workers, and mail servers that log all commands. */
@@ -21,7 +21,7 @@ export interface EmailService extends AsyncDisposable {
 /**
  * Starts email workers, a batch worker, and mail servers whose domains begin with `prefix`.
  *
- * @param rttMs round-trip time to them
+ * @param rttMs simulated round-trip time to the mail servers, in ms
  */
 export async function openEmailService(
   { redisUrl }: Backend,
@@ -63,7 +63,7 @@ export function addressesAt(domain: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, at) => `user${at}@${domain}.example`)
 }
 
-/** Uploads a batch of addresses; its id. */
+/** Uploads a batch of addresses; returns its id. */
 export async function submit(caller: Caller, addresses: readonly string[]): Promise<string> {
   const form = formOf({ product: 'email' }, `email\n${addresses.join('\n')}\n`)
   return (await submitBatch(caller, form)).id

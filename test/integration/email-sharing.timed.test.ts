@@ -41,7 +41,7 @@ test.concurrent.each(backends())(
   },
 )
 
-/** Three of the first to two of the second, as a shuffled batch has them. */
+/** Interleaves two lists: three of the first, two of the second. */
 function interleaved(first: readonly string[], second: readonly string[]): readonly string[] {
   return second.flatMap((other, at) => {
     const from = Math.floor((at * first.length) / second.length)

@@ -3,7 +3,7 @@ import { openConnections, type Connections } from '@plumbline/pipeline/connectio
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { formOf, readLines, runBatch, type Caller } from '@plumbline/testkit/batches'
 import { memberAt } from '@plumbline/testkit/crash-harness'
-import { holdBack, type HeldBack, type HeldChange } from '@plumbline/testkit/hold-back'
+import { blockChange, type BlockedChange, type RowChange } from '@plumbline/testkit/block-change'
 import { expectLedgerIntact } from '@plumbline/testkit/invariants'
 import { findMarks } from '@plumbline/testkit/marks'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
@@ -20,7 +20,7 @@ import { ask, storedTexts, untilErased } from './erasure-service.ts'
 // delays the next change until the process is dead.
 
 const CHUNK_RECORDS = 25
-/** Chunks of which a step takes sixteen: the second step is not the last. */
+/** Chunks of the batch: a step processes sixteen, so that the second step is not the last. */
 const CHUNKS = 40
 const SEEDS = isSoak() ? [1, 2, 3, 4, 5] : [1]
 const KEY = 'the key of a test, which hides nothing'
@@ -149,7 +149,7 @@ describe.each([
   async function beginWithKill(caller: Caller, email: string): Promise<string> {
     const send = async (): Promise<Response> =>
       await ask(caller, '/v1/erase', { email }, { 'idempotency-key': 'once' })
-    const noting = await holdBack(databaseUrl, { table: 'erasures', change: 'insert' })
+    const noting = await blockChange(databaseUrl, { table: 'erasures', change: 'insert' })
     try {
       const lost = send().catch(() => undefined)
       await noting.reached()
@@ -180,11 +180,11 @@ describe.each([
 
   /** Delays all these changes. */
   async function holdAll(
-    moments: readonly HeldChange[],
-  ): Promise<AsyncDisposable & { readonly each: readonly HeldBack[] }> {
+    moments: readonly RowChange[],
+  ): Promise<AsyncDisposable & { readonly each: readonly BlockedChange[] }> {
     const owned = new AsyncDisposableStack()
-    const each: HeldBack[] = []
-    for (const moment of moments) each.push(owned.use(await holdBack(databaseUrl, moment)))
+    const each: BlockedChange[] = []
+    for (const moment of moments) each.push(owned.use(await blockChange(databaseUrl, moment)))
     return { each, [Symbol.asyncDispose]: () => owned.disposeAsync() }
   }
 
@@ -197,13 +197,13 @@ describe.each([
 })
 
 /** A moment at which the process is killed. */
-interface Moment extends HeldChange {
+interface Moment extends RowChange {
   /** Whether every run includes it, and every run on Redis; of the others, the seed picks one. */
   readonly always?: 'everywhere' | 'on Postgres'
 }
 
 /** Changes of an erasure, in their order; the seed selects some of them, a soak uses all. */
-function momentsOf(seed: number, onRedis: boolean): readonly HeldChange[] {
+function momentsOf(seed: number, onRedis: boolean): readonly RowChange[] {
   const random = createRandom(seed, `erasure kills ${onRedis}`)
   const blanking = (no: number): Moment => ({
     table: 'chunks',

@@ -16,7 +16,7 @@ const EMAIL = 'qzgone481516@b.example'
 const PHONE = '+41794816234'
 const IP = '93.184.48.15'
 const DOMAIN = 'qzgone4815.example'
-/** Finds these values anywhere, also within longer values that must stay. */
+/** Values to erase, as searched for anywhere, also within longer values that must stay. */
 const MARKS = [
   '"qzgone481516@b',
   ',qzgone481516@b',

@@ -3,7 +3,7 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import Papa from 'papaparse'
 import { describe, expect, test } from 'vitest'
 import { spawnSimnet, type SimnetProcess } from '../simnet/child.ts'
-import { endIntents } from './hlr-intents.ts'
+import { expireIntents } from './expire-intents.ts'
 import { backends } from '@plumbline/testkit/backends'
 import { expectLedgerIntact } from '@plumbline/testkit/invariants'
 import { isSoak, soakSize } from '@plumbline/testkit/soak'
@@ -20,7 +20,7 @@ import {
 const NUMBERS = soakSize(4_000, 600)
 const KILLS = soakSize(25, 4)
 const END_WITHIN_MS = 300_000
-/** Most concurrent numbers: chunks are this small so that a kill leaves few in doubt. */
+/** Records of a chunk: few, so that a kill leaves few numbers in doubt. */
 const CHUNK_RECORDS = 10
 const SLOTS = 4
 const RESERVE = 1
@@ -60,7 +60,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     const numbers = Array.from({ length: NUMBERS }, (_, at) => `+4179${2_000_000 + at * 7}`)
     const id = await submit(service, account, numbers)
     const kills = await killAtRandom(service, simnet, async () => {
-      if (!isSoak()) await endIntents(database.url, numbers)
+      if (!isSoak()) await expireIntents(database.url, numbers)
     })
     const batch = await untilEnded(service, account, id)
 

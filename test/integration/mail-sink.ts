@@ -3,13 +3,13 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { expect } from 'vitest'
 
-// A mail server on loopback that accepts every message, with the part of RFC 5321 that this needs.
+// A mail server on loopback that accepts every message, with the necessary part of RFC 5321.
 
 /** A received message. */
 export interface ReceivedMail {
   readonly to: string
   readonly subject: string
-  /** Its text, decoded. */
+  /** The decoded text. */
   readonly text: string
 }
 

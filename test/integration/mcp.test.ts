@@ -274,7 +274,7 @@ interface Answered {
   readonly body: string
 }
 
-/** By Node's own HTTP: `fetch` sets `Host` by itself. */
+/** Sends a request by `node:http`, since `fetch` does not allow setting `Host`. */
 async function send(
   base: string,
   method: string,

@@ -36,7 +36,7 @@ test('alerts and dashboard use metrics and labels that the processes export', as
     .toEqual([])
 })
 
-/** A call, a batch that ran, one that was canceled, and an audit. */
+/** Makes a call, a completed and a canceled batch, and an audit, so that all metrics have values. */
 async function leaveTraces(service: TestService): Promise<void> {
   expect(await auditLedger(service.db)).toEqual([])
   const account = await service.account({ credits: 100 })

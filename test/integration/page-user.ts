@@ -13,13 +13,13 @@ export interface PageUser {
   /** Chooses an option of a list by its text. */
   choose(label: string, option: string): Promise<void>
   /** Uploads a local file. */
-  give(label: string, path: string): Promise<void>
+  upload(label: string, path: string): Promise<void>
 }
 
-/** Creates the input of a page. */
-export type WithPageUser = (page: Page) => PageUser
+/** Creates a user of a page. */
+export type OpenPageUser = (page: Page) => PageUser
 
-/** By mouse: clicks visible elements, and drops files on the page. */
+/** A user with a mouse: clicks visible elements, and drops files on the page. */
 export function byMouse(page: Page): PageUser {
   const { button, link, field } = namesOf(page)
   return {
@@ -29,16 +29,16 @@ export function byMouse(page: Page): PageUser {
     choose: async (label, option) => {
       await field(label).selectOption({ label: option })
     },
-    give: async (_label, path) => await drop(page, basename(path), await readFile(path, 'utf8')),
+    upload: async (_label, path) => await drop(page, basename(path), await readFile(path, 'utf8')),
   }
 }
 
-/** Only by keyboard: Tab to the element, and the key that operates it. */
+/** A user with a keyboard only: moves to an element by Tab, and operates it by a key. */
 export function byKeyboard(page: Page): PageUser {
   const { button, link, field } = namesOf(page)
   const { keyboard } = page
-  // From now on, for a browser is not told at once that choosers are waited for: the first would
-  // open unseen.
+  // Registered now, since the browser learns asynchronously that file choosers are intercepted: the first
+  // one would otherwise be missed.
   page.on('filechooser', () => undefined)
   return {
     press: async (name) => {
@@ -66,7 +66,7 @@ export function byKeyboard(page: Page): PageUser {
         expect(await isFocused(list), `${label} keeps the focus`).toBe(true)
       }
     },
-    give: async (label, path) => {
+    upload: async (label, path) => {
       await tabTo(page, field(label))
       const choosing = page.waitForEvent('filechooser')
       await keyboard.press('Space')
@@ -95,7 +95,7 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
     if (await isFocused(target)) return
     await page.keyboard.press('Tab')
   }
-  throw new Error(`no way by Tab to ${String(target)}`)
+  throw new Error(`${String(target)} cannot be reached by Tab`)
 }
 
 async function isFocused(target: Locator): Promise<boolean> {
@@ -103,7 +103,7 @@ async function isFocused(target: Locator): Promise<boolean> {
 }
 
 async function drop(page: Page, name: string, text: string): Promise<void> {
-  // As text, for it runs in the browser, whose types are not those of Node.
+  // A string, since the code runs in the browser, whose types are not declared here.
   const dropped = await page.evaluateHandle(`(() => {
     const transfer = new DataTransfer()
     const [name, text] = ${JSON.stringify([name, text])}

@@ -221,10 +221,10 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
   })
 })
 
-/** A record of a batch: its original cells, and the request of a single call for it. */
+/** A record of a batch: its cells, and the request of the equivalent single call. */
 interface ListRecord {
   readonly cells: Values
-  /** Null if there is no request: the record is blank or refused. */
+  /** Null if the record is blank or refused. */
   readonly asks: Values | null
   readonly kind: 'billable' | 'duplicate' | 'refused' | 'blank'
   /** The part that the row's error names. */
@@ -414,7 +414,7 @@ async function askEach(
   )
 }
 
-/** The columns of the CSV result have the same values, escaped or raw. */
+/** Asserts that the columns of the CSV result have the same values, escaped or raw. */
 async function expectColumns(
   caller: Caller,
   id: string,
@@ -467,7 +467,7 @@ function isProduct(name: string): name is Product {
   return Object.hasOwn(RESULTS, name)
 }
 
-/** The fields of the product, the nested ones exactly where their input was sent, in order. */
+/** Asserts that a result has the product's fields in order, with nested ones only for inputs that were sent. */
 function expectFields(product: Product, checks: readonly Check[], result: Result): void {
   const parts = PART_FIELDS[product] ?? {}
   const absent = (field: string): boolean =>

@@ -43,7 +43,7 @@ describe.each(backends())(
       const credits = await allCredits(before)
       await setup.backUp(service)
 
-      // What the backup does not know of.
+      // Changes after the backup.
       await finishWork(before, { running, waiting })
       const later = await runBatch(before, formOf({ product: 'ip' }, IP_CSV))
       expect((await call(before, 'DELETE', `/v1/batches/${deleted}`)).status).toBe(204)

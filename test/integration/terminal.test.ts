@@ -108,7 +108,7 @@ test.skipIf(process.platform !== 'linux')(
     screen.press(CTRL_C)
     await screen.ended()
     expect(await isGone(`${base}/healthz`)).toBe(true)
-    // It ended regularly: the file that tells commands its address was removed.
+    // A regular end removes the file with the service's address.
     const left = await readdir(dataDir)
     expect(left.filter((name) => name.endsWith('.json'))).toEqual([])
   },

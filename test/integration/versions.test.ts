@@ -15,13 +15,13 @@ import { PATIENT } from '@plumbline/testkit/patience'
 import { createEmptyDatabase } from '@plumbline/testkit/postgres'
 import { startService, type Member, type TestService } from '@plumbline/testkit/service'
 import { isSoak } from '@plumbline/testkit/soak'
-import { openVersionBefore } from '@plumbline/testkit/version-before'
+import { openPreviousVersion } from '@plumbline/testkit/previous-version'
 import { afterAll, expect, test, vi } from 'vitest'
 
 // A real deploy: the previous version runs while the database is migrated and the new version starts;
 // each is killed while it processes a batch.
 
-const before = await openVersionBefore()
+const before = await openPreviousVersion()
 afterAll(async () => {
   if (before.kind === 'here') await before[Symbol.asyncDispose]()
 })
@@ -133,12 +133,12 @@ async function untilStarted({ db }: TestService, id: string): Promise<void> {
   }, PATIENT)
 }
 
-/** Tasks that one worker takes at once. */
+/** Concurrent tasks of one worker. */
 const AT_ONCE = 20
 
 /**
- * Kills the worker of a service, of which no other has any, while it has claimed all tasks that it took:
- * a job that was taken but not claimed is given to another worker only once its lock has run out.
+ * Kills the only worker of a service when it has claimed all tasks whose jobs it took: a job whose task
+ * is not claimed is given to another worker only when its lock has expired.
  */
 async function killAtWork(service: TestService): Promise<void> {
   const worker = memberOf(service)
@@ -166,7 +166,7 @@ async function hasClaimedAll({ db }: TestService): Promise<boolean> {
   return claimed > 0 && claimed >= Math.min(AT_ONCE, leased)
 }
 
-/** A batch has ended with all of its rows, in both versions. */
+/** Asserts that a batch has completed with all of its rows, in either version. */
 async function expectWhole(
   callers: readonly Caller[],
   id: string,

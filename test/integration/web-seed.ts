@@ -105,7 +105,7 @@ export async function fillAccount(person: TestPerson): Promise<FilledAccount> {
   return { done, ready, webhook, erasure }
 }
 
-/** Ids of what an account was filled with. */
+/** Ids of the objects of a filled account. */
 export interface FilledAccount {
   readonly done: string
   readonly ready: string
@@ -113,7 +113,7 @@ export interface FilledAccount {
   readonly erasure: string
 }
 
-/** A batch that runs as long as no worker looks up phones, and one whose file cannot be read. */
+/** Adds a batch that does not end, since no worker checks phones, and one whose file cannot be read. */
 export async function addUnended(person: TestPerson): Promise<readonly PageOf[]> {
   const rows = Array.from({ length: 40 }, (_, at) => `r${at}@example.com,+4930${1_000_000 + at}`)
   const running = await person.upload({
@@ -160,11 +160,11 @@ export function pagesOf(batches: FilledAccount): readonly PageOf[] {
   ]
 }
 
-/** A secret in a link that opens a form: whether it is valid is checked when the form is sent. */
+/** A secret for links to forms, which is only checked when the form is sent. */
 const LINK = 'a'.repeat(40)
 
 /** The pages of sign-up and sign-in. */
-export const GATES: readonly PageOf[] = [
+export const SIGN_IN_PAGES: readonly PageOf[] = [
   { path: '/app/sign-in', heading: 'Sign in' },
   { path: '/app/sign-up', heading: 'Create an account' },
   { path: '/app/reset', heading: 'Reset the password' },

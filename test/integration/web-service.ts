@@ -13,7 +13,7 @@ const PUBLIC_URL = 'http://plumbline.test'
 /** A service with its web app built. */
 export interface WebService extends AsyncDisposable {
   readonly service: TestService
-  /** Its messages; unset if it has no mail. */
+  /** Receives the service's mail, if `hasMail`. */
   readonly mail: MailSink
 }
 
@@ -27,9 +27,9 @@ export async function startWebService({
 }: {
   readonly backend: Backend
   readonly hasMail?: boolean
-  /** Checks of its worker; a batch with another check never ends. */
+  /** Checks of the worker; a batch with another check does not end. */
   readonly kinds?: readonly string[]
-  /** For the worker of the checks: `--delay=50`. */
+  /** Options of the worker's engines: `--delay=50`. */
   readonly words?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
 }): Promise<WebService> {
@@ -58,7 +58,7 @@ export async function startWebService({
   return { service, mail, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** The part of a message's link that a browser of a test opens: path and secret. */
+/** Path and secret of the link in a message. */
 export function pathOfLink(text: string): string {
   const [, path] = new RegExp(`${PUBLIC_URL}(/app/\\S+)`).exec(text) ?? []
   if (path === undefined) throw new Error(`no link in: ${text}`)

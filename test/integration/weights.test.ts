@@ -22,7 +22,7 @@ const ADDRESSES = Array.from({ length: 40 }, (_, no) => `203.0.113.${no}`)
 const HIDDEN = ADDRESSES.find((ip) => outcomeFor('ip', ip).facts.isVpn === true) ?? ''
 const LIST = `email,ip,domain\n${ADDRESSES.map((ip) => `bob@example.com,${ip},example.com\n`).join('')}`
 
-/** Tables with the same name, as when an operator forgets to change it. */
+/** Writes a weights file, always under the same name, as an operator may do by mistake. */
 async function writeWeights(path: string, vpn: number, noDmarc: number): Promise<void> {
   const groups = { 'ip.anonymity': { vpn }, 'domain.dns': { no_dmarc: noDmarc } }
   await writeFile(path, JSON.stringify({ version: 'acme', groups }))

@@ -12,7 +12,7 @@ const WAIT_WITHIN_MS = 3_600_000
  */
 export const cancelOfMany: Scenario = {
   what: 'a batch of a million waiting tasks canceled',
-  // With `--later` records at domains `neverN` wait without end; the delay is short, so that all soon do.
+  // With `--later` records at domains `neverN` wait for ever; the delay is short, so that all wait soon.
   worker: ['email', '--delay=20', '--width=50', '--later'],
   prepare: async ({ loadBalancer, service, other, million }) => {
     const emails = Array.from({ length: million }, (_, row) => `u@never${row}.example`)

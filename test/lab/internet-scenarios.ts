@@ -9,8 +9,8 @@ const DOMAINS = 1_000_000
 const INTERNET = { bulkDomains: { count: DOMAINS, kinds: ['no-tls', 'silent'] } } as const
 
 /**
- * A name shared by many records is answered from the cache, so each name is used once. Calls have
- * those below `ROWS_FROM`.
+ * Addresses at hosts that reply at once. Each domain is used once, since results are cached; calls have
+ * numbers below `ROWS_FROM`, batches those from there.
  */
 const QUICK: Names = {
   call: (no) => `user${no}@d${(2 * no) % ROWS_FROM}.example`,
@@ -20,14 +20,14 @@ const ROWS_FROM = 100_000
 
 const FAULT_MS = 20_000
 
-/** Time in which every known address is probed and cached. */
+/** Milliseconds in which every known address is probed and cached. */
 const WARM_UP_MS = 4_000
 
-/** Calls a second that an account sends to tarpits, its full rate, besides a batch. */
+/** Calls a second that an account sends to tarpits: the full rate of an account. */
 const FLOOD_A_SECOND = 50
 const TARPIT_RECORDS = 500
 
-/** Hosts of the simulated internet that delay a session for as long as its client waits. */
+/** Faults of simulated mail hosts that delay a session for as long as the client waits. */
 const TARPITS = ['tarpit', 'dripping-banner', 'ehlo-drips', 'rcpt-drips', 'silent-at-rcpt']
 
 function tarpitAddress(no: number): string {
@@ -64,8 +64,8 @@ function knownAddress(no: number): string {
 }
 
 /**
- * The resolver does not reply for a while. Calls that need it get an outcome that says so, and are not
- * charged; every second call is about a cached address, and must be answered as fast as before.
+ * The resolver does not reply for a while. Calls that need it get the reason `dns_unavailable`, and are
+ * not charged; every second call is about a cached address, and must be answered as fast as before.
  */
 export const resolverAway: Scenario = {
   what: 'the resolver silent for 20 s',

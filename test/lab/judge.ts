@@ -6,7 +6,7 @@ import type { TestService } from '@plumbline/testkit/service'
 import { ENDED } from '../simulate/judge.ts'
 import { RESOLVER_FAILED, type LabBatch, type LabCall } from './load.ts'
 
-/** What a scenario has violated. */
+/** Wrong charges and lost records of a run. */
 export interface Verdict {
   readonly wrongCharges: readonly string[]
   readonly lostRecords: number
@@ -70,7 +70,7 @@ async function judgeBatch(
   }
 }
 
-/** How many rows exist once, in order and answered, and their total cost. */
+/** The number of rows that exist once, in order and answered, and the total charge of all rows. */
 async function readRows(
   service: TestService,
   { account, id, emails, isCanceled }: LabBatch,

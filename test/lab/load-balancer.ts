@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { TestService } from '@plumbline/testkit/service'
 
-/** Distributes requests over the APIs that are ready. */
+/** Distributes requests among the APIs that are ready. */
 export interface LoadBalancer extends AsyncDisposable {
   /** Base URL of the API for the next request. */
   url(): string

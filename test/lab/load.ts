@@ -4,16 +4,16 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import type { Account } from '@plumbline/testkit/service'
 import type { LoadBalancer } from './load-balancer.ts'
 
-/** A single call, with times of this process's clock; `status` is undefined if it got no response. */
+/** A single call, with times by this process's clock; `status` is undefined if there was no response. */
 export interface LabCall {
   readonly account: Account
   readonly email: string
   readonly beganMs: number
   readonly endedMs: number
   readonly status: number | undefined
-  /** Credits charged, according to its response. */
+  /** Credits charged, according to the response. */
   readonly chargedCredits: number
-  /** Whether its response has an outcome, other than that the resolver failed. */
+  /** Whether the response has an outcome, other than that the resolver failed. */
   readonly isAnswered: boolean
 }
 
@@ -31,13 +31,13 @@ export interface LabBatch {
 
 /** The email addresses of calls and batches. */
 export interface Names {
-  /** Of the nth call. */
+  /** The address of the nth call. */
   call(no: number): string
-  /** Of a row of the nth batch. */
+  /** The address of a row of the nth batch. */
   row(batchNo: number, row: number): string
 }
 
-/** Calls a second of all callers together, who call in turn. */
+/** Calls a second of all accounts together, which call in turn. */
 export const CALLS_A_SECOND = 10
 const RECORDS = 20
 const SUBMIT_CONCURRENCY = 8

@@ -11,7 +11,7 @@ export interface LabNameServer extends AsyncDisposable {
   answerAgain(): void
 }
 
-/** Opens one, by UDP and TCP, in front of `ip:port`. */
+/** Opens a proxy over UDP and TCP in front of the resolver at `ip:port`. */
 export async function openNameServer(behind: string): Promise<LabNameServer> {
   const [host = '', port = ''] = behind.split(':')
   const target = { host, port: Number(port) }

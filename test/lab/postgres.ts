@@ -14,13 +14,13 @@ import {
   type ChildServer,
 } from '@plumbline/testkit/child-server'
 
-/** Where Debian 12 has its Postgres. */
+/** Folder of Postgres's programs in Debian 12. */
 const PROGRAMS = '/usr/lib/postgresql/15/bin'
 
 /** A primary with an asynchronous standby, reached at one address as with a virtual IP. */
 export interface PostgresPair extends AsyncDisposable {
   readonly url: string
-  /** Kills the primary with SIGKILL; it recovers from its log at the next start. */
+  /** Kills the primary with SIGKILL; the next start recovers from the write-ahead log. */
   crash(): Promise<void>
   start(): Promise<void>
   /** Makes a new standby if the last one was promoted. */
@@ -32,19 +32,19 @@ export interface PostgresPair extends AsyncDisposable {
   /**
    * Runs `pg_dump`, whose output is read slowly for `slowMs` and then at full speed.
    *
-   * @throws if the dump fails or was complete before
+   * @throws if the dump fails, or is complete before `slowMs` is over
    */
   dump(slowMs: number): Promise<void>
 }
 
-/** One of the two servers. */
+/** The primary or the standby. */
 interface Server {
   readonly data: string
   readonly port: number
   child: ChildServer | undefined
 }
 
-/** Starts both on directories of their own, durable as in production. */
+/** Starts both servers on directories of their own, durable as in production. */
 export async function startPostgresPair(): Promise<PostgresPair> {
   await using stack = new AsyncDisposableStack()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-lab-'))
@@ -91,7 +91,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
   }
 }
 
-/** Makes a server the standby of another, on a directory without anything else. */
+/** Makes a server the standby of another, on an empty directory. */
 async function follow(primary: Server, standby: Server): Promise<void> {
   await rm(standby.data, { recursive: true, force: true })
   ownDirectory(standby.data)
@@ -145,7 +145,7 @@ async function ask<T extends object>(port: number, statement: string): Promise<T
   return row
 }
 
-/** Bytes that the slow reader takes at a time, and the interval: less than any dump has in total. */
+/** Bytes that the slow reader reads at a time, and its interval, so that no dump is complete too soon. */
 const READ = { bytes: 1_024, everyMs: 100 }
 
 /** The last line of a complete dump. */

@@ -3,12 +3,12 @@ import { startRedis } from '@plumbline/testkit/redis'
 /** A Redis that a scenario kills and restarts, under the same address. */
 export interface LabRedis extends AsyncDisposable {
   readonly url: string
-  /** Kills it with SIGKILL, and removes its data. */
+  /** Kills the server with SIGKILL, and removes its data. */
   kill(): Promise<void>
   start(): Promise<void>
 }
 
-/** @throws if Redis is not installed */
+/** Starts Redis. @throws if Redis is not installed */
 export async function startLabRedis(): Promise<LabRedis> {
   const first = await startRedis()
   if (first === null) throw new Error('the lab needs redis-server (apt install redis-server)')

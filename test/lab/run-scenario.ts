@@ -15,7 +15,7 @@ import { startLabRedis } from './redis.ts'
 import type { LabTarget, OwnLoad, Scenario } from './scenario.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
-/** Scale of everything; 1 is 10,000 accounts and 1,000 batches. */
+/** Size of a run; at scale 1 it has 10,000 accounts and 1,000 batches. */
 export interface Size {
   readonly accounts: number
   readonly batches: number
@@ -25,20 +25,20 @@ export interface Size {
 
 /** Result of one run of a scenario. */
 export interface RunResult extends Verdict {
-  /** How long the fault lasted. */
+  /** Duration of the fault. */
   readonly lastedMs: number
-  /** From the end of the fault until calls are answered and records are settled again. */
+  /** Milliseconds from the end of the fault until calls are answered and records are settled again. */
   readonly recoverMs: number
   /** Durations of the answered calls that must not suffer from the fault. */
   readonly callsMs: readonly number[]
   /** Calls without an outcome. */
   readonly refused: number
-  /** The statuses of those, each with its number of calls. */
+  /** The statuses of calls without an outcome, each with its number of calls. */
   readonly refusals: readonly string[]
   readonly deadRows: number
   /** The maximum of all processes' connections to Postgres. */
   readonly connections: number
-  /** What the scenario itself reports. */
+  /** Notes and violations that the scenario itself reports. */
   readonly own: Required<Pick<OwnLoad, 'notes' | 'violations'>>
 }
 
@@ -48,7 +48,7 @@ const CREATE_CONCURRENCY = 50
 const POLL_MS = 200
 const END_WITHIN_MS = 900_000
 const CREDITS = 10_000
-/** An engine with a delay, so that a fault hits work in progress. */
+/** Arguments of an email worker whose engine has a delay, so that a fault hits work in progress. */
 const CHECK_WORKER = ['email', '--delay=200', '--width=4']
 
 const NAMES: Names = {
@@ -198,7 +198,7 @@ async function openAccounts(service: TestService, count: number): Promise<readon
   return await makeMany(count, () => service.account({ credits: CREDITS }))
 }
 
-/** Makes `count` things, at most 50 concurrently: more would time out waiting for a database connection. */
+/** Calls `make` `count` times, at most 50 concurrently: more would time out waiting for a database connection. */
 async function makeMany<T>(count: number, make: (no: number) => Promise<T>): Promise<readonly T[]> {
   const made: T[] = []
   for (let from = 0; from < count; from += CREATE_CONCURRENCY) {
@@ -228,7 +228,7 @@ function refusalsIn(calls: readonly LabCall[]): readonly string[] {
 
 interface Samples extends Disposable {
   connections(): number
-  /** When the first record was settled after a time, by the clock of this process; that time if none was. */
+  /** When the first record after a time was settled, by the clock of this process; that time if none was. */
   progressAfter(ms: number): number
 }
 

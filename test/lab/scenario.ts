@@ -7,7 +7,7 @@ import type { PostgresPair } from './postgres.ts'
 import type { LabRedis } from './redis.ts'
 import type { SmallDisk } from './small-disk.ts'
 
-/** The service under load, with the servers that a scenario may break. */
+/** The service under load, with the servers in which a scenario may cause faults. */
 export interface LabTarget {
   /** The first API with all workers. */
   readonly service: TestService
@@ -24,34 +24,34 @@ export interface LabTarget {
   readonly other: Account
   /** A million, times the scale. */
   readonly million: number
-  /** How often the scenario has run before on the same service. */
+  /** Number of earlier runs of the scenario on the same service. */
   readonly runsBefore: number
 }
 
 /**
- * What a scenario itself has submitted, and what it reports. Its batches and calls are judged like all
- * others, but their durations are not counted.
+ * Batches and calls of a scenario itself, and its report. They are judged like all others, but their
+ * durations are not counted.
  */
 export interface OwnLoad {
   readonly batches?: readonly LabBatch[]
   readonly calls?: readonly LabCall[]
-  /** What it measured, as sentences. */
+  /** Further measurements, as sentences. */
   readonly notes?: readonly string[]
-  /** What must not happen and did, as sentences; any fails the run. */
+  /** Violated conditions, as sentences; any of them fails the run. */
   readonly violations?: readonly string[]
 }
 
 /** One fault of a service under load. */
 export interface Scenario {
   readonly what: string
-  /** Only where the queue is on Redis. */
+  /** Whether it runs only with the queue on Redis; default false. */
   readonly needsRedis?: boolean
   /** Whether writes may be lost that were acknowledged during the fault, as with any asynchronous standby. */
   readonly mayLoseWrites?: boolean
   /** Options of a simulated internet for real engines; without it engines answer from memory. */
   readonly internet?: Omit<SimnetOptions, 'world'>
   readonly names?: Names
-  /** Whether a call must not suffer from the fault, so that its duration counts; default all. */
+  /** Whether the duration of a call counts, since the fault must not affect it; default: all do. */
   readonly isOther?: (call: LabCall) => boolean
   /** Arguments of each email worker, if they differ from the default. */
   readonly worker?: readonly string[]
@@ -60,7 +60,7 @@ export interface Scenario {
   readonly apiCount?: number
   /** Size of a disk for the files of one run, mounted for the service, which requires root; default none. */
   readonly diskBytes?: number
-  /** Prepares the fault before the load begins; not part of its duration. */
+  /** Prepares the fault before the load begins; this time is no part of the fault's duration. */
   prepare?(target: LabTarget): Promise<OwnLoad>
   /** Injects the fault, and resolves when it is over. */
   inject(target: LabTarget, prepared: OwnLoad): Promise<OwnLoad | undefined>

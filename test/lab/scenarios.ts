@@ -7,7 +7,7 @@ import { workersAway } from './workers-away.ts'
 const FAULT_MS = 10_000
 const LAG_MS = 2_000
 
-/** Little more than the files of the thousand batches of a run at full size need. */
+/** Size of the small disk: little more than the files of a thousand batches, as a run at full size has. */
 const DISK_BYTES = 64 * 1_024 * 1_024
 
 /** Every scenario by its name; in `workers-away` no email worker runs for `awayMs`. */

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 /** A small in-memory file system for a service, which a scenario can fill. */
 export interface SmallDisk extends Disposable {
   readonly path: string
-  /** Occupies all free space, and again whatever becomes free, until `free`. */
+  /** Occupies all free space, also that which becomes free later, until `free`. */
   fill(): Promise<void>
   /** Releases the space that `fill` occupies. */
   free(): Promise<void>

@@ -36,7 +36,7 @@ export function rowOf(what: string, backend: string, runs: readonly RunResult[])
   return `| ${[what, backend, ...cells].join(' | ')} |`
 }
 
-/** Whether nothing is violated or lost in any run, and p95 of the recovery times is within its limit. */
+/** Whether no run has a violation, wrong charge or lost record, and p95 of the recovery times is within the limit. */
 export function passes(runs: readonly RunResult[]): boolean {
   return (
     recoverP95(runs) <= RECOVER_MS &&

@@ -7,11 +7,11 @@ import type { LabTarget, Scenario } from './scenario.ts'
 
 const POLL_MS = 1_000
 
-/** Longest wait until a worker has claimed a task, and interval of checks. */
+/** Milliseconds: longest wait until a worker has claimed a task, and interval of checks. */
 const CLAIM_WITHIN_MS = 20_000
 const POLL_CLAIM_MS = 10
 
-/** How long the job of a call can be in a queue: the longest wait of a call, and time to remove the job. */
+/** Milliseconds that the job of a call may be in a queue: the time limit of a call, and time to remove the job. */
 const CALL_MS = 15_750
 
 /**
@@ -34,7 +34,7 @@ export function workersAway(awayMs: number): Scenario {
   }
 }
 
-/** Waits until a worker has claimed a task, so that a worker dies with a claimed task. */
+/** Waits until a worker has claimed a task, so that the kill hits a claimed task. */
 async function untilClaimed({ service }: LabTarget): Promise<void> {
   const untilMs = performance.now() + CLAIM_WITHIN_MS
   while (performance.now() < untilMs) {
@@ -49,7 +49,7 @@ async function untilClaimed({ service }: LabTarget): Promise<void> {
 
 /** Jobs that were in the queues while no worker ran. */
 interface WatchedJobs {
-  /** The maximum, by the kind of queue. */
+  /** The maximum number of jobs, by the kind of queue. */
   readonly most: { tasks: number; calls: number; stages: number }
   /** Tasks that had two jobs at the same time. */
   readonly doubled: Set<string>

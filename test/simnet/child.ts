@@ -5,18 +5,15 @@ import { fileOfProgram } from '@plumbline/testkit/bundled-programs'
 import type { CountersJson, Totals } from './counters.ts'
 import type { SimnetOptions } from './simnet.ts'
 
-/** A simulated internet in a child process, so that measured code does not share a thread with it. */
+/** A simulated internet in a child process, so that it takes no time from the thread of the measured code. */
 export interface SimnetProcess extends AsyncDisposable {
   readonly settings: Readonly<Record<string, string>>
   readonly pid: number
   /** The counters of its servers. */
   counters(): Promise<CountersJson>
-  /**
-   * The longest time, in milliseconds, in which it processed nothing that arrived: the times in its
-   * counters may be that much later than the arrivals.
-   */
-  latestMs(): Promise<number>
-  /** Their totals only: reading the counters, which have the time of each probe, is expensive. */
+  /** Longest delay of the event loop, in ms: times in the counters may be that much too late. */
+  eventLoopDelayMs(): Promise<number>
+  /** Totals of the counters: reading these, which have the time of each probe, is expensive. */
   totals(): Promise<Totals>
   /** RCPT commands for each recipient; empty without `countsRecipients`. */
   recipients(): Promise<ReadonlyMap<string, number>>
@@ -24,7 +21,7 @@ export interface SimnetProcess extends AsyncDisposable {
 
 const START_MS = 20_000
 
-/** Starts the program and waits for its settings; only options can be passed, not a world. */
+/** Starts the program and waits for its settings; a world is given by its options only. */
 export async function spawnSimnet(options: Omit<SimnetOptions, 'world'>): Promise<SimnetProcess> {
   const child = fork(fileOfProgram('simnet'), ['--options', JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -36,8 +33,8 @@ export async function spawnSimnet(options: Omit<SimnetOptions, 'world'>): Promis
     counters: async () => {
       return (await answerOf(child, 'counters')) as CountersJson
     },
-    latestMs: async () => {
-      return (await answerOf(child, 'latest')) as number
+    eventLoopDelayMs: async () => {
+      return (await answerOf(child, 'eventLoopDelay')) as number
     },
     totals: async () => {
       return (await answerOf(child, 'totals')) as Totals

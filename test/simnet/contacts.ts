@@ -18,14 +18,14 @@ import { mailboxState } from './world/mailbox.ts'
 import type { MailboxState } from './world/mailbox.ts'
 import { FAMILY_NAMES, GIVEN_NAMES, ROLE_NAMES, UTF8_NAMES } from './world/names.ts'
 
-/** A file of contacts as an export holds it. */
+/** A table of contacts, such as a customer exports. */
 export interface Contacts {
   readonly header: readonly string[]
-  /** As many cells as the header has. */
+  /** Each row has as many cells as the header. */
   readonly rows: readonly (readonly string[])[]
 }
 
-/** Columns of such a file. */
+/** Columns of the table. */
 export const CONTACT_HEADER = [
   'First Name',
   'Last Name',
@@ -35,7 +35,7 @@ export const CONTACT_HEADER = [
   'Company domain',
 ] as const
 
-/** Kinds of rows by their address, per thousand rows. */
+/** Numbers of rows per thousand, by kind of email address. */
 const SHARES: readonly (readonly [kind: Source, perMille: number])[] = [
   ['company', 655],
   ['tenant', 30],
@@ -73,7 +73,7 @@ type Source =
   | 'blank'
   | 'international'
 
-/** Kinds of domain (`Domain.kind`) that each source draws from. */
+/** Kinds of domain (`Domain.kind`) for each kind of row. */
 const KINDS_OF: Readonly<
   Record<Exclude<Source, 'repeat' | 'blank' | 'misspelt'>, readonly string[]>
 > = {
@@ -104,10 +104,7 @@ const KINDS_OF: Readonly<
   international: ['international'],
 }
 
-/**
- * Names of one registry in the domain column, at most: registries are slow, and a batch should not
- * have to wait for one.
- */
+/** Most names of one registry in the domain column, so that a batch does not wait for a slow registry. */
 const NAMES_OF_A_REGISTRY = 14
 
 /**
@@ -149,10 +146,7 @@ function drawSource(random: Random): Source {
   return 'company'
 }
 
-/**
- * Domains that share a mail host, at most: a batch with many addresses of one host waits for that
- * host's limits.
- */
+/** Most domains that share a mail host, so that a batch does not wait for the limits of a host. */
 const DOMAINS_OF_A_HOST = 4
 
 function poolsOf(world: World): ReadonlyMap<Source, readonly Domain[]> {
@@ -217,7 +211,7 @@ function dress(random: Random, local: string, domain: string): string {
   return x < 11 ? ` ${address} ` : address
 }
 
-/** A German number may be in national form: the batch is sent with that country as its default. */
+/** A random number; a German one may be in national format, since the batch has that default country. */
 function phone(random: Random): string {
   const x = random.int(100)
   if (x < 25) return ''

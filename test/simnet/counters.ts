@@ -1,6 +1,6 @@
 /**
- * What the servers received, for tests that check the client's limits. Times are milliseconds since
- * the Unix epoch.
+ * Counts of everything that the servers received, for tests of the client's limits. Times are
+ * milliseconds since the Unix epoch.
  */
 export interface Counters {
   dnsQueries: number
@@ -9,11 +9,11 @@ export interface Counters {
   readonly recipients: Map<string, number> | null
   readonly registries: Map<string, QueryCounters>
   readonly hlr: HlrCounters
-  /** Misbehaviour of the client, by kind. */
+  /** Violations of a protocol by the client, by kind. */
   readonly violations: Map<string, number>
 }
 
-/** What a mail host received. */
+/** Counts of one mail host. */
 export interface HostCounters {
   sessions: number
   open: number
@@ -25,7 +25,7 @@ export interface HostCounters {
   readonly rcptTimes: Times
 }
 
-/** What a registry's server received; `refused` were beyond its rate. */
+/** Counts of one registry's server; `refused` queries exceeded its rate limit. */
 export interface QueryCounters {
   queries: number
   refused: number
@@ -34,7 +34,7 @@ export interface QueryCounters {
   readonly times: Times
 }
 
-/** What the HLR providers received; `refused` got a status of 400 or more. */
+/** Counts of all HLR providers; `refused` requests got a status of 400 or more. */
 export interface HlrCounters {
   requests: number
   refused: number
@@ -55,7 +55,7 @@ export function createCounters(countsRecipients: boolean): Counters {
   }
 }
 
-/** The counters of a mail host, made on first use. */
+/** The counters of a mail host, created on first use. */
 export function hostCounters(counters: Counters, host: string): HostCounters {
   let found = counters.smtp.get(host)
   if (found === undefined) {
@@ -73,7 +73,7 @@ export function hostCounters(counters: Counters, host: string): HostCounters {
   return found
 }
 
-/** The counters of a registry's server, made on first use. */
+/** The counters of a registry's server, created on first use. */
 export function queryCounters(counters: Counters, server: string): QueryCounters {
   let found = counters.registries.get(server)
   if (found === undefined) {
@@ -84,17 +84,21 @@ export function queryCounters(counters: Counters, server: string): QueryCounters
 }
 
 /** Counts a RCPT command. */
-export function noteRecipient({ recipients }: Counters, host: HostCounters, address: string): void {
+export function countRecipient(
+  { recipients }: Counters,
+  host: HostCounters,
+  address: string,
+): void {
   host.rcptTimes.add(Date.now())
   recipients?.set(address, (recipients.get(address) ?? 0) + 1)
 }
 
-/** Records misbehaviour of the client. */
-export function violation(counters: Counters, what: string): void {
+/** Counts a violation of a protocol by the client. */
+export function countViolation(counters: Counters, what: string): void {
   counters.violations.set(what, (counters.violations.get(what) ?? 0) + 1)
 }
 
-/** Sorted timestamps. */
+/** Timestamps in ascending order. */
 export interface Times {
   readonly count: () => number
   readonly add: (atMs: number) => void

@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 30_000 })
 const SECOND_LOOK_MS = 2_000
 const BULK = { lane: 'bulk' } as const
 
-/** Some addresses of each Microsoft domain with a mailbox, and some without. */
+/** Addresses at each Microsoft domain: some with a mailbox, and some without. */
 function addressesOf({ world }: Simnet): readonly string[] {
   return [...world.domains.values()]
     .filter(({ kind }) => kind === 'microsoft365' || kind === 'outlook')

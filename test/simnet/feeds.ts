@@ -47,7 +47,7 @@ const FEEDS: Readonly<Record<string, (world: World) => string>> = {
       ),
 }
 
-/** Broken feeds, which an updater must refuse and keep what it has. */
+/** Broken feeds, which an updater must refuse. */
 const BROKEN_FEEDS: Readonly<Record<string, string>> = {
   empty: '',
   html: '<!doctype html><html><body>Moved</body></html>',

@@ -3,7 +3,7 @@ import type { RequestListener, ServerResponse } from 'node:http'
 import { listenAt, onOnePort } from './one-port.ts'
 import type { Listeners } from './one-port.ts'
 
-/** One HTTP server for each address, all on one port; 0 for any port that is free at all of them. */
+/** Starts an HTTP server at each address, all on one port; 0: any port that is free at all of them. */
 export function listenEverywhere(
   handlers: ReadonlyMap<string, RequestListener>,
   port: number,

@@ -7,8 +7,8 @@ import type { SimnetOptions } from './simnet.ts'
 const USAGE = 'node test/simnet/main.ts [--seed N] [--rtt-ms N] [--bulk-domains N] [--options JSON]'
 
 /**
- * Runs an internet in a box until SIGTERM, SIGINT, or the end of standard input or of the parent's
- * channel.
+ * Runs a simulated internet until SIGTERM, SIGINT, or the end of standard input or of the IPC channel
+ * to the parent.
  */
 async function main(): Promise<void> {
   const simnet = await startSimnet(readOptions(process.argv.slice(2)))
@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   })
   process.on('message', (message) => {
     if (message === 'counters') process.send?.({ counters: countersJson(simnet.counters) })
-    if (message === 'latest') process.send?.({ latest: loop.max / 1e6 })
+    if (message === 'eventLoopDelay') process.send?.({ eventLoopDelay: loop.max / 1e6 })
     if (message === 'totals') process.send?.({ totals: totalsOf(simnet.counters) })
     if (message === 'recipients')
       process.send?.({ recipients: [...(simnet.counters.recipients ?? [])] })
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   process.exit(0)
 }
 
-/** Throws with the usage on an argument that is none of ours. */
+/** Reads the arguments. @throws for an unknown or malformed one */
 function readOptions(args: string[]): SimnetOptions {
   const { values } = parseArgs({
     args,
@@ -61,7 +61,7 @@ function whole(text: string, name: string): number {
   return Number(text)
 }
 
-/** The caller vouches for the shape: it is the `SimnetOptions` of this very program as JSON. */
+/** Safe because callers pass `SimnetOptions` as JSON. */
 function parseObject(text: string): SimnetOptions {
   const parsed: unknown = JSON.parse(text)
   if (typeof parsed !== 'object' || parsed === null)

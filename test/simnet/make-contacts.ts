@@ -4,9 +4,7 @@ import { makeContacts } from './contacts.ts'
 const TARGET = new URL('../demo/contacts.csv', import.meta.url)
 const COUNT = 2000
 
-/**
- * Writes the contacts of the demo: 2,000 of the world of seed 1, as exported by a spreadsheet.
- */
+/** Writes the CSV file of the demo: 2,000 contacts of the world of seed 1. */
 async function main(): Promise<void> {
   const { header, rows } = makeContacts({ seed: 1, count: COUNT })
   const text = [header, ...rows].map((cells) => `${cells.map(quote).join(',')}\r\n`).join('')
@@ -14,7 +12,7 @@ async function main(): Promise<void> {
   await writeFile(TARGET, text)
 }
 
-/** Source: RFC 4180 section 2. */
+/** A cell of a CSV file. Source: RFC 4180 section 2. */
 function quote(cell: string): string {
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }

@@ -1,7 +1,4 @@
-/**
- * A 32-bit hash of a seed and a text; the same everywhere. Source: FNV-1a with the finisher of
- * MurmurHash3.
- */
+/** A 32-bit hash of a seed and a text. Source: FNV-1a with the finalizer of MurmurHash3. */
 export function hash32(seed: number, text: string): number {
   let h = (0x811c9dc5 ^ seed) >>> 0
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193)
@@ -12,12 +9,12 @@ export function hash32(seed: number, text: string): number {
   return (h ^ (h >>> 16)) >>> 0
 }
 
-/** A number in [0, 1) that depends only on seed and text. */
-export function unit(seed: number, text: string): number {
+/** A hash of a seed and a text, as a number in [0, 1). */
+export function hashFraction(seed: number, text: string): number {
   return hash32(seed, text) / 0x1_0000_0000
 }
 
-/** A stream of numbers in [0, 1). Source: mulberry32. */
+/** A random number generator: mulberry32. */
 export interface Random {
   next(): number
   /** An integer in [0, below). */
@@ -27,7 +24,7 @@ export interface Random {
   oneIn(times: number): boolean
 }
 
-/** A seeded stream; two streams of one seed and name are equal. */
+/** Creates a generator; the same seed and name give the same numbers. */
 export function createRandom(seed: number, name: string): Random {
   let state = hash32(seed, name)
   const next = (): number => {

@@ -12,20 +12,20 @@ import { startSmtp } from './smtp/server.ts'
 import { makeWorld, PROBER } from './world.ts'
 import type { World, WorldOptions } from './world.ts'
 
-/** An internet on loopback. */
+/** A simulated internet on loopback. */
 export interface Simnet extends AsyncDisposable {
-  /** Environment variables with which the product uses it. */
+  /** Environment variables with which the service uses these servers. */
   readonly settings: Readonly<Record<string, string>>
   readonly world: World
   readonly counters: Counters
 }
 
-/** What to simulate, and where to listen. */
+/** Options of a simulated internet: its world, and the ports. */
 export interface SimnetOptions extends Omit<WorldOptions, 'seed'> {
   readonly seed?: number
-  /** An existing world, used in place of the options that describe one. */
+  /** An existing world, in place of the options of a world. */
   readonly world?: World
-  /** A free port is chosen for each that is absent or 0. */
+  /** Port of each kind of server; absent or 0: a free port. */
   readonly ports?: {
     readonly dns?: number
     readonly smtp?: number
@@ -34,9 +34,9 @@ export interface SimnetOptions extends Omit<WorldOptions, 'seed'> {
     readonly hlr?: number
     readonly feeds?: number
   }
-  /** Round-trip time of the wire to every mail host; default none. */
+  /** Simulated round-trip time to every mail host, in ms; default 0. */
   readonly rttMs?: number
-  /** The provider that the settings name, by default `hlr-lookups`; all are served. */
+  /** The HLR provider in `settings`; default `hlr-lookups`. All providers are started. */
   readonly hlrProvider?:
     | 'hlr-lookups'
     | 'infobip'

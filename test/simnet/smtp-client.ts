@@ -8,7 +8,7 @@ import { connect as connectTls } from 'node:tls'
 export interface SmtpClient extends Disposable {
   /** The banner. */
   readonly banner: string
-  /** Sends lines in one write and returns as many replies, with LF between the lines of one. */
+  /** Sends lines in one write and returns as many replies; the lines of a reply are separated by LF. */
   say(...lines: string[]): Promise<string[]>
   /** Continues under TLS; any certificate is accepted. */
   startTls(): Promise<void>

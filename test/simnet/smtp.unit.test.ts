@@ -45,7 +45,7 @@ function mailbox(domain: Domain, status: string): string {
   }
 }
 
-test('every ordinary mailbox gets the reply that the oracle expects', async () => {
+test('every ordinary mailbox gets the reply of its expected state', async () => {
   for (const kind of [
     'plain',
     'exim',

@@ -30,7 +30,7 @@ export interface WorldOptions {
   readonly nameServerBlock?: number
 }
 
-/** A simulated internet with the expected results: what a perfect verifier would find. */
+/** A description of an internet, with the results that a perfect verifier would find. */
 export interface World extends WorldTable {
   /** `depth` defaults to `extended`. */
   expectEmail(address: string, depth?: Depth): ExpectedEmail
@@ -38,7 +38,7 @@ export interface World extends WorldTable {
   expectDomain(name: string): ExpectedDomain
 }
 
-/** Name servers of the world; the lame ones refuse every question. */
+/** Name servers of the world; the lame ones refuse every query. */
 export const NAME_SERVERS = {
   serving: [
     'ns1.simdns.net',
@@ -55,7 +55,7 @@ export const NAME_SERVERS = {
   lame: ['lame1.simdns.net', 'lame2.simdns.net'],
 } as const
 
-/** The host name of a prober in this world. */
+/** The host name of the verifier in every world. */
 export const PROBER = 'verifier.simnet.example'
 
 /** Makes the world of a seed. */

@@ -5,7 +5,7 @@ import { mailboxState } from './world/mailbox.ts'
 
 const nowMs = Date.UTC(2026, 10, 21, 12)
 
-test('a seed makes one world, another seed another', () => {
+test('the same seed gives the same world, another seed another one', () => {
   const world = makeWorld({ seed: 3, nowMs })
   expect([...makeWorld({ seed: 3, nowMs }).domains]).toEqual([...world.domains])
   expect([...makeWorld({ seed: 4, nowMs }).domains.keys()]).not.toEqual([...world.domains.keys()])
@@ -41,7 +41,7 @@ test('a mailbox is a pure function of seed and address, whatever its case, tag o
   }
 })
 
-test('the oracle knows every kind of domain', () => {
+test('every kind of domain has an expected result', () => {
   const world = makeWorld({ seed: 3, nowMs })
   const kinds = new Map([...world.domains.values()].map((domain) => [domain.kind, domain.name]))
   const reason = (kind: string): string | undefined =>

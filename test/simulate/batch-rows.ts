@@ -19,7 +19,7 @@ const COLUMNS: { readonly [P in BatchProduct]: readonly Check[] } = {
 export interface PlannedRow {
   readonly cells: { readonly [C in Check | 'note']?: string }
   readonly credits: number
-  /** Whether its engine throws: an error, uncharged. */
+  /** Whether the engine throws for this row, so that its result is an uncharged error. */
   readonly isBroken: boolean
 }
 
@@ -27,7 +27,7 @@ export interface PlannedRow {
 export function rowsOf(batch: PlannedBatch, no: number): readonly PlannedRow[] {
   const checks = COLUMNS[batch.product]
   return Array.from({ length: batch.rows }, (_, row) => {
-    const word = oddWord(batch, row)
+    const word = specialWord(batch, row)
     const cells: { [C in Check | 'note']?: string } = {}
     for (const check of checks) {
       cells[check] =
@@ -35,7 +35,7 @@ export function rowsOf(batch: PlannedBatch, no: number): readonly PlannedRow[] {
           ? subjectOf(check, `b${no}r${row}${word}`)
           : numbered(check, no, row)
     }
-    if (batch.special === 'stuck') cells.email = `b${no}r${row}@never.example`
+    if (batch.special === 'all_wait') cells.email = `b${no}r${row}@never.example`
     if (batch.special === 'long_file') cells.note = NOTE
     const isBroken = word === POISON
     return { cells, isBroken, credits: isBroken ? 0 : priceCredits(batch.product, checks) }
@@ -50,11 +50,11 @@ export function fileOf(batch: PlannedBatch, no: number): string {
   return `${[columns.join(','), ...lines].join('\n')}\n`
 }
 
-function oddWord({ odd, product }: PlannedBatch, row: number): string {
-  if (odd === 0 || row % odd !== odd - 1) return ''
+function specialWord({ specialEvery, product }: PlannedBatch, row: number): string {
+  if (specialEvery === 0 || row % specialEvery !== specialEvery - 1) return ''
   // Only email rows are poisoned: of a row of several checks, the ones that succeed would be charged.
   const words = ['busy1', 'grey1', product === 'email' ? POISON : 'busy2', 'busy2']
-  return words[Math.floor(row / odd) % words.length] ?? ''
+  return words[Math.floor(row / specialEvery) % words.length] ?? ''
 }
 
 function numbered(check: Check, no: number, row: number): string {

@@ -12,27 +12,27 @@ export interface SimulatedAccount {
   readonly credits: number
 }
 
-/** What a customer measured about the requests for one batch or call. */
-interface Requested {
-  /** Whether the `Idempotency-Key` may have expired between two of its requests, by the database's clock. */
+/** Times of the requests for one batch or call, as the customer measured them. */
+interface RequestTimes {
+  /** Whether the `Idempotency-Key` may have expired between two requests, by the database's clock. */
   isKeyExpired: boolean
   /** Virtual milliseconds until the response to the slowest request. */
   longestMs: number
 }
 
-/** A batch as its customer knows it. */
-export interface SubmittedBatch extends Requested {
+/** A batch as the customer knows it from responses. */
+export interface SubmittedBatch extends RequestTimes {
   readonly planned: PlannedBatch
   readonly no: number
   readonly account: SimulatedAccount
-  /** Known once the service has accepted it. */
+  /** Undefined until the service has accepted the batch. */
   id: string | undefined
   /** Whether the customer has asked to cancel or pause it. */
   isChanged: boolean
 }
 
-/** A single call as its customer knows it; without a status if there was no response. */
-export interface MadeCall extends Requested {
+/** A single call as the customer knows it; without a status if there was no response. */
+export interface SubmittedCall extends RequestTimes {
   readonly account: SimulatedAccount
   readonly planned: PlannedCall
   status: number | undefined
@@ -40,21 +40,26 @@ export interface MadeCall extends Requested {
   credits: number
 }
 
-/** Simulated customers, and what they know of their requests. */
+/** Simulated customers, with their batches and calls. */
 export interface Customers {
   readonly batches: SubmittedBatch[]
-  readonly calls: MadeCall[]
+  readonly calls: SubmittedCall[]
   submit(batch: PlannedBatch): Promise<void>
   call(call: PlannedCall): Promise<void>
   change(change: PlannedChange): Promise<void>
   /** Resumes a paused batch, each time with a new request. */
   resume(batch: SubmittedBatch): Promise<void>
-  /** A request with an account's key; undefined if no API answers. */
-  ask(account: SimulatedAccount, method: string, path: string, body?: unknown): Promise<Asked>
+  /** Sends one request with an account's key, without an `Idempotency-Key`. */
+  request(
+    account: SimulatedAccount,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<CustomerResponse>
 }
 
-/** The response; null if the connection broke. */
-export type Asked = {
+/** A response; null if no API could be reached or the connection broke. */
+export type CustomerResponse = {
   readonly status: number
   readonly text: string
   readonly headers: Headers
@@ -70,12 +75,12 @@ const KEY_MS = 23 * 3_600_000
 /** A request with an `Idempotency-Key`, and how it is repeated. */
 interface RepeatedRequest {
   readonly key: string
-  readonly about?: Requested | undefined
+  readonly about?: RequestTimes | undefined
   readonly repeat?: Repeat
   readonly body?: (() => unknown) | undefined
 }
 
-/** What customers need of the world. */
+/** Dependencies of customers on the world. */
 export interface CustomerOptions {
   /** The APIs that are listening. */
   readonly apis: () => readonly ReachedApi[]
@@ -92,7 +97,7 @@ export function createCustomers(
   { apis, momentMs, note }: CustomerOptions,
 ): Customers {
   const batches: SubmittedBatch[] = []
-  const calls: MadeCall[] = []
+  const calls: SubmittedCall[] = []
   let turn = 0
   let resumes = 0
 
@@ -107,7 +112,7 @@ export function createCustomers(
     method: string,
     path: string,
     init: { body?: unknown; headers?: Record<string, string> } = {},
-  ): Promise<Asked> {
+  ): Promise<CustomerResponse> {
     const known = apis()
     const api = known[turn++ % Math.max(1, known.length)]
     if (api === undefined) return null
@@ -135,7 +140,10 @@ export function createCustomers(
     }
   }
 
-  async function timed(about: Requested | undefined, ask: () => Promise<Asked>): Promise<Asked> {
+  async function timed(
+    about: RequestTimes | undefined,
+    ask: () => Promise<CustomerResponse>,
+  ): Promise<CustomerResponse> {
     const beganMs = time.nowMs()
     const asked = await ask()
     if (about !== undefined && asked !== null) {
@@ -144,17 +152,17 @@ export function createCustomers(
     return asked
   }
 
-  /** Sends a request as planned: once, twice concurrently, or again after its response. All have one key. */
+  /** Sends a request as planned: once, twice concurrently, or again after its response, with the same key. */
   async function sendRepeated(
     account: SimulatedAccount,
     path: string,
     { key, about, repeat = 'none', body }: RepeatedRequest,
-  ): Promise<Asked> {
+  ): Promise<CustomerResponse> {
     const firstMs = momentMs()
-    const attempt = (): Promise<Asked> =>
+    const attempt = (): Promise<CustomerResponse> =>
       sendUntilAnswered(account, path, { key, about, body, firstMs })
-    if (repeat === 'doubled') return (await Promise.all([attempt(), attempt()]))[0]
-    if (repeat === 'answer_lost') await attempt()
+    if (repeat === 'concurrent') return (await Promise.all([attempt(), attempt()]))[0]
+    if (repeat === 'response_lost') await attempt()
     return await attempt()
   }
 
@@ -162,7 +170,7 @@ export function createCustomers(
     account: SimulatedAccount,
     path: string,
     { key, about, body, firstMs }: RepeatedRequest & { readonly firstMs: number },
-  ): Promise<Asked> {
+  ): Promise<CustomerResponse> {
     const until = time.nowMs() + RETRY_FOR_MS
     for (;;) {
       const headers = { 'idempotency-key': key }
@@ -180,7 +188,7 @@ export function createCustomers(
   return {
     batches,
     calls,
-    ask: (account, method, path, body) => send(account, method, path, { body }),
+    request: (account, method, path, body) => send(account, method, path, { body }),
     async submit(planned) {
       const account = accountAt(planned.account)
       const no = batches.length
@@ -201,7 +209,7 @@ export function createCustomers(
         body: () => {
           const form = new FormData()
           form.set('product', planned.product)
-          if (planned.special === 'not_kept') form.set('retention_days', '0')
+          if (planned.special === 'no_retention') form.set('retention_days', '0')
           form.set('file', new Blob([fileOf(planned, no)]), `list ${no}.csv`)
           return form
         },
@@ -211,7 +219,7 @@ export function createCustomers(
     },
     async call(planned) {
       const account = accountAt(planned.account)
-      const made: MadeCall = {
+      const made: SubmittedCall = {
         account,
         planned,
         status: undefined,

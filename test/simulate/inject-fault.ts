@@ -3,10 +3,10 @@ import { killMember, startMember } from './service.ts'
 import { note } from './trace.ts'
 import type { World } from './world-state.ts'
 
-/** Milliseconds until a process that could not start is started again. */
+/** Virtual milliseconds until a process that could not start is started again. */
 const RESTART_MS = 1_000
 
-/** Longest wait for the state in which a fault is injected, and interval of checks. */
+/** Virtual milliseconds: longest wait for the state in which a fault is injected, and interval of checks. */
 const TRUE_WITHIN_MS = 20_000
 const POLL_MS = 10
 
@@ -40,11 +40,11 @@ export async function injectFault(world: World, fault: Fault): Promise<void> {
     case 'cut':
       member?.[fault.store]?.cut()
       return
-    case 'wire':
+    case 'connection':
       member?.postgres.arm(fault.fault, fault.afterRequests)
       return
     case 'step':
-      world.databaseTime.step(fault.byMs)
+      world.databaseClock.step(fault.byMs)
       return
     case 'empty_queue':
       return await emptyQueue(world)
@@ -66,7 +66,7 @@ export async function injectFault(world: World, fault: Fault): Promise<void> {
 
 const CHECK_WORKERS = ['checks-0', 'checks-1'] as const
 
-/** Finds a claimed task; finds a batch without retention whose file has been read. */
+/** Queries for a claimed task, and for a batch without retention whose file has been read. */
 const CLAIMED = 'select from tasks where claimed and lease_until is not null limit 1'
 const EXPIRING = `select from batches
   where status in ('running', 'finalizing', 'completed') and retention_days = 0 limit 1`
@@ -81,7 +81,7 @@ async function untilTrue({ db, time }: World, query: string): Promise<void> {
   }
 }
 
-/** Starts a process again and again until it runs, as a supervisor does. */
+/** Retries the start of a process until it runs, as a supervisor does. */
 async function startAgain(world: World, name: MemberName): Promise<void> {
   const { time, members, setup } = world
   for (;;) {
@@ -96,14 +96,14 @@ async function startAgain(world: World, name: MemberName): Promise<void> {
   }
 }
 
-/** Empties the queue, one call after the other: it can only be lost again once it was recreated. */
+/** Loses all jobs, after earlier calls have ended: the queue can only be lost again once it was recreated. */
 async function emptyQueue(world: World): Promise<void> {
-  const before = world.emptied
-  world.emptied = before.then(() => emptyNow(world))
-  await world.emptied
+  const before = world.queueEmptied
+  world.queueEmptied = before.then(() => loseJobs(world))
+  await world.queueEmptied
 }
 
-async function emptyNow({ queue, servers }: World): Promise<void> {
+async function loseJobs({ queue, servers }: World): Promise<void> {
   if (queue?.redis !== undefined && queue.redis !== null) {
     await queue.redis.commands.call('FLUSHDB')
     return

@@ -5,20 +5,20 @@ import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import type { LedgerFault } from '@plumbline/metering/audit-run'
 import { readBalance } from '@plumbline/metering/balance'
 import { rowsOf, type PlannedRow } from './batch-rows.ts'
-import type { Customers, SubmittedBatch, MadeCall, SimulatedAccount } from './customers.ts'
-import { largestChange, MOST_CHANGED } from './database-time.ts'
+import type { Customers, SubmittedBatch, SubmittedCall, SimulatedAccount } from './customers.ts'
+import { largestChange, CHANGED_CHUNKS_MAX } from './database-clock.ts'
 import type { Plan } from './plan.ts'
-import { ENGINE_WIDTH } from './service.ts'
+import { ENGINE_CONCURRENCY } from './service.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-/** States in which a batch does not change by itself. */
+/** States in which a batch stays until a customer changes it, or for good. */
 export const ENDED: readonly string[] = ['completed', 'canceled', 'failed', 'ready', 'expired']
 
 /** A minute more than the lease of an audit. */
 const AUDIT_WITHIN_MS = 16 * 60_000
 
 /** A finished world, to be judged. */
-export interface Outcome {
+export interface FinishedWorld {
   readonly time: VirtualTime
   readonly plan: Plan
   readonly db: Db
@@ -34,7 +34,7 @@ interface ResultLine {
 }
 
 /** Checks all conditions of a finished world; returns a sentence for each that is violated. */
-export async function judge(outcome: Outcome): Promise<readonly string[]> {
+export async function judge(outcome: FinishedWorld): Promise<readonly string[]> {
   const { db, customers, accounts } = outcome
   const faults: string[] = []
   const used = new Map<string, number>()
@@ -51,17 +51,17 @@ export async function judge(outcome: Outcome): Promise<readonly string[]> {
   }
   faults.push(...(await judgeLeftovers(db)), ...(await judgeWaits(outcome)))
   const { what, count } = await largestChange(db)
-  if (count > MOST_CHANGED) {
+  if (count > CHANGED_CHUNKS_MAX) {
     faults.push(`one transaction changed tasks of ${count} chunks (${what}): others wait for it`)
   }
   return faults
 }
 
 /**
- * Audits the ledger. If an audit of a killed process, or one whose start was not acknowledged, still has
- * its lease, it retries until that has expired.
+ * Audits the ledger; retries while the lease of another audit is held, which may be that of a killed
+ * process or of one whose start was not acknowledged.
  */
-async function auditWhenFree({ db, time }: Outcome): Promise<readonly LedgerFault[]> {
+async function auditWhenFree({ db, time }: FinishedWorld): Promise<readonly LedgerFault[]> {
   const endMs = time.nowMs() + AUDIT_WITHIN_MS
   for (;;) {
     try {
@@ -73,7 +73,7 @@ async function auditWhenFree({ db, time }: Outcome): Promise<readonly LedgerFaul
 }
 
 async function judgeBatch(
-  { db, customers }: Outcome,
+  { db, customers }: FinishedWorld,
   batch: SubmittedBatch,
 ): Promise<{ faults: readonly string[]; used: number }> {
   const name = `batch ${batch.no}`
@@ -84,7 +84,7 @@ async function judgeBatch(
     return { faults: [`${name} (${row.id}) is stuck as ${row.status}`], used: 0 }
   }
   if (row.status === 'ready') return { faults: [], used: 0 }
-  if (batch.planned.special === 'not_kept') {
+  if (batch.planned.special === 'no_retention') {
     const charged = creditsOf(rowsOf(batch.planned, batch.no))
     return { faults: await holdFaults(db, row, charged), used: charged }
   }
@@ -95,12 +95,12 @@ async function judgeBatch(
     return { faults: [`${name} was canceled, but not by its owner`], used: 0 }
   }
   const path = `/v1/batches/${batch.id}/results?format=ndjson`
-  const asked = await customers.ask(batch.account, 'GET', path)
-  if (asked?.status !== 200) {
-    return { faults: [`${name}: its results cannot be read (${asked?.status})`], used: 0 }
+  const response = await customers.request(batch.account, 'GET', path)
+  if (response?.status !== 200) {
+    return { faults: [`${name}: its results cannot be read (${response?.status})`], used: 0 }
   }
   // Safe because the service writes lines of its contract; each is compared with what it must be.
-  const lines = asked.text
+  const lines = response.text
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line) as ResultLine)
@@ -168,7 +168,7 @@ async function holdFaults(db: Db, row: BatchRow, charged: number): Promise<reado
 }
 
 async function judgeAccount(
-  { plan, db, customers }: Outcome,
+  { plan, db, customers }: FinishedWorld,
   account: SimulatedAccount,
   usedByBatches: number,
 ): Promise<readonly string[]> {
@@ -206,31 +206,32 @@ async function judgeAccount(
   return faults
 }
 
-function sumOf(calls: readonly MadeCall[]): number {
+function sumOf(calls: readonly SubmittedCall[]): number {
   return calls.reduce((sum, { planned }) => sum + priceCredits(planned.check, [planned.check]), 0)
 }
 
 /**
- * Maximum rows of a small batch, and the longest permitted time from its upload to its end, in addition
- * to twice the time of its own checks.
+ * Maximum rows of a small batch, and the limit from its upload to its end, besides twice the time of its
+ * own checks.
  */
 const SMALL_ROWS = 12
 const SMALL_WITHIN_MS = 4_000
 
 /**
- * Longest permitted time until the response to a single call, in addition to twice the time of its check.
- * It is the limit for p95 in the benchmark `neighbours`.
+ * Limit until the response to a single call, besides twice the time of its check: the limit of p95 in
+ * the benchmark `neighbours`.
  */
 const CALL_WITHIN_MS = 1_000
 
 /** Longest permitted time until an upload is accepted. */
 const UPLOAD_WITHIN_MS = 2_000
 
-/** In a world without faults: requests and small batches that took longer than permitted. */
-async function judgeWaits({ plan, db, customers }: Outcome): Promise<readonly string[]> {
+/** Requests and small batches of a world without faults that took longer than permitted. */
+async function judgeWaits({ plan, db, customers }: FinishedWorld): Promise<readonly string[]> {
   if (plan.faults.length > 0) return []
   const small = customers.batches.filter(
-    ({ planned, isChanged }) => planned.rows <= SMALL_ROWS && planned.odd === 0 && !isChanged,
+    ({ planned, isChanged }) =>
+      planned.rows <= SMALL_ROWS && planned.specialEvery === 0 && !isChanged,
   )
   const faults: string[] = []
   for (const { no, id = '', planned } of small) {
@@ -238,7 +239,7 @@ async function judgeWaits({ plan, db, customers }: Outcome): Promise<readonly st
     const { analyzing, completed } = row?.ats ?? {}
     if (analyzing === undefined || completed === undefined) continue
     const tookMs = Date.parse(completed) - Date.parse(analyzing)
-    const ownMs = Math.ceil(planned.rows / ENGINE_WIDTH) * plan.delayMs
+    const ownMs = Math.ceil(planned.rows / ENGINE_CONCURRENCY) * plan.delayMs
     if (tookMs <= SMALL_WITHIN_MS + 2 * ownMs) continue
     faults.push(
       `batch ${no} of ${planned.rows} rows took ${tookMs} ms, ${ownMs} of them for its own checks`,

@@ -9,9 +9,9 @@ import { migrate } from '@plumbline/db/migrate'
 import { grantServing } from '@plumbline/db/serving-role'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { startRedis } from '@plumbline/testkit/redis'
-import { useSimulatedClock, prepareTemplate } from './database-time.ts'
+import { useSimulatedClock, prepareTemplate } from './database-clock.ts'
 import { AWAY_MS, planOf } from './plan.ts'
-import { PUT_BACK, type PutBack } from './put-back.ts'
+import { RESTORED_FAULTS, type RestoredFault } from './restored-faults.ts'
 import type { SeedReply } from './run-seed.ts'
 import { openRunner, type Runner } from './runner.ts'
 import type { WorldResult } from './world.ts'
@@ -19,13 +19,13 @@ import type { WorldResult } from './world.ts'
 // npm run simulate -- [--seed N] [--seeds K] [--jobs J] [--plan]: runs the worlds of K seeds from N on,
 // J concurrently, and judges each. A seed that fails prints its faults, and leaves its plan, trace and
 // log under `.reports`. --away is the time in seconds until workers are restarted after all of them were
-// killed. With --put-back NAME (or all) the sources run with a fault of `put-back.ts`, which one of the
+// killed. With --put-back NAME (or all) the sources run with a fault of `restored-faults.ts`, which one of the
 // seeds must find. With --times T each seed is run T times, and failed runs are counted by violated
 // condition; the seed that is known to find a fault must fail in nine of ten runs.
 
-const USAGE = `simulate: expected whole numbers from 1 for --seed, --seeds, --jobs, --away and --times, and for --put-back all or one of ${PUT_BACK.map(({ name }) => name).join(', ')}`
+const USAGE = `simulate: expected whole numbers from 1 for --seed, --seeds, --jobs, --away and --times, and for --put-back all or one of ${RESTORED_FAULTS.map(({ name }) => name).join(', ')}`
 
-/** Share of the runs in which the seed of a restored fault must violate the same condition. */
+/** Minimum share of runs in which the seed of a restored fault must violate the same condition. */
 const FAILING_SHARE = 0.9
 const TEMPLATE = 'simulation_template'
 const REPORTS = join(
@@ -56,12 +56,12 @@ const [first, count, jobs, away, times] = [
   Number(values.times),
 ]
 const asked = values['put-back']
-const putBack = PUT_BACK.filter(({ name }) => asked === 'all' || asked === name)
+const restored = RESTORED_FAULTS.filter(({ name }) => asked === 'all' || asked === name)
 const awayMs = away * 1_000
 const isSound = [first, count, jobs, away, times].every(
   (number) => Number.isSafeInteger(number) && number >= 1,
 )
-if (!isSound || (asked !== undefined && putBack.length === 0)) {
+if (!isSound || (asked !== undefined && restored.length === 0)) {
   console.error(USAGE)
   process.exit(2)
 }
@@ -98,7 +98,7 @@ await makeTemplate()
 if (times > 1 && asked === undefined) {
   for (const seed of seeds) await countFailed(seed)
 } else if (times > 1) {
-  for (const { name, what, seed } of putBack) {
+  for (const { name, what, seed } of restored) {
     console.log(`${name}: ${what}`)
     const failed = await countFailed(values.seed === undefined ? seed : first, name)
     if (failed < FAILING_SHARE * times) process.exitCode = 1
@@ -111,11 +111,11 @@ if (times > 1 && asked === undefined) {
   console.log(`${seeds.length - failedCount} of ${seeds.length} seeds passed`)
   process.exitCode = failedCount === 0 ? 0 : 1
 } else {
-  for (const fault of putBack) await findFault(fault)
+  for (const fault of restored) await findFault(fault)
 }
 
-/** Runs the seeds with a restored fault until one finds it. */
-async function findFault({ name, what }: PutBack): Promise<void> {
+/** Runs the seeds with a restored fault until one of them fails. */
+async function findFault({ name, what }: RestoredFault): Promise<void> {
   console.log(`${name}: ${what}`)
   let isFound = false
   await runAll(

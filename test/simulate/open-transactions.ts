@@ -1,24 +1,21 @@
 import type { Db } from '@plumbline/db/database'
 import type { Member } from './service.ts'
 
-/**
- * Virtual milliseconds for which a process may leave a transaction open between two statements: it
- * keeps its locks meanwhile.
- */
+/** Virtual milliseconds for which a transaction, with its locks, may stay open between two statements. */
 const OPEN_WITHIN_MS = 5_000
 
 /** Finds transactions that stay open between two statements for too long. */
 export interface TransactionWatch {
-  /** A sentence about such a transaction at a virtual time; undefined if there is none. */
-  look(nowMs: number): Promise<string | undefined>
+  /** Checks at a virtual time; returns a sentence about one that was open for too long, if any. */
+  check(nowMs: number): Promise<string | undefined>
 }
 
-/** Makes a watch of the processes that are neither dead nor suspended. */
+/** Watches the transactions of processes that are neither dead nor suspended. */
 export function watchTransactions(db: Db, members: () => readonly Member[]): TransactionWatch {
   /** By connection and last statement: the virtual time since which it has been idle in its transaction. */
   let seen = new Map<string, number>()
   return {
-    look: async (nowMs) => {
+    check: async (nowMs) => {
       const going = members().filter(({ owner }) => !owner.isDead && owner.frozenUntilMs <= nowMs)
       const nameOf = new Map(
         going.flatMap(({ owner, postgres }) => postgres.ports().map((port) => [port, owner.name])),

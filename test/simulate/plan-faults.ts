@@ -1,12 +1,12 @@
 import type { Random } from '../simnet/random.ts'
-import type { WireFault } from './wire.ts'
+import type { ConnectionFault } from './fault-proxy.ts'
 
 /** Processes of the simulated service. */
 export const MEMBERS = ['api-0', 'api-1', 'batch-0', 'batch-1', 'checks-0', 'checks-1'] as const
-/** One of them. */
+/** The name of a process. */
 export type MemberName = (typeof MEMBERS)[number]
 
-/** A fault of the service. */
+/** A fault, injected at `atMs` of virtual time; docs/reliability.md describes each kind. */
 export type Fault =
   | {
       readonly kind: 'kill'
@@ -29,10 +29,10 @@ export type Fault =
       readonly store: 'postgres' | 'redis'
     }
   | {
-      readonly kind: 'wire'
+      readonly kind: 'connection'
       readonly atMs: number
       readonly member: MemberName
-      readonly fault: WireFault
+      readonly fault: ConnectionFault
       readonly afterRequests: number
     }
   | { readonly kind: 'step'; readonly atMs: number; readonly byMs: number }
@@ -47,21 +47,21 @@ export type Fault =
   /** The file store does not reply to batch workers while a batch without retention ends. */
   | { readonly kind: 'stall_expiring'; readonly atMs: number; readonly forMs: number }
 
-/** What a world tests in particular: the themes of five successive seeds. */
+/** Themes of worlds, by which successive seeds differ; docs/reliability.md describes each. */
 export const THEMES = ['no_faults', 'workers_away', 'large_cancel', 'lost_saves', 'any'] as const
-/** One of them. */
+/** The theme of a world. */
 export type Theme = (typeof THEMES)[number]
 
-/** When a large batch is canceled: its file is read and its tasks are created by then. */
+/** Virtual time at which a large batch is canceled: its file has been read and its tasks created by then. */
 export const LARGE_CANCEL_MS = 8_000
 
-/** Time in which customers send their requests and faults are injected. */
+/** Virtual milliseconds in which customers send their requests and faults are injected. */
 export const ACTIVE_MS = 20_000
 
 /**
  * The faults of a world.
  *
- * @param awayMs how long the workers of checks are away if all of them are killed
+ * @param awayMs virtual milliseconds until the workers of checks are restarted if all of them are killed
  */
 export function planFaults(random: Random, theme: Theme, awayMs: number): readonly Fault[] {
   const faults: Fault[] = []
@@ -87,14 +87,20 @@ export function planFaults(random: Random, theme: Theme, awayMs: number): readon
         })
         break
       case 3:
-        faults.push({ kind: 'wire', atMs, member, fault: 'lose_request', afterRequests })
+        faults.push({ kind: 'connection', atMs, member, fault: 'lose_request', afterRequests })
         break
       case 4:
       case 5:
-        faults.push({ kind: 'wire', atMs, member, fault: 'lose_reply', afterRequests })
+        faults.push({ kind: 'connection', atMs, member, fault: 'lose_reply', afterRequests })
         break
       case 6:
-        faults.push({ kind: 'wire', atMs, member: worker, fault: 'lose_commit', afterRequests })
+        faults.push({
+          kind: 'connection',
+          atMs,
+          member: worker,
+          fault: 'lose_commit',
+          afterRequests,
+        })
         break
       case 7:
         faults.push(
@@ -134,7 +140,7 @@ function faultsOf(random: Random, theme: Theme, awayMs: number): readonly Fault[
     case 'large_cancel':
       return (['batch-0', 'batch-1'] as const).flatMap((member): readonly Fault[] => [
         {
-          kind: 'wire',
+          kind: 'connection',
           atMs: LARGE_CANCEL_MS,
           member,
           fault: 'lose_reply',
@@ -156,9 +162,9 @@ function faultsOf(random: Random, theme: Theme, awayMs: number): readonly Fault[
   }
 }
 
-function commitFault(random: Random, fault: WireFault, withinRequests: number): Fault {
+function commitFault(random: Random, fault: ConnectionFault, withinRequests: number): Fault {
   return {
-    kind: 'wire',
+    kind: 'connection',
     atMs: random.int(15_000),
     member: random.pick(['checks-0', 'checks-1'] as const),
     fault,

@@ -9,7 +9,7 @@ import {
   type Theme,
 } from './plan-faults.ts'
 
-/** The product of a batch. */
+/** Products of simulated batches. */
 export type BatchProduct = 'email' | 'ip' | 'phone' | 'contact-intel'
 
 /** A batch that a customer submits. */
@@ -19,20 +19,20 @@ export interface PlannedBatch {
   readonly account: number
   readonly product: BatchProduct
   readonly rows: number
-  /** Every nth row must wait for a limit or a time, or makes its engine throw; 0 for no row. */
-  readonly odd: number
+  /** Every nth row must wait for a limit or a time, or makes its engine throw; 0: none does. */
+  readonly specialEvery: number
   readonly special: Special
   readonly repeat: Repeat
 }
 
 /**
- * What is special about a batch: its file is long; it has a retention of 0 days, so that it expires when
- * it ends; all of its rows wait until it is canceled.
+ * A special property of a batch: a long file; a retention of 0 days, so that it expires when it ends; all
+ * rows wait until it is canceled.
  */
-export type Special = 'nothing' | 'long_file' | 'not_kept' | 'stuck'
+export type Special = 'none' | 'long_file' | 'no_retention' | 'all_wait'
 
-/** How a request is repeated with its key: sent twice concurrently, or again after its response was lost. */
-export type Repeat = 'none' | 'doubled' | 'answer_lost'
+/** How a request is repeated with its `Idempotency-Key`: twice concurrently, or after its response was lost. */
+export type Repeat = 'none' | 'concurrent' | 'response_lost'
 
 /** A single call. */
 export interface PlannedCall {
@@ -44,7 +44,7 @@ export interface PlannedCall {
   readonly repeat: Repeat
 }
 
-/** A request about a batch, by its index; `again` sends two concurrently. */
+/** A change of a batch, which is given by its index; `again` sends the request twice concurrently. */
 export interface PlannedChange {
   readonly kind: 'change'
   readonly atMs: number
@@ -54,9 +54,9 @@ export interface PlannedChange {
 }
 
 /** A planned request of a customer. */
-export type Act = PlannedBatch | PlannedCall | PlannedChange
+export type PlannedRequest = PlannedBatch | PlannedCall | PlannedChange
 
-/** The accounts, requests and faults of a world, which the seed alone determines. */
+/** The accounts, requests and faults of a world, determined by the seed. */
 export interface Plan {
   readonly seed: number
   readonly backend: 'postgres' | 'redis'
@@ -65,18 +65,18 @@ export interface Plan {
   readonly delayMs: number
   /** Credits of each account. */
   readonly accounts: readonly number[]
-  readonly acts: readonly Act[]
+  readonly requests: readonly PlannedRequest[]
   readonly faults: readonly Fault[]
 }
 
-/** Such tasks take several times as long as the interval in which partial outcomes are saved. */
+/** Delay and records of long tasks, which take several times the interval at which outcomes are saved. */
 const LONG_DELAY_MS = 1_200
 const LONG_CHUNK = 15
 
-/** Most requests are sent once. */
-const REPEATS: readonly Repeat[] = ['none', 'none', 'none', 'doubled', 'answer_lost']
+/** Choices for a request: three of five are sent once. */
+const REPEATS: readonly Repeat[] = ['none', 'none', 'none', 'concurrent', 'response_lost']
 
-/** Milliseconds until the workers of checks are restarted where all of them are killed. */
+/** Virtual milliseconds until the workers of checks are restarted after all of them were killed. */
 export const AWAY_MS = 45_000
 
 /** Makes the plan for a seed. */
@@ -87,7 +87,7 @@ export function planOf(seed: number, redis: boolean, awayMs = AWAY_MS): Plan {
   const { isLarge, delayMs, chunkRecords } = shapeOf(random, theme)
   const repeats = createRandom(seed, 'repeats')
   const batches = planBatches(random, accounts.length, { isLarge, theme }, repeats)
-  const acts: readonly Act[] = [
+  const requests: readonly PlannedRequest[] = [
     ...batches,
     ...planCalls(random, accounts.length, repeats),
     ...(theme === 'large_cancel' ? LARGE_CANCEL : []),
@@ -100,7 +100,7 @@ export function planOf(seed: number, redis: boolean, awayMs = AWAY_MS): Plan {
     chunkRecords,
     delayMs,
     accounts,
-    acts,
+    requests,
     faults: theme === 'no_faults' ? [] : planFaults(random, theme, awayMs),
   }
 }
@@ -139,8 +139,8 @@ const LARGE_CANCEL: readonly PlannedChange[] = [
 const LARGE_CANCEL_ROWS = 250
 
 /**
- * The first batch has more tasks than may be in flight; if it is large, more than one transaction may
- * change.
+ * Plans batches. The first one has more tasks than may be in flight; if it is large, also more than one
+ * transaction may change.
  */
 function planBatches(
   random: Random,
@@ -156,13 +156,13 @@ function planBatches(
   return sizes
     .map((rows, at): PlannedBatch => {
       const atMs = at === 0 ? 0 : random.int(ACTIVE_MS)
-      const odd = random.oneIn(2) ? 0 : 5 + random.int(20)
+      const specialEvery = random.oneIn(2) ? 0 : 5 + random.int(20)
       const product = random.pick(['email', 'email', 'ip', 'phone', 'contact-intel'] as const)
       const repeat = repeats.pick(REPEATS)
       const planned = { ...PLAIN, atMs, account: at % accounts, rows, repeat }
       return theme === 'large_cancel' && at === 0
-        ? { ...planned, special: 'stuck' }
-        : { ...planned, product, odd }
+        ? { ...planned, special: 'all_wait' }
+        : { ...planned, product, specialEvery }
     })
     .toSorted((one, other) => one.atMs - other.atMs)
 }
@@ -183,7 +183,7 @@ function lastBatches(theme: Theme, delayMs: number): readonly PlannedBatch[] {
         ...(delayMs === LONG_DELAY_MS ? BESIDE_LARGE : []),
       ]
     case 'any':
-      return [{ ...PLAIN, atMs: ACTIVE_MS, account: 0, rows: 5, special: 'not_kept' }]
+      return [{ ...PLAIN, atMs: ACTIVE_MS, account: 0, rows: 5, special: 'no_retention' }]
     case 'workers_away':
     case 'large_cancel':
     case 'lost_saves':
@@ -194,17 +194,17 @@ function lastBatches(theme: Theme, delayMs: number): readonly PlannedBatch[] {
 const PLAIN = {
   kind: 'batch',
   product: 'email',
-  odd: 0,
-  special: 'nothing',
+  specialEvery: 0,
+  special: 'none',
   repeat: 'none',
 } as const
 
-/** One account submits twice as many long files as all workers read concurrently. */
+/** When long files are submitted by one account: twice as many as all workers read concurrently. */
 const LONG_FILES = Array.from({ length: 8 }, (_, at) => ACTIVE_MS + 10 * at)
 
 /**
- * First one account submits a large batch and the other a small one, then the reverse: without turns of
- * the accounts, one of the small ones would wait, whichever account comes first.
+ * One account submits a large batch and another a small one, then the reverse: unless accounts take turns,
+ * a small batch waits for the large one, whichever account is served first.
  */
 const BESIDE_LARGE = [0, 1].flatMap((large): readonly PlannedBatch[] => [
   { ...PLAIN, atMs: 45_000 + 30_000 * large, account: large, rows: 150 },

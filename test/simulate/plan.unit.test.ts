@@ -26,11 +26,11 @@ test('any ten successive seeds have, on each backend, a world that kills workers
     expect(new Set(away.map(({ backend }) => backend)).size).toBe(2)
     const canceled = plans.filter(({ seed }) => seed % 5 === 2)
     expect(new Set(canceled.map(({ backend }) => backend)).size).toBe(2)
-    for (const { acts, chunkRecords } of canceled) {
-      const [batch] = acts.filter((act) => act.kind === 'batch')
+    for (const { requests, chunkRecords } of canceled) {
+      const [batch] = requests.filter((request) => request.kind === 'batch')
       expect(Math.ceil((batch?.rows ?? 0) / chunkRecords)).toBeGreaterThan(260)
-      expect(batch?.special).toBe('stuck')
-      expect(acts).toContainEqual(
+      expect(batch?.special).toBe('all_wait')
+      expect(requests).toContainEqual(
         expect.objectContaining({ change: 'cancel', batch: 0, again: true }),
       )
     }
@@ -39,8 +39,8 @@ test('any ten successive seeds have, on each backend, a world that kills workers
 
 test('in a world without faults one account submits eight long files and then another a short one', () => {
   for (const seed of SEEDS.filter((one) => one % 5 === 0)) {
-    const { acts } = planOf(seed, true)
-    const batches = acts.filter((act) => act.kind === 'batch')
+    const { requests } = planOf(seed, true)
+    const batches = requests.filter((request) => request.kind === 'batch')
     const files = batches.map((batch, no) => ({ ...batch, bytes: fileOf(batch, no).length }))
     const long = files.filter(({ bytes }) => bytes > SHORT_FILE_BYTES)
     expect(long).toHaveLength(8)
@@ -53,7 +53,7 @@ test('in a world without faults one account submits eight long files and then an
 
 test('each row of a plan differs from all others, so that a lost or duplicate one is detected', () => {
   for (const seed of SEEDS.slice(0, 20)) {
-    const batches = planOf(seed, true).acts.filter((act) => act.kind === 'batch')
+    const batches = planOf(seed, true).requests.filter((request) => request.kind === 'batch')
     const rows = batches.flatMap((batch, no) => rowsOf(batch, no).map(({ cells }) => cells))
     expect(new Set(rows.map((cells) => JSON.stringify(cells))).size).toBe(rows.length)
     const lines = batches.map((batch, no) => fileOf(batch, no).split('\n').length - 2)

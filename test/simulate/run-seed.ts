@@ -9,7 +9,7 @@ import { runWorld, type WorldResult } from './world.ts'
 // processes of finished worlds are dead; a new process for each world would take longer to load the
 // programs than to run the world.
 
-/** Message of the parent process. */
+/** The parent's request to run a world. */
 export interface SeedRequest {
   readonly seed: number
   /** See `planOf`. */
@@ -20,7 +20,7 @@ export interface SeedRequest {
   readonly folder: string
 }
 
-/** The reply. */
+/** The reply to the parent. */
 export interface SeedReply {
   readonly result: WorldResult
   /** Processor time of the world in this process, without its servers. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { SeedRequest, SeedReply } from './run-seed.ts'
 
-/** A process that runs worlds one after another. */
+/** Runs worlds in a child process, one after another. */
 export interface Runner extends AsyncDisposable {
   run(asked: SeedRequest): Promise<SeedReply>
 }
@@ -15,7 +15,7 @@ const LONGEST_MS = 600_000
 const MOST_WORLDS = 12
 
 /**
- * Opens a runner, which starts its process on demand and replaces one that has failed.
+ * Opens a runner, which starts the process on demand and replaces one that has failed.
  *
  * @param fault name of a restored fault
  */
@@ -45,7 +45,7 @@ export function openRunner(fault?: string): Runner {
 }
 
 function start(fault: string | undefined): ChildProcess {
-  const hook = new URL(`put-back-hook.ts?${fault}`, import.meta.url).href
+  const hook = new URL(`restore-fault.ts?${fault}`, import.meta.url).href
   return fork(fileURLToPath(new URL('run-seed.ts', import.meta.url)), {
     execArgv: [
       '--disable-warning=ExperimentalWarning',

@@ -16,9 +16,9 @@ import { POISON } from './batch-rows.ts'
 import type { MemberName } from './plan-faults.ts'
 import type { Plan } from './plan.ts'
 import { waitReally, type Owner, type VirtualTime } from './virtual-time.ts'
-import { openWire, type Wire, type WireFault } from './wire.ts'
+import { openFaultProxy, type FaultProxy, type ConnectionFault } from './fault-proxy.ts'
 
-/** The servers, clock and folders of a simulated service. */
+/** Servers, clock and folders for the processes of a simulated service. */
 export interface MemberSetup {
   readonly plan: Plan
   readonly time: VirtualTime
@@ -28,27 +28,27 @@ export interface MemberSetup {
   readonly redisPrefix: string
   readonly dataDir: string
   readonly logPath: string
-  readonly onFault: (member: MemberName, fault: WireFault) => void
+  readonly onFault: (member: MemberName, fault: ConnectionFault) => void
 }
 
 /** A process of the simulated service. */
 export interface Member {
   readonly owner: Owner
-  readonly postgres: Wire
-  readonly redis: Wire | undefined
-  /** If it is an API: where it listens, and the signal of its end. */
+  readonly postgres: FaultProxy
+  readonly redis: FaultProxy | undefined
+  /** Undefined if the process is a worker. */
   readonly api: ReachedApi | undefined
   readonly stalls: Stalls
   readonly gone: AbortController
 }
 
-/** An API as clients reach it. */
+/** Address of a running API, and a signal that aborts when the API is killed. */
 export interface ReachedApi {
   readonly url: string
   readonly gone: AbortSignal
 }
 
-/** Faults of a process other than those of its network. */
+/** Faults of the file store and the queue for one process, in virtual time. */
 export interface Stalls {
   /** The file store does not reply until this time. */
   storageUntilMs: number
@@ -57,9 +57,9 @@ export interface Stalls {
 }
 
 /** Subjects that an engine processes concurrently. */
-export const ENGINE_WIDTH = 5
+export const ENGINE_CONCURRENCY = 5
 
-/** Real milliseconds after which the job of a dead worker is given to another. */
+/** Real milliseconds after which the job of a dead worker is given to another worker. */
 const LOCK_MS = 5_000
 
 /** Settings with shorter intervals than in production. */
@@ -71,15 +71,15 @@ const QUICK = {
   DEBIT_TIMEOUT_SECONDS: '40',
 } as const
 
-/** Starts one process of the service: the real one except for its clock, network and engines. */
+/** Starts one process of the service: the real program, with simulated clock, network and engines. */
 export async function startMember(setup: MemberSetup, name: MemberName): Promise<Member> {
   const { plan, time, databaseUrl, redisUrl } = setup
   const owner: Owner = { name, isDead: false, frozenUntilMs: 0 }
   const stalls: Stalls = { storageUntilMs: 0, doubleUntilMs: 0 }
-  const wire = (kind: 'postgres' | 'redis', target: string): Promise<Wire> =>
-    openWire({ kind, target, time, owner, onFault: (fault) => setup.onFault(name, fault) })
-  const postgres = await wire('postgres', databaseUrl)
-  const redis = redisUrl === undefined ? undefined : await wire('redis', redisUrl)
+  const openProxy = (kind: 'postgres' | 'redis', target: string): Promise<FaultProxy> =>
+    openFaultProxy({ kind, target, time, owner, onFault: (fault) => setup.onFault(name, fault) })
+  const postgres = await openProxy('postgres', databaseUrl)
+  const redis = redisUrl === undefined ? undefined : await openProxy('redis', redisUrl)
   const env = {
     ...QUICK,
     DATABASE_URL: postgres.url,
@@ -111,7 +111,7 @@ export async function startMember(setup: MemberSetup, name: MemberName): Promise
     const engines = (isBatch ? [] : CHECKS).map((check) =>
       instantEngine(check, {
         delayMs: plan.delayMs,
-        width: ENGINE_WIDTH,
+        width: ENGINE_CONCURRENCY,
         later: true,
         poison: POISON,
       }),
@@ -170,7 +170,7 @@ function doublingJobs(queue: QueueBackend, { time, stalls }: World): QueueBacken
 /** Bytes that the file store delivers in a virtual second, so that reading a long file takes time. */
 const BYTES_A_SECOND = 16_384
 
-/** A file store that does nothing for a dead process, and delays replies while it is stalled. */
+/** A file store that never replies to a dead process, and not before the end of a stall. */
 function stallingStorage(storage: Storage, { owner, time, stalls }: World): Storage {
   async function open(): Promise<void> {
     while (owner.isDead || stalls.storageUntilMs > time.nowMs()) {
@@ -201,7 +201,7 @@ function stallingStorage(storage: Storage, { owner, time, stalls }: World): Stor
   }
 }
 
-/** The log of all processes of a seed. */
+/** Path of the log of all processes of a seed. */
 export function logPathOf(folder: string): string {
   return join(folder, 'log.ndjson')
 }

@@ -3,12 +3,12 @@ import { syncBuiltinESMExports } from 'node:module'
 import timersPromises from 'node:timers/promises'
 import { getCallSites } from 'node:util'
 
-/** The owner of a timer: a process of the simulated service. */
+/** A process of the simulated service, as the owner of timers. */
 export interface Owner {
   readonly name: string
-  /** A killed process: none of its timers fires any more. */
+  /** Whether the process was killed: none of its timers fires any more. */
   isDead: boolean
-  /** A process that is suspended, as by SIGSTOP, until this virtual time. */
+  /** Virtual time until which the process is suspended, as by SIGSTOP. */
   frozenUntilMs: number
 }
 

@@ -4,10 +4,10 @@ import type { Member } from './service.ts'
 /** Real milliseconds after which the database is asked whether a request waits for a lock. */
 const ASK_AFTER_MS = 30
 
-/** Real milliseconds after which simulated time no longer stands still for a request. */
+/** Real milliseconds after which a request no longer stops simulated time. */
 const LONGEST_MS = 10_000
 
-/** Node's names of file operations, and of connections being opened. */
+/** Resources of Node that stand for file operations and connections being opened. */
 const IN_PROGRESS = /^(?:FSReq|TCPConnectWrap)/
 
 /**
@@ -24,14 +24,14 @@ export async function hasWorkInProgress(
   const nowMs = Date.now()
   const isCounted = ({ sinceMs }: { readonly sinceMs: number }): boolean =>
     nowMs - sinceMs < LONGEST_MS
-  if (going.some(({ redis }) => redis?.underWay().some(isCounted) === true)) return true
-  const statements = going.flatMap(({ postgres }) => postgres.underWay()).filter(isCounted)
+  if (going.some(({ redis }) => redis?.inFlight().some(isCounted) === true)) return true
+  const statements = going.flatMap(({ postgres }) => postgres.inFlight()).filter(isCounted)
   if (statements.some(({ sinceMs }) => nowMs - sinceMs < ASK_AFTER_MS)) return true
   if (statements.length > 0) return await isServerExecuting(db, statements)
   return process.getActiveResourcesInfo().some((name) => IN_PROGRESS.test(name))
 }
 
-/** Whether the server works on one of these statements, or has not received it yet. */
+/** Whether the server executes one of these requests, or has not received it yet. */
 async function isServerExecuting(
   db: Db,
   statements: readonly { readonly port: number | undefined }[],

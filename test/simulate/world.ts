@@ -11,11 +11,11 @@ import { depth } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import { openRedisQueues } from '@plumbline/queue/redis-queues'
 import { createCustomers, type SimulatedAccount } from './customers.ts'
-import { openDatabaseTime, type DatabaseTime } from './database-time.ts'
+import { openDatabaseClock, type DatabaseClock } from './database-clock.ts'
 import { injectFault } from './inject-fault.ts'
 import { ENDED, excessInFlight, judge } from './judge.ts'
 import { MEMBERS, type MemberName } from './plan-faults.ts'
-import type { Act, Plan } from './plan.ts'
+import type { PlannedRequest, Plan } from './plan.ts'
 import {
   killMember,
   startMember,
@@ -32,14 +32,14 @@ import { waitReally, type VirtualTime } from './virtual-time.ts'
 /** Result of a world. */
 export interface WorldResult {
   readonly faults: readonly string[]
-  /** Virtual duration. */
+  /** Virtual milliseconds until all work was done. */
   readonly lastedMs: number
   readonly batchCount: number
   readonly callCount: number
   readonly fullest: FullestQueue
 }
 
-/** Virtual milliseconds of a step of time: each is twice the previous one while nothing happens. */
+/** Virtual milliseconds of a step of time: each is twice the previous one while no work is in progress. */
 const STEP_MS = { least: 40, most: 400 }
 
 /** Virtual milliseconds after the last request and fault within which all work must be done. */
@@ -51,18 +51,18 @@ const TURNS = 4
 /** Virtual milliseconds between two checks of the invariants, at least. */
 const CHECK_EVERY_MS = 1_000
 
-/** Runs a plan to its end and judges the result. A process can run only one at a time. */
+/** Runs a world to its end and judges the result; a process runs only one world at a time. */
 export async function runWorld(servers: WorldServers, time: VirtualTime): Promise<WorldResult> {
   const { plan } = servers
-  await using databaseTime = openDatabaseTime(servers.ownerUrl, time.nowMs())
+  await using databaseClock = openDatabaseClock(servers.ownerUrl, time.nowMs())
   await using db = openDatabase({
     url: servers.ownerUrl,
     poolSize: 3,
     applicationName: 'simulate',
   })
-  await databaseTime.set(time.nowMs())
+  await databaseClock.set(time.nowMs())
   const accounts = await openAccounts(db, plan)
-  if (servers.redisUrl !== undefined) await keepRedisTime(time, databaseTime)
+  if (servers.redisUrl !== undefined) await keepRedisTime(time, databaseClock)
   const members = new Map<MemberName, Member>()
   const apis = (): readonly ReachedApi[] =>
     [...members.values()].flatMap(({ api, owner }) =>
@@ -71,7 +71,7 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
   const world: World = {
     servers,
     time,
-    databaseTime,
+    databaseClock,
     db,
     members,
     setup: setupOf(servers, time, (member, fault) => {
@@ -80,7 +80,7 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
     }),
     customers: createCustomers(time, accounts, {
       apis,
-      momentMs: () => databaseTime.momentOf(time.nowMs()),
+      momentMs: () => databaseClock.momentOf(time.nowMs()),
       note: (event) => note(world, event),
     }),
     queue:
@@ -94,7 +94,7 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
     violations: new Set(),
     fullest: { jobs: 0, bound: 1 },
     begunMs: time.nowMs(),
-    emptied: Promise.resolve(),
+    queueEmptied: Promise.resolve(),
     hasEnded: false,
   }
   const passing = passTime(world)
@@ -107,7 +107,7 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
   for (const { postgres } of members.values()) postgres.disarm()
   note(world, {
     ended: isIdle ? 'idle' : 'not idle',
-    now: databaseTime.momentOf(time.nowMs()),
+    now: databaseClock.momentOf(time.nowMs()),
   })
   const faults = await judge({ plan, db, time, customers: world.customers, accounts })
   world.hasEnded = true
@@ -123,7 +123,7 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
   }
 }
 
-/** A Redis serves one world after another; each uses its own keys. */
+/** The key prefix of a world: one Redis is used by successive worlds. */
 function prefixOf({ seed }: Plan): string {
   return `simulation-${seed}`
 }
@@ -157,13 +157,13 @@ async function openAccounts(db: Db, plan: Plan): Promise<readonly SimulatedAccou
   return accounts
 }
 
-/** Replaces the reply to TIME of Redis, whose clock cannot be set. */
-async function keepRedisTime(time: VirtualTime, databaseTime: DatabaseTime): Promise<void> {
+/** Replaces the command TIME of Redis, whose clock cannot be set, by the simulated clock. */
+async function keepRedisTime(time: VirtualTime, databaseClock: DatabaseClock): Promise<void> {
   const { Redis } = await import('ioredis')
   Object.defineProperty(Redis.prototype, 'time', {
     configurable: true,
     value: async () => {
-      const ms = databaseTime.momentOf(time.nowMs())
+      const ms = databaseClock.momentOf(time.nowMs())
       return [String(Math.floor(ms / 1_000)), String(Math.floor((ms % 1_000) * 1_000))]
     },
   })
@@ -171,7 +171,7 @@ async function keepRedisTime(time: VirtualTime, databaseTime: DatabaseTime): Pro
 
 /** Advances time until the world has ended. */
 async function passTime(world: World): Promise<void> {
-  const { time, databaseTime, members, db } = world
+  const { time, databaseClock, members, db } = world
   const transactions = watchTransactions(db, () => [...members.values()])
   let stepMs = STEP_MS.least
   let checkedMs = time.nowMs()
@@ -185,12 +185,12 @@ async function passTime(world: World): Promise<void> {
     }
     stepMs = Math.min(STEP_MS.most, stepMs * 2)
     const untilMs = time.nowMs() + stepMs
-    await databaseTime.set(untilMs)
+    await databaseClock.set(untilMs)
     time.advanceTo(untilMs)
     if (untilMs - checkedMs < CHECK_EVERY_MS) continue
     checkedMs = untilMs
     await checkInvariants(world)
-    const open = await transactions.look(untilMs)
+    const open = await transactions.check(untilMs)
     if (open !== undefined) world.violations.add(open)
   }
 }
@@ -227,8 +227,8 @@ async function jobsOf({ db, queue }: World, check: Check): Promise<QueueDepth> {
 }
 
 /**
- * Sends all requests and injects all faults of the plan, and waits until no work is left; false if
- * some is left after the permitted time.
+ * Sends all requests and injects all faults of the plan; returns whether all work was done within the
+ * permitted time.
  */
 async function runPlan(world: World): Promise<boolean> {
   const { time, servers, customers, members, db } = world
@@ -238,7 +238,7 @@ async function runPlan(world: World): Promise<boolean> {
     await happens()
   }
   await Promise.all([
-    ...servers.plan.acts.map((act) => at(act.atMs, () => carryOut(world, act))),
+    ...servers.plan.requests.map((request) => at(request.atMs, () => carryOut(world, request))),
     ...servers.plan.faults.map((fault) => at(fault.atMs, () => injectFault(world, fault))),
   ])
   const endMs = time.nowMs() + IDLE_WITHIN_MS
@@ -261,15 +261,15 @@ async function runPlan(world: World): Promise<boolean> {
   return false
 }
 
-async function carryOut(world: World, act: Act): Promise<void> {
-  note(world, { act })
+async function carryOut(world: World, request: PlannedRequest): Promise<void> {
+  note(world, { request })
   const { customers } = world
-  switch (act.kind) {
+  switch (request.kind) {
     case 'batch':
-      return await customers.submit(act)
+      return await customers.submit(request)
     case 'call':
-      return await customers.call(act)
+      return await customers.call(request)
     case 'change':
-      return await customers.change(act)
+      return await customers.change(request)
   }
 }

@@ -9,13 +9,13 @@ import { openDatabase } from '@plumbline/db/database'
 import lighthouse, { type Result } from 'lighthouse'
 import { faultsOfPage, settle } from '../integration/axe.ts'
 import { openWindow, type TestWindow } from '../integration/chromium.ts'
-import { addMany } from '../integration/web-many.ts'
-import { fillAccount, GATES, pagesOf, signUp } from '../integration/web-seed.ts'
+import { addManyBatches } from '../integration/many-batches.ts'
+import { fillAccount, SIGN_IN_PAGES, pagesOf, signUp } from '../integration/web-seed.ts'
 import { spawnSimnet } from '../simnet/child.ts'
 import { interactions } from './interaction.ts'
 import { startLocal } from './local.ts'
 
-// Figures of the web app, and the bounds that they have.
+// Measures the web app against its limits.
 
 const DIST = fileURLToPath(new URL('../../services/web/dist/', import.meta.url))
 
@@ -25,7 +25,7 @@ const FIRST_LOAD_BYTES = 60_000
 const LEAST = { performance: 95, accessibility: 100, 'best-practices': 100 } as const
 /** Limit from an input to the next paint, in ms. */
 const INTERACTION_MS = 100
-/** Measurements of a page; the median counts, because of other load on the machine. */
+/** Measurements of a page, of which the median counts, because of other load on the machine. */
 const RUNS = 3
 /** The parts of the performance score, with the heading of each column. */
 const METRICS = {
@@ -43,15 +43,17 @@ const faults: string[] = []
  * within their limits.
  */
 export async function check(): Promise<boolean> {
-  weigh()
-  await look()
+  measureSize()
+  await checkPages()
   for (const fault of faults) console.log(`FAULT ${fault}`)
-  console.log(faults.length === 0 ? '\nAll is within its bounds.' : `\n${faults.length} faults.`)
+  console.log(
+    faults.length === 0 ? '\nAll figures are within their limits.' : `\n${faults.length} faults.`,
+  )
   return faults.length === 0
 }
 
 /** Measures the scripts and styles of the first load, and those of each page. */
-function weigh(): void {
+function measureSize(): void {
   const page = readFileSync(join(DIST, 'index.html'), 'utf8')
   const first = [...page.matchAll(/(?:src|href)="\/app\/(assets\/[^"]+)"/g)].map(
     ([, at = '']) => at,
@@ -78,7 +80,7 @@ function weigh(): void {
   if (sum.gzip > FIRST_LOAD_BYTES) faults.push(`the first load weighs ${sum.gzip} bytes`)
 }
 
-async function look(): Promise<void> {
+async function checkPages(): Promise<void> {
   await using simnet = await spawnSimnet({ seed: 1 })
   await using local = await startLocal(simnet.settings)
   const port = await freePort()
@@ -89,7 +91,7 @@ async function look(): Promise<void> {
   const batches = await fillAccount(person)
   const found: string[][] = []
   for (const [{ page }, pages] of [
-    [stranger, GATES],
+    [stranger, SIGN_IN_PAGES],
     [window, pagesOf(batches)],
   ] as const) {
     for (const { path, heading } of pages) {
@@ -105,11 +107,11 @@ async function look(): Promise<void> {
   // The sign-in page redirects users who are signed in, so it is measured without a session.
   await measure(local.url, { port, strangerPort }, batches.done)
   await using db = openDatabase({ url: local.ownerUrl, poolSize: 1, applicationName: 'web-check' })
-  await addMany(db, batches.done, person.accountId)
-  await work(window, batches.done)
+  await addManyBatches(db, batches.done, person.accountId)
+  await checkInteractions(window, batches.done)
 }
 
-async function work({ page }: TestWindow, batchId: string): Promise<void> {
+async function checkInteractions({ page }: TestWindow, batchId: string): Promise<void> {
   const rows: string[][] = []
   for (const { name, worstMs } of await interactions(page, batchId)) {
     rows.push([name, `${worstMs} ms`])

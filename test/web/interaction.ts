@@ -7,7 +7,7 @@ export interface Interaction {
   readonly worstMs: number
 }
 
-/** Times that the list of batches is extended by a page before it is used. */
+/** How many more pages of batches are shown before the list is used. */
 const MORE = 4
 
 /**
@@ -62,7 +62,7 @@ export async function interactions(page: Page, batchId: string): Promise<readonl
   return done
 }
 
-/** Records the longest time of an event that an input has caused. */
+/** Script for the page: records the longest duration of an input event, in ms. */
 const WATCH = `
   window.worst = 0
   new PerformanceObserver((list) => {

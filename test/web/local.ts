@@ -8,16 +8,16 @@ import { fileURLToPath } from 'node:url'
 
 const MAIN = fileURLToPath(new URL('../../services/local/src/main.ts', import.meta.url))
 
-/** A service as `npm start` starts it, on a data directory of its own. */
+/** A service started by `npm start` with a data directory of its own. */
 export interface LocalService extends AsyncDisposable {
   readonly url: string
-  /** Of the operator's pages. */
+  /** URL of the operator's pages. */
   readonly adminUrl: string
-  /** Of the embedded Postgres, as the role that owns the tables. */
+  /** URL of the embedded Postgres with the role that owns the tables. */
   readonly ownerUrl: string
 }
 
-/** Starts everything that `npm start` does, with the settings given. */
+/** Starts such a service with the given settings. */
 export async function startLocal(
   settings: Readonly<Record<string, string>>,
 ): Promise<LocalService> {
@@ -49,7 +49,7 @@ export async function startLocal(
     await stop()
     throw new Error(`the service did not start:\n${greeting}`)
   }
-  // Safe because the launcher has written it before it says that it listens.
+  // Safe because `npm start` writes it before it prints its address.
   const facts = JSON.parse(await readFile(join(dataDir, 'service.json'), 'utf8')) as {
     readonly databaseUrl: string
     readonly adminUrl: string

@@ -1,9 +1,9 @@
 import { check } from './check.ts'
 import { takePictures } from './pictures.ts'
 
-// npm run web -- check: what the web app weighs, what axe has against its pages, what Lighthouse
-// gives those that are opened most, and how soon they answer a hand where there is much, against a
-// service of this machine. npm run web -- pictures: every page as a person sees it.
+// npm run web -- check: the size of the web app, violations found by axe, scores of Lighthouse for the
+// main pages, and response times to input with many batches, on a local service.
+// npm run web -- pictures: screenshots of every page.
 
 const [what] = process.argv.slice(2)
 switch (what) {

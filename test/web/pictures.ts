@@ -6,18 +6,18 @@ import { setOperator } from '@plumbline/db/people/users'
 import type { Page } from 'playwright-core'
 import { settle } from '../integration/axe.ts'
 import { openWindow, type TestWindow } from '../integration/chromium.ts'
-import { GATES, operatorPagesOf, signUp, type PageOf } from '../integration/web-seed.ts'
+import { SIGN_IN_PAGES, operatorPagesOf, signUp, type PageOf } from '../integration/web-seed.ts'
 import { spawnSimnet } from '../simnet/child.ts'
 import { startLocal } from './local.ts'
 import { fillSample } from './sample.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-/** Each page in each state. */
+/** Folder of the screenshots of each page in each state. */
 const ALL = join(ROOT, '.reports', 'pictures')
-/** The few that documents show. */
+/** Folder of the screenshots in the documentation. */
 const SHOWN = join(ROOT, 'docs', 'screenshots')
 
-/** Pages of every account, whatever is in it. */
+/** Pages that every account has. */
 const STANDING: readonly PageOf[] = [
   { path: '/app', heading: 'Overview' },
   { path: '/app/batches', heading: 'Batches' },
@@ -32,7 +32,7 @@ const STANDING: readonly PageOf[] = [
 
 const WIDE = { width: 1_280, height: 860 }
 const NARROW = { width: 360, height: 740 }
-/** What pages read: all but who is signed in. */
+/** Requests by which pages read data, except that for the session. */
 const READS = /\/(?:v1|app\/api)\/(?!session$)/
 const REFUSAL = {
   status: 503,
@@ -59,7 +59,7 @@ export async function takePictures(): Promise<void> {
     email: 'ada@people.test',
     name: 'Ada Lovelace',
   })
-  await shoot(stranger, 'entry', GATES)
+  await shoot(stranger, 'sign-in', SIGN_IN_PAGES)
   await shoot(window, 'empty', STANDING)
   await shootUnread(window)
   const { ready, others } = await fillSample(db, person)
@@ -81,7 +81,7 @@ async function shoot({ page }: TestWindow, state: string, pages: readonly PageOf
   }
 }
 
-/** Each page while it is read, and where that is refused. */
+/** Takes each page while it loads, and after its reads were refused. */
 async function shootUnread({ page }: TestWindow): Promise<void> {
   for (const [at, { path, heading }] of STANDING.entries()) {
     const isSeen = Promise.withResolvers<void>()
@@ -132,7 +132,7 @@ async function shootShown({ page }: TestWindow, ready: PageOf): Promise<void> {
   }
 }
 
-/** A file's name for a page: `03-api-keys`. */
+/** The file name of a page's screenshot: `03-api-keys`. */
 function nameOf(heading: string, at: number): string {
   const words = heading.toLowerCase().replaceAll(/[^a-z]+/g, '-')
   return `${String(at).padStart(2, '0')}-${words}`

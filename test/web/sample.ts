@@ -6,11 +6,11 @@ import type { Db } from '@plumbline/db/database'
 import { changePlan, grantPack } from '@plumbline/metering/grant'
 import type { PageOf, TestPerson } from '../integration/web-seed.ts'
 
-// An account as it looks after some weeks of use, for pictures.
+// Sample data for screenshots: an account after some weeks of use.
 
 const CONTACTS = fileURLToPath(new URL('../demo/contacts.csv', import.meta.url))
 
-/** Pages of the account that are of one thing. */
+/** Pages that show one batch or one webhook of the account. */
 export interface SamplePages {
   readonly ready: PageOf
   readonly others: readonly PageOf[]

@@ -1,4 +1,4 @@
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
 import { cancelBatch, failBatch } from './cancel.ts'
@@ -51,7 +51,7 @@ test('a chunk that is settled by a repair is counted, and so is a hold released 
   const { pipeline, read, answer, counted } = harness
   const { pool } = pipeline.db
   await read(`${THREE}d@b.example\n`)
-  await allowAnyMove(pipeline.db)
+  await allowAnyTransition(pipeline.db)
   await pool.query('delete from tasks where chunk_no = 1')
   await answer()
   expect(counted()).toEqual(['email charged 2'])
@@ -73,7 +73,7 @@ test('the hold of a missing batch is counted for the product it was made for', a
   await read(THREE)
   await answer(1)
   expect(counted()).toEqual(['email charged 2'])
-  await allowAnyMove(pipeline.db)
+  await allowAnyTransition(pipeline.db)
   for (const table of ['tasks', 'parts', 'chunks', 'batches'])
     await pool.query(`delete from ${table}`)
   await reconcileTwice(harness)

@@ -4,7 +4,7 @@ import { claimTask } from '@plumbline/db/batches/tasks'
 import { storeHeartbeat, deleteWorkerReport, reportWorker } from '@plumbline/db/workers'
 import { depth } from '@plumbline/queue/jobs'
 import { describe, expect, test, vi } from 'vitest'
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { startWorker } from '@plumbline/testkit/queue-harness'
@@ -95,7 +95,7 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
     await dispatch()
     const server = inRedis ? [redis.url, redis.prefix] : [harness.databaseUrl]
     await using worker = await startWorker(['hold', ...server])
-    await worker.hears('taken')
+    await worker.receives('taken')
     const { rows } = await db.pool.query<{ id: number; batch: string; lease: number }>(
       'select id, batch_id as batch, lease from tasks where lease_until is not null',
     )
@@ -197,7 +197,7 @@ test('the dispatcher pauses until a task is due, but not while one is leased', a
   const { pipeline } = harness
   const { pool } = pipeline.db
   await harness.read('email\nada@example.com\n')
-  await allowAnyMove(pipeline.db)
+  await allowAnyTransition(pipeline.db)
   const turn = newTurn()
   const quietMs = async (): Promise<number> => {
     expect(await dispatchOnce(pipeline, true, turn)).toBe('waiting')
@@ -269,7 +269,7 @@ test.each([
   await using harness = await openTestPipeline()
   const { pool } = harness.pipeline.db
   const { id } = await harness.read('email\nada@example.com\n')
-  await allowAnyMove(harness.pipeline.db)
+  await allowAnyTransition(harness.pipeline.db)
   await pool.query(before)
   const other = await harness.read('email\ngrace@example.com\n')
   const client = await pool.connect()

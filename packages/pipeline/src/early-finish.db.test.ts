@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { expect, test, vi } from 'vitest'
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
 import { pagesOfChunks } from './chunk-pages.ts'
@@ -165,7 +165,7 @@ test('a batch that may not end yet keeps its hold, even if its result is written
   const { db } = harness.pipeline
   const { id } = await harness.read(CONTENT)
   await harness.answer()
-  await allowAnyMove(db)
+  await allowAnyTransition(db)
   await db.pool.query(`update batches set status = 'paused', lease = 77 where id = $1`, [id])
   const stage = { batchId: id, lease: 77, signal: never }
   await finish(harness.pipeline, stage, pagesOfChunks(harness.pipeline, id))

@@ -4,7 +4,7 @@ import { createKey, findKey } from '@plumbline/db/keys'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { closeAccount, resumeAccount, suspendAccount } from '@plumbline/metering/administer'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
 import { eraseClosedAccounts } from './erase-accounts.ts'
@@ -72,7 +72,7 @@ test('accounts that cannot be erased yet do not block others', async () => {
   const { pipeline, owner } = harness
   const { db } = pipeline
   const { id } = await harness.read('email\nada@a.example\n', { product: 'email' })
-  await allowAnyMove(db)
+  await allowAnyTransition(db)
   await db.pool.query(
     `insert into accounts (id, email, plan, status, status_at)
      select 'acc_' || no, 'a@b.example', 'free', 'closed', now() - interval '1 day'

@@ -2,7 +2,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { claimKey, storeResponse } from '@plumbline/db/idempotency'
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { cancelBatch } from './cancel.ts'
@@ -19,7 +19,7 @@ const CONTENT = `email\n${Array.from({ length: ROWS - 1 }, (_, no) => `u${no}@ex
 
 async function openHarness(): Promise<TestPipeline> {
   const harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
-  await allowAnyMove(harness.pipeline.db)
+  await allowAnyTransition(harness.pipeline.db)
   return harness
 }
 

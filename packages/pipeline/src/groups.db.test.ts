@@ -2,7 +2,7 @@ import { storeTaskOutcomes } from '@plumbline/db/batches/settle'
 import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import type { Tx } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 
 const GROUP = 'mx:a'
@@ -13,7 +13,7 @@ async function openHarness(): Promise<TestPipeline & { inHand: LeasedTask }> {
   const harness = await openTestPipeline()
   const { pool } = harness.pipeline.db
   await harness.read('email\nada@example.com\n')
-  await allowAnyMove(harness.pipeline.db)
+  await allowAnyTransition(harness.pipeline.db)
   await pool.query(`update tasks set group_key = $1, due_at = now() + interval '1 minute'`, [GROUP])
   await pool.query(`insert into task_groups values ('email', $1, now())`, [GROUP])
   await harness.read('email\ngrace@example.com\n')

@@ -1,7 +1,7 @@
 import { leaseStages } from '@plumbline/db/batches/stages'
 import type { Db } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
 import { runIntake } from './intake-stage.ts'
@@ -32,7 +32,7 @@ test('rows read before their worker died are not read again, and a later cancel 
   const { id } = await harness.read('email\nada@example.com\nbob@example.com\n', {
     autoStart: false,
   })
-  await allowAnyMove(pipeline.db)
+  await allowAnyTransition(pipeline.db)
   // As if the reply to its last statement were lost, and the worker died before it repeated it.
   await pipeline.db.pool.query(`update batches set status = 'analyzing', lease_until = null`)
   await pipeline.storage.remove([`uploads/${id}`])

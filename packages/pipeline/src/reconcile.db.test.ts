@@ -2,7 +2,7 @@ import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { readRepairs } from '@plumbline/db/batches/reconcile'
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
 import { cancelBatch } from './cancel.ts'
@@ -112,7 +112,7 @@ test('a complete chunk that was not settled is settled and charged once', async 
     create table kept as select * from tasks where chunk_no = 2;
     delete from tasks where chunk_no = 2`)
   await harness.answer()
-  await allowAnyMove(harness.pipeline.db)
+  await allowAnyTransition(harness.pipeline.db)
   await pool.query(`
     insert into parts (batch_id, chunk_no, check_kind, indexes, outcomes)
     select batch_id, 2, check_kind, indexes, outcomes from parts where chunk_no = 0`)
@@ -124,7 +124,7 @@ test('a complete chunk that was not settled is settled and charged once', async 
 test('the hold of an ended batch is released', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
-  await allowAnyMove(harness.pipeline.db)
+  await allowAnyTransition(harness.pipeline.db)
   await pool.query(`update batches set status = 'canceled'`)
   expect(await reconcileTwice(harness)).toBe(1)
   const { rows } = await pool.query(
@@ -140,7 +140,7 @@ test('the hold of an ended batch is released', async () => {
 test('a task whose lease ends in days after a jump of the clock is dispatched again', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
-  await allowAnyMove(harness.pipeline.db)
+  await allowAnyTransition(harness.pipeline.db)
   await pool.query(`update tasks set lease_until = now() + interval '300 days' where chunk_no = 0`)
   expect(await reconcileTwice(harness)).toBe(1)
   expect(await readRepairs(harness.pipeline.db)).toEqual([{ kind: 'lease_without_end', count: 1 }])
@@ -166,7 +166,7 @@ test('a stage whose lease ends in days after a jump of the clock is leased to an
 test('tasks and groups that are delayed for days after a jump of the clock are dispatched again', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
-  await allowAnyMove(harness.pipeline.db)
+  await allowAnyTransition(harness.pipeline.db)
   await pool.query(`update tasks set due_at = now() + interval '2 days' where chunk_no = 0`)
   await pool.query(`
     update tasks set due_at = now() + interval '2 days', group_key = 'host:mx' where chunk_no = 1`)
@@ -181,7 +181,7 @@ test('tasks and groups that are delayed for days after a jump of the clock are d
 test('the missing group of a waiting task is created', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
-  await allowAnyMove(harness.pipeline.db)
+  await allowAnyTransition(harness.pipeline.db)
   await pool.query(`update tasks set group_key = 'mx:a', due_at = now() where chunk_no = 1`)
   expect(await reconcileTwice(harness)).toBe(1)
   expect(await readRepairs(harness.pipeline.db)).toEqual([{ kind: 'task_without_group', count: 1 }])
@@ -191,7 +191,7 @@ test('the missing group of a waiting task is created', async () => {
 test('an inconsistency that ends before it was seen for a minute is neither repaired nor counted', async () => {
   await using harness = await openHarness()
   const { db } = harness.pipeline
-  await allowAnyMove(db)
+  await allowAnyTransition(db)
   await db.pool.query(`update tasks set lease_until = now() + interval '300 days'`)
   expect(await reconcile(harness.pipeline)).toBe(0)
   await db.pool.query(`update tasks set lease_until = null`)

@@ -10,7 +10,7 @@ import { openDatabase, type Db } from '@plumbline/db/database'
 import { readStoreOwner } from '@plumbline/db/file-store'
 import { openStorage } from '@plumbline/storage/open'
 import { expect, test } from 'vitest'
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { ForeignStoreError, refuseForeignStore, sweepStore } from './sweep-store.ts'
 
@@ -51,7 +51,7 @@ async function openHarness() {
       file_format: null,
     }
     await insertBatch(db, row, 1_000)
-    await allowAnyMove(db)
+    await allowAnyTransition(db)
     await db.pool.query('update batches set status = $2, result_key = $3 where id = $1', [
       id,
       status,

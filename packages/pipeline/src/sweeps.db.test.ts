@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
@@ -46,7 +46,7 @@ test('a file store that never replies delays neither expiry nor repairs', async 
   await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
   const { pipeline } = harness
   const { pool } = pipeline.db
-  await allowAnyMove(pipeline.db)
+  await allowAnyTransition(pipeline.db)
   await requireOwnStore(pipeline)
   const expired = await harness.read(CONTENT)
   await endRetention(harness, expired.id)
@@ -89,7 +89,7 @@ test('a repair that waits for a lock delays neither expiry nor the removal of fi
   await using harness = await openTestPipeline()
   const { pipeline } = harness
   const { pool } = pipeline.db
-  await allowAnyMove(pipeline.db)
+  await allowAnyTransition(pipeline.db)
   const kept = await harness.read(CONTENT)
   await harness.read(CONTENT)
   await pool.query(`update batches set status = 'canceled' where id <> $1`, [kept.id])

@@ -4,7 +4,7 @@ import { countUnfinished, readBatches, sumFileBytes, sumsOf } from '@plumbline/d
 import { storeRunningSums, sumsOfPage } from '@plumbline/db/batches/running-sums'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { rowsRead } from '@plumbline/db/rows-read-fixture'
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
 import { expireBatches } from './erase.ts'
@@ -26,7 +26,7 @@ test('the estimated time left is at least that until the last waiting task is du
   const { id: other } = await harness.read(contentOf(1))
   const eta = async (): Promise<number | null> => (await getBatch(pipeline, owner, id)).eta_seconds
   expect(await eta()).toBeNull()
-  await allowAnyMove(pipeline.db)
+  await allowAnyTransition(pipeline.db)
   await pool.query(
     `update tasks set group_key = 'grey', due_at = clock_timestamp() + chunk_no * interval '1 min'
       where batch_id = $1 and chunk_no in (7, 14)`,
@@ -104,7 +104,7 @@ test('the storage of an account is read from two indexes, however many batches i
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { pool } = pipeline.db
-  await allowAnyMove(pipeline.db)
+  await allowAnyTransition(pipeline.db)
   const { id } = await harness.read(contentOf(1))
   const { rows: columns } = await pool.query<{ names: string }>(
     `select string_agg(quote_ident(column_name), ', ') as names from information_schema.columns

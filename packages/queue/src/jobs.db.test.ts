@@ -101,7 +101,7 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
     await using queue = await place.open()
     await using victim = await place.startWorker('hold')
     await enqueue(queue.backend, 'bulk-email', [{ id: 'held', data: {} }])
-    await victim.hears('taken')
+    await victim.receives('taken')
     const met: string[] = []
     const startedMs = performance.now()
     await using _ = await work(queue.backend, 'bulk-email', async ({ id }) => void met.push(id), {

@@ -7,11 +7,11 @@ const LOOK_MS = 50
 const LONGEST_WAIT_MS = 60_000
 
 /**
- * Audits the whole ledger now, by the audit that the service itself makes: those before it are
- * moved back in time, so that a full one is due. An audit under way is awaited, or completed if its
- * process is gone. Empty: no violation.
+ * Audits the whole ledger now, by the service's own audit, and returns the violations: earlier audits
+ * are moved back in time, so that a full one is due. An audit in progress is awaited, or completed if
+ * its process is gone.
  *
- * @throws if the one under way does not end within a minute
+ * @throws if an audit in progress does not end within a minute
  */
 export async function auditLedger(db: Db): Promise<readonly LedgerFault[]> {
   const { signal } = new AbortController()

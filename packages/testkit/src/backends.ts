@@ -1,14 +1,12 @@
 import { inject } from 'vitest'
 
-/** A backend of the queue: every pipeline test runs on each. */
+/** A backend of the queue; tests of the pipeline run on each. */
 export interface Backend {
   readonly name: 'postgres' | 'redis'
   readonly redisUrl: string | undefined
 }
 
-/**
- * The backends of this machine: Redis only if its binary is installed (with CI=true it must be).
- */
+/** The backends on this machine: Redis only if `redis-server` is installed (with CI=true it must be). */
 export function backends(): readonly Backend[] {
   const redisUrl = testRedisUrl()
   return [
@@ -18,8 +16,8 @@ export function backends(): readonly Backend[] {
 }
 
 /**
- * The Redis server of this test worker, not shared with files that run at the same time; null if
- * none is installed.
+ * URL of the Redis server of this test worker, which no concurrent test file uses; null if Redis is not
+ * installed.
  */
 export function testRedisUrl(): string | null {
   const urls = inject('TEST_REDIS_URLS')

@@ -9,7 +9,7 @@ import { expect } from 'vitest'
 import { expectLedgerIntact } from './invariants.ts'
 import type { Account, TestService } from './service.ts'
 
-/** A key of an account, for the calls of a test. */
+/** A service, and an account with the key for a test's calls. */
 export interface Caller {
   readonly service: TestService
   readonly account: Account
@@ -27,7 +27,7 @@ export interface ResultLine {
   readonly error: string | null
 }
 
-/** States in which a batch no longer changes by itself. */
+/** States in which a batch stays until a client changes it, or for good. */
 export const STOPPED: readonly BatchState[] = [
   'ready',
   'completed',
@@ -38,7 +38,7 @@ export const STOPPED: readonly BatchState[] = [
 
 const STOP_WITHIN_MS = 300_000
 
-/** The form of an upload. */
+/** Makes the multipart form of an upload. */
 export function formOf(
   fields: Readonly<Record<string, string>>,
   content: string | Uint8Array<ArrayBuffer>,
@@ -69,7 +69,7 @@ export async function untilBatch(
     const view = await viewBatch(caller, id)
     if (states.includes(view.status)) return view
     if (Date.now() > deadline) throw new Error(`the batch did not stop: ${JSON.stringify(view)}`)
-    // A look is work of the service that is waited for: what takes long is looked at seldom.
+    // Each request is work for the service under test: long batches are polled less often.
     await wait(Math.min(25 * look, 250))
   }
 }
@@ -147,10 +147,10 @@ export async function expectSettled(caller: Caller, left: number): Promise<void>
   await expectLedgerIntact(caller.service)
 }
 
-/** Files of the installation itself, which always exist. */
+/** Files of every installation. */
 const MARKS: ReadonlySet<string> = new Set(['files/installation', 'installation.key'])
 
-/** Files in the service's data directory, sorted, without those of the installation. */
+/** Paths of the files in the service's data directory, sorted, without those of every installation. */
 export async function filesOf(service: TestService): Promise<readonly string[]> {
   const entries = await readdir(service.dataDir, { recursive: true, withFileTypes: true })
   return entries

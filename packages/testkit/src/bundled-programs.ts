@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { rolldown, type OutputAsset, type OutputChunk } from 'rolldown'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-/** Below the packages, since modules outside of a bundle are resolved from there. */
+/** Folder of the bundles; within the project, so that modules outside of a bundle can be resolved. */
 const BUNDLES = join(ROOT, 'node_modules', '.cache', 'test-programs')
 
 const DAY_MS = 86_400_000
@@ -22,18 +22,17 @@ const SOURCES = {
 
 export type Program = keyof typeof SOURCES
 
-/** Variable with the folder of the bundles; unset if programs start from their sources. */
+/** Environment variable with the folder of the bundles; unset: programs start from their sources. */
 const PLACE = 'TEST_PROGRAMS'
 
-/** Packages that a program loads on demand. */
+/** Packages that programs import on demand, which are not bundled. */
 const LOADED_LATER = /^@(aws-sdk|smithy|bull-board|opentelemetry|modelcontextprotocol)\//
 
 /**
- * Bundles each program that tests start into a few files: starting from 1,500 sources takes three
- * times as much processor time, and a run of tests has some hundred starts. Built again for each
- * run, so that it is never outdated; each module behaves as if it were at its source path, since
- * SQL files, lists and worker threads are located from there. What a person starts (`npm start`,
- * `npm run demo`) is never a bundle.
+ * Bundles each program that tests start into a few files: a start from 1,500 sources takes three times
+ * as much processor time, and a run of tests has some hundred starts. Bundles are built for each run, so
+ * that they are never outdated; each module has the URL of its source, since SQL files, lists and worker
+ * threads are located by it. `npm start` and `npm run demo` never use bundles.
  */
 export async function bundlePrograms(): Promise<void> {
   const bundle = await rolldown({
@@ -45,15 +44,14 @@ export async function bundlePrograms(): Promise<void> {
   })
   const { output } = await bundle.generate({
     format: 'esm',
-    // By this name Node knows them as modules; it would parse each of them to find that out.
+    // This extension marks modules; otherwise Node would parse each file to detect them.
     entryFileNames: '[name].mjs',
     chunkFileNames: '[name]-[hash].mjs',
   })
   await bundle.close()
   const hash = createHash('sha256')
   for (const file of output) hash.update(contentOf(file))
-  // The same programs lie at the same place, so that what Node compiled of them serves the next
-  // run.
+  // Equal bundles have the same path in each run, so that Node's compile cache is reused.
   const dir = join(BUNDLES, hash.digest('hex').slice(0, 16))
   if (!existsSync(dir)) await writeBundle(dir, output)
   process.env[PLACE] = dir

@@ -4,11 +4,11 @@ import { createServer } from 'node:net'
 
 /** A third-party server that a test started. */
 export interface ChildServer {
-  /** Kills it with its child processes. */
+  /** Sends the stop signal, and waits until the server has ended. */
   stop(): Promise<void>
 }
 
-/** Debian's user without privileges, for servers that refuse to run as root. */
+/** User and group `nobody` of Debian, for servers that refuse to run as root. */
 const NOBODY = { uid: 65_534, gid: 65_534 }
 
 /** Options of `spawn` that change from root to an unprivileged user; empty if not root. */

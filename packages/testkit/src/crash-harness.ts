@@ -6,18 +6,19 @@ import { createTestDatabase } from './postgres.ts'
 import { soakSize } from './soak.ts'
 import { startService, type Account, type Member, type TestService } from './service.ts'
 
-/** Records of each chunk, and of all chunks, of a batch in the crash tests. */
+/** Records of a chunk in the crash tests. */
 export const CHUNK_RECORDS = soakSize(500, 100)
 const CHUNKS = soakSize(40, 16)
+/** Records of a batch in the crash tests. */
 export const RECORDS = CHUNKS * CHUNK_RECORDS
-/** An email worker that needs two seconds for a chunk, so that a fault hits a batch in progress. */
+/** Arguments of an email worker that takes two seconds for a chunk, so that a fault hits a running batch. */
 export const SLOW_EMAIL = ['email', '--delay=200', `--width=${CHUNK_RECORDS / 10}`] as const
 const END_WITHIN_MS = 300_000
 const DEBIT_TIMEOUT_SECONDS = 12
 const SWEEP_SECONDS = 1
-const OWED_MOST_MS = (DEBIT_TIMEOUT_SECONDS + SWEEP_SECONDS) * 3 * 1_000
+const UNANSWERED_MAX_MS = (DEBIT_TIMEOUT_SECONDS + SWEEP_SECONDS) * 3 * 1_000
 
-/** Leases, saves and sweeps that are short enough for tests. */
+/** Settings with short leases, time limits and intervals of saves and sweeps. */
 export const QUICK: Readonly<Record<string, string>> = {
   CHUNK_RECORDS: String(CHUNK_RECORDS),
   LEASE_SECONDS: '3',
@@ -28,27 +29,24 @@ export const QUICK: Readonly<Record<string, string>> = {
 }
 
 /**
- * The backends run concurrently, since tests mostly wait; the faults of one backend run one after
- * the other.
+ * Options of a test that does not run concurrently with others of the same `describe`: the two backends
+ * are tested concurrently, the faults of each one after the other.
  */
-export const IN_TURN = { concurrent: false } as const
+export const SEQUENTIAL = { concurrent: false } as const
 
 /** A service with a database of its own, and an account with credits for two batches. */
-export interface CrashTurn {
+export interface CrashContext {
   readonly service: TestService
   readonly account: Account
   readonly databaseUrl: string
 }
 
-/** The same, disposable. */
-export interface CrashHarness extends CrashTurn, AsyncDisposable {}
+/** A context that closes its service and drops its database when disposed. */
+export interface CrashHarness extends CrashContext, AsyncDisposable {}
 
 type Client = Pick<CrashHarness, 'service' | 'account'>
 
-/**
- * Starts a service with short leases; the arguments of its workers are those of
- * `instant-worker.ts`.
- */
+/** Starts a service with the settings `QUICK`; `workers` are arguments of `instant-worker.ts`. */
 export async function openCrashHarness(
   redisUrl: string | undefined,
   workers: readonly (readonly string[])[],
@@ -70,10 +68,13 @@ export async function openCrashHarness(
 }
 
 /**
- * The harness for the next of several tests, with a new account: starting the processes again costs
- * more than most of these tests. Processes that the previous test killed are restarted.
+ * The context for the next of several tests on one service, with a new account: a start of all processes
+ * takes longer than most of these tests. Processes that the previous test killed are restarted.
  */
-export async function openTurn({ service, databaseUrl }: CrashTurn): Promise<CrashTurn> {
+export async function openNextContext({
+  service,
+  databaseUrl,
+}: CrashContext): Promise<CrashContext> {
   const dead = [service.api, ...service.workers].filter(({ process }) => hasEnded(process))
   await Promise.all(dead.map((member) => member.restart()))
   const account = await service.account({ credits: RECORDS * 2 })
@@ -118,7 +119,7 @@ export async function callStatus({ service, account }: Client, email: string): P
   return response.status
 }
 
-/** Waits until a batch no longer changes by itself; calls that fail meanwhile are retried. */
+/** Waits until a batch has ended or is `ready`; calls that fail are retried. */
 export async function untilStopped({ service, account }: Client, id: string): Promise<BatchView> {
   const deadline = Date.now() + END_WITHIN_MS
   let last: unknown
@@ -133,37 +134,37 @@ export async function untilStopped({ service, account }: Client, id: string): Pr
     } catch (error) {
       last = error
     }
-    // A look is work of the service that is waited for: what takes long is looked at seldom.
+    // Each request is work for the service under test: long batches are polled less often.
     await wait(Math.min(50 * look, 250))
   }
   throw new Error(`the batch did not end: ${JSON.stringify(last)}`)
 }
 
 /**
- * Waits until no debit is unanswered; fails if one is after three times the time that the settings
- * allow (two minutes in production, here DEBIT_TIMEOUT_SECONDS and a sweep).
+ * Waits until every debit is final or refunded; fails after three times the longest time that the
+ * settings allow: `DEBIT_TIMEOUT_SECONDS` and a sweep.
  */
-export async function untilNothingIsOwed(service: TestService): Promise<void> {
+export async function untilDebitsAreClosed(service: TestService): Promise<void> {
   // Not `expect.poll`, which is refused where the test beside this one has just ended.
   await vi.waitFor(async () => expect(await unanswered(service)).toBe(0), {
-    timeout: OWED_MOST_MS,
+    timeout: UNANSWERED_MAX_MS,
     interval: 100,
   })
 }
 
-/** Waits until workers have claimed tasks of a batch. */
-export async function untilInHand({ service }: CrashTurn, id: string): Promise<void> {
-  const inHand = async (): Promise<number | null> =>
+/** Waits until tasks of a batch are leased. */
+export async function untilLeased({ service }: CrashContext, id: string): Promise<void> {
+  const leased = async (): Promise<number | null> =>
     (
       await service.db.pool.query(
         'select from tasks where batch_id = $1 and lease_until is not null',
         [id],
       )
     ).rowCount
-  await vi.waitFor(async () => expect(await inHand()).toBeGreaterThan(0), PATIENT)
+  await vi.waitFor(async () => expect(await leased()).toBeGreaterThan(0), PATIENT)
 }
 
-/** Waits until at least this many debits are unanswered. */
+/** Waits until at least this many debits are neither final nor refunded. */
 export async function untilUnanswered(service: TestService, count: number): Promise<void> {
   await vi.waitFor(
     async () => expect(await unanswered(service)).toBeGreaterThanOrEqual(count),
@@ -185,8 +186,8 @@ export async function creditsOf({ service, account }: Client): Promise<number> {
   return credits.allowance + credits.packs
 }
 
-/** The state of a batch in its row, also while no API runs. */
-export async function stateOf({ service }: CrashTurn, id: string): Promise<string | undefined> {
+/** The state of a batch, read from the database, so that no API is needed. */
+export async function stateOf({ service }: CrashContext, id: string): Promise<string | undefined> {
   const { rows } = await service.db.pool.query<{ status: string }>(
     'select status from batches where id = $1',
     [id],

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { isCi } from './ci.ts'
 import { freePort, startChildServer, withoutRoot } from './child-server.ts'
 
-/** Path of Debian 12's Postgres, the oldest supported version. */
+/** Folder of the programs of Postgres 15, the oldest supported version, in Debian 12. */
 const PROGRAMS = '/usr/lib/postgresql/15/bin'
 
 /** Whether Postgres 15 is installed, or must be: with CI=true the tests fail without it. */
@@ -15,7 +15,7 @@ export function canRunPostgres15(): boolean {
   return isCi() || existsSync(join(PROGRAMS, 'postgres'))
 }
 
-/** Starts a Postgres 15 for a test, with a superuser. */
+/** Starts a Postgres 15 for a test; the URL has the superuser. */
 export async function startPostgres15(): Promise<AsyncDisposable & { readonly url: string }> {
   await using stack = new AsyncDisposableStack()
   const dir = await mkdtemp(join(tmpdir(), 'postgres-15-'))

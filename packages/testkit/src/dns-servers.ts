@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Address of each server, on port 53. Nothing listens at `nobody`. */
+/** Address of each server, on port 53. No server listens at `nobody`. */
 export const AT = {
   /** Knot: the root and the zone `test`. */
   parent: '127.53.0.1',
@@ -23,7 +23,7 @@ export const AT = {
 
 const BINARIES = ['named', 'nsd', 'knotd', 'unbound', 'dnssec-keygen', 'dnssec-signzone'] as const
 
-/** The Debian packages that hold the binaries. */
+/** The Debian packages of the servers. */
 export const PACKAGES = 'bind9 bind9-utils nsd knot unbound'
 
 /** Why the servers cannot run here; null if they can. */
@@ -42,7 +42,7 @@ export interface Zones {
   readonly signed: Readonly<Record<string, 'good' | 'bad'>>
 }
 
-/** Starts third-party name servers that each serve a part of a small name space. */
+/** Starts third-party name servers, which together serve the given zones. */
 export async function startDnsServers(zones: Zones): Promise<AsyncDisposable> {
   const dir = await mkdtemp(join(tmpdir(), 'dns-servers-'))
   const children: ChildProcess[] = []

@@ -1,8 +1,8 @@
 import type { Db } from '@plumbline/db/database'
 
 /**
- * A database as a dying process sees it: from the given statement on, counted from 1, every
- * statement fails before it is sent.
+ * Simulates a process that dies: from the given statement on, counted from 1, every statement throws
+ * before it is sent.
  */
 export function dyingDb(db: Db, atStatement: number): Db {
   let count = 0

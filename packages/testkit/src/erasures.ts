@@ -6,30 +6,29 @@ import { beginErasure } from '@plumbline/pipeline/erasure'
 import type { FactStores } from '@plumbline/pipeline/erasure-stores'
 import type { Pipeline } from '@plumbline/pipeline/pipeline'
 import { workErasure } from '@plumbline/pipeline/work-erasures'
-import { findMarks, readFolder, readPacked, readTables, type Met } from './marks.ts'
+import { findMarks, readFolder, readPacked, readTables, type Occurrence } from './marks.ts'
 import { openTestPipeline, type TestPipeline } from './pipeline.ts'
 
 const NEVER = new AbortController().signal
 
-/** A pipeline whose batches hold values to erase. */
+/** A pipeline for tests of erasures. */
 export interface ErasureHarness extends TestPipeline {
   readonly facts: FactStores
   /** Begins an erasure as the account's live key. */
   begin(request: EraseRequest): Promise<ErasureView>
   /**
-   * Works on erasures until none is left, including delayed ones; on other stores than the
-   * harness's if given.
+   * Completes all erasures, including delayed ones; on the stores of another pipeline if one is given.
    */
   work(pipeline?: Pipeline): Promise<void>
   /** Runs a batch to its end. */
   runBatch(content: string, options?: Parameters<TestPipeline['read']>[1]): Promise<string>
-  /** Occurrences of marks in tables (unpacked too) and files. */
-  traces(marks: readonly string[]): Promise<readonly Met[]>
+  /** Occurrences of marks in tables (compressed values too) and files. */
+  traces(marks: readonly string[]): Promise<readonly Occurrence[]>
 }
 
 /**
- * Fact stores of a test's database: memory for all subjects except phone numbers, whose facts are
- * bought.
+ * Fact stores of a test's database: phone numbers have durable facts, since these are paid for, all other
+ * subjects cached ones.
  */
 export function factStores(db: Db): FactStores {
   return {
@@ -42,7 +41,7 @@ export function factStores(db: Db): FactStores {
   }
 }
 
-/** Opens one; a chunk holds three rows. */
+/** Opens a harness; a chunk has three rows. */
 export async function openErasureHarness(): Promise<ErasureHarness> {
   const harness = await openTestPipeline({ limits: { chunkRecords: 3, saveMs: 3_600_000 } })
   const { pipeline, owner } = harness

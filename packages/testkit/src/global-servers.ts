@@ -12,8 +12,8 @@ import { startRedis } from './redis.ts'
 import { makeServerDirectory } from './server-directory.ts'
 
 /**
- * Starts one Postgres for the whole run of a project and, if its binary is installed, one Redis for
- * each worker, and migrates the template database. With `CI=true` a missing Redis is a failure.
+ * Starts one Postgres for the run of a test project and, if `redis-server` is installed, one Redis for
+ * each test worker, and migrates the template database. With `CI=true` a missing Redis is a failure.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = await makeServerDirectory()
@@ -21,7 +21,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const postgres = await startEmbeddedPostgres({
     dataDir: directory,
     settings: {
-      // The databases are dropped before it would be of use, and it looks into each of them.
+      // Databases are dropped before autovacuum would be of use, and it examines each of them.
       autovacuum: 'off',
       fsync: 'off',
       full_page_writes: 'off',
@@ -29,7 +29,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       max_wal_size: '512MB',
     },
   })
-  // Only whole processes start programs.
+  // The tests of project `db` start no programs.
   if (project.name !== 'db') await bundlePrograms()
   const { maxWorkers } = project.config
   const started = await Promise.all(Array.from({ length: maxWorkers }, () => startRedis()))
@@ -63,6 +63,6 @@ async function makeTemplate(server: string): Promise<void> {
     await migrateQueue(databaseUrl(server, TEMPLATE))
     await grantServing(db, servingUrlOf(server))
   }
-  // A database that somebody is connected to cannot be copied.
+  // A database with open connections cannot be copied.
   await onServer(server, `alter database ${TEMPLATE} with allow_connections false`)
 }

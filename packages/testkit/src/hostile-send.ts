@@ -2,12 +2,12 @@ import { request as httpRequest } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { untilBatch, type Caller } from './batches.ts'
 
-/** A request as bytes. */
+/** An upload request as bytes. */
 export interface RawRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: readonly Buffer[]
   /**
-   * `cut` disconnects after the body; `drip` sends a byte now and then until it is disconnected.
+   * `cut` disconnects after the body; `drip` then sends a byte every 100 ms until it is disconnected.
    */
   readonly ending?: 'end' | 'cut' | 'drip'
 }
@@ -33,7 +33,7 @@ export interface HostileUpload {
 /** The result of an upload. */
 export interface Outcome {
   readonly verdict: Verdict
-  /** Milliseconds from the last byte sent to the result: the end of a batch, or the refusal. */
+  /** Milliseconds from the last byte sent to the result: the end of the batch, or the refusal. */
   readonly answeredMs: number
   /** The batch, if one was created. */
   readonly id: string | undefined
@@ -42,12 +42,12 @@ export interface Outcome {
 const BOUNDARY = 'hostile-boundary'
 const DRIP_EVERY_MS = 100
 
-/** The header of a part. */
+/** The head of a part of a multipart body. */
 export function partHead(disposition: string): string {
   return `--${BOUNDARY}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`
 }
 
-/** A multipart body of fields and one file. */
+/** A multipart upload of fields and one file. */
 export function upload(
   file: Buffer | readonly Buffer[],
   options: { fields?: Readonly<Record<string, string>>; fileName?: string } = {},
@@ -63,7 +63,7 @@ export function upload(
   ])
 }
 
-/** A body with the boundary of `partHead`, complete or not. */
+/** A request with this multipart body, complete or not, in the boundary of `partHead`. */
 export function multipart(
   body: readonly Buffer[],
   ending: RawRequest['ending'] = 'end',
@@ -75,12 +75,12 @@ export function multipart(
   }
 }
 
-/** A form from raw text. */
+/** A request with a multipart body from raw text. */
 export function form(text: string, ending: RawRequest['ending'] = 'end'): RawRequest {
   return multipart([Buffer.from(text)], ending)
 }
 
-/** The end of a form. */
+/** The closing boundary of a multipart body. */
 export const FORM_END = `--${BOUNDARY}--\r\n`
 
 /** Sends an upload and waits for its result. */

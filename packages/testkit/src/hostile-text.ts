@@ -3,14 +3,14 @@ export function pumped(piece: string, length: number): string {
   return piece.repeat(Math.ceil(length / piece.length)).slice(0, length)
 }
 
-/** Lines of one length, each ending with text that makes a pattern backtrack. */
+/** Lines of one length; each repeats a piece, and ends so that a regular expression backtracks. */
 export function pumpedLines(piece: string, lineLength: number, length: number): string {
   return pumped(`${pumped(piece, lineLength - 2)}!\n`, length)
 }
 
 /**
- * How many times as long a parser takes for a hostile text as for an ordinary one of the same
- * length, the best of some runs of each: independent of the machine's speed and load.
+ * The ratio of a parser's time for a hostile text to that for an ordinary one of the same length, the
+ * best of some runs of each, so that the machine's speed and load do not matter.
  */
 export function slowdown(
   read: (text: string) => unknown,
@@ -30,7 +30,7 @@ function best(read: (text: string) => unknown, text: string): number {
     const startedMs = performance.now()
     read(text)
     leastMs = Math.min(leastMs, performance.now() - startedMs)
-    // A reader that is out of all bounds is not run again.
+    // One run is enough for a parser that takes far too long.
     if (leastMs > 5_000) break
   }
   return leastMs

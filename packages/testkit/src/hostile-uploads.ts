@@ -26,7 +26,7 @@ const refused = (error: string, says: string): Verdict => ({
 const failed = (error: string, says: string): Verdict => ({ failed: error, says })
 const rows = (total: number, bad = 0): Verdict => ({ rows: total, refused: bad })
 
-/** A file under the name `list.csv` that asks for emails. */
+/** An upload of a file for the product email, under the name `list.csv` unless another is given. */
 const file = (
   name: string,
   verdict: Verdict,
@@ -55,7 +55,7 @@ const filePart = (name: string): string =>
   `${partHead(`name="${name}"; filename="a.csv"`)}${GOOD}\r\n`
 const field = (name: string, value: string): string => `${partHead(`name="${name}"`)}${value}\r\n`
 
-/** Complete files; judged at once by their name or first bytes, else when they are read. */
+/** Complete files: refused at once by their name or first bytes, or when they are read. */
 const FILES: readonly HostileUpload[] = [
   file('an empty file', failed(UNPROCESSABLE, 'empty'), () => ''),
   file('blank lines alone', failed(UNPROCESSABLE, 'empty'), () => '\n \n\t\n'.repeat(1_000)),

@@ -4,22 +4,22 @@ import type { Engine, EngineRequest, Answer, Later } from '@plumbline/ports/engi
 import type { EmailFacts, FactsOf, Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 
-/** Behaviour of the engines of tests and benchmarks. */
+/** Options of the engines of tests and benchmarks. */
 export interface InstantOptions {
   /**
-   * Delay of each subject in milliseconds, like that of a network; subjects of a run are processed
-   * concurrently.
+   * Delay of each subject in milliseconds, like that of a network; `width` subjects of a run are
+   * processed concurrently.
    */
   readonly delayMs?: number
   /** Concurrent subjects of one run, if there is a delay. */
   readonly width?: number
   /** Subjects that contain this text make the engine throw. */
   readonly poison?: string
-  /** Whether subjects may be postponed in batches: see `waitsOf`. */
+  /** Whether subjects of batches may be postponed; `waitsOf` describes which. */
   readonly later?: boolean
   /** Subjects a second that the provider of a fifth of all subjects accepts; others must wait. */
   readonly slowPerSecond?: number
-  /** While this file exists, hosts at `away` and `apart` do not reply: see `silenceOf`. */
+  /** Path of a file: while it exists, domains `awayN` and `apartN` get no reply; see `silenceOf`. */
   readonly silentWhile?: string
 }
 
@@ -65,7 +65,7 @@ const NO_ROOM = {
   reason: 'rate_limited',
 } as const satisfies Later
 
-/** A provider that accepts this many subjects a second, with a burst of two seconds. */
+/** A provider of a fifth of all subjects that accepts this many a second, with a burst of two seconds. */
 function createSlowProvider(perSecond: number): {
   has(subject: string): boolean
   refuses(subject: string): boolean
@@ -88,8 +88,8 @@ function createSlowProvider(perSecond: number): {
 }
 
 /**
- * `busy2` in a subject: its group is at its limit, twice; `grey1`: greylisted once; `@never`: no
- * reply, ever.
+ * How a subject must wait: `busy2` in it waits twice for the limit of a group, `grey1` once for
+ * greylisting; `@never` waits for ever.
  */
 function waitsOf(subject: string): { times: number; later: Later } | undefined {
   const never = subject.indexOf('@never')
@@ -102,17 +102,17 @@ function waitsOf(subject: string): { times: number; later: Later } | undefined {
   return { times: Number(times), later: { kind: 'later', afterMs: 150, group, isOwnWait, reason } }
 }
 
-/** Each domain waits separately, for longer than a test runs. */
+/** A wait in a group of the domain's own, longer than a test. */
 function laterAt(domain: string): Later {
   return { kind: 'later', afterMs: 3_600_000, group: `instant:${domain}`, reason: 'no_room' }
 }
 
-/** Milliseconds, as the real engine waits for a failed resolver of ours. */
+/** Milliseconds that the real engine waits after our resolver has failed. */
 const SILENCE_MS = 30_000
 
 /**
- * `x@away1.example`: our resolver does not reply, and all wait together; `x@apart1.example`:
- * silence without a known cause, and each domain waits separately.
+ * How a subject waits while the file exists: `x@away1.example` in one group with all others, as when our
+ * resolver does not reply; `x@apart1.example` in a group of its domain.
  */
 function silenceOf(subject: string, path: string): Later | undefined {
   const [, domain, word] = /@((away|apart)\S*)/.exec(subject) ?? []
@@ -121,7 +121,7 @@ function silenceOf(subject: string, path: string): Later | undefined {
   return { kind: 'later', afterMs: SILENCE_MS, group, reason: 'dns_unavailable' }
 }
 
-/** The facts that an instant engine gives for a subject. */
+/** The outcome of an instant engine for a subject. */
 export function outcomeFor<C extends Check>(check: C, subject: string): Outcome<C> {
   // Safe because FACTS is indexed by the same check.
   return FACTS[check](subject)
@@ -184,7 +184,7 @@ function domainOutcome(domain: string): Outcome<'domain'> {
     domain,
     valid: known,
     registered: known ? true : null,
-    registrar: known ? (domain === RUDE_DOMAIN ? RUDE_WORDS : 'Example Registrar') : null,
+    registrar: known ? (domain === HOSTILE_DOMAIN ? HOSTILE_REPLY : 'Example Registrar') : null,
     createdDate: known ? '2001-01-01T00:00:00Z' : null,
     expiryDate: known ? '2031-01-01T00:00:00Z' : null,
     ageDays: known ? 9000 : null,
@@ -226,16 +226,16 @@ function emailOutcome(address: string): Outcome<'email'> {
     : outcome('deliverable', 'accepted', facts)
 }
 
-/** Servers of this domain send text that would be harmful in a page. */
-export const RUDE_DOMAIN = 'spoken.example'
-/** Their text: markup, a bidirectional control, a control character. */
-export const RUDE_WORDS =
+/** A domain whose mail server replies with `HOSTILE_REPLY`. */
+export const HOSTILE_DOMAIN = 'spoken.example'
+/** Text that would be harmful in a page: markup, a bidirectional control, a control character. */
+export const HOSTILE_REPLY =
   '<img src=x onerror=window.pwned=1></td><script>window.pwned=1</script> \u202Egnp\u0007 محمد'
 
-/** `gmial.com` is a typo; nothing else is. */
+/** Adds the suggestion for the typo `gmial.com`, and the reply of the hostile domain. */
 function withSuggestion(known: Outcome<'email'>): Outcome<'email'> {
-  if (known.facts.domain === RUDE_DOMAIN) {
-    return { ...known, evidence: { ...known.evidence, reply_text: RUDE_WORDS } }
+  if (known.facts.domain === HOSTILE_DOMAIN) {
+    return { ...known, evidence: { ...known.evidence, reply_text: HOSTILE_REPLY } }
   }
   if (known.facts.domain !== 'gmial.com') return known
   return { ...known, evidence: { ...known.evidence, did_you_mean: 'gmail.com' } }

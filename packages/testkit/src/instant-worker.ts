@@ -9,9 +9,8 @@ import { serve } from '@plumbline/worker/serve'
 import { workerSettings } from '@plumbline/worker/settings'
 import { instantEngine } from './instant-engines.ts'
 
-// The worker program with engines that answer from memory: `instant-worker KIND... [--delay=MS]
-// [--width=N] [--poison=TEXT] [--slow=N] [--later] [--silent-while=FILE]`. Everything but the
-// engines is the real one.
+// The worker program with engines that answer from memory (`InstantOptions`): `instant-worker KIND...
+// [--delay=MS] [--width=N] [--poison=TEXT] [--slow=N] [--later] [--silent-while=FILE]`.
 
 const words = process.argv.slice(2)
 const option = (name: string): string | undefined =>

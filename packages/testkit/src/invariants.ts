@@ -4,7 +4,7 @@ import Papa from 'papaparse'
 import { expect } from 'vitest'
 import type { Account, TestService } from './service.ts'
 
-/** Asserts what must hold after every fault: credits, rows and leases. */
+/** Asserts that a batch has completed after a fault: every row, exact charges, an intact ledger, no task left. */
 export async function expectIntact(
   service: TestService,
   account: Account,

@@ -3,11 +3,11 @@ import type { Limiter } from '@plumbline/ports/limiter'
 import { expect, test, vi } from 'vitest'
 import { PATIENT } from './patience.ts'
 
-/** Tests that apply to every `Limiter`; `open` returns one whose keys no other test uses. */
+/** Tests of every `Limiter`; `open` returns one whose keys no other test uses. */
 export function testLimiter(open: () => Limiter): void {
   const slow = { perSecond: 0.01, burst: 5 }
 
-  test('a burst is granted and no more, counting down what remains', async () => {
+  test('a burst is granted and no more, with the remaining amount after each take', async () => {
     const limiter = open()
     const grants = await Promise.all(Array.from({ length: 8 }, () => limiter.take('k', 1, slow)))
     expect(grants.map(({ granted }) => granted)).toEqual([
@@ -23,7 +23,7 @@ export function testLimiter(open: () => Limiter): void {
     expect(grants.map(({ remaining }) => remaining)).toEqual([4, 3, 2, 1, 0, 0, 0, 0])
   })
 
-  test('a take is all or nothing, and says when a retry makes sense', async () => {
+  test('a take is all or nothing, and says when it can be retried', async () => {
     const limiter = open()
     expect(await limiter.take('k', 3, slow)).toEqual({ granted: true, remaining: 2 })
     const refused = await limiter.take('k', 4, slow)
@@ -34,7 +34,7 @@ export function testLimiter(open: () => Limiter): void {
     expect(await limiter.take('k', 2, slow)).toMatchObject({ granted: true })
   })
 
-  test('keys do not share', async () => {
+  test('each key has its own limit', async () => {
     const limiter = open()
     await limiter.take('a', 5, slow)
     expect(await limiter.take('b', 5, slow)).toMatchObject({ granted: true })
@@ -70,13 +70,13 @@ export function testLimiter(open: () => Limiter): void {
     expect(granted).toBeGreaterThan(0.95 * most(beganMs, refusedMs))
   })
 
-  test('a take that could never be granted is a mistake', async () => {
+  test('a take that can never be granted throws', async () => {
     await expect(open().take('k', 6, slow)).rejects.toThrow(RangeError)
     await expect(open().take('k', 0, slow)).rejects.toThrow(RangeError)
     await expect(open().take('k', 1, { perSecond: 0, burst: 1 })).rejects.toThrow(RangeError)
   })
 
-  test('as many leases as the limit are held at once; a release makes room', async () => {
+  test('at most as many leases as the limit are held at once; after a release another is granted', async () => {
     const limiter = open()
     const leases = await Promise.all(Array.from({ length: 7 }, () => limiter.lease('k', 3, 60_000)))
     const held = leases.filter((lease) => lease.granted)
@@ -92,7 +92,7 @@ export function testLimiter(open: () => Limiter): void {
     expect(await limiter.lease('k', 3, 60_000)).toMatchObject({ granted: false })
   })
 
-  test('a lease runs out, and then cannot be renewed', async () => {
+  test('a lease expires, and then cannot be renewed', async () => {
     const limiter = open()
     const lease = await limiter.lease('k', 1, 60)
     if (!lease.granted) throw new Error('the first lease must be granted')

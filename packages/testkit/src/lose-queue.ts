@@ -8,9 +8,9 @@ const ATTEMPTS = 50
 const DEADLOCK_DETECTED = '40P01'
 
 /**
- * Drops the queue's schema under its running workers, and migrates it again. The drop may deadlock
- * with statements of workers. It looks for that after some milliseconds instead of a second, so that
- * it is the one that is aborted and retried, and no caller takes the server for silent.
+ * Drops the queue's schema while workers run, and migrates it again. The drop may deadlock with
+ * statements of workers: its `deadlock_timeout` is some milliseconds instead of a second, so that the
+ * drop is aborted and retried, and not a worker's statement.
  */
 export async function losePostgresQueue(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'test' })

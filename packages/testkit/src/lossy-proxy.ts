@@ -11,13 +11,12 @@ export interface LossyProxy extends AsyncDisposable {
   loseNextReply(word: string): void
   lostCount(): number
   /**
-   * Drops all packets of the current connections, in both directions, without resetting them; not even
-   * their end is answered.
+   * Drops all data of the current connections, in both directions, without resetting or closing them.
    */
   loseAll(): void
 }
 
-/** Opens a proxy on 127.0.0.1 before the server of a database URL. */
+/** Opens a proxy on 127.0.0.1 in front of the server of a database URL. */
 export async function openLossyProxy(target: string): Promise<LossyProxy> {
   const upstream = new URL(target)
   const sockets = new Set<Socket>()
@@ -82,7 +81,7 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
 /** ReadyForQuery outside of a transaction: the statement before it is committed. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
-/** Prepared statements are called by name, `metering.debit` for `credit_debit`. */
+/** Whether a message contains a word of a statement or, of a prepared one, its name. */
 function names(piece: Buffer, word: string): boolean {
   return piece.includes(word) || piece.includes(word.replace('credit_', 'metering.'))
 }

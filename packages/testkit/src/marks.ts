@@ -5,8 +5,8 @@ import { zstdDecompressSync } from 'node:zlib'
 import type { Db } from '@plumbline/db/database'
 import type { Redis } from 'ioredis'
 
-/** An occurrence of something that must not be stored. */
-export interface Met {
+/** An occurrence of a mark: a value that must not be stored or logged. */
+export interface Occurrence {
   readonly place: string
   readonly mark: string
   /** The surrounding text. */
@@ -14,11 +14,11 @@ export interface Met {
 }
 
 /** Finds marks in a text: plain, in base64, in hexadecimal, and as unsalted hashes. */
-export type Finder = (place: string, text: string) => readonly Met[]
+export type Finder = (place: string, text: string) => readonly Occurrence[]
 
 /**
- * Makes a finder; `plain` are words in any case, `whole` are subjects whose unsalted hash also
- * counts.
+ * Makes a finder of the words `plain`, in upper or lower case, and of unsalted hashes of the subjects
+ * `whole`.
  */
 export function findMarks(plain: readonly string[], whole: readonly string[]): Finder {
   const needles = plain.flatMap((mark) => [
@@ -40,7 +40,7 @@ export function findMarks(plain: readonly string[], whole: readonly string[]): F
   }
 }
 
-/** A word in base64 at each of the three possible alignments, without the edges. */
+/** A word in base64 at each of the three possible alignments, without characters that adjacent bytes determine. */
 function base64Of(word: string): readonly string[] {
   return [0, 1, 2].flatMap((shift) => {
     const bytes = Buffer.concat([Buffer.alloc(shift), Buffer.from(word)])
@@ -50,7 +50,7 @@ function base64Of(word: string): readonly string[] {
   })
 }
 
-/** Every row of every table of the database except those named, as text. */
+/** Every row of every table of the database, except of the tables named, as text. */
 export async function readTables(
   db: Db,
   except: readonly string[] = [],
@@ -118,7 +118,7 @@ export async function readFolder(
   )
 }
 
-/** The unpacked content of chunks and their outcomes. */
+/** The decompressed content of chunks and of their outcomes. */
 export async function readPacked(
   db: Db,
 ): Promise<readonly { readonly place: string; readonly text: string }[]> {

@@ -3,13 +3,12 @@ import { expect, test, vi } from 'vitest'
 import { PATIENT } from './patience.ts'
 
 /**
- * Tests that apply to every `Memory`; `open` returns an empty one, or one whose keys no other test
- * uses.
+ * Tests of every `Memory`; `open` returns an empty one, or one whose keys no other test uses.
  */
 export function testMemory(open: () => Memory): void {
   const hour = 3_600_000
 
-  test('values come back in the order of the keys, absent ones as undefined', async () => {
+  test('values are returned in the order of the keys, absent ones as undefined', async () => {
     const memory = open()
     const value = { code: 250, text: 'ok \u0001 "é" 漢', list: [1, null, true], zero: 0 }
     await memory.set([
@@ -20,7 +19,7 @@ export function testMemory(open: () => Memory): void {
     expect(await memory.get([])).toEqual([])
   })
 
-  test('the last value of a key stays', async () => {
+  test('a new value of a key replaces the old one', async () => {
     const memory = open()
     await memory.set([
       { key: 'k', value: 1, ttlMs: hour },
@@ -31,7 +30,7 @@ export function testMemory(open: () => Memory): void {
     expect(await memory.get(['k'])).toEqual([3])
   })
 
-  test('what was deleted is gone', async () => {
+  test('a deleted value is absent', async () => {
     const memory = open()
     await memory.set([
       { key: 'gone', value: 1, ttlMs: hour },
@@ -41,7 +40,7 @@ export function testMemory(open: () => Memory): void {
     expect(await memory.get(['gone', 'kept'])).toEqual([undefined, 2])
   })
 
-  test('a value ends with its lifetime, and then the key can be claimed', async () => {
+  test('a value expires, and then the key can be claimed', async () => {
     const memory = open()
     await memory.set([{ key: 'short', value: 1, ttlMs: 40 }])
     await vi.waitFor(async () => expect(await memory.get(['short'])).toEqual([undefined]), PATIENT)
@@ -49,7 +48,7 @@ export function testMemory(open: () => Memory): void {
     expect(await memory.get(['short'])).toEqual([2])
   })
 
-  test('of many claims on one key exactly one succeeds, and its value stays', async () => {
+  test('of many concurrent claims on one key exactly one succeeds, and its value is stored', async () => {
     const memory = open()
     const claims = Array.from({ length: 50 }, (_, value) => value)
     const won = await Promise.all(
@@ -72,7 +71,7 @@ export function testMemory(open: () => Memory): void {
     expect(await memory.get(['k16'])).toHaveLength(1)
   })
 
-  test('a lifetime that is none is refused', async () => {
+  test('an invalid lifetime is refused', async () => {
     await expect(open().set([{ key: 'k', value: 1, ttlMs: 0 }])).rejects.toThrow(RangeError)
     await expect(open().claim({ key: 'k', value: 1, ttlMs: Number.NaN })).rejects.toThrow(
       RangeError,

@@ -4,17 +4,14 @@ import { createMetering, type Metering } from '@plumbline/metering/metering'
 import type { Plan } from '@plumbline/contract/plans'
 import { createTestDatabase } from './postgres.ts'
 
-/** A database with metering over it, for one test. */
+/** A database for one test, with the operations of metering. */
 export interface MeteringContext extends AsyncDisposable {
   readonly url: string
   readonly db: Db
   readonly metering: Metering
-  /** Id of a new account. */
+  /** Creates an account; returns its id. */
   account(plan?: Plan, timeZone?: string): Promise<string>
-  /**
-   * Moves an account's calendar back, so that `months` billing cycles are over that were not
-   * turned.
-   */
+  /** Moves an account's billing dates back, so that `months` more cycles have ended and are not renewed. */
   age(accountId: string, months: number): Promise<void>
 }
 

@@ -15,20 +15,20 @@ import { SPECIAL_BLOCKS } from '@plumbline/net/special-addresses'
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
 import { createLocalMemory } from './local-memory.ts'
 
-// Runs inside a network namespace of its own, in which every address of the internet is this
-// process. Asks the engines about names that lead to special addresses, with the guard as it is in
-// production, and tells over IPC who was heard.
+// Runs in a network namespace of its own, in which this process has every address of the internet. Has
+// the engines check names that lead to special addresses, with the egress guard as in production, and
+// reports over IPC which connections arrived.
 
-/** What the listeners received, and what was attempted. */
+/** Connections and datagrams that the listeners received, and numbers of attempts. */
 export interface NamespaceReport {
-  /** Blocks in which a plain connection reaches a listener, so that silence means a refusal. */
-  readonly audible: readonly string[]
-  readonly inaudible: readonly string[]
+  /** Blocks in which a connection without the guard reaches a listener. */
+  readonly reachable: readonly string[]
+  readonly unreachable: readonly string[]
   readonly addresses: number
   readonly attempts: number
   /** Connections and datagrams to anything but the two permitted addresses. */
-  readonly heard: readonly string[]
-  /** Ways by which the control address was reached, sorted. */
+  readonly received: readonly string[]
+  /** How the control address was reached (`smtp`, `redirect`, ...), sorted. */
   readonly control: readonly string[]
   readonly statuses: Readonly<Record<string, number>>
 }
@@ -40,7 +40,7 @@ const PORTS = { smtp: 25, whois: 43, dns: 53, http: 80, https: 443 } as const
 const EACH_BLOCK = 8
 const RUN_MS = 60_000
 
-interface Ears {
+interface Received {
   readonly special: string[]
   readonly control: Set<string>
 }
@@ -56,10 +56,10 @@ async function main(): Promise<void> {
     const { status, stderr } = spawnSync('ip', args, { encoding: 'utf8' })
     if (status !== 0) throw new Error(`ip ${args.join(' ')}: ${stderr}`)
   }
-  const ears: Ears = { special: [], control: new Set() }
-  await listen(ears)
-  const { audible, inaudible } = await hearing(ears)
-  ears.special.length = 0
+  const received: Received = { special: [], control: new Set() }
+  await listen(received)
+  const { reachable, unreachable } = await findReachable(received)
+  received.special.length = 0
   const addresses = specialAddresses()
   const counted = { attempts: 0 }
   await using dns = await startDns(zoneOf([...addresses, CONTROL]))
@@ -72,47 +72,47 @@ async function main(): Promise<void> {
   await askDirectly(addresses, egress, resolver)
   const statuses = await askEngines(addresses.length + 1, egress, resolver)
   const report: NamespaceReport = {
-    audible,
-    inaudible,
+    reachable,
+    unreachable,
     addresses: addresses.length,
     attempts: counted.attempts,
-    heard: ears.special,
-    control: [...ears.control].toSorted(),
+    received: received.special,
+    control: [...received.control].toSorted(),
     statuses,
   }
   process.send?.(report, () => process.exit(0))
 }
 
 /** Listens on every address: serves the permitted two, and records what else arrives. */
-async function listen(ears: Ears): Promise<void> {
-  const hear = (port: string, socket: Socket): boolean => {
+async function listen(received: Received): Promise<void> {
+  const receive = (port: string, socket: Socket): boolean => {
     socket.on('error', () => undefined)
-    if (isControl(socket)) ears.control.add(port)
+    if (isControl(socket)) received.control.add(port)
     const address = localAddressOf(socket)
     if (address === CONTROL || address === SERVICES) return true
-    ears.special.push(`${address} ${port}`)
+    received.special.push(`${address} ${port}`)
     return false
   }
   const servers: Readonly<Record<keyof typeof PORTS, Server>> = {
-    smtp: createServer((socket) => hear('smtp', socket) && socket.end('554 not here\r\n')),
+    smtp: createServer((socket) => receive('smtp', socket) && socket.end('554 not here\r\n')),
     whois: createServer((socket) => {
-      if (!hear('whois', socket)) return
+      if (!receive('whois', socket)) return
       socket.once('data', (line) => {
         socket.end(`refer: h${/\d+/.exec(String(line))?.[0] ?? ''}.test\n`)
       })
     }),
-    dns: createServer((socket) => void hear('dns', socket)),
-    https: createServer((socket) => void hear('https', socket)),
+    dns: createServer((socket) => void receive('dns', socket)),
+    https: createServer((socket) => void receive('https', socket)),
     http: createHttpServer((req, res) => {
       const { host = '' } = req.headers
       if (host !== 'rdap.test') {
-        if (isControl(req.socket)) ears.control.add(host.startsWith('h') ? 'redirect' : 'page')
+        if (isControl(req.socket)) received.control.add(host.startsWith('h') ? 'redirect' : 'page')
         res.writeHead(500).end()
       } else {
         const number = /n(\d+)\./.exec(req.url ?? '')?.[1] ?? ''
         res.writeHead(302, { location: `http://h${number}.test/` }).end()
       }
-    }).on('connection', (socket: Socket) => void hear('http', socket)),
+    }).on('connection', (socket: Socket) => void receive('http', socket)),
   }
   for (const [name, port] of Object.entries(PORTS)) {
     const server = servers[name as keyof typeof PORTS]
@@ -122,8 +122,8 @@ async function listen(ears: Ears): Promise<void> {
   const datagrams = createSocket('udp6')
   datagrams.on('message', (message) => {
     // A datagram does not tell where it was sent: its question does.
-    if (message.includes('control')) ears.control.add('dns')
-    else ears.special.push(`datagram ${message.toString('latin1').replace(/[^a-z0-9]+/g, ' ')}`)
+    if (message.includes('control')) received.control.add('dns')
+    else received.special.push(`datagram ${message.toString('latin1').replace(/[^a-z0-9]+/g, ' ')}`)
   })
   datagrams.bind(PORTS.dns, '::')
   await once(datagrams, 'listening')
@@ -137,25 +137,27 @@ function localAddressOf(socket: Socket): string {
   return (socket.localAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
 }
 
-/** Which blocks a plain connection reaches: the kernel itself refuses multicast and broadcast. */
-async function hearing(ears: Ears): Promise<{ audible: string[]; inaudible: string[] }> {
-  const audible: string[] = []
-  const inaudible: string[] = []
+/** Finds the blocks that a connection without the guard reaches; the kernel refuses multicast and broadcast. */
+async function findReachable(
+  received: Received,
+): Promise<{ reachable: string[]; unreachable: string[] }> {
+  const reachable: string[] = []
+  const unreachable: string[] = []
   for (const { cidr, block } of SPECIAL_BLOCKS) {
     // The middle, since ends of a block may be broadcast addresses.
     const value = block.first + (block.last - block.first + 1n) / 2n
     const host = formatAddress({ version: block.version, value })
     const socket = connect({ host, port: PORTS.http, autoSelectFamily: false })
-    const before = ears.special.length
+    const before = received.special.length
     const isOpen = await new Promise<boolean>((resolve) => {
       socket.setTimeout(500, () => resolve(false))
       socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
     })
-    if (isOpen) while (ears.special.length === before) await new Promise(setImmediate)
+    if (isOpen) while (received.special.length === before) await new Promise(setImmediate)
     socket.destroy()
-    ;(isOpen ? audible : inaudible).push(cidr)
+    ;(isOpen ? reachable : unreachable).push(cidr)
   }
-  return { audible, inaudible }
+  return { reachable, unreachable }
 }
 
 /** First, last and spread addresses of every special block. */
@@ -177,7 +179,7 @@ function specialAddresses(): readonly string[] {
   return [...texts]
 }
 
-/** Names with a number resolve to the address of that number: host, mail, name server, page. */
+/** Hosts, mail hosts and name servers with a number in their name resolve to the address of that number. */
 function zoneOf(addresses: readonly string[]): (name: string, type: string) => Reply {
   return (name, type) => {
     if (['rdap.test', 'whois.test'].includes(name)) return records(name, type, SERVICES)
@@ -199,7 +201,7 @@ function records(name: string, type: string, data: string): Reply {
   return { answers: type === wanted ? [{ name, type: wanted, ttl: 60, data }] : [] }
 }
 
-/** Counts each question whether an address is permitted, and each connection. */
+/** A guard that counts each check of an address, each connection and each datagram. */
 function counting(guard: Egress, counted: { attempts: number }): Egress {
   return {
     ...guard,
@@ -218,7 +220,7 @@ function counting(guard: Egress, counted: { attempts: number }): Egress {
   }
 }
 
-/** Connects, sends and fetches at each address in the notations that a URL or a record may have. */
+/** Connects to, sends to and fetches from each address, in every notation of a URL or a record. */
 async function askDirectly(
   addresses: readonly string[],
   egress: Egress,
@@ -260,9 +262,7 @@ function spellings(text: string): readonly string[] {
   return [text, String(address.value), `0x${hex}`, `::ffff:${text}`, `64:ff9b::${high}:${low}`]
 }
 
-/**
- * Domain and email engines on names that resolve to these addresses only; the last is the control.
- */
+/** Has the domain and email engines check a name for each address; the last is the control. */
 async function askEngines(
   count: number,
   egress: Egress,

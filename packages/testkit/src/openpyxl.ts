@@ -5,7 +5,7 @@ const INSTALLED = ['python3', '/usr/bin/python3'].find(
   (python) => spawnSync(python, ['-c', 'import openpyxl']).status === 0,
 )
 
-/** A Python that has openpyxl, which writes workbooks. */
+/** A Python with the package openpyxl, which writes workbooks. */
 export const PYTHON = INSTALLED ?? 'python3'
 
 /** Whether openpyxl is missing; with CI=true the tests that need it fail. */

@@ -1,6 +1,6 @@
 import { startReceiver } from './webhook-receiver.ts'
 
-/** A span as it was received. */
+/** A received span. */
 export interface ReceivedSpan {
   /** `service.name` of the sender. */
   readonly service: string
@@ -84,7 +84,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   }
 }
 
-/** Each value stands below the name of its type. */
+/** The attributes by name; in OTLP a value is an object with the name of its type as key. */
 function factsOf({ attributes }: Resource): Readonly<Record<string, unknown>> {
   const named = attributes.map(({ key, value }): [string, unknown] => [
     key,

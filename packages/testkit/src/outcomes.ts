@@ -1,6 +1,6 @@
 import type { Outcome } from '@plumbline/contract/outcome'
 
-/** An outcome as an engine that answers from memory would give it. */
+/** An outcome of an email engine, for tests. */
 export function emailOutcome(
   address: string,
   evidence: Outcome<'email'>['evidence'] = {},

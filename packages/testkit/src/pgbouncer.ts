@@ -5,23 +5,23 @@ import { join } from 'node:path'
 import { isCi } from './ci.ts'
 import { freePort, startChildServer } from './child-server.ts'
 
-/** Debian's path of it, which is in no user's PATH. */
+/** Path of PgBouncer in Debian, which is in no user's PATH. */
 const BINARY = '/usr/sbin/pgbouncer'
 
-/** Whether it is installed, or must be: with CI=true the tests fail without it. */
+/** Whether PgBouncer is installed, or must be: with CI=true the tests fail without it. */
 export function canRunPgBouncer(): boolean {
   return isCi() || spawnSync(BINARY, ['--version']).status === 0
 }
 
 /** A PgBouncer in transaction mode in front of a server. */
 export interface PgBouncer extends AsyncDisposable {
-  /** The same database and user by way of it. */
+  /** The URL of the same database and user through PgBouncer. */
   urlOf(databaseUrl: string): string
 }
 
 /**
- * Starts one with default settings except for the mode: it refuses unknown session settings, and
- * each transaction gets whichever of a few sessions is free.
+ * Starts PgBouncer with default settings except for the mode: it refuses unknown session settings, and
+ * each transaction gets any free one of `sessions` server sessions.
  */
 export async function startPgBouncer(serverUrl: string, sessions = 4): Promise<PgBouncer> {
   await using stack = new AsyncDisposableStack()

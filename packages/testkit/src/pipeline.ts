@@ -29,7 +29,7 @@ import { instantEngine } from './instant-engines.ts'
 import { createTestDatabase } from './postgres.ts'
 import { openPostgresTestQueue, openRedisTestQueue } from './queue.ts'
 
-/** The steps of a batch in one process, with a database and files of its own. */
+/** The pipeline in this process, with its own database and files. */
 export interface TestPipeline extends AsyncDisposable {
   readonly databaseUrl: string
   readonly pipeline: Pipeline
@@ -38,7 +38,7 @@ export interface TestPipeline extends AsyncDisposable {
   readonly files: string
   /** Submits a batch, as an upload named `list.csv` by default. */
   submit(content: string | Uint8Array, options?: Partial<Submission>): Promise<BatchView>
-  /** Submits a batch and runs its intake: `ready`, or `running` if it starts by itself. */
+  /** Submits a batch and runs its intake, so that it is `ready`, or `running` with `autoStart`. */
   read(content: string | Uint8Array, options?: Partial<Submission>): Promise<BatchView>
   /** Answers up to this many tasks of running batches with instant engines. */
   answer(mostTasks?: number): Promise<void>
@@ -48,7 +48,7 @@ export interface TestPipeline extends AsyncDisposable {
 
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** Opens one; the queue is on Postgres unless `redis` names a server and a key prefix. */
+/** Opens a pipeline; the queue is on Postgres unless `redis` has a server and a key prefix. */
 export async function openTestPipeline(
   options: {
     limits?: Partial<Pipeline['limits']>
@@ -117,7 +117,7 @@ export async function openTestPipeline(
         const most = Math.min(left, TASKS_A_ROUND)
         const one = { email: most, phone: most, ip: most, domain: most }
         let tasks = await leaseTasks(db, { slots: one, reserve: 0, leaseMs })
-        // What rested until now was made ready by that, and goes out the next time.
+        // The first call makes waiting tasks that are due ready, the second leases them.
         if (tasks.length === 0) tasks = await leaseTasks(db, { slots: one, reserve: 0, leaseMs })
         if (tasks.length === 0) return
         for (const task of tasks) {
@@ -140,7 +140,7 @@ export async function openTestPipeline(
 
 const TASKS_A_ROUND = 16
 
-/** Registers a worker of each check for the duration of a test, though none takes tasks. */
+/** Registers a worker of each check for the duration of a test; none of them takes tasks. */
 async function reportRoom(
   db: Pipeline['db'],
   room: Readonly<Record<Check, TaskRoom>>,

@@ -11,7 +11,7 @@ import { isCi } from './ci.ts'
 /** A Postfix on loopback, with queues and settings in a temporary folder. */
 export interface Postfix extends AsyncDisposable {
   readonly port: number
-  /** Messages in any of its queues. */
+  /** The number of messages in all queues. */
   queued(): Promise<number>
 }
 
@@ -19,8 +19,8 @@ export interface Postfix extends AsyncDisposable {
 const DAEMONS = process.env['POSTFIX_DAEMON_DIRECTORY'] ?? '/usr/lib/postfix/sbin'
 
 /**
- * Whether Postfix can be started: it is installed, and its master may change its user. With CI=true
- * it must be, and the tests fail without it.
+ * Whether Postfix is installed and this process may start it, as root. With CI=true it must be, and the
+ * tests fail without it.
  */
 export function canRunPostfix(): boolean {
   const isHere = existsSync(join(DAEMONS, 'master')) && process.getuid?.() === 0
@@ -38,8 +38,8 @@ export function canRunPostgrey(): boolean {
 }
 
 /**
- * User and group `mail` of Debian, who own its queues; Postfix wants neither `nobody` nor a group
- * shared with its commands.
+ * User and group `mail` of Debian, which own the queues: Postfix accepts neither `nobody` nor a group that
+ * its commands use.
  */
 const OWNER = 8
 const QUEUES = ['incoming', 'active', 'deferred', 'corrupt', 'hold', 'maildrop']
@@ -47,8 +47,8 @@ const OTHER_FOLDERS = ['bounce', 'defer', 'flush', 'pid', 'private', 'public', '
 const READY_MS = 10_000
 
 /**
- * Starts it on three addresses: 127.0.0.1 accepts mail for `real.test` (by its table of users) and
- * `all.test` (anyone), 127.0.0.2 refuses every sender, 127.0.0.3 every client. Users that are
+ * Starts Postfix on three addresses: 127.0.0.1 accepts mail for `real.test` (by a table of users) and
+ * `all.test` (any recipient), 127.0.0.2 refuses every sender, 127.0.0.3 every client. Users with the value
  * `greylisted` are deferred by postgrey for six seconds if it is installed, and accepted at once
  * otherwise.
  */
@@ -206,7 +206,7 @@ async function startPostgrey(root: string, port: number): Promise<AsyncDisposabl
     async [Symbol.asyncDispose]() {
       if (server.exitCode !== null || server.signalCode !== null) return
       const left = once(server, 'exit')
-      // It may miss a SIGTERM that comes just before it waits for a connection, and keeps nothing.
+      // It may miss a SIGTERM that arrives just before it waits for a connection, and stores nothing.
       server.kill('SIGKILL')
       await left
     },

@@ -7,9 +7,9 @@ export const TEMPLATE = 'plumbline_template'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Server of the test run; its user may create databases. */
+    /** URL of the test run's Postgres; its user may create databases. */
     TEST_DATABASE_URL: string
-    /** A server for each worker of the run; empty if redis-server is not installed. */
+    /** URL of a Redis for each test worker; empty if redis-server is not installed. */
     TEST_REDIS_URLS: readonly string[]
   }
 }
@@ -50,7 +50,7 @@ export async function onServer(server: string, statement: string): Promise<void>
   }
 }
 
-/** The same database with the serving role, which `grantServing` creates if it is missing. */
+/** The URL of the same database with the serving role, which `grantServing` creates if it is missing. */
 export function servingUrlOf(ownerUrl: string): string {
   const url = new URL(ownerUrl)
   url.username = 'test_serving'

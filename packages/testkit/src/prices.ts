@@ -1,8 +1,8 @@
 import type { Check, Product } from '@plumbline/contract/products'
 
 /**
- * Price of each product for the supplied parts: every row of spec.md 8.1, and those that decision
- * 10 defines.
+ * Price in credits of each product for the given parts: every row of spec.md 8.1, and those that
+ * decision 10 defines.
  */
 export const PRICES: readonly (readonly [Product, readonly Check[], number])[] = [
   ['email', ['email'], 1],

@@ -8,7 +8,7 @@ export const WITHOUT_PROMTOOL =
 
 const FILES = new URL('../../../infra/', import.meta.url)
 
-/** Folder of the alert rules, their tests and the dashboard. */
+/** File of the alert rules. */
 export const ALERTS = new URL('prometheus/alerts.yml', FILES)
 export const ALERT_TESTS = new URL('prometheus/alerts.test.yml', FILES)
 export const DASHBOARD = new URL('grafana/plumbline.json', FILES)

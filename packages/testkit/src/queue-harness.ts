@@ -8,25 +8,26 @@ import { createTestDatabase } from './postgres.ts'
 import { openPostgresTestQueue, openRedisTestQueue, type TestQueue } from './queue.ts'
 import { startRedis } from './redis.ts'
 
-/** A queue that a test may break. */
+/** A queue in which a test may cause faults. */
 export interface QueueHarness extends AsyncDisposable {
-  /** Another client of the queue, as another process would have. */
+  /** Opens another client of the queue, as another process would. */
   open(): Promise<TestQueue>
   /** Starts a worker process; see `queue-worker.ts`. */
   startWorker(mode: 'answer' | 'hold'): Promise<WorkerProcess>
-  /** Loses every job, and on Redis everything else. */
+  /** Deletes all jobs; on Redis all other data, too. */
   empty(): Promise<void>
-  /** Cuts every connection to the server. */
+  /** Breaks all connections to the server. */
   cut(): Promise<void>
 }
 
+/** A worker in a process of its own. */
 export interface WorkerProcess extends AsyncDisposable {
-  /** Resolves with the next message. */
-  hears(message: string): Promise<void>
+  /** Resolves when the worker sends this message. */
+  receives(message: string): Promise<void>
   kill(): Promise<void>
 }
 
-/** A Redis server of the test's own; fails where none is installed. */
+/** Starts a Redis server for one test. @throws if Redis is not installed */
 export async function openRedisHarness(): Promise<QueueHarness> {
   const server = await startRedis()
   if (server === null) throw new Error('redis-server is not installed')
@@ -48,7 +49,7 @@ export async function openRedisHarness(): Promise<QueueHarness> {
   }
 }
 
-/** A database of the test's own. */
+/** Creates a database for one test. */
 export async function openPostgresHarness(): Promise<QueueHarness> {
   const database = await createTestDatabase()
   return {
@@ -66,7 +67,7 @@ export async function openPostgresHarness(): Promise<QueueHarness> {
   }
 }
 
-/** Starts a worker process by its mode, the server's URL and, on Redis, the prefix. */
+/** Starts a worker process; the arguments are those of `queue-worker.ts`. */
 export async function startWorker(args: readonly string[]): Promise<WorkerProcess> {
   const child = fork(fileURLToPath(new URL('./queue-worker.ts', import.meta.url)), args, {
     execArgv: [],
@@ -75,7 +76,7 @@ export async function startWorker(args: readonly string[]): Promise<WorkerProces
   const exited = once(child, 'exit')
   const met = new Set<unknown>()
   child.on('message', (message) => met.add(message))
-  async function hears(message: string): Promise<void> {
+  async function receives(message: string): Promise<void> {
     while (!met.has(message)) {
       if (child.exitCode !== null) throw new Error(`the worker ended with ${child.exitCode}`)
       await Promise.race([once(child, 'message'), exited])
@@ -85,6 +86,6 @@ export async function startWorker(args: readonly string[]): Promise<WorkerProces
     child.kill('SIGKILL')
     await exited
   }
-  await hears('ready')
-  return { hears, kill, [Symbol.asyncDispose]: kill }
+  await receives('ready')
+  return { receives, kill, [Symbol.asyncDispose]: kill }
 }

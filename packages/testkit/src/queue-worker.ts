@@ -4,9 +4,9 @@ import { emailOutcome } from './outcomes.ts'
 import { openPostgresTestQueue, openRedisTestQueue } from './queue.ts'
 
 /**
- * A worker process for tests that kill one: `answer` answers every email question at once, `hold`
- * takes jobs of `bulk-email` and never ends them. Sends its parent `ready` and `taken`; exits with
- * its parent.
+ * A worker process for tests that kill workers: `queue-worker MODE URL [PREFIX]`. In mode `answer` it
+ * answers every email question at once, in mode `hold` it takes jobs of `bulk-email` and never ends them.
+ * Sends its parent `ready` and `taken`; exits with its parent.
  */
 const [mode = '', url = '', prefix = ''] = process.argv.slice(2)
 const onError = (): void => {}

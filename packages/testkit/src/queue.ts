@@ -43,7 +43,7 @@ export async function openRedisTestQueue(
   }
 }
 
-/** Opens a queue on a copy of the template, which has the schema of the queue, too. */
+/** Opens a queue on a copy of the template database, which includes the schema of the queue. */
 export async function openPostgresTestQueue(url: string): Promise<TestQueue> {
   const errors: unknown[] = []
   const onError = (error: unknown): void => void errors.push(error)

@@ -10,17 +10,17 @@ import { delimiter, join } from 'node:path'
 export interface TestRedis {
   readonly url: string
   readonly pid: number
-  /** Kills it and removes its files. */
+  /** Kills the server and removes its files. */
   stop(): Promise<void>
 }
 
-/** Ports tried: another program may take one between the check and the start. */
+/** Attempts with another port: a port may be taken between the check and the start. */
 const TRIES = 5
 
 /**
  * Starts Redis or Valkey on a free port of loopback, with its append-only file synced each second
- * as in production; null if neither is installed. `cluster` makes it a cluster of one node; `port`
- * starts it again on a previous port.
+ * as in production; null if neither is installed. With `cluster` it is a cluster of one node; `port` is
+ * that of a server that was stopped.
  */
 export async function startRedis({
   cluster = false,

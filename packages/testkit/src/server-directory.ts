@@ -2,14 +2,14 @@ import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** In-memory file system of Linux; in a container it may have 64 MB. */
+/** Linux's file system in memory; in a container it may have only 64 MB. */
 const IN_MEMORY = '/dev/shm'
 
-/** Several times what the servers of a whole run use. */
+/** Free bytes that it must have: several times as many as the servers of a run use. */
 const ROOM_BYTES = 8 * 1024 ** 3
 
 const PREFIX = 'plumbline-test-'
-/** A directory of a run, named after its process. */
+/** Name of a run's directory, which contains the id of the run's process. */
 const OWNED = new RegExp(`^${PREFIX}(\\d+)-`)
 
 /**
@@ -22,7 +22,7 @@ export async function makeServerDirectory(): Promise<string> {
   return await mkdtemp(join(parent, `${PREFIX}${process.pid}-`))
 }
 
-/** Removes directories of killed runs: their servers have ended with them. */
+/** Removes directories of killed runs, whose servers have ended, too. */
 async function removeLeftBehind(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const pid = OWNED.exec(name)?.[1]
@@ -36,7 +36,7 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // Another user's.
+    // EPERM: the process of another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }

@@ -14,10 +14,10 @@ import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { fileOfProgram, type Program } from './bundled-programs.ts'
 import { servingUrlOf } from './postgres.ts'
 
-/** Set-up of a service for a test or benchmark. */
+/** Options of a service for a test or benchmark. */
 export interface ServiceOptions {
   readonly databaseUrl: string
-  /** Redis for the queue; else it is on Postgres. */
+  /** URL of Redis for the queue; absent: the queue is on Postgres. */
   readonly redisUrl?: string | undefined
   /** Worker processes, each with its arguments: `['email', 'batch', '--delay=20']`. */
   readonly workers: readonly (readonly string[])[]
@@ -26,37 +26,37 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Additional environment of each worker, by its index. */
   readonly workerEnv?: (at: number) => Readonly<Record<string, string>>
-  /** Data directory of its processes; absent: a temporary one. */
+  /** Data directory of the processes; absent: a temporary one. */
   readonly dataDir?: string | undefined
   /** V8 flags for all processes. */
   readonly execArgv?: readonly string[]
   /**
-   * Folder with the sources of another version, for which the database was migrated; absent: these
-   * sources.
+   * Folder with the sources of another version, to which the database was migrated; absent: this version.
    */
   readonly root?: string
-  /** File descriptor for the output of all processes; absent: this one's output. */
+  /** File descriptor for the output of all processes; absent: the output of this process. */
   readonly output?: number
 }
 
-/** One process of a service, which the test restarts itself. */
+/** One process of a service, which a test may kill and restart. */
 export interface Member {
   readonly name: string
   readonly process: ChildProcess
-  /** URL of its admin port, if it has one. */
+  /** URL of the admin port, which workers have only if it is set. */
   readonly adminUrl: string
   kill(signal?: NodeJS.Signals): Promise<void>
-  /** Restarts it after a kill. */
+  /** Starts the process again after a kill. */
   restart(): Promise<void>
 }
 
+/** An account with a live and a test key. */
 export interface Account {
   readonly id: string
   readonly liveKey: string
   readonly testKey: string
 }
 
-/** A running service: real processes, real sockets. */
+/** A running service: an API and workers as processes of their own. */
 export interface TestService extends AsyncDisposable {
   readonly url: string
   readonly adminUrl: string
@@ -65,7 +65,7 @@ export interface TestService extends AsyncDisposable {
   readonly api: Member
   readonly workers: readonly Member[]
   account(options?: { plan?: Plan; credits?: number }): Promise<Account>
-  /** A call with a key; the body as JSON unless it is a form. */
+  /** Calls a path with a key; the body is sent as JSON unless it is a form. */
   call(key: string, method: string, path: string, body?: unknown): Promise<Response>
 }
 
@@ -91,15 +91,15 @@ export async function startService(options: ServiceOptions): Promise<TestService
     PORT: '0',
     ADMIN_PORT: '0',
     DATA_DIR: dataDir,
-    // As in production: no program owns a table.
+    // As in production, programs connect with the serving role.
     DATABASE_URL: servingUrl,
     WORKERS_WAIT_SECONDS: '0',
-    // No load balancer has to see first that the API stops.
+    // No load balancer routes requests to the API.
     STOP_DELAY_SECONDS: '0',
-    // A database may be used by one service after another, each with a directory of its own.
+    // Successive services may use one database, each with its own directory.
     INSTALLATION_KEY: 'the key of a test, which hides nothing',
     ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
-    // Tests and benchmarks call faster than an account should.
+    // Tests and benchmarks exceed the rate limit of an account.
     RATE_LIMIT_PER_SECOND: '1000000',
     RATE_LIMIT_BURST: '1000000',
     ...options.env,
@@ -227,7 +227,7 @@ async function startMember(
       clearTimeout(late)
     },
     restart: async () => {
-      // The same port, so that clients find it again.
+      // The same port as before, so that clients can reconnect.
       const port = facts['port']
       child = await launch(typeof port === 'number' ? { PORT: String(port) } : {})
     },

@@ -1,26 +1,26 @@
 import { connect, type Socket } from 'node:net'
 
-/** A client on a bare socket that controls when it reads. */
+/** A client on a plain socket that stops and resumes reading. */
 export interface SlowReader {
   readonly socket: Socket
   /** The text received so far. */
   text(): string
   /** Status of the first response; undefined before it has arrived. */
   status(): number | undefined
-  /** Resolves once the connection is over, however it ended. */
+  /** Resolves when the connection is closed, by either side or by an error. */
   readonly closed: Promise<void>
-  /** Reads everything that still arrives. */
-  readOn(): void
+  /** Resumes reading, to the end. */
+  readRest(): void
 }
 
-/** Behaviour of such a client. */
+/** Options of such a client. */
 export interface SlowReaderOptions {
   readonly url: string
   /** The requests, one after the other. */
   readonly requests: string
   /** Bytes after which it stops reading; default all. */
   readonly bytes?: number
-  /** Bytes of them that it keeps; default all. */
+  /** Bytes after which received text is discarded; default: all is kept. */
   readonly keptBytes?: number
 }
 
@@ -43,7 +43,7 @@ export function openSlowReader(options: SlowReaderOptions): SlowReader {
   return {
     socket,
     closed,
-    readOn: () => {
+    readRest: () => {
       most = Infinity
       socket.resume()
     },
@@ -55,7 +55,7 @@ export function openSlowReader(options: SlowReaderOptions): SlowReader {
   }
 }
 
-/** A request for results of a batch, as bytes. */
+/** The text of an HTTP request for results of a batch. */
 export function requestResults(key: string, id: string, query = 'format=ndjson'): string {
   return (
     `GET /v1/batches/${id}/results?${query} HTTP/1.1\r\nHost: x\r\n` +

@@ -20,22 +20,22 @@ export interface OpenedAs {
   readonly quotes: boolean
 }
 
-/** A spreadsheet program with a profile of its own. */
+/** LibreOffice with a user profile of its own. */
 export interface Spreadsheet extends AsyncDisposable {
-  /** The formulas in each CSV text, as the program reads it. */
+  /** The formulas that LibreOffice finds in each CSV text. */
   formulasOf(csvs: readonly string[], openedAs: OpenedAs): Promise<readonly (readonly string[])[]>
-  /** The cells of a workbook's first sheet as the program shows them, with formulas and links. */
+  /** The cells of a workbook's first sheet as LibreOffice shows them, its formulas and links. */
   cellsOf(workbook: Uint8Array): Promise<SheetCells>
 }
 
-/** A sheet as a spreadsheet program reads it. */
+/** A sheet as LibreOffice reads it. */
 export interface SheetCells {
   readonly rows: readonly (readonly string[])[]
   readonly formulas: readonly string[]
   readonly links: readonly string[]
 }
 
-/** The program is started for each call, which takes seconds; it opens all texts of a call. */
+/** Makes a profile. Each call of a method starts LibreOffice, which takes seconds. */
 export async function openSpreadsheet(): Promise<Spreadsheet> {
   const folder = await mkdtemp(join(tmpdir(), 'plumbline-spreadsheet-'))
   const run = promisify(execFile)
@@ -44,7 +44,7 @@ export async function openSpreadsheet(): Promise<Spreadsheet> {
     async cellsOf(workbook) {
       const path = join(folder, 'sheet')
       await writeFile(`${path}.xlsx`, workbook)
-      // Comma, quotes, UTF-8, from line 1, texts quoted, cells as shown. Source: as below.
+      // Comma, quotes, UTF-8, from line 1, texts quoted, cells as shown. Source: LibreOffice help, as below.
       const csv = 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,true,true,false'
       for (const form of [csv, 'fods']) {
         const args = ['--headless', '--convert-to', form, '--outdir', folder, `${path}.xlsx`]
@@ -58,7 +58,7 @@ export async function openSpreadsheet(): Promise<Spreadsheet> {
           newline: '\n',
           skipEmptyLines: true,
         }).data,
-        // LibreOffice keeps a truth value of a workbook as the formula of one.
+        // LibreOffice stores a boolean cell of a workbook as a formula.
         formulas: found(/table:formula="(?!of:=(?:TRUE|FALSE)\(\)")([^"]*)"/g),
         links: found(/<text:a [^>]*xlink:href="([^"]*)"/g),
       }

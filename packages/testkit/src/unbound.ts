@@ -11,22 +11,22 @@ import { isCi } from './ci.ts'
 
 const BINARY = 'unbound'
 
-/** Debian's recursive resolver on loopback, whose view of the DNS can be changed. */
+/** A recursive resolver (Unbound) on loopback, whose configuration can be changed. */
 export interface Unbound extends AsyncDisposable {
-  /** `127.0.0.1:port`, the same for its life. */
+  /** `127.0.0.1:port`, which does not change. */
   readonly server: string
-  /** Makes it the resolver of a closed network: it denies every name, and the root. */
+  /** Makes it the resolver of a closed network: it replies NXDOMAIN to every name, and to the root. */
   close(): Promise<void>
   /** Makes it forward all queries to another server. */
   forwardTo(server: string): Promise<void>
 }
 
-/** Whether it is installed, or must be: with CI=true the tests fail without it. */
+/** Whether Unbound is installed, or must be: with CI=true the tests fail without it. */
 export function canRunUnbound(): boolean {
   return isCi() || spawnSync(BINARY, ['-V']).status === 0
 }
 
-/** Starts one as the resolver of a closed network. */
+/** Starts Unbound as the resolver of a closed network. */
 export async function startUnbound(): Promise<Unbound> {
   await using stack = new AsyncDisposableStack()
   const dir = await mkdtemp(join(tmpdir(), 'unbound-'))
@@ -87,8 +87,8 @@ function configOf(dir: string, port: number, view: readonly string[]): string {
 }
 
 /**
- * A port that is free for UDP and TCP, both of which it binds, and below those that Linux gives to
- * connections (ip_local_port_range): such a port could be taken while the server restarts.
+ * A port that is free for UDP and TCP, and below the range of ports of outgoing connections
+ * (`ip_local_port_range`), from which one could be taken while the server restarts.
  */
 async function freePort(): Promise<number> {
   for (;;) {
@@ -127,12 +127,12 @@ const QUESTION = Buffer.from(
   'hex',
 )
 
-/** How long a busy machine may take to start it, in milliseconds. */
+/** Milliseconds that a start may take on a loaded machine. */
 const START_MS = 60_000
 
 async function untilAnswered(port: number): Promise<'answered' | 'silent'> {
   const socket = createSocket('udp4')
-  // Nobody listens yet: the refusal comes as an error of the socket.
+  // While nothing listens, the refusal is an error of the socket.
   socket.on('error', () => undefined)
   const answered = new Promise<'answered'>((resolve) => {
     socket.once('message', () => resolve('answered'))

@@ -13,7 +13,7 @@ export interface ReceivedMessage {
 export interface WebhookReceiver extends AsyncDisposable {
   readonly url: string
   readonly received: readonly ReceivedMessage[]
-  /** Sets its response from now on; 204 by default. */
+  /** Sets the response to further messages; 204 by default. */
   answer(how: (message: ReceivedMessage, res: ServerResponse) => void): void
 }
 

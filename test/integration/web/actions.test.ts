@@ -340,8 +340,8 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     expect(await faultsOfPage(page, ONE_VIEW)).toEqual([])
   })
 
-  test('none of this writes to the console or executes customer data', () => {
-    // A browser logs refused requests by itself.
+  test('none of the actions above wrote to the console or executed customer data', () => {
+    // The browser itself logs refused requests.
     const refused = /status of 4\d\d/
     expect(window.faults.filter((fault) => !refused.test(fault))).toEqual([])
   })

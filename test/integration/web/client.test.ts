@@ -57,7 +57,7 @@ describe.skipIf(!canRunChromium())('in a page of the service', () => {
       refused: ['NotFoundError', 404],
       path: 'A path names a file of this machine, which a browser cannot read; give a Blob or File as `file`.',
     })
-    // The test causes the refusal, which a browser writes to its console.
+    // The browser logs the refusal that the test has caused.
     expect(window.faults.filter((fault) => !fault.includes('status of 404'))).toEqual([])
   })
 

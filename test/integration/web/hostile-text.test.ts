@@ -1,7 +1,7 @@
 import { backends } from '@plumbline/testkit/backends'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { setOperator } from '@plumbline/db/people/users'
-import { RUDE_DOMAIN } from '@plumbline/testkit/instant-engines'
+import { HOSTILE_DOMAIN } from '@plumbline/testkit/instant-engines'
 import type { TestService } from '@plumbline/testkit/service'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
@@ -52,7 +52,7 @@ const AROUND: readonly ((piece: string) => string)[] = [
 /** Twenty pieces in ten forms. */
 const TEXTS = PIECES.flatMap((piece) => AROUND.map((write) => write(piece)))
 
-/** Those that may be names of batches: without control characters, at most 200 characters. */
+/** Texts that may be names of batches: without control characters, at most 200 characters. */
 const NAMES = [MARKUP, PIECES[1], PIECES[13], PIECES[14], PIECES[15]].filter(
   (piece) => piece !== undefined,
 )
@@ -102,7 +102,7 @@ test.skipIf(!canRunChromium())(
       await settle(page, heading)
       await expectText(page, MARKUP)
     }
-    // Nobody writes on these but in their menu, which has the person's name.
+    // The only text of a user on these pages is the name in the menu.
     for (const [path, heading] of [
       ['/app/usage', 'Usage'],
       ['/app/keys', 'API keys'],
@@ -136,15 +136,15 @@ test.skipIf(!canRunChromium())(
     })
     await page.goto('/app/try')
     await settle(page, 'Try it')
-    await page.getByLabel('Email', { exact: true }).fill(`a@${RUDE_DOMAIN}`)
+    await page.getByLabel('Email', { exact: true }).fill(`a@${HOSTILE_DOMAIN}`)
     await page.getByRole('button', { name: 'Look up', exact: true }).click()
     await page.getByText('Evidence of email').click()
     await expectText(page, MARKUP)
     await page.getByLabel('Product', { exact: true }).selectOption('domain')
-    await page.getByLabel('Domain', { exact: true }).fill(RUDE_DOMAIN)
+    await page.getByLabel('Domain', { exact: true }).fill(HOSTILE_DOMAIN)
     await page.getByRole('button', { name: 'Look up', exact: true }).click()
     await expectText(page, MARKUP)
-    const text = `Domain\n${RUDE_DOMAIN}\n`
+    const text = `Domain\n${HOSTILE_DOMAIN}\n`
     const done = await person.upload({ fileName: 'names.csv', product: 'domain', text })
     await person.until(done, 'ready')
     await person.send('POST', `/v1/batches/${done}/start`)
@@ -189,7 +189,7 @@ async function expectOperatorText(
   expect(operator.faults).toEqual([])
 }
 
-/** The text is shown, created no element, and did not widen the page. */
+/** Asserts that a text is shown, created no element, and did not widen the page. */
 async function expectText(page: Page, text: string): Promise<void> {
   await expect.poll(() => page.locator('body').textContent()).toContain(text)
   const made = await page.evaluate(`({

@@ -8,7 +8,7 @@ import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
 import {
   addUnended,
   fillAccount,
-  GATES,
+  SIGN_IN_PAGES,
   operatorPagesOf,
   pagesOf,
   PASSWORD,
@@ -32,7 +32,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
 
   beforeAll(async () => {
     stack = new AsyncDisposableStack()
-    // Without one for phones: a batch that has some goes on till the end.
+    // No worker checks phones, so that a batch with phones runs until the end of the tests.
     started = stack.use(
       await startWebService({ backend, kinds: ['email', 'ip', 'domain', 'batch'] }),
     )
@@ -54,7 +54,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
         met.push(...(await faultsOfPage(page)).map((fault) => `${path} ${fault}`))
       }
     }
-    await look(stranger, GATES)
+    await look(stranger, SIGN_IN_PAGES)
     await look(window, [...pagesOf(filled), ...(await addUnended(person))])
     const { service } = started
     await service.db.kysely.transaction().execute((tx) => setOperator(tx, person.userId, true))
@@ -123,7 +123,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
     await settle(page, 'Sign in')
     await signIn(other)
     await settle(page, 'Credits')
-    // The window of the others was signed out as well.
+    // The other tests' window was signed out as well.
     await window.page.goto('/app')
     await signIn(window)
     await settle(window.page, 'Overview')
@@ -200,9 +200,9 @@ describe.skipIf(!canRunChromium())('the app', () => {
   })
 })
 
-/** What pages read: all but who is signed in. */
+/** Requests by which pages read data, except that for the session. */
 const READS = /\/(?:v1|app\/api)\/(?!session$)/
-/** Pages that are whole without reading anything. */
+/** Pages that read no data. */
 const READS_NOTHING: ReadonlySet<string> = new Set(['/app/batches/new', '/app/try'])
 const REFUSED = 'This is refused for a test.'
 const REFUSAL = {

@@ -5,7 +5,7 @@ import { WIRE_FAULTS } from './wire-faults.ts'
 
 type Content = (name: string, type: number) => Reply | undefined
 
-/** Well-formed replies with strange content; undefined if this record type is answered as usual. */
+/** Faulty contents of well-formed replies, by name; undefined if this record type is answered as usual. */
 export const CONTENT_FAULTS: Readonly<Record<string, Content>> = {
   servfail: () => ({ rcode: RCODE.servFail, answers: [] }),
   refused: () => ({ rcode: RCODE.refused, answers: [] }),
@@ -69,12 +69,12 @@ export const DNS_FAULTS: readonly string[] = [
   ...Object.keys(WIRE_FAULTS),
 ]
 
-/** Other names of the same faults. */
+/** Names that are CNAMEs of other names. */
 export const ALIASES: ReadonlyMap<string, string> = new Map([
   ['alias-mx.simdns.net', 'mx.dns-faults-sim.example'],
 ])
 
-/** Addresses that mail must never be sent to, with names that anyone may use in an MX record. */
+/** Special addresses by host name: no connection may be made to them, though MX records name these hosts. */
 export const UNSAFE_HOSTS: ReadonlyMap<string, string> = new Map([
   ['mx-private.simdns.net', '10.11.12.13'],
   ['mx-metadata.simdns.net', '169.254.169.254'],
@@ -82,10 +82,10 @@ export const UNSAFE_HOSTS: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * The reply for a domain whose name servers answer strangely; undefined if this type is answered as
+ * The reply for a domain with a fault in the content of replies; undefined if this type is answered as
  * usual.
  */
-export function strangeReply(domain: Domain, name: string, type: number): Reply | undefined {
+export function contentFault(domain: Domain, name: string, type: number): Reply | undefined {
   return domain.dnsFault === undefined ? undefined : CONTENT_FAULTS[domain.dnsFault]?.(name, type)
 }
 

@@ -39,7 +39,7 @@ export function readQuestion(message: Buffer): Question | undefined {
   return { name: name.toLowerCase(), type: message.readUInt16BE(offset), endOffset: offset + 4 }
 }
 
-/** The size of UDP reply that a query allows: that of its OPT record, at least 512. */
+/** The maximum size of a UDP reply, according to the OPT record of the query; at least 512 bytes. */
 export function udpLimitBytes(message: Buffer, question: Question): number {
   const at = question.endOffset
   if (message.readUInt16BE(10) === 0 || at + 5 > message.length || message[at] !== 0) return 512
@@ -48,7 +48,7 @@ export function udpLimitBytes(message: Buffer, question: Question): number {
 }
 
 /**
- * A whole reply with id 0, for the question as it was sent; flags of a recursive or an
+ * A complete reply with id 0 and the question as it was sent, with the flags of a recursive or an
  * authoritative server.
  */
 export function encodeReply(

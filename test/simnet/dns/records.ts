@@ -41,6 +41,6 @@ export interface Reply {
   readonly answers: readonly Answer[]
   /** The zone whose SOA proves a negative answer. */
   readonly soaOf?: string
-  /** The fault on the wire, in place of or during the reply. */
+  /** Name of the fault on the wire (`wire-faults.ts`), in place of or during the reply. */
   readonly fault?: string
 }

@@ -14,7 +14,7 @@ import type { Question } from './message.ts'
 import { RCODE } from './records.ts'
 import { answerOf } from './zone.ts'
 
-/** Encoded replies kept by question; a world does not change, so they never age. */
+/** Most encoded replies in the cache, by question; they never expire, since a world does not change. */
 const CACHED_REPLIES = 200_000
 
 /** A reply, and its fault on the wire if it has one. */
@@ -29,8 +29,8 @@ type Preparer = (query: Buffer) => Prepared | undefined
 type Role = 'resolver' | 'authoritative' | 'lame'
 
 /**
- * Name servers over UDP and TCP: the resolver at 127.0.0.1, the world's own at their addresses, all
- * on one port.
+ * Starts the resolver at 127.0.0.1 and the world's name servers at their addresses, over UDP and TCP,
+ * all on one port.
  */
 export function startDns(world: World, counters: Counters, port: number): Promise<Listeners> {
   const listeners: [string, Role][] = [['127.0.0.1', 'resolver']]
@@ -50,11 +50,11 @@ export function startDns(world: World, counters: Counters, port: number): Promis
   })
 }
 
-/** The standard port, used by clients that only know a name server's address. */
+/** The standard port, which clients use with the address of a name server. */
 const USUAL_PORT = 53
 
 /**
- * Listens on port 53 too if this process may; otherwise such queries need `NAME_SERVER_PORT`.
+ * Listens on port 53 too, if permitted; otherwise clients need the setting `NAME_SERVER_PORT`.
  */
 async function tryUsualPort(
   address: string,

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Question } from './message.ts'
 import { encodeName, truncated } from './message.ts'
 
-/** One question that gets a faulty reply. `reply` is the correct one with the right id. */
+/** A query that gets a faulty reply; `reply` is the correct one. */
 export interface FaultContext {
   readonly query: Buffer
   readonly question: Question
@@ -16,7 +16,8 @@ const LATE_MS = 1500
 const ENDLESS = Buffer.alloc(64 * 1024)
 
 /**
- * Faults on the wire, by name; other faults are well-formed replies with strange content (`faults.ts`).
+ * Faults on the wire, by name: malformed, delayed or missing replies. Faults in the content of
+ * well-formed replies are in `faults.ts`.
  */
 export const WIRE_FAULTS: Readonly<Record<string, (context: FaultContext) => void>> = {
   silent: () => undefined,

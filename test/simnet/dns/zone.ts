@@ -1,7 +1,7 @@
 import type { World } from '../world.ts'
 import { PROBER } from '../world.ts'
 import type { Domain } from '../world/domain.ts'
-import { ALIASES, strangeReply, UNSAFE_HOSTS, zoneFault } from './faults.ts'
+import { ALIASES, contentFault, UNSAFE_HOSTS, zoneFault } from './faults.ts'
 import { RCODE, TYPE } from './records.ts'
 import type { Answer, Reply } from './records.ts'
 
@@ -18,7 +18,7 @@ export function answerOf(world: World, name: string, type: number): Reply {
   const host = world.addressOf(name) ?? UNSAFE_HOSTS.get(name)
   const domain = world.findDomain(name)
   if (domain !== undefined) {
-    const reply = strangeReply(domain, name, type) ?? apex(domain, type, host)
+    const reply = contentFault(domain, name, type) ?? apex(domain, type, host)
     return domain.dnsFault === undefined ? reply : { ...reply, fault: domain.dnsFault }
   }
   if (host !== undefined)
@@ -26,7 +26,7 @@ export function answerOf(world: World, name: string, type: number): Reply {
   return below(world, name, type)
 }
 
-/** Records of the domain's own name. */
+/** The reply for the domain itself. */
 function apex(domain: Domain, type: number, host: string | undefined): Reply {
   const { name } = domain
   if (domain.undelegated === true) return nxdomain(parentZone(name))
@@ -59,7 +59,7 @@ function exchanges(domain: Domain): Answer[] {
   }))
 }
 
-/** Names under a domain of the world: `www`, `_dmarc`, a wildcard, or nothing. */
+/** The reply for a name below a domain of the world: `www`, `_dmarc`, a wildcard, or none. */
 function below(world: World, name: string, type: number): Reply {
   const dot = name.indexOf('.')
   if (dot < 0) return name === '' || isZone(world, name) ? positive([], name) : nxdomain(name)
@@ -74,7 +74,7 @@ function below(world: World, name: string, type: number): Reply {
   }
   const fault = zoneFault(domain)
   if (fault === undefined) return belowDomain(domain, name, type, direct)
-  return { ...(strangeReply(domain, name, type) ?? belowDomain(domain, name, type, direct)), fault }
+  return { ...(contentFault(domain, name, type) ?? belowDomain(domain, name, type, direct)), fault }
 }
 
 function belowDomain(domain: Domain, name: string, type: number, direct: boolean): Reply {
@@ -94,7 +94,7 @@ function belowDomain(domain: Domain, name: string, type: number, direct: boolean
   return nxdomain(domain.name)
 }
 
-/** Names of loopback addresses: the prober's own, and those of mail hosts. */
+/** The PTR reply for a loopback address: the prober's, or that of a mail host. */
 function reverse(world: World, name: string, type: number): Reply {
   const address = name.slice(0, -'.in-addr.arpa'.length).split('.').toReversed().join('.')
   if (address === '127.0.0.1')

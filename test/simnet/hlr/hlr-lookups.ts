@@ -25,7 +25,7 @@ export const hlrLookups: HlrProvider = (context, request) => {
   if (context.outOfCredit)
     return { status: 402, body: { success: false, messages: ['Insufficient credits'] } }
   // Beyond the permitted number of connections, its gateway replies 502.
-  if (phone.throttledOnce && context.putOff(phone.number))
+  if (phone.throttledOnce && context.throttlesFirst(phone.number))
     return { status: 502, body: { messages: ['Bad Gateway'] } }
   context.bought(phone.number, COST_MILLI)
   return found(phone)

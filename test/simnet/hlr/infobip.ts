@@ -26,7 +26,7 @@ export const infobip: HlrProvider = (context, request) => {
   }
   const results = numbers.map((number) => {
     const phone = phoneOf(context.world.seed, number)
-    if (phone.throttledOnce && context.putOff(phone.number))
+    if (phone.throttledOnce && context.throttlesFirst(phone.number))
       return { to: number, status: PENDING, error: NO_ERROR }
     context.bought(phone.number, COST_MILLI)
     return resultOf(number, phone)

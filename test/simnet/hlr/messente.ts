@@ -24,7 +24,7 @@ export const messente: HlrProvider = (context, request) => {
     return failure(400, 101, `numbers must hold 1 to ${MOST_NUMBERS} numbers`)
   if (context.outOfCredit) return failure(402, 106, 'Not enough credits')
   const phones = numbers.map((number) => phoneOf(context.world.seed, number))
-  if (phones.some((phone) => phone.throttledOnce && context.putOff(phone.number)))
+  if (phones.some((phone) => phone.throttledOnce && context.throttlesFirst(phone.number)))
     return failure(429, 110, 'Too many requests')
   const result = phones.map((phone) => {
     context.bought(phone.number, COST_MILLI)

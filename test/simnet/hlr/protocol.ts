@@ -24,7 +24,7 @@ export interface HlrReply {
   readonly headers?: Record<string, string>
 }
 
-/** What a provider needs for its reply. */
+/** The world, and the state of the provider's account. */
 export interface HlrContext {
   readonly world: World
   readonly counters: Counters
@@ -34,20 +34,20 @@ export interface HlrContext {
   readonly tokenKey: KeyObject | undefined
   /** Records a paid query. */
   readonly bought: (number: string, costMilli: number) => void
-  /** True once for each number whose first query gets a temporary refusal. */
-  readonly putOff: (number: string) => boolean
+  /** Whether this is the first query of a number, which gets a temporary refusal. */
+  readonly throttlesFirst: (number: string) => boolean
 }
 
-/** The reply to a request of its own protocol; undefined for any other path. */
+/** A provider's reply to a request; undefined if the path is not of this provider's API. */
 export type HlrProvider = (context: HlrContext, request: HlrRequest) => HlrReply | undefined
 
-/** Whether the request carries the world's key and secret as Basic credentials. */
+/** Whether the request has the world's key and secret as HTTP Basic credentials. */
 export function basic(request: HlrRequest): boolean {
   const expected = Buffer.from(`${HLR_KEY}:${HLR_SECRET}`).toString('base64')
   return request.headers.authorization === `Basic ${expected}`
 }
 
-/** The body as an object; undefined if it is none. */
+/** The JSON object in a body; undefined if there is none. */
 export function jsonObject(body: string): Record<string, unknown> | undefined {
   try {
     const parsed: unknown = JSON.parse(body)
@@ -58,7 +58,7 @@ export function jsonObject(body: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The strings of a value that should be a list of them. */
+/** The strings in an array; empty for any other value. */
 export function strings(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : []
 }

@@ -14,7 +14,7 @@ import { vonage } from './vonage.ts'
 
 const BODY_BYTES = 1024 * 1024
 
-/** Faults of the providers: how many of a thousand requests, chosen by the seed. */
+/** Faults of the providers: numbers of faulty requests per thousand, chosen by the seed. */
 export interface HlrFaults {
   readonly delayMs?: number
   /** The lookup is done and charged, but the connection is cut before the reply. */
@@ -30,7 +30,7 @@ export interface HlrFaults {
 
 const PROVIDERS: readonly HlrProvider[] = [hlrLookups, infobip, twilio, vonage, messente]
 
-/** HLR providers on 127.0.0.1, distinguished by their paths. */
+/** Starts all HLR providers on 127.0.0.1, distinguished by the path of a request. */
 export async function startHlr(
   world: World,
   counters: Counters,
@@ -39,7 +39,7 @@ export async function startHlr(
   tokenKey?: KeyObject,
 ): Promise<Listeners> {
   const random = createRandom(world.seed, 'hlr faults')
-  const putOff = new Set<string>()
+  const throttled = new Set<string>()
   const context: HlrContext = {
     world,
     counters,
@@ -52,9 +52,9 @@ export async function startHlr(
       counters.hlr.perNumber.set(number, known)
       counters.hlr.costMilli += costMilli
     },
-    putOff: (number) => {
-      if (putOff.has(number)) return false
-      putOff.add(number)
+    throttlesFirst: (number) => {
+      if (throttled.has(number)) return false
+      throttled.add(number)
       return true
     },
   }

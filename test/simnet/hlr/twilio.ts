@@ -49,7 +49,7 @@ function lookUp(context: HlrContext, number: string, fields: readonly string[]):
   if (!/^\+[0-9]{5,15}$/.test(number))
     return failure(404, 20404, `The requested resource /PhoneNumbers/${number} was not found`)
   const phone = phoneOf(context.world.seed, number)
-  if (phone.throttledOnce && context.putOff(phone.number))
+  if (phone.throttledOnce && context.throttlesFirst(phone.number))
     return failure(429, 20429, 'Too Many Requests')
   const valid = phone.countryCode !== ''
   const body: Record<string, unknown> = {

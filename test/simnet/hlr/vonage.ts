@@ -28,7 +28,7 @@ export const vonage: HlrProvider = (context, request) => {
   if (!/^[0-9]{5,15}$/.test(number)) return ok({ status: 3, status_message: 'Invalid number' })
   if (context.outOfCredit) return ok({ status: 9, status_message: 'Partner quota exceeded' })
   const phone = phoneOf(context.world.seed, number)
-  if (phone.throttledOnce && context.putOff(phone.number))
+  if (phone.throttledOnce && context.throttlesFirst(phone.number))
     return ok({ status: 1, status_message: 'Busy' })
   context.bought(phone.number, COST_MILLI)
   return ok(advanced(phone, number))
@@ -129,7 +129,7 @@ function identity(context: HlrContext, body: Record<string, unknown> | undefined
   if (context.outOfCredit)
     return { status: 402, body: { title: 'Payment Required', detail: 'no credit left' } }
   const phone = phoneOf(context.world.seed, number)
-  if (phone.throttledOnce && context.putOff(phone.number))
+  if (phone.throttledOnce && context.throttlesFirst(phone.number))
     return { status: 429, body: { title: 'Too Many Requests' } }
   context.bought(phone.number, COST_MILLI)
   const found = phone.state === 'connected' || phone.state === 'absent'

@@ -2,14 +2,14 @@ import type { World } from '../world.ts'
 import type { Registration } from '../world/domain.ts'
 import type { Registry } from '../world/registries.ts'
 
-/** A name in a registry. */
+/** A registered name with its registry. */
 export interface Registered {
   readonly name: string
   readonly registration: Registration
   readonly nameServers: readonly string[]
 }
 
-/** The registration of exactly this name; undefined if it is free. */
+/** The registration of a name; undefined if the name is free. */
 export function registered(world: World, name: string): Registered | undefined {
   const domain = world.findDomain(name)
   if (domain === undefined || domain.registration === null) return undefined

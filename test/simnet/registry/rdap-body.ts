@@ -3,7 +3,7 @@ import { REGISTRARS } from '../world/registries.ts'
 import type { Registered } from './lookup.ts'
 
 /**
- * The RDAP object of a name in its registry's form. Source: RFC 9083 sections 4, 5.1 and 5.3.
+ * The RDAP object of a name, in the style of its registry. Source: RFC 9083 sections 4, 5.1 and 5.3.
  */
 export function domainBody(
   registry: Registry,
@@ -51,7 +51,7 @@ export function domainBody(
   }
 }
 
-/** The reply for a free name. Source: RFC 9083 section 6. */
+/** The body of the reply for a free name. Source: RFC 9083 section 6. */
 export function notFoundBody(name: string): unknown {
   return { errorCode: 404, title: 'Not Found', description: [`${name} is not registered`] }
 }

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 export interface RdapFaultContext {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** The address of the server. */
+  /** URL of the server. */
   readonly url: string
 }
 
@@ -15,7 +15,7 @@ const TYPE = { 'content-type': 'application/rdap+json' }
 const BLOCK = Buffer.alloc(64 * 1024, 0x20)
 const BOMB_BYTES = 256 * 1024 * 1024
 
-/** Faults of RDAP servers by name; each is the server of a zone `rdap-<name>`. */
+/** Faults of RDAP servers, by name; the zone `rdap-<name>` has a server with that fault. */
 export const RDAP_FAULTS: Readonly<Record<string, Play>> = {
   'server-error': status(500),
   'bad-gateway': status(502),

@@ -10,7 +10,7 @@ import { domainBody, notFoundBody } from './rdap-body.ts'
 import { RDAP_FAULTS } from './rdap-faults.ts'
 import { createThrottle } from './throttle.ts'
 
-/** RDAP servers, each at its registry's address, and IANA's list of them; all on one port. */
+/** Starts the RDAP servers of all registries at their addresses, and IANA's bootstrap file; all on one port. */
 export async function startRdap(
   world: World,
   counters: Counters,
@@ -49,7 +49,7 @@ export async function startRdap(
   return started
 }
 
-/** IANA's list. Source: RFC 9224 section 4. */
+/** IANA's bootstrap file. Source: RFC 9224 section 4. */
 function bootstrap(world: World, port: number): unknown {
   const services: [readonly string[], string[]][] = []
   for (const { rdap, tlds } of world.registries) {

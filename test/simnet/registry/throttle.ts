@@ -1,10 +1,10 @@
-/** A token bucket of queries; a server without a rate never refuses. */
+/** A token bucket that limits the queries to a server. */
 export interface Throttle {
   /** Seconds to wait; 0 if the query is allowed. */
   take(): number
 }
 
-/** A bucket that refills `perSecond` up to `burst`. */
+/** Creates a bucket of `burst` queries, refilled with `perSecond`; undefined: no limit. */
 export function createThrottle(perSecond: number | undefined, burst: number | undefined): Throttle {
   if (perSecond === undefined) return { take: () => 0 }
   const most = burst ?? perSecond

@@ -7,7 +7,7 @@ export interface WhoisWriter {
   readonly found: (found: Registered) => string
   readonly free: (name: string) => string
   readonly throttled: string
-  /** The name in a query of this registry's own form. */
+  /** The name in a query, which may have a form of the registry's own. */
   readonly query: (line: string) => string
 }
 

@@ -4,7 +4,7 @@ type Play = (socket: Socket, query: string) => void
 
 const BLOCK = Buffer.alloc(64 * 1024, 0x2e)
 
-/** Faults of WHOIS servers by name; each is the server of a zone `whois-<name>`. */
+/** Faults of WHOIS servers, by name; the zone `whois-<name>` has a server with that fault. */
 export const WHOIS_FAULTS: Readonly<Record<string, Play>> = {
   empty: (socket) => void socket.end(),
   silent: () => undefined,

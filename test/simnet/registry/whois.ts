@@ -16,7 +16,7 @@ const QUERY_CHARACTERS = 1024
 
 type Answerer = (query: string, socket: Socket) => void
 
-/** WHOIS servers, each at its own address, with the root of referrals; all on one port. */
+/** Starts the WHOIS servers of all registries at their addresses, and IANA's, which refers to them; all on one port. */
 export function startWhois(world: World, counters: Counters, port: number): Promise<Listeners> {
   const answerers = new Map<string, Answerer>()
   answerers.set(world.services.get('whois.iana.org') ?? '', createRoot(world, counters))
@@ -57,7 +57,7 @@ function serve(socket: Socket, answerer: Answerer, open: Set<Socket>): void {
   })
 }
 
-/** Refers to the WHOIS server of a zone, as IANA's server does. */
+/** IANA's server, which refers to the WHOIS server of a zone. */
 function createRoot(world: World, counters: Counters): Answerer {
   const seen = queryCounters(counters, 'whois.iana.org')
   return (query, socket) => {

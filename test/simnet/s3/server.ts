@@ -4,28 +4,28 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { buffer } from 'node:stream/consumers'
 import { signatureFault, signedAt, type S3Credentials } from './signature.ts'
 
-/** An object store in memory with the part of S3 that our client needs; it refuses what S3 refuses. */
+/** An object store in memory with the part of the S3 API that the service uses, and its refusals. */
 export interface S3Server extends AsyncDisposable {
   readonly url: string
-  /** By key, in one bucket. */
+  /** Objects of the bucket by key. */
   readonly objects: Map<string, Buffer>
-  /** Uploads in parts that were neither completed nor aborted. */
+  /** Multipart uploads that were neither completed nor aborted, by id. */
   readonly openUploads: ReadonlyMap<string, { readonly key: string }>
-  /** Creates an unfinished multipart upload with this time of its beginning. */
+  /** Creates an unfinished multipart upload with this time of initiation. */
   leaveUpload(key: string, begun: Date): void
-  /** Most uploads that one response lists. */
+  /** Most multipart uploads in one response to `ListMultipartUploads`. */
   uploadsListed: number
-  /** Number of next requests that get 503 `SlowDown`. */
+  /** How many of the next requests get 503 `SlowDown`. */
   busy: number
-  /** Number of next bodies that are cut off in the middle. */
+  /** How many of the next response bodies are cut off in the middle. */
   cuts: number
-  /** Number of next parts that get 500 `InternalError`. */
+  /** How many of the next parts get 500 `InternalError`. */
   brokenParts: number
-  /** How far its clock is ahead; it refuses requests signed more than 15 minutes off that. */
+  /** By how much the server's clock is ahead, in ms; it refuses requests signed over 15 minutes from its time. */
   aheadMs: number
 }
 
-/** Source: AWS, "RequestTimeTooSkewed". */
+/** Largest permitted difference to the time of a signature. Source: AWS, "RequestTimeTooSkewed". */
 const SIGNED_WITHIN_MS = 15 * 60_000
 
 interface Reply {
@@ -45,7 +45,7 @@ interface OpenUpload {
   readonly parts: Map<number, { body: Buffer; etag: string }>
 }
 
-/** Starts one on loopback. Every request must be signed with the credentials. */
+/** Starts a store on loopback. Every request must be signed with the credentials. */
 export async function startS3(
   options: S3Credentials & { readonly bucket: string },
 ): Promise<S3Server> {
@@ -188,8 +188,7 @@ function begin({ uploads }: Store, key: string): Reply {
 }
 
 /**
- * The least that every part but the last must hold. Source: AWS, "Amazon S3 multipart upload
- * limits".
+ * Minimum size of every part but the last. Source: AWS, "Amazon S3 multipart upload limits".
  */
 const PART_MIN_BYTES = 5 * 1_048_576
 
@@ -252,9 +251,7 @@ function list({ objects }: Store, query: URLSearchParams): Reply {
   return xml('ListBucketResult', `<IsTruncated>${cut}</IsTruncated>${token}${contents.join('')}`)
 }
 
-/**
- * In the order of keys, then of ids; a page continues after the last upload of the previous page.
- */
+/** Lists multipart uploads by key, then by id; a page continues after the last upload of the previous page. */
 function listUploads({ uploads }: Store, query: URLSearchParams, most: number): Reply {
   const prefix = query.get('prefix') ?? ''
   const from = [query.get('key-marker') ?? '', query.get('upload-id-marker') ?? ''].join('\0')

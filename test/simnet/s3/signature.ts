@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
-/** What a client must know to sign its requests. */
+/** Credentials with which a client signs requests. */
 export interface S3Credentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
@@ -52,7 +52,7 @@ export function signatureFault(
   return isRight ? undefined : 'SignatureDoesNotMatch'
 }
 
-/** When a request says that it was signed. */
+/** Time of a request's signature, in ms since the Unix epoch, according to its headers. */
 export function signedAt(req: IncomingMessage): number {
   const [, day = '', time = ''] = /^(\d{8})T(\d{6})Z$/.exec(headerOf(req, 'x-amz-date')) ?? []
   const date = `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}`

@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls'
 import type { SecureContext } from 'node:tls'
 import type { ServedHost } from './served.ts'
 
-/** A connection for a faulty server. */
+/** A connection to a faulty server. */
 export interface FaultContext {
   readonly wire: Duplex
   readonly socket: Socket
@@ -12,7 +12,7 @@ export interface FaultContext {
   readonly secureContext: SecureContext
 }
 
-/** A hostile behaviour. One that never ends by itself lasts until the client closes. */
+/** A faulty behaviour, which may last until the client closes the connection. */
 export interface Fault {
   readonly play: (context: FaultContext) => void
 }
@@ -33,7 +33,7 @@ const HONEST: Readonly<Record<string, string>> = {
   QUIT: '221 2.0.0 Bye\r\n',
 }
 
-/** Faults by name; each has a mail host in the world. */
+/** Faults by name; the domain `smtp-<name>.example` has a mail host with that fault. */
 export const FAULTS: Readonly<Record<string, Fault>> = {
   // Before the banner.
   'no-banner': fault(({ wire }) => void wire.resume()),
@@ -190,20 +190,20 @@ function close(wire: Duplex): void {
   wire.destroy()
 }
 
-/** Sends nothing more. */
+/** A step that stops replying. */
 function silence(wire: Duplex): void {
   deafen(wire)
 }
 
-/** Keeps reading without a reply. */
+/** Discards everything that the client sends from now on. */
 function deafen(wire: Duplex): void {
   wire.removeAllListeners('data')
   wire.resume()
 }
 
 /**
- * Replies line by line, correctly except for the given steps. A step for STARTTLS takes over the
- * connection.
+ * Replies to each command, correctly except for those with a step of their own. A step for STARTTLS
+ * takes over the connection.
  */
 function converse(
   wire: Duplex,

@@ -4,10 +4,10 @@ import type { MailHost } from '../world/domain.ts'
 import { mailboxState } from '../world/mailbox.ts'
 import type { Profile } from './profile.ts'
 
-/** The reply of a host to a recipient, if its profile has no other reply before. */
+/** How a host replies to a recipient, unless its profile has another reply. */
 export type RecipientResult = 'accepted' | 'missing' | 'full' | 'disabled' | 'busy' | 'relay'
 
-/** The state of a recipient at one host; relaying is refused for domains that have other mail hosts. */
+/** The result for a recipient at one host; `relay` for domains that have other mail hosts. */
 export function recipientResult(
   world: WorldTable,
   host: MailHost,

@@ -1,7 +1,7 @@
-/** The phases in which a server can refuse the client instead of the recipient. */
+/** The phases of a session in which a server can refuse the client. */
 export type RefusalPhase = 'banner' | 'ehlo' | 'mail' | 'rcpt'
 
-/** The replies of a mail server: lines separated by LF, without one at the end; `%s` is the recipient. */
+/** The behaviour of a mail server. Lines of a reply are separated by LF; `%s` is the recipient. */
 export interface Profile {
   readonly name: string
   readonly banner: string
@@ -21,7 +21,7 @@ export interface Profile {
   readonly limits?: Limits
   /** Hosts of one group share their limits; default the host alone. */
   readonly limitGroup?: string
-  /** Seconds that a new (client, sender, recipient) must wait. */
+  /** Seconds that a new triplet of client, sender and recipient must wait. */
   readonly greylistSeconds?: number
   /** Replies 502 to EHLO, as very old servers do. */
   readonly heloOnly?: boolean
@@ -29,7 +29,7 @@ export interface Profile {
   readonly replyDelayMs?: number
   /** STARTTLS is offered, but TLS does not follow. */
   readonly brokenTls?: 'garbage' | 'refused' | 'close' | 'silent' | 'plaintext'
-  /** A script of `faults.ts` that takes the connection over. */
+  /** Name of a fault of `faults.ts`, which takes over every connection. */
   readonly fault?: string
 }
 
@@ -47,7 +47,7 @@ export interface Replies {
   readonly bye: string
 }
 
-/** Limits of one host over all its connections; no limit if absent. */
+/** Limits of one host over all connections; absent: no limit. */
 export interface Limits {
   readonly maxConnections?: number
   readonly rcptPerTransaction?: number

@@ -5,7 +5,7 @@ import type { WorldTable } from '../world/table.ts'
 import type { MailHost } from '../world/domain.ts'
 import type { Profile } from './profile.ts'
 
-/** A running mail host: its profile, its replies as sent, and its state. */
+/** A running mail host: profile, replies as sent, and state. */
 export interface ServedHost extends MailHost {
   readonly world: WorldTable
   readonly profile: Profile
@@ -70,7 +70,7 @@ export interface Texts {
   readonly noMessages: string
 }
 
-/** Triplets that a host keeps; beyond that, the older half is dropped. */
+/** Most triplets that a host stores; then the older half is removed. */
 const TRIPLETS = 200_000
 
 /** Starts a host. */

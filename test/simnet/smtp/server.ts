@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import type { SecureContext } from 'node:tls'
-import { hostCounters, violation } from '../counters.ts'
+import { hostCounters, countViolation } from '../counters.ts'
 import type { Counters } from '../counters.ts'
 import { listenAt, onOnePort } from '../one-port.ts'
 import type { Listeners } from '../one-port.ts'
@@ -12,19 +12,19 @@ import { createCertificate } from './certificate.ts'
 import { FAULTS } from './faults.ts'
 import { createLimitGroup, createServedHost } from './served.ts'
 import type { LimitGroup, ServedHost } from './served.ts'
-import { speak } from './session.ts'
-import { delayed } from './wire.ts'
+import { serveSession } from './session.ts'
+import { withLatency } from './latency.ts'
 
-/** Where mail hosts listen, and their latency. */
+/** Port and latency of mail hosts. */
 export interface SmtpOptions {
-  /** 0 for any port that is free at every address. */
+  /** Port of all hosts; 0: any port that is free at every address. */
   readonly port: number
-  /** Round-trip time of the wire to every mail host; 0 for none. */
+  /** Simulated round-trip time to every mail host, in ms. */
   readonly rttMs: number
 }
 
 const DAY_MS = 86_400_000
-/** One listener for each mail host that has a profile, at its own address, all on one port. */
+/** Starts each mail host that has a profile at its own address, all on one port. */
 export function startSmtp(
   world: World,
   counters: Counters,
@@ -87,7 +87,7 @@ function accept(
   seen.sessionTimes.add(Date.now())
   seen.open++
   group.open++
-  // Once a client's ends that came before this connection are seen too: they may be read after it.
+  // Counted after the ends of earlier connections, which may be read after this one.
   setImmediate(() => (seen.mostOpen = Math.max(seen.mostOpen, seen.open)))
   socket.on('error', () => undefined)
   let isCounted = true
@@ -100,7 +100,7 @@ function accept(
   socket.on('end', leave)
   socket.on('close', leave)
   const clientAddress = socket.remoteAddress ?? ''
-  const wire: Duplex = rttMs > 0 ? delayed(socket, rttMs) : socket
+  const wire: Duplex = rttMs > 0 ? withLatency(socket, rttMs) : socket
   wire.on('error', () => undefined)
   if (profile.fault !== undefined) {
     FAULTS[profile.fault]?.play({ wire, socket, host, secureContext })
@@ -120,9 +120,9 @@ function accept(
   }
   const greet = (): void => {
     if (wire.destroyed) return
-    if (wire.readableLength > 0) violation(counters.all, 'commands before the banner')
+    if (wire.readableLength > 0) countViolation(counters.all, 'commands before the banner')
     wire.write(texts.banner, 'latin1')
-    speak(wire, { host, clientAddress, startTls })
+    serveSession(wire, { host, clientAddress, startTls })
   }
   // On a real network, a client is connected one round trip after its request and gets the banner half
   // a round trip later.

@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream'
-import { violation } from '../counters.ts'
-import { createDialogue, replyTo } from './dialogue.ts'
-import type { Dialogue } from './dialogue.ts'
+import { countViolation } from '../counters.ts'
+import { createSessionState, replyTo } from './session-state.ts'
+import type { SessionState } from './session-state.ts'
 import type { ServedHost } from './served.ts'
 
-/** One connection of a client. */
+/** A client's connection to a host. */
 export interface Session {
   readonly host: ServedHost
   readonly clientAddress: string
@@ -12,40 +12,42 @@ export interface Session {
   readonly startTls?: (secured: (wire: Duplex) => void) => void
 }
 
-/** No command may be longer (RFC 5321 4.5.3.1.4 says 512; extensions add). */
+/** Longest accepted command. RFC 5321 4.5.3.1.4 requires 512; extensions allow more. */
 const LINE_CHARACTERS = 4096
 
-/** Speaks SMTP on a wire, after the banner, until either side leaves. */
-export function speak(wire: Duplex, session: Session): void {
+/** Serves an SMTP session, from after the banner until either side closes the connection. */
+export function serveSession(wire: Duplex, session: Session): void {
   const { host } = session
-  const dialogue = createDialogue(host, session.clientAddress, session.startTls === undefined)
+  const state = createSessionState(host, session.clientAddress, session.startTls === undefined)
   const slow =
     host.profile.replyDelayMs === undefined
       ? undefined
-      : createDelayedReplies(wire, dialogue, host.profile.replyDelayMs)
+      : createDelayedReplies(wire, state, host.profile.replyDelayMs)
   let pending = ''
   const secureWire = (rest: string): void => {
-    if (rest !== '') violation(host.counters.all, 'commands sent together with STARTTLS')
+    if (rest !== '') countViolation(host.counters.all, 'commands sent together with STARTTLS')
     wire.removeListener('data', onData)
     wire.write(host.texts.tlsReady, 'latin1')
-    session.startTls?.((secured) => speak(secured, { host, clientAddress: session.clientAddress }))
+    session.startTls?.((secured) =>
+      serveSession(secured, { host, clientAddress: session.clientAddress }),
+    )
   }
   const onData = (chunk: Buffer): void => {
-    if (dialogue.over) return
+    if (state.over) return
     const text = pending + chunk.toString('latin1')
     let at = 0
     let out = ''
     let lines = 0
-    for (let end = text.indexOf('\n'); end >= 0 && !dialogue.over; end = text.indexOf('\n', at)) {
+    for (let end = text.indexOf('\n'); end >= 0 && !state.over; end = text.indexOf('\n', at)) {
       const line = lineOf(text, at, end, host)
       at = end + 1
       if (lines++ === 1 && !host.offersPipelining)
-        violation(host.counters.all, 'pipelining where it is not offered')
+        countViolation(host.counters.all, 'pipelining where it is not offered')
       if (slow !== undefined) {
         slow(line, secureWire)
         continue
       }
-      const reply = replyTo(dialogue, line)
+      const reply = replyTo(state, line)
       if (reply === undefined) {
         if (out !== '') wire.write(out, 'latin1')
         secureWire(text.slice(at))
@@ -55,7 +57,7 @@ export function speak(wire: Duplex, session: Session): void {
     }
     pending = text.slice(at)
     if (out !== '') wire.write(out, 'latin1')
-    if (dialogue.over || pending.length > LINE_CHARACTERS) wire.end()
+    if (state.over || pending.length > LINE_CHARACTERS) wire.end()
   }
   wire.on('data', onData)
   wire.on('end', () => wire.end())
@@ -63,14 +65,14 @@ export function speak(wire: Duplex, session: Session): void {
 
 function lineOf(text: string, at: number, end: number, host: ServedHost): string {
   if (end > at && text.charCodeAt(end - 1) === 13) return text.slice(at, end - 1)
-  violation(host.counters.all, 'a line that ends in a bare LF')
+  countViolation(host.counters.all, 'a line that ends in a bare LF')
   return text.slice(at, end)
 }
 
 /** Answers one line at a time, each after the delay of its host. */
 function createDelayedReplies(
   wire: Duplex,
-  dialogue: Dialogue,
+  state: SessionState,
   delayMs: number,
 ): (line: string, secureWire: (rest: string) => void) => void {
   const queue: string[] = []
@@ -80,14 +82,14 @@ function createDelayedReplies(
     busy = line !== undefined
     if (line === undefined) return
     setTimeout(() => {
-      if (wire.destroyed || dialogue.over) return
-      const reply = replyTo(dialogue, line)
+      if (wire.destroyed || state.over) return
+      const reply = replyTo(state, line)
       if (reply === undefined) {
         secureWire('')
         return
       }
       wire.write(reply, 'latin1')
-      if (dialogue.over) wire.end()
+      if (state.over) wire.end()
       else next(secureWire)
     }, delayMs)
   }

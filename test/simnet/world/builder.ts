@@ -1,4 +1,4 @@
-import { at, createRandom, unit } from '../random.ts'
+import { at, createRandom, hashFraction } from '../random.ts'
 import type { Random } from '../random.ts'
 import type { Profile } from '../smtp/profile.ts'
 import type { Domain, MailHost, Registration } from './domain.ts'
@@ -11,7 +11,7 @@ export const DAY_MS = 86_400_000
 /** Collects the parts of a world. */
 export interface Builder {
   readonly seed: number
-  /** Start of the UTC day that ages are counted from. */
+  /** Start of the UTC day from which ages are counted, in ms since the Unix epoch. */
   readonly todayMs: number
   readonly domains: Map<string, Domain>
   readonly hosts: Map<string, MailHost>
@@ -24,7 +24,7 @@ export interface Builder {
   add(domain: Partial<Domain> & Pick<Domain, 'name' | 'kind' | 'mail'>): Domain
 }
 
-/** Zones of companies; each is listed as often as its share. */
+/** Zones of companies, repeated according to their share. */
 const ZONES = [
   'com',
   'com',
@@ -92,9 +92,9 @@ export function createBuilder(seed: number, nowMs: number): Builder {
     registration: (name, ageDays, statuses) =>
       registration(name, ageDays, [...(statuses ?? ['active'])]),
     add: (given) => {
-      const ageDays = 400 + Math.floor(unit(seed, `age:${given.name}`) * 7000)
+      const ageDays = 400 + Math.floor(hashFraction(seed, `age:${given.name}`) * 7000)
       const domain: Domain = {
-        address: loopback(20, Math.floor(unit(seed, `web:${given.name}`) * 60_000)),
+        address: loopback(20, Math.floor(hashFraction(seed, `web:${given.name}`) * 60_000)),
         nameServers: ['ns1.simdns.net', 'ns2.simdns.net'],
         spf: ['v=spf1 mx -all'],
         dmarc: ['v=DMARC1; p=quarantine; rua=mailto:dmarc@simdns.net'],
@@ -121,13 +121,13 @@ function registrationOf(
 ): Registration {
   const [registrar] = at(
     REGISTRARS,
-    Math.floor(unit(seed, `registrar:${name}`) * REGISTRARS.length),
+    Math.floor(hashFraction(seed, `registrar:${name}`) * REGISTRARS.length),
   )
-  const secondOfDay = Math.floor(unit(seed, `hour:${name}`) * 86_400)
+  const secondOfDay = Math.floor(hashFraction(seed, `hour:${name}`) * 86_400)
   const createdMs = todayMs - ageDays * DAY_MS + (ageDays === 0 ? 0 : secondOfDay * 1000)
   const created = new Date(createdMs)
   const expires = new Date(createdMs)
-  const aheadYears = 1 + Math.floor(unit(seed, `years:${name}`) * 3)
+  const aheadYears = 1 + Math.floor(hashFraction(seed, `years:${name}`) * 3)
   expires.setUTCFullYear(new Date(todayMs).getUTCFullYear() + aheadYears)
   return {
     registrar,

@@ -5,10 +5,10 @@ import type { Domain, MailHost } from './domain.ts'
 import { KINDS } from './kinds.ts'
 import type { Kind } from './kinds.ts'
 
-/** Domains computed by a rule, for benchmarks with more names than fit into a table. */
+/** Domains that are computed from their names, for benchmarks with more names than fit into a table. */
 export interface BulkDomains {
   readonly count: number
-  /** Default `d`: `d0.example`, `d1.example` and so on. */
+  /** First part of the names; default `d`: `d0.example`, `d1.example` and so on. */
   readonly prefix?: string
   /**
    * Zones, taken in turn; default `example` alone. Every domain has its own MX host `mx.<domain>`.
@@ -30,7 +30,7 @@ export interface BulkRule {
   address(host: string): string | undefined
 }
 
-/** Makes the rule of a description. */
+/** Makes the rule for a description. */
 export function createBulkRule(given: BulkDomains, todayMs: number): BulkRule {
   const prefix = given.prefix ?? 'd'
   const suffixes = given.suffixes ?? ['example']

@@ -1,6 +1,6 @@
 import type { Random } from '../random.ts'
 
-/** Mobile numbers of each country: calling code, first digits, digits after them. */
+/** Mobile numbers by country: calling code, first digits, and number of further digits. */
 export const MOBILES = [
   { code: '44', first: ['7400', '7410', '7711', '7911'], rest: 6 },
   { code: '49', first: ['1511', '1520', '1601', '1701'], rest: 7 },

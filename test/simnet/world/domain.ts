@@ -11,18 +11,18 @@ export interface MailHost {
 /** One MX record. */
 export interface Exchange {
   readonly preference: number
-  /** A host name of `World.hosts`, or one that exists nowhere. */
+  /** A host name of `World.hosts`, or one that does not exist. */
   readonly host: string
 }
 
-/** How the domain names its mail hosts. */
+/** How DNS gives the mail hosts of a domain. */
 export type Mail =
   | { readonly kind: 'mx'; readonly exchanges: readonly Exchange[] }
   | { readonly kind: 'implicit'; readonly host: string }
   | { readonly kind: 'null-mx' }
   | { readonly kind: 'none' }
 
-/** How name servers fail for a name; see `dns/faults.ts`. */
+/** Name of a fault of name servers; see `dns/faults.ts`. */
 export type DnsFault = string
 
 /** Data of the registry. Days are counted from the world's present day; dates are ISO 8601 in UTC. */
@@ -39,10 +39,10 @@ export interface Domain {
   /** Its kind: `plain`, `accept-all`, `greylist`, `parked`, a provider's name, `hostile:no-banner`. */
   readonly kind: string
   readonly mail: Mail
-  /** Policy of this domain, if its host serves several. */
+  /** Whether this domain accepts any recipient, if its host serves several domains. */
   readonly acceptsAll?: boolean
   readonly address?: string
-  /** Whether any name below it resolves to `address`. */
+  /** Whether any name below the domain resolves to `address`. */
   readonly wildcard?: boolean
   readonly nameServers: readonly string[]
   readonly spf: readonly string[]

@@ -14,10 +14,10 @@ export interface ExpectedEmail {
   /** Absent if several reasons are equally right. */
   readonly reason?: Reason<'email'>
   /** Other correct statuses, for a verifier that is more cautious or more persistent. */
-  readonly orElse: readonly EmailStatus[]
-  /** Whether it is greylisted first; the result is that after the wait. */
+  readonly alternatives: readonly EmailStatus[]
+  /** Whether the address is greylisted first; the result is that after the wait. */
   readonly waits: boolean
-  /** Null: cannot be determined. */
+  /** Null if it cannot be determined. */
   readonly mxFound: boolean | null
   readonly smtpValid: boolean | null
   readonly catchAll: boolean
@@ -26,9 +26,9 @@ export interface ExpectedEmail {
   readonly role: boolean
 }
 
-/** DNS faults that a good resolver handles. */
+/** DNS faults in spite of which a resolver finds the mail hosts. */
 const OVERCOME = new Set(['mx-is-alias', 'wrong-id-first', 'tcp-only', 'thousand-txt', 'late'])
-/** DNS faults that give a definite or doubtful result, but no mail host. */
+/** DNS faults because of which a domain has no usable mail host. */
 const NO_HOST = new Set([
   'cname-to-nowhere',
   'mx-to-nowhere',
@@ -41,14 +41,11 @@ const NO_HOST = new Set([
   'answers-for-others',
 ])
 const UNSAFE = new Set(['mx-private', 'mx-metadata'])
-/** Hostile servers that accept in the end: after a TLS error, or with a reply that some clients believe. */
+/** SMTP faults after which a recipient may count as accepted: a TLS error, or an ambiguous reply. */
 const MAYBE_ACCEPTED =
   /^(tls-|split-replies|rcpt-bare-cr|all-replies-early|banner-twice|rcpt-nul|banner-nul|ehlo-mixed|ehlo-3xx|ehlo-many|ehlo-long)/
 
-/**
- * The expected result for an address; `basic` probes the recipient only, `extended` a random one
- * too.
- */
+/** The expected result for an address; with depth `extended`, accept-all is known from a second probe. */
 export function expectEmail(
   world: WorldTable,
   address: string,
@@ -60,7 +57,7 @@ export function expectEmail(
   const name = domainToASCII(typed) || typed
   const role = (ROLE_NAMES as readonly string[]).includes(local.toLowerCase().replace(/\+.*/, ''))
   const base = {
-    orElse: [],
+    alternatives: [],
     waits: false,
     mxFound: false,
     smtpValid: false,
@@ -90,9 +87,9 @@ export function expectEmail(
       smtpValid: null,
       status: 'unknown',
       reason: 'connect_failed',
-      orElse: ['undeliverable'],
+      alternatives: ['undeliverable'],
     }
-  return { ...met, ...expectDialogue(world, domain, host, local, depth) }
+  return { ...met, ...expectSession(world, domain, host, local, depth) }
 }
 
 type Part = Partial<ExpectedEmail> & Pick<ExpectedEmail, 'status'>
@@ -103,11 +100,11 @@ function expectDnsFault(domain: Domain): Part | undefined {
   if (UNSAFE.has(fault))
     return { status: 'unknown', reason: 'unsafe_host', mxFound: true, smtpValid: null }
   if (NO_HOST.has(fault))
-    return { status: 'unknown', orElse: ['undeliverable'], mxFound: null, smtpValid: null }
+    return { status: 'unknown', alternatives: ['undeliverable'], mxFound: null, smtpValid: null }
   return { status: 'unknown', reason: 'dns_failed', mxFound: null, smtpValid: null }
 }
 
-function expectDialogue(
+function expectSession(
   world: WorldTable,
   domain: Domain,
   host: MailHost,
@@ -117,10 +114,10 @@ function expectDialogue(
   const { profile } = host
   if (profile === undefined) return { status: 'unknown' }
   if (profile.fault !== undefined) {
-    const orElse: readonly EmailStatus[] = MAYBE_ACCEPTED.test(profile.fault)
+    const alternatives: readonly EmailStatus[] = MAYBE_ACCEPTED.test(profile.fault)
       ? ['deliverable', 'risky']
       : []
-    return { status: 'unknown', orElse, smtpValid: null }
+    return { status: 'unknown', alternatives, smtpValid: null }
   }
   if (profile.refusal !== undefined)
     return { status: 'unknown', reason: 'blocked', smtpValid: null }
@@ -130,14 +127,14 @@ function expectDialogue(
     return {
       status: 'unknown',
       // One recipient cannot show that all get the same reply.
-      orElse: ['undeliverable'],
+      alternatives: ['undeliverable'],
       smtpValid: null,
     }
   if (/[^\x20-\x7e]/.test(local) && !profile.capabilities.includes('SMTPUTF8')) {
     return {
       status: 'undeliverable',
       reason: 'smtputf8_unsupported',
-      orElse: ['unknown'],
+      alternatives: ['unknown'],
       smtpValid: null,
     }
   }
@@ -146,19 +143,25 @@ function expectDialogue(
   const state = mailboxState(world.seed, local, domain.name, profile.ignoreDots === true)
   switch (state) {
     case 'exists':
-      return { status: 'deliverable', reason: 'accepted', smtpValid: true, waits, orElse: shaky }
+      return {
+        status: 'deliverable',
+        reason: 'accepted',
+        smtpValid: true,
+        waits,
+        alternatives: shaky,
+      }
     case 'missing':
-      return { status: 'undeliverable', reason: 'mailbox_not_found', waits, orElse: shaky }
+      return { status: 'undeliverable', reason: 'mailbox_not_found', waits, alternatives: shaky }
     case 'disabled':
-      return { status: 'undeliverable', reason: 'mailbox_disabled', waits, orElse: shaky }
+      return { status: 'undeliverable', reason: 'mailbox_disabled', waits, alternatives: shaky }
     case 'full':
-      return { status: 'risky', reason: 'mailbox_full', waits, orElse: shaky }
+      return { status: 'risky', reason: 'mailbox_full', waits, alternatives: shaky }
     case 'busy':
       return {
         status: 'risky',
         reason: 'accepted_exists',
         waits,
-        orElse: ['unknown', 'deliverable'],
+        alternatives: ['unknown', 'deliverable'],
       }
   }
 }
@@ -168,7 +171,7 @@ function expectAcceptAll(profileName: string, depth: Depth): Part {
     return { status: 'risky', reason: 'accept_means_nothing', smtpValid: true }
   if (depth === 'extended') return { status: 'risky', reason: 'accept_all', smtpValid: true }
   // Without the probe of an invented recipient this cannot be known, except from a cache.
-  return { status: 'deliverable', orElse: ['risky'], smtpValid: true }
+  return { status: 'deliverable', alternatives: ['risky'], smtpValid: true }
 }
 
 function firstAlive(world: WorldTable, domain: Domain): MailHost | undefined {
@@ -187,7 +190,7 @@ function bulkHost(world: WorldTable, name: string): MailHost | undefined {
   return world.bulk?.hosts.find((host) => host.address === address)
 }
 
-/** Dot-atoms and plain quoted strings before a host name; the world has no other valid addresses. */
+/** Whether an address is valid, for the forms that the world has: dot-atoms and plain quoted strings. */
 function looksValid(local: string, name: string): boolean {
   if (local.length > 64 || local.length + name.length > 253) return false
   const atoms = /^[^\s"(),:;<>@[\\\]\p{Cc}.]+(?:\.[^\s"(),:;<>@[\\\]\p{Cc}.]+)*$/u

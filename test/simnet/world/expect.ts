@@ -8,7 +8,7 @@ import type { Registry } from './registries.ts'
 /** The true state of a number at the HLR. */
 export interface ExpectedPhone {
   readonly state: PhoneState
-  /** Null: the network cannot tell. */
+  /** Null if the network cannot tell. */
   readonly reachable: boolean | null
   readonly carrier: string | null
   readonly carrierCountry: string | null
@@ -33,16 +33,16 @@ export function expectPhone(world: WorldTable, number: string): ExpectedPhone {
   }
 }
 
-/** The true facts of a name, as far as registries and name servers show them. */
+/** The facts of a name that registries and name servers show. */
 export interface ExpectedDomain {
-  /** Null: no registry gives a usable answer. */
+  /** Null if no registry gives a usable reply. */
   readonly registered: boolean | null
   readonly registrar: string | null
-  /** ISO 8601; registries that only publish days give its day. */
+  /** In ISO 8601; only the day if the registry publishes no more. */
   readonly createdDate: string | null
   readonly expiryDate: string | null
   readonly ageDays: number | null
-  /** Null: the name servers fail or reply strangely, and the facts are not checked. */
+  /** Null if the name servers fail or give faulty replies: then these facts are not checked. */
   readonly dnsHealthy: boolean | null
   readonly mxFound: boolean | null
   readonly spfFound: boolean | null
@@ -51,7 +51,7 @@ export interface ExpectedDomain {
   readonly parked: boolean | null
 }
 
-/** The expected facts of a name: registration of its registrable domain, DNS of its own. */
+/** The expected facts of a name: the registration of its registrable domain, and its own DNS records. */
 export function expectDomain(world: WorldTable, name: string): ExpectedDomain {
   const own = world.findDomain(name)
   const holder = own ?? above(world, name)

@@ -7,8 +7,8 @@ import type { Builder } from './builder.ts'
 import type { Registry } from './registries.ts'
 
 /**
- * One domain for each hostile behaviour: `smtp-<fault>.example`, `dns-<fault>.example`,
- * `name.rdap-<fault>`, `name.whois-<fault>`.
+ * Adds a domain for each fault: `smtp-<fault>.example`, `dns-<fault>.example`, `name.rdap-<fault>`,
+ * `name.whois-<fault>`.
  */
 export function addHostile(builder: Builder): void {
   for (const fault of Object.keys(FAULTS)) {

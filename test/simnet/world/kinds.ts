@@ -1,7 +1,7 @@
 import { exchange, exim, postfix } from '../smtp/profile.ts'
 import type { Profile } from '../smtp/profile.ts'
 
-/** Ordinary kinds of mail server, which a domain or a bulk rule names. */
+/** Ordinary kinds of mail server, by name. */
 export const KINDS = {
   plain: (host: string): Profile => postfix(host),
   exim: (host: string): Profile => exim(host),
@@ -53,7 +53,7 @@ export const KINDS = {
   silent: (host: string): Profile => postfix(host, { fault: 'no-banner' }),
   /** About 2.5 s from the connection to the reply to RCPT, with TLS in between. */
   unhurried: (host: string): Profile => postfix(host, { bannerDelayMs: 500, replyDelayMs: 500 }),
-  /** About twice that. */
+  /** About 5 s from the connection to the reply to RCPT. */
   leisurely: (host: string): Profile => postfix(host, { bannerDelayMs: 1000, replyDelayMs: 1000 }),
   slow: (host: string): Profile => postfix(host, { bannerDelayMs: 200, replyDelayMs: 300 }),
   'rate-limited': (host: string): Profile =>

@@ -1,4 +1,4 @@
-import { unit } from '../random.ts'
+import { hashFraction } from '../random.ts'
 import { FAMILY_NAMES, GIVEN_NAMES, ROLE_NAMES, UTF8_NAMES } from './names.ts'
 
 /** The state of a mailbox; `busy` exists and is receiving mail too fast at present. */
@@ -32,13 +32,13 @@ export function mailboxState(
   if (!isNameLike(local)) return 'missing'
   if (busy) return 'busy'
   const key = ignoreDots ? local.replaceAll('.', '') : local
-  const x = unit(seed, `${key}@${domain}`)
+  const x = hashFraction(seed, `${key}@${domain}`)
   if (x < 0.74) return 'exists'
   if (x < 0.77) return 'full'
   return x < 0.8 ? 'disabled' : 'missing'
 }
 
-/** Whether a local part is of a form that can exist in the world. */
+/** Whether a local part has a form that can exist in the world. */
 function isNameLike(local: string): boolean {
   if (isNumbered(local) || ROLES.has(local)) return true
   const letters = local.replace(/[0-9]{0,4}$/, '').replace(/[._-]/g, '')

@@ -85,7 +85,7 @@ export const GIVEN_NAMES = [
   'zora',
 ] as const
 
-/** Family names, invented or rare, so that an address of the world is hardly a real person's. */
+/** Family names, invented or rare, so that no address of the world is likely to be a real person's. */
 export const FAMILY_NAMES = [
   'abendrot',
   'ackerfeld',
@@ -170,7 +170,7 @@ export const FAMILY_NAMES = [
 /** Given names that need SMTPUTF8. */
 export const UTF8_NAMES = ['jürgen', 'søren', 'renée', 'zoë', 'björn', 'łucja'] as const
 
-/** Role names, which exist at a domain of the world like other names. */
+/** Role names, which may exist at any domain of the world. */
 export const ROLE_NAMES = [
   'info',
   'sales',
@@ -183,7 +183,7 @@ export const ROLE_NAMES = [
   'office',
 ] as const
 
-/** Words that company names are made of. */
+/** Words of company names. */
 export const COMPANY_WORDS = {
   first: [
     'amber',

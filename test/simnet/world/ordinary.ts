@@ -49,7 +49,7 @@ const DISPOSABLE = [
   'maildrop.cc',
 ] as const
 
-/** Domains at providers, at hosting companies and with their own mail hosts, of every ordinary kind. */
+/** Adds domains at providers, at hosting companies and with their own mail hosts, of every ordinary kind. */
 export function addMail(builder: Builder, limits: Readonly<Record<string, Limits>>): void {
   addProviders(builder, limits)
   addHosted(builder)
@@ -95,7 +95,7 @@ function addProviders(builder: Builder, limits: Readonly<Record<string, Limits>>
   }
 }
 
-/** Four hosting companies, each with two mail hosts for fifteen domains. */
+/** Adds four hosting companies, each with two mail hosts for fifteen domains. */
 function addHosted(builder: Builder): void {
   for (const [i, software] of (['plain', 'exim', 'plain', 'exchange'] as const).entries()) {
     const zone = `mailhosting${i + 1}-sim.net`
@@ -206,7 +206,7 @@ function addDeadHosts(builder: Builder): void {
   }
 }
 
-/** Internationalized names in the form used in zones: A-labels. */
+/** Adds internationalized domain names, as A-labels. */
 function addInternational(builder: Builder): void {
   for (const unicode of [
     'mühlenbach-feinkost.de',

@@ -1,6 +1,6 @@
-import { at, hash32, unit } from '../random.ts'
+import { at, hash32, hashFraction } from '../random.ts'
 
-/** What the network knows about a number. */
+/** The state of a number in the network. */
 export type PhoneState = 'connected' | 'absent' | 'unknown-subscriber' | 'undetermined'
 
 /** A mobile network; `mccmnc` by ITU-T E.212. */
@@ -9,9 +9,9 @@ export interface Network {
   readonly mccmnc: string
 }
 
-/** One number and all that its network knows about it. */
+/** One number with all facts of the network. */
 export interface Phone {
-  /** E.164 with its plus. */
+  /** E.164 with `+`. */
   readonly number: string
   readonly state: PhoneState
   readonly countryCode: string
@@ -159,13 +159,13 @@ export function phoneOf(seed: number, number: string): Phone {
       throttledOnce: false,
     }
   }
-  const x = unit(seed, `phone:${digits}`)
+  const x = hashFraction(seed, `phone:${digits}`)
   const state =
     x < 0.68 ? 'connected' : x < 0.8 ? 'absent' : x < 0.94 ? 'unknown-subscriber' : 'undetermined'
   const pick = hash32(seed, `network:${digits}`)
   const known = state === 'connected' || state === 'absent'
-  const isPorted = known && unit(seed, `ported:${digits}`) < 0.15
-  const isRoaming = state === 'connected' && unit(seed, `roaming:${digits}`) < 0.07
+  const isPorted = known && hashFraction(seed, `ported:${digits}`) < 0.15
+  const isRoaming = state === 'connected' && hashFraction(seed, `roaming:${digits}`) < 0.07
   return {
     number: `+${digits}`,
     state,
@@ -175,7 +175,7 @@ export function phoneOf(seed: number, number: string): Phone {
     original: at(country.networks, pick),
     ...(isPorted ? { ported: at(country.networks, pick + 1) } : {}),
     ...(isRoaming ? { roaming: abroad(callingCode, pick) } : {}),
-    throttledOnce: unit(seed, `throttled:${digits}`) < 0.02,
+    throttledOnce: hashFraction(seed, `throttled:${digits}`) < 0.02,
   }
 }
 

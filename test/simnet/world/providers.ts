@@ -4,12 +4,12 @@ import type { Profile } from '../smtp/profile.ts'
 /** A mail provider: the MX hosts of its domains, and their replies. */
 export interface Provider {
   readonly name: string
-  /** MX hosts in order of preference; `%d` is the domain with dashes for dots. */
+  /** MX hosts in order of preference; `%d` is the domain with dashes in place of dots. */
   readonly hosts: readonly string[]
   readonly profile: (host: string) => Profile
   /** Its consumer domains, with the year of their registration. */
   readonly consumer: readonly (readonly [domain: string, year: number])[]
-  /** Number of companies of the world that are hosted there. */
+  /** Number of the world's companies with this provider. */
   readonly tenants: number
 }
 

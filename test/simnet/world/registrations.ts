@@ -2,7 +2,7 @@ import { at } from '../random.ts'
 import { postfix } from '../smtp/profile.ts'
 import type { Builder } from './builder.ts'
 
-/** Ages in days at which the score changes, and their neighbours. */
+/** Ages in days just below, at and above those at which the score changes. */
 const AGES = [
   0, 1, 3, 6, 7, 8, 20, 29, 30, 31, 60, 89, 90, 91, 200, 364, 365, 366, 1000, 5000, 9000,
 ]
@@ -17,7 +17,7 @@ const PARKING_NS = [
   ['ns1.above.com', 'ns2.above.com'],
 ] as const
 
-/** Names that are newly or long registered, on hold, expiring, free, parked, or without delegation. */
+/** Adds names that are newly or long registered, on hold, expiring, free, parked, or without delegation. */
 export function addRegistrations(builder: Builder): void {
   for (const zone of ['com', 'org', 'co.uk', 'it', 'io']) {
     for (const ageDays of AGES) addPlain(builder, zone, `age-${ageDays}`, ageDays)
@@ -93,7 +93,7 @@ function addPlain(builder: Builder, zone: string, kind: string, ageDays: number)
   })
 }
 
-/** Parked by name servers, by wildcard, or both; none accepts mail. */
+/** Adds a parked name: by name servers, by wildcard, or both; none accepts mail. */
 function addParked(builder: Builder, index: number): void {
   const name = builder.company(at(['com', 'net', 'org'], index))
   builder.add({

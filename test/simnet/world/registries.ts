@@ -11,17 +11,17 @@ export interface Registry {
 /** How a registry replies over RDAP. */
 export interface RdapService {
   readonly host: string
-  /** Begins and ends with a slash. */
+  /** Path of the service, which begins and ends with a slash. */
   readonly path: string
   /** Rate limit; beyond it, the reply is 429 with Retry-After. */
   readonly perSecond?: number
   readonly burst?: number
   readonly delayMs?: number
-  /** Form of the reply: where the registrar is, what is redacted, and so on. */
+  /** Form of the reply: place of the registrar, redaction, format of dates. */
   readonly style?: 'plain' | 'nested' | 'org' | 'jscard' | 'redacted' | 'offset-dates'
-  /** Replies with a redirect to this host and path. */
+  /** Host and path to which every request is redirected. */
   readonly redirect?: { readonly host: string; readonly path: string }
-  /** A script of `registry/rdap-faults.ts`. */
+  /** Name of a fault of `registry/rdap-faults.ts`. */
   readonly fault?: string
 }
 
@@ -32,7 +32,7 @@ export interface WhoisService {
   readonly perSecond?: number
   readonly burst?: number
   readonly delayMs?: number
-  /** A script of `registry/whois-faults.ts`. */
+  /** Name of a fault of `registry/whois-faults.ts`. */
   readonly fault?: string
 }
 

@@ -1,5 +1,5 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { expect, test } from 'vitest'
 import type { Db } from '../database.ts'
 import { holdDuty } from '../duties.ts'
@@ -99,7 +99,7 @@ test('fresh: ready tasks; of a canceled batch only those for which something may
   await add(db, { check: 'phone' })
   await db.pool.query(`update batches set status = 'canceling'`)
   expect(idsOf(await run(db, 'fresh'))).toEqual([bought])
-  await allowAnyMove(db)
+  await allowAnyTransition(db)
   await db.pool.query(`update batches set status = 'paused'`)
   expect(idsOf(await run(db, 'fresh'))).toEqual([])
 })
@@ -190,7 +190,7 @@ test('placed and chosen: accounts take turns, and one without leased tasks may u
 test('accounts whose batches are all paused delay no other account, however many they are', async () => {
   await using place = await openTwoAccounts()
   const { db } = place
-  await allowAnyMove(db)
+  await allowAnyTransition(db)
   await db.pool.query(`
     insert into accounts (id, email, plan)
     select 'b' || no, no || '@b.example', 'pro' from generate_series(100, 160) no;

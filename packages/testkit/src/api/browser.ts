@@ -3,13 +3,13 @@ import { APP_API, APP_PATHS } from '@plumbline/contract/app/paths'
 import type { AppAnswer, AppBody } from '@plumbline/contract/app/shapes'
 import type { Answered, CallInit } from './harness.ts'
 
-/** A browser's cookies for one host, and the origin of its calls. */
+/** The cookies of one simulated browser, and calls that it sends to a service. */
 export interface TestBrowser {
-  /** The cookies as it would send them. */
+  /** The value of the `Cookie` header. */
   readonly cookie: string
-  /** Calls a path as a page of the service would. */
+  /** Calls a path with the headers that a page of the service would send. */
   call(path: string, init?: CallInit): Promise<Answered>
-  /** Calls a route of the app by its name. */
+  /** Calls a route of the app by the name of the route. */
   app<N extends AppRouteName>(
     name: N,
     body?: AppBody<N>,
@@ -17,7 +17,7 @@ export interface TestBrowser {
   ): Promise<Answered & { readonly answer: AppAnswer<N> }>
 }
 
-/** What a test browser needs of a service. */
+/** The part of a service that a test browser uses. */
 interface Service {
   call(path: string, init?: CallInit): Promise<Answered>
 }

@@ -19,12 +19,10 @@ import { openPostgresTestQueue, openRedisTestQueue, type TestQueue } from '../qu
 import { serve, type Api } from '@plumbline/api/serve'
 import { apiSettings } from '@plumbline/api/settings'
 
-/**
- * What the workers of a harness do with a question; by default they answer from the subject alone.
- */
+/** How the workers of a harness answer a question; undefined if they do not reply. */
 export type AnswerQuestion = (check: Check, subject: string) => Promise<Outcome | undefined>
 
-/** The API in this process on a database and a queue of its own, with scripted workers. */
+/** The API in this process, with its own database and queue, and workers whose answers a test may set. */
 export interface ApiHarness extends AsyncDisposable {
   readonly url: string
   readonly adminUrl: string
@@ -32,30 +30,30 @@ export interface ApiHarness extends AsyncDisposable {
   readonly metering: Metering
   /** Subjects that workers were asked about, in order. */
   readonly asked: string[]
-  /** Replaces the workers' behaviour until it is reset. */
+  /** Replaces the workers' answers; undefined: they answer from the subject alone. */
   answer: AnswerQuestion | undefined
   account(options?: { plan?: Plan; credits?: number }): Promise<HarnessAccount>
   call(path: string, init?: CallInit): Promise<Answered>
-  /** Names of files in the scratch directory. */
+  /** Names of temporary files of uploads. */
   scratch(): Promise<readonly string[]>
-  /** Bytes of files in the scratch directory. */
+  /** Total bytes of these files. */
   scratchBytes(): Promise<number>
   /** The API's log. */
   log(): Promise<string>
-  /** Tells the API to stop, as SIGTERM does. */
+  /** Begins the shutdown of the API, as SIGTERM does. */
   stop(): void
-  /** Closes the API and nothing else. */
+  /** Closes the API, but not the database, queue and workers. */
   close(): Promise<void>
 }
 
-/** An account of a harness, with its keys. */
+/** An account of a harness, with a live and a test key. */
 export interface HarnessAccount {
   readonly id: string
   readonly live: string
   readonly test: string
 }
 
-/** A call of a test. */
+/** A request of a test; default: a GET without key. */
 export interface CallInit {
   readonly key?: string
   readonly method?: string
@@ -63,16 +61,16 @@ export interface CallInit {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A response as a test sees it. */
+/** A complete response. */
 export interface Answered {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The body as JSON; undefined if it is none. */
+  /** The body as JSON; undefined if it is not JSON. */
   readonly json: unknown
 }
 
-/** Starts one; settings are given as in the environment. */
+/** Starts a harness; settings are given as in the environment. */
 export async function openApiHarness(
   env: Readonly<Record<string, string>> = {},
 ): Promise<ApiHarness> {
@@ -98,7 +96,7 @@ export async function openApiHarness(
   })
   const stopping = new AbortController()
   const logPath = join(dataDir, 'log')
-  // Left open: a log writes behind, and a descriptor that was closed may be another file's by then.
+  // Left open: the log is written asynchronously, and a closed descriptor may be reused for another file.
   const logFile = openSync(logPath, 'a')
   const api: Api = stack.use(
     await serve(
@@ -154,7 +152,7 @@ async function scratchFiles(dataDir: string): Promise<readonly Dirent[]> {
   return found.flat().filter((entry) => entry.isFile())
 }
 
-/** A scripted worker of a check. */
+/** Starts a worker of a check, which answers as the test says. */
 async function startWorker(
   harness: ApiHarness,
   queue: TestQueue,
@@ -219,7 +217,7 @@ async function call(url: string, init: CallInit = {}): Promise<Answered> {
 }
 
 function asBody(body: unknown): string | FormData | Uint8Array<ArrayBuffer> {
-  // What is not JSON to be written is one of the forms that fetch takes.
+  // Safe because a body that is not sent as JSON is of a type that `fetch` accepts.
   return body as string | FormData | Uint8Array<ArrayBuffer>
 }
 

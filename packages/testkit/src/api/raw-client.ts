@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
-/** What a client on a bare socket does. */
+/** A request sent over a plain socket. */
 export interface RawCall {
   readonly port: number
   readonly head: string
@@ -9,11 +9,11 @@ export interface RawCall {
    * Bytes sent after the head, whatever is received; default none, `Infinity` until disconnected.
    */
   readonly bytes?: number
-  /** Whether it reads while it sends, or sends everything first, as simple clients do. */
+  /** Whether the client reads while it sends, or sends everything first, as simple clients do. */
   readonly reads?: 'along' | 'after'
 }
 
-/** What a client on a bare socket received. */
+/** The response received over a plain socket. */
 export interface RawAnswer {
   /** All received text. */
   readonly text: string
@@ -25,7 +25,7 @@ export interface RawAnswer {
 
 const BLOCK = Buffer.alloc(256 * 1_024, 'someone@example.com\n')
 
-/** Sends, and reads to the end of the connection. */
+/** Sends a request, and reads until the end of the connection. */
 export async function callRaw(call: RawCall): Promise<RawAnswer> {
   const { port, head, bytes = 0, reads = 'along' } = call
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).setMaxListeners(0)

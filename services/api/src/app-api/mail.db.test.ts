@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openBrowser, type TestBrowser } from '@plumbline/testkit/api/browser'
 import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 import { SMTPServer } from 'smtp-server'
@@ -212,7 +212,7 @@ test('the user who submitted a batch is notified once that it ended, others are 
   expect(made.status).toBe(202)
   // Safe because the status of a batch was answered.
   const { id } = made.json as { id: string }
-  await allowAnyMove(api.db)
+  await allowAnyTransition(api.db)
   await api.db.pool.query(`update batches set status = 'canceled' where id = $1`, [id])
   const { text } = await newest(email, 'Spring list')
   expect(text).toContain(`https://app.service.example/app/batches/${id}`)

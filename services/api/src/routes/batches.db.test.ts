@@ -1,5 +1,5 @@
 import { ledgerPage } from '@plumbline/contract/ledger'
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { batchPage, batchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -40,7 +40,7 @@ async function submit(fields: Record<string, string> = {}): Promise<string> {
 }
 
 async function moveTo(id: string, status: string): Promise<void> {
-  await allowAnyMove(stage.db)
+  await allowAnyTransition(stage.db)
   await stage.db.pool.query(
     `update batches set status = $2, ats = ats || jsonb_build_object($2::text,
         to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),

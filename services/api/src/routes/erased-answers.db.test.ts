@@ -1,4 +1,4 @@
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { randomBytes } from 'node:crypto'
 import { batchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -34,7 +34,7 @@ function move(id: string, to: 'start' | 'cancel', key: string): Promise<Answered
 }
 
 async function setStatus(id: string, status: string): Promise<void> {
-  await allowAnyMove(stage.db)
+  await allowAnyTransition(stage.db)
   await stage.db.pool.query('update batches set status = $2, lease_until = null where id = $1', [
     id,
     status,

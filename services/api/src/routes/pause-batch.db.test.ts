@@ -1,4 +1,4 @@
-import { allowAnyMove } from '@plumbline/testkit/any-move'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import {
   openApiHarness,
   type ApiHarness,
@@ -19,7 +19,7 @@ async function running(key = account.live): Promise<string> {
   const body = { product: 'email', records: [{ email: 'a@example.com' }] }
   const { json } = await stage.call('/v1/batches', { key, body })
   const { id } = batchView.parse(json)
-  await allowAnyMove(stage.db)
+  await allowAnyTransition(stage.db)
   await stage.db.pool.query(`update batches set status = 'running' where id = $1`, [id])
   return id
 }

@@ -1,8 +1,8 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { waitReally, type Owner, type VirtualTime } from './virtual-time.ts'
 
-/** A fault of a connection, at one statement. */
-export type WireFault =
+/** A fault of a connection to Postgres, at one statement. */
+export type ConnectionFault =
   /** The statement is lost. */
   | 'lose_request'
   /** The statement takes effect, but its reply is lost. */
@@ -12,38 +12,38 @@ export type WireFault =
   /** The next commit that saves partial outcomes of a task takes effect, but its acknowledgement is lost. */
   | 'lose_acknowledgement'
 
-/** A proxy between one process and one server, for faults of the network. */
-export interface Wire extends AsyncDisposable {
+/** A proxy between one process and one server, which can inject faults of the network. */
+export interface FaultProxy extends AsyncDisposable {
   readonly url: string
   /** Breaks all connections; new ones can be opened. */
   cut(): void
   /** Breaks all connections, and rejects new ones. */
   close(): void
-  /** Injects a fault after this many more requests. */
-  arm(fault: WireFault, afterRequests: number): void
+  /** Plans a fault, to be injected after this many more requests. */
+  arm(fault: ConnectionFault, afterRequests: number): void
   /** Cancels faults that have not been injected yet. */
   disarm(): void
-  /** The ports by which the server knows the connections. */
+  /** Local ports of the connections to the server, as in `pg_stat_activity`. */
   ports(): readonly number[]
-  /** Requests in flight: the port by which the server knows each, and its real start time. */
-  underWay(): readonly UnderWay[]
+  /** Forwarded requests without a reply. */
+  inFlight(): readonly RequestInFlight[]
 }
 
-/** A forwarded request without a reply. */
-export interface UnderWay {
+/** A forwarded request without a reply: local port of its connection, and real start time. */
+export interface RequestInFlight {
   readonly port: number | undefined
   readonly sinceMs: number
 }
 
-/** Options of a wire. */
-export interface WireOptions {
+/** Options of a proxy. */
+export interface FaultProxyOptions {
   readonly kind: 'postgres' | 'redis'
-  /** URL of the server itself. */
+  /** URL of the server. */
   readonly target: string
   readonly time: VirtualTime
   readonly owner: Owner
   /** Called when a fault is injected. */
-  readonly onFault: (fault: WireFault) => void
+  readonly onFault: (fault: ConnectionFault) => void
 }
 
 interface ProxiedConnection {
@@ -53,19 +53,16 @@ interface ProxiedConnection {
   isLosing: boolean
   /** Whether the open transaction saves partial outcomes of a task. */
   isSaving: boolean
-  /** Whether a commit that is to be lost is in flight: its acknowledgement is still passed on. */
+  /** Whether a commit was replaced by a rollback, whose reply must be turned into an acknowledgement. */
   isAcknowledging: boolean
 }
 
 interface Armed {
-  readonly fault: WireFault
+  readonly fault: ConnectionFault
   left: number
 }
 
-/**
- * Complete messages: `Query`, and `CommandComplete` in reply. Source: PostgreSQL manual, chapter
- * 54.7.
- */
+/** Messages `Query` and `CommandComplete` of Postgres's protocol. Source: PostgreSQL manual, chapter 54.7. */
 const COMMIT = textMessage('Q', 'commit')
 const ROLLBACK = textMessage('Q', 'rollback')
 const COMMITTED = textMessage('C', 'COMMIT')
@@ -81,7 +78,7 @@ const WAITS = /bzpopmin/i
 const READY = Buffer.from([0x5a, 0, 0, 0, 5])
 
 /** Opens a proxy on loopback in front of a server, for one process. */
-export async function openWire(options: WireOptions): Promise<Wire> {
+export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const { target, owner, kind } = options
   const upstream = new URL(target)
   const connections = new Set<ProxiedConnection>()
@@ -117,7 +114,7 @@ export async function openWire(options: WireOptions): Promise<Wire> {
     if (passed !== undefined) connection.server.write(passed)
   }
 
-  /** The part of a request to forward; undefined if it is lost. */
+  /** The bytes to forward for a piece of a request; undefined if the request is lost. */
   function passOn(connection: ProxiedConnection, piece: Buffer): Buffer | undefined {
     const isCommit = piece.includes(COMMIT)
     const isSaved = isCommit && connection.isSaving
@@ -161,7 +158,7 @@ export async function openWire(options: WireOptions): Promise<Wire> {
 
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the wire has no port')
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
   const url = new URL(target)
   url.port = String(address.port)
   const cut = (): void => {
@@ -178,7 +175,7 @@ export async function openWire(options: WireOptions): Promise<Wire> {
     arm: (fault, left) => void armed.push({ fault, left }),
     disarm: () => void armed.splice(0),
     ports: () => [...connections].flatMap(({ server: { localPort } }) => localPort ?? []),
-    underWay: () =>
+    inFlight: () =>
       [...connections].flatMap(({ busySince, server: { localPort } }) =>
         busySince === null ? [] : [{ port: localPort, sinceMs: busySince }],
       ),
@@ -195,12 +192,12 @@ function drop(connections: Set<ProxiedConnection>, connection: ProxiedConnection
   connection.server.destroy()
 }
 
-function isFrozen({ owner, time }: WireOptions): boolean {
+function isFrozen({ owner, time }: FaultProxyOptions): boolean {
   return !owner.isDead && owner.frozenUntilMs > time.nowMs()
 }
 
 /** Delays all data from and to a suspended process, in order. */
-async function heldBack(socket: Socket, options: WireOptions): Promise<void> {
+async function heldBack(socket: Socket, options: FaultProxyOptions): Promise<void> {
   socket.pause()
   while (isFrozen(options)) await waitReally(1)
   socket.resume()

@@ -6,21 +6,25 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
 import { createDatabase, startServers } from './servers.ts'
-import { uploadList, writeList } from './upload.ts'
+import { uploadBatch, writeContacts } from './upload.ts'
 
 /**
- * Batches of one to two minutes for a worker that answers 50 records of each task in a second, many
- * times the interval of saves: with equal providers, and with one of a fifth of the addresses that
- * takes four times as long as the others.
+ * Batches of one to two minutes, many times the interval of saves, for a worker that answers 50
+ * records of each task in a second: without limits of providers, and with a provider of a fifth of
+ * the addresses that accepts 50 a second.
  */
 const BATCHES = [
-  { name: 'time-left at the half', records: 60_000, words: [] },
-  { name: 'time-left beside a slow provider', records: 30_000, words: ['--slow=50'] },
+  { name: 'eta: at half of the batch', records: 60_000, words: [] },
+  {
+    name: 'eta: at half of the batch, with a slow provider',
+    records: 30_000,
+    words: ['--slow=50'],
+  },
 ] as const
 const LOOK_MS = 250
 const MOST_TIMES = 2
 
-/** The ratio of `eta_seconds` to the actual time at half of a batch. */
+/** The ratio of `eta_seconds` to the actual remaining time, or its inverse, at half of a batch. */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-list-'))
@@ -30,14 +34,14 @@ export async function run(): Promise<readonly Figure[]> {
     for (const backend of ['redis', 'embedded'] as const) {
       const databaseUrl = await createDatabase(servers.databaseUrl, backend)
       for (const { name, records, words } of BATCHES) {
-        await writeList(list, records)
+        await writeContacts(list, records)
         await using service = await startService({
           databaseUrl,
           redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
           workers: [['email', '--delay=1000', '--width=50', ...words], ['batch']],
         })
         const account = await service.account({ credits: records })
-        const { id } = await uploadList(service, account, list, 'email')
+        const { id } = await uploadBatch(service, account, list, 'email')
         const times = await timesOff(service, account, id)
         figures.push(bounded({ name, backend, unit: 'x' }, times, MOST_TIMES))
       }
@@ -58,7 +62,7 @@ async function timesOff(service: TestService, account: Account, id: string): Pro
       told ??= { atMs: performance.now(), seconds: view.eta_seconds }
     }
     if (view.status === 'completed') {
-      if (told === undefined) throw new Error('the batch ended before its half was observed')
+      if (told === undefined) throw new Error('the batch ended before half of it was seen done')
       const left = (performance.now() - told.atMs) / 1000
       return Math.max(told.seconds / left, left / told.seconds)
     }

@@ -1,18 +1,17 @@
 import { connect } from 'node:net'
 
-/** Input of a bare client: a mail host, and the mailboxes to probe in one session. */
-export interface BareWork {
+/** A session of the bare client: the address of a mail host, and the mailboxes to probe. */
+export interface BareSession {
   readonly address: string
   readonly recipients: readonly string[]
 }
 
 /**
- * The least that a client can do: it knows every host, probes in one pipelined transaction per
- * session, several sessions concurrently, and only counts lines. Returns the milliseconds of the
- * whole.
+ * Probes with the minimum of work: hosts are given, a session has one pipelined transaction, and
+ * replies are only counted. Returns the milliseconds until all sessions have ended.
  */
-export async function askBare(
-  work: readonly BareWork[],
+export async function runBareClient(
+  work: readonly BareSession[],
   port: number,
   connections: number,
 ): Promise<number> {
@@ -28,7 +27,7 @@ export async function askBare(
   return performance.now() - beganMs
 }
 
-function session({ address, recipients }: BareWork, port: number): Promise<void> {
+function session({ address, recipients }: BareSession, port: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const socket = connect(port, address)
   let asked = false

@@ -3,19 +3,16 @@ import pg from 'pg'
 import { expect, vi } from 'vitest'
 import { PATIENT } from './patience.ts'
 
-/** A blocked change of a row, so that a test can act at exactly that point of another process. */
-export interface HeldBack extends AsyncDisposable {
+/** A blocked change of a row, so that a test can act while another process waits at that point. */
+export interface BlockedChange extends AsyncDisposable {
   /** Resolves when a process has reached the change. */
   reached(): Promise<void>
-  /** Lets it proceed, now and from then on. */
+  /** Unblocks this change and all later ones. */
   release(): Promise<void>
 }
 
-/**
- * The change to block: rows of `table` that are inserted, updated or deleted, if `when` holds for
- * `new` and `old`.
- */
-export interface HeldChange {
+/** A change of rows of a table; `when` is an SQL condition on `new` and `old`, default true. */
+export interface RowChange {
   readonly table:
     | 'batches'
     | 'chunks'
@@ -28,21 +25,21 @@ export interface HeldChange {
   readonly when?: string
 }
 
-/** Makes a change in a test's own database wait until it is released. */
-export async function holdBack(databaseUrl: string, held: HeldChange): Promise<HeldBack> {
+/** Blocks a change in a test's own database until `release`. */
+export async function blockChange(databaseUrl: string, change: RowChange): Promise<BlockedChange> {
   const key = randomInt(2 ** 31)
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'test' })
   await client.connect()
   await client.query(`select pg_advisory_lock(${key})`)
   await client.query(`
-    create function hold_back_${key}() returns trigger language plpgsql as $$
+    create function block_change_${key}() returns trigger language plpgsql as $$
     begin
       perform pg_advisory_xact_lock_shared(${key});
       return coalesce(new, old);
     end $$`)
   await client.query(`
-    create trigger hold_back_${key} before ${held.change} on ${held.table} for each row
-    when (${held.when ?? 'true'}) execute function hold_back_${key}()`)
+    create trigger block_change_${key} before ${change.change} on ${change.table} for each row
+    when (${change.when ?? 'true'}) execute function block_change_${key}()`)
   return {
     async reached() {
       await vi.waitFor(async () => {

@@ -5,16 +5,16 @@ import { startService } from '@plumbline/testkit/service'
 import { atMost, median, type Figure } from './figure.ts'
 import { createDatabase, startServers, type BenchServers } from './servers.ts'
 
-/** Batches that two accounts keep, and rows of those that two others have running. */
-const FEW_KEPT = 10
-const MANY_KEPT = 10_000
+/** Stored batches of two accounts, and rows of the running batches of two others. */
+const FEW = 10
+const MANY = 10_000
 const SMALL_ROWS = 1_000
 const LARGE_ROWS = 5_000_000
 const RUNNING = 10
 const CHUNK_ROWS = 1_000
 
 const CALLS = 200
-/** Largest ratio between the two. */
+/** Largest permitted ratio of the larger account to the smaller one. */
 const MOST = 1.25
 
 /**
@@ -36,13 +36,13 @@ async function measure(
   backend: 'redis' | 'embedded',
 ): Promise<readonly Figure[]> {
   await using service = await startService({
-    databaseUrl: await createDatabase(servers.databaseUrl, `${backend}_kept`),
+    databaseUrl: await createDatabase(servers.databaseUrl, `${backend}_stored`),
     redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
     workers: [],
-    env: { REDIS_PREFIX: 'kept', UNFINISHED_BATCHES_LIMIT: '1000000' },
+    env: { REDIS_PREFIX: 'stored', UNFINISHED_BATCHES_LIMIT: '1000000' },
   })
-  const few = await keeping(service, FEW_KEPT)
-  const many = await keeping(service, MANY_KEPT)
+  const few = await storing(service, FEW)
+  const many = await storing(service, MANY)
   const small = await running(service, SMALL_ROWS)
   const large = await running(service, LARGE_ROWS)
   await service.db.pool.query('vacuum analyze batches, chunks, tasks')
@@ -59,13 +59,16 @@ async function measure(
   const head = { backend, unit: 'ms' }
   return [
     atMost(
-      { ...head, name: `a new batch beside ${MANY_KEPT}, against ${FEW_KEPT}` },
+      { ...head, name: `stored-batches: new batch, with ${MANY} stored compared with ${FEW}` },
       posts[1],
       posts[0],
       MOST,
     ),
     atMost(
-      { ...head, name: `a page of batches of ${LARGE_ROWS} rows, against ${SMALL_ROWS}` },
+      {
+        ...head,
+        name: `stored-batches: page of batches, of ${LARGE_ROWS} rows compared with ${SMALL_ROWS}`,
+      },
       lists[1],
       lists[0],
       MOST,
@@ -77,7 +80,7 @@ const COLUMNS = `id, account_id, mode, product, status, explain, charge_unknown,
   requested, source_key, file_name, file_bytes, rows_total, rows_billable, ats, sums, expires_at`
 
 /** An account with this many ended batches. */
-async function keeping(service: TestService, count: number): Promise<Account> {
+async function storing(service: TestService, count: number): Promise<Account> {
   const account = await service.account({ credits: 1_000_000 })
   await fill(
     service,

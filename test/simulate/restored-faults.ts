@@ -1,23 +1,23 @@
 /** A fault that was fixed, and the change of the sources that restores it. */
-export interface PutBack {
+export interface RestoredFault {
   readonly name: string
-  /** Its effect on the service. */
+  /** The faulty behaviour. */
   readonly what: string
-  /** A seed that finds it. */
+  /** A seed whose world fails with this fault. */
   readonly seed: number
   readonly edits: readonly Edit[]
 }
 
 /** A replacement of all occurrences of a text in a file. */
 export interface Edit {
-  /** From the root of the project. */
+  /** Path from the root of the project. */
   readonly file: string
   readonly from: string
   readonly to: string
 }
 
-/** Faults that the simulation must find. A test checks that they still match the sources. */
-export const PUT_BACK: readonly PutBack[] = [
+/** Fixed faults that the simulation must find when they are restored. */
+export const RESTORED_FAULTS: readonly RestoredFault[] = [
   {
     name: 'start-at-once',
     what: 'starting a batch creates all of its tasks in one transaction',

@@ -18,7 +18,13 @@ import {
   viewBatch,
   type Caller,
 } from '@plumbline/testkit/batches'
-import { findMarks, readFolder, readRedis, readTables, type Met } from '@plumbline/testkit/marks'
+import {
+  findMarks,
+  readFolder,
+  readRedis,
+  readTables,
+  type Occurrence,
+} from '@plumbline/testkit/marks'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startRedis } from '@plumbline/testkit/redis'
@@ -45,7 +51,7 @@ const INSTALLATION_KEY = randomBytes(32).toString('base64url')
 /** An address that has tried too many keys, in another network than the other calls. */
 const GUESSER = `${WORD}, 198.51.100.77`
 const FAILED_KEYS = 20
-/** All that was ever written is read each time. */
+/** Polling: each scan reads everything that was written. */
 const SCANS = { timeout: 120_000, interval: 1_000 } as const
 const REFUSALS = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 431]
 const WRONG_KEY = `svc_live_${WORD}${'a'.repeat(26)}bbbbbb`
@@ -128,7 +134,7 @@ describe.concurrent.each([
     )
     // The batches themselves still contain their subjects.
     const own = ['batches', 'batch_previews', 'chunks', 'parts', 'tasks']
-    const scanNow = async (leftOut: readonly string[]): Promise<readonly Met[]> =>
+    const scanNow = async (leftOut: readonly string[]): Promise<readonly Occurrence[]> =>
       await scan(service, redis?.url ?? null, output, leftOut, find)
     await vi.waitFor(async () => expect(await scanNow(own)).toEqual([]), SCANS)
     // The search finds what must be there.
@@ -227,7 +233,7 @@ async function refuseEverything(service: TestService, caller: Caller): Promise<v
   expect([...met]).toEqual(expect.arrayContaining(REFUSALS))
 }
 
-/** Does something while a worker is stopped. */
+/** Runs `act` while a worker is stopped. */
 async function whileHeld(worker: Member | undefined, act: () => Promise<void>): Promise<void> {
   worker?.process.kill('SIGSTOP')
   try {
@@ -361,7 +367,7 @@ async function scan(
   output: string,
   except: readonly string[],
   find: ReturnType<typeof findMarks>,
-): Promise<readonly Met[]> {
+): Promise<readonly Occurrence[]> {
   const pages = ['/metrics', '/readyz'].map(async (path) => {
     const answer = await fetch(new URL(path, service.adminUrl))
     return find(path, await answer.text())

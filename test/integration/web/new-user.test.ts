@@ -6,7 +6,7 @@ import Papa from 'papaparse'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { canRunChromium, openWindow } from '../chromium.ts'
-import { byKeyboard, byMouse, type PageUser, type WithPageUser } from '../page-user.ts'
+import { byKeyboard, byMouse, type PageUser, type OpenPageUser } from '../page-user.ts'
 import { pathOfLink, startWebService } from '../web-service.ts'
 
 // The first steps of a new user: from the sign-up form to the ledger.
@@ -16,89 +16,89 @@ const PASSWORD = 'a long sentence with a plumb line'
 const ROWS = 150
 
 /** Each backend; the last one only by keyboard. */
-const WAYS: readonly (Backend & { readonly by: string; readonly withHand: WithPageUser })[] =
+const CASES: readonly (Backend & { readonly by: string; readonly userOf: OpenPageUser })[] =
   backends().map((backend, at, all) =>
     at === all.length - 1
-      ? { ...backend, by: 'keyboard', withHand: byKeyboard }
-      : { ...backend, by: 'mouse', withHand: byMouse },
+      ? { ...backend, by: 'keyboard', userOf: byKeyboard }
+      : { ...backend, by: 'mouse', userOf: byMouse },
   )
 
-test.skipIf(!canRunChromium()).each(WAYS)(
+test.skipIf(!canRunChromium()).each(CASES)(
   'on $name, by $by, a new person signs up, gets a key, has a file checked and sees what it cost',
-  async ({ withHand, ...backend }) => {
+  async ({ userOf, ...backend }) => {
     await using started = await startWebService({ backend, hasMail: true, words: ['--delay=40'] })
     const { service, mail } = started
     await using window = await openWindow(service.url)
     const { page, faults } = window
-    const hand = withHand(page)
+    const user = userOf(page)
 
     await page.goto('/')
-    await hand.follow('I have no account yet')
-    await hand.type('Name', 'Ada')
-    await hand.type('Email', ADDRESS)
-    await hand.type('Password', PASSWORD)
-    await hand.press('Create account')
+    await user.follow('I have no account yet')
+    await user.type('Name', 'Ada')
+    await user.type('Email', ADDRESS)
+    await user.type('Password', PASSWORD)
+    await user.press('Create account')
     await expect.poll(() => page.getByText('a message with a link is on its way').count()).toBe(1)
 
     const { text } = await mail.wait(ADDRESS, 'Verify')
     await page.goto(pathOfLink(text))
-    await signInWhereAsked(page, hand)
+    await signInWhereAsked(page, user)
     await heading(page, 'Overview')
     await expect.poll(() => page.locator('.figure').first().textContent()).toBe('200')
 
-    await hand.follow('API keys')
-    await hand.press('Create live key')
+    await user.follow('API keys')
+    await user.press('Create live key')
     const key = (await page.getByRole('status').textContent()) ?? ''
     expect(key).toMatch(/^[a-z]+_live_[0-9A-Za-z]{20,}$/)
     expect((await service.call(key, 'POST', '/v1/email', { email: 'a@example.com' })).status).toBe(
       200,
     )
 
-    await hand.follow('Batches')
-    await hand.press('New batch')
+    await user.follow('Batches')
+    await user.press('New batch')
     const many = join(service.dataDir, 'many.csv')
     await writeFile(many, contacts(2_000))
-    await hand.give('File', many)
+    await user.upload('File', many)
     await expect.poll(() => page.getByText('This costs more than there is').count()).toBe(1)
     expect(await page.getByRole('button', { name: 'Start', exact: true }).isDisabled()).toBe(true)
 
-    await hand.follow('Hand in another')
+    await user.follow('Hand in another')
     const few = join(service.dataDir, 'a few.csv')
     await writeFile(few, contacts(ROWS))
-    await hand.give('File', few)
-    await hand.choose('What “Private email” is taken for', 'Email address')
+    await user.upload('File', few)
+    await user.choose('What “Private email” is taken for', 'Email address')
     await expect.poll(() => page.locator('.figure').textContent()).toBe(String(ROWS))
-    await hand.press('Start')
+    await user.press('Start')
 
     await expect.poll(() => page.getByRole('progressbar').count()).toBe(1)
     await expect.poll(() => page.getByText('Completed').count()).toBeGreaterThan(0)
-    await hand.choose('Show', 'Deliverable')
+    await user.choose('Show', 'Deliverable')
     await expect
       .poll(async () => [...new Set(await page.locator('td .badge').allTextContents())])
       .toEqual(['Send'])
 
-    const csv = await download(page, hand, 'Download CSV')
+    const csv = await download(page, user, 'Download CSV')
     const { data } = Papa.parse<Record<string, string>>(csv.toString('utf8'), {
       header: true,
       skipEmptyLines: true,
     })
     expect(data.map((row) => row['Private email'])).toEqual(addresses(ROWS))
     expect(data.map((row) => row['result.email'])).toEqual(addresses(ROWS))
-    const workbook = await download(page, hand, 'Download XLSX')
-    // One backend is enough: the program takes long to start.
+    const workbook = await download(page, user, 'Download XLSX')
+    // LibreOffice starts slowly, so one backend is enough.
     if (backend.name === 'postgres') await expectCells(workbook, ROWS)
 
-    await hand.follow('Credits')
+    await user.follow('Credits')
     await expect.poll(() => page.getByText('Held for a batch').count()).toBeGreaterThan(0)
     await expect.poll(() => page.locator('dd').first().textContent()).toBe(String(200 - ROWS - 1))
 
-    await hand.follow('API keys')
-    await hand.press('Replace key')
-    await hand.press('Replace it')
+    await user.follow('API keys')
+    await user.press('Replace key')
+    await user.press('Replace it')
     await expect.poll(() => page.getByRole('status').textContent()).not.toBe(key)
     await expect.poll(async () => (await service.call(key, 'GET', '/v1/account')).status).toBe(401)
 
-    await hand.press('Sign out')
+    await user.press('Sign out')
     await heading(page, 'Sign in')
     await page.goto('/app/keys')
     await heading(page, 'Sign in')
@@ -106,15 +106,15 @@ test.skipIf(!canRunChromium()).each(WAYS)(
   },
 )
 
-async function signInWhereAsked(page: Page, hand: PageUser): Promise<void> {
+async function signInWhereAsked(page: Page, user: PageUser): Promise<void> {
   const button = page.getByRole('button', { name: 'Sign in', exact: true })
   await expect
     .poll(async () => (await button.count()) + (await page.getByText('credits to spend').count()))
     .toBeGreaterThan(0)
   if ((await button.count()) === 0) return
-  await hand.type('Email', ADDRESS)
-  await hand.type('Password', PASSWORD)
-  await hand.press('Sign in')
+  await user.type('Email', ADDRESS)
+  await user.type('Password', PASSWORD)
+  await user.press('Sign in')
 }
 
 async function heading(page: Page, name: string): Promise<void> {
@@ -125,7 +125,7 @@ function addresses(count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `person${index}@private.example`)
 }
 
-/** Two columns of addresses, of which the service takes the other one. */
+/** A file with two columns of addresses, of which the service first proposes the wrong one. */
 function contacts(count: number): string {
   const rows = addresses(count).map(
     (address, index) => `P ${index},w${index}@work.example,${address}`,
@@ -133,7 +133,7 @@ function contacts(count: number): string {
   return `${['Name,Email,Private email', ...rows].join('\n')}\n`
 }
 
-/** LibreOffice reads the uploaded cells in the workbook. */
+/** Asserts that LibreOffice reads the uploaded cells in the workbook. */
 async function expectCells(workbook: Buffer, count: number): Promise<void> {
   if (WITHOUT_SPREADSHEET) return
   await using spreadsheet = await openSpreadsheet()
@@ -143,8 +143,8 @@ async function expectCells(workbook: Buffer, count: number): Promise<void> {
   expect({ formulas, links }).toEqual({ formulas: [], links: [] })
 }
 
-async function download(page: Page, hand: PageUser, name: string): Promise<Buffer> {
+async function download(page: Page, user: PageUser, name: string): Promise<Buffer> {
   const arriving = page.waitForEvent('download')
-  await hand.follow(name)
+  await user.follow(name)
   return await readFile(await (await arriving).path())
 }

@@ -7,10 +7,13 @@ import { INSTALLATION_KEY } from './email-service.ts'
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /**
- * Makes the intents of these numbers half a minute older, while no phone worker lives, so that lost
- * purchases are in doubt at once. Whether they are bought again does not depend on it.
+ * Makes the recorded intents to buy these numbers expire, while no phone worker runs, so that lost
+ * purchases count as in doubt at once and not after half a minute.
  */
-export async function endIntents(databaseUrl: string, numbers: readonly string[]): Promise<void> {
+export async function expireIntents(
+  databaseUrl: string,
+  numbers: readonly string[],
+): Promise<void> {
   await using connections = await openConnections({
     databaseUrl,
     redisUrl: undefined,

@@ -16,7 +16,7 @@ import {
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
-// A batch before its start, paused, and with waiting rows, run by the programs themselves.
+// Batches before their start, paused, and with waiting rows, in whole processes.
 
 const SMALL = { CHUNK_RECORDS: '20', EVENTS_EVERY_MS: '50' }
 const SLOW = ['email', 'phone', '--delay=20', '--width=5', '--later'] as const

@@ -3,18 +3,18 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsOfPage, ONE_VIEW, settle, widthFaults } from '../axe.ts'
 import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
-import { addMany, LONG_NAME, RIGHT_TO_LEFT, ROWS } from '../web-many.ts'
+import { addManyBatches, LONG_NAME, RIGHT_TO_LEFT, ROWS } from '../many-batches.ts'
 import { fillAccount, signUp, type FilledAccount } from '../web-seed.ts'
 import { startWebService, type WebService } from '../web-service.ts'
 
-// Pages of an account with very many batches, and pages on a slow network.
+// Pages of an account with 10,000 batches, and pages on a slow network.
 
 const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
 
 /** How long it may take to fill the account, in ms. */
 const FILL_MS = 300_000
 
-describe.skipIf(!canRunChromium())('an account that is full', () => {
+describe.skipIf(!canRunChromium())('an account with 10,000 batches', () => {
   let stack: AsyncDisposableStack
   let started: WebService
   let window: TestWindow
@@ -30,7 +30,7 @@ describe.skipIf(!canRunChromium())('an account that is full', () => {
       email: 'ada@people.test',
     })
     filled = await fillAccount(person)
-    await addMany(started.service.db, filled.done, person.accountId)
+    await addManyBatches(started.service.db, filled.done, person.accountId)
   }, FILL_MS)
   afterAll(() => stack.disposeAsync())
 
@@ -60,7 +60,7 @@ describe.skipIf(!canRunChromium())('an account that is full', () => {
       ['/app/settings', 'Settings'],
     ] as const) {
       await page.goto(path)
-      // Copies have no rows to be read: what is above them is looked at.
+      // Copies of a batch have no rows: only the part of the page above these is checked.
       if (path.includes('/bat_')) {
         await expect.poll(() => page.locator('main').textContent()).toMatch(/of [\d,]+ rows/)
       } else await settle(page, heading)
@@ -72,7 +72,7 @@ describe.skipIf(!canRunChromium())('an account that is full', () => {
     await page.goto('/app/batches/bat_long')
     const total = new Intl.NumberFormat('en-US').format(ROWS)
     await expect.poll(() => page.locator('main').textContent()).toContain(`of ${total} rows`)
-    expect(beyondRows(window.faults)).toEqual([])
+    expect(exceptMissingRows(window.faults)).toEqual([])
   })
 
   test('on a slow network each page shows its heading at once, and its layout does not shift later', async () => {
@@ -109,27 +109,21 @@ describe.skipIf(!canRunChromium())('an account that is full', () => {
       if (seen.shift >= MOST_SHIFT) met.push(`${path} jumps by ${seen.shift.toFixed(2)}`)
     }
     expect(met).toEqual([])
-    expect(beyondRows(slow.faults)).toEqual([])
+    expect(exceptMissingRows(slow.faults)).toEqual([])
   })
 })
 
 /**
- * From here on a layout shift counts as poor; good is 0.1. Source: web.dev, Cumulative Layout
- * Shift, 2024.
+ * Layout shift that counts as poor; up to 0.1 is good. Source: web.dev, Cumulative Layout Shift, 2024.
  */
 const MOST_SHIFT = 0.25
 
-/**
- * What the browser complains of, but for results that break off: the copies of a batch have no rows
- * to be read.
- */
-function beyondRows(faults: readonly string[]): readonly string[] {
+/** Errors of the browser, except for aborted requests of results: copies of a batch have no rows. */
+function exceptMissingRows(faults: readonly string[]): readonly string[] {
   return faults.filter((fault) => !fault.includes('Failed to load resource: net::'))
 }
 
-/**
- * Notes, while a page loads, whether it said so, under which headings, and how far things moved.
- */
+/** Script that records while a page loads: whether it shows that, its headings, and the layout shift. */
 const WATCH = `
   window.seen = { bones: false, headings: [], shift: 0 }
   new PerformanceObserver((list) => {

@@ -12,16 +12,16 @@ import { isSoak } from './soak.ts'
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** The programs of the previous version, with its sources and dependencies. */
-export interface VersionBefore extends AsyncDisposable {
+export interface PreviousVersion extends AsyncDisposable {
   readonly kind: 'here'
   /** Folder of its sources. */
   readonly root: string
-  /** Migrates an empty database for it, as its owner, and creates an account there. */
+  /** Migrates an empty database to that version, with the owner's role, and creates an account in it. */
   prepare(databaseUrl: string, credits: number): Promise<Account>
 }
 
 /** Why the previous version cannot be run here. */
-export interface NoVersionBefore {
+export interface NoPreviousVersion {
   readonly kind: 'absent'
   readonly why: string
 }
@@ -37,7 +37,7 @@ const FETCH_MS = 60_000
  * @throws in CI if a clone with history lacks the commit, so that the test is never silently
  * skipped
  */
-export async function openVersionBefore(): Promise<VersionBefore | NoVersionBefore> {
+export async function openPreviousVersion(): Promise<PreviousVersion | NoPreviousVersion> {
   const [, commit = ''] = (await readFile(join(ROOT, 'VERSION-COMMIT'), 'utf8')).split(/\s+/)
   if (!hasCommit(commit)) {
     const fetch = git(['fetch', '--quiet', '--no-tags', '--depth=1', 'origin', commit])
@@ -67,8 +67,8 @@ export async function openVersionBefore(): Promise<VersionBefore | NoVersionBefo
   }
 }
 
-/** A shallow clone may lack it; git's message tells other reasons. */
-function lacking(commit: string, said: string): NoVersionBefore {
+/** The result if the commit is missing: a shallow clone may lack it; `said` is git's message. */
+function lacking(commit: string, said: string): NoPreviousVersion {
   const why = `this clone lacks commit ${commit} of VERSION-COMMIT, and its origin does not give it (${said})`
   const isShallow = String(git(['rev-parse', '--is-shallow-repository']).stdout).trim() === 'true'
   if (isCi() && !isShallow) throw new Error(why)
@@ -91,7 +91,7 @@ interface Locked {
   readonly link?: boolean
 }
 
-/** Production dependencies in another version than in this tree. */
+/** Production dependencies whose version differs from that in this tree. */
 async function otherDependencies(root: string): Promise<readonly string[]> {
   const [theirs, ours] = await Promise.all([root, ROOT].map(readLock))
   return Object.entries(theirs ?? {}).flatMap(([path, { version, dev, link }]) => {
@@ -108,7 +108,7 @@ async function readLock(root: string): Promise<Readonly<Record<string, Locked>>>
   return (JSON.parse(text) as { packages: Readonly<Record<string, Locked>> }).packages
 }
 
-/** The version's own packages are its own; all others are linked from this tree. */
+/** Links third-party packages from this tree, and the project's own from the previous version. */
 async function linkDependencies(root: string): Promise<void> {
   const target = join(root, 'node_modules')
   const here = join(ROOT, 'node_modules')
@@ -132,7 +132,7 @@ async function manifestsOf(root: string): Promise<readonly string[]> {
   return found.flat()
 }
 
-/** Runs in a child process, since modules of both versions would share state. */
+/** Migrates in a child process, since modules of both versions would share state. */
 async function prepareDatabase(
   root: string,
   databaseUrl: string,

@@ -1,22 +1,21 @@
 import { openDatabase, type Db } from '@plumbline/db/database'
 
 /** The clock of a simulated database. */
-export interface DatabaseTime extends AsyncDisposable {
-  /** Sets it to a virtual time, plus the sum of its steps. */
+export interface DatabaseClock extends AsyncDisposable {
+  /** Sets the clock to a virtual time, plus the sum of its steps. */
   set(virtualMs: number): Promise<void>
-  /** Milliseconds since the Unix epoch that it shows at a virtual time. */
+  /** What the clock shows at a virtual time, in milliseconds since the Unix epoch. */
   momentOf(virtualMs: number): number
-  /** Moves it forward or back, from now on. */
+  /** Moves the clock forward or back, from its next `set`. */
   step(byMs: number): void
 }
 
-/** Largest number of chunks whose tasks one transaction may change: more locks would block others for too long. */
-export const MOST_CHANGED = 260
+/** Most chunks whose tasks one transaction may change: more locks would block other transactions for too long. */
+export const CHANGED_CHUNKS_MAX = 260
 
 /**
- * Adds to the template database what the simulation needs, as its owner: `now` and
- * `clock_timestamp` functions that take precedence over those of Postgres, and the size of the
- * largest transaction.
+ * Adds to the template database, as its owner: functions `now` and `clock_timestamp` that take
+ * precedence over those of Postgres, and triggers that count the changes of each transaction.
  */
 export async function prepareTemplate(url: string): Promise<void> {
   await using db = openDatabase({ url, poolSize: 1, applicationName: 'simulate' })
@@ -26,7 +25,7 @@ export async function prepareTemplate(url: string): Promise<void> {
   await db.pool.query(COUNTERS)
 }
 
-/** Makes every session of a database use that clock. */
+/** The statement that makes new sessions of a database use the simulated clock. */
 export function useSimulatedClock(database: string): string {
   return `alter database ${database} set search_path = simulation, pg_catalog, public`
 }
@@ -70,11 +69,8 @@ const COUNTERS = `
   create trigger counted_delete after delete on public.tasks referencing old table as changed
     for each statement execute function simulation.count_changes()`
 
-/**
- * Opens the clock of a database made from the template; at virtual time `beganMs` it shows the
- * present.
- */
-export function openDatabaseTime(url: string, beganMs: number): DatabaseTime {
+/** Opens the clock of a database made from the template; it shows the present at virtual time `beganMs`. */
+export function openDatabaseClock(url: string, beganMs: number): DatabaseClock {
   const db = openDatabase({ url, poolSize: 1, applicationName: 'simulation clock' })
   const began = Date.now() - beganMs
   let steppedMs = 0
@@ -96,7 +92,7 @@ export function openDatabaseTime(url: string, beganMs: number): DatabaseTime {
   }
 }
 
-/** The transaction that changed tasks of the most chunks. */
+/** The kinds of change (insert, update, delete) and the number of chunks of the largest transaction on tasks. */
 export async function largestChange(db: Db): Promise<{ what: string; count: number }> {
   const { rows } = await db.pool.query<{ what: string; count: number }>(`
     select string_agg(distinct what, ', ') as what, sum(count)::int as count

@@ -1,14 +1,14 @@
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { PUT_BACK } from './put-back.ts'
+import { RESTORED_FAULTS } from './restored-faults.ts'
 
 // Imported before the program, with the name of a fault as the query of its URL: restores that fault
 // in the sources as they are loaded.
 
 const ROOT = join(fileURLToPath(import.meta.url), '..', '..', '..')
 const name = new URL(import.meta.url).search.slice(1)
-const fault = PUT_BACK.find((one) => one.name === name)
+const fault = RESTORED_FAULTS.find((one) => one.name === name)
 if (fault === undefined) throw new Error(`no fault is called ${name}`)
 const edits = fault.edits.map((edit) => ({
   ...edit,

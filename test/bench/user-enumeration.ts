@@ -16,7 +16,7 @@ const WARM_UP = 8
 /** Concurrent pairs: two hashes are computed at a time. */
 const AT_ONCE = 2
 
-/** Largest ratio of the two medians. */
+/** Largest permitted ratio of the two median response times. */
 const APART_MOST = 1.05
 /**
  * How much better than chance a guess by response time may be, in percent: if times reveal nothing,
@@ -30,9 +30,9 @@ const WAYS = ['signIn', 'beginReset', 'signUp', 'resendVerification'] as const
 type Way = (typeof WAYS)[number]
 
 /**
- * Whether the response time reveals if an address is known: every entry request with known and
- * unknown addresses in turn, over HTTP, with a mail server. If times reveal nothing, guessing
- * "known" by the longer time is right for half of the pairs.
+ * Whether the response time reveals if an address has a user: every request that needs no session,
+ * with known and unknown addresses in turn, over HTTP, with a mail server. If times reveal nothing,
+ * guessing "known" by the longer time is right for half of the pairs.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
@@ -89,12 +89,17 @@ async function measure(
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, asker))
-  const name = `entry times, ${way}`
+  const name = `user-enumeration: ${way}`
   const [shorter = 0, longer = 0] = [median(known), median(unknown)].toSorted((a, b) => a - b)
   return [
-    atMost({ name: `${name}, medians`, backend, unit: 'ms' }, longer, shorter, APART_MOST),
+    atMost(
+      { name: `${name}, median response times`, backend, unit: 'ms' },
+      longer,
+      shorter,
+      APART_MOST,
+    ),
     bounded(
-      { name: `${name}, guessed beyond half`, backend, unit: '%' },
+      { name: `${name}, correct guesses above 50 %`, backend, unit: '%' },
       guessedPercent(known, unknown),
       GUESS_MAX_PERCENT,
     ),

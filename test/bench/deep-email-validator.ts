@@ -4,11 +4,10 @@ import { validate } from 'deep-email-validator'
 import type { Resolver } from '@plumbline/net/resolver'
 
 /**
- * Asks deep-email-validator about each address, with this many concurrently; true if it says valid.
- * It only knows port 25 and the system's resolver, so both of its DNS functions are replaced
- * meanwhile.
+ * Validates addresses by the npm package deep-email-validator, this many concurrently. It only uses
+ * the system's resolver, so Node's DNS functions are replaced meanwhile.
  */
-export async function askRival(
+export async function runDeepEmailValidator(
   resolver: Resolver,
   addresses: readonly string[],
   concurrency: number,

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { startService } from '@plumbline/testkit/service'
-import { coreSeconds } from './core-seconds.ts'
+import { processorSeconds } from './processor-seconds.ts'
 import { atLeast, atMost, type Figure } from './figure.ts'
 import { makeIpLists } from './ip-lists.ts'
-import { uploadList, waitForEnd } from './upload.ts'
+import { uploadBatch, waitForEnd } from './upload.ts'
 
 const ADDRESSES = 1_000_000
 const WARM_UP = 50_000
@@ -17,16 +17,16 @@ const FIRST = 0x0200_0000
 const STEP = 3_571
 
 /**
- * A batch is bound by its lookups if they take more than half of the time: an engine that costs
- * nothing would make it more than twice as fast, or the lookups keep a core busy for more than half
- * of the time from upload to finished file.
+ * Limits at which lookups would determine the duration of a batch: the minimum ratio to the rate
+ * with an engine that answers at once, and the largest ratio of the processor time of lookups to the
+ * time from upload to finished file.
  */
 const SPEED_LEAST = 0.5
 const SHARE_MOST = 0.5
 
 /**
- * What limits a batch of a million addresses: compared with an engine that answers at once, and by
- * the time of its lookups.
+ * Whether lookups determine the duration of a batch of a million addresses: its rate compared with
+ * that of an engine that answers at once, and the processor time of the lookups.
  */
 export async function run(): Promise<readonly Figure[]> {
   await using lists = await makeIpLists()
@@ -45,13 +45,17 @@ export async function run(): Promise<readonly Figure[]> {
     const head = { backend: 'embedded' } as const
     return [
       atLeast(
-        { ...head, name: 'ip list of a million, against an instant engine', unit: 'records/s' },
+        {
+          ...head,
+          name: 'ip: batch of a million, compared with an instant engine',
+          unit: 'records/s',
+        },
         speed(real.seconds),
         speed(instant.seconds),
         SPEED_LEAST,
       ),
       atMost(
-        { ...head, name: 'look-ups in the time of an ip list of a million', unit: 's' },
+        { ...head, name: 'ip: processor time of lookups in a batch of a million', unit: 's' },
         lookUps,
         real.seconds,
         SHARE_MOST,
@@ -65,7 +69,7 @@ export async function run(): Promise<readonly Figure[]> {
 interface Measured {
   /** From the upload to the finished file. */
   readonly seconds: number
-  /** Processor seconds of the IP worker meanwhile. */
+  /** Processor time of the IP worker during the batch. */
   readonly workerSeconds: number
 }
 
@@ -87,18 +91,18 @@ async function measure(
     const [worker] = service.workers
     if (worker === undefined) throw new Error('the service has no IP worker')
     const account = await service.account({ credits: ADDRESSES + WARM_UP })
-    const first = await uploadList(service, account, warmUp, 'ip')
+    const first = await uploadBatch(service, account, warmUp, 'ip')
     await waitForEnd(service, account, first.id)
-    const busySeconds = await coreSeconds(worker)
+    const busySeconds = await processorSeconds(worker)
     const startMs = performance.now()
-    const { id } = await uploadList(service, account, list, 'ip')
+    const { id } = await uploadBatch(service, account, list, 'ip')
     const batch = await waitForEnd(service, account, id, 100)
     if (batch.status !== 'completed' || batch.rows.done !== ADDRESSES) {
       throw new Error(`the batch ended as ${batch.status} with ${batch.rows.done} rows`)
     }
     return {
       seconds: (performance.now() - startMs) / 1000,
-      workerSeconds: (await coreSeconds(worker)) - busySeconds,
+      workerSeconds: (await processorSeconds(worker)) - busySeconds,
     }
   } finally {
     await postgres.stop()

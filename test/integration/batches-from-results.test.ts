@@ -16,8 +16,8 @@ import { startService, type TestService } from '@plumbline/testkit/service'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-// Batches made from results over HTTP: a result is uploaded again as a workbook; rows are checked
-// again, scored again and compared.
+// Batches made from results, over HTTP: a result is uploaded as a workbook; rows are rechecked, rescored
+// and compared.
 
 const ROWS = 30
 const CSV = `Name,E-Mail\n${Array.from({ length: ROWS }, (_, no) => `Zoë ${no},u${no}@b.example\n`).join('')}`
@@ -48,7 +48,7 @@ describe.each([
     return { service, account, key: account.liveKey }
   }
 
-  test('a result as a workbook can be uploaded again, with the same cells', async () => {
+  test('a workbook of results can be uploaded, and has the same cells in the new results', async () => {
     const caller = await openCaller()
     const first = await runBatch(caller, formOf({ product: 'email' }, CSV))
     const answer = await call(
@@ -71,7 +71,7 @@ describe.each([
     await expectLedgerIntact(service)
   })
 
-  test('rows are checked again in a batch of their own, scored again for free, and compared', async () => {
+  test('rows are rechecked in a batch of their own, rescored for free, and compared', async () => {
     const caller = await openCaller()
     const list = `email,ip\n${Array.from({ length: ROWS }, (_, no) => `u${no}@b.example,8.8.4.${no}\n`).join('')}`
     const first = await runBatch(caller, formOf({ product: 'fraud-signals' }, list))

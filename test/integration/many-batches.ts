@@ -2,20 +2,20 @@ import type { Db } from '@plumbline/db/database'
 
 // An account with very many batches.
 
-/** Batches of the account. */
+/** Number of the account's batches. */
 const BATCHES = 10_000
 
 /** Rows of its largest batch. */
 export const ROWS = 5_000_000
 
-/** Its name, of the maximum length. */
+/** Name of the largest batch, of the maximum length. */
 export const LONG_NAME = 'x'.repeat(500)
 
-/** Name of another, written from right to left. */
+/** Name of another batch, written from right to left. */
 export const RIGHT_TO_LEFT = 'قائمة العملاء الكبيرة جدا لشهر نوفمبر (نسخة ٢) – רשימת לקוחות.csv'
 
 /** Makes copies of a batch, some of them with extreme values, without running them. */
-export async function addMany(db: Db, done: string, accountId: string): Promise<void> {
+export async function addManyBatches(db: Db, done: string, accountId: string): Promise<void> {
   // They are inserted directly in states that other batches reach step by step.
   await db.pool.query('alter table batches disable trigger known_start')
   const copies = `

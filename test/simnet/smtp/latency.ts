@@ -6,7 +6,7 @@ import { Duplex } from 'node:stream'
  * order, in both directions, with unlimited bandwidth. Timers of the same duration fire in the order in
  * which they were set.
  */
-export function delayed(socket: Socket, rttMs: number): Duplex {
+export function withLatency(socket: Socket, rttMs: number): Duplex {
   const halfMs = rttMs / 2
   const wire = new Duplex({
     // No backpressure: data in transit does not stop the sender.
