@@ -2,7 +2,7 @@ import type { HttpAnswer } from '@plumbline/net/http'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { expect, test } from 'vitest'
 import { attemptDelivery, type AttemptTools } from './attempt.ts'
-import { hideSecret } from './secret-box.ts'
+import { encryptSecret } from './secret-box.ts'
 import { newSecret } from './signature.ts'
 
 const installationKey = createInstallationKey('the key of a test, which hides nothing')
@@ -13,10 +13,10 @@ const DUE = {
   attempt: 1,
   url: 'https://hooks.example/x',
   body: '{}',
-  secrets: [hideSecret(installationKey, 'whk_1', newSecret())],
+  secrets: [encryptSecret(installationKey, 'whk_1', newSecret())],
 }
 
-/** An attempt to which the endpoint answers so. */
+/** Result of an attempt to which the endpoint sends this response. */
 async function attempt(answer: HttpAnswer): ReturnType<typeof attemptDelivery> {
   const tools: AttemptTools = {
     send: async () => answer,
