@@ -14,7 +14,7 @@ const datacenter = ip([riskSignal('ip.anonymity', 'datacenter')], { isDatacenter
 const throwaway = email({ disposable: true })
 const twentyDays = ageSignal(20)
 
-/** The records of the page's table, as the engines would tell of them. */
+/** The examples of docs/scores.md, with the outcomes that the engines would give. */
 const RECORDS: Readonly<Record<string, Outcomes>> = {
   'free mail': { email: email({ freeProvider: true }) },
   'free mail, role address, domain that accepts everything': {
@@ -34,7 +34,7 @@ const RECORDS: Readonly<Record<string, Outcomes>> = {
   },
 }
 
-/** The table under a heading, cell by cell. */
+/** The cells of the table under a heading of the page. */
 function tableUnder(heading: string): string[][] {
   const [, text = ''] = PAGE.split(`## ${heading}\n`)
   return (
