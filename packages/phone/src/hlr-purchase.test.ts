@@ -18,7 +18,7 @@ import {
 } from './hlr-fixture.ts'
 import type { HlrPolicy } from './policy.ts'
 
-/** Workers killed by the test of what is bought twice. */
+/** Workers that the test of duplicate purchases kills. */
 const KILLS = soakSize(200, 40)
 
 test('a number is bought once: in one batch, in two runs at a time, and again within a day', async () => {
@@ -236,7 +236,7 @@ test('a purchase is counted once however many share it, and what was not sold is
 })
 
 /**
- * A run of a worker that stops for good after a number of steps of its memory: its promises never
+ * A run of a worker that is killed after a number of operations on its memory: its promises never
  * settle.
  */
 async function killedRun(
