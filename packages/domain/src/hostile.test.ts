@@ -6,13 +6,16 @@ import { describe, expect, test } from 'vitest'
 import { askOne, rdapBody, sendJson, startFixtureServers } from './engine-fixture.ts'
 import type { FixtureServers } from './engine-fixture.ts'
 
-/** An RDAP server's misdeed; the path and port let it redirect to itself and others. */
+/**
+ * A hostile reply of an RDAP server; path and port are for redirects to the server itself and to
+ * others.
+ */
 type RdapCase = (res: ServerResponse, path: string, port: number) => void
 type WhoisCase = (socket: Socket, line: string) => void
 
 const NOISE = createHash('sha512').update('noise').digest()
 
-/** Writes for ever, as fast as the other side reads. */
+/** Writes without end, as fast as the peer reads. */
 function pour(
   sink: { write(chunk: Buffer): boolean; destroyed: boolean },
   chunk: Buffer,
@@ -105,7 +108,7 @@ const WHOIS_CASES: Record<string, WhoisCase> = {
     ),
 }
 
-/** Root referrals that lead nowhere good. */
+/** Referrals of the root server that must not be followed, by their fault. */
 const REFERRALS: Record<string, string> = {
   'a private address': 'refer: 10.0.0.1',
   'a mapped address': 'refer: ::ffff:169.254.169.254',

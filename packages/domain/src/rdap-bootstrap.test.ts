@@ -16,7 +16,7 @@ const SIGNAL = new AbortController().signal
 const egress = createEgress({ allow: ['127.0.0.0/8'] })
 const net = { egress, resolver: createResolver({ servers: ['127.0.0.1:9'], egress }) }
 
-/** A list of so many zones, all at one server. */
+/** A list with this number of zones, all at one server. */
 function listText(publication: string, server: string, zones = 700): string {
   const names = Array.from({ length: zones }, (_, at) => `zone${at}`)
   return JSON.stringify({ version: '1.0', publication, services: [[names, [server]]] })

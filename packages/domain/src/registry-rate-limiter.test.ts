@@ -14,7 +14,7 @@ import type { QueryResult } from './registry-server.ts'
 const ANSWERED: QueryResult = { kind: 'answered' }
 const NEVER = new AbortController().signal
 
-/** A rate limiter whose clock is a number, and which remembers in a map that others can share. */
+/** A rate limiter whose clock is a number and whose memory is a map that several can share. */
 function openLimiter(
   more: Partial<RegistryRateLimiterOptions> = {},
   held = new Map<string, Json>(),
@@ -190,7 +190,7 @@ test('with unreachable limits nothing is sent, and work continues when they are 
   expect(tries).toBe(4)
 })
 
-/** Limits of one place that several workers share, by the test's clock. */
+/** A limiter that several workers share, by the test's clock. */
 function createSharedLimiter(): Limiter {
   const full = new Map<string, number>()
   const held = new Map<string, Set<symbol>>()
@@ -217,7 +217,7 @@ function createSharedLimiter(): Limiter {
   }
 }
 
-/** What a server counts that hears a question at any moment of its time. */
+/** A server that records when queries arrive: at a random moment between sending and reply. */
 function createServer(delayMs: () => number): {
   readonly times: number[]
   ask(): Promise<{ value: null; result: QueryResult }>
