@@ -55,7 +55,7 @@ test.each(['http://127.0.0.1:1080', 'socks5://proxy.test:1080', 'nonsense'])(
 
 interface Proxy extends AsyncDisposable {
   readonly port: number
-  /** Where it was asked to connect to. */
+  /** Addresses that the proxy was asked to connect to. */
   readonly targets: string[]
 }
 

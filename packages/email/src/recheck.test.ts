@@ -15,7 +15,7 @@ const zone = {
   [`${HOST} A`]: ['127.0.0.1', '127.0.0.2'],
 }
 
-/** A host with two addresses; the second says `then` where it is asked for the mailbox. */
+/** A host with two addresses; the second replies `then` to RCPT of the mailbox. */
 async function startPair(then: string): Promise<{
   readonly one: SmtpFixture
   readonly two: SmtpFixture

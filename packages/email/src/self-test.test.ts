@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { createEgress } from '@plumbline/net/egress'
 import { zoneOf } from './engine-fixture.ts'
-import { reverseName, runSelfTest } from './selftest.ts'
-import type { SelfTest, SelfTestOptions } from './selftest.ts'
+import { reverseName, runSelfTest } from './self-test.ts'
+import type { SelfTest, SelfTestOptions } from './self-test.ts'
 import { fakeResolver, startSmtp } from './smtp-fixture.ts'
 
 const OURS = '9.9.1.2'

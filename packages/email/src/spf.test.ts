@@ -5,7 +5,7 @@ import { checkSpf, type SpfResult } from './spf.ts'
 const NEVER = new AbortController().signal
 type Zone = Readonly<Record<string, readonly unknown[] | 'failed' | 'nxdomain'>>
 
-/** Names that records below lead to. */
+/** Names that the records below refer to. */
 const NAMES: Zone = {
   'host.test A': ['192.0.2.10', '192.0.2.11'],
   'host.test AAAA': ['2001:db8::10'],
