@@ -18,7 +18,7 @@ async function rowsOf(
   return rows
 }
 
-/** What each row is: the vendor's word of a known one, else its kind. */
+/** For each row the vendor's word if it is a known row, else its kind. */
 async function wordsOf(
   lines: readonly string[],
   options: Partial<BatchFileOptions> = {},

@@ -4,7 +4,7 @@ import { readBytes } from './batch-file-fixture.ts'
 import { nameScore } from './column-names.ts'
 import { findHeader } from './header.ts'
 
-/** Header lines as the programs write them, with a record that somebody may have. */
+/** Header lines as the programs write them, each with a plausible record. */
 const EXPORTS: [string, string, string, Partial<Record<Check, string>>][] = [
   [
     'Google Contacts',

@@ -31,7 +31,7 @@ const odd = fc.string({
 })
 const anyText = fc.oneof(odd, fc.string({ unit: 'binary' }))
 
-/** What a program reads from a written line. */
+/** The cells that a program reads from a written line. */
 function readBack(cells: readonly string[]): unknown {
   const text = `${cells.join(',')}\r\n`
   return Papa.parse<string[]>(text, { delimiter: ',', newline: '\r\n' }).data[0]
@@ -42,7 +42,7 @@ function guardedText(text: string): string {
   return (readBack([csvCell(text, false), 'x']) as string[])[0] ?? ''
 }
 
-/** The fields of a line as a reader sees them that honours quotes. */
+/** The fields of a line for a program that respects quotes. */
 function whole(line: string, delimiter: string): readonly string[] {
   if (delimiter === '\r' || delimiter === '\n') {
     const { data } = Papa.parse<string[]>(line, { delimiter: '\u001f', newline: delimiter })
@@ -56,8 +56,8 @@ function runs(field: string): boolean {
 }
 
 /**
- * A number that stands alone in its cell, read with what follows it where the reader splits
- * otherwise.
+ * Whether a field is a number of its own cell, possibly followed by other text if the program
+ * splits elsewhere.
  */
 function isNumber(field: string): boolean {
   return /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?(?:,|$)/.test(field)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readBytes } from './batch-file-fixture.ts'
 import { PEOPLE } from './people-fixture.ts'
 
-/** A list of people as a spreadsheet of old exports it: ids, names and addresses. */
+/** A list of people as an old spreadsheet program exports it: ids, names and addresses. */
 function listOf(cells: readonly string[], times = 1): string {
   const rows = Array.from({ length: times }, () => cells).flat()
   const lines = rows.map((cell, at) => `${at};"${cell}";user${at}@example.com;2026-11-01`)
@@ -15,7 +15,8 @@ function namesOf(rows: readonly { readonly cells: readonly string[] }[]): (strin
 }
 
 /**
- * Windows-1258 has letters with a circumflex, breve or horn, and the marks of tones behind them.
+ * The text with tone marks as separate characters: Windows-1258 has letters with a circumflex,
+ * breve or horn, followed by the mark of the tone.
  */
 function withMarksApart(text: string): string {
   return text

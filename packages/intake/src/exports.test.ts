@@ -5,7 +5,7 @@ import { MAILING_EXPORTS } from './exports-mailing-fixture.ts'
 import { SHOP_EXPORTS } from './exports-shop-fixture.ts'
 import { readBytes } from './batch-file-fixture.ts'
 
-/** A column less sure than this is not named as holding anything. */
+/** Confidence below which a column counts as holding no subjects. */
 const MIN_CONFIDENCE = 0.32
 
 describe('lines above a header', () => {

@@ -12,7 +12,8 @@ import writeExcelFile, { type SheetData } from 'write-excel-file/node'
 import { readBytes } from './batch-file-fixture.ts'
 
 /**
- * What every program is given: texts of all scripts, a number, a date, a boolean, an empty cell.
+ * Cells that every program writes: texts of all scripts, a number, a date, a boolean, an empty
+ * cell.
  */
 const HEADER = ['Email', 'Name', 'Phone', 'Born', 'Member', 'Note']
 const PEOPLE = [

@@ -50,7 +50,7 @@ const PACKAGE = 'http://schemas.openxmlformats.org/package/2006'
 
 interface ExcelForm {
   readonly names: typeof TRANSITIONAL
-  /** What stands before the targets of relationships: nothing, or the root of the package. */
+  /** Prefix of the targets of relationships: empty, or the root of the package. */
   readonly root: string
   /** The cells of a date and a moment. */
   readonly dates: string
