@@ -35,7 +35,7 @@ function refusal(status: number, headers: Record<string, string> = {}): () => Re
   return () => Response.json({ error: 'No', message: 'Do this.' }, { status, headers })
 }
 
-/** A body that breaks off, as fetch says it. */
+/** A response body that breaks off with the error that fetch gives. */
 function cutAfter(text: string): ReadableStream<Uint8Array> {
   let isSent = false
   return new ReadableStream<Uint8Array>({
