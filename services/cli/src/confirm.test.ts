@@ -36,7 +36,7 @@ const PREVIEW: BatchPreview = {
   error: null,
 }
 
-/** A service with one batch that waits, and a user who answers; what was said and done. */
+/** A service with one waiting batch, and a user who answers; records the output and the calls. */
 function scene(answer: boolean, preview: BatchPreview = PREVIEW) {
   const done: string[] = []
   const said = { text: '' }

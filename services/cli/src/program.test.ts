@@ -9,7 +9,9 @@ interface Run {
   readonly err: string
 }
 
-/** A run without a service: what needs one is refused before anything is opened. */
+/**
+ * Runs a command without a service: commands that need one are refused before anything is opened.
+ */
 async function run(...words: readonly string[]): Promise<Run> {
   const said = { out: '', err: '' }
   const shell: Shell = {
