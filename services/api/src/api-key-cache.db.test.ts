@@ -15,14 +15,14 @@ const ADDRESS = '198.51.100.7'
 
 interface Fixture extends AsyncDisposable {
   readonly apiKeys: ApiKeyCache
-  /** What the cache asked of the database, by the name of the statement. */
+  /** Queries of the cache, by the name of the statement. */
   readonly queries: string[]
-  /** Moves the clock of the cache and the limits on. */
+  /** Advances the clock of the cache and the limits. */
   pass(ms: number): void
-  /** A good key of a new account. */
+  /** A valid key of a new account. */
   account(): Promise<{ id: string; key: string }>
   revoke(accountId: string): Promise<void>
-  /** Who a key from an address speaks for, or the status that it is refused with. */
+  /** The account of a key that is sent from an address, or the status with which it is refused. */
   judge(key: string, address?: string): Promise<string | number>
 }
 
@@ -78,7 +78,7 @@ function failuresOf(now: () => number): FailedKeyLimit {
   return createFailedKeyLimit({ rate, perMinute: PER_MINUTE, now })
 }
 
-/** The same database, with each statement noted. */
+/** The same database, which records each statement. */
 function counting(db: Db, queries: string[]): Db {
   const pool = new Proxy(db.pool, {
     get: (target, property) => {

@@ -44,7 +44,7 @@ beforeAll(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
-/** Asks as it stands: `fetch` would follow and unpack. */
+/** Sends a request without following redirects or decompressing, as `fetch` would. */
 async function ask(
   path: string,
   headers: Record<string, string> = {},

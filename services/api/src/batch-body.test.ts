@@ -10,7 +10,7 @@ interface Read {
   readonly options: BatchOptions
 }
 
-/** Reads a body in pieces of so many characters. */
+/** Reads a body in pieces of `pieceChars` characters. */
 function read(text: string, pieceChars = text.length): Read {
   const told: unknown[] = []
   let long = ''

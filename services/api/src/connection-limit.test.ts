@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { expect, test, vi } from 'vitest'
 import { limitConnections } from './connection-limit.ts'
 
-/** Safe because of a socket the limit uses its address and its end. */
+/** Safe because the limit uses only the address of a socket and its end. */
 function from(remoteAddress: string | undefined): Socket {
   return Object.assign(new EventEmitter(), { remoteAddress }) as unknown as Socket
 }

@@ -18,7 +18,7 @@ type Listener = (req: IncomingMessage, res: ServerResponse) => unknown
 
 const sayOk: Listener = (_req, res) => res.writeHead(200, { 'Content-Length': 2 }).end('ok')
 
-/** A server of calls, and what it counts of the connections that it ends. */
+/** A server of calls, which counts the connections that it ends. */
 async function serving(
   options: Partial<ListenOptions>,
   listener = sayOk,
@@ -49,7 +49,7 @@ async function serving(
   }
 }
 
-/** A connection that says and reads nothing; resolves once it is open, or reset as soon as that. */
+/** A connection that sends and reads nothing; resolves once it is open, or immediately reset. */
 async function open(port: number): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1' })
   opened.defer(() => void socket.destroy())
@@ -84,7 +84,7 @@ describe('the connections of one address', () => {
 })
 
 describe('a client that asks and does not read', () => {
-  /** More than a connection holds beside its two ends. */
+  /** More bytes than the buffers of a connection hold. */
   const large = Buffer.alloc(64 * 1_024 * 1_024)
 
   test('is ended, and what waited for it is gone', async () => {

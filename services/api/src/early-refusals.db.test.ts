@@ -6,11 +6,14 @@ import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 import { callRaw } from '@plumbline/testkit/api/raw-client'
 
 const MIB = 1_048_576
-/** More than any socket holds. */
+/** More bytes than any socket buffers. */
 const MANY = 64 * MIB
-/** Files may be a little larger, so that it is not their bound that cuts what is refused. */
+/**
+ * Limit of a file: a little above `MANY`, so that the body is refused for another reason than its
+ * size.
+ */
 const LIMIT = 72 * MIB
-/** Tries of each refusal: one client reads while it sends, one when it has sent all. */
+/** Two clients for each refusal: one reads while it sends, one after it has sent everything. */
 const READS = ['along', 'after'] as const
 
 let stage: ApiHarness
@@ -33,7 +36,7 @@ const part = (disposition: string): string =>
   `--b\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`
 const FILE = part('name="file"; filename="a.csv"')
 
-/** The start of a request whose body goes on. */
+/** The start of a request with a body of `length` bytes. */
 function start(path: string, headers: string, body = '', length = MANY): string {
   const method = path.startsWith('PUT ') ? '' : 'POST '
   return `${method}${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length + length}\r\n${headers}\r\n${body}`

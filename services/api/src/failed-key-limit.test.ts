@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createFailedKeyLimit, type FailedKeyLimit } from './failed-key-limit.ts'
 import { createRateLimit } from './rate-limit.ts'
 
-/** Three failures a minute, of a clock that stands until it is set. */
+/** A limit of three failures a minute, by a clock that only the test advances. */
 function failures(): { failedKeys: FailedKeyLimit; pass: (ms: number) => void } {
   let time = 0
   const now = (): number => time

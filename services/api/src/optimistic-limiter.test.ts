@@ -6,7 +6,7 @@ import { createOptimisticLimiter } from './optimistic-limiter.ts'
 
 const RATE = { perSecond: 50, burst: 100 }
 
-/** A shared limiter whose answers travel until the test lets them arrive. */
+/** A shared limiter whose replies are delayed until the test releases them. */
 function slowLimiter(nowMs: () => number) {
   const limiter = createLocalLimiter({ nowMs })
   const travelling: (() => void)[] = []

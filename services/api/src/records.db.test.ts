@@ -26,7 +26,7 @@ const body = (end: string): string =>
   `{"product":"email","start":false,"records":[{"email":"a@b.example","ref":"é\\u20ac"},\n` +
   `{"email":"${'x'.repeat(LONG)}",\n"ref":"${end}"},{"email":null}]}`
 
-/** Sends a body in pieces of so many bytes, each by itself. */
+/** Sends a body in pieces of a number of bytes, each in a write of its own. */
 async function send(
   text: string,
   pieceBytes: number,

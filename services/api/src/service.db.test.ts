@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage[Symbol.asyncDispose]())
 
-/** What a raw socket gets back until the server closes it or the text is met. */
+/** The bytes that a socket receives until the server closes it or they match `until`. */
 async function raw(text: string, until: RegExp): Promise<string> {
   const { port } = new URL(stage.url)
   const socket = connect(Number(port), '127.0.0.1')
@@ -213,7 +213,7 @@ describe('the log', () => {
   })
 })
 
-/** The line of the log that tells of a request. */
+/** The log line of a request. */
 function lineOf(log: string, id: string | null): { record: unknown } {
   const line = log
     .split('\n')

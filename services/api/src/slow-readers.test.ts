@@ -8,7 +8,7 @@ const KIB = 1_024
 const MIB = 1_024 * KIB
 const TIMEOUT_MS = 30_000
 
-/** A connection as the watch sees it: what was written to it, and what the system has not taken. */
+/** A fake connection: the bytes written to it, and those that the system has not taken. */
 class Pipe extends EventEmitter {
   bytesWritten = 0
   writableLength = 0
@@ -29,7 +29,7 @@ class Pipe extends EventEmitter {
   }
 }
 
-/** Safe because of a socket the watch uses nothing but what a pipe has. */
+/** Safe because the watch uses only the members of a socket that a pipe has. */
 const asSocket = (pipe: Pipe): Socket => pipe as unknown as Socket
 
 interface Answer {
@@ -56,12 +56,12 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Safe because of a response the watch uses nothing but what is here. */
+/** Safe because the watch uses only the members of a response that are set here. */
 function expectAnswer(answer: Answer): void {
   slowReaders.expect({ ...answer, req: { socket: pipe } } as unknown as ServerResponse)
 }
 
-/** Passes seconds, in each of which something happens. */
+/** Advances the clock by seconds, and calls `each` in every second. */
 function pass(seconds: number, each: () => void): void {
   for (let second = 0; second < seconds && !pipe.ended; second += 1) {
     each()

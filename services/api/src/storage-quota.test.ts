@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createStorageQuota } from './storage-quota.ts'
 
-/** A space of 100 bytes over a store that has what is said. */
+/** A quota of 100 bytes, with `stored` bytes in the store. */
 function openSpace(stored = 0) {
   const state = { stored, reads: 0, nowMs: 0 }
   const space = createStorageQuota(

@@ -9,7 +9,7 @@ import type { BodyIntake } from './records.ts'
 import { apiSettings } from './settings.ts'
 import { readUpload } from './upload.ts'
 
-/** What a form comes to whose bytes are counted as told. */
+/** The refusal of an upload whose bytes are counted by `take`. */
 async function refusalOf(take: BodyIntake['file']['take']): Promise<unknown> {
   const scratchDir = await mkdtemp(join(tmpdir(), 'plumbline-upload-'))
   const intake: BodyIntake = {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 
 const PASSWORD = 'tidal lantern cactus seven'
 
-/** A mail server that keeps what it is sent, or refuses for a while. */
+/** A mail server that stores messages, or refuses them for a while. */
 interface Postbox extends AsyncDisposable {
   readonly port: number
   readonly mails: { readonly to: string; readonly text: string }[]
@@ -73,7 +73,7 @@ beforeEach(() => {
   postbox.refusal = undefined
 })
 
-/** The newest message to an address once it is there, and the secret of its link. */
+/** Waits for the newest message to an address; returns it with the secret of its link. */
 async function newest(to: string, about: string): Promise<{ text: string; secret: string }> {
   const find = (): string | undefined =>
     postbox.mails.findLast((mail) => mail.to === to && mail.text.includes(about))?.text

@@ -21,7 +21,7 @@ interface Route {
   readonly path: string
 }
 
-/** Open to everybody: there is nothing of anybody in it. */
+/** Paths open to everybody, since they contain no data of anybody. */
 const OPEN: readonly string[] = ['/operator/style.css']
 
 const ROUTES: readonly Route[] = [

@@ -34,8 +34,8 @@ interface Seen {
 }
 
 /**
- * Asks the admin port as a browser would, with the cookies of the app: they go to every port of a
- * host.
+ * Sends a request to the admin port like a browser, with the cookies of the app, which browsers
+ * send to every port of a host.
  */
 async function ask(
   { cookie }: { readonly cookie: string },
@@ -61,7 +61,7 @@ const PAGES = [
   '?search=one.example',
 ]
 
-/** What the menu marks on a page. */
+/** The entry of the menu that is marked on a page. */
 function placeOf(path: string): string {
   if (/^\/(?:plans|packs)/.test(path)) return '/operator/plans'
   return `/operator${path.replace(/\?.*/, '')}`

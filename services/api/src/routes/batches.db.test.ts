@@ -579,7 +579,7 @@ describe('moving batches', () => {
 const PART =
   '--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\nContent-Type: text/csv\r\n\r\n'
 
-/** Sends a body that never ends, as from a client that ignores the response. */
+/** Sends an endless body, like a client that ignores the response. */
 async function endlessUpload(on: ApiHarness, key: string): Promise<{ status: number }> {
   const { request } = await import('node:http')
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number }>()

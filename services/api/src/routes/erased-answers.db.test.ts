@@ -41,7 +41,7 @@ async function setStatus(id: string, status: string): Promise<void> {
   ])
 }
 
-/** Of each kept answer, whether anything of it is left. */
+/** For each stored response whether it still has a body. */
 async function keptBodies(): Promise<readonly boolean[]> {
   const { rows } = await stage.db.pool.query<{ left: boolean }>(
     `select body <> '' as left from idempotency_keys`,

@@ -117,7 +117,10 @@ export function deleteWebhook(ctx: Context): Handler {
   }
 }
 
-/** `POST /v1/webhooks/{id}/rotate`: a new secret; the old one signs beside it for a day. */
+/**
+ * `POST /v1/webhooks/{id}/rotate`: creates a new secret; for a day messages are signed with the old
+ * one, too.
+ */
 export function rotateWebhook(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: false })
