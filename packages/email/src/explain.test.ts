@@ -179,7 +179,7 @@ test('there is a row for each reason that a client can get', () => {
   expect(Object.keys(TABLE).toSorted()).toEqual(Object.keys(REASONS.email).toSorted())
 })
 
-test.each(Object.entries(TABLE))('%s is told with how it is known', async (reason, row) => {
+test.each(Object.entries(TABLE))('%s is reported with its evidence', async (reason, row) => {
   await using smtp = await startSmtp(row.script ?? {})
   await using engine = testEngine(smtp.port, zone, row.options)
   // The way out counts as shut once its test is over.

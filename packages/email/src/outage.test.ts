@@ -85,7 +85,7 @@ function engineOf(
   })
 }
 
-test('what failed just before our resolver came again spends no try either', async () => {
+test('a failure just before our resolver recovered does not count as an attempt', async () => {
   await using smtp = await startSmtp(AGREEABLE)
   const world = { isDown: true, nowMs: Date.now() }
   await using engine = engineOf(smtp.port, world)
@@ -101,7 +101,7 @@ test('what failed just before our resolver came again spends no try either', asy
 })
 
 test.each(['refuses every question', 'stays silent'])(
-  'a single call is not told that a domain is sick while our resolver %s',
+  'a single call does not blame a domain while our resolver %s',
   async (how) => {
     await using smtp = await startSmtp(AGREEABLE)
     // Questions of the call have failed by then; the one that is asked beside them hangs.

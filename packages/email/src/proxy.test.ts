@@ -8,7 +8,7 @@ import { startSmtp } from './smtp-fixture.ts'
 const zone = zoneOf({ 'far.test': '127.0.0.1', 'inside.test': '10.0.0.7' })
 const smtp = { heloName: 'verifier.sender.test', mailFrom: 'verify@sender.test' }
 
-test('a mailbox is asked about through the SOCKS5 proxy alone', async () => {
+test('a mailbox is probed through the SOCKS5 proxy only', async () => {
   await using server = await startSmtp({})
   await using proxy = await startProxy('ada', 'secret')
   await using engine = testEngine(server.port, zone, {

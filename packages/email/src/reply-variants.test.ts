@@ -30,7 +30,7 @@ const isMissing = ({ reason, status }: Classified): boolean =>
   reason === 'mailbox_not_found' && status === 'undeliverable'
 const isUnknown = ({ status }: Classified): boolean => status === 'unknown'
 
-describe('an unknown user is found', () => {
+describe('an unknown user is recognized', () => {
   test.each<[server: string, texts: string[]]>([
     [
       'Postfix',
