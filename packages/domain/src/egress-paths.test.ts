@@ -126,7 +126,7 @@ function countingEgress(guard: Egress, counted: Counted): Egress {
   }
 }
 
-test('no path dials a special address: mail, redirect, referral, name server, page', async () => {
+test('no path connects to a special address: mail, redirect, referral, name server, page', async () => {
   const addresses = [...specialAddresses(), CONTROL, CONTROL]
   const counted: Counted = { attempts: 0, dialled: [], reached: new Set() }
   const guard = createEgress({ allow: [OWN], connect: notingConnectors(counted) })

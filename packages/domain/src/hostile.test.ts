@@ -137,7 +137,7 @@ async function expectUnknown(world: FixtureServers): Promise<void> {
 
 const noWhois: WhoisCase = (socket) => void socket.end('% nothing is known of this zone\n')
 
-describe('a hostile RDAP server ends in its bounds as unknown', () => {
+describe('a hostile RDAP server is stopped by the limits, and the result is unknown', () => {
   test.each(Object.entries(RDAP_CASES))('%s', async (_name, misbehave) => {
     await expectUnknown({
       rdap: (req, res) => misbehave(res, req.url ?? '', req.socket.localPort ?? 0),
@@ -146,7 +146,7 @@ describe('a hostile RDAP server ends in its bounds as unknown', () => {
   })
 })
 
-describe('a hostile WHOIS server ends in its bounds as unknown', () => {
+describe('a hostile WHOIS server is stopped by the limits, and the result is unknown', () => {
   test.each(Object.entries(WHOIS_CASES))('%s', async (_name, misbehave) => {
     await expectUnknown({
       rdap: (_req, res) => res.writeHead(501).end(),
@@ -156,7 +156,7 @@ describe('a hostile WHOIS server ends in its bounds as unknown', () => {
   })
 })
 
-describe('a hostile referral is not followed beyond its bounds', () => {
+describe('a hostile referral is not followed', () => {
   test.each(Object.entries(REFERRALS))('%s', async (_name, reply) => {
     await expectUnknown({
       rdap: (_req, res) => res.writeHead(501).end(),
@@ -165,7 +165,7 @@ describe('a hostile referral is not followed beyond its bounds', () => {
   })
 })
 
-test('a registrar that refers on and on is asked once', async () => {
+test('a registrar with endless referrals is queried once', async () => {
   await using fixture = await startFixtureServers({
     options: LIMITS,
     rdap: (_req, res) => res.writeHead(501).end(),
