@@ -87,7 +87,7 @@ describe.skipIf(WITHOUT_OPENPYXL)('a workbook of openpyxl', () => {
 
 // As above.
 describe.skipIf(WITHOUT_SPREADSHEET)('a workbook of LibreOffice', { timeout: 180_000 }, () => {
-  it('as .xlsx and .ods; its .xls is named', async () => {
+  it('is read as .xlsx and .ods; its .xls is recognized and refused', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'soffice-'))
     try {
       const book = new ExcelJS.Workbook()
