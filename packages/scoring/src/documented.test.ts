@@ -52,10 +52,10 @@ function tableUnder(heading: string): string[][] {
   )
 }
 
-describe('the page on scores says what is so', () => {
+describe('docs/scores.md', () => {
   const rows = tableUnder('Examples')
 
-  it('has a record of ours for each of its examples', () => {
+  it('has examples that are all in this test', () => {
     expect(rows.map(([record]) => record).toSorted()).toEqual(Object.keys(RECORDS).toSorted())
   })
 
@@ -69,7 +69,7 @@ describe('the page on scores says what is so', () => {
     )
   })
 
-  it('takes its file of own weights', () => {
+  it('has an example of weights that can be loaded', () => {
     const [, json = ''] = /^ {4}(\{ "version".*\})$/m.exec(PAGE) ?? []
     const own = overlayWeights(json, 'the page')
     expect(own.version).toMatch(/^acme-1\+[0-9a-f]{12}$/)

@@ -33,7 +33,7 @@ describe(`${RECORDS} random records`, () => {
     expect(faults).toEqual([])
   })
 
-  it('never fall when one thing turns towards risk', () => {
+  it('never fall when one property turns towards risk', () => {
     const faults: unknown[] = []
     for (let run = 0; run < RECORDS; run++) {
       const levels = draw(random)

@@ -40,7 +40,7 @@ function response(status: number, body: string): HttpAnswer {
   }
 }
 
-test('only 2xx is success, and of every other status it is said what came', async () => {
+test('only 2xx is success, and every other status is reported', async () => {
   expect(await attempt(response(299, 'ok'))).toMatchObject({ status: 'delivered', error: null })
   expect(await attempt(response(404, 'nobody'))).toMatchObject({
     status: 'pending',
@@ -50,7 +50,7 @@ test('only 2xx is success, and of every other status it is said what came', asyn
   })
 })
 
-test('a redirect is shown with its status, and followed by nothing', async () => {
+test('a redirect is reported with its status, and not followed', async () => {
   expect(await attempt(response(307, 'over there'))).toMatchObject({
     status: 'pending',
     responseStatus: 307,
@@ -59,7 +59,7 @@ test('a redirect is shown with its status, and followed by nothing', async () =>
   })
 })
 
-test('410 switches the endpoint off, and what never answered has no status', async () => {
+test('410 disables the endpoint, and an attempt without response has no status', async () => {
   expect(await attempt(response(410, ''))).toMatchObject({ status: 'failed', disable: 'gone' })
   const silent: HttpAnswer = {
     kind: 'failed',
