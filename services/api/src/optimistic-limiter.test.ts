@@ -34,7 +34,7 @@ function fail(error: unknown): never {
   throw error
 }
 
-test('with plenty left a call does not wait for the shared limiter, and concurrent ones are reported together', async () => {
+test('far from the limit a call does not wait for the shared limiter, and concurrent calls are reported together', async () => {
   const shared = slowLimiter(() => 0)
   const limiter = createOptimisticLimiter(shared, fail, { now: () => 0, rest: turn })
   const first = limiter.take('a', 1, RATE)

@@ -45,7 +45,7 @@ async function refusalOf(take: BodyIntake['file']['take']): Promise<unknown> {
   return met
 }
 
-test('a database that breaks off while a file arrives is no fault of the form', async () => {
+test('a database failure during an upload is not reported as a fault of the form', async () => {
   // As the driver says it: without a code, as the parser of forms says what is wrong with them.
   const broken = new Error('Connection terminated unexpectedly')
   expect(await refusalOf(() => Promise.reject(broken))).toBe(broken)

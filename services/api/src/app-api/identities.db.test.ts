@@ -218,7 +218,7 @@ describe.each(OPERATIONS.map((one) => ({ name: `${one.method} ${one.path}`, one 
     const isOpen = one.access === 'open' || one.access === 'anybody'
     const isApp = one.path.startsWith(APP_API)
 
-    test('nobody, a revoked key and an ended session are told to sign in or send a key', async () => {
+    test('calls without key or session, with a revoked key or an ended session get 401', async () => {
       const ended = [`plumbline=${newSecret().secret}`, ...endedCookies]
       const identities = ended.map((cookie) => ({ headers: { cookie } }))
       for (const identity of [{}, { key: keys.revoked }, ...identities]) {
@@ -228,7 +228,7 @@ describe.each(OPERATIONS.map((one) => ({ name: `${one.method} ${one.path}`, one 
       }
     })
 
-    test("keys call what is of the account, and nothing that is a person's", async () => {
+    test("keys are accepted for data of the account, and not for a user's own", async () => {
       for (const key of [keys.live, keys.test]) {
         const { status } = await call(one, { key })
         const isRefused = one.access !== 'account' && !isOpen
@@ -241,7 +241,7 @@ describe.each(OPERATIONS.map((one) => ({ name: `${one.method} ${one.path}`, one 
       expect(REFUSED.includes(status)).toBe(!mayCall(one, role))
     })
 
-    test('a session is worth nothing to another site', async () => {
+    test('a session is refused on calls from another site', async () => {
       if (one.method === 'GET' || one.access === 'open') return
       const headers = { cookie: await cookieOf('owner'), 'sec-fetch-site': 'cross-site' }
       expect((await call(one, { headers })).status).toBe(403)

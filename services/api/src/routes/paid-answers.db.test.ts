@@ -52,7 +52,7 @@ async function callsTakenFrom(account: HarnessAccount): Promise<number> {
   return rows[0]?.count ?? -1
 }
 
-test('answers that wait for a client who does not read are paid, whatever it reads later', async () => {
+test('responses that wait for a client that does not read are charged, whatever it reads later', async () => {
   const account = await stage.account({ credits: 1_000 })
   const before = await callsTakenFrom(account)
   const socket = askWithoutReading(account.live)
