@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { pumped, pumpedLines, slowdown } from '@plumbline/testkit/hostile-text'
-import { saysParked } from '@plumbline/domain/parked'
+import { isParkingPage } from '@plumbline/domain/parked'
 import { parseWhois } from '@plumbline/domain/whois-parse'
 import { classifyReply } from '@plumbline/email/classify'
 import { maskedText } from '@plumbline/email/probe-result'
@@ -25,13 +25,13 @@ test.each([
     '<p>A page of words, with a link to https://www.example.com/.</p>\n',
     PAGE_CHARS,
   )
-  expect(saysParked(ordinary)).toBe(false)
-  expect(slowdown(saysParked, pumped(piece, PAGE_CHARS), ordinary)).toBeLessThan(60)
+  expect(isParkingPage(ordinary)).toBe(false)
+  expect(slowdown(isParkingPage, pumped(piece, PAGE_CHARS), ordinary)).toBeLessThan(60)
 })
 
 test('a parking page is still recognized by its address', () => {
-  expect(saysParked('<a href="https://www.bodis.com/x/en/lander">')).toBe(true)
-  expect(saysParked(`<a href="https://www.dan.com/buy ${'a '.repeat(50)}lander">`)).toBe(false)
+  expect(isParkingPage('<a href="https://www.bodis.com/x/en/lander">')).toBe(true)
+  expect(isParkingPage(`<a href="https://www.dan.com/buy ${'a '.repeat(50)}lander">`)).toBe(false)
 })
 
 describe('a WHOIS reply', () => {

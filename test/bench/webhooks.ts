@@ -6,7 +6,7 @@ import { inTransaction, type Db } from '@plumbline/db/database'
 import { createWebhook, newWebhookId } from '@plumbline/db/webhooks/endpoints'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { startService } from '@plumbline/testkit/service'
-import { hideSecret } from '@plumbline/webhooks/secret-box'
+import { encryptSecret } from '@plumbline/webhooks/secret-box'
 import { newSecret } from '@plumbline/webhooks/signature'
 import { bounded, type Figure } from './figure.ts'
 import { startServers } from './servers.ts'
@@ -106,7 +106,7 @@ async function subscribeAll(
   for (let no = 0; no < ENDPOINTS; no++) {
     const account = await createAccount(db, { email: `${no}@b.example`, plan: 'free' })
     const id = newWebhookId()
-    const secret = hideSecret(key, id, newSecret())
+    const secret = encryptSecret(key, id, newSecret())
     const url = `${no < UNRESPONSIVE ? unresponsive : responsive}/${no}`
     await inTransaction(db, async (tx) => {
       const events = ['credits.exhausted'] as const

@@ -81,5 +81,8 @@ export async function widthFaults(page: Page): Promise<readonly string[]> {
 /** Waits until a page shows its heading, with nothing still loading or rendering. */
 export async function settle(page: Page, heading: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
-  await page.locator('.bones, [role=region][aria-busy=true]').first().waitFor({ state: 'detached' })
+  await page
+    .locator('.skeleton, [role=region][aria-busy=true]')
+    .first()
+    .waitFor({ state: 'detached' })
 }

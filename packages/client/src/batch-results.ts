@@ -5,7 +5,7 @@ import type { Delimiter } from '@plumbline/contract/delimiters'
 import type { ResultFormat } from '@plumbline/contract/results-request'
 import { queryOf, type CallOptions, type Connection } from './connection.ts'
 
-/** Which results, and in which format. */
+/** Selection and format of results. */
 export interface ResultsOptions extends CallOptions {
   readonly format?: ResultFormat
   /** Verdicts, row statuses, advices or reasons; all rows if empty. */
@@ -27,17 +27,17 @@ export interface ResultsOptions extends CallOptions {
 
 /** A result file as it is received. */
 export interface Results {
-  /** Whether every row is there. */
+  /** Whether the file has every row. */
   readonly complete: boolean
   readonly fileName: string
   readonly body: ReadableStream<Uint8Array>
 }
 
-/** Calls for the results of a batch, and for what is made from it. */
+/** Calls for the results of a batch, and for batches made from it. */
 export interface ResultCalls {
-  /** What has changed between two batches of the same records. */
+  /** Compares two batches of the same records. */
   compare(id: string, other: string, options?: CallOptions): Promise<Comparison>
-  /** The same row by row; `all` includes rows without a change. */
+  /** Compares two batches row by row; `all` includes rows without a change. */
   compareRows(
     id: string,
     other: string,
@@ -50,7 +50,7 @@ export interface ResultCalls {
   results(id: string, options?: ResultsOptions): Promise<Results>
 }
 
-/** Makes these calls over a connection. */
+/** Makes the calls for results over a connection. */
 export function resultCalls(connection: Connection): ResultCalls {
   return {
     compare: (id, other, call) =>

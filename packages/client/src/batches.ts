@@ -13,7 +13,7 @@ import type { OpenedPath } from './opened-path.ts'
 import { readRows, type ResultRow, type RowsOptions } from './rows.ts'
 import { uploadBody, type FileSource } from './upload.ts'
 
-/** How a batch is processed; what is left out is the service's default. */
+/** Options for processing a batch; omitted ones have the service's default. */
 export interface BatchSettings {
   readonly product: Product
   readonly name?: string
@@ -26,7 +26,7 @@ export interface BatchSettings {
   readonly explain?: boolean
 }
 
-/** How a file is read; what is left out is detected by the service. */
+/** Options for reading a file; omitted ones are detected by the service. */
 export interface FileSettings extends BatchSettings {
   /** Field to header name or 0-based column. */
   readonly mapping?: Readonly<Record<string, string | number>>
@@ -68,7 +68,7 @@ export interface BatchRecords extends BatchSettings {
   readonly records: readonly BatchRecord[]
 }
 
-/** How to wait for a batch. */
+/** Options for waiting for a batch. */
 export interface WaitOptions extends CallOptions {
   /** Called with the batch after each request; for a progress bar. */
   readonly onProgress?: (batch: BatchView) => void
@@ -76,7 +76,7 @@ export interface WaitOptions extends CallOptions {
   readonly everyMs?: number
 }
 
-/** Calls about batches. */
+/** Calls for batches. */
 export interface BatchCalls extends ResultCalls {
   create(batch: BatchFile | BatchPath | BatchRecords, options?: CallOptions): Promise<BatchView>
   get(id: string, options?: CallOptions): Promise<BatchView>
@@ -87,7 +87,7 @@ export interface BatchCalls extends ResultCalls {
   ): Promise<BatchPage>
   start(id: string, options?: CallOptions): Promise<BatchView>
   cancel(id: string, options?: CallOptions): Promise<BatchView>
-  /** What a batch holds and would cost. */
+  /** The content of a batch, and its cost if it is started. */
   preview(id: string, options?: CallOptions): Promise<BatchPreview>
   /** Changes how a batch is read and what it checks, before it starts. */
   change(id: string, change: BatchChange, options?: CallOptions): Promise<BatchView>
@@ -95,7 +95,7 @@ export interface BatchCalls extends ResultCalls {
   sample(id: string, options?: CallOptions): Promise<BatchSample>
   /** The sample of a batch, with its results so far. */
   readSample(id: string, options?: CallOptions): Promise<BatchSample>
-  /** How the accepted verdicts of another service compare with our own results. */
+  /** Compares the accepted verdicts of another service with our own outcomes. */
   known(id: string, options?: CallOptions): Promise<BatchKnown>
   /** Pauses a running batch until it is resumed. */
   pause(id: string, options?: CallOptions): Promise<BatchView>
@@ -110,7 +110,7 @@ export interface BatchCalls extends ResultCalls {
   wait(id: string, options?: WaitOptions): Promise<BatchView>
 }
 
-/** Makes the calls about batches over a connection. */
+/** Makes the calls for batches over a connection. */
 export function batchCalls(connection: Connection): BatchCalls {
   const get: BatchCalls['get'] = (id, call) =>
     connection.json({ method: 'GET', path: batchPath(id), ...call })

@@ -35,7 +35,7 @@ function refusal(status: number, headers: Record<string, string> = {}): () => Re
   return () => Response.json({ error: 'No', message: 'Do this.' }, { status, headers })
 }
 
-/** A body that breaks off, as fetch says it. */
+/** A response body that breaks off with the error that fetch gives. */
 function cutAfter(text: string): ReadableStream<Uint8Array> {
   let isSent = false
   return new ReadableStream<Uint8Array>({
@@ -52,7 +52,7 @@ function headersOf({ init }: Seen): Headers {
 }
 
 describe('lookups', () => {
-  test('post the request with the key and give the result', async () => {
+  test('send a POST with the key and resolve with the result', async () => {
     const { client, seen } = clientOf(() => Response.json({ credits_used: 1 }))
     const request = { email: 'ada@example.com', explain: true }
     expect(await client.fraudSignals(request, { idempotencyKey: 'k' })).toEqual({ credits_used: 1 })
@@ -66,14 +66,14 @@ describe('lookups', () => {
     expect(headers.get('idempotency-key')).toBe('k')
   })
 
-  test('reject with the words of the service', async () => {
+  test('reject with the error message of the service', async () => {
     const { client } = clientOf(refusal(402, { 'x-request-id': 'r1' }))
     const error = await client.email({ email: 'x' }).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(RefusedError)
     expect(error).toMatchObject({ status: 402, error: 'No', message: 'Do this.', requestId: 'r1' })
   })
 
-  test('show what a stranger answered in place of the service', async () => {
+  test('report the response of another server in place of the service', async () => {
     const { client } = clientOf(() => new Response('<html>bad gateway', { status: 502 }))
     await expect(client.account()).rejects.toThrow('The service answered 502: <html>bad gateway')
   })
@@ -94,7 +94,7 @@ describe('lookups', () => {
     expect(late.seen).toHaveLength(1)
   })
 
-  test('are sent again under one key where the connection broke, and while the first still runs', async () => {
+  test('are retried with the same key if the connection breaks, or while the first attempt still runs', async () => {
     const { client, seen } = clientOf(
       () => {
         throw new TypeError('fetch failed', { cause: new Error('read ECONNRESET') })
@@ -110,7 +110,7 @@ describe('lookups', () => {
     expect(keys[3]).not.toBe(keys[0])
   })
 
-  test('fail by a class of their own where no whole answer comes', async () => {
+  test('reject with ConnectionError if there is no complete response', async () => {
     const broken = clientOf(() => {
       throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') })
     })
@@ -123,7 +123,7 @@ describe('lookups', () => {
     expect(page.seen).toHaveLength(1)
   })
 
-  test('refusals have the class of their status', async () => {
+  test('refusals have an error class for their status', async () => {
     for (const [status, kind] of [
       [400, BadRequestError],
       [401, UnauthorizedError],
@@ -134,7 +134,7 @@ describe('lookups', () => {
     }
   })
 
-  test('end when the caller ends them', async () => {
+  test('are aborted by the signal of the caller', async () => {
     const { client } = clientOf(refusal(503, { 'retry-after': '50' }))
     const signal = AbortSignal.timeout(10)
     await expect(client.account({ signal })).rejects.toMatchObject({ name: 'TimeoutError' })
@@ -142,7 +142,7 @@ describe('lookups', () => {
 })
 
 describe('batches', () => {
-  test('a stream is sent once, and let go of when the call fails', async () => {
+  test('a stream is sent once, and released when the call fails', async () => {
     let isOpen = true
     async function* bytes(): AsyncGenerator<Uint8Array> {
       try {
@@ -169,7 +169,7 @@ describe('batches', () => {
     expect([calls, isOpen]).toEqual([1, false])
   })
 
-  test('rows go on behind the last one where the connection breaks', async () => {
+  test('rows continue after the last one if the connection breaks', async () => {
     const { client, seen } = clientOf(
       () => new Response(cutAfter('{"row":1}\n{"row":2}\n{"ro')),
       () => new Response('{"row":3}\n', { headers: { 'x-results-complete': 'true' } }),
@@ -180,7 +180,7 @@ describe('batches', () => {
     expect(seen.map(({ url }) => new URL(url).searchParams.get('after'))).toEqual(['0', '2'])
   })
 
-  test('rows of a connection that breaks again and again end with its error', async () => {
+  test('rows end with the error of a connection that keeps breaking', async () => {
     const { client, seen } = clientOf(() => new Response(cutAfter('{"ro')))
     const read = client.batches.rows('bat_1', { everyMs: 1 }).next()
     await expect(read).rejects.toThrow('terminated')
@@ -229,7 +229,7 @@ describe('batches', () => {
     expect(met).toEqual(['analyzing', 'running', 'completed'])
   })
 
-  test('open results with what was asked for', async () => {
+  test('send the options of results', async () => {
     const { client, seen } = clientOf(
       () =>
         new Response('row\n', {
@@ -267,7 +267,7 @@ describe('batches', () => {
   })
 })
 
-test('usage, ledger and keys are asked for by their paths, without what is left out', async () => {
+test('usage, ledger and keys are requested without omitted options', async () => {
   const { client, seen } = clientOf()
   await client.usage()
   await client.usage({ from: '2026-11-01', by: ['day', 'product'] })

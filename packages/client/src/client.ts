@@ -22,7 +22,7 @@ export type LookUp<P extends Product> = (
   options?: CallOptions,
 ) => Promise<Lookup<P>>
 
-/** Days of usage, and how to group them; what is left out is the service's default. */
+/** Days and grouping of usage; omitted options have the service's default. */
 export interface UsageQuery {
   /** First day, `2026-11-01`. */
   readonly from?: string
@@ -31,9 +31,7 @@ export interface UsageQuery {
   readonly by?: readonly UsagePart[]
 }
 
-/**
- * The service as functions. Each rejects with `RefusedError`, or with the error of the connection.
- */
+/** The calls of the service. Each rejects with `RefusedError` or `ConnectionError`. */
 export interface Client {
   readonly email: LookUp<'email'>
   readonly ip: LookUp<'ip'>
@@ -42,18 +40,18 @@ export interface Client {
   readonly deliverability: LookUp<'deliverability'>
   readonly contactIntel: LookUp<'contact-intel'>
   readonly fraudSignals: LookUp<'fraud-signals'>
-  /** Any product by its name. */
+  /** Looks up one record with the product of a name. */
   lookUp<P extends Product>(
     product: P,
     request: RequestOf<P>,
     options?: CallOptions,
   ): Promise<Lookup<P>>
   account(options?: CallOptions): Promise<AccountView>
-  /** What the account used, by day unless grouped otherwise. */
+  /** Usage of the account, by day unless grouped otherwise. */
   usage(asked?: UsageQuery, options?: CallOptions): Promise<UsageView>
-  /** A page of the moves of its credits, newest first. */
+  /** A page of the account's ledger, newest entry first. */
   ledger(page?: { limit?: number; cursor?: string }, options?: CallOptions): Promise<LedgerPage>
-  /** The keys it has had, newest first; never the keys themselves. */
+  /** The keys that the account has had, newest first; never the keys themselves. */
   keys(options?: CallOptions): Promise<KeyList>
   /** Plans and packs with their prices. */
   plans(options?: CallOptions): Promise<OffersView>
@@ -63,7 +61,7 @@ export interface Client {
     request: RequestOf<P>,
     options?: CallOptions,
   ): Promise<LookupView>
-  /** The state of an asynchronous lookup; waits up to this many seconds for its end, at most 30. */
+  /** The state of an asynchronous lookup; `wait`: seconds to wait for its end, at most 30. */
   lookup(id: string, wait?: number, options?: CallOptions): Promise<LookupView>
   readonly batches: BatchCalls
   readonly webhooks: WebhookCalls

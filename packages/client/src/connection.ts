@@ -1,13 +1,16 @@
 import { ConnectionError, RefusedError } from './refused.ts'
 import { randomName } from './web-crypto.ts'
 
-/** Where the service is, and the API key of its account. */
+/** Address of the service, the API key, and options of the connection. */
 export interface ConnectionOptions {
   /**
    * Address of the service, for example `http://127.0.0.1:8080`; empty for the host of the page.
    */
   readonly baseUrl: string
-  /** Absent in a page of the service itself, which calls with the session of the signed-in user. */
+  /**
+   * The API key; absent in a page of the service itself, which calls with the session of the
+   * signed-in user.
+   */
   readonly key?: string
   /**
    * Time-out of each attempt of a call in milliseconds; default 30,000. File transfers have none.
@@ -27,8 +30,8 @@ export interface ConnectionOptions {
 export interface CallOptions {
   readonly signal?: AbortSignal
   /**
-   * Makes a POST take effect once. The client generates one for each call, so that its own retries
-   * count once; set one if repeats by another process should, too.
+   * Key with which a POST takes effect once. The client generates one for each call, for its own
+   * retries; set one if another process may repeat the call.
    */
   readonly idempotencyKey?: string
 }
@@ -45,7 +48,7 @@ export interface Call extends CallOptions {
   readonly path: string
   readonly json?: unknown
   readonly body?: Body
-  /** Sent besides those that every call has. */
+  /** Headers in addition to those of every call. */
   readonly headers?: Readonly<Record<string, string>>
   /** The response is a file or a stream and has no time-out. */
   readonly endless?: boolean
@@ -65,7 +68,7 @@ const RETRY_AFTER_MAX_SECONDS = 60
 /** Milliseconds before the first retry if the service names no delay. */
 const FIRST_WAIT_MS = 250
 
-/** Statuses that are no fault of the call itself. */
+/** Statuses after which the same call may succeed later. */
 const TEMPORARY: readonly number[] = [429, 502, 503, 504]
 
 /** Opens a connection; sends nothing yet. */

@@ -12,7 +12,7 @@ export interface PrivacyCalls {
     page?: { readonly limit?: number; readonly cursor?: string },
     options?: CallOptions,
   ): Promise<ErasurePage>
-  /** Waits until nothing of the values is left. */
+  /** Waits until the erasure is completed. */
   waitErased(
     id: string,
     options?: CallOptions & { readonly everyMs?: number },
@@ -21,7 +21,7 @@ export interface PrivacyCalls {
   export(options?: CallOptions): Promise<ReadableStream<Uint8Array>>
 }
 
-/** Makes these calls over a connection. */
+/** Makes the calls for stored data over a connection. */
 export function privacyCalls({ json, send }: Connection): PrivacyCalls {
   const erasure: PrivacyCalls['erasure'] = (id, call) =>
     json({ method: 'GET', path: `/v1/erase/${encodeURIComponent(id)}`, ...call })

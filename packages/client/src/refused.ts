@@ -1,4 +1,4 @@
-/** What is known of a response with another status than 2xx. */
+/** Details of a response with another status than 2xx. */
 interface Refusal {
   readonly status: number
   readonly error: string
@@ -54,7 +54,7 @@ export class UnauthorizedError extends RefusedError {
   override readonly name = 'UnauthorizedError'
 }
 
-/** 402: the credits do not suffice. */
+/** 402: the credits are not sufficient. */
 export class PaymentRequiredError extends RefusedError {
   override readonly name = 'PaymentRequiredError'
 }
@@ -64,7 +64,7 @@ export class ForbiddenError extends RefusedError {
   override readonly name = 'ForbiddenError'
 }
 
-/** 404: there is no such thing, or it is another account's. */
+/** 404: the object does not exist, or belongs to another account. */
 export class NotFoundError extends RefusedError {
   override readonly name = 'NotFoundError'
 }

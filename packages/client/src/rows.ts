@@ -9,14 +9,14 @@ import { chunksOf } from './upload.ts'
 
 /** One row of a batch. */
 export interface ResultRow<P extends Product = Product> {
-  /** From 1, which is the first record. */
+  /** Number of the row; 1 is the first record. */
   readonly row: number
   /** The caller's own name of a record that was sent as JSON. */
   readonly ref: string | null
-  /** The record as it came. */
+  /** The record as it was sent. */
   readonly input: unknown
   readonly status: string
-  /** As in a single call; null if there is none. */
+  /** The result as of a single call; null if there is none. */
   readonly result: ResultOf<P> | null
   readonly advice: string | null
   readonly why: string | null
@@ -26,7 +26,7 @@ export interface ResultRow<P extends Product = Product> {
   readonly error: string | null
 }
 
-/** Which rows are read. */
+/** Selection of rows. */
 export interface RowsOptions extends CallOptions {
   /** Verdicts, row statuses, advices or reasons; all rows if empty. */
   readonly only?: readonly string[]

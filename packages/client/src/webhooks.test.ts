@@ -14,7 +14,7 @@ function signed(secrets: readonly string[], agoSeconds = 0, body = BODY): Record
   }
 }
 
-test('a message that the service signed is read, also while its secret is changed', async () => {
+test('a message signed by the service is accepted, also while the secret is being rotated', async () => {
   const [old, fresh] = [newSecret(), newSecret()]
   expect(await verifyWebhook(old, signed([old]), BODY)).toMatchObject({ type: 'webhook.test' })
   expect(await verifyWebhook(old, signed([fresh, old]), BODY)).toMatchObject({ data: { id: 'ü' } })

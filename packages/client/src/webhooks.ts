@@ -28,16 +28,16 @@ export interface WebhookCalls {
   get(id: string, options?: CallOptions): Promise<WebhookView>
   change(id: string, change: WebhookChange, options?: CallOptions): Promise<WebhookView>
   delete(id: string, options?: CallOptions): Promise<void>
-  /** Creates a new secret; the old one signs beside it for a day. */
+  /** Creates a new secret; for a day messages are signed with the old one, too. */
   rotate(id: string, options?: CallOptions): Promise<WebhookWithSecret>
-  /** Sends a `webhook.test`. */
+  /** Sends a message `webhook.test`. */
   test(id: string, options?: CallOptions): Promise<WebhookDelivery>
   deliveries(id: string, page?: DeliveriesPage, options?: CallOptions): Promise<WebhookDeliveries>
   replay(id: string, delivery: string, options?: CallOptions): Promise<WebhookDelivery>
   replaySince(id: string, since: Date, options?: CallOptions): Promise<WebhookReplayed>
 }
 
-/** Makes the calls about endpoints over a connection. */
+/** Makes the calls for endpoints over a connection. */
 export function webhookCalls({ json, send }: Connection): WebhookCalls {
   const post = <T>(path: string, call?: CallOptions, body?: object): Promise<T> =>
     json<T>({ method: 'POST', path, ...(body === undefined ? {} : { json: body }), ...call })
@@ -80,9 +80,8 @@ export type WebhookHeaders =
 
 /**
  * Verifies that a message comes from the service, and parses it.
- *
- * @param secret of the endpoint, `whsec_...`
- * @param body byte for byte as received
+ * @param secret the secret of the endpoint, `whsec_...`
+ * @param body the body byte for byte as received
  * @throws if signature or time are wrong, or a header is missing
  */
 export async function verifyWebhook(
@@ -114,7 +113,7 @@ export async function verifyWebhook(
   throw new Error('the message is not signed by the secret of this endpoint')
 }
 
-/** The bytes of text in base64; undefined of other text. */
+/** The bytes of a text in base64; undefined for other text. */
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))

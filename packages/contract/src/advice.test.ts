@@ -71,7 +71,7 @@ describe('an address', () => {
     expect(recommendEmail(gone).why).toBe(WHY_BY_REASON.no_domain)
   })
 
-  test('has the domain that was meant in its suggestion', () => {
+  test('has the probably intended domain in its suggestion', () => {
     expect(recommendEmail(email('undeliverable', {}, 'gmail.com')).suggestion).toBe('ada@gmail.com')
     expect(recommendEmail(email('undeliverable')).suggestion).toBeNull()
   })
@@ -95,7 +95,7 @@ describe('a score', () => {
     })
   })
 
-  test('says what was not found out, and that nothing speaks for risk', () => {
+  test('names the missing facts, or says that nothing indicates risk', () => {
     const open: Score = {
       ...score,
       score: 0,
@@ -109,14 +109,14 @@ describe('a score', () => {
     })
   })
 
-  test('has words for every signal', () => {
+  test('has a phrase for every signal', () => {
     const codes = new Set<string>(Object.values(SIGNALS).flat())
     expect(new Set(SIGNAL_PHRASES.keys())).toEqual(codes)
   })
 })
 
 describe('docs/advice.md', () => {
-  test('has a line for each reason, in the words of the service', () => {
+  test('has a line for each reason, with the sentence of the service', () => {
     const [, table = ''] = PAGE.split('\n## Why\n')
     const lines = [...table.matchAll(/^\| `(\w+)` \| ([^`]+) \|$/gm)]
     expect(Object.fromEntries(lines.map(([, reason, why]) => [reason, why]))).toEqual(WHY_BY_REASON)

@@ -5,13 +5,13 @@ import { riskLevel } from './results.ts'
 import type { Score } from './score.ts'
 import { SIGNAL_PHRASES } from './signal-phrases.ts'
 
-/** What to do with an address. Source: decision 40. */
+/** Advice about an address. Source: decision 40. */
 export const EMAIL_ADVICE = ['send', 'caution', 'do_not_send', 'check_again'] as const
-/** What to do with a record of fraud signals. Source: decision 40. */
+/** Advice about a record of fraud signals. Source: decision 40. */
 export const RISK_ADVICE = ['allow', 'review', 'block'] as const
-/** Everything that a row can be advised. */
+/** Every advice that a row can have. */
 export const ADVICE = [...EMAIL_ADVICE, ...RISK_ADVICE] as const
-/** One of the advices. */
+/** Advice about a row. */
 export type Advice = (typeof ADVICE)[number]
 
 /** The advices of a product; empty for `ip`, `phone` and `domain`. */
@@ -31,7 +31,8 @@ export function adviceOf(product: Product): readonly Advice[] {
 }
 
 /**
- * What a row shows besides its result: advice, a sentence for a person, and a corrected address.
+ * Recommendation shown with the result of a row: advice, a sentence for a person, and a corrected
+ * address.
  */
 export interface Recommendation {
   readonly advice: Advice

@@ -17,8 +17,8 @@ const {
 } = uploadFields.shape
 
 /**
- * The body of `PATCH /v1/batches/{id}`: what is left out stays, null takes back what was asked, so
- * that it is found out again.
+ * The body of `PATCH /v1/batches/{id}`: omitted fields stay as they are, and null withdraws a
+ * value, so that it is detected again.
  */
 export const batchChange = z
   .strictObject({

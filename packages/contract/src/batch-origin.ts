@@ -3,16 +3,19 @@ import { BATCH_NAME, MAX_CREDITS } from './batch-request.ts'
 import { FILTERS_WANTED, isResultFilter } from './results-request.ts'
 
 /**
- * How a batch is made from another: by checking some rows again, or by scoring its outcomes with
+ * Ways of making a batch from another: by checking some rows again, or by scoring its outcomes with
  * other weights.
  */
 export const ORIGIN_KINDS = ['recheck', 'rescore'] as const
-/** One of them. */
+/** Way of making a batch from another. */
 export type OriginKind = (typeof ORIGIN_KINDS)[number]
 
 const daysWanted = '`older_than_days` must be a whole number from 1 to 3650.'
 
-/** The body of `POST /v1/batches/{id}/recheck`: rows of any of `only`, and those that are older. */
+/**
+ * The body of `POST /v1/batches/{id}/recheck`: rows that match any word of `only`, and rows whose
+ * outcomes are older than `older_than_days`.
+ */
 export const recheckBody = z
   .strictObject({
     only: z
@@ -28,7 +31,7 @@ export const recheckBody = z
     message:
       'Say which rows are checked again: `only`, such as ["unknown", "risky"], or `older_than_days`.',
   })
-/** Which rows of a batch are checked again. */
+/** Selection of rows of a batch to check again. */
 export type RecheckBody = z.infer<typeof recheckBody>
 
 /** The body of `POST /v1/batches/{id}/rescore`: a version of weights; those in use if left out. */
@@ -40,7 +43,7 @@ export const rescoreBody = z.strictObject({
     .optional(),
   name: BATCH_NAME.optional(),
 })
-/** By which weights a batch is scored again. */
+/** Weights with which to score a batch again. */
 export type RescoreBody = z.infer<typeof rescoreBody>
 
 /** The batch that another was made from, and how. */

@@ -6,9 +6,9 @@ import { CHECKS, PRODUCTS } from './products.ts'
 
 const count = z.int().min(0)
 
-/** What the cells of a column look like. */
+/** Kinds of the cells of a column. */
 export const COLUMN_KINDS = [...CHECKS, 'number', 'date', 'text', 'empty'] as const
-/** One of them. */
+/** Kind of the cells of a column. */
 export type ColumnKind = (typeof COLUMN_KINDS)[number]
 
 /** Rows that a preview shows, values of each column, and characters of each. */
@@ -21,19 +21,19 @@ const column = z.strictObject({
   /** The first different values. */
   values: z.array(z.string()),
   kind: z.enum(COLUMN_KINDS),
-  /** How sure the kind is, 0 to 1. */
+  /** Confidence of the kind, 0 to 1. */
   confidence: z.number().min(0).max(1),
-  /** What the column is taken for; null if it is only carried through. */
+  /** The field that the column is mapped to; null if the column is only copied to the results. */
   field: z.enum(MAPPED_FIELDS).nullable(),
 })
 /** A column of a file. */
 export type PreviewColumn = z.infer<typeof column>
 
 const refusedRows = z.strictObject({
-  /** What is wrong with these rows. */
+  /** Error of these rows. */
   reason: z.string(),
   count,
-  /** The first of them: number of the row, and its cells. */
+  /** The first of these rows: number of the row, and its cells. */
   examples: z.array(z.strictObject({ row: z.int().min(1), cells: z.array(z.string()) })),
 })
 /** Rows that are refused for one reason. */
@@ -41,17 +41,17 @@ export type RefusedRows = z.infer<typeof refusedRows>
 
 const costPart = z.strictObject({
   part: z.enum(CHECKS),
-  /** Billable records that have it. */
+  /** Billable records that have this part. */
   records: count,
   price: count,
   credits: count,
 })
-/** What one part of a product costs in all. */
+/** Cost of one part of a product in a batch. */
 export type CostPart = z.infer<typeof costPart>
 
 /**
- * A batch before it costs anything. Long values are cut to 100 characters, and end with an ellipsis
- * then.
+ * A batch before it costs anything. Long values are cut to 100 characters and then end with an
+ * ellipsis.
  */
 export const batchPreview = z.strictObject({
   id: z.string(),
@@ -68,14 +68,14 @@ export const batchPreview = z.strictObject({
     header_row: z.int().min(1).nullable(),
   }),
   columns: z.array(column),
-  /** Of phone numbers without country code, ISO 3166-1 alpha-2; null if none was chosen. */
+  /** Country of phone numbers without country code, ISO 3166-1 alpha-2; null if none was chosen. */
   default_country: z.string().nullable(),
   /**
-   * By verdicts of another service that are how many days old at most, and of which day where the
-   * file has none.
+   * Accepted verdicts of another service: their maximum age in days, and their date if the file has
+   * none.
    */
   known: z.strictObject({ days: z.int().min(1), at: z.iso.date().nullable() }).nullable(),
-  /** The first rows, as they came. */
+  /** The first rows, unchanged. */
   first_rows: z.array(z.array(z.string())),
   /** Whether every row was counted; until then the counts below and the cost are null. */
   counted: z.boolean(),
@@ -87,30 +87,30 @@ export const batchPreview = z.strictObject({
   cost: z
     .strictObject({
       parts: z.array(costPart),
-      /** What the product's cap takes off the sum of the parts. */
+      /** Credits by which the product's cap reduces the sum of the parts. */
       cap_discount: count,
-      /** What a sample has paid already. */
+      /** Credits that a sample has already cost. */
       sampled: count,
-      /** What the start will hold: the sum of the parts less the amounts above. */
+      /** Credits that the start will hold: the sum of the parts less the amounts above. */
       credits: count,
       /**
-       * What the account can spend now, and what is left of it then; below 0 where it does not
+       * Credits that the account can spend now, and after the start; below 0 if they do not
        * suffice.
        */
       balance: z.int(),
       balance_after: z.int(),
     })
     .nullable(),
-  /** What keeps the batch from being read, or from starting by itself. */
+  /** Why the batch cannot be read, or does not start automatically. */
   error: batchFault.nullable(),
 })
-/** What a batch holds and what it would cost. */
+/** Content of a batch and its cost, before it starts. */
 export type BatchPreview = z.infer<typeof batchPreview>
 
-/** What the start of the file shows. */
+/** The part of a preview that the start of the file shows. */
 export type PreviewHead = Pick<BatchPreview, 'file' | 'columns' | 'first_rows'>
 
-/** What was met in all rows. */
+/** Refused rows and duplicates among all rows. */
 export interface PreviewCounts {
   refused: RefusedRows[]
   repeats: { row: number; of_row: number }[]

@@ -21,7 +21,7 @@ export function fieldsOf(product: Product): readonly string[] {
   return [...checksOf(product), 'ref']
 }
 
-/** The sentence for a mapping that names what the product does not have. */
+/** The error for a mapping that names a field which the product does not have. */
 export function unknownMapping(field: string, product: Product): string {
   const named = JSON.stringify(field.length > 60 ? `${field.slice(0, 60)}...` : field)
   const fields = fieldsOf(product).join(', ')
@@ -55,7 +55,7 @@ export const MAX_CREDITS = z
   .min(0, '`max_credits` must be a whole number from 0.')
 const daysWanted = `\`retention_days\` must be a whole number from 0 to ${RETENTION_DAYS.max}.`
 const retentionDays = z.int(daysWanted).min(0, daysWanted).max(RETENTION_DAYS.max, daysWanted)
-/** The sentence for a mapping that is not of its shape. */
+/** The error for a malformed mapping. */
 export const MAPPING_WANTED =
   '`mapping` must be a JSON object from email, phone, ip, domain or ref to a header name or a 0-based column number.'
 const mapping = z.partialRecord(
@@ -65,7 +65,7 @@ const mapping = z.partialRecord(
 )
 
 const sheetWanted = '`sheet` must be the name of a sheet of the workbook, or its number from 1.'
-/** Which sheet of a workbook is read. */
+/** The sheet of a workbook to read. */
 export const sheet = z
   .union(
     [
@@ -80,7 +80,7 @@ export const sheet = z
   )
   .meta({ description: 'Sheet of a workbook, by its name or its number from 1.' })
 const entryWanted = '`entry` must be the name of a file in the ZIP file.'
-/** Which file of an archive is read. */
+/** The file of an archive to read. */
 export const entry = z
   .string(entryWanted)
   .min(1, entryWanted)
@@ -95,14 +95,14 @@ export const encoding = z
   .refine((name) => encodingNamed(name) !== undefined, encodingWanted)
   .transform((name) => encodingNamed(name) ?? name)
   .meta({ description: 'Encoding of a text file; found out if absent.' })
-/** The sentence for a delimiter that is none. */
+/** The error for an unknown delimiter. */
 export const DELIMITER_WANTED = '`delimiter` must be a comma, a semicolon, a tab or `|`.'
 
 function truth(field: string) {
   return z.boolean(`\`${field}\` must be true or false.`)
 }
 
-/** Fields that say how a batch is processed, for both ways of sending it. */
+/** Fields that determine how a batch is processed, for uploads and JSON. */
 const options = {
   product,
   name: BATCH_NAME.optional(),
@@ -125,7 +125,7 @@ export const batchRecord = z.strictObject({
   domain: cell,
   ref: cell,
 })
-/** One such record. */
+/** One record of a batch sent as JSON. */
 export type BatchRecord = z.infer<typeof batchRecord>
 
 /** The fields of a batch sent as JSON beside its records. */

@@ -18,11 +18,11 @@ export const batchSample = z.strictObject({
   /** Rows that were drawn, and those whose outcomes are known. */
   rows: z.strictObject({ drawn: count, known: count }),
   /**
-   * Of the rows known so far, at the end of all: how many have each verdict, their share, and the
-   * interval (Wilson, 95 %) that contains the share of the whole batch.
+   * For each verdict the number of rows that have it so far, their share, and the interval (Wilson,
+   * 95 %) for the share in the whole batch.
    */
   shares: z.array(z.strictObject({ verdict: z.string(), count, share, low: share, high: share })),
-  /** What the sample has cost; the start of the batch holds that much less. */
+  /** Cost of the sample; the start of the batch holds that much less. */
   credits_used: count,
   /** Expected cost and time of the whole batch; null until the sample has ended. */
   expected: z.strictObject({ credits: count, seconds: count }).nullable(),

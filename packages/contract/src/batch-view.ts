@@ -33,7 +33,7 @@ export const batchFault = z.strictObject({
   /** The part of the request to change with `PATCH`. */
   field: z.enum(['mapping', 'known', 'known_at']).optional(),
 })
-/** What ended a batch or keeps it from starting, and where it can be mended. */
+/** Why a batch failed or cannot start, and the field to correct. */
 export type BatchFault = z.infer<typeof batchFault>
 
 /** The batch object. Source: decision 33. */
@@ -42,13 +42,13 @@ export const batchView = z.strictObject({
   product: z.enum(PRODUCTS),
   name: z.string().nullable(),
   status: z.enum(BATCH_STATES),
-  /** The batch that it was made from, by a recheck or rescore; null for an upload. */
+  /** The batch that this one was made from, by a recheck or rescore; null for an upload. */
   origin: batchOrigin.nullable(),
   created_at: z.iso.datetime(),
   analyzing_at: at,
   ready_at: at,
   running_at: at,
-  /** When it was last paused. */
+  /** When the batch was last paused. */
   paused_at: at,
   finalizing_at: at,
   completed_at: at,
@@ -58,7 +58,7 @@ export const batchView = z.strictObject({
   expired_at: at,
   /** When file, chunks and results are erased; null until the batch has ended. */
   expires_at: z.iso.datetime().nullable(),
-  /** When a paused batch resumes by itself; null for others. */
+  /** When a paused batch resumes automatically; null for others. */
   resumes_at: z.iso.datetime().nullable(),
   file: z
     .strictObject({
@@ -77,7 +77,8 @@ export const batchView = z.strictObject({
     .nullable(),
   mapping: z.partialRecord(z.enum(MAPPED_FIELDS), mappedColumn),
   /**
-   * `done` counts rows with all their outcomes, and the same share of the rows that cost nothing.
+   * `done` counts rows with all their outcomes, and a proportional share of the rows that cost
+   * nothing.
    */
   rows: z.strictObject({ ...rowCounts, done: count }),
   /** Billable records by email status, or by risk level for fraud signals. */
@@ -87,7 +88,9 @@ export const batchView = z.strictObject({
   credits: z.strictObject({ estimate: count, held: count, used: count, released: count }),
   /** Share of subjects with an outcome; 1 for a completed batch. */
   progress: z.number().min(0).max(1),
-  /** At least until the last task that waits for a time is due; null if unknown. */
+  /**
+   * Estimated seconds to the end, at least until the last postponed task is due; null if unknown.
+   */
   eta_seconds: count.nullable(),
   error: batchFault.nullable(),
 })

@@ -11,7 +11,7 @@ export const BATCH_STATES = [
   'failed',
   'expired',
 ] as const
-/** One of the states. */
+/** State of a batch. */
 export type BatchState = (typeof BATCH_STATES)[number]
 
 /** The legal moves. A statement moves a batch only from a state that this table allows. */
@@ -38,7 +38,7 @@ export const UNFINISHED_STATES: readonly BatchState[] = [
   'canceling',
 ]
 
-/** Days after which a paused batch resumes by itself. */
+/** Days after which a paused batch resumes automatically. */
 export const PAUSED_DAYS = 7
 
 /** Kind of a row of a batch. A known row is settled by a recent verdict of another service. */

@@ -2,14 +2,14 @@ import { z } from 'zod'
 
 /** Forms of a comparison: a summary, or the rows. */
 export const COMPARISON_FORMATS = ['json', 'csv', 'ndjson'] as const
-/** One of the forms. */
+/** Form of a comparison. */
 export type ComparisonFormat = (typeof COMPARISON_FORMATS)[number]
 
 const count = z.int().min(0)
 
 /** What has changed between two batches. */
 export const comparison = z.strictObject({
-  /** The batch that was made first, and the other. */
+  /** Ids of the older batch and of the newer one. */
   before: z.string(),
   after: z.string(),
   /**

@@ -10,13 +10,14 @@ const CODES = `
   TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA
   ZM ZW`
 
-/** Codes of countries, in the order of the alphabet. */
+/** Codes of countries, in alphabetical order. */
 export const COUNTRIES: readonly string[] = CODES.trim().split(/\s+/)
 
 const KNOWN: ReadonlySet<string> = new Set(COUNTRIES)
 
 /**
- * Whether a code in capitals is that of a country: not one that is reserved or gone (UK, EU, SU).
+ * Whether a code in capitals is that of a country; reserved and withdrawn codes are not (UK, EU,
+ * SU).
  */
 export function isCountry(code: string): boolean {
   return KNOWN.has(code)

@@ -1,4 +1,4 @@
-/** What may separate the cells of a text file. */
+/** Characters that may separate the cells of a text file. */
 export const DELIMITERS = [',', ';', '\t', '|'] as const
-/** One of them. */
+/** Character that separates the cells of a text file. */
 export type Delimiter = (typeof DELIMITERS)[number]

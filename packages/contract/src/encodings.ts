@@ -42,7 +42,7 @@ export const ENCODINGS = [
   'big5',
   'euc-kr',
 ] as const
-/** One of the encodings. */
+/** Encoding of a batch's file. */
 export type Encoding = (typeof ENCODINGS)[number]
 
 /**

@@ -3,7 +3,7 @@ import { isIpLiteral } from './ip-literal.ts'
 import { CHECKS, type Check } from './products.ts'
 import { VALUE_MAX_CHARS } from './requests.ts'
 
-/** Values that one erasure takes at most. */
+/** Maximum number of values in one erasure. */
 export const ERASED_VALUES_MAX = 10_000
 
 /**
@@ -85,7 +85,7 @@ function listOf(values: string | readonly string[] | undefined): readonly string
 
 /** States of an erasure. */
 export const ERASURE_STATES = ['running', 'completed'] as const
-/** One of them. */
+/** State of an erasure. */
 export type ErasureState = (typeof ERASURE_STATES)[number]
 
 const count = (description: string) => z.int().min(0).meta({ description })
@@ -111,7 +111,7 @@ export const erasureView = z.strictObject({
   values: count('How many values were sent.'),
   include_addresses: z.boolean(),
   created_at: z.iso.datetime(),
-  /** When nothing of the values was left; null until then. */
+  /** When the last trace of the values was removed; null until then. */
   completed_at: z.iso.datetime().nullable(),
   erased: erasureCounts,
 })

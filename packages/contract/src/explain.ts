@@ -51,5 +51,5 @@ export const explainShape = z.strictObject({
   fraud_score: explainScore.optional(),
 })
 
-/** How a result is known. */
+/** Evidence of a result. */
 export type Explain = z.infer<typeof explainShape>

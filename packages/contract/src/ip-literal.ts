@@ -2,7 +2,7 @@ const OCTET = '(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])'
 const IPV4 = new RegExp(`^${OCTET}(?:\\.${OCTET}){3}$`)
 const GROUP = /^[0-9A-Fa-f]{1,4}$/
 
-/** Longest text of an address: eight groups of four, the last two as IPv4. */
+/** Longest text of an address: eight groups of four digits, the last two groups as IPv4. */
 const ADDRESS_MAX_CHARS = 45
 
 /**
@@ -26,7 +26,7 @@ function isIpv6Literal(text: string): boolean {
   return halves.length === 2 ? count <= 7 : count === 8
 }
 
-/** How many 16-bit groups a part of an address holds; null if one is malformed. */
+/** Number of 16-bit groups in a part of an address; null if one is malformed. */
 function groupCount(run: string, last: boolean): number | null {
   if (run === '') return 0
   const groups = run.split(':')

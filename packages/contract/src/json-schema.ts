@@ -9,7 +9,7 @@ export function jsonSchemaOf(shape: z.ZodType): JsonSchema {
   return schema
 }
 
-/** Whether something that a module exports is a shape. */
+/** Whether an export of a module is a shape. */
 export function isShape(value: unknown): value is z.ZodType {
   return value instanceof z.ZodType
 }

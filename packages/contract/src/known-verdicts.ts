@@ -3,7 +3,7 @@ import { KNOWN, VENDORS, type Vendor } from './vendors.ts'
 
 /** Claimed verdicts that are accepted without a check; rows with any other verdict are checked. */
 export const CLAIMED_VERDICTS = ['deliverable', 'undeliverable'] as const
-/** One of them. */
+/** Claimed verdict that is accepted without a check. */
 export type ClaimedVerdict = (typeof CLAIMED_VERDICTS)[number]
 
 /** The error for a date without `known`. */
@@ -55,25 +55,28 @@ const askedRow = z.strictObject({
   ref: z.string().nullable(),
   said: z.strictObject({
     verdict: z.enum(CLAIMED_VERDICTS),
-    /** The service's own word. */
+    /** The verdict in the service's own word. */
     word: z.string(),
     /** Date of the verdict. */
     at: z.iso.date(),
   }),
-  /** Null until the row is answered, and if it was not. */
+  /** Our outcome; null until the row is answered, and if it never was. */
   found: z
     .strictObject({
       verdict: z.string(),
       reason: z.string(),
     })
     .nullable(),
-  /** Null if there is no outcome, or it is not definite (risky, unknown). */
+  /**
+   * Whether both verdicts are the same; null if there is no outcome, or it is not definite (risky,
+   * unknown).
+   */
   agrees: z.boolean().nullable(),
 })
 
 /**
- * Another service's verdicts that a batch accepts, and how the rows that were checked all the same
- * compare.
+ * Accepted verdicts of another service, compared with the outcomes of the rows that were checked
+ * nevertheless.
  */
 export const batchKnown = z.strictObject({
   batch_id: z.string(),
@@ -84,7 +87,10 @@ export const batchKnown = z.strictObject({
   rows: z.strictObject({
     /** Rows that are not checked. */
     known: count,
-    /** Rows with a verdict that are checked all the same, and those of them that are answered. */
+    /**
+     * Rows with an accepted verdict that are checked nevertheless, and those of them that are
+     * answered.
+     */
     asked: count,
     answered: count,
     agreed: count,
@@ -94,5 +100,5 @@ export const batchKnown = z.strictObject({
   }),
   asked: z.array(askedRow),
 })
-/** How the verdicts of another service compare. */
+/** Comparison of another service's verdicts with our outcomes. */
 export type BatchKnown = z.infer<typeof batchKnown>

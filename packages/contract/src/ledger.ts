@@ -15,7 +15,7 @@ export const LEDGER_KINDS = [
   'settle',
   'release',
 ] as const
-/** One of the kinds. */
+/** Kind of an entry of the ledger. */
 export type LedgerKind = (typeof LEDGER_KINDS)[number]
 
 /** Entries of a page, by default and at most. */

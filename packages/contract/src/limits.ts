@@ -4,7 +4,7 @@ const GIB = 1_024 * MIB
 
 /** Limits of one uploaded file: settings with their defaults. Source: decision 37. */
 export const UPLOAD_LIMITS = {
-  /** The file as uploaded, and unpacked. */
+  /** Bytes of the file as uploaded; the next limit is for the unpacked file. */
   UPLOAD_LIMIT_BYTES: 512 * MIB,
   UPLOAD_LIMIT_ROWS: 5_000_000,
   UPLOAD_LIMIT_COLUMNS: 200,
@@ -29,23 +29,25 @@ export const ACCOUNT_LIMITS = {
 export const CALL_LIMITS = {
   RATE_LIMIT_PER_SECOND: 50,
   RATE_LIMIT_BURST: 100,
-  /** From one address. */
+  /** Requests with an invalid key that one address may send in a minute. */
   FAILED_KEYS_PER_MINUTE: 20,
   BODY_LIMIT_BYTES: 100 * KIB,
-  /** A batch that is sent as JSON records. */
+  /** Bytes of a batch that is sent as JSON records. */
   RECORDS_BODY_LIMIT_BYTES: 16 * MIB,
   RECORDS_LIMIT: 10_000,
-  /** Arrays and objects within each other in a JSON body. */
+  /** Nesting depth of arrays and objects in a JSON body. */
   JSON_DEPTH_LIMIT: 16,
-  /** Keys of objects and items of arrays in a JSON body, of a batch in each of its records. */
+  /** Keys of objects and items of arrays in a JSON body; in a batch, in each of its records. */
   JSON_KEYS_LIMIT: 100,
   UNFINISHED_BATCHES_LIMIT: 10,
-  /** Uploads and results together. */
+  /** Bytes of the uploads and results of an account together. */
   STORED_LIMIT_BYTES: 5 * GIB,
-  /** Concurrent single calls of one process: of all accounts, and of one. */
+  /**
+   * Concurrent single calls of all accounts in one process; the next setting is for one account.
+   */
   CALLS_LIMIT: 2_000,
   CALLS_PER_ACCOUNT: 300,
-  /** A single call without a result by then gets 504 and its credits back. */
+  /** Time-out of a single call, which then gets 504 and its credits back. */
   CALL_TIMEOUT_SECONDS: 15,
 } as const
 

@@ -35,7 +35,7 @@ describe('magicAnswer', () => {
     }
   })
 
-  test('a value that is not in the table gets the good outcome, unless it is no address at all', () => {
+  test('a value that is not in the table gets the good outcome, unless it is no address', () => {
     expect(magicAnswer('email', 'ada@example.com', 'basic')).toMatchObject({
       outcome: {
         reason: 'accepted',
@@ -58,13 +58,13 @@ describe('magicAnswer', () => {
     })
   })
 
-  test('a phone of which no network was to be asked is answered', () => {
+  test('a phone without an HLR lookup counts as answered', () => {
     expect(magicAnswer('phone', '+12025550112', 'basic')).toMatchObject({
       outcome: { reason: 'no_hlr_provider', status: 'answered' },
     })
   })
 
-  test('an extended check knows that an accepted address is not on an accept-all domain', () => {
+  test('an extended check reports that the domain of an accepted address is not accept-all', () => {
     expect(magicAnswer('email', 'accepted@magic.test', 'extended')).toMatchObject({
       outcome: { facts: { catchAll: false } },
     })
@@ -73,7 +73,7 @@ describe('magicAnswer', () => {
     })
   })
 
-  test('the same value answers the same', () => {
+  test('the same value always gets the same answer', () => {
     for (const check of CHECKS) {
       for (const { value } of magicValues(check)) {
         expect(JSON.stringify(magicAnswer(check, value, 'basic'))).toBe(

@@ -56,7 +56,7 @@ export function magicAnswer<C extends Check>(
   return { kind: 'problem', problem: magicProblem(effect.problem) }
 }
 
-/** A value of the table, and its refusal or delay; null if it has an outcome. */
+/** A value of the table, with its refusal or delay; null if it has an outcome. */
 export interface MagicValue {
   readonly value: string
   readonly fault: MagicFault | null

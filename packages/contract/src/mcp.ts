@@ -6,14 +6,14 @@ import { PRODUCTS } from './products.ts'
  * Limits of a model's requests and responses: its user pays for them, and they fill its context.
  */
 export const MCP_LIMITS = {
-  /** Of one message to the service. */
+  /** Bytes of one message to the service. */
   messageBytes: 1_048_576,
   /** Records of one batch sent in a message. */
   records: 1_000,
   /** Rows of one response, and characters of any. */
   rows: 200,
   resultChars: 65_536,
-  /** How long one call may wait for a batch. */
+  /** Seconds that one call may wait for a batch. */
   waitSeconds: 30,
   /** Concurrent calls of one account on one process, or of one `plumbline mcp`. */
   callsAtOnce: 16,

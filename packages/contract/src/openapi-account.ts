@@ -4,7 +4,7 @@ import { USAGE_DAYS_MAX, USAGE_PARTS } from './usage.ts'
 
 const tags = ['account']
 
-/** The paths about an account's data, usage and credits. */
+/** The OpenAPI paths about an account's data, usage and credits. */
 export function accountPaths(): Part {
   return {
     '/v1/account': {
@@ -92,7 +92,7 @@ function ledger(): Part {
   }
 }
 
-/** An answer in JSON of one of the shapes, or the same as CSV. */
+/** A response in JSON of one of the shapes, or as CSV. */
 function asFile(text: string, schema: string): Part {
   return {
     description: text,

@@ -18,7 +18,7 @@ import { compared, refusedRows, results } from './openapi-results.ts'
 
 const tags = ['batches']
 
-/** The paths of batches. */
+/** The OpenAPI paths of batches. */
 export function batchPaths(): Part {
   const id = [ref('parameters', 'BatchId')]
   return {

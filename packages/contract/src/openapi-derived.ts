@@ -2,7 +2,7 @@ import { answer, POSTING, ref, refusals, SPENDING, type Part } from './openapi-p
 
 const tags = ['batches']
 
-/** The paths of what is made from an ended batch. */
+/** The OpenAPI paths of recheck and rescore, which make a batch from an ended one. */
 export function derivedPaths(parameters: readonly Part[]): Part {
   const posted = (
     operationId: string,

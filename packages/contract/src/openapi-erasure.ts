@@ -3,7 +3,7 @@ import { answer, ANY, headers, POSTING, query, ref, refusals, type Part } from '
 
 const tags = ['privacy']
 
-/** The paths about an account's stored data. */
+/** The OpenAPI paths of export and erasure. */
 export function erasurePaths(): Part {
   return {
     '/v1/erase': { get: list(), post: erase() },

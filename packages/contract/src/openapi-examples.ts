@@ -235,7 +235,7 @@ function exampled(operation: Part): Part {
   }
 }
 
-/** A body or answer with an example of its JSON. */
+/** A body or response with an example of its JSON. */
 function inJson(part: Part, example: Part): Part {
   const content = asPart(part['content'])
   const json = { ...asPart(content['application/json']), example }

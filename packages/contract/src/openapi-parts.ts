@@ -1,6 +1,6 @@
 import { PROBLEMS, type ProblemCode } from './problem.ts'
 
-/** A piece of the description. */
+/** A part of the OpenAPI document. */
 export type Part = { readonly [key: string]: unknown }
 
 /** Refusals of any call with a key. */
@@ -38,7 +38,7 @@ const HEADER_NAMES = {
 } as const
 type HeaderName = keyof typeof HEADER_NAMES
 
-/** The headers, as components. */
+/** The headers as OpenAPI components. */
 export const HEADERS: Readonly<Record<HeaderName, Part>> = {
   RequestId: header('Names this request; give it when asking for help.', { type: 'string' }),
   CreditsCharged: header('Credits that this call took.', { type: 'integer' }),
@@ -125,7 +125,7 @@ function header(text: string, schema: Part): Part {
   return { description: text, schema }
 }
 
-/** The headers of an answer to a known account, and more. */
+/** The headers of a response to a known account, and further ones. */
 export function headers(more: readonly HeaderName[]): Part {
   return headersNamed([...ACCOUNT_HEADERS, ...more])
 }
@@ -139,7 +139,7 @@ export function query(name: string, schema: Part): Part {
   return { name, in: 'query', schema }
 }
 
-/** An answer in JSON of one of the shapes. */
+/** A response in JSON of one of the shapes. */
 export function answer(text: string, schema: string, more: readonly HeaderName[] = []): Part {
   return {
     description: text,
@@ -155,7 +155,7 @@ export function refusals(codes: readonly ProblemCode[]): Part {
   )
 }
 
-/** Refusals sent before the account is known, so without headers of an account. */
+/** Refusals that are sent before the account is known, and so without the headers of an account. */
 const TOLD_TO_ANYONE: readonly ProblemCode[] = ['unauthorized']
 
 /** Headers of certain refusals only. */

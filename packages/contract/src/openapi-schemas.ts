@@ -33,7 +33,7 @@ import {
 } from './webhook.ts'
 import { usageView } from './usage.ts'
 
-/** Every shape, as components. */
+/** Every shape as an OpenAPI component. */
 export function schemas(): Part {
   const problem = z.strictObject({
     error: z.enum(Object.values(PROBLEMS).map(({ error }) => error)),
@@ -95,7 +95,7 @@ function explained(schema: Part): Part {
   }
 }
 
-/** A form's fields are text; `mapping` is JSON in one of them. */
+/** The form of an upload: its fields are text, and `mapping` holds JSON. */
 function uploadSchema(): Part {
   const { properties, ...rest } = jsonSchemaOf(uploadFields)
   const file = {

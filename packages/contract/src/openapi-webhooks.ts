@@ -3,7 +3,7 @@ import { DELIVERY_STATES, WEBHOOK_KEPT_DAYS, WEBHOOK_ROTATION_HOURS } from './we
 
 const tags = ['webhooks']
 
-/** The paths of webhooks. */
+/** The OpenAPI paths of webhooks. */
 export function webhookPaths(): Part {
   const id = ref('parameters', 'WebhookId')
   const once = ref('parameters', 'IdempotencyKey')

@@ -23,7 +23,7 @@ test('is a valid OpenAPI 3.1 document', async () => {
   expect(result).toEqual({ valid: true })
 })
 
-test('every reference leads to a component', () => {
+test('every reference is to an existing component', () => {
   const text = JSON.stringify(document)
   const paths = new Set(Array.from(text.matchAll(/"\$ref":"#\/([^"]+)"/g), ([, path = '']) => path))
   expect(paths.size).toBeGreaterThan(20)
@@ -44,7 +44,7 @@ test('every component is used', () => {
   }
 })
 
-test('operations have names of their own', () => {
+test('operations have unique names', () => {
   const names = operations().map(([, { operationId }]) => operationId)
   expect(new Set(names).size).toBe(names.length)
 })
@@ -84,7 +84,7 @@ test('each product is described with every field of its result', () => {
   }
 })
 
-test('begins with a first call, and tells of test keys behind all that has paths', () => {
+test('begins with a first call, and has the section about test keys last', () => {
   expect(document.info.description).toMatch(/^Make a key .*\n\n```\ncurl /)
   expect(document.info.description).not.toContain('A table.')
   expect(document.tags.at(-1)).toEqual({ name: 'test keys', description: 'A table.' })

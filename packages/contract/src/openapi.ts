@@ -23,8 +23,8 @@ import type { ProblemCode } from './problem.ts'
 import { PRODUCTS, type Product } from './products.ts'
 
 /**
- * The description of every path of the service. OpenAPI 3.1.1; made from the shapes themselves.
- * `testKeys` is what it says of test keys, in Markdown.
+ * The OpenAPI 3.1.1 document of every path of the service, generated from the shapes.
+ * @param testKeys its section about test keys, in Markdown
  */
 export function openApiDocument(testKeys: string): Part {
   return {
@@ -71,7 +71,7 @@ export function openApiDocument(testKeys: string): Part {
   }
 }
 
-/** How to make a first call. */
+/** Introduction of the document: how to make a first call. */
 const DESCRIPTION = [
   'Make a key in the app under API keys, and send it with each call:',
   [

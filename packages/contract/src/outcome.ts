@@ -27,18 +27,18 @@ export interface EmailFacts {
   readonly acceptsMail: boolean | null
   /** The server answered 250 or 251 to RCPT for this address. */
   readonly smtpValid: boolean | null
-  /** What is proven about the mailbox. */
+  /** The state of the mailbox, as far as it is proven. */
   readonly mailbox: 'accepted' | 'missing' | 'disabled' | 'full' | 'unknown'
   readonly catchAll: boolean | null
   readonly disposable: boolean
   readonly roleAccount: boolean
   readonly freeProvider: boolean
   readonly spamTrap: boolean
-  /** How far the status can be trusted. */
+  /** Confidence in the status. */
   readonly confidence: 'high' | 'medium' | 'low'
 }
 
-/** What is known of a phone number; null if it could not be found out. */
+/** Facts of a phone number; null if a fact could not be found out. */
 export interface PhoneFacts {
   /** E.164. */
   readonly number: string
@@ -60,7 +60,7 @@ export interface PhoneFacts {
   readonly roaming: boolean | null
 }
 
-/** What is known of an address; null if it could not be found out. */
+/** Facts of an IP address; null if a fact could not be found out. */
 export interface IpFacts {
   /** The address as asked. */
   readonly ip: string
@@ -73,7 +73,7 @@ export interface IpFacts {
   readonly longitude: number | null
   readonly timezone: string | null
   readonly isp: string | null
-  /** `AS15169`. */
+  /** Number of the autonomous system, such as `AS15169`. */
   readonly asn: string | null
   readonly isVpn: boolean | null
   readonly isProxy: boolean | null
@@ -85,7 +85,7 @@ export interface IpFacts {
   readonly signals: readonly Signal[]
 }
 
-/** What is known of a domain; null if it could not be found out. */
+/** Facts of a domain; null if a fact could not be found out. */
 export interface DomainFacts {
   /** The name as asked. */
   readonly domain: string
@@ -103,7 +103,7 @@ export interface DomainFacts {
   readonly dmarcFound: boolean | null
   readonly disposable: boolean
   readonly parked: boolean | null
-  /** Signals of risk, as with an IP address. */
+  /** Signals of risk; scores weight them, as for IP addresses. */
   readonly signals: readonly Signal[]
 }
 
@@ -123,10 +123,10 @@ export interface Signal {
   readonly source?: string
 }
 
-/** What an email check concludes about an address. */
+/** Status of an email address. */
 export type EmailStatus = 'deliverable' | 'undeliverable' | 'risky' | 'unknown'
 
-/** An outcome without how it is known: all that results and scores need. */
+/** An outcome without its evidence: the part from which results and scores are made. */
 export interface BareOutcome<C extends Check = Check> {
   readonly status: C extends 'email' ? EmailStatus : 'answered' | 'unknown'
   readonly reason: Reason<C>
@@ -135,7 +135,7 @@ export interface BareOutcome<C extends Check = Check> {
   readonly suggestedDomain?: string | null
 }
 
-/** The result of a check: facts, a status and a closed reason code, and how it is known. */
+/** The outcome of a check: facts, a status, a reason from a closed list, and the evidence. */
 export interface Outcome<C extends Check = Check> extends BareOutcome<C> {
   readonly kind: 'outcome'
   readonly evidence: { readonly [key: string]: Json }

@@ -21,13 +21,10 @@ export const PACKS = {
 /** Name of an add-on pack; the operator may have others than those above. */
 export type Pack = string
 
-/** What a plan or pack may be called. */
+/** Form of the name of a plan or pack. */
 export const OFFER_NAME = /^[a-z0-9][a-z0-9-]{0,39}$/
 
-/**
- * Credits that one plan, pack or grant may have at most: what the ledger and the API take for a
- * number of them.
- */
+/** Largest number of credits in one plan, pack or grant that the ledger and the API accept. */
 export const CREDITS_MAX = 1_000_000_000
 
 /**
@@ -38,9 +35,7 @@ export function priceCentsOf(text: string): number | undefined {
   return /^\d{1,7}(?:\.\d\d)?$/.test(text) ? Math.round(Number(text) * 100) : undefined
 }
 
-/**
- * Limits that a plan, or one account, may have of its own in place of the installation's settings.
- */
+/** Limits that a plan or an account may override; otherwise the installation's settings apply. */
 export const OWN_LIMITS = [
   'calls_per_second',
   'calls_burst',
@@ -48,29 +43,32 @@ export const OWN_LIMITS = [
   'upload_rows',
   'hlr_numbers_per_day',
 ] as const
-/** One of these limits. */
+/** Limit that a plan or an account may override. */
 export type OwnLimit = (typeof OWN_LIMITS)[number]
 /**
- * Smallest value of a limit: an account without batches or purchases is of use, one without calls
- * is not.
+ * Smallest value of a limit: an account without batches or purchases makes sense, one without calls
+ * does not.
  */
 export function ownLimitMin(name: OwnLimit): 0 | 1 {
   return name === 'unfinished_batches' || name === 'hlr_numbers_per_day' ? 0 : 1
 }
-/** Own limits; null is the limit of the plan, or the installation's setting. */
+/** Overridden limits; null: the limit of the plan, or the installation's setting. */
 export type OwnLimits = { readonly [Name in OwnLimit]: number | null }
 
-/** Production keys spend credits, test keys answer from magic values. */
+/**
+ * Mode of a key: production keys (`live`) spend credits, test keys get the responses of magic
+ * values.
+ */
 export type KeyMode = 'live' | 'test'
 
 /** `active` unless the operator suspended it, or it was closed for good. */
 export const ACCOUNT_STATES = ['active', 'suspended', 'closed'] as const
-/** One of the states. */
+/** State of an account. */
 export type AccountState = (typeof ACCOUNT_STATES)[number]
 
 const priceUsd = z.number().min(0).nullable().meta({ description: 'Unset where one has to ask.' })
 
-/** `GET /v1/plans`: what can be had, and whom to ask for it. */
+/** Response of `GET /v1/plans`: the offered plans and packs, and the contact for them. */
 export const offersView = z.strictObject({
   plans: z.array(
     z.strictObject({
@@ -90,5 +88,5 @@ export const offersView = z.strictObject({
   ),
   contact_url: z.string().nullable().meta({ description: 'Whom to ask about plans and packs.' }),
 })
-/** What can be had. */
+/** The offered plans and packs. */
 export type OffersView = z.infer<typeof offersView>

@@ -17,7 +17,7 @@ export const PROBLEMS = {
   timeout: { status: 504, error: 'Gateway Timeout' },
 } as const
 
-/** One of the codes. */
+/** Code of a refusal. */
 export type ProblemCode = keyof typeof PROBLEMS
 
 /**
@@ -34,7 +34,7 @@ export const MESSAGES = {
   timeout: 'The call took too long and was not charged; send it again.',
 } as const satisfies Partial<Record<ProblemCode, string>>
 
-/** Which limit a refusal is about, for whoever runs the service. */
+/** The limit that a refusal is about, for the operator's metrics. */
 export type RefusalLimit =
   | 'rate'
   | 'failed_keys'
@@ -52,9 +52,14 @@ export class Problem extends Error {
   readonly code: ProblemCode
   /** Seconds until a retry makes sense; sent as `Retry-After`. */
   readonly retryAfterSeconds: number | undefined
-  /** Requested by a test key: nothing is wrong, so it is not logged as an error. */
+  /**
+   * Whether a test key requested the refusal: nothing is wrong, so it is not logged as an error.
+   */
   readonly isRehearsed: boolean
-  /** Undefined if it is about none, or one that is counted by its code alone. */
+  /**
+   * The limit that the refusal is about; undefined if it is about none, or one that is counted by
+   * the code alone.
+   */
   readonly limit: RefusalLimit | undefined
 
   constructor(

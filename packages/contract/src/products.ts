@@ -1,6 +1,6 @@
 /** The four kinds of lookup; each has one engine. */
 export const CHECKS = ['email', 'phone', 'ip', 'domain'] as const
-/** One of the checks. */
+/** Kind of a lookup. */
 export type Check = (typeof CHECKS)[number]
 
 /**
@@ -19,7 +19,7 @@ export const PRODUCTS = [
   'contact-intel',
   'fraud-signals',
 ] as const
-/** One of the products. */
+/** Product: one endpoint under `/v1`. */
 export type Product = (typeof PRODUCTS)[number]
 
 /**

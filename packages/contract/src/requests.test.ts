@@ -80,7 +80,7 @@ describe('readRequest', () => {
     expect(refusalOf(() => readRequest('domain', { domain }))).toContain('`domain` must be')
   })
 
-  test('answers rather than refuses what is merely wrong', () => {
+  test('accepts values that are well-formed but invalid', () => {
     const wrong = { email: 'no address', phone: '+0', ip: '127.0.0.1', domain: '-x..y' }
     for (const check of CHECKS) {
       const { values } = readRequest(check, { [check]: wrong[check] })

@@ -14,13 +14,16 @@ const SHAPES = {
   domain: 'a domain name (no IP address) without scheme, path, port, "@" or spaces',
 } as const satisfies Record<Check, string>
 
-/** The part of these rules that a regular expression can express; `READABLE` checks the rest. */
+/**
+ * The part of the rules for values that a regular expression can express; `READABLE` checks the
+ * rest.
+ */
 const PATTERNS: { readonly [C in Check]?: string } = {
   phone: '^\\+[0-9]{1,15}$',
   domain: '^[^\\s/:@]+$',
 }
 
-/** Whether a value has the notation that its check requires (decision 5). */
+/** For each check whether a value has the required notation (decision 5). */
 const READABLE: Readonly<Record<Check, (value: string) => boolean>> = {
   email: () => true,
   phone: (value) => /^\+[0-9]{1,15}$/.test(value),
@@ -72,7 +75,7 @@ export const REQUESTS = {
   'fraud-signals': bundle,
 } as const satisfies Record<Product, z.ZodType>
 
-/** The body that a product takes; of any product where none is named. */
+/** Request body of a product; of any product if none is given. */
 export type RequestOf<P extends Product = Product> = z.infer<(typeof REQUESTS)[P]>
 
 /** A parsed request: a value for each supplied check, as sent. */

@@ -4,13 +4,13 @@ import { REASONS } from './reasons.ts'
 
 /** Forms of a result file; `zip` holds a CSV file for each advice. */
 export const RESULT_FORMATS = ['csv', 'ndjson', 'xlsx', 'zip'] as const
-/** One of the forms. */
+/** Form of a result file. */
 export type ResultFormat = (typeof RESULT_FORMATS)[number]
 
 /** Forms of the file of refused rows. */
 export const REFUSED_FORMATS = ['csv', 'ndjson', 'xlsx'] as const
 
-/** What `only` of a result file takes, by kind. */
+/** Words that `only` of a result file accepts, by kind. */
 export const RESULT_FILTERS = {
   /** Email statuses, and risk levels of fraud signals. */
   verdicts: ['deliverable', 'undeliverable', 'risky', 'unknown', 'low', 'medium', 'high'],
@@ -22,7 +22,7 @@ export const RESULT_FILTERS = {
 
 const FILTERS: ReadonlySet<string> = new Set(Object.values(RESULT_FILTERS).flat())
 
-/** Whether `only` takes this word. */
+/** Whether `only` accepts this word. */
 export function isResultFilter(word: string): boolean {
   return FILTERS.has(word)
 }

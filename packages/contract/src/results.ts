@@ -191,7 +191,7 @@ export const RESULTS = {
   'fraud-signals': fraudSignalsResult,
 } as const satisfies Record<Product, z.ZodType>
 
-/** The result of a product; of any product where none is named. */
+/** Result of a product; of any product if none is given. */
 export type ResultOf<P extends Product = Product> = z.infer<(typeof RESULTS)[P]>
 
 /** Bands of the composite score. Source: spec.md 2.7. */

@@ -27,7 +27,7 @@ export interface Score {
 /** The outcomes of one record, by check; those not asked are absent. */
 export type Outcomes = { readonly [C in Check]?: Outcome<C> }
 
-/** The same without how they are known. */
+/** The outcomes of one record without their evidence. */
 export type BareOutcomes = { readonly [C in Check]?: BareOutcome<C> }
 
 /** The fraud score of a record: pure, order-free, monotone (decision 30). */

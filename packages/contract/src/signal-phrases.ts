@@ -1,6 +1,6 @@
 import type { SIGNALS, SignalGroup } from './signal.ts'
 
-/** Every code of a signal. */
+/** Code of any signal. */
 type AnyCode = { [G in SignalGroup]: (typeof SIGNALS)[G][number] }[SignalGroup]
 
 const PHRASES: Readonly<Record<AnyCode, string>> = {

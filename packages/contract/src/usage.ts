@@ -5,12 +5,12 @@ import { PRODUCTS } from './products.ts'
  * Source of an operation: a single call with a key, one from the web app, or a record of a batch.
  */
 export const USAGE_SOURCES = ['api', 'app', 'batch'] as const
-/** One of the sources. */
+/** Source of an operation. */
 export type UsageSource = (typeof USAGE_SOURCES)[number]
 
-/** What usage can be grouped by. */
+/** Properties that usage can be grouped by. */
 export const USAGE_PARTS = ['day', 'product', 'source'] as const
-/** One of them. */
+/** Property that usage is grouped by. */
 export type UsagePart = (typeof USAGE_PARTS)[number]
 
 /** Days in one response at most: a leap year. */
@@ -24,7 +24,7 @@ const used = {
   credits: count,
 }
 
-/** What an account used, grouped as requested. */
+/** Usage of an account, grouped as requested. */
 export const usageView = z.strictObject({
   from: z.iso.date().meta({ description: 'First day, in the time zone of the account.' }),
   to: z.iso.date().meta({ description: 'Last day, counted in.' }),
@@ -40,5 +40,5 @@ export const usageView = z.strictObject({
   ),
   total: z.strictObject(used),
 })
-/** What an account used. */
+/** Usage of an account. */
 export type UsageView = z.infer<typeof usageView>

@@ -6,7 +6,7 @@ export const WEBHOOK_URL_CHARS = 1_000
 /** Days for which deliveries are listed, and can be sent again. */
 export const WEBHOOK_KEPT_DAYS = 30
 
-/** Hours for which the previous secret still signs beside the new one. */
+/** Hours for which messages are signed with the previous secret, too. */
 export const WEBHOOK_ROTATION_HOURS = 24
 
 /** Bytes of an endpoint's response that are stored. */
@@ -14,5 +14,5 @@ export const WEBHOOK_RESPONSE_BYTES = 1_024
 
 /** States of a delivery. */
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const
-/** One of them. */
+/** State of a delivery. */
 export type DeliveryState = (typeof DELIVERY_STATES)[number]

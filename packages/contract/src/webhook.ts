@@ -12,12 +12,12 @@ export const WEBHOOK_EVENTS = [
   'credits.exhausted',
   'key.replaced',
 ] as const
-/** One of them. */
+/** Event that an endpoint can subscribe to. */
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 
 /** The event of a test message; it cannot be subscribed to. */
 export const WEBHOOK_TEST = 'webhook.test'
-/** Event of a message. */
+/** Type of a message: an event, or a test. */
 export type WebhookType = WebhookEvent | typeof WEBHOOK_TEST
 
 const url = z
@@ -34,9 +34,9 @@ const events = z
   .max(WEBHOOK_EVENTS.length, 'Name each event in `events` once.')
   .refine((named) => new Set(named).size === named.length, 'Name each event in `events` once.')
 
-/** `POST /v1/webhooks`. */
+/** Body of `POST /v1/webhooks`. */
 export const webhookRequest = z.strictObject({ url, events })
-/** The endpoint that is wanted. */
+/** Address and events of a new endpoint. */
 export type WebhookRequest = z.infer<typeof webhookRequest>
 
 /**
@@ -79,17 +79,17 @@ export const webhookView = z.strictObject({
   /** Since when every delivery has failed; null if the last one succeeded. */
   failing_since: z.iso.datetime().nullable(),
 })
-/** An endpoint as it is shown. */
+/** An endpoint without its secret. */
 export type WebhookView = z.infer<typeof webhookView>
 
-/** An endpoint with its new secret, which is shown this once. */
+/** An endpoint with its new secret, which is shown only once. */
 export const webhookWithSecret = webhookView.extend({
   secret: z.string().meta({ description: '`whsec_` and base64; Standard Webhooks 1.0.' }),
 })
 /** An endpoint with its new secret. */
 export type WebhookWithSecret = z.infer<typeof webhookWithSecret>
 
-/** `GET /v1/webhooks`. */
+/** Response of `GET /v1/webhooks`. */
 export const webhookList = z.strictObject({ data: z.array(webhookView) })
 /** The endpoints of an account, oldest first. */
 export type WebhookList = z.infer<typeof webhookList>
@@ -103,9 +103,9 @@ export const webhookDelivery = z.strictObject({
   status: z.enum(DELIVERY_STATES),
   created_at: z.iso.datetime(),
   attempts: z.int().min(0),
-  /** Null if there is none. */
+  /** When the next attempt is due; null if there is none. */
   next_attempt_at: z.iso.datetime().nullable(),
-  /** Of the last attempt; null before the first. */
+  /** Time of the last attempt; null before the first. */
   attempted_at: z.iso.datetime().nullable(),
   duration_ms: z.int().min(0).nullable(),
   request: z.strictObject({ url: z.string(), body: z.string() }),
@@ -138,7 +138,7 @@ export type WebhookReplayed = z.infer<typeof webhookReplayed>
 export const webhookMessage = z.strictObject({
   type: z.enum([...WEBHOOK_EVENTS, WEBHOOK_TEST]),
   timestamp: z.iso.datetime(),
-  /** The same object as its GET returns. */
+  /** The object that the event is about, as the API returns it. */
   data: z.record(z.string(), z.unknown()),
 })
 /** The body of a message. */

@@ -2,7 +2,7 @@ import type { DnsRecord, DnsReply } from '@plumbline/net/dns-message'
 import { resolveAddresses } from '@plumbline/net/resolve-addresses'
 import type { Resolver } from '@plumbline/net/resolver'
 
-/** How one name server of a zone replied to a query for its SOA. */
+/** Reply of one name server of a zone to a query for its SOA record. */
 export interface NameServerCheck {
   readonly server: string
   /** `lame`: it replies but does not serve the zone. */
@@ -20,7 +20,7 @@ export interface Delegation {
   readonly checks: readonly NameServerCheck[]
 }
 
-/** What checking a delegation needs. */
+/** Settings and dependencies of checking a delegation. */
 export interface DelegationOptions {
   readonly resolver: Resolver
   readonly signal: AbortSignal

@@ -6,7 +6,7 @@ import { checkDelegation } from './delegation.ts'
 import type { Delegation } from './delegation.ts'
 import type { DomainName } from './name.ts'
 
-/** What DNS says of a name; null if it failed. */
+/** Facts of a name from DNS; a fact is null if DNS failed. */
 export interface DnsFacts {
   readonly addresses: readonly string[]
   /** Last name of the CNAME chain. */
@@ -29,7 +29,7 @@ export interface DnsFacts {
   readonly delegation: Delegation
 }
 
-/** What the queries need. */
+/** Settings and dependencies of the queries. */
 export interface DnsFactsOptions {
   readonly resolver: Resolver
   readonly signal: AbortSignal

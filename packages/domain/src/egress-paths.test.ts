@@ -11,7 +11,7 @@ import { createResolver } from '@plumbline/net/resolver'
 import { SPECIAL_BLOCKS } from '@plumbline/net/special-addresses'
 import { SILENT, ask, startFixtureServers } from './engine-fixture.ts'
 
-/** An ordinary address in the place of the special ones: every path must lead there. */
+/** A public address in place of the special ones, to prove that every path opens connections. */
 const CONTROL = '9.9.9.9'
 const OWN = '127.0.0.1'
 /** Groups that a batch can have connections open to at once. */
@@ -19,8 +19,8 @@ const BULK_SESSIONS = DEFAULT_LIMITS.sessions - DEFAULT_LIMITS.liveSessions
 const PORTS = { smtp: 25, page: 80, redirect: 443 } as const
 
 /**
- * First, last and scattered addresses of every special block, but for the one that the test lives
- * on; those of IPv4 also in the forms in which an AAAA record can hold them.
+ * First, last and scattered addresses of every special block, except the address that the test
+ * itself uses; those of IPv4 also in the forms in which an AAAA record can hold them.
  */
 function specialAddresses(): string[] {
   const texts = new Set<string>()
@@ -45,7 +45,8 @@ function specialAddresses(): string[] {
 }
 
 /**
- * Every name under a number leads to the address of that number: mail, name server, page, referral.
+ * Every name below a number resolves to the address with that number: mail, name server, page,
+ * referral.
  */
 function zoneOf(addresses: readonly string[]): (name: string, type: string) => Reply | undefined {
   return (name, type) => {
@@ -65,7 +66,7 @@ function zoneOf(addresses: readonly string[]): (name: string, type: string) => R
   }
 }
 
-/** Where an RDAP server sends for a number: a name, or the address itself as a URL may spell it. */
+/** Target of an RDAP redirect for a number: a name, or the address itself as a URL may write it. */
 function redirectOf(number: number, addresses: readonly string[]): string {
   const text = addresses[number] ?? ''
   const address = parseAddress(text)
@@ -81,11 +82,11 @@ interface Counted {
   attempts: number
   /** Special addresses that the functions that open sockets were asked for. */
   readonly dialled: string[]
-  /** How the control was reached. */
+  /** Transports and ports by which the control address was reached. */
   readonly reached: Set<string>
 }
 
-/** Opens sockets to the test's own servers alone, and notes what else is asked for. */
+/** Opens sockets to the test's own servers only, and records other addresses that are asked for. */
 function notingConnectors({ dialled, reached }: Counted): Connectors {
   const note = ({ transport, address, port }: Target): boolean => {
     if (address === OWN) return true
@@ -103,7 +104,7 @@ function notingConnectors({ dialled, reached }: Counted): Connectors {
   }
 }
 
-/** Counts what reaches the guard. */
+/** Counts the connections that the guard is asked for. */
 function countingEgress(guard: Egress, counted: Counted): Egress {
   const count = (address: string): void => {
     if (address !== OWN && address !== CONTROL) counted.attempts++
@@ -125,7 +126,7 @@ function countingEgress(guard: Egress, counted: Counted): Egress {
   }
 }
 
-test('no path dials a special address: mail, redirect, referral, name server, page', async () => {
+test('no path connects to a special address: mail, redirect, referral, name server, page', async () => {
   const addresses = [...specialAddresses(), CONTROL, CONTROL]
   const counted: Counted = { attempts: 0, dialled: [], reached: new Set() }
   const guard = createEgress({ allow: [OWN], connect: notingConnectors(counted) })

@@ -47,7 +47,7 @@ test('a registered, healthy name is answered with every fact', async () => {
   expect(fixture.whoisLines).toEqual([])
 })
 
-test('an authoritative denial is unregistered; it is kept and not asked again', async () => {
+test('an authoritative denial means unregistered; it is cached and not queried again', async () => {
   await using fixture = await startFixtureServers({
     rdap: (_req, res) => sendJson(res, 404, { errorCode: 404 }),
   })
@@ -92,7 +92,7 @@ test('a registration stored without its time is still returned', async () => {
   expect(await askOne(fixture, 'free.com')).toMatchObject(told)
 })
 
-test('a 404 without an RDAP body goes to WHOIS, and alone is never a denial', async () => {
+test('after a 404 without an RDAP body WHOIS is queried; alone it is never a denial', async () => {
   await using fixture = await startFixtureServers({
     rdap: (_req, res) => res.writeHead(404).end('<html>gone</html>'),
     whois: (line, socket) => socket.end(line === 'com' ? '% no server\n' : ''),
@@ -102,7 +102,7 @@ test('a 404 without an RDAP body goes to WHOIS, and alone is never a denial', as
   expect(fixture.whoisLines).toEqual(['com'])
 })
 
-test('a 404 of an RDAP server is a denial without a body too', async () => {
+test('a 404 of an RDAP server is a denial even without a body', async () => {
   await using fixture = await startFixtureServers({
     rdap: (_req, res) => res.writeHead(404, { 'content-type': 'application/rdap+json' }).end(),
   })
@@ -110,7 +110,7 @@ test('a 404 of an RDAP server is a denial without a body too', async () => {
   expect(fixture.whoisLines).toEqual([])
 })
 
-test('a denial by a server for a zone further up loses against a delegation', async () => {
+test('a delegation outweighs a denial by the server of a parent zone', async () => {
   await using fixture = await startFixtureServers({
     zone: healthyZone('x.ac.uk'),
     rdap: (_req, res) => sendJson(res, 404, { errorCode: 404 }),
@@ -122,7 +122,7 @@ test('a denial by a server for a zone further up loses against a delegation', as
   })
 })
 
-test('WHOIS answers where no RDAP server is listed, over the root and the registrar', async () => {
+test('if no RDAP server is listed, WHOIS is queried by referrals of the root and the registry', async () => {
   await using fixture = await startFixtureServers({
     zone: healthyZone('x.zz'),
     whois(line, socket) {
@@ -144,7 +144,7 @@ test('WHOIS answers where no RDAP server is listed, over the root and the regist
   expect(fixture.whoisLines).toEqual(['zz', 'x.zz', 'x.zz'])
 })
 
-test('a zone called like a member of every object is a zone like any other', async () => {
+test('a zone named like a member of Object.prototype is a zone like any other', async () => {
   await using fixture = await startFixtureServers({
     whois: (_line, socket) => socket.end('% nothing here'),
   })
@@ -176,7 +176,7 @@ test('a refusal for one name does not block others at the server', async () => {
   expect(reasons).toEqual(['registry_throttled', 'registered', 'registry_throttled', 'registered'])
 })
 
-test('a throttled registry is unknown at once, and answered later in a batch', async () => {
+test('a name of a throttling registry is unknown in a single call, and postponed in a batch', async () => {
   await using fixture = await startFixtureServers({
     rdap: (_req, res) => res.writeHead(429, { 'retry-after': '7' }).end(),
     whois: (line, socket) => socket.end(line === 'com' ? '% none\n' : ''),
@@ -200,7 +200,7 @@ test('a throttled registry is unknown at once, and answered later in a batch', a
   expect(last).toMatchObject({ kind: 'outcome', status: 'unknown', reason: 'registry_throttled' })
 })
 
-test('a batch asks once for each name and answers in order, each as soon as it is known', async () => {
+test('a batch queries each name once and answers in order, each as soon as it is known', async () => {
   await using fixture = await startFixtureServers({
     zone: { ...healthyZone('a.com'), ...healthyZone('b.com') },
     rdap: (req, res) => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))),
@@ -226,7 +226,7 @@ test('a batch asks once for each name and answers in order, each as soon as it i
   ])
 })
 
-test('tasks of a batch that run side by side ask once for a name of both', async () => {
+test('concurrent tasks of a batch share the query of a name', async () => {
   const held: (() => void)[] = []
   await using fixture = await startFixtureServers({
     rdap(req, res) {
@@ -253,7 +253,7 @@ test('tasks of a batch that run side by side ask once for a name of both', async
   expect((await second)[0]).toMatchObject({ reason: 'registered' })
 })
 
-test('a batch of one zone asks the root of WHOIS once', async () => {
+test('a batch of one zone queries the root of WHOIS once', async () => {
   await using fixture = await startFixtureServers({
     whois: (line, socket) =>
       socket.end(line === 'zz' ? 'refer: registry.test\n' : `${line} not found\n`),
@@ -265,7 +265,7 @@ test('a batch of one zone asks the root of WHOIS once', async () => {
   expect(fixture.whoisLines.toSorted()).toEqual(['zz', ...names].toSorted())
 })
 
-test('names beyond the limit of a registry are answered later, for when it is below', async () => {
+test('names beyond the limit of a registry are postponed until it allows them', async () => {
   await using fixture = await startFixtureServers({
     rdap: (req, res) => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))),
     options: { registryPerSecond: 1_000, holdMs: 5 },
@@ -290,7 +290,7 @@ test('names beyond the limit of a registry are answered later, for when it is be
   expect(states[0]).toEqual({ throttles: 0 })
 })
 
-test('when time runs out every name is unknown, with what the DNS had said', async () => {
+test('when time runs out every name is unknown, with its DNS facts', async () => {
   await using fixture = await startFixtureServers({
     zone: healthyZone('slow.com'),
     rdap: () => undefined,
@@ -299,7 +299,7 @@ test('when time runs out every name is unknown, with what the DNS had said', asy
   expect(answer).toMatchObject({ kind: 'outcome', status: 'unknown', reason: 'timeout' })
 })
 
-test('a silent DNS leaves facts unknown, a failing one is unhealthy', async () => {
+test('facts are unknown if DNS does not reply, and the engine is unhealthy if DNS fails', async () => {
   await using fixture = await startFixtureServers({
     rdap: (req, res) => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))),
     dns(name) {
@@ -397,7 +397,7 @@ test('statuses, age and expiry give the signals of the weights table', async () 
   ])
 })
 
-test('parked and disposable names are recognized, and mail of their own is a sign against parking', async () => {
+test('parked and disposable names are recognized, and a mail server of its own is a sign against parking', async () => {
   const zone = (name: string, mx: boolean): Record<string, never[]> => {
     const records = healthyZone(name) as Record<string, never[]>
     const ns = [{ name, type: 'NS', ttl: 60, data: 'ns1.parking.test' }] as never[]
@@ -423,7 +423,7 @@ test('parked and disposable names are recognized, and mail of their own is a sig
   expect((await askOne(fixture, 'throwaway.com')).facts.disposable).toBe(true)
 })
 
-test('with a resolver that does not know the root a name stays unknown, and no registry is paused', async () => {
+test('if the resolver does not know the root, a name stays unknown, and no registry is paused', async () => {
   let isClosed = true
   let nowMs = 0
   await using fixture = await startFixtureServers({
@@ -460,7 +460,7 @@ test('with a resolver that does not know the root a name stays unknown, and no r
   })
 })
 
-test('names of a batch are begun a few in each turn of the event loop, and all in the end', async () => {
+test('a few names of a batch are begun in each turn of the event loop, and finally all', async () => {
   const begun = new Set<string>()
   await using fixture = await startFixtureServers({
     options: {

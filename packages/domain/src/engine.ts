@@ -25,7 +25,7 @@ export interface DomainEngineOptions extends Sharing {
   readonly parkingIp: ParkingLists['addresses']
   /** Default: IANA's list. */
   readonly rdapBootstrapUrl?: string
-  /** File of that list as an update writes it; reloaded when it changes. */
+  /** File of that list, as `data update` writes it; reloaded when it changes. */
   readonly rdapListFile?: string | null
   /** Zone to base URL; overrides IANA's list. */
   readonly rdapOverrides?: Readonly<Record<string, string>>

@@ -6,13 +6,16 @@ import { describe, expect, test } from 'vitest'
 import { askOne, rdapBody, sendJson, startFixtureServers } from './engine-fixture.ts'
 import type { FixtureServers } from './engine-fixture.ts'
 
-/** An RDAP server's misdeed; the path and port let it redirect to itself and others. */
+/**
+ * A hostile reply of an RDAP server; path and port are for redirects to the server itself and to
+ * others.
+ */
 type RdapCase = (res: ServerResponse, path: string, port: number) => void
 type WhoisCase = (socket: Socket, line: string) => void
 
 const NOISE = createHash('sha512').update('noise').digest()
 
-/** Writes for ever, as fast as the other side reads. */
+/** Writes without end, as fast as the peer reads. */
 function pour(
   sink: { write(chunk: Buffer): boolean; destroyed: boolean },
   chunk: Buffer,
@@ -105,7 +108,7 @@ const WHOIS_CASES: Record<string, WhoisCase> = {
     ),
 }
 
-/** Root referrals that lead nowhere good. */
+/** Referrals of the root server that must not be followed, by their fault. */
 const REFERRALS: Record<string, string> = {
   'a private address': 'refer: 10.0.0.1',
   'a mapped address': 'refer: ::ffff:169.254.169.254',
@@ -134,7 +137,7 @@ async function expectUnknown(world: FixtureServers): Promise<void> {
 
 const noWhois: WhoisCase = (socket) => void socket.end('% nothing is known of this zone\n')
 
-describe('a hostile RDAP server ends in its bounds as unknown', () => {
+describe('a hostile RDAP server is stopped by the limits, and the result is unknown', () => {
   test.each(Object.entries(RDAP_CASES))('%s', async (_name, misbehave) => {
     await expectUnknown({
       rdap: (req, res) => misbehave(res, req.url ?? '', req.socket.localPort ?? 0),
@@ -143,7 +146,7 @@ describe('a hostile RDAP server ends in its bounds as unknown', () => {
   })
 })
 
-describe('a hostile WHOIS server ends in its bounds as unknown', () => {
+describe('a hostile WHOIS server is stopped by the limits, and the result is unknown', () => {
   test.each(Object.entries(WHOIS_CASES))('%s', async (_name, misbehave) => {
     await expectUnknown({
       rdap: (_req, res) => res.writeHead(501).end(),
@@ -153,7 +156,7 @@ describe('a hostile WHOIS server ends in its bounds as unknown', () => {
   })
 })
 
-describe('a hostile referral is not followed beyond its bounds', () => {
+describe('a hostile referral is not followed', () => {
   test.each(Object.entries(REFERRALS))('%s', async (_name, reply) => {
     await expectUnknown({
       rdap: (_req, res) => res.writeHead(501).end(),
@@ -162,7 +165,7 @@ describe('a hostile referral is not followed beyond its bounds', () => {
   })
 })
 
-test('a registrar that refers on and on is asked once', async () => {
+test('a registrar with endless referrals is queried once', async () => {
   await using fixture = await startFixtureServers({
     options: LIMITS,
     rdap: (_req, res) => res.writeHead(501).end(),

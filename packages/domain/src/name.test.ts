@@ -36,7 +36,7 @@ test.each([
   expect(readName(text)).toEqual({ kind: 'bad', fault })
 })
 
-test('sharp s keeps its own label, and mixed directions are refused', () => {
+test('ß is not replaced by ss, and names of mixed text direction are refused', () => {
   expect(toAscii('straße.de')).toBe('xn--strae-oqa.de')
   expect(toAscii('aא.com')).toBeNull()
 })

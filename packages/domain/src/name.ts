@@ -22,7 +22,7 @@ export interface DomainName {
   /** A-labels, lower case, without a last dot. */
   readonly ascii: string
   readonly unicode: string
-  /** What is registered: the registry's public suffix and one label. */
+  /** The registrable domain: the registry's public suffix and one label. */
   readonly registrable: string
   /** The registry's public suffix (private entries of the list are ignored). */
   readonly suffix: string

@@ -6,12 +6,12 @@ import type { Parked } from './parked.ts'
 import type { Registration } from './registration.ts'
 import { domainSignals, unregisteredSignal } from './risk-signals.ts'
 
-/** What is known of one name so far. */
+/** Facts of one name that are known so far. */
 export interface DomainKnowledge {
   readonly name: DomainName
   readonly registration: Registration
   readonly cached: boolean
-  /** When its oldest fact was found out, in milliseconds since the Unix epoch; absent: just now. */
+  /** When the oldest fact was found out, in milliseconds since the Unix epoch; absent: just now. */
   readonly atMs?: number
   readonly dns: DnsFacts
   readonly mail: MailPolicy

@@ -26,7 +26,7 @@ export type ParkingSign = 'name_servers' | 'address' | 'cname' | 'wildcard' | 'p
 /**
  * Judges by DNS, and by the front page if it was fetched. Name servers or addresses of a parking
  * service count unless the domain receives mail elsewhere; a CNAME to one and a parking page always
- * count. A wildcard alone is no sign, and only evidence.
+ * count. A wildcard alone does not count; it is only reported as evidence.
  */
 export function judgeParked(
   dns: DnsFacts,
@@ -79,11 +79,11 @@ export async function readParkingPage(
     ...net,
   })
   if (answer.kind === 'failed') return null
-  return saysParked(Buffer.from(answer.body).toString('utf8'))
+  return isParkingPage(Buffer.from(answer.body).toString('utf8'))
 }
 
 /** Whether the text of a page is that of a parking page. */
-export function saysParked(text: string): boolean {
+export function isParkingPage(text: string): boolean {
   return PAGE_SIGNS.some((pattern) => pattern.test(text))
 }
 

@@ -16,7 +16,7 @@ const SIGNAL = new AbortController().signal
 const egress = createEgress({ allow: ['127.0.0.0/8'] })
 const net = { egress, resolver: createResolver({ servers: ['127.0.0.1:9'], egress }) }
 
-/** A list of so many zones, all at one server. */
+/** A list with this number of zones, all at one server. */
 function listText(publication: string, server: string, zones = 700): string {
   const names = Array.from({ length: zones }, (_, at) => `zone${at}`)
   return JSON.stringify({ version: '1.0', publication, services: [[names, [server]]] })
@@ -58,7 +58,7 @@ async function serverOf(bootstrap: RdapBootstrap, name: string): Promise<string 
   return (await bootstrap.baseOf(name, SIGNAL))?.url
 }
 
-test('the packaged list is the whole of what IANA published, dated, each zone with a server', () => {
+test('the packaged list is a complete, dated publication of IANA, with a server for each zone', () => {
   const { publication, zones } = readPackagedRdapList()
   expect(publication).toBe('2026-09-30T23:00:03Z')
   expect(zones.size).toBe(1_203)
@@ -67,7 +67,7 @@ test('the packaged list is the whole of what IANA published, dated, each zone wi
   for (const url of zones.values()) expect(new URL(url).pathname).toMatch(/\/$/)
 })
 
-test('without a network the packaged list serves, and its additions for zones that IANA lacks', async () => {
+test('without a network the packaged list is used, with additions for zones that IANA does not list', async () => {
   const bootstrap = createRdapBootstrap({
     ...net,
     url: 'http://127.0.0.1:1/dns.json',
@@ -79,7 +79,7 @@ test('without a network the packaged list serves, and its additions for zones th
   expect(bootstrap.current.from).toBe('package')
 })
 
-test('an update is used by what runs, and a worse file leaves the list before it', async () => {
+test('a running engine uses an updated file, and keeps the previous list if the file is worse', async () => {
   const dir = await folder()
   const file = join(dir, RDAP_LIST_FILE)
   const site = await startSite(listText('2026-11-01T00:00:00Z', 'http://first.test'))
@@ -100,7 +100,7 @@ test('an update is used by what runs, and a worse file leaves the list before it
   expect(await serverOf(bootstrap, 'a.zone1')).toBe('http://first.test/')
 })
 
-test('of the list at the URL and that of the file the later one serves', async () => {
+test('of the lists of the URL and the file the more recently published one is used', async () => {
   const dir = await folder()
   const site = await startSite(listText('2026-11-01T00:00:00Z', 'http://live.test'))
   const options = { ...net, url: site.url, clock: () => new Date('2026-11-09T00:00:00Z') }
@@ -113,7 +113,7 @@ test('of the list at the URL and that of the file the later one serves', async (
   expect(await serverOf(filed, 'a.zone1')).toBe('http://newer.test/')
 })
 
-test('an update refuses what is no list, too short, shrunk or older, and keeps the file', async () => {
+test('an update refuses a text that is no list, or one that is too short, shrunk or older, and keeps the file', async () => {
   const dir = await folder()
   const good = listText('2026-11-01T00:00:00Z', 'https://good.test', 1_400)
   const site = await startSite(good)
@@ -135,7 +135,7 @@ test('an update refuses what is no list, too short, shrunk or older, and keeps t
   expect(await readFile(join(dir, RDAP_LIST_FILE), 'utf8')).toBe(good)
 })
 
-test('of IANA half a list is refused; of an operator a list of one zone is taken', async () => {
+test("half of IANA's list is refused; an operator's list of one zone is accepted", async () => {
   const body = new TextEncoder().encode(listText('2026-11-01T00:00:00Z', 'https://a.test', 500))
   const quiet = (): void => undefined
   const updates = ['https://data.iana.org/rdap/dns.json', 'https://own.test/dns.json'].map(
@@ -162,7 +162,7 @@ test('of IANA half a list is refused; of an operator a list of one zone is taken
   ])
 })
 
-test('a list is read in every form of RFC 9224, and a broken row costs no other', () => {
+test('a list is read in every form of RFC 9224, and a malformed row affects no other', () => {
   const text = JSON.stringify({
     services: [
       [

@@ -29,10 +29,12 @@ export interface RdapBootstrap {
 /** Origin of a list: its URL, the file of an update, or this package. */
 export type ListOrigin = 'url' | 'file' | 'package'
 
-/** Where the list of RDAP servers comes from. */
+/** Sources of the list of RDAP servers. */
 export interface RdapBootstrapOptions {
   readonly url: string
-  /** File of the list as an update writes it; checked regularly, and reloaded when it changes. */
+  /**
+   * File of the list, as `data update` writes it; checked regularly, and reloaded when it changes.
+   */
   readonly file?: string | null
   /** Zone to base URL; overrides every list. */
   readonly overrides?: Readonly<Record<string, string>>
@@ -43,12 +45,12 @@ export interface RdapBootstrapOptions {
 
 /** RFC 9224 section 8 lets a client cache the file until it expires; IANA changes it daily. */
 const FRESH_MS = 24 * 3_600_000
-/** Minimum interval, used after a failure. */
+/** Minimum milliseconds between two downloads, used after a failure. */
 const RETRY_MS = 15 * 60_000
 const FETCH_TIMEOUT_MS = 10_000
 /** Milliseconds that the first caller waits for a list newer than the packaged one. */
 const FIRST_WAIT_MS = 3_000
-/** Interval of checking the file. */
+/** Milliseconds between two checks of the file. */
 const LOOK_MS = 10_000
 
 /**

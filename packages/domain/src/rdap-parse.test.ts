@@ -7,7 +7,7 @@ const registrar = (entity: object): object => ({
   ...entity,
 })
 
-test('the registrar is found in each of its shapes', () => {
+test('the registrar is found in every form in which servers write it', () => {
   const shapes = [
     {
       vcardArray: [
@@ -49,7 +49,7 @@ test('the registrar is found in each of its shapes', () => {
   expect(parseRdap(nested).registrar).toBe('Acme')
 })
 
-test('events, statuses and name servers come in one form', () => {
+test('events, statuses and name servers are normalized', () => {
   const record = parseRdap({
     objectClassName: 'domain',
     ldhName: 'X.Test.',
@@ -84,7 +84,7 @@ test.each([
 })
 
 test.each([null, 7, 'x', [], [[]], { entities: 7, events: 'x', status: {}, nameservers: [[[]]] }])(
-  'a body that is no domain object holds nothing: %j',
+  'a body that is no domain object gives no facts: %j',
   (body) => {
     expect(parseRdap(body)).toMatchObject({ name: null, created: null, registrar: null })
   },

@@ -12,7 +12,8 @@ export type RdapAnswer =
   /** An authoritative server denies that the name exists. */
   | { readonly kind: 'absent'; readonly server: string }
   /**
-   * The server limits our queries; if not `isSure`, it refused, for that reason or for this name.
+   * The server limits our queries; if not `isSure`, the reason for the refusal may also be this
+   * name.
    */
   | {
       readonly kind: 'throttled'

@@ -14,7 +14,7 @@ import type { QueryResult } from './registry-server.ts'
 const ANSWERED: QueryResult = { kind: 'answered' }
 const NEVER = new AbortController().signal
 
-/** A rate limiter whose clock is a number, and which remembers in a map that others can share. */
+/** A rate limiter whose clock is a number and whose memory is a map that several can share. */
 function openLimiter(
   more: Partial<RegistryRateLimiterOptions> = {},
   held = new Map<string, Json>(),
@@ -47,7 +47,7 @@ function take(
   return rateLimiter.run('rdap:a.test', full, async () => ({ value: 'asked', result }))
 }
 
-test('a throttling server is paused for as long as it says, by every worker', async () => {
+test('every worker pauses a throttling server for as long as it asks', async () => {
   const first = openLimiter()
   expect(await take(first.rateLimiter, { kind: 'throttled', retryMs: 7_000 })).toMatchObject({
     kind: 'done',
@@ -87,7 +87,7 @@ test('a server that is silent five times in a row is down for a while; one answe
   expect(await take(rateLimiter)).toEqual({ kind: 'paused', why: 'silent', retryMs: 30_000 })
 })
 
-test('one refusal may be for its name; three in a row are for the rate', async () => {
+test('one refusal may concern its name; three in a row concern the rate', async () => {
   const { rateLimiter } = openLimiter()
   const refused: QueryResult = { kind: 'refused' }
   for (let round = 0; round < 2; round++) await take(rateLimiter, refused)
@@ -97,7 +97,7 @@ test('one refusal may be for its name; three in a row are for the rate', async (
   expect(await take(rateLimiter)).toEqual({ kind: 'paused', why: 'throttled', retryMs: 60_000 })
 })
 
-test('a server that callers gave up on too soon is not down', async () => {
+test('a server does not count as down if callers gave up too soon', async () => {
   const { rateLimiter, clock } = openLimiter()
   const giveUpAfter = (ms: number): Promise<RateLimited<string>> => {
     const asker = new AbortController()
@@ -113,7 +113,7 @@ test('a server that callers gave up on too soon is not down', async () => {
   expect(await take(rateLimiter)).toMatchObject({ kind: 'paused', why: 'silent' })
 })
 
-test('live goes before bulk, and no more are asked at once than allowed', async () => {
+test('live queries precede bulk ones, and no more are concurrent than allowed', async () => {
   const { rateLimiter } = openLimiter({ concurrency: 1 })
   const order: string[] = []
   let open = 0
@@ -132,7 +132,7 @@ test('live goes before bulk, and no more are asked at once than allowed', async 
   expect(most).toBe(1)
 })
 
-test('a single call that has time for a reply goes before one that waited too long', async () => {
+test('a single call with time left for a reply precedes one that has waited too long', async () => {
   let isOpen = false
   const shut: Limiter = {
     take: async () => (isOpen ? { granted: true } : { granted: false, retryMs: 5 }),
@@ -155,7 +155,7 @@ test('a single call that has time for a reply goes before one that waited too lo
   expect(order).toEqual(['first', 'second', 'oldest', 'old'])
 })
 
-test('a caller that aborts is neither asked for nor waited for', async () => {
+test('the query of an aborted caller is not sent, and nothing waits for it', async () => {
   const controller = new AbortController()
   const closed: Limiter = {
     take: async () => ({ granted: false, retryMs: 20 }),
@@ -167,7 +167,7 @@ test('a caller that aborts is neither asked for nor waited for', async () => {
   expect(await limited).toEqual({ kind: 'aborted' })
 })
 
-test('a fault in asking reaches the asker, and the next is served', async () => {
+test('an error of a query reaches its caller, and the next query runs', async () => {
   const { rateLimiter } = openLimiter()
   const failing = rateLimiter.run('rdap:a.test', { lane: 'live', signal: NEVER }, () =>
     Promise.reject(new Error('a bug')),
@@ -176,7 +176,7 @@ test('a fault in asking reaches the asker, and the next is served', async () => 
   expect(await take(rateLimiter)).toMatchObject({ kind: 'done' })
 })
 
-test('with unreachable limits nothing is sent, and work continues when they are back', async () => {
+test('while the shared limits are unreachable nothing is sent, and queries continue afterwards', async () => {
   let tries = 0
   const open = createOpenLimiter()
   const flaky: Limiter = {
@@ -190,7 +190,7 @@ test('with unreachable limits nothing is sent, and work continues when they are 
   expect(tries).toBe(4)
 })
 
-/** Limits of one place that several workers share, by the test's clock. */
+/** A limiter that several workers share, by the test's clock. */
 function createSharedLimiter(): Limiter {
   const full = new Map<string, number>()
   const held = new Map<string, Set<symbol>>()
@@ -217,7 +217,7 @@ function createSharedLimiter(): Limiter {
   }
 }
 
-/** What a server counts that hears a question at any moment of its time. */
+/** A server that records when queries arrive: at a random moment between sending and reply. */
 function createServer(delayMs: () => number): {
   readonly times: number[]
   ask(): Promise<{ value: null; result: QueryResult }>
@@ -257,7 +257,7 @@ test.each([
   },
   { what: 'a question in two seconds', workers: 2, perSecond: 0.5, delayMs: () => 80, least: 0.9 },
 ])(
-  'no second of the server holds more than it allows, wherever it counts: $what',
+  'a server receives no more queries in any second than it allows: $what',
   async ({ workers, perSecond, delayMs, least }) => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())

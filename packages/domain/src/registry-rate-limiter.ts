@@ -4,7 +4,7 @@ import type { Memory } from '@plumbline/ports/memory'
 import { createRegistryServer, isPaused, noteResult } from './registry-server.ts'
 import type { QueryResult, RegistryServer } from './registry-server.ts'
 
-/** On whose behalf a server is asked: a single call or a batch, and what ends the wait. */
+/** The caller of a query: a single call or a batch, and the signal that ends its wait. */
 export interface RegistryCaller {
   readonly lane: 'live' | 'bulk'
   readonly signal: AbortSignal
@@ -42,7 +42,7 @@ export interface RegistryRateLimiter extends AsyncDisposable {
   paused(): readonly { readonly server: string; readonly retryMs: number }[]
 }
 
-/** What the rate limiter needs. */
+/** Settings and dependencies of the rate limiter. */
 export interface RegistryRateLimiterOptions {
   readonly limiter: Limiter
   readonly memory: Memory
@@ -60,10 +60,10 @@ export interface RegistryRateLimiterOptions {
 const DEFAULT_PER_SECOND = 2
 const DEFAULT_CONCURRENCY = 2
 const DEFAULT_HOLD_MS = 10_000
-/** Milliseconds; longer than any query. The lease of a worker that died ends after it. */
+/** Milliseconds after which the lease of a worker that died ends; longer than any query. */
 const LEASE_MS = 15_000
 const SECOND_MS = 1_000
-/** Delay before another attempt to get a lease that other workers hold. */
+/** Milliseconds before another attempt to get a lease that other workers hold. */
 const LEASE_RETRY_MS = 25
 /**
  * Milliseconds of work left in the queue when postponed names return, so that the server is never
@@ -72,10 +72,10 @@ const LEASE_RETRY_MS = 25
 const KEEP_MS = 2_000
 const LEAST_LATER_MS = 250
 const LIMITS_RETRY_MS = 500
-/** Milliseconds after which a waiting single call has hardly time left for a slow reply. */
+/** Milliseconds after which a waiting single call has hardly any time left for a slow reply. */
 const FRESH_MS = 8_000
 /**
- * Milliseconds; a caller that gave up sooner did not give the server time to reply, which proves no
+ * Milliseconds that a server must have had for its reply: a caller that gave up sooner proves no
  * outage.
  */
 const LEAST_REPLY_MS = 3_000
@@ -259,7 +259,7 @@ async function takeLeases(
   ] as const
   const [slot, windowLease] = await Promise.all(asked.map(heldOrNull))
   if (slot != null && windowLease != null) return { slot, windowLease }
-  await Promise.all([slot?.release().catch(noMatter), windowLease?.release().catch(noMatter)])
+  await Promise.all([slot?.release().catch(ignoreError), windowLease?.release().catch(ignoreError)])
   // Throws where the limits are out of reach.
   await Promise.all(asked)
   return null
@@ -271,7 +271,7 @@ async function heldOrNull(asked: Promise<Lease>): Promise<Held | null> {
 }
 
 /** Errors are ignored: an unreleased lease expires. */
-function noMatter(): void {}
+function ignoreError(): void {}
 
 function nextLive({ waiting: { live } }: Server, now: number): Waiter | undefined {
   const fresh = live.findIndex(({ sinceMs }) => now - sinceMs < FRESH_MS)

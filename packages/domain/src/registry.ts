@@ -15,13 +15,13 @@ import { momentFor, nameFor, type Sharing } from '@plumbline/ports/sharing'
 /** Looks up registrations. */
 export interface Registry {
   /**
-   * A registration that another account's call found out is returned with its day only, or not at
+   * A registration found out by a call of another account is returned with its day only, or not at
    * all if accounts share nothing.
    */
   lookUp(name: DomainName, caller: RegistryCaller, account: string): Promise<LookupResult>
 }
 
-/** What the lookup of registrations needs. */
+/** Settings and dependencies of the lookup of registrations. */
 export interface RegistryOptions extends WhoisLookupOptions, Sharing {
   readonly bootstrap: RdapBootstrap
   readonly clock: () => Date

@@ -20,7 +20,7 @@ import { UNKNOWN } from './registration.ts'
 import type { LookupResult, Registration } from './registration.ts'
 import type { Registry } from './registry.ts'
 
-/** What a run of the engine needs. */
+/** Dependencies of a run of the engine. */
 export interface RunContext {
   readonly registry: Registry
   readonly resolver: Resolver

@@ -27,7 +27,7 @@ function open(options: { clock?: () => Date; shareFindings?: boolean }): Promise
   })
 }
 
-test('a registration shows its millisecond to its own account, its day to another', async () => {
+test('a registration shows its exact time to the account that found it out, and only the day to others', async () => {
   let now = new Date('2026-11-21T12:34:56.789Z')
   await using fixture = await open({ clock: () => now })
   await told(fixture, 'first')
@@ -45,7 +45,7 @@ test('a registration shows its millisecond to its own account, its day to anothe
 })
 
 test.each(['live', 'bulk'] as const)(
-  'with accounts apart each asks the registry for itself, at the same moment too (%s)',
+  'if accounts share nothing, each queries the registry separately, even concurrently (%s)',
   async (lane) => {
     await using fixture = await open({ shareFindings: false })
     const both = ['first', 'second'].map((tenant) => told(fixture, tenant, lane))

@@ -223,7 +223,7 @@ export const OF_ANOTHER =
 /** Start of an HTML page sent by a host that is no WHOIS server. */
 export const PAGE = /^\s*(?:HTTP\/\d|<!doctype html|<html)/i
 
-/** Status values that say the same. */
+/** Status values of a name that is not registered. */
 export const FREE_STATUS =
   /^(?:220 )?(?:free|available|not registered|unassigned|no object found|not found|unregistered|no match|not assigned|invalid|deleted|not exist|510 )\b/i
 

@@ -18,7 +18,7 @@ export interface Before {
   readonly faults: readonly string[]
 }
 
-/** What the lookup over WHOIS needs. */
+/** Settings and dependencies of the lookup over WHOIS. */
 export interface WhoisLookupOptions {
   readonly rateLimiter: RegistryRateLimiter
   readonly memory: Memory

@@ -40,7 +40,7 @@ test.each([
   expect(parseWhoisDate(text, 'dmy')).toBeNull()
 })
 
-test('a date of two small numbers follows the order, and the reply can settle the order', () => {
+test('an ambiguous date is read in the given order, unless the reply itself shows the order', () => {
   expect(parseWhoisDate('03/02/2020', 'dmy')?.day).toBe('2020-02-03')
   expect(parseWhoisDate('03/02/2020', 'mdy')?.day).toBe('2020-03-02')
   const reply = 'Domain: x.tt\nCreated: 12/18/2001\nExpires: 03/02/2020\n'
@@ -68,7 +68,7 @@ test('each layout of key and value is read', () => {
   }
 })
 
-test("the registry's expiry goes before the registrar's, in whichever order they stand", () => {
+test("the registry's expiry precedes the registrar's, whatever their order in the reply", () => {
   const reply =
     'Domain Name: x.test\nRegistrar Registration Expiration Date: 2030-01-01\nRegistry Expiry Date: 2029-12-31\n'
   expect(parseWhois(reply).expires).toBe('2029-12-31')
@@ -101,7 +101,7 @@ test.each([
   '% Query rate limit exceeded. Reduced information.\ndomain: x.test\nowner: Someone',
   '% Error: 55000000002 Connection refused; access control limit exceeded.',
   '',
-])('a refusal is never a word about the name: %s', (text) => {
+])('a refusal never says anything about the name: %s', (text) => {
   expect(parseWhois(text)).toMatchObject({ registered: null, throttled: true })
 })
 
@@ -117,7 +117,7 @@ test('legal text about limits and matches changes nothing', () => {
   expect(parseWhois(`No match for x.test\n\n${legal}\n`)).toMatchObject({ registered: false })
 })
 
-test('garbage, endless lines and markup end in null and in time', () => {
+test('garbage, endless lines and markup give null within a short time', () => {
   const started = performance.now()
   const hostile = [
     '\u0000\u0001\u0002'.repeat(100),

@@ -22,7 +22,7 @@ export interface WhoisRecord {
   readonly created: string | null
   /** `YYYY-MM-DD`. */
   readonly expires: string | null
-  /** The same as instants, ISO 8601, UTC; midnight if only a day is given. */
+  /** Instant of the registration, ISO 8601, UTC; midnight if only a day is given. */
   readonly createdAt: string | null
   readonly expiresAt: string | null
   /** Whether the server limits or refuses us. */
@@ -62,7 +62,7 @@ export function parseWhois(text: string, hints: WhoisHints = {}): WhoisRecord {
     return { ...BLANK, ...rest, registered: false }
   }
   const reserved = statuses.some(isReserved) || (!known && reply.lines.some(isReserved))
-  const registered = known || reserved || speaksOfName(reply.entries, statuses) ? true : null
+  const registered = known || reserved || describesName(reply.entries, statuses) ? true : null
   return { ...BLANK, ...rest, ...record, registered, reserved }
 }
 
@@ -114,7 +114,7 @@ function isReserved(line: string): boolean {
 
 // Some registries tell neither dates nor servers under any known key, but always who holds the
 // name.
-function speaksOfName(entries: readonly WhoisEntry[], statuses: readonly string[]): boolean {
+function describesName(entries: readonly WhoisEntry[], statuses: readonly string[]): boolean {
   if (valuesOf('domain', entries).length === 0) return false
   if (statuses.length > 0) return true
   return entries.filter((entry) => PERSONAL.test(entry.key)).length >= 4

@@ -114,7 +114,7 @@ function keyForm(text: string): string {
 interface Heading {
   readonly key: string
   readonly indent: number
-  /** Entries it has had so far. */
+  /** Values that the heading has had so far. */
   values: number
   afterBlank: boolean
 }

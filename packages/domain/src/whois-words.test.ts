@@ -317,7 +317,7 @@ test.each(repliesOf(FREE))('free: %j', (reply) => {
   expect(parseWhois(`${reply}\r\n`)).toMatchObject({ registered: false, throttled: false })
 })
 
-test.each(repliesOf(THROTTLED))('throttled, and no word about the name: %j', (reply) => {
+test.each(repliesOf(THROTTLED))('throttled, and nothing about the name: %j', (reply) => {
   expect(parseWhois(`${reply}\r\n`)).toMatchObject({ registered: null, throttled: true })
 })
 
@@ -357,7 +357,7 @@ Domain is not available
 name.test is not available for registration
 `
 
-test.each(repliesOf(NO_WORD))('no word about the name: %j', (reply) => {
+test.each(repliesOf(NO_WORD))('nothing about the name: %j', (reply) => {
   expect(parseWhois(`${reply}\r\n`).registered).toBeNull()
 })
 
@@ -367,12 +367,12 @@ test.each([
   'The number of queries is limited to 100 an hour.',
   'Whoever exceeds it will be blocked.',
   'Use of this service is governed by the terms at https://registry.test/legal',
-])('a notice beside the answer does not hide it: %s', (notice) => {
+])('a notice next to the answer does not hide it: %s', (notice) => {
   expect(parseWhois(`% ${notice}\n\nNot found: name.test\n`).registered).toBe(false)
   expect(parseWhois(`Domain: name.test\nOwner: Somebody\n\n% ${notice}\n`).registered).toBe(true)
 })
 
-test('the end of a sentence of the terms is no answer', () => {
+test('the end of a sentence of the legal terms is no answer', () => {
   const terms =
     'Whoever asks for more than a fair share of the records may find himself\nblacklisted 3 days.'
   const more = 'The terms of use of this service are those that the registry makes\navailable.'

@@ -9,7 +9,7 @@ import type { Recipients } from './probe-queue.ts'
 import type { RecipientTokens } from './recipient-tokens.ts'
 import type { Reply } from './smtp-reply.ts'
 
-/** What an accept-all probe needs. */
+/** Dependencies of an accept-all probe. */
 export interface AcceptAllTools {
   readonly cache: ProbeCache
   /** Accept-all probes in flight, by domain. */
@@ -19,7 +19,7 @@ export interface AcceptAllTools {
 }
 
 /**
- * Whether a caller asks for accept-all, and it is neither cached for the domain nor being probed.
+ * Whether a caller asks if the domain is accept-all, and that is neither cached nor being probed.
  */
 export async function needsAcceptAllProbe(
   recipients: Recipients,

@@ -5,7 +5,7 @@ import type { Sharing } from '@plumbline/ports/sharing'
 import { afterRecheck, needsRecheck, withOlderFact, unknownResult } from './probe-result.ts'
 import type { AcceptAllFact, ProbeResult, ProbeWait } from './probe-result.ts'
 import type { InFlightProbes, Listener, ProbeRequest } from './in-flight-probes.ts'
-import { laterOf, overdue, roomGroup, withRecheckTime } from './later.ts'
+import { laterOf, overdue, waitingGroupOf, withRecheckTime } from './later.ts'
 import type { Waiting, WaitState } from './later.ts'
 import type { EmailLimits } from './limits.ts'
 import { findAddresses } from './mx.ts'
@@ -56,14 +56,14 @@ export interface Subject extends ProbeRequest {
   readonly text: string
   readonly state: WaitState
   readonly beganMs: number
-  /** Null before it is known. */
+  /** The probe target of its domain; null until it is known. */
   target: ProbeTarget | null
   hosts: readonly string[]
-  /** The probe it waits for, and the listener for its result. */
+  /** The probe that the subject waits for, and the listener for its result. */
   waits: { readonly probe: Probe; readonly listener: Listener } | null
 }
 
-/** Milliseconds for which the dictionary-attack guard delays a subject. */
+/** Milliseconds by which the dictionary-attack guard delays a subject. */
 const GUARD_MS = 15 * 60_000
 
 /**
@@ -176,8 +176,8 @@ function join(run: Run, subject: Subject, target: ProbeTarget): void {
 }
 
 /**
- * Turns a final probe result into the answer; one that must wait becomes `later` if the lane allows
- * it.
+ * Turns a final probe result into the answer; a result that must wait becomes `later` if the lane
+ * allows that.
  */
 function takeResult(run: Run, subject: Subject, group: string, result: ProbeResult): void {
   const { tools, request } = run
@@ -189,17 +189,18 @@ function takeResult(run: Run, subject: Subject, group: string, result: ProbeResu
   }
   const mayBeOurs = request.lane === 'bulk' || result.reason === 'dns_failed'
   if (wait.cause !== 'no_reply' || !mayBeOurs) {
-    takeWait(run, subject, group, { result, wait, away: null })
+    takeWait(run, subject, group, { result, wait, failedPart: null })
     return
   }
   const { outage } = tools
   const isCall = request.lane === 'live'
-  const silence = isCall ? outage.behindCall(result) : outage.behind(result)
+  const silence = isCall ? outage.failedPartOfCall(result) : outage.failedPart(result)
   silence.then(
-    (away) => {
+    (failedPart) => {
       // A failed lookup says nothing about the domain.
-      const met = away === 'resolver' ? { ...result, reason: 'dns_unavailable' as const } : result
-      takeWait(run, subject, group, { result: met, wait, away })
+      const met =
+        failedPart === 'resolver' ? { ...result, reason: 'dns_unavailable' as const } : result
+      takeWait(run, subject, group, { result: met, wait, failedPart })
     },
     (error: unknown) => run.done.reject(error),
   )
@@ -209,14 +210,18 @@ function takeWait(
   run: Run,
   subject: Subject,
   group: string,
-  { result, wait, away }: { result: ProbeResult; wait: ProbeWait; away: OurPart | null },
+  {
+    result,
+    wait,
+    failedPart,
+  }: { result: ProbeResult; wait: ProbeWait; failedPart: OurPart | null },
 ): void {
   const { tools, request } = run
   const { first } = subject.state
   const waiting: Waiting = {
     result,
     wait,
-    away,
+    failedPart,
     state: subject.state,
     domain: subject.mailbox.domain,
     group,
@@ -289,7 +294,7 @@ export function answerWith(run: Run, subject: Subject, result: ProbeResult, cach
   const { index, text, mailbox } = subject
   const answer = mailboxOutcome(text, mailbox, { ...shown, evidence }, flags, when)
   const asked = cached || subject.waits === null ? null : subject.target
-  setAnswer(run, index, answer, asked === null ? undefined : roomGroup(asked.to.group))
+  setAnswer(run, index, answer, asked === null ? undefined : waitingGroupOf(asked.to.group))
 }
 
 /**

@@ -93,7 +93,7 @@ describe('classifyReply', () => {
     )
   })
 
-  test('what no rule knows is unknown', () => {
+  test('a reply that no rule matches is unknown', () => {
     const met = classifyReply({
       phase: 'rcpt',
       provider: '',
@@ -103,7 +103,7 @@ describe('classifyReply', () => {
     expect([met.status, met.reason]).toEqual(['unknown', 'unclassified_reply'])
   })
 
-  test('the longest reply is read in time that grows with its length', () => {
+  test('the time to read a reply grows only linearly with its length', () => {
     const texts = [
       'user '.repeat(2000),
       'mailbox: '.repeat(2000),

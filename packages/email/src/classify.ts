@@ -44,8 +44,9 @@ export interface Classified {
 }
 
 /**
- * Tells what a reply means and what it is about. A reply before RCPT is never about the mailbox,
- * a 4xx never proves it missing, and what no rule knows is unknown with `unclassified_reply`.
+ * Tells what a reply means and what it is about. A reply before RCPT is never about the mailbox, a
+ * 4xx never proves it missing, and a reply that no rule matches is unknown with
+ * `unclassified_reply`.
  */
 export function classifyReply(facts: ReplyFacts): Classified {
   if (facts.phase === 'rcpt' && (facts.code === 250 || facts.code === 251)) return ACCEPTED
@@ -98,7 +99,7 @@ export function enhancedOf(text: string): string | null {
   return met?.[1] ?? null
 }
 
-/** Signs in a text that quotes another server's reply that it was given before RCPT. */
+/** Signs that the reply of another server, quoted in a text, was given before RCPT. */
 const EARLIER_PHASE =
   /in reply to (?:mail from|ehlo|helo)|after (?:initial connection|ehlo|helo|mail from)|refused to talk to me|\[mail_from\]|sender was rejected/
 

@@ -12,7 +12,7 @@ import { openSession } from './smtp-session.ts'
 import type { Opened, Session, SessionTimes } from './smtp-session.ts'
 import type { WireFault } from './smtp-wire.ts'
 
-/** What opening connections needs. */
+/** Settings and dependencies of a connector. */
 export interface ConnectorOptions {
   readonly egress: Egress
   readonly resolver: Resolver
@@ -34,12 +34,12 @@ export interface ProxyTarget {
   readonly password?: string
 }
 
-/** An open session, and the host it is with. */
+/** An open session and its host. */
 export interface SmtpConnection {
   readonly session: Session
   readonly host: string
   readonly address: string
-  /** The address that was to be avoided when it was opened, if any. */
+  /** The address to avoid when the session was opened, if any. */
   readonly avoided: string | undefined
 }
 
@@ -51,14 +51,14 @@ export type ConnectResult =
       readonly result: ProbeResult
       /** The server refused us before a recipient was named. */
       readonly refusedUs: boolean
-      /** It asked us to slow down: another connection may still be accepted. */
+      /** The server asked us to slow down: another connection may still be accepted. */
       readonly throttled: boolean
       /** No host replied at all. */
       readonly unreachable: boolean
     }
 
 /** Callers that wait for a connection while it is being opened. */
-export interface Attendance {
+export interface ConnectCallers {
   /** Aborts the attempt when nobody waits for it any more. */
   readonly signal: AbortSignal
   /** Called when a host has sent a reply. */
@@ -71,7 +71,7 @@ type ConnectFailure = ConnectResult & { readonly kind: 'failed' }
 const DOWN_MS = 60_000
 const DOWN_HELD_MAX = 10_000
 
-/** Time-out of trying all hosts of a domain, whatever the individual time-outs are. */
+/** Milliseconds for trying all hosts of a domain, whatever the individual time-outs are. */
 const OPENING_MS = 60_000
 
 /** Makes the function that opens a session for a route. */
@@ -81,7 +81,7 @@ export function createConnector(
   route: HostsRoute,
   provider: string,
   localAddress: string | undefined,
-  attendance: Attendance,
+  callers: ConnectCallers,
 ) => Promise<ConnectResult> {
   const down = new Map<string, number>()
   const { now } = options
@@ -230,7 +230,7 @@ function unanswered(result: ProbeResult, unreachable: boolean): ConnectFailure {
 }
 
 function openAt(
-  options: ConnectorOptions & Attendance,
+  options: ConnectorOptions & ConnectCallers,
   host: string,
   address: string,
   localAddress: string | undefined,

@@ -9,7 +9,7 @@ import type { Destination, PooledConnection, ProviderGroup } from './provider-gr
 import type { EmailLimits } from './limits.ts'
 import type { Probe } from './probe-queue.ts'
 
-/** What the pool needs. */
+/** Settings and dependencies of the pool. */
 export interface PoolOptions extends Pick<
   ConnectionTools,
   'limits' | 'limiter' | 'verify' | 'connect' | 'reached' | 'now'
@@ -42,13 +42,16 @@ interface Pool {
 /** Milliseconds between two checks for bulk probes that have waited too long. */
 const EXPIRY_MS = 250
 
-/** A group limited to this many connections: each one is a large part of what all workers share. */
+/**
+ * Limit of connections up to which they are scarce in a group: each is a large part of those that
+ * all workers share.
+ */
 const SCARCE_CONNECTIONS = 2
 
-/** Groups without probes that are kept. */
+/** Groups without probes that stay in memory at most. */
 const IDLE_GROUPS_MAX = 1_000
 
-/** Makes a pool; nothing is opened before a probe comes. */
+/** Makes a pool; no connection is opened before the first probe. */
 export function createConnectionPool(options: PoolOptions): ConnectionPool {
   const pool: Pool = {
     limits: options.limits,
@@ -186,7 +189,7 @@ function endOneIdle(pool: Pool): void {
 }
 
 /**
- * Sends the group nothing for this time; its bulk probes are postponed if it is more than a moment.
+ * Sends the group nothing for this time; its bulk probes are postponed if that exceeds `soonMs`.
  */
 function holdBack(pool: Pool, group: ProviderGroup, ms: number): void {
   const { limits, options } = pool

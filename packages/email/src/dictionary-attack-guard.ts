@@ -10,7 +10,7 @@ export interface DictionaryAttackGuard {
   note(pair: Pair, isMissing: boolean): void
 }
 
-/** An account and a domain, with what was asked since when. */
+/** An account and a domain, with the recipients counted and the start of the count. */
 export interface Pair {
   /** Key of its entry in the shared memory. */
   readonly key: string

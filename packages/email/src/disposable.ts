@@ -1,7 +1,7 @@
 import { judgeMailDomain } from '@plumbline/datasets/mail-domains'
 import type { MailDomainLists } from '@plumbline/datasets/mail-domains'
 
-/** What the reference lists say of a domain and its mail hosts. */
+/** Judgement of a domain and its mail hosts by the reference lists. */
 export interface DomainJudgement {
   readonly disposable: boolean
   readonly free: boolean

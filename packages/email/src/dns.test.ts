@@ -7,7 +7,7 @@ type Zone = Parameters<typeof fakeResolver>[0]
 const mx = (...hosts: (readonly [number, string])[]) =>
   hosts.map(([preference, exchange]) => ({ preference, exchange }))
 
-/** Name, zone, status, reason, whether an MX was found. The server accepts whoever comes. */
+/** Name, zone, status, reason, whether an MX was found. The server accepts every recipient. */
 const CASES: readonly (readonly [string, Zone, string, string, boolean | null])[] = [
   ['no such domain', {}, 'undeliverable', 'no_domain', false],
   ['a null MX', { 'd.test MX': mx([0, '.']) }, 'undeliverable', 'null_mx', false],

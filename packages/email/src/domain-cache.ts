@@ -28,7 +28,7 @@ export interface DomainCache {
   readonly lists: EmailLists
 }
 
-/** What the domain cache needs. */
+/** Dependencies of the domain cache. */
 export interface DomainCacheOptions {
   readonly resolver: Resolver
   readonly lists: () => EmailLists
@@ -44,7 +44,7 @@ const DOMAINS_MAX = 5_000
 const ROUTE_MS = 60_000
 
 interface DomainFlags extends Pick<Flags, 'judgement' | 'didYouMean' | 'listVersion'> {
-  /** The first mail host, which was judged besides the name. */
+  /** The first mail host, which was looked up in the lists besides the name. */
   readonly host: string | undefined
 }
 

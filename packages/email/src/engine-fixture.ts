@@ -73,7 +73,7 @@ export function outcomeOf(
   return answer
 }
 
-/** Status, reason and what is kept for a retry, for tables. */
+/** Status, reason and retry state of an answer, for tables of tests. */
 export function brief(answer: Answer<'email'> | undefined): Json {
   if (answer === undefined) return null
   return answer.kind === 'later' ? `later ${answer.reason}` : `${answer.status} ${answer.reason}`

@@ -148,7 +148,7 @@ describe('results and their evidence', () => {
     expect([...told].toSorted((a, b) => a[0] - b[0]).map(([, text]) => text)).toEqual(subjects)
   })
 
-  test('an answer names the group whose limit it counts for, unless no server was asked', async () => {
+  test('an answer names the provider group whose limit it used, unless no server was asked', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone)
     const groupsOf = async (subjects: readonly string[]): Promise<readonly unknown[]> => {
@@ -179,7 +179,7 @@ describe('accept-all', () => {
     expect(count(smtp.lines, 'RCPT')).toBe(1)
   })
 
-  test('extended asks once for a random mailbox, last, and remembers it for basic', async () => {
+  test('extended probes a random mailbox once, last, and caches the result for basic', async () => {
     await using smtp = await startSmtp(acceptsAll)
     await using engine = testEngine(smtp.port, zone)
     const first = outcomeOf((await ask(engine, ['ok1@a.test'], { depth: 'extended' }))[0])
@@ -196,7 +196,7 @@ describe('accept-all', () => {
     expect(count(smtp.lines, 'RCPT')).toBe(3)
   })
 
-  test('many connections to one domain ask for one random mailbox', async () => {
+  test('many connections to one domain probe one random mailbox', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone, {
       limits: { startConnections: 4, recipientsPerMinute: 1e6 },
@@ -210,7 +210,7 @@ describe('accept-all', () => {
     expect(count(smtp.lines, 'RCPT')).toBe(201)
   })
 
-  test('no random mailbox is asked for where the real one was refused', async () => {
+  test('no random mailbox is probed if the real one was refused', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone)
     const outcome = outcomeOf((await ask(engine, ['nobody@a.test'], { depth: 'extended' }))[0])
@@ -234,7 +234,7 @@ describe('accept-all', () => {
 })
 
 describe('memory', () => {
-  test('a mailbox is asked for once, by any worker', async () => {
+  test('a mailbox is probed once by all workers together', async () => {
     await using smtp = await startSmtp(ORDINARY)
     const memory = processMemory()
     await using one = testEngine(smtp.port, zone, { memory })
@@ -260,7 +260,7 @@ describe('memory', () => {
     expect(outcomeOf(told)).toMatchObject({ cached: true, checkedAt })
   })
 
-  test('of a mailbox and its domain, both remembered, the older was checked when it was', async () => {
+  test('a result from cached facts of mailbox and domain has the time of the older fact', async () => {
     await using smtp = await startSmtp({})
     let nowMs = Date.parse('2026-11-01T12:00:00Z')
     const memory = processMemory(() => nowMs)
@@ -305,14 +305,14 @@ describe('memory', () => {
     expect(smtp.lines).toEqual([])
   })
 
-  test('an unknown is not remembered', async () => {
+  test('an unknown result is not cached', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone)
     await ask(engine, ['odd@a.test'])
     expect(outcomeOf((await ask(engine, ['odd@a.test']))[0]).cached).toBe(false)
   })
 
-  test('the same address at the same time is asked for once', async () => {
+  test('concurrent requests for the same address share a probe', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone)
     const runs = await Promise.all(
@@ -322,7 +322,7 @@ describe('memory', () => {
     expect(count(smtp.lines, 'RCPT')).toBe(1)
   })
 
-  test('a failing memory costs no result', async () => {
+  test('a failure of the shared memory loses no result', async () => {
     await using smtp = await startSmtp(ORDINARY)
     const fail = (): Promise<never> => Promise.reject(new Error('store is away'))
     await using engine = testEngine(smtp.port, zone, {
@@ -331,7 +331,7 @@ describe('memory', () => {
     expect(brief((await ask(engine, ['ok@a.test']))[0])).toBe('deliverable accepted')
   })
 
-  test('a fault while results are settled ends the wait for them, and no process', async () => {
+  test('an error while results are settled ends the wait for them, but not the process', async () => {
     await using smtp = await startSmtp(ORDINARY)
     const memory = processMemory()
     const errors: unknown[] = []
@@ -358,7 +358,7 @@ describe('memory', () => {
 })
 
 describe('waiting', () => {
-  test('greylisting in a batch: later with the wait of the reply, then the answer', async () => {
+  test('a greylisted subject of a batch is postponed by the delay in the reply, then answered', async () => {
     let greylists = true
     await using smtp = await startSmtp({
       recipient: () => (greylists ? '450 4.2.0 Greylisted, try again in 60 seconds' : '250 ok'),
@@ -377,7 +377,7 @@ describe('waiting', () => {
     expect([second.status, second.evidence['tries']]).toEqual(['deliverable', 2])
   })
 
-  test('greylisting without an end is unknown after the schedule, never invalid', async () => {
+  test('a subject that stays greylisted is unknown after the last retry, never invalid', async () => {
     await using smtp = await startSmtp({ recipient: () => '451 4.7.1 Greylisting in action' })
     await using engine = testEngine(smtp.port, zone)
     let states: Answer<'email'>[] = []
@@ -398,7 +398,7 @@ describe('waiting', () => {
     ['a host that is out of reach', 'ok@dead.test', 'connect_failed'],
     ['a host whose address is not told', 'ok@hidden.test', 'dns_failed'],
     ['a domain whose hosts are not told', 'ok@lost.test', 'dns_failed'],
-  ])('in a list %s gets another try, and only one', async (_, subject, reason) => {
+  ])('in a batch %s gets exactly one retry', async (_, subject, reason) => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, {
       ...zone,
@@ -441,7 +441,7 @@ describe('waiting', () => {
     expect(ends.map(brief)).toEqual(['unknown server_error', 'unknown server_error'])
   })
 
-  test('a server that lets in one connection at a time costs no address its answer', async () => {
+  test('every address of a server that accepts one connection at a time gets an answer', async () => {
     let open = 0
     await using smtp = await startSmtp({
       greeting: (socket) => {
@@ -468,14 +468,14 @@ describe('waiting', () => {
     expect(new Set(met)).toEqual(new Set(['deliverable accepted']))
   })
 
-  test('a live call never waits: greylisted, and when to ask again', async () => {
+  test('a live call never waits: it is told that it was greylisted, and when to try again', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone)
     const outcome = outcomeOf((await ask(engine, ['grey@a.test']))[0])
     expect([outcome.reason, outcome.evidence['retry_after']]).toEqual(['greylisted', 75])
   })
 
-  test('an end of time is unknown with the reason timeout, and what was known stays', async () => {
+  test('at the time-out a subject is unknown with the reason timeout, and known facts stay', async () => {
     await using smtp = await startSmtp({ recipient: () => null })
     await using engine = testEngine(smtp.port, zone, {
       times: { recipientMs: 5_000, sessionMs: 5_000 },
@@ -486,7 +486,7 @@ describe('waiting', () => {
     expect(outcomeOf(answers[0]).facts.mxFound).toBe(true)
   })
 
-  test('the end of the engine is the end of a dialogue and of what waits for it', async () => {
+  test('closing the engine ends its sessions and all waiting probes', async () => {
     const { promise: asked, resolve } = Promise.withResolvers<void>()
     await using smtp = await startSmtp({
       command: (line) => (line.startsWith('MAIL') ? (resolve(), null) : undefined),
@@ -498,7 +498,7 @@ describe('waiting', () => {
     expect((await run).map(brief)).toEqual(['unknown timeout'])
   })
 
-  test('a run that is over before it begins answers everything', async () => {
+  test('a run that is aborted before it begins answers every subject', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone)
     const answers = await ask(engine, ['ok@a.test', 'x'], { signal: AbortSignal.abort() })
@@ -530,7 +530,7 @@ describe('port 25 and our own names', () => {
     ])
   })
 
-  test('with the port shut results say smtp_unavailable, never invalid', async () => {
+  test('while port 25 is blocked results have the reason smtp_unavailable, never invalid', async () => {
     const dead = { ...zoneOf({ 'a.test': '127.9.9.9', 'gmail.com': '127.9.9.8' }) }
     await using engine = testEngine(1, dead, { selfTest: { targets: ['gmail.com'] } })
     const health = await engine.health()
@@ -542,7 +542,7 @@ describe('port 25 and our own names', () => {
     expect((await ask(engine, ['nobody@a.test'])).map(brief)).toEqual(['unknown smtp_unavailable'])
   })
 
-  test('one dead host is connect_failed while others are reached', async () => {
+  test('an unreachable host is connect_failed while others are reached', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, { ...zone, ...zoneOf({ 'dead.test': '127.9.9.9' }) })
     expect((await ask(engine, ['ok@dead.test', 'ok@a.test'])).map(brief)).toEqual([
@@ -572,7 +572,7 @@ describe('port 25 and our own names', () => {
 })
 
 describe('guards', () => {
-  test('three identical refusals without an accepted mailbox are a refusal of this service', async () => {
+  test('three identical refusals without an accepted mailbox count as a refusal of this service', async () => {
     await using smtp = await startSmtp({
       recipient: (address) => `550 5.1.1 <${address}> User unknown`,
     })
@@ -581,7 +581,7 @@ describe('guards', () => {
     expect(answers.map(brief)).toEqual(Array.from({ length: 3 }, () => 'unknown blanket_reject'))
   })
 
-  test('a strict server that takes postmaster is believed', async () => {
+  test('the refusals of a strict server count if it accepts postmaster', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone)
     const answers = await ask(engine, ['x1@a.test', 'x2@a.test', 'x3@a.test', 'x4@a.test'], {
@@ -590,7 +590,7 @@ describe('guards', () => {
     expect(new Set(answers.map(brief))).toEqual(new Set(['undeliverable mailbox_not_found']))
   })
 
-  test('a group that refuses us three times is left alone, and its batch waits', async () => {
+  test('a group that refuses us three times is not probed for a while, and its batch waits', async () => {
     await using smtp = await startSmtp({
       recipient: () => '554 5.7.1 Client host blocked using zen.spamhaus.org',
     })
@@ -606,7 +606,7 @@ describe('guards', () => {
     expect((await engine.health())[0]).toMatchObject({ status: 'degraded' })
   })
 
-  test('one asker that tries names on a domain is stopped; another is not', async () => {
+  test('an account that guesses names at a domain is stopped; another account is not', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone, {
       limits: { dictionaryAsked: 20, recipientsPerMinute: 1e6 },
@@ -625,7 +625,7 @@ describe('guards', () => {
     )
   })
 
-  test('an asker whom one worker stopped is stopped in another from the first subject on', async () => {
+  test('an account that one worker stopped is stopped by another from the first subject on', async () => {
     await using smtp = await startSmtp(ORDINARY)
     const memory = processMemory()
     const distant: typeof memory = {
@@ -647,7 +647,7 @@ describe('guards', () => {
     expect(count(smtp.lines, 'RCPT')).toBe(before)
   })
 
-  test('what a guard keeps back ends as unknown when its time is up', async () => {
+  test('a subject delayed by a guard for too long ends as unknown', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone, {
       limits: { recipientsPerDomainPerHour: 4, recipientsPerMinute: 1e6 },
@@ -664,7 +664,7 @@ describe('guards', () => {
 })
 
 describe('what a server allows', () => {
-  test('one recipient a transaction where the provider demands it', async () => {
+  test('one recipient per transaction if the provider requires it', async () => {
     let most = 0
     await using smtp = await startSmtp({
       recipient(_address, session) {
@@ -688,7 +688,7 @@ describe('what a server allows', () => {
     expect(most).toBe(1)
   })
 
-  test('fewer recipients at once where the server takes no more', async () => {
+  test('fewer recipients per transaction if the server accepts no more', async () => {
     await using smtp = await startSmtp({
       recipient: (_address, session) =>
         session.recipients > 3 ? '452 4.5.3 Too many recipients' : '250 ok',
@@ -699,7 +699,7 @@ describe('what a server allows', () => {
     expect(new Set(answers.map(brief))).toEqual(new Set(['deliverable accepted']))
   })
 
-  test('HELO where EHLO is unknown, no pipelining where it is not offered', async () => {
+  test('HELO if EHLO is unknown, and no pipelining if it is not offered', async () => {
     await using smtp = await startSmtp({
       ...ORDINARY,
       command: (line) => (line.startsWith('EHLO') ? '502 5.5.1 unknown' : undefined),
@@ -710,7 +710,7 @@ describe('what a server allows', () => {
     expect(smtp.lines).toContain('HELO verifier.sender.test')
   })
 
-  test('SMTPUTF8 is used where it is offered', async () => {
+  test('SMTPUTF8 is used if it is offered', async () => {
     await using smtp = await startSmtp({ offers: ['PIPELINING', 'SMTPUTF8'] })
     await using engine = testEngine(smtp.port, zone)
     expect((await ask(engine, ['zoë@a.test', 'ok@a.test'])).map(brief)).toEqual([
@@ -721,7 +721,7 @@ describe('what a server allows', () => {
     expect(smtp.lines).toContain('RCPT TO:<zoë@a.test>')
   })
 
-  test('a lost session is opened once more', async () => {
+  test('a broken session is reopened once', async () => {
     let sessions = 0
     await using smtp = await startSmtp({
       command(line, session) {
@@ -775,7 +775,7 @@ describe('shares', () => {
     ).toBeLessThanOrEqual(15)
   })
 
-  test('three workers together keep to the connections and recipients of a group', async () => {
+  test('three workers together stay within the connections and recipients of a group', async () => {
     let open = 0
     let most = 0
     await using smtp = await startSmtp({
@@ -806,7 +806,7 @@ describe('shares', () => {
     expect(count(smtp.lines, 'RCPT')).toBeGreaterThan(0)
   })
 
-  test('no more recipients are named than were granted, even to a host that refuses all alike', async () => {
+  test('no more recipients are sent than were granted, even to a host that refuses all alike', async () => {
     await using smtp = await startSmtp({ recipient: () => '550 5.1.1 User unknown' })
     const grants = recordGrants(processLimiter())
     await using engine = testEngine(smtp.port, zone, { limiter: grants.limiter })
@@ -839,7 +839,7 @@ describe('shares', () => {
     expect(grants.sum()).toBeGreaterThanOrEqual(5 + 4)
   })
 
-  test('recipients that get no new tokens are not named, and wait', async () => {
+  test('recipients that get no new tokens are not sent, and wait', async () => {
     await using smtp = await startSmtp(slowHost)
     const grants = recordGrants(processLimiter(), 1)
     await using engine = testEngine(smtp.port, zone, { ...slowly, limiter: grants.limiter })
@@ -853,7 +853,7 @@ describe('shares', () => {
     )
   })
 
-  test('a live call goes before the batches of its group', async () => {
+  test('a live call precedes the batches of its group', async () => {
     const order: string[] = []
     await using smtp = await startSmtp({
       recipient(address) {

@@ -19,7 +19,7 @@ const zone = {
   'mta5.am0.yahoodns.net A': ['127.0.0.1'],
 } as const
 
-/** One situation, and what a client is told of it. */
+/** One situation, and the explanation that a client gets. */
 interface Row {
   readonly status: EmailStatus
   readonly evidence: Readonly<Record<string, unknown>>
@@ -32,7 +32,7 @@ interface Row {
 
 const says = (reply: string): SmtpScript => ({ recipient: () => reply })
 
-/** What stands in the evidence of each verdict that a reply to RCPT gave. */
+/** Evidence of a verdict that is based on a reply to RCPT. */
 const replied = (code: number, enhanced: string | null): Row['evidence'] => ({
   mx_host: 'mx.a.test',
   mx_address: '127.0.0.1',
@@ -179,7 +179,7 @@ test('there is a row for each reason that a client can get', () => {
   expect(Object.keys(TABLE).toSorted()).toEqual(Object.keys(REASONS.email).toSorted())
 })
 
-test.each(Object.entries(TABLE))('%s is told with how it is known', async (reason, row) => {
+test.each(Object.entries(TABLE))('%s is reported with its evidence', async (reason, row) => {
   await using smtp = await startSmtp(row.script ?? {})
   await using engine = testEngine(smtp.port, zone, row.options)
   // The way out counts as shut once its test is over.

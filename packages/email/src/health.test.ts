@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ask, testEngine, zoneOf } from './engine-fixture.ts'
 import { startSmtp } from './smtp-fixture.ts'
 
-test('the refusal of a domain of its own is reported without its name, which would reveal the subject', async () => {
+test('the refusal by a domain with its own mail server is reported without its name, which would reveal the subject', async () => {
   await using smtp = await startSmtp({
     recipient: () => '554 5.7.1 Client host blocked using zen.spamhaus.org',
   })

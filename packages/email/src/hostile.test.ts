@@ -6,7 +6,7 @@ import type { SmtpScript } from './smtp-fixture.ts'
 
 type Command = NonNullable<SmtpScript['command']>
 
-/** Writes for as long as the peer takes it. */
+/** Writes as long as the peer reads. */
 function flood(socket: Socket, chunk: string): void {
   const bytes = Buffer.from(chunk)
   const write = (): void => {
@@ -16,7 +16,7 @@ function flood(socket: Socket, chunk: string): void {
   write()
 }
 
-/** Writes one character now and then. */
+/** Writes one character at intervals. */
 function drip(socket: Socket, text: string): void {
   let at = 0
   const timer = setInterval(() => {
@@ -49,7 +49,7 @@ const floodAt =
 
 const slow = { offers: ['SIZE'] }
 
-/** Name of the case, script, and the reason that must come out where it is certain. */
+/** Name of the case, script of the server, and the expected reason where it is certain. */
 const CASES: readonly (readonly [name: string, script: SmtpScript, reason?: string])[] = [
   ['no banner', { greeting: null }, 'timeout'],
   ['a banner that drips', { raw: (socket) => drip(socket, '220 '.padEnd(2000, 'x')) }, 'timeout'],

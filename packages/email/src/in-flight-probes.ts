@@ -35,7 +35,7 @@ interface InFlight {
   readonly hearing: Map<Listener, () => void>
 }
 
-/** Makes the table of one engine. */
+/** Makes the table of probes in flight of one engine. */
 export function createInFlightProbes(now: () => number): InFlightProbes {
   const tables = {
     live: { basic: new Map<string, InFlight>(), extended: new Map<string, InFlight>() },

@@ -11,7 +11,9 @@ export interface WaitState {
   readonly tries: number
   /** Whether no host or name server replied at the first attempt. */
   readonly silent: boolean
-  /** When it began to wait, in milliseconds since the Unix epoch; 0 if it has not waited. */
+  /**
+   * When the subject began to wait, in milliseconds since the Unix epoch; 0 if it has not waited.
+   */
   readonly sinceMs: number
   /** The refusal that is being rechecked; null if there is none. */
   readonly first: ProbeResult | null
@@ -22,7 +24,7 @@ export interface Waiting {
   readonly result: ProbeResult
   readonly wait: ProbeWait
   /** The failed component, if the missing reply was our fault. */
-  readonly away: OurPart | null
+  readonly failedPart: OurPart | null
   readonly state: WaitState
   readonly domain: string
   readonly group: string
@@ -52,7 +54,7 @@ export function laterOf(waiting: Waiting): LaterAnswer | null {
     case 'no_reply': {
       const [seconds] = waiting.scheduleSeconds
       if (seconds === undefined) return null
-      if (waiting.away !== null) return ourSilence(waiting, waiting.away, sinceMs)
+      if (waiting.failedPart !== null) return ourSilence(waiting, waiting.failedPart, sinceMs)
       if (state.silent) return null
       const next = stateJson({ ...state, silent: true, sinceMs })
       const own = `no_reply:${domain}`
@@ -87,7 +89,7 @@ export function laterOf(waiting: Waiting): LaterAnswer | null {
       return {
         kind: 'later',
         afterMs: Math.max(1, wait.afterMs === 0 ? limits.soonMs : wait.afterMs),
-        group: wait.cause === 'guard' ? `guard:${domain}` : roomGroup(group),
+        group: wait.cause === 'guard' ? `guard:${domain}` : waitingGroupOf(group),
         reason,
         state: stateJson({ ...state, sinceMs }),
       }
@@ -96,11 +98,11 @@ export function laterOf(waiting: Waiting): LaterAnswer | null {
 }
 
 /** The waiting group of subjects that wait for the limits of a provider group. */
-export function roomGroup(group: string): string {
+export function waitingGroupOf(group: string): string {
   return `mx:${group}`
 }
 
-/** Milliseconds between two trials whether a failed component of ours works again. */
+/** Milliseconds between two tests whether a failed component of ours works again. */
 const TRIAL_MS = 30_000
 
 /**
@@ -108,12 +110,18 @@ const TRIAL_MS = 30_000
  * (`silence:` in the database), of which a few are tried before all others. This does not count as
  * a retry.
  */
-function ourSilence(waiting: Waiting, away: OurPart, sinceMs: number): LaterAnswer | null {
+function ourSilence(waiting: Waiting, failedPart: OurPart, sinceMs: number): LaterAnswer | null {
   const { state, result, limits, nowMs, scheduleSeconds } = waiting
   if (nowMs - sinceMs > limits.guardWaitMs) return null
   const afterMs = Math.min(TRIAL_MS, (scheduleSeconds[0] ?? Infinity) * 1000)
   const next = stateJson({ ...state, sinceMs })
-  return { kind: 'later', afterMs, group: `silence:${away}`, reason: result.reason, state: next }
+  return {
+    kind: 'later',
+    afterMs,
+    group: `silence:${failedPart}`,
+    reason: result.reason,
+    state: next,
+  }
 }
 
 /**

@@ -4,7 +4,7 @@ import { ORDINARY_PROVIDER } from './providers.ts'
 import { processLimiter } from './smtp-fixture.ts'
 
 test.each([1, 2, 7, 60, 120, 601])(
-  'of %d recipients a minute no more are named in any minute, though some are named late',
+  'at most %d recipients are sent in any minute, even if some are sent late',
   async (recipientsPerMinute) => {
     const limits = { ...DEFAULT_LIMITS, recipientsPerMinute }
     const { bucket, sendWithinMs } = limitsOf(limits, 'a.test', ORDINARY_PROVIDER)

@@ -25,8 +25,8 @@ export interface EmailLimits {
   /** Connections that a group begins with. */
   readonly startConnections: number
   /**
-   * A recipient is named within this time of its grant by the shared limit, or granted anew: the limit
-   * holds for what is sent, however slow the host or this process is.
+   * A recipient that is not sent within this time after the shared limit granted it needs a new
+   * grant: so the limit holds for what is sent, however slow the host or this process is.
    */
   readonly sendWithinMs: number
   /** Recipients of one domain that may be probed in an hour. */
@@ -89,7 +89,10 @@ export const DEFAULT_LIMITS: EmailLimits = {
 export interface GroupLimits {
   readonly connections: number
   readonly recipientsPerTransaction: number
-  /** Grants at most the recipients a minute in any 60 s and `sendWithinMs`. */
+  /**
+   * Token bucket: grants at most the recipients of a minute in any period of 60 s plus
+   * `sendWithinMs`.
+   */
   readonly bucket: { readonly perSecond: number; readonly burst: number }
   /** See `EmailLimits`. */
   readonly sendWithinMs: number

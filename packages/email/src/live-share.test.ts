@@ -82,7 +82,7 @@ test('a silent group keeps a limited number of callers waiting', async () => {
   await first
 })
 
-test('live probes of one group are sent in turn by account, whatever each has waiting', () => {
+test('live probes of one group are sent in turn by account, however many each has waiting', () => {
   const queue = createProbeQueue()
   for (let at = 0; at < 20; at += 1) queue.push(probeOf('busy', `busy${at % 4}.test`), ROUTE)
   queue.push(probeOf('other', 'other.test'), ROUTE)
@@ -96,7 +96,7 @@ test('live probes of one group are sent in turn by account, whatever each has wa
   expect(order.slice(0, 4)).toContain('third')
 })
 
-test('an account that had no work is not owed the turns that it missed', () => {
+test('an account that had no probes does not get the turns that it missed', () => {
   const queue = createProbeQueue()
   for (let at = 0; at < 50; at += 1) queue.push(probeOf('steady', 'a.test'), ROUTE)
   for (let at = 0; at < 40; at += 1) queue.take(1)

@@ -12,7 +12,9 @@ export type MailRoute =
       readonly implicit: boolean
       /** Every exchange in the MX records, to be looked up in the reference lists. */
       readonly exchanges: readonly string[]
-      /** An address whose refusal is to be rechecked: another one is used if there is one. */
+      /**
+       * An address whose refusal is to be rechecked: another address is used if the host has one.
+       */
       readonly avoid?: string
     }
   | { readonly kind: 'null_mx' | 'no_domain' | 'no_mail_host' }
@@ -24,7 +26,7 @@ export type MailHostAddresses =
   | { readonly kind: 'none' | 'unsafe' }
   | { readonly kind: 'failed'; readonly why: DnsFault }
 
-/** Hosts of a domain, and addresses of a host, that are tried. */
+/** Hosts of a domain, and addresses of a host, that are tried at most. */
 const HOSTS_MAX = 3
 const ADDRESSES_MAX = 2
 

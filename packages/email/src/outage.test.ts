@@ -16,7 +16,7 @@ test('while our resolver is down all subjects wait in one group, and none uses u
     'c.test MX': 'failed',
   }
   const there = fakeResolver(zone)
-  let isAway = true
+  let isDown = true
   let nowMs = Date.now()
   let asked = 0
   await using engine = testEngine(smtp.port, zone, {
@@ -25,7 +25,7 @@ test('while our resolver is down all subjects wait in one group, and none uses u
       ...there,
       resolve: async (name, type, options) => {
         asked++
-        if (isAway) return { kind: 'failed', reason: 'timeout' }
+        if (isDown) return { kind: 'failed', reason: 'timeout' }
         return await there.resolve(name, type, options)
       },
     },
@@ -47,25 +47,25 @@ test('while our resolver is down all subjects wait in one group, and none uses u
     states = answers.map(stateOf)
     nowMs += 3_000_000
   }
-  isAway = false
+  isDown = false
   const met = await ask(engine, subjects, { lane: 'bulk', states })
   expect(met.map(brief)).toEqual([
     'deliverable accepted',
     'deliverable accepted',
     'later dns_failed',
   ])
-  isAway = true
+  isDown = true
   nowMs += 3_000_000
   // Not for ever.
   const late = await ask(engine, ['nine@d.test'], { lane: 'bulk', states })
   expect(late.map(brief)).toEqual(['unknown dns_unavailable'])
 })
 
-/** An engine whose resolver is away for as long as the world says so; `sick.test` fails always. */
+/** An engine whose resolver is down while `world.isDown`; `sick.test` always fails. */
 function engineOf(
   port: number,
   world: {
-    readonly isAway: boolean
+    readonly isDown: boolean
     readonly nowMs: number
     readonly hangs?: (name: string) => boolean
   },
@@ -77,7 +77,7 @@ function engineOf(
     resolver: {
       ...there,
       resolve: async (name, type, options) => {
-        if (!world.isAway) return await there.resolve(name, type, options)
+        if (!world.isDown) return await there.resolve(name, type, options)
         if (world.hangs?.(name) === true) return await new Promise<never>(() => undefined)
         return { kind: 'failed', reason: 'timeout' }
       },
@@ -85,15 +85,15 @@ function engineOf(
   })
 }
 
-test('what failed just before our resolver came again spends no try either', async () => {
+test('a failure just before our resolver recovered does not count as an attempt', async () => {
   await using smtp = await startSmtp(AGREEABLE)
-  const world = { isAway: true, nowMs: Date.now() }
+  const world = { isDown: true, nowMs: Date.now() }
   await using engine = engineOf(smtp.port, world)
   const fail = async (): Promise<Answer<'email'> | undefined> => {
     return (await ask(engine, ['two@sick.test'], { lane: 'bulk' }))[0]
   }
   expect(await fail()).toMatchObject({ group: 'silence:resolver' })
-  world.isAway = false
+  world.isDown = false
   world.nowMs += 3_000
   expect(await fail()).toMatchObject({ group: 'silence:resolver', reason: 'dns_unavailable' })
   world.nowMs += 60_000
@@ -101,12 +101,12 @@ test('what failed just before our resolver came again spends no try either', asy
 })
 
 test.each(['refuses every question', 'stays silent'])(
-  'a single call is not told that a domain is sick while our resolver %s',
+  'a single call does not blame a domain while our resolver %s',
   async (how) => {
     await using smtp = await startSmtp(AGREEABLE)
     // Questions of the call have failed by then; the one that is asked beside them hangs.
     const hangs = (name: string): boolean => how === 'stays silent' && name.startsWith('plumbline-')
-    const world = { isAway: true, nowMs: Date.now(), hangs }
+    const world = { isDown: true, nowMs: Date.now(), hangs }
     await using engine = engineOf(smtp.port, world)
     const [met] = await ask(engine, ['one@a.test'], { lane: 'live' })
     expect(met).toMatchObject({
@@ -114,7 +114,7 @@ test.each(['refuses every question', 'stays silent'])(
       reason: 'dns_unavailable',
       evidence: { retry_after: expect.any(Number) },
     })
-    world.isAway = false
+    world.isDown = false
     world.nowMs += 3_000_000
     const answers = await ask(engine, ['one@a.test', 'two@sick.test'], { lane: 'live' })
     expect(answers.map(brief)).toEqual(['deliverable accepted', 'unknown dns_failed'])

@@ -7,18 +7,21 @@ import type { ProbeResult } from './probe-result.ts'
 /** A component of ours that may have failed, so that others seem not to reply. */
 export type OurPart = 'resolver' | 'network'
 
-/** Tells hosts and name servers that do not reply from a failure of our own resolver or network. */
+/**
+ * Distinguishes hosts and name servers that do not reply from a failure of our own resolver or
+ * network.
+ */
 export interface OutageWatch {
   /**
    * Which component of ours has failed, after a subject got no reply; null if the fault is not
    * ours.
    */
-  behind(result: ProbeResult): Promise<OurPart | null>
+  failedPart(result: ProbeResult): Promise<OurPart | null>
   /**
    * The same for a live call, for the resolver alone: it has failed if it left a query of the call
    * unanswered and does not answer a test query within two seconds either.
    */
-  behindCall(result: ProbeResult): Promise<OurPart | null>
+  failedPartOfCall(result: ProbeResult): Promise<OurPart | null>
 }
 
 /** Milliseconds that a live call waits for the resolver's test query: five times a slow reply. */
@@ -33,31 +36,31 @@ const HELD_MS = 2_000
  */
 const AFTERMATH_MS = 10_000
 
-/** Makes the watch of one engine. */
+/** Makes the outage watch of one engine. */
 export function createOutageWatch(options: {
   readonly resolver: Resolver
   readonly port25: Port25Health
   readonly now: () => number
 }): OutageWatch {
   const { resolver, port25, now } = options
-  let held: { readonly away: Promise<boolean>; readonly untilMs: number } | undefined
-  let lastAwayMs = -Infinity
-  const resolverAway = async (): Promise<boolean> => {
+  let held: { readonly isDown: Promise<boolean>; readonly untilMs: number } | undefined
+  let lastDownMs = -Infinity
+  const isResolverDown = async (): Promise<boolean> => {
     if (held === undefined || held.untilMs <= now()) {
-      held = { away: isAway(resolver), untilMs: now() + HELD_MS }
+      held = { isDown: isDown(resolver), untilMs: now() + HELD_MS }
     }
-    if (await held.away) lastAwayMs = now()
-    return now() - lastAwayMs < AFTERMATH_MS
+    if (await held.isDown) lastDownMs = now()
+    return now() - lastDownMs < AFTERMATH_MS
   }
   return {
-    async behind({ reason }) {
+    async failedPart({ reason }) {
       if (reason === 'connect_failed') return (await port25.isSilent()) ? 'network' : null
-      return (await resolverAway()) ? 'resolver' : null
+      return (await isResolverDown()) ? 'resolver' : null
     },
-    async behindCall({ reason }) {
+    async failedPartOfCall({ reason }) {
       if (reason !== 'dns_failed') return null
       try {
-        return (await withTimeOut(CALL_WAITS_MS, resolverAway())) ? 'resolver' : null
+        return (await withTimeOut(CALL_WAITS_MS, isResolverDown())) ? 'resolver' : null
       } catch (error) {
         if (error instanceof TimeOutError) return 'resolver'
         throw error
@@ -71,7 +74,7 @@ export function createOutageWatch(options: {
  * resolver that answers without knowing the root of the DNS counts as working here; that fault is
  * reported separately (`dns_unavailable`).
  */
-async function isAway(resolver: Resolver): Promise<boolean> {
+async function isDown(resolver: Resolver): Promise<boolean> {
   const answer = await resolver.resolve(`plumbline-${randomBytes(10).toString('hex')}.com`, 'A')
   return answer.kind === 'failed' && answer.reason !== 'unvouched'
 }

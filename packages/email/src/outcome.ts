@@ -4,7 +4,7 @@ import type { ProbeResult } from './probe-result.ts'
 import { normalForm } from './normalize.ts'
 import type { Mailbox, ParsedMailbox } from './syntax.ts'
 
-/** What reference lists say of an address. */
+/** Flags of an address from the reference lists. */
 export interface Flags {
   readonly judgement: DomainJudgement
   readonly role: boolean

@@ -76,7 +76,7 @@ describe('a circuit breaker', () => {
     expect([breaker.state(), breaker.openMs()]).toEqual(['closed', 0])
   })
 
-  test('knows after a look at the shared memory what another worker opened', async () => {
+  test('is open, after the shared memory was read, if another worker has opened it', async () => {
     const first = breakerAt()
     for (let count = 0; count < 3; count++) first.breaker.refused()
     const second = breakerAt(first.memory)
@@ -105,7 +105,7 @@ describe('the pace of a group', () => {
   })
 })
 
-test('the lease of a connection is given back once, when the connection closes', async () => {
+test('the lease of a connection is released once, when the connection closes', async () => {
   await using smtp = await startSmtp({ recipient: () => '250 2.1.5 OK' })
   const counts = { granted: 0, released: 0 }
   const limiter = processLimiter()

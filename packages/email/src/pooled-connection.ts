@@ -1,6 +1,6 @@
 import type { LeaseRenewal } from '@plumbline/concurrency/lease-renewal'
 import type { Limiter } from '@plumbline/ports/limiter'
-import type { Attendance, ConnectResult, SmtpConnection } from './connect.ts'
+import type { ConnectCallers, ConnectResult, SmtpConnection } from './connect.ts'
 import type { EmailLimits } from './limits.ts'
 import type { HostsRoute, Probe, Recipients } from './probe-queue.ts'
 import { unknownResult } from './probe-result.ts'
@@ -12,7 +12,7 @@ import type { RecipientTokens } from './recipient-tokens.ts'
 import { verifyRecipients } from './verify-recipients.ts'
 import type { TransactionSummary, VerifyTools } from './verify-recipients.ts'
 
-/** What a pooled connection needs. */
+/** Dependencies of a pooled connection. */
 export interface ConnectionTools {
   readonly limits: EmailLimits
   readonly limiter: Limiter
@@ -22,7 +22,7 @@ export interface ConnectionTools {
     route: HostsRoute,
     provider: string,
     source: string | undefined,
-    attendance: Attendance,
+    callers: ConnectCallers,
   ) => Promise<ConnectResult>
   /** Called after each attempt to connect, with whether any host accepted the connection. */
   readonly reached: (ok: boolean) => void
@@ -139,7 +139,9 @@ async function runTransaction(
   return !summary.throttled && group.breaker.openMs() === 0
 }
 
-/** Calls `gone` once nobody waits for any of the probes; disposing of the result stops that. */
+/**
+ * Calls `gone` once nobody waits for any of the probes; disposing of the result cancels the call.
+ */
 function whenAllHaveGone(probes: readonly Probe[], gone: () => void): Disposable {
   const look = (): void => {
     if (probes.every(({ settled }) => settled)) gone()
@@ -246,7 +248,7 @@ async function openFor(
   connection.smtp = null
   connection.transactions = 0
   connection.refusals = 0
-  const opened = await openAttended(group, recipients, tools)
+  const opened = await openForCallers(group, recipients, tools)
   if (opened === null) return null
   if (opened.kind === 'connected') {
     tools.reached(true)
@@ -268,7 +270,7 @@ async function openFor(
 }
 
 /** Opens a session as long as anybody waits for it; null if nobody does any more. */
-async function openAttended(
+async function openForCallers(
   group: ProviderGroup,
   { probes, route }: Recipients,
   tools: ConnectionTools,

@@ -1,5 +1,5 @@
 import type { EngineHealth } from '@plumbline/ports/engine'
-import type { SelfTest } from './selftest.ts'
+import type { SelfTest } from './self-test.ts'
 
 /** Whether this machine can open connections to port 25 at all. */
 export interface Port25Health {
@@ -17,7 +17,7 @@ export interface Port25Health {
   close(): void
 }
 
-/** Milliseconds for which a self-test, and a successful connection, count. */
+/** Milliseconds for which the results of a self-test, and a successful connection, are valid. */
 const HOUR_MS = 3_600_000
 
 /** Consecutive unreachable hosts after which a self-test is run, and the interval of such tests. */

@@ -4,7 +4,7 @@ import type { MailRoute } from './mx.ts'
 
 /** A mailbox to probe. */
 export interface Probe {
-  /** As sent: local part and A-label domain. */
+  /** The address as it is sent: local part and A-label domain. */
   readonly address: string
   /** Key of its result in the probe cache. */
   readonly memoryKey: string
@@ -15,11 +15,11 @@ export interface Probe {
   readonly utf8: boolean
   readonly lane: 'live' | 'bulk'
   readonly depth: Depth
-  /** By the pool's clock. */
+  /** When the probe was queued, in milliseconds of the pool's clock. */
   readonly queuedMs: number
-  /** Sessions that broke before there was a reply. */
+  /** Number of sessions that broke before there was a reply. */
   attempts: number
-  /** Answered or given up. */
+  /** Whether the probe was answered or given up. */
   settled: boolean
   settle(result: ProbeResult): void
   /** Tells the callers that its host has sent a reply. */
@@ -83,7 +83,7 @@ interface Turns {
 interface DomainQueues {
   readonly all: Map<string, DomainQueue>
   readonly turns: Turns
-  /** Keys besides the plain one, by domain. */
+  /** Keys of a domain's queues besides its plain name, by domain. */
   readonly variants: Map<string, Set<string>>
   /** Keys of queues with a live probe. */
   readonly live: Set<string>

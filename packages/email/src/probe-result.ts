@@ -16,7 +16,7 @@ export interface ProbeResult {
   readonly catchAll: boolean | null
   readonly confidence: 'high' | 'medium' | 'low'
   readonly evidence: { readonly [key: string]: Json }
-  /** When its oldest fact was found out, in milliseconds since the Unix epoch; absent: just now. */
+  /** When the oldest fact was found out, in milliseconds since the Unix epoch; absent: just now. */
   readonly atMs?: number
   /** The account whose probe found it; only set in the cache. */
   readonly by?: string
@@ -25,7 +25,7 @@ export interface ProbeResult {
 }
 
 /**
- * Why another try is needed, and after how many milliseconds; 0 for the usual delay of that cause.
+ * Why another try is needed, and after how many milliseconds; 0: the usual delay for that cause.
  */
 export interface ProbeWait {
   readonly cause: WaitCause
@@ -67,8 +67,8 @@ export function withOlderFact(
 }
 
 /**
- * A cached result as an account may see it. Of another account's result it sees the day, and not
- * the text of the reply, which often holds the time and a transaction id of that account's probe.
+ * A cached result as an account may see it. If it is of another account's probe, only the day is
+ * shown, and not the text of the reply, which often holds the time and a transaction id.
  */
 export function resultFor({ by, ...result }: ProbeResult, account: string): ProbeResult {
   if (by === account) return result

@@ -17,7 +17,7 @@ export interface ProbeTarget {
   readonly evidence: { readonly [key: string]: Json }
 }
 
-/** What is needed to find a target. */
+/** Dependencies of finding a target. */
 export interface TargetTools {
   readonly domains: DomainCache
   readonly dictionary: DictionaryAttackGuard

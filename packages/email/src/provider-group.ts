@@ -61,7 +61,7 @@ export interface PooledConnection {
   refusals: number
   /** Whether the lease was lost: nothing more may be sent. */
   isLost: boolean
-  /** Ends the idle time: with true it takes probes again, with false it closes. */
+  /** Ends the idle state: with true the connection takes probes again, with false it closes. */
   wake: ((goesOn: boolean) => void) | null
 }
 
@@ -230,11 +230,14 @@ export interface CircuitBreaker {
   /** Records a transaction in which we were refused and no recipient was accepted. */
   refused(): void
   accepted(): void
-  /** Reads whether another worker has opened it; at most every 30 s. */
+  /** Reads whether another worker has opened the breaker; at most every 30 s. */
   refresh(): Promise<void>
 }
 
-/** Consecutive refusals that open it, and for how long: doubled each time, up to the longest. */
+/**
+ * Consecutive refusals that open the breaker, and for how long: doubled each time, up to the
+ * longest.
+ */
 const REFUSALS_TO_OPEN = 3
 const OPEN_FIRST_MS = 15 * 60_000
 const OPEN_LONGEST_MS = 6 * 3_600_000
@@ -249,7 +252,7 @@ export function createCircuitBreaker(
 ): CircuitBreaker {
   let current: PoolState<'circuit'> = 'closed'
   let refusals = 0
-  /** How often it was opened since it was last closed. */
+  /** How often the breaker was opened since it was last closed. */
   let times = 0
   let untilMs = 0
   let lookedMs = Number.NEGATIVE_INFINITY

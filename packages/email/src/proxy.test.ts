@@ -8,7 +8,7 @@ import { startSmtp } from './smtp-fixture.ts'
 const zone = zoneOf({ 'far.test': '127.0.0.1', 'inside.test': '10.0.0.7' })
 const smtp = { heloName: 'verifier.sender.test', mailFrom: 'verify@sender.test' }
 
-test('a mailbox is asked about through the SOCKS5 proxy alone', async () => {
+test('a mailbox is probed through the SOCKS5 proxy only', async () => {
   await using server = await startSmtp({})
   await using proxy = await startProxy('ada', 'secret')
   await using engine = testEngine(server.port, zone, {
@@ -55,7 +55,7 @@ test.each(['http://127.0.0.1:1080', 'socks5://proxy.test:1080', 'nonsense'])(
 
 interface Proxy extends AsyncDisposable {
   readonly port: number
-  /** Where it was asked to connect to. */
+  /** Addresses that the proxy was asked to connect to. */
   readonly targets: string[]
 }
 

@@ -15,7 +15,7 @@ const zone = {
   [`${HOST} A`]: ['127.0.0.1', '127.0.0.2'],
 }
 
-/** A host with two addresses; the second says `then` where it is asked for the mailbox. */
+/** A host with two addresses; the second replies `then` to RCPT of the mailbox. */
 async function startPair(then: string): Promise<{
   readonly one: SmtpFixture
   readonly two: SmtpFixture
@@ -37,7 +37,7 @@ const asked = ({ lines }: SmtpFixture): number =>
   lines.filter((line) => line === `RCPT TO:<${SUBJECT}>`).length
 
 describe('a refusal that one reply does not prove', () => {
-  test('comes back as later in a batch, by its own wait and the recheck of its group', async () => {
+  test('is postponed in a batch until its recheck', async () => {
     await using pair = await startPair(EDGE_BLOCK)
     await using engine = testEngine(pair.one.port, zone)
     const [answer] = await ask(engine, [SUBJECT], BULK)
@@ -95,7 +95,7 @@ describe('a refusal that one reply does not prove', () => {
     expect(outcome).toMatchObject({ cached: false, checkedAt: '2026-11-01T12:00:00.000Z' })
   })
 
-  test('is looked at through the same address where there is no other', async () => {
+  test('is rechecked at the same address if there is no other', async () => {
     await using smtp = await startSmtp({ recipient: () => EDGE_BLOCK })
     await using engine = testEngine(smtp.port, { ...zone, [`${HOST} A`]: ['127.0.0.1'] })
     const states = stateOf((await ask(engine, [SUBJECT], BULK))[0])
@@ -107,7 +107,7 @@ describe('a refusal that one reply does not prove', () => {
     expect(asked(smtp)).toBe(2)
   })
 
-  test('waits for a recheck that is greylisted, and keeps the first', async () => {
+  test('waits for a greylisted recheck, and keeps the first reply', async () => {
     let reply = '451 4.2.0 Greylisted, try again in 60 seconds'
     await using smtp = await startSmtp({ recipient: () => reply }, '127.0.0.2')
     await using other = await startSmtp({ recipient: () => EDGE_BLOCK }, '127.0.0.1', smtp.port)
@@ -125,7 +125,7 @@ describe('a refusal that one reply does not prove', () => {
     ])
   })
 
-  test('is answered to a live call at once, with less confidence and a time to retry', async () => {
+  test('is reported to a live call at once, with low confidence and a time to retry', async () => {
     await using pair = await startPair(EDGE_BLOCK)
     await using engine = testEngine(pair.one.port, zone)
     for (const cached of [false, true]) {
@@ -139,7 +139,7 @@ describe('a refusal that one reply does not prove', () => {
     }
   })
 
-  test('that another worker met a moment ago is the first try of a batch', async () => {
+  test('that another worker has just received counts as the first try of a batch', async () => {
     await using pair = await startPair(EDGE_BLOCK)
     const memory = processMemory()
     await using live = testEngine(pair.one.port, zone, { memory })
@@ -153,7 +153,7 @@ describe('a refusal that one reply does not prove', () => {
     expect([outcome.cached, outcome.facts.confidence]).toEqual([true, 'high'])
   })
 
-  test('is an answer at once where rechecks are off', async () => {
+  test('is final if rechecks are disabled', async () => {
     await using pair = await startPair(EDGE_BLOCK)
     await using engine = testEngine(pair.one.port, zone, { limits: { recheckMs: 0 } })
     const outcome = outcomeOf((await ask(engine, [SUBJECT], BULK))[0])
@@ -161,7 +161,7 @@ describe('a refusal that one reply does not prove', () => {
     expect(outcome.evidence['retry_after']).toBeUndefined()
   })
 
-  test('a plain word that the mailbox does not exist needs no recheck', async () => {
+  test('an explicit statement that the mailbox does not exist needs no recheck', async () => {
     await using smtp = await startSmtp({ recipient: () => '550 5.1.1 User unknown' })
     await using engine = testEngine(smtp.port, zone)
     expect(brief((await ask(engine, [SUBJECT], BULK))[0])).toBe('undeliverable mailbox_not_found')

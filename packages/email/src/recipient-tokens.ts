@@ -8,8 +8,8 @@ import type { GroupLimits } from './limits.ts'
  */
 export interface RecipientTokens {
   /**
-   * Uses `count` of them, for recipients that are sent at once. Expired tokens are taken again, waiting
-   * at most `sendWithinMs`; false if none are granted by then.
+   * Uses `count` tokens for recipients that are sent at once. Expired tokens are taken again,
+   * waiting at most `sendWithinMs`; false if none are granted by then.
    */
   use(count: number): Promise<boolean>
 }

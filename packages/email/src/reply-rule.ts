@@ -42,7 +42,7 @@ export interface ReplyRule {
   readonly enhanced?: RegExp
   /** Enhanced codes that the rule does not apply to. */
   readonly notEnhanced?: RegExp
-  /** At least one of them must be in the text. */
+  /** At least one of the phrases must be in the text. */
   readonly phrases?: Phrases
   /** A pattern built from a table, in place of phrases. */
   readonly pattern?: RegExp

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Classified, classifyReply } from './classify.ts'
 
-/** The texts that are classified otherwise than wanted, each with the rule that decided. */
+/** The texts that are not classified as expected, each with the rule that decided. */
 function readOtherwise(
   texts: readonly string[],
   wanted: (met: Classified) => boolean,
@@ -12,7 +12,9 @@ function readOtherwise(
   })
 }
 
-/** Classifies a text that begins with its code; `provider|` before it names the provider. */
+/**
+ * Classifies a text that begins with its code; an optional prefix `provider|` names the provider.
+ */
 function classify(given: string): Classified {
   const [, provider = 'mx.server.example', text = ''] = /^(?:([a-z0-9]+)\|)?(.*)$/.exec(given) ?? []
   const code = /^\d{3}/.exec(text)
@@ -28,7 +30,7 @@ const isMissing = ({ reason, status }: Classified): boolean =>
   reason === 'mailbox_not_found' && status === 'undeliverable'
 const isUnknown = ({ status }: Classified): boolean => status === 'unknown'
 
-describe('an unknown user is found', () => {
+describe('an unknown user is recognized', () => {
   test.each<[server: string, texts: string[]]>([
     [
       'Postfix',

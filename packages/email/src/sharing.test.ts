@@ -27,7 +27,7 @@ async function told(
   return outcomeOf(answer)
 }
 
-test('a cached outcome shows its millisecond to its own account, its day only to another', async () => {
+test('a cached outcome shows its exact time to the account that found it out, and only the day to others', async () => {
   await using smtp = await startSmtp(script)
   let nowMs = NOON
   const memory = processMemory(() => nowMs)
@@ -77,7 +77,7 @@ test('a doubtful refusal that another account got counts as the first probe, and
   expect(JSON.stringify(anothers)).not.toContain('12:34:56')
 })
 
-test('with accounts apart each asks for itself, at the same moment too, and keeps its own', async () => {
+test('if accounts share nothing, each probes separately, even concurrently, and has a cache of its own', async () => {
   await using smtp = await startSmtp(script)
   const memory = processMemory()
   await using engine = testEngine(smtp.port, zone, { memory, shareFindings: false })
@@ -90,7 +90,7 @@ test('with accounts apart each asks for itself, at the same moment too, and keep
   expect((await told(engine, 'ok@a.test', 'third')).cached).toBe(false)
 })
 
-test('with accounts apart how a domain takes unknown names is still known to all', async () => {
+test('if accounts share nothing, accept-all facts of domains are still shared', async () => {
   await using smtp = await startSmtp({})
   const memory = processMemory()
   await using engine = testEngine(smtp.port, zone, { memory, shareFindings: false })

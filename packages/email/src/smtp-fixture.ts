@@ -20,7 +20,7 @@ export interface SmtpScript {
   readonly recipient?: (address: string, session: SmtpSession) => string | null
   /** Reply to any command; undefined for the default reply. */
   readonly command?: (line: string, session: SmtpSession) => string | null | undefined
-  /** Takes over the bare socket. */
+  /** Handles the socket in place of the script. */
   readonly raw?: (socket: Socket) => void
 }
 

@@ -26,7 +26,7 @@ describe('reply reader', () => {
     expect(replies).toMatchObject([{ code: 550, enhanced: '5.1.1', text: 'first second third' }])
   })
 
-  test('takes a bare LF, a bare code and a code with an empty text', () => {
+  test('accepts a bare LF, a bare code and a code with an empty text', () => {
     expect(read('250 ok\n250\r\n250 \r\n').replies.map((reply) => reply.code)).toEqual([
       250, 250, 250,
     ])

@@ -26,7 +26,7 @@ export const DEFAULT_TIMES: SessionTimes = {
   sessionMs: 120_000,
 }
 
-/** What a session needs. */
+/** Settings and dependencies of a session. */
 export interface SessionOptions {
   /** Opens the connection; throws if it cannot. */
   readonly dial: () => Promise<Socket>
@@ -46,9 +46,12 @@ export interface Session {
   readonly smtputf8: boolean
   /** Whether another transaction may begin. */
   readonly usable: boolean
-  /** Sends MAIL and RCPT for the recipients of one transaction, in order. Throws what `mayName` does. */
+  /**
+   * Sends MAIL and RCPT for the recipients of one transaction, in order. Rejects with the error of
+   * `mayName`.
+   */
   ask(transaction: TransactionRequest): Promise<TransactionReplies>
-  /** Ends the transaction and begins none. */
+  /** Ends the open transaction without beginning another. */
   reset(): Promise<void>
   /** Sends QUIT if that is still possible, and closes. */
   close(): void
@@ -63,7 +66,7 @@ export interface TransactionRequest {
   /** Whether it ends with RSET. */
   readonly end: boolean
   readonly smtputf8: boolean
-  /** Called before so many recipients are sent; those that it denies are not. */
+  /** Called before `count` recipients are sent; if it resolves with false, they are not sent. */
   readonly mayName: (count: number) => Promise<boolean>
 }
 
@@ -71,7 +74,9 @@ export interface TransactionRequest {
 export interface TransactionReplies {
   /** The refusal of MAIL; null if it was accepted or not sent. */
   readonly sender: Reply | null
-  /** Replies in the order of the recipients; shorter if the session broke, or not all might be named. */
+  /**
+   * Replies in the order of the recipients; shorter if the session broke, or `mayName` denied some.
+   */
   readonly recipients: readonly Reply[]
   /** Whether recipients were not sent, since `mayName` denied them. */
   readonly isDenied: boolean

@@ -1,6 +1,6 @@
 import { formatAddress, type IpAddress } from '@plumbline/net/address'
 
-/** Values of the macros. */
+/** Values that macros are replaced with. */
 export interface MacroValues {
   readonly sender: string
   readonly helo: string

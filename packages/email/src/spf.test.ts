@@ -5,7 +5,7 @@ import { checkSpf, type SpfResult } from './spf.ts'
 const NEVER = new AbortController().signal
 type Zone = Readonly<Record<string, readonly unknown[] | 'failed' | 'nxdomain'>>
 
-/** Names that records below lead to. */
+/** Names that the records below refer to. */
 const NAMES: Zone = {
   'host.test A': ['192.0.2.10', '192.0.2.11'],
   'host.test AAAA': ['2001:db8::10'],
@@ -93,17 +93,17 @@ describe('an SPF record', () => {
     expect(await judged(record)).toBe('permerror')
   })
 
-  test('is one alone', async () => {
+  test('must be the only one', async () => {
     expect(await judged(['v=spf1 all', 'v=spf1 all'])).toBe('permerror')
     expect(await judged(['other', 'v=spf1 all'])).toBe('pass')
     expect(await judged('other')).toBe('none')
   })
 
-  test('that could not be asked is a passing error', async () => {
+  test('that could not be queried is a temporary error', async () => {
     expect(await judged('v=spf1 include:silent.test all')).toBe('temperror')
   })
 
-  test('of an IPv6 sender is asked for AAAA', async () => {
+  test('is evaluated with AAAA records for an IPv6 sender', async () => {
     expect(await judged('v=spf1 a:host.test//64 -all', '2001:db8::1')).toBe('pass')
     expect(await judged('v=spf1 a:host.test/0 -all', '2001:db8::1')).toBe('fail')
   })

@@ -27,6 +27,6 @@ test.each([
   ['ada', 'mail.example', null],
   ['pot1', 'other.example', null],
   ['my-spamtrap', 'anywhere.example', null],
-])('%s@%s is met by %s', (local, domain, entry) => {
+])('%s@%s is matched by %s', (local, domain, entry) => {
   expect(traps.match(local, domain)).toBe(entry)
 })

@@ -48,7 +48,7 @@ describe('suggestDomain', () => {
     'a@small.com',
     'a@[192.0.2.1]',
     'nonsense',
-  ])('%s is left alone', (address) => {
+  ])('%s is not corrected', (address) => {
     expect(suggestDomain(address)).toBeNull()
   })
 })

@@ -44,7 +44,9 @@ const TARGETS: readonly Target[] = [
   'mail.ru',
 ].map(targetOf)
 
-/** Providers with names so short or common that only a non-existent suffix counts as a typo. */
+/**
+ * Providers whose names are so short or common that only a non-existent suffix counts as a typo.
+ */
 const EXACT_TARGETS: readonly Target[] = [
   'ymail.com',
   'rocketmail.com',

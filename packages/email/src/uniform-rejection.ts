@@ -12,7 +12,7 @@ export interface UniformRejection {
   refused(group: string, address: string, words: string): boolean
 }
 
-/** Distinct names refused with the same text that are no coincidence. */
+/** Distinct addresses refused with the same text from which on it is no coincidence. */
 const SAME_REFUSALS = 3
 
 /** Groups tracked, and addresses of each. */

@@ -16,7 +16,7 @@ import type { Reply } from './smtp-reply.ts'
 import type { TransactionReplies } from './smtp-session.ts'
 import type { UniformRejection } from './uniform-rejection.ts'
 
-/** What verifying recipients needs besides a session. */
+/** Dependencies of verifying recipients, besides a session. */
 export interface VerifyTools extends AcceptAllTools {
   readonly uniform: UniformRejection
   /**
@@ -24,13 +24,13 @@ export interface VerifyTools extends AcceptAllTools {
    * us.
    */
   readonly own: readonly string[]
-  /** Called with each reply that no rule knows, for the operator's log. */
+  /** Called with each reply that no rule matches, for the operator's log. */
   readonly unclassified: (provider: string, reply: Reply) => void
-  /** Called with errors of settling results outside of the session. */
+  /** Called with each error that occurs while results are settled in the background. */
   readonly failed: (error: unknown) => void
 }
 
-/** What a transaction showed besides the results of its probes. */
+/** Summary of a transaction, besides the results of its probes. */
 export interface TransactionSummary {
   /** Probes without a reply, to be sent in another transaction. */
   readonly unanswered: readonly Probe[]
@@ -77,8 +77,7 @@ const ATTEMPTS_MAX = 2
 
 /**
  * Verifies the recipients in one mail transaction and settles their probes.
- *
- * @param tokens what the shared rate limit has granted for its recipients
+ * @param tokens granted for the recipients by the shared rate limit
  */
 export async function verifyRecipients(
   connection: SmtpConnection,

@@ -12,7 +12,7 @@ async function workbook(): Promise<Buffer> {
   return await xlsxOf({ rows: rowOf('email', 'name') + rowOf('ann@a.example', 'Zoë') })
 }
 
-describe('a file is read out of what it is packed in', () => {
+describe('a packed file is unpacked and read', () => {
   it.each<[string, () => Promise<Uint8Array>, string | null]>([
     ['gzip', async () => gzipSync(CSV), null],
     ['a ZIP file', async () => await zipOf({ 'people.csv': CSV }), 'people.csv'],
@@ -41,7 +41,7 @@ describe('a file is read out of what it is packed in', () => {
     expect([file.entry, file.header]).toEqual([entry, ['email', 'name']])
   })
 
-  test('nothing of it is left behind', async () => {
+  test('no temporary file remains', async () => {
     const left = async (): Promise<number> =>
       (await readdir(tmpdir())).filter((name) => name.startsWith('unpacked-')).length
     const before = await left()
@@ -72,7 +72,7 @@ describe('of several files', () => {
   })
 })
 
-describe('what cannot be read says what it is and what to do', () => {
+describe('the error of an unsupported file says what it is and what to do', () => {
   it.each<[string, () => Promise<Uint8Array>, RegExp, object?]>([
     ['an empty archive', async () => await zipOf({}), /holds no file/],
     [
@@ -180,7 +180,7 @@ describe('the sheet', () => {
     expect(rows[0]?.cells[0]).toBe(email)
   })
 
-  it('an empty one is reported by its name', async () => {
+  it('that is empty is reported by its name', async () => {
     await expect(readBytes(await xlsxOf({ rows: '' }))).rejects.toThrow(/workbook is empty/)
     await expect(readBytes(await xlsxOf({ rows: '' }), { sheet: 1 })).rejects.toThrow(
       /sheet "Sheet1" is empty/,

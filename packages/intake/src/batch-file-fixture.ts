@@ -7,7 +7,7 @@ import type { BatchFileOptions } from './file-layout.ts'
 import { openBatchFile, type BatchFile } from './open-batch-file.ts'
 import { readRows, type FileSummary } from './read-rows.ts'
 
-/** What a test file was read as. */
+/** Content of a test file as it was read. */
 export interface ReadFile {
   readonly file: BatchFile
   readonly rows: readonly FileRow[]

@@ -8,7 +8,7 @@ import { IntakeError } from './intake-error.ts'
 /** A source of bytes that can be opened repeatedly. */
 export interface ByteSource {
   readonly sizeBytes: number
-  /** A chunk is valid only until the next one is requested. */
+  /** The bytes in chunks; a chunk is valid only until the next one is requested. */
   open(signal: AbortSignal): AsyncIterable<Buffer>
 }
 

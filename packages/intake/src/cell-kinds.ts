@@ -15,8 +15,8 @@ const NUMBER = /^[+-]?\d+(?:[.,]\d+)*(?:e[+-]?\d+)?%?$/i
 const DATE = /^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?$/
 
 /**
- * What a cell looks like; `digits` may be a phone number or another number, `text` is everything
- * else.
+ * Kind of a cell by its form; `digits` may be a phone number or another number, `text` is
+ * everything else.
  */
 export type CellKind = Check | 'digits' | 'number' | 'date' | 'text' | 'empty'
 

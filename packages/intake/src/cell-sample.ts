@@ -54,7 +54,8 @@ export function createCellSample(): CellSample {
 }
 
 /**
- * Where to cut a cell that is too long: at a blank if there is one, so that no character is split.
+ * Position at which to cut a cell that is too long: at a blank if there is one, so that no
+ * character is split.
  */
 function endOfPart(bytes: Buffer, high: number, end: number, most: number): number {
   if (end <= most) return end

@@ -20,7 +20,7 @@ describe('a number is shown with all its digits and no exponent', () => {
   })
 })
 
-describe('a format of digits shows its zeros and signs, and others the number', () => {
+describe('a format of digits shows its zeros and signs, and other formats the number', () => {
   it.each([
     ['00000000000', '7911123456', '07911123456'],
     ['0000-000-0000', '4155550100', '0415-555-0100'],
@@ -60,7 +60,7 @@ describe('dates are recognized by their format and calendar', () => {
     expect(serialText(serial, kind, is1904)?.text).toBe(text)
   })
 
-  it('one that is before or after all calendars stays a number', () => {
+  it('a date outside of the calendar stays a number', () => {
     expect(serialText(-1, 'date', false)).toBeUndefined()
     expect(serialText(3_000_000, 'date', false)).toBeUndefined()
   })
@@ -102,7 +102,7 @@ describe('cells of every type', () => {
     if (cells.length > 2) expect(cells).toHaveLength(27)
   })
 
-  test('a prefix of the namespace and a strict document read alike', async () => {
+  test('namespace prefixes and strict documents are read alike', async () => {
     const parts = await xlsxOf({
       rows: `<row r="1">${A}</row>`,
       relations: 'http://purl.oclc.org/ooxml/officeDocument/relationships',
@@ -121,12 +121,12 @@ describe('cells of every type', () => {
     expect(prefixed.rows[0]?.cells).toEqual(['c@d.example'])
   })
 
-  test('rows that are missing are blank, those at the end are none', async () => {
+  test('missing rows are blank, except at the end', async () => {
     const rows = `<row r="2"><c r="A2" t="str"><v>a@b.example</v></c></row><row r="4"><c r="A4" t="str"><v>c@d.example</v></c></row><row r="5"/><row r="900000"><c r="B900000" s="0"/></row>`
     expect(await cellsOf({ rows })).toEqual([[], ['a@b.example'], [], ['c@d.example']])
   })
 
-  test('each column has a type where all its cells have it', async () => {
+  test('a column has the type that all its cells have', async () => {
     const { summary } = await readBytes(
       await xlsxOf({
         rows:
@@ -148,7 +148,7 @@ describe('cells of every type', () => {
     ])
   })
 
-  test('the calendar of 1904 is read from the workbook', async () => {
+  test('a workbook with the 1904 date system is recognized', async () => {
     const rows = `<row r="1">${A}<c r="B1" s="1"><v>43538</v></c></row>`
     expect(await cellsOf({ rows, styles: [0, 14], workbookPr: 'date1904="1"' })).toEqual([
       ['a@b.example', '2023-03-15'],

@@ -1,6 +1,6 @@
 import type { Vendor } from '@plumbline/contract/vendors'
 
-/** A column of another service's export that is needed to read its verdicts. */
+/** A column of another service's export that holds a part of its verdict. */
 export interface ClaimColumn {
   /** 0-based. */
   readonly column: number
@@ -25,8 +25,8 @@ interface ExportNames {
   /** A name that only this service uses. */
   readonly own: RegExp
   /**
-   * A name that others use too: accepted if all columns of `beside` exist and its cells hold the
-   * service's words.
+   * A name that other services use too: accepted if all columns of `beside` exist and its cells
+   * hold the service's words.
    */
   readonly plain: RegExp
   readonly beside: readonly RegExp[]

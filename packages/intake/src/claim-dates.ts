@@ -20,8 +20,8 @@ const MONTHS = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ')
 
 /**
  * Makes a parser for a column of dates: ISO 8601, numbers with the year last, and English month
- * names. A date without time zone is UTC. `1/2/2026` is read in the order that the sample shows; if
- * it shows none, both readings are returned.
+ * names. A date without time zone is UTC. `1/2/2026` is read in the order of day and month that the
+ * sample shows; if it shows none, both readings are returned.
  */
 export function createDateReader(sample: readonly string[]): DateReader {
   const order = orderIn(sample)

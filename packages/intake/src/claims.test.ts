@@ -18,7 +18,7 @@ async function rowsOf(
   return rows
 }
 
-/** What each row is: the vendor's word of a known one, else its kind. */
+/** For each row the vendor's word if it is a known row, else its kind. */
 async function wordsOf(
   lines: readonly string[],
   options: Partial<BatchFileOptions> = {},
@@ -101,7 +101,7 @@ describe('verdicts of another service', () => {
         ['d@x.example,risky,low_deliverability,x.example,unknown,no,2', 'billable'],
       ],
     ],
-  ] as const)('of %s settle a row where they are definite', async (vendor, header, cases) => {
+  ] as const)('of %s settle a row if they are definite', async (vendor, header, cases) => {
     const lines = [header, ...cases.map(([line]) => line)]
     const { file, rows, summary } = await readBytes(`${lines.join('\n')}\n`, KNOWN)
     expect(file.claims?.vendor).toBe(vendor)
@@ -110,7 +110,7 @@ describe('verdicts of another service', () => {
     expect([known + billable, total]).toEqual([cases.length, cases.length])
   })
 
-  test('are understood in a list of lines of JSON, and in an export in a Windows encoding', async () => {
+  test('are read from NDJSON, and from an export in a Windows encoding', async () => {
     const json = [
       { email: 'a@x.example', result: 'deliverable', reason: 'accepted_email', sendex: 1 },
       { email: 'b@x.example', result: 'deliverable', accept_all: true, sendex: 1 },
@@ -134,7 +134,7 @@ describe('verdicts of another service', () => {
     ])
   })
 
-  test('that are no word of the service are asked, whatever they say', async () => {
+  test('that are no word of the service do not settle a row', async () => {
     const hostile = [
       'VALID ', // theirs, in another writing
       '=HYPERLINK("http://x")',
@@ -150,12 +150,12 @@ describe('verdicts of another service', () => {
     expect(words).toEqual(['valid', ...Array<string>(7).fill('billable')])
   })
 
-  test('settle nothing of a record that asks for more than its address', async () => {
+  test('do not settle a record with other subjects than its address', async () => {
     const lines = ['email,phone,ZB Status', 'a@x.example,+14155550100,valid', 'b@x.example,,valid']
     expect(await wordsOf(lines, { product: 'deliverability' })).toEqual(['billable', 'valid'])
   })
 
-  test('settle the repeats of an address with it, and not what was asked before', async () => {
+  test('settle later duplicates of an address, but not an earlier row that is checked', async () => {
     const rows = await rowsOf([
       'email,ZB Status',
       'a@x.example,valid',
@@ -173,13 +173,13 @@ describe('verdicts of another service', () => {
     ])
   })
 
-  test('are looked at only where that is asked for', async () => {
+  test('are read only if the batch accepts them', async () => {
     const lines = ['email,ZB Status', 'a@x.example,valid']
     expect(await wordsOf(lines, { known: undefined })).toEqual(['billable'])
   })
 })
 
-describe('a file without verdicts that can be believed', () => {
+describe('a file without acceptable verdicts', () => {
   test.each([
     [['email,name', 'a@x.example,Ann'], {}, 'no column of theirs'],
     [['email,state,reason,score', 'a@x.example,Texas,none,3'], {}, 'no column of theirs'],
@@ -227,7 +227,7 @@ describe('the day of a verdict', () => {
     expect(await at(text)).toEqual([day])
   })
 
-  test('that may be either way around must be fresh both ways, unless another row shows the order', async () => {
+  test('that is ambiguous must be recent in both readings, unless another row shows the order', async () => {
     expect(await at('11/10/2026')).toEqual(['billable'])
     expect(await at('11/12/2026')).toEqual(['billable'])
     expect(await at('11/11/2026')).toEqual(['2026-11-11'])

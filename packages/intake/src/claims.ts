@@ -6,16 +6,16 @@ import { createDateReader } from './claim-dates.ts'
 /** A recent and definite verdict of another service on an address. */
 export interface Claim {
   readonly verdict: ClaimedVerdict
-  /** The service's own word, one of the known ones. */
+  /** The verdict in the service's own word, one of the known ones. */
   readonly word: string
   /** Date of the verdict, `2026-11-01`. */
   readonly at: string
 }
 
-/** Reads the verdict in a row; undefined if it settles nothing. */
+/** Reads the verdict in a row; undefined if it does not make a check unnecessary. */
 export type ClaimReader = (cell: (column: ClaimColumn) => string | undefined) => Claim | undefined
 
-/** Which verdicts are accepted. */
+/** Rules by which verdicts are accepted. */
 export interface ClaimRules {
   /** Days that a verdict is accepted. */
   readonly days: number
@@ -30,7 +30,7 @@ export interface ClaimRules {
 /** Longer than the longest word of any service. */
 const WORD_CHARS = 40
 
-/** Meaning of the words of each service; null settles nothing. */
+/** Meaning of the words of each service; null: the row is checked. */
 const WORDS: Readonly<Record<Vendor, Readonly<Record<string, ClaimedVerdict | null>>>> = {
   zerobounce: {
     valid: 'deliverable',

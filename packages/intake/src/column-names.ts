@@ -17,16 +17,19 @@ export function nameScore(check: Check, name: string): number {
 /**
  * Whether a name is about subjects of a check without holding them: "email status", "IP country".
  */
-export function speaksAbout(check: Check, name: string): boolean {
+export function describesSubjects(check: Check, name: string): boolean {
   return NAMES[check].subject.test(nameWords(name)) && isAbout(check, name)
 }
 
 const WHOLE_NAME = 0.7
 
-/** "Work email", "email of the buyer": the subject with words that only say whose it is. */
+/**
+ * Confidence of "work email", "email of the buyer": the subject with words that only say whose it
+ * is.
+ */
 const QUALIFIED = 0.65
 
-/** The subject among unknown words: the cells decide. */
+/** Confidence of a name with the subject among unknown words: the cells decide. */
 const UNCERTAIN = 0.55
 
 function isAbout(check: Check, name: string): boolean {

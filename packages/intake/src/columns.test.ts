@@ -4,7 +4,7 @@ import { readBytes } from './batch-file-fixture.ts'
 import { nameScore } from './column-names.ts'
 import { findHeader } from './header.ts'
 
-/** Header lines as the programs write them, with a record that somebody may have. */
+/** Header lines as the programs write them, each with a plausible record. */
 const EXPORTS: [string, string, string, Partial<Record<Check, string>>][] = [
   [
     'Google Contacts',
@@ -56,7 +56,7 @@ const EXPORTS: [string, string, string, Partial<Record<Check, string>>][] = [
   ],
 ]
 
-it('numbers under a name that says nothing are no phones', async () => {
+it('numbers below an unrelated column name are no phone numbers', async () => {
   const text = 'email,population\na@b.example,9616353\nc@d.example,9799379\n'
   const { file } = await readBytes(text, { product: 'deliverability' })
   expect(file.mapping.phone).toBeUndefined()
@@ -77,7 +77,7 @@ describe('columns of exports', () => {
     expect(file.mapping.email?.confidence).toBeGreaterThan(0.7)
   })
 
-  it('several columns of one kind: the better one, and less sure', async () => {
+  it('of several columns of one kind the best is chosen, with less confidence', async () => {
     const one = await readBytes('Email,Name\na@b.example,Ann\n')
     const two = await readBytes('Work Email,Home Email\na@b.example,c@d.example\n')
     expect(one.file.mapping.email?.confidence).toBe(1)
@@ -100,7 +100,7 @@ describe('columns of exports', () => {
     expect(rows.map(({ kind }) => kind)).toEqual(['billable', 'billable'])
   })
 
-  it('the client decides which column is meant', async () => {
+  it('a mapping by the client takes precedence', async () => {
     const text = 'Email,Private,ID\na@b.example,c@d.example,x1\n'
     const { rows } = await readBytes(text, { mapping: { email: 'private', ref: 2 } })
     expect(rows[0]).toMatchObject({ subjects: { email: 'c@d.example' }, ref: 'x1' })

@@ -1,6 +1,6 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { cellKind, type CellKind } from './cell-kinds.ts'
-import { nameScore, speaksAbout, wordsOf } from './column-names.ts'
+import { nameScore, describesSubjects, wordsOf } from './column-names.ts'
 import { firstValue } from './subject.ts'
 
 /** A column that may hold subjects of a check. */
@@ -67,8 +67,7 @@ function sharesOf(rows: readonly (readonly string[])[], column: number): Shares 
 }
 
 /**
- * Confidence by name alone for empty columns; by name and cells together; by cells alone if they
- * are unmistakable.
+ * Confidence by the name for empty columns, by the cells if they are unmistakable, else by both.
  */
 function confidenceOf(check: Check, name: string | null, shares: Shares): number {
   const byName = name === null ? 0 : nameScore(check, name)
@@ -82,12 +81,12 @@ function confidenceOf(check: Check, name: string | null, shares: Shares): number
   }
   const alone = check === 'email' || check === 'ip' ? 0.8 : 0.6
   if (name === null || wordsOf(name) === '') return round(looks * alone)
-  if (speaksAbout(check, name) || isAboutAnother(check, name))
+  if (describesSubjects(check, name) || isAboutAnother(check, name))
     return check === 'email' ? round(looks * LAST_RESORT) : 0
   return round(looks * alone * UNKNOWN_NAME)
 }
 
-/** A certain name over cells that look different. */
+/** Confidence of a certain name over cells that look different. */
 const SURE_NAME = 0.9
 
 /** Factor for a less certain name over cells of which none matches. */
@@ -96,7 +95,7 @@ const UNLIKE_ITS_NAME = 0.3
 /** Factor for matching cells under an unrelated name. */
 const UNKNOWN_NAME = 0.75
 
-/** Addresses of other people: used if a file has no others. */
+/** Confidence of columns with addresses of other people, which are used if a file has no others. */
 const LAST_RESORT = 0.31
 
 function looksLike(check: Check, shares: Shares, oddName: boolean): number {

@@ -30,7 +30,7 @@ export type Container = AsyncDisposable & {
     | { readonly kind: 'workbook'; readonly format: 'xlsx' | 'ods'; readonly workbook: Workbook }
   )
 
-/** A file, or the content of one that was unpacked; nested archives are not unpacked. */
+/** A file as uploaded, or unpacked once; nested archives are not unpacked. */
 interface Packed {
   readonly path: string
   readonly fileName: string

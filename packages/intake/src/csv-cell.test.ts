@@ -31,7 +31,7 @@ const odd = fc.string({
 })
 const anyText = fc.oneof(odd, fc.string({ unit: 'binary' }))
 
-/** What a program reads from a written line. */
+/** The cells that a program reads from a written line. */
 function readBack(cells: readonly string[]): unknown {
   const text = `${cells.join(',')}\r\n`
   return Papa.parse<string[]>(text, { delimiter: ',', newline: '\r\n' }).data[0]
@@ -42,7 +42,7 @@ function guardedText(text: string): string {
   return (readBack([csvCell(text, false), 'x']) as string[])[0] ?? ''
 }
 
-/** The fields of a line as a reader sees them that honours quotes. */
+/** The fields of a line for a program that respects quotes. */
 function whole(line: string, delimiter: string): readonly string[] {
   if (delimiter === '\r' || delimiter === '\n') {
     const { data } = Papa.parse<string[]>(line, { delimiter: '\u001f', newline: delimiter })
@@ -56,15 +56,15 @@ function runs(field: string): boolean {
 }
 
 /**
- * A number that stands alone in its cell, read with what follows it where the reader splits
- * otherwise.
+ * Whether a field is a number of its own cell, possibly followed by other text if the program
+ * splits elsewhere.
  */
 function isNumber(field: string): boolean {
   return /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?(?:,|$)/.test(field)
 }
 
 describe('csvCell', { timeout: 30_000 }, () => {
-  it('raw gives every cell back as it was', () => {
+  it('raw leaves every cell unchanged', () => {
     fc.assert(
       fc.property(fc.array(anyText, { minLength: 2, maxLength: 4 }), (cells) => {
         expect(readBack(cells.map((cell) => csvCell(cell, true)))).toEqual(cells)
@@ -73,7 +73,7 @@ describe('csvCell', { timeout: 30_000 }, () => {
     )
   })
 
-  it('guarded cells are given back by taking the guard off', () => {
+  it('unguarded restores guarded cells', () => {
     fc.assert(
       fc.property(fc.array(anyText, { minLength: 2, maxLength: 4 }), (cells) => {
         const read = readBack(cells.map((cell) => csvCell(cell, false)))
@@ -83,7 +83,7 @@ describe('csvCell', { timeout: 30_000 }, () => {
     )
   })
 
-  it('no field of a guarded line begins as a formula, whatever it is split by', () => {
+  it('no field of a guarded line begins a formula, whatever it is split by', () => {
     fc.assert(
       fc.property(fc.array(anyText, { minLength: 1, maxLength: 4 }), (cells) => {
         const line = [...cells, 'end'].map((cell) => csvCell(cell, false)).join(',')
@@ -97,7 +97,7 @@ describe('csvCell', { timeout: 30_000 }, () => {
     )
   })
 
-  it('a long cell that nearly runs everywhere takes time in proportion', () => {
+  it('a long cell with many possible formulas takes linear time', () => {
     const before = performance.now()
     for (const unit of ['\t', ';', "'", '"', ';"', '\u200b', '\r\n']) {
       expect(csvCell(unit.repeat(100_000), false)).not.toBe('')

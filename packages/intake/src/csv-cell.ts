@@ -24,15 +24,14 @@ const SUSPECT_START = /^(?:'*[\0\t\r\n]|['"\s]*sep=)/i
 /** Cells that begin like a formula but are harmless: a phone number or a plain number. */
 const HARMLESS = /^(?:\+\d{1,15}|[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$/
 
-/** Characters that some program takes for the end of a field or line. */
+/** Characters that some programs take for the end of a field or line. */
 const NEEDS_QUOTES = /[",;\t\r\n\v\f\u0085\u2028\u2029]/
 
 /**
  * A CSV cell, quoted if needed (RFC 4180). Unless `raw`, a `'` is inserted wherever a formula could
  * begin for a program that splits at commas, semicolons, tabs or line breaks, with or without
  * regard to quotes: at the start of the cell and after each of those characters. A cell that is an
- * E.164 number or a plain number is left unchanged. `unguarded` reverses it.
- *
+ * E.164 number or a plain number is left unchanged. `unguarded` removes the `'` again.
  * @param hasBars whether the file is delimited by `|`, which then counts like a comma
  */
 export function csvCell(text: string, raw: boolean, hasBars = false): string {
@@ -43,7 +42,7 @@ export function csvCell(text: string, raw: boolean, hasBars = false): string {
   return isDivided || isBlankEdged(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
 
-/** Reverses the protection of a cell. */
+/** Removes each `'` that `csvCell` has inserted. */
 export function unguarded(cell: string, hasBars = false): string {
   if (HARMLESS.test(cell)) return cell
   const text = cell.replace(FORMULAS, (run, at: number) => {
@@ -81,8 +80,9 @@ const SEMICOLON = 59
 const EQUALS = 61
 
 /**
- * Quick test that excludes nearly every cell: letters, digits and most punctuation cannot begin a
- * formula, and `sep=` has its `=` in the fourth position or after a blank.
+ * Quick test whether a cell could be run as a formula at all, which excludes nearly every cell:
+ * letters, digits and most punctuation cannot begin a formula, and `sep=` has its `=` in the fourth
+ * position or after a blank.
  */
 function mayRun(text: string): boolean {
   const first = text.charCodeAt(0)

@@ -32,7 +32,7 @@ describe('any cells', { timeout: 30_000 }, () => {
     [';', '\r\n'],
     ['\t', '\n'],
     ['|', '\r\n'],
-  ])('come back as written with %j and %j, wherever the text is cut', (delimiter, newline) => {
+  ])('are read as written with %j and %j, wherever the text is cut', (delimiter, newline) => {
     const rows = fc.array(fc.array(cell, { minLength: 2, maxLength: 4 }), {
       minLength: 1,
       maxLength: 6,
@@ -47,7 +47,7 @@ describe('any cells', { timeout: 30_000 }, () => {
     )
   })
 
-  it('come back with line breaks of both kinds in one file', () => {
+  it('are read from a file with both kinds of line breaks', () => {
     const rows = fc.array(fc.tuple(cell, cell, fc.constantFrom('\n', '\r\n')), { minLength: 1 })
     fc.assert(
       fc.property(rows, places, (written, at) => {
@@ -61,7 +61,7 @@ describe('any cells', { timeout: 30_000 }, () => {
   })
 })
 
-it('any text reads as papaparse alone reads it, or is refused', { timeout: 30_000 }, () => {
+it('any text is read as papaparse alone reads it, or is refused', { timeout: 30_000 }, () => {
   const text = fc.string({
     unit: fc.constantFrom('a', '"', '"', ',', '\n', ' ', 'b'),
     maxLength: 40,
@@ -122,7 +122,7 @@ describe('records over the limit', { timeout: 30_000 }, () => {
     )
   })
 
-  it('hold no memory while they last', () => {
+  it('take no memory', () => {
     const reader = createCsvReader(COMMA, 1000)
     for (let piece = 0; piece < 2000; piece++) expect(reader.push('a,'.repeat(5000))).toEqual([])
     expect(reader.push('\nx,y\n')).toEqual([TOO_LONG, ['x', 'y']])
@@ -131,13 +131,13 @@ describe('records over the limit', { timeout: 30_000 }, () => {
   })
 })
 
-describe('lost framing', () => {
+describe('uncertain ends of records', () => {
   it.each([
     ['never closed', 'a,b\nc,"d\ne,f\n', 2],
     ['never closed at the very end', 'a,b\nc,"', 2],
     ['closed by a later record', 'a,b\n"c,d\n"e","f"\n', 2],
     ['after a quoted line break', '"a\nb",c\n"d,e\n', 3],
-  ])('a quote %s names its line', (_, text, line) => {
+  ])('a quote %s is reported with its line', (_, text, line) => {
     for (const pieces of [[text], text.split('')]) {
       const attempt = (): unknown => read(pieces)
       expect(attempt).toThrow(IntakeError)
@@ -153,7 +153,7 @@ describe('lost framing', () => {
   })
 })
 
-it('old Macintosh files end their lines with a return', () => {
+it('lines of old Macintosh files end with a carriage return', () => {
   expect(read(['a,b\rc,', '"d\re"\rf,g'], { delimiter: ',', newline: '\r' })).toEqual([
     ['a', 'b'],
     ['c', 'd\re'],

@@ -9,7 +9,7 @@ export const TOO_LONG: readonly string[] = Object.freeze([])
 export interface CsvDialect {
   /** One character. */
   readonly delimiter: string
-  /** `\n` also accepts `\r\n`, for each record. */
+  /** Line end; `\n` also accepts `\r\n`, record by record. */
   readonly newline: '\n' | '\r'
 }
 
@@ -30,12 +30,11 @@ export interface CsvReader {
 /**
  * A reader whose memory is bounded by `maxRecordBytes`, as a record is written without its line
  * end, and the size of the pieces. Records without quotes may come whole from a piece that holds
- * more of them.
- *
- * papaparse reads the cells. It is only ever given whole records: where records end is found here,
- * by the same rules as papaparse has for quotes, so that neither an endless line nor an endless
- * quote reaches it. A quote that never closes, or that closes in a later line with loose text
- * behind it, is lost framing and throws `IntakeError` with the line of the quote.
+ * more of them. papaparse reads the cells. It is only ever given whole records: where records end
+ * is found here, by the same rules as papaparse has for quotes, so that neither an endless line nor
+ * an endless quote reaches it. A quote that never closes, or that closes in a later line with loose
+ * text behind it, makes the ends of records uncertain and throws `IntakeError` with the line of the
+ * quote.
  */
 export function createCsvReader(
   dialect: CsvDialect,
@@ -73,19 +72,19 @@ export function createCsvReader(
 /** State of the parser between two pieces. */
 interface Scan extends CsvDialect {
   readonly maxRecordBytes: number
-  /** Text from the start of the open record; while `skipping`, only what the scan needs. */
+  /** Text from the start of the unfinished record; while `skipping`, only its end. */
   rest: string
   /** Position in `rest` where the scan continues. */
   at: number
   restHasQuote: boolean
   quoted: boolean
-  /** Whether the open quoted cell holds a quote that is neither doubled nor closing. */
+  /** Whether the unfinished quoted cell holds a quote that is neither doubled nor closing. */
   loose: boolean
-  /** Whether the open record exceeds the limit. */
+  /** Whether the unfinished record exceeds the limit. */
   skipping: boolean
   /**
-   * Line numbers of the open record's start and of its last quote, and the line breaks in quotes so
-   * far.
+   * Line numbers of the unfinished record's start and of its last quote, and the line breaks in
+   * quotes so far.
    */
   line: number
   quoteLine: number
@@ -107,7 +106,7 @@ function pushPlain(scan: Scan, text: string): Rows {
   return rows
 }
 
-/** Keeps the open record for the next piece, or only its end once it exceeds the limit. */
+/** Buffers the unfinished record for the next piece, or only its end once it exceeds the limit. */
 function keep(scan: Scan, text: string, scanned: number): void {
   scan.rest = text
   scan.at = scanned

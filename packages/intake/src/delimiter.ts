@@ -16,7 +16,10 @@ export function separatorLine(text: string): SeparatorLine | undefined {
     : { delimiter, length: match[0].length }
 }
 
-/** In order of preference if two fit equally: the one that is rarer in cells comes first. */
+/**
+ * Delimiters in order of preference, if two fit equally: the one that is rarer in cells comes
+ * first.
+ */
 const CANDIDATES = ['\t', ';', ',', '|'] as const
 
 const SAMPLE_ROWS = 60

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createRowSet } from './row-set.ts'
 import { createDuplicateIndex } from './duplicate-index.ts'
 
-it('finds the first row of every repeat, among any records', () => {
+it('finds the first row of every duplicate, among any records', () => {
   const part = fc.option(fc.constantFrom('', 'a', 'b', 'ab', 'ba', 'a\0', '\0', 'é', 'aba'), {
     nil: undefined,
   })
@@ -21,7 +21,7 @@ it('finds the first row of every repeat, among any records', () => {
   )
 })
 
-it('holds 300,000 records, with rows between them, in 28 bytes each', { timeout: 30_000 }, () => {
+it('stores 300,000 records, with rows between them, in 28 bytes each', { timeout: 30_000 }, () => {
   const duplicates = createDuplicateIndex()
   let met = 0
   for (let at = 0; at < 300_000; at++) {
@@ -35,7 +35,7 @@ it('holds 300,000 records, with rows between them, in 28 bytes each', { timeout:
   expect(duplicates.sizeBytes / 300_000).toBeLessThan(28)
 })
 
-it('a set of rows gives back its members, by row and by rank, and as bits', () => {
+it('a set of rows has its members by row, by rank, and as bits', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.nat(20_000), { maxLength: 300 }), (members) => {
       const rows = members.toSorted((a, b) => a - b)

@@ -7,7 +7,7 @@ export interface DuplicateIndex {
   /** The row of the first record with these subjects, or -1 if it is this one. */
   find(row: number, ...subjects: readonly (string | undefined)[]): number
   readonly count: number
-  /** Bytes of its tables. */
+  /** Bytes that the tables of the index take. */
   readonly sizeBytes: number
 }
 

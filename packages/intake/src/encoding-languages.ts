@@ -3,8 +3,8 @@ export interface Language {
   /** BCP 47. */
   readonly tag: string
   /**
-   * `latin` is also recognized by its ASCII letters; in `wide` each of thousands of characters is a
-   * word or syllable.
+   * `latin` is also recognized by its ASCII letters; `wide` writings have thousands of characters,
+   * each a word or syllable.
    */
   readonly writing: 'latin' | 'letters' | 'wide'
   /** Words that are frequent in names and addresses but not in names of countries. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readBytes } from './batch-file-fixture.ts'
 import { PEOPLE } from './people-fixture.ts'
 
-/** A list of people as a spreadsheet of old exports it: ids, names and addresses. */
+/** A list of people as an old spreadsheet program exports it: ids, names and addresses. */
 function listOf(cells: readonly string[], times = 1): string {
   const rows = Array.from({ length: times }, () => cells).flat()
   const lines = rows.map((cell, at) => `${at};"${cell}";user${at}@example.com;2026-11-01`)
@@ -15,7 +15,8 @@ function namesOf(rows: readonly { readonly cells: readonly string[] }[]): (strin
 }
 
 /**
- * Windows-1258 has letters with a circumflex, breve or horn, and the marks of tones behind them.
+ * The text with tone marks as separate characters: Windows-1258 has letters with a circumflex,
+ * breve or horn, followed by the mark of the tone.
  */
 function withMarksApart(text: string): string {
   return text
@@ -36,45 +37,52 @@ const CASES = PEOPLE.flatMap(({ language, encodings, cells }) =>
   }),
 )
 
-describe('a list of names, streets and cities reads as it was written', { timeout: 60_000 }, () => {
-  it.each(CASES)('$language in $encoding', async ({ encoding, own }) => {
-    expect(own.length).toBeGreaterThan(4)
-    const { rows, file } = await readBytes(iconv.encode(listOf(own), encoding))
-    expect(namesOf(rows)).toEqual(own)
-    expect(file.found?.confidence).toBeGreaterThan(0.5)
-  })
+describe(
+  'a list of names, streets and cities is read as it was written',
+  { timeout: 60_000 },
+  () => {
+    it.each(CASES)('$language in $encoding', async ({ encoding, own }) => {
+      expect(own.length).toBeGreaterThan(4)
+      const { rows, file } = await readBytes(iconv.encode(listOf(own), encoding))
+      expect(namesOf(rows)).toEqual(own)
+      expect(file.found?.confidence).toBeGreaterThan(0.5)
+    })
 
-  it('of three rows too, in the languages of Western Europe', async () => {
-    const western = CASES.filter(({ encoding }) => encoding === 'windows-1252')
-    for (const { own } of western) {
-      for (let at = 0; at + 3 <= own.length; at += 3) {
-        const few = own.slice(at, at + 3)
-        const { rows } = await readBytes(iconv.encode(listOf(few), 'windows-1252'))
-        expect(namesOf(rows)).toEqual(few)
+    it('of three rows, in the languages of Western Europe', async () => {
+      const western = CASES.filter(({ encoding }) => encoding === 'windows-1252')
+      for (const { own } of western) {
+        for (let at = 0; at + 3 <= own.length; at += 3) {
+          const few = own.slice(at, at + 3)
+          const { rows } = await readBytes(iconv.encode(listOf(few), 'windows-1252'))
+          expect(namesOf(rows)).toEqual(few)
+        }
       }
-    }
-  })
+    })
 
-  it('of all of Western Europe in one file', async () => {
-    const all = CASES.filter(({ encoding }) => encoding === 'windows-1252').flatMap(
-      ({ own }) => own,
-    )
-    const { rows, file } = await readBytes(iconv.encode(listOf(all), 'windows-1252'))
-    expect(file.encoding).toBe('windows-1252')
-    expect(namesOf(rows)).toEqual(all)
-  })
+    it('of all of Western Europe in one file', async () => {
+      const all = CASES.filter(({ encoding }) => encoding === 'windows-1252').flatMap(
+        ({ own }) => own,
+      )
+      const { rows, file } = await readBytes(iconv.encode(listOf(all), 'windows-1252'))
+      expect(file.encoding).toBe('windows-1252')
+      expect(namesOf(rows)).toEqual(all)
+    })
 
-  it('behind 20 MB of ASCII', async () => {
-    const polish = CASES.find(({ language }) => language === 'Polish')?.own ?? []
-    const plain = '0;"Ann";ann@firm.example;2026-11-01\n'.repeat(600_000)
-    const bytes = Buffer.concat([Buffer.from(plain), iconv.encode(listOf(polish), 'windows-1250')])
-    const { file } = await readBytes(bytes)
-    expect(file.encoding).toBe('windows-1250')
-  })
-})
+    it('after 20 MB of ASCII', async () => {
+      const polish = CASES.find(({ language }) => language === 'Polish')?.own ?? []
+      const plain = '0;"Ann";ann@firm.example;2026-11-01\n'.repeat(600_000)
+      const bytes = Buffer.concat([
+        Buffer.from(plain),
+        iconv.encode(listOf(polish), 'windows-1250'),
+      ])
+      const { file } = await readBytes(bytes)
+      expect(file.encoding).toBe('windows-1250')
+    })
+  },
+)
 
-describe('what a file says of its encoding goes before any guess', () => {
-  it('the client above all', async () => {
+describe('a declared encoding takes precedence over a guess', () => {
+  it('by the client, before all others', async () => {
     const { rows, file } = await readBytes(iconv.encode(listOf(['Łódź']), 'iso-8859-2'), {
       encoding: 'Latin-2',
     })
@@ -82,13 +90,13 @@ describe('what a file says of its encoding goes before any guess', () => {
     expect(namesOf(rows)).toEqual(['Łódź'])
   })
 
-  it.each(['utf-32le', 'utf-32be'])('a mark of %s', async (encoding) => {
+  it.each(['utf-32le', 'utf-32be'])('by a byte order mark of %s', async (encoding) => {
     const bytes = iconv.encode(listOf(['Łódź', '東京']), encoding, { addBOM: true })
     const { rows, file } = await readBytes(bytes)
     expect([file.encoding, namesOf(rows)]).toEqual([encoding, ['Łódź', '東京']])
   })
 
-  it('zero bytes of UTF-16, among names that have none', async () => {
+  it('by the zero bytes of UTF-16, among names that have none', async () => {
     const names = ['Екатеринбург и область', '株式会社あおぞら東京都新宿区', 'Нижний Новгород']
     const { rows, file } = await readBytes(
       iconv.encode(listOf(names), 'utf-16le', { addBOM: false }),
@@ -96,7 +104,7 @@ describe('what a file says of its encoding goes before any guess', () => {
     expect([file.encoding, namesOf(rows)]).toEqual(['utf-16le', names])
   })
 
-  it('an encoding that is not known is refused', async () => {
+  it('an unknown encoding is refused', async () => {
     await expect(readBytes('a@b.example\n', { encoding: 'klingon' })).rejects.toThrow(
       /encoding "klingon" is not known/,
     )
@@ -133,7 +141,7 @@ describe('a file of UTF-8 with broken rows', { timeout: 30_000 }, () => {
     })
   })
 
-  it('is one of another encoding where most of it is', async () => {
+  it('has another encoding if most of its rows have it', async () => {
     const old = iconv.encode(listOf(['Jürgen Müller', 'Käthe Schäfer']), 'windows-1252')
     const { file } = await readBytes(Buffer.concat([old, good]))
     expect(file.encoding).toBe('windows-1252')

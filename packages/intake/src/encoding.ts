@@ -87,7 +87,7 @@ export interface Decoder {
   decode(chunk: Buffer): string
   /** The remaining text; throws if the last UTF-16 character is incomplete. */
   end(): string
-  /** Whether bytes were met that are invalid in the encoding. */
+  /** Whether the file had bytes that are invalid in the encoding. */
   readonly hasBroken: boolean
 }
 

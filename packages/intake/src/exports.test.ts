@@ -5,7 +5,7 @@ import { MAILING_EXPORTS } from './exports-mailing-fixture.ts'
 import { SHOP_EXPORTS } from './exports-shop-fixture.ts'
 import { readBytes } from './batch-file-fixture.ts'
 
-/** A column less sure than this is not named as holding anything. */
+/** Confidence below which a column counts as holding no subjects. */
 const MIN_CONFIDENCE = 0.32
 
 describe('lines above a header', () => {
@@ -16,7 +16,7 @@ describe('lines above a header', () => {
     ['a title padded to the width', 'Our contacts,,,\n,,,\n'],
     ['notes over two lines', '"Notes:\nof ours"\n\n'],
     ['pairs of name and value', 'Exported on,2026-01-01\nBy,Bo Ek\n'],
-  ])('%s: are passed over', async (_, above) => {
+  ])('%s: are skipped', async (_, above) => {
     const { file, rows } = await readBytes(`${above}${below}`)
     expect(file.header).toEqual(['First name', 'Last name', 'Email', 'City'])
     expect(rows.map(({ subjects }) => subjects.email)).toEqual(['a@b.example'])
@@ -26,12 +26,12 @@ describe('lines above a header', () => {
     ['an address', 'c@d.example\n'],
     ['a number', 'Ann,+442079460958\n'],
     ['a line as wide as the header', 'Ann,Lee,x,Rome\n'],
-  ])('%s: may be a record, and stays', async (_, above) => {
+  ])('%s: may be a record, and are kept', async (_, above) => {
     const { rows } = await readBytes(`${above}${below}`, { mapping: { email: 2 } })
     expect(rows.length).toBeGreaterThanOrEqual(2)
   })
 
-  it('stay where the client says that there is no header', async () => {
+  it('are kept if the client says that there is no header', async () => {
     const { rows } = await readBytes(`Our contacts\n${below}`, {
       header: false,
       mapping: { email: 2 },

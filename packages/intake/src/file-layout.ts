@@ -6,7 +6,7 @@ import type { JsonKeys } from './json-row.ts'
 import type { UploadLimits } from './limits.ts'
 import type { AskedMapping } from './mapping.ts'
 
-/** What the client said about a file. */
+/** Options of the client for reading a file. */
 export interface BatchFileOptions {
   readonly path: string
   /** Directory for unpacked workbooks; the system's temporary directory if absent. */

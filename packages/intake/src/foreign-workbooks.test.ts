@@ -12,7 +12,8 @@ import writeExcelFile, { type SheetData } from 'write-excel-file/node'
 import { readBytes } from './batch-file-fixture.ts'
 
 /**
- * What every program is given: texts of all scripts, a number, a date, a boolean, an empty cell.
+ * Cells that every program writes: texts of all scripts, a number, a date, a boolean, an empty
+ * cell.
  */
 const HEADER = ['Email', 'Name', 'Phone', 'Born', 'Member', 'Note']
 const PEOPLE = [
@@ -86,7 +87,7 @@ describe.skipIf(WITHOUT_OPENPYXL)('a workbook of openpyxl', () => {
 
 // As above.
 describe.skipIf(WITHOUT_SPREADSHEET)('a workbook of LibreOffice', { timeout: 180_000 }, () => {
-  it('as .xlsx and .ods; its .xls is named', async () => {
+  it('is read as .xlsx and .ods; its .xls is recognized and refused', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'soffice-'))
     try {
       const book = new ExcelJS.Workbook()

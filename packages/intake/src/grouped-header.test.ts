@@ -15,7 +15,7 @@ async function read(rows: readonly Row[]) {
 const ANN = ['Ann', 'ann@a.example', '+14155550100', 'Acme']
 const BOB = ['Bob', 'bob@b.example', '+14155550101', 'Blue']
 
-describe('a header of two rows is one', () => {
+describe('a header of two rows is merged into one', () => {
   test.each<[string, readonly Row[], Row, string]>([
     [
       'groups above all columns',
@@ -64,7 +64,7 @@ describe('a header of two rows is one', () => {
   })
 })
 
-describe('a record is no part of a header', () => {
+describe('a record is not taken for a part of the header', () => {
   test.each<[string, readonly Row[], Row, number]>([
     [
       'a plain header',
@@ -96,7 +96,7 @@ describe('a record is no part of a header', () => {
     expect(rows).toHaveLength(count)
   })
 
-  test('what the customer says of the header goes before', async () => {
+  test('a setting of the customer takes precedence', async () => {
     const xml = [
       ['Name', 'Contact', ''],
       ['', 'Email', 'Phone'],

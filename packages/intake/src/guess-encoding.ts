@@ -19,8 +19,8 @@ const FIRST_CELLS = 24
 const FINALISTS = 8
 
 /**
- * Guesses the legacy encoding of cells with bytes above 127: the one in which they look most like
- * words of a language that uses it. Between equally likely ones the more common wins.
+ * Guesses the legacy encoding of cells with bytes above 127: the encoding in which the cells look
+ * most like words of a language that uses it. Between equally likely ones the more common wins.
  */
 export async function guessEncoding(cells: readonly Buffer[]): Promise<EncodingGuess> {
   const models = await languageModels()

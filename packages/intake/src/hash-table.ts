@@ -3,7 +3,7 @@ export interface HashTable {
   /** The ordinal of an equal hash, or -1 if this one was added. */
   place(a: number, b: number, c: number, d: number): number
   readonly count: number
-  /** Bytes of its arrays. */
+  /** Bytes that the arrays of the table take. */
   readonly sizeBytes: number
 }
 

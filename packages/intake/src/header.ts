@@ -7,7 +7,7 @@ const SAMPLE_ROWS = 50
 const PREAMBLE_ROWS = 20
 
 /**
- * How many records precede the header: 0 unless titles or notes of few cells come before a record
+ * Number of records before the header: 0 unless titles or notes of few cells come before a record
  * of several known names, as in reports and the exports of LinkedIn.
  */
 export function findPreamble(rows: readonly (readonly string[])[]): number {
@@ -27,8 +27,9 @@ export function findPreamble(rows: readonly (readonly string[])[]): number {
 }
 
 /**
- * Whether the first record is a header. One with addresses or numbers is data; one with known names
- * is a header; else each column votes by whether its first cell differs in kind from those below.
+ * Whether the first record is a header. A record with addresses or numbers is data, and one with
+ * known names a header; otherwise the columns vote: for a header if the first cell differs in kind
+ * from those below.
  */
 export function findHeader(rows: readonly (readonly string[])[]): boolean {
   const at = rows.findIndex((row) => row.some((cell) => cell.trim() !== ''))

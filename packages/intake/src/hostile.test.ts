@@ -218,7 +218,7 @@ const REFUSED: [string, string | Uint8Array, IntakeErrorCode, RegExp, Options?][
   ],
 ]
 
-describe('a hostile file is refused with what is wrong with it', { timeout: 30_000 }, () => {
+describe('a hostile file is refused with its fault', { timeout: 30_000 }, () => {
   it.each(REFUSED)('%s', async (_, bytes, code, message, options) => {
     const error = await readBytes(bytes, options).then(
       () => undefined,
@@ -231,7 +231,7 @@ describe('a hostile file is refused with what is wrong with it', { timeout: 30_0
   })
 })
 
-describe('a hostile record is refused alone', { timeout: 30_000 }, () => {
+describe('a hostile record is refused without affecting others', { timeout: 30_000 }, () => {
   it.each([
     [
       'a line without end',
@@ -288,30 +288,34 @@ describe('a hostile record is refused alone', { timeout: 30_000 }, () => {
   })
 })
 
-describe('a line at its limit is kept whole, of one byte more nothing', { timeout: 30_000 }, () => {
-  const cells = `${'x'.repeat(8_000)},`.repeat(9)
-  const CASES = ['a@b.example,', '"a@b.example",', 'é@b.example,'].flatMap((first) =>
-    [0, 65, 131].map((linesBefore) => ({ first, linesBefore })),
-  )
-  it.each(CASES)('$first after $linesBefore KiB', async ({ first, linesBefore }) => {
-    for (const end of ['\n', '\r\n']) {
-      const start = `email,n${end}${`${'z'.repeat(1_000)}${end}`.repeat(linesBefore)}`
-      for (const [bytes, kept] of [
-        [65_536, true],
-        [65_537, false],
-      ] as const) {
-        const line = first + cells.slice(0, bytes - Buffer.byteLength(first))
-        const { rows: read } = await readBytes(start + line + end)
-        const { cells: shown = [], error } = read.at(-1) ?? {}
-        const said = error === 'the line is over 65536 bytes'
-        expect([shown.length > 0, said]).toEqual([kept, !kept])
+describe(
+  'a line at its limit is kept whole, one that is a byte longer is dropped',
+  { timeout: 30_000 },
+  () => {
+    const cells = `${'x'.repeat(8_000)},`.repeat(9)
+    const CASES = ['a@b.example,', '"a@b.example",', 'é@b.example,'].flatMap((first) =>
+      [0, 65, 131].map((linesBefore) => ({ first, linesBefore })),
+    )
+    it.each(CASES)('$first after $linesBefore KiB', async ({ first, linesBefore }) => {
+      for (const end of ['\n', '\r\n']) {
+        const start = `email,n${end}${`${'z'.repeat(1_000)}${end}`.repeat(linesBefore)}`
+        for (const [bytes, kept] of [
+          [65_536, true],
+          [65_537, false],
+        ] as const) {
+          const line = first + cells.slice(0, bytes - Buffer.byteLength(first))
+          const { rows: read } = await readBytes(start + line + end)
+          const { cells: shown = [], error } = read.at(-1) ?? {}
+          const said = error === 'the line is over 65536 bytes'
+          expect([shown.length > 0, said]).toEqual([kept, !kept])
+        }
       }
-    }
-  })
-})
+    })
+  },
+)
 
 describe('odd headers', () => {
-  it('repeated, empty and prototype names stay as they are', async () => {
+  it('repeated and empty names and names of the prototype stay as they are', async () => {
     const { file, rows: read } = await readBytes(
       '__proto__,email,,constructor,email\nx,a@b.example,,y,c@d.example\n',
     )

@@ -7,7 +7,7 @@ import type { FoundLayout, BatchFileOptions, FileSample } from './file-layout.ts
 
 const SAMPLE_ROWS = 200
 
-/** Finds the layout of JSON records, whose keys serve as columns. */
+/** Finds the layout of JSON records; their keys are the columns. */
 export function findJsonLayout(
   { text, cut }: FileSample,
   format: 'ndjson' | 'records',

@@ -5,7 +5,7 @@ import type { FieldText, FileRow, RowBuilder } from './row-builder.ts'
 /** A record of a JSON file. */
 export type JsonRecord = Readonly<Record<string, unknown>>
 
-/** Which key of a JSON file is mapped to which field. */
+/** Keys of a JSON file by the field that they are mapped to. */
 export type JsonKeys = { readonly [F in Check | 'ref']?: string }
 
 /**
@@ -137,7 +137,7 @@ function nestsDeep(text: string): boolean {
   )
 }
 
-/** The line that was not an object, as it came; empty if it was not kept. */
+/** The unchanged line if it was not an object; empty if it was not stored. */
 function lineIn(text: string): string {
   const line: unknown = text === '' ? '' : JSON.parse(text)
   return typeof line === 'string' ? line : ''
@@ -174,7 +174,7 @@ function parseWithSources(
   return parse(text, (_key, value, { source }) => revive(value, source))
 }
 
-/** Safe as above: serializes as this text. */
+/** Safe for the same reason: a value that is serialized as this text. */
 function rawJson(text: string): unknown {
   return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)
 }

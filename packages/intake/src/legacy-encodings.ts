@@ -7,7 +7,7 @@ export interface LegacyEncoding {
   readonly name: Encoding
   readonly family: LanguageFamily
   /**
-   * How much rarer than the most common encoding of its kind, as a natural logarithm of 0 or less.
+   * Frequency relative to the most common encoding of its kind, as a natural logarithm (0 or less).
    * Between equally likely ones the more common wins.
    */
   readonly rarity: number

@@ -7,10 +7,7 @@ import { IntakeError } from './intake-error.ts'
 /** A field that a column can be mapped to. */
 export type MappedField = (typeof MAPPED_FIELDS)[number]
 
-/**
- * Which column is mapped to which field, with the confidence; a mapping by the client has
- * confidence 1.
- */
+/** Column of each mapped field, with the confidence; a mapping by the client has confidence 1. */
 export type ColumnMapping = { readonly [F in MappedField]?: ColumnGuess }
 
 /** A client's mapping: field to column name or 0-based column. */
@@ -21,7 +18,7 @@ const RIVAL_GAP = 0.1
 const ONLY_COLUMN = 0.5
 const SURELY_ANOTHER = 0.8
 
-/** What a mapping is made from. */
+/** Input of a mapping. */
 export interface MappingSource {
   readonly product: Product
   readonly header: readonly string[] | null
@@ -125,7 +122,7 @@ function holdsAnother(roles: ColumnRoles, check: Check): boolean {
   )
 }
 
-/** A single column must hold what the product checks. */
+/** The guess for a file with a single column: it must hold what the product checks. */
 function onlyColumn(header: readonly string[] | null): ColumnGuess {
   return { column: 0, header: header?.[0] ?? null, confidence: ONLY_COLUMN }
 }

@@ -1,4 +1,4 @@
-/** How the numbers of a cell style are displayed. */
+/** Display of numbers by a cell style. */
 export type NumberStyle =
   | { readonly kind: 'number' }
   /** A boolean: any number but 0 is true. */
@@ -15,7 +15,7 @@ export type PatternPart =
 const NUMBER: NumberStyle = { kind: 'number' }
 
 /**
- * Built-in formats that are dates or times, which have only a number. Source: ECMA-376, part 1,
+ * Built-in formats of dates and times, which have a number but no code. Source: ECMA-376, part 1,
  * section 18.8.30.
  */
 const BUILT_IN: ReadonlyMap<number, NumberStyle> = new Map([

@@ -17,9 +17,7 @@ import { damaged, type ZipArchive } from './zip-archive.ts'
 
 const MAX_SHEETS = 1_000
 
-/**
- * Repeated rows that are expanded at most, if they hold something or come before a row that does.
- */
+/** Repeated rows that are expanded at most, if they have content or precede a row that has. */
 const MAX_REPEATED_ROWS = 100_000
 
 /**

@@ -50,7 +50,7 @@ const PACKAGE = 'http://schemas.openxmlformats.org/package/2006'
 
 interface ExcelForm {
   readonly names: typeof TRANSITIONAL
-  /** What stands before the targets of relationships: nothing, or the root of the package. */
+  /** Prefix of the targets of relationships: empty, or the root of the package. */
   readonly root: string
   /** The cells of a date and a moment. */
   readonly dates: string
@@ -90,7 +90,7 @@ test('a workbook with the structure of Excel whose targets are absolute', async 
   await expectRead(excelParts({ names: TRANSITIONAL, root: '/', dates: SERIALS }))
 })
 
-test('a workbook with the structure of Excel for the Mac of old, which counts from 1904', async () => {
+test('a workbook with the structure of old Excel for Mac, with the 1904 date system', async () => {
   const dates = '<c r="D2" s="1"><v>31470</v></c><c r="E2" s="2"><v>44886.572916666664</v></c>'
   await expectRead(excelParts({ names: TRANSITIONAL, root: '', dates, is1904: true }))
 })
@@ -124,6 +124,6 @@ function googleParts(): Record<string, string> {
   }
 }
 
-test('a workbook with the structure of Google Sheets, its empty rows left out', async () => {
+test('a workbook with the structure of Google Sheets, without its empty rows', async () => {
   await expectRead(googleParts())
 })

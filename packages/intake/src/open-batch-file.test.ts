@@ -18,14 +18,14 @@ describe('encodings', { timeout: 30_000 }, () => {
     ['utf-16be without', Buffer.from(text, 'utf16le').swap16(), 'utf-16be'],
     ['windows-1252', iconv.encode(text, 'windows-1252'), 'windows-1252'],
     ['gzip', gzipSync(text), 'utf-8'],
-  ])('%s is found out', async (_, bytes, encoding) => {
+  ])('%s is detected', async (_, bytes, encoding) => {
     const { file, rows } = await readBytes(bytes)
     expect(file.header).toEqual(['email', 'Straße'])
     expect(rows.map(({ cells }) => cells)).toEqual([['zoë@firm.example', 'Köln – 5 €']])
     expect([file.encoding, file.delimiter]).toEqual([encoding, ';'])
   })
 
-  it('a file that leaves ASCII only far inside is still read as what it is', async () => {
+  it('the encoding is detected even if the first non-ASCII character is far inside the file', async () => {
     const plain = 'ann@firm.example,Ann\n'.repeat(30_000)
     const latin = await readBytes(
       Buffer.concat([Buffer.from(plain), iconv.encode('z@b.example,Zoë\n', 'windows-1252')]),
@@ -37,7 +37,7 @@ describe('encodings', { timeout: 30_000 }, () => {
     expect(utf8.file.encoding).toBe('utf-8')
   })
 
-  it('any text comes back, wherever chunks cut its characters', async () => {
+  it('any text is decoded, wherever chunks cut its characters', async () => {
     const word = fc.string({
       unit: fc.constantFrom('a', 'é', '漢', '😀', '€'),
       minLength: 1,
@@ -87,13 +87,13 @@ describe('delimiters and headers', { timeout: 30_000 }, () => {
     expect(summary).toMatchObject({ delimiter: ',', columns: 4 })
   })
 
-  it('what the client says goes before what is found out', async () => {
+  it('options of the client take precedence over detection', async () => {
     const { file, rows } = await readBytes('Email,Name\na@b.example,Ann\n', { header: false })
     expect(file.header).toBeNull()
     expect(rows.map(({ subjects }) => subjects.email)).toEqual(['Email', 'a@b.example'])
   })
 
-  it('a text of one column is lines, quotes and commas too', async () => {
+  it('in a text of one column each line is a cell, including quotes and commas', async () => {
     const text = '"a b"@c.example\r\nx,y@z.example\n\nd@e.example'
     const { rows } = await readBytes(text, { fileName: 'file.txt' })
     expect(rows.map(({ kind, cells }) => [kind, cells[0]])).toEqual([
@@ -104,7 +104,7 @@ describe('delimiters and headers', { timeout: 30_000 }, () => {
     ])
   })
 
-  it('any cells come back through the whole way', async () => {
+  it('any cells are read as they were written', async () => {
     const cell = fc.string({
       unit: fc.constantFrom('a', '"', ',', '\n', '\r', ' ', 'ß', '='),
       maxLength: 5,
@@ -127,7 +127,7 @@ describe('delimiters and headers', { timeout: 30_000 }, () => {
 })
 
 describe('rows', () => {
-  it('repeats are found by their normal form and point to the first', async () => {
+  it('duplicates are found by their normal form and refer to the first row', async () => {
     const { rows, summary } = await readBytes(
       'email\na@B.example\nb@b.example\na@b.EXAMPLE\nA@b.example\n\n a@b.example \n',
     )
@@ -152,14 +152,14 @@ describe('rows', () => {
     expect([...summary.repeated]).toEqual([1])
   })
 
-  it('a bundle is the same only when all of its parts are', async () => {
+  it('a record of several subjects is a duplicate only if all of them are equal', async () => {
     const text =
       'email,phone,ip\na@b.example,+442079460958,\na@b.example,,\na@b.example,+44 20 7946 0958,\na@b.example,,192.0.2.1\n'
     const { rows } = await readBytes(text, { product: 'contact-intel' })
     expect(rows.map(({ kind }) => kind)).toEqual(['billable', 'billable', 'duplicate', 'billable'])
   })
 
-  it('a part that cannot be read is dropped and named', async () => {
+  it('an optional subject that cannot be read is dropped and named in the error', async () => {
     const text = 'email,phone,ip,domain\na@b.example,call me,300.1.1.1,a b\n'
     const { rows } = await readBytes(text, { product: 'fraud-signals' })
     expect(rows[0]).toMatchObject({
@@ -188,7 +188,7 @@ describe('rows', () => {
 })
 
 describe('JSON files', () => {
-  it('keep their objects as they came', async () => {
+  it('keep their objects unchanged', async () => {
     const lines = [
       '{"email":"a@b.example", "n":1.0,"deep":{"x":[1,2]}}',
       '{"phone":442079460958,"email":"c@d.example","ref":7}',
@@ -223,7 +223,7 @@ describe('JSON files', () => {
     expect(jsonCells(rows[4]?.cells[0] ?? '', ['email'])).toEqual({ cells: [''], rest: 'nonsense' })
   })
 
-  it('keep what has no column: keys beyond the most, and keys that name none', async () => {
+  it('keep values without a column: of keys beyond the limit, and of keys that cannot name one', async () => {
     const line = '{"email":"a@b.example","n":1,"\\u0000":2,"more":[3]}'
     const { rows, summary } = await readBytes(`{"email":"c@d.example"}\n${line}`, {
       fileName: 'file.ndjson',
@@ -237,7 +237,7 @@ describe('JSON files', () => {
     })
   })
 
-  it('write numbers as they came where a number of a program would be another', () => {
+  it('write numbers unchanged if JavaScript would round them', () => {
     const text = '{"id":12345678901234567890,"big":1e400,"near":0.12345678901234567,"deep":[1E2]}'
     expect(jsonCells(text, ['id', 'big', 'near', 'deep'])).toEqual({
       cells: ['12345678901234567890', '1e400', '0.12345678901234567', '[1E2]'],
@@ -245,14 +245,14 @@ describe('JSON files', () => {
     })
   })
 
-  it('keep the line of a value that is nested too deep to be written as a cell', async () => {
+  it('keep the line of a value that is nested too deeply for a cell', async () => {
     const text = `{"email":"a@b.example","x":${'['.repeat(20_000)}${']'.repeat(20_000)}}`
     const { summary } = await readBytes(text, { fileName: 'file.ndjson' })
     expect(summary.hasRest).toBe(true)
     expect(jsonCells(text, ['email', 'x'])).toEqual({ cells: ['a@b.example', ''], rest: text })
   })
 
-  it('are blank where no value holds anything', async () => {
+  it('have blank rows where all values are empty', async () => {
     const filled = ['{"email":"a@b.example"}', '{"email":null,"n":0}', '{"a":[]}']
     const blank = ['{}', '{"ip":null}', '{"email":"","ref":" "}', '{"email":"\\t","a":null}']
     for (const format of ['ndjson', 'records'] as const) {
@@ -303,7 +303,7 @@ describe('JSON files', () => {
   })
 })
 
-it('an aborted reading ends with the reason', async () => {
+it('an aborted read rejects with the reason of the signal', async () => {
   const controller = new AbortController()
   const { readRows } = await import('./read-rows.ts')
   const { openBatchFile } = await import('./open-batch-file.ts')

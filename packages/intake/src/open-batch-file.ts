@@ -20,7 +20,7 @@ import { scanEncoding } from './scan-encoding.ts'
 import { findSheet } from './sheet-layout.ts'
 import { findTextLayout } from './text-layout.ts'
 
-/** An opened batch file: everything is known but its rows. */
+/** An opened batch file: everything but its rows is known. */
 export interface BatchFile {
   readonly options: BatchFileOptions
   /** The encoding of its text; null for a workbook, which declares it. */
@@ -37,7 +37,7 @@ export interface BatchFile {
   readonly entry: string | null
   /** The delimiter found in the sample; null if there is none, and for JSON and workbooks. */
   readonly delimiter: string | null
-  /** As it came, including repeated names; for JSON the keys of the sample. */
+  /** The header unchanged, including repeated names; for JSON the keys of the sample. */
   readonly header: readonly string[] | null
   readonly columns: number
   readonly mapping: ColumnMapping
@@ -45,7 +45,7 @@ export interface BatchFile {
   readonly claims: ClaimColumns | null
   /** Every column that may hold subjects of a check, whatever the product. */
   readonly roles: ColumnRoles
-  /** What a preview shows of it before its rows are read. */
+  /** The part of a preview that is known before the rows are read. */
   readonly sketch: FileSketch
 }
 

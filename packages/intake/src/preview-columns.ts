@@ -6,7 +6,7 @@ import { cellKind } from './cell-kinds.ts'
 import type { ColumnRoles } from './columns.ts'
 import type { ColumnMapping } from './mapping.ts'
 
-/** What is known of a file from its start. */
+/** Facts about a file from its start. */
 export interface FileSketch {
   readonly format: string
   readonly encoding: string | null
@@ -59,7 +59,7 @@ function columnOf(sketch: FileSketch, mapping: ColumnMapping, column: number): P
   }
 }
 
-/** Below this confidence a column is described by what its cells look like. */
+/** Confidence below which a column is described by the kind of its cells. */
 const LEAST_ROLE = 0.5
 
 function kindOf(

@@ -30,7 +30,7 @@ export interface RecordKinds {
   repeated(): Buffer
 }
 
-/** Makes one; without `claimOf` there are no known rows. */
+/** Makes an empty index of records; without `claimOf` there are no known rows. */
 export function createRecordKinds(claimOf: ClaimReader | undefined): RecordKinds {
   const duplicates = createDuplicateIndex()
   const repeated = createRowSet()

@@ -24,7 +24,7 @@ export interface RecordLayout {
 export function findRecords(
   all: readonly (readonly string[])[],
   options: {
-    /** Whether there is one; detected if absent. */
+    /** Whether there is a header; detected if absent. */
     readonly header: boolean | undefined
     readonly limits: UploadLimits
     /** Whether titles and notes may precede it. */

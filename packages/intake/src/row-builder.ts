@@ -12,8 +12,8 @@ export interface FileRow {
   readonly row: number
   readonly kind: RowKind
   /**
-   * As they came, those beyond the column limit joined into one more; for JSON files the JSON text.
-   * Empty if the line was too long to keep.
+   * The cells unchanged, those beyond the column limit joined into one more; for JSON files the
+   * JSON text. Empty if the line exceeded the limit.
    */
   readonly cells: readonly string[]
   readonly subjects: Subjects
@@ -78,7 +78,7 @@ export interface RowBuilder {
   repeated(): Buffer
 }
 
-/** What rows are made by. */
+/** Rules by which rows are built from cells. */
 export interface RowRules {
   readonly product: Product
   readonly columns: { readonly [F in Check | 'ref']?: number }

@@ -7,7 +7,7 @@ export interface RowSet {
    */
   at(rank: number): number
   readonly count: number
-  /** Bytes of its arrays. */
+  /** Bytes that the arrays of the set take. */
   readonly sizeBytes: number
   /** One bit a row, lowest bit first; as long as the highest member needs. */
   toBuffer(): Buffer

@@ -90,14 +90,14 @@ it.each([
   expect(keyOf(readEmail(text))).toBe(subject)
 })
 
-it('what is asked is what was written, as in a single call', () => {
+it('the checked value is the written one, as in a single call', () => {
   expect(readEmail('Ann@Firm.EXAMPLE').subject).toBe('Ann@Firm.EXAMPLE')
   expect(readIp('2001:DB8::1').subject).toBe('2001:DB8::1')
   expect(readDomain('Firm.EXAMPLE').subject).toBe('Firm.EXAMPLE')
   expect(readDomain('https://Firm.EXAMPLE/x').subject).toBe('Firm.EXAMPLE')
 })
 
-it('of several values in a cell the first is read, and the rest named', () => {
+it('of several values in a cell the first is read, and the others are reported', () => {
   const { phone, email } = cellReaders('GB')
   expect(phone('020 7946 0958 ::: 020 7946 0959')).toEqual({
     subject: '+442079460958',
@@ -107,7 +107,7 @@ it('of several values in a cell the first is read, and the rest named', () => {
 })
 
 it(
-  'no cell makes a reader throw, and what it reads it reads again as the same',
+  'no cell makes a reader throw, and reading its result again gives the same',
   { timeout: 30_000 },
   () => {
     const readers = cellReaders('DE')

@@ -6,7 +6,7 @@ import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-j
 /** The subject in a cell, or why it cannot be read. */
 export type Reading =
   | {
-      /** As in a single call. */
+      /** The value as it would be sent in a single call. */
       readonly subject: string
       /** Its normal form, if that differs: equal for equal subjects. */
       readonly key?: string

@@ -35,7 +35,7 @@ const IN_WORD = new Set('’·')
 /** Punctuation of wide scripts. */
 const WIDE = new Set('、。，：・！？～　')
 
-/** Log likelihood of a text; ASCII counts only as far as it tells the language. */
+/** Log likelihood of a text; ASCII characters count only if they help to tell the language. */
 export function likelihoodOf(text: string, { pair, latin, mixesScripts }: Weighing): number {
   let sum = 0
   let previous = BOUNDARY

@@ -13,7 +13,7 @@ import { cellText } from './xlsx-text.ts'
 import { createXmlReader } from './xml-reader.ts'
 import type { XmlAttributes } from './xml-attributes.ts'
 
-/** What is needed to read the cells of a workbook. */
+/** Data of a workbook that reading its cells depends on. */
 export interface CellRules {
   /** By style number. */
   readonly styles: readonly NumberStyle[]
@@ -21,7 +21,7 @@ export interface CellRules {
   readonly strings: SharedStrings
 }
 
-/** Missing rows before one with content, at most: a stray cell far down would cost as many. */
+/** Missing rows before a row with content, at most: a stray cell far down would cost as many. */
 const MAX_GAP_ROWS = 100_000
 
 /** The rows of a sheet's XML, without empty rows at the end. */

@@ -47,7 +47,7 @@ interface Scan {
   readonly fault: (what: string) => never
   text: string
   isEmptyTag: boolean
-  /** How much of `places` belongs to this tag. */
+  /** Number of entries of `places` that belong to this tag. */
   filled: number
   readonly places: number[]
 }

@@ -3,7 +3,7 @@ import { SaxesParser } from 'saxes'
 import { describe, expect, test } from 'vitest'
 import { createXmlTokenizer } from './xml-tokens.ts'
 
-/** What a reader tells of a document, texts that follow each other as one. */
+/** An event of a reader; consecutive texts are joined into one. */
 type Event = readonly ['open', string, Record<string, string>] | readonly ['close' | 'text', string]
 
 function localOf(name: string): string {
@@ -21,7 +21,7 @@ function joined(events: readonly Event[]): Event[] {
   return all
 }
 
-/** Events of our own reader; throws where the document is none. */
+/** Events of our own reader; throws if the document is not well-formed. */
 function ours(document: Buffer, pieceBytes: number): Event[] {
   const events: Event[] = []
   const tokens = createXmlTokenizer({
@@ -42,7 +42,7 @@ function ours(document: Buffer, pieceBytes: number): Event[] {
   return joined(events)
 }
 
-/** The same by another reader, of whole documents. */
+/** Events of an independent reader of whole documents. */
 function theirs(document: string): Event[] {
   const events: Event[] = []
   const parser = new SaxesParser({ position: false })

@@ -35,8 +35,8 @@ const BLANK = 32
 const QUESTION = 63
 
 /**
- * What XML 1.0 forbids (section 2.2), one character for each byte; the two behind are U+FFFE and
- * U+FFFF.
+ * Characters that XML 1.0 forbids (section 2.2), one character for each byte; the last two
+ * alternatives are U+FFFE and U+FFFF.
  */
 // oxlint-disable-next-line no-control-regex -- these are what is looked for
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]/

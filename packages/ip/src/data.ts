@@ -18,7 +18,7 @@ import type { IpData } from './lookup.ts'
 import { UPDATED_FILES } from '@plumbline/datasets/update-databases'
 import { createRoutabilityJudge } from './routability.ts'
 
-/** Where IP data comes from. */
+/** Files that IP data is loaded from. */
 export interface IpDataOptions {
   /** Paths of MMDB files, comma-separated; absent: the updated city data, else the packaged one. */
   readonly cityDb?: string | undefined
@@ -30,7 +30,7 @@ export interface IpDataOptions {
   readonly listsDir: string | null
 }
 
-/** IP data that is reloaded when its files change. */
+/** IP data, reloaded when its files change. */
 export interface IpDataStore {
   /** The current data: replaced as a whole, so that one lookup never sees two versions. */
   readonly current: IpData
@@ -143,7 +143,7 @@ export async function loadIpLists(dir: string | null): Promise<IpLists> {
 interface Shipped {
   readonly databases: readonly IpDatabase[]
   readonly asnTable: PackagedAsn | null
-  /** Why the updated file is not used. */
+  /** Why the updated file is not used; absent if it is. */
   readonly fault?: string
 }
 

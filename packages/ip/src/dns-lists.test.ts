@@ -26,7 +26,7 @@ async function ask(text: string, zones: Zones): Promise<DnsListResults> {
   return askDnsLists(resolverOf(zones), SETTINGS, address, new AbortController().signal)
 }
 
-test('an address stands in a zone with its parts reversed', () => {
+test('an address is queried in a zone with its parts reversed', () => {
   const name = (text: string): string =>
     reversedName(parseAddress(text) ?? new Uint8Array(4), 'z.example')
   expect(name('1.2.3.4')).toBe('4.3.2.1.z.example')
@@ -63,7 +63,7 @@ test('no reply gives null, and a name that does not exist gives false', async ()
   expect((await ask('2001:db8::1', {})).isTor).toBeNull()
 })
 
-test('a list that gave no answer is named in the evidence', async () => {
+test('a list that did not reply is named in the evidence', async () => {
   const found = await ask('1.2.3.4', { '4.3.2.1.zen.example': 'failed' })
   expect(found).toMatchObject({
     signals: [],
@@ -71,7 +71,7 @@ test('a list that gave no answer is named in the evidence', async () => {
   })
 })
 
-test('an engine asks the zones that the operator names, and never about private or allowed addresses', async () => {
+test('an engine queries the configured zones, and never about private or allowed addresses', async () => {
   const asked: string[] = []
   const zones = {
     '4.3.2.5.dnsel.torproject.org': ['127.0.0.2'],

@@ -6,7 +6,7 @@ import { type AddressBytes, formatAddress } from '@plumbline/net/address-bytes'
 
 /** Lists queried over DNS: off unless configured, since queries reveal the subjects to others. */
 export interface DnsListSettings {
-  /** Whether to ask the Tor Project if an IPv4 address is an exit. */
+  /** Whether to ask the Tor Project if an IPv4 address is a Tor exit. */
   readonly torDnsel: boolean
   /** Zones of block lists to query, for example `zen.spamhaus.org`. */
   readonly blockZones: readonly string[]
@@ -21,7 +21,7 @@ export function dnsListsIn(zones: readonly string[]): DnsListSettings {
   }
 }
 
-/** What DNS lists say of an address. */
+/** Results of the DNS lists for an address. */
 export interface DnsListResults {
   /** Null if the list was not queried or gave no reply. */
   readonly isTor: boolean | null
@@ -29,7 +29,7 @@ export interface DnsListResults {
   readonly evidence: readonly Json[]
 }
 
-/** No list was queried. */
+/** The results if no list was queried. */
 export const NO_DNS_LISTS: DnsListResults = { isTor: null, signals: [], evidence: [] }
 
 /** Source: check.torproject.org, DNSEL: 127.0.0.2 for an exit, no such name otherwise. */

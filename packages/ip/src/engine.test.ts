@@ -49,13 +49,13 @@ test('a located address has its place, and the time zone of its coordinates', as
   })
 })
 
-test('the coordinates of a country tell no time zone', async () => {
+test('the centre of a country gives no time zone', async () => {
   const { city: _, ...country } = OSLO
   const { current } = await dataOf({}, { '5.0.0.0/8': country })
   expect(lookupIp(current, '5.1.2.3').facts.timezone).toBeNull()
 })
 
-test('an address inside an IPv6 form is looked up as what it carries', async () => {
+test('an IPv6 address with an embedded IPv4 address is looked up as the latter', async () => {
   const { current } = await dataOf({})
   for (const text of ['::ffff:5.1.2.3', '2002:501:203::1', '64:ff9b::5.1.2.3']) {
     expect(lookupIp(current, text)).toMatchObject({
@@ -65,7 +65,7 @@ test('an address inside an IPv6 form is looked up as what it carries', async () 
   }
 })
 
-test('an address that is not routed is not valid, and no flag but its own', async () => {
+test('an address that is not routed is invalid and has no other flag', async () => {
   const { current } = await dataOf({ 'vpn.txt': '10.0.0.0/8\n' })
   expect(lookupIp(current, '10.0.0.1')).toMatchObject({
     reason: 'not_routable',
@@ -128,7 +128,7 @@ test('threat levels are the codes of the weights table', async () => {
   expect(codes).toEqual(['listed', 'listed_3', 'listed_6', 'listed_6', 'hijacked'])
 })
 
-test('a changed database and list are read again, and a broken one leaves the old in place', async () => {
+test('changed databases and lists are reloaded, and a broken file does not replace the old data', async () => {
   const store = await dataOf({ 'vpn.txt': '9.9.9.9\n' })
   const path = store.current.databases[0]?.path ?? ''
   const replace = async (content: Buffer): Promise<void> => {
@@ -151,7 +151,7 @@ test('a changed database and list are read again, and a broken one leaves the ol
   expect(lookupIp(store.current, '5.1.2.3').facts.isVpn).toBe(true)
 })
 
-test('whatever way a database breaks, the old one answers and health says so', async () => {
+test('however a database is broken, the old one is used and health reports it', async () => {
   const store = await dataOf({})
   const path = store.current.databases[0]?.path ?? ''
   const whole = await readFile(path)
@@ -170,13 +170,13 @@ test('whatever way a database breaks, the old one answers and health says so', a
   expect(store.health().map(({ status }) => status)).not.toContain('degraded')
 })
 
-test('a database that was set and is broken stops the start, and says which', async () => {
+test('a broken configured database prevents the start, with an error that names it', async () => {
   const dir = await folder({ 'broken.mmdb': 'nothing' })
   const cityDb = join(dir, 'broken.mmdb')
   await expect(loadIpData({ cityDb, listsDir: null })).rejects.toThrow(cityDb)
 })
 
-test('answers are in the order of the subjects, and an ended run answers timeout', async () => {
+test('answers are in the order of the subjects, and those of an aborted run are timeout', async () => {
   const dir = await folder({ 'city.mmdb': buildMmdb({ '5.0.0.0/8': OSLO }) })
   const cityDb = join(dir, 'city.mmdb')
   const log = { debug() {}, info() {}, warn() {}, error() {} }

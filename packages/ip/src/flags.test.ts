@@ -37,7 +37,7 @@ function flagsOf(lists: IpLists, text: string): IpFlags {
   return flagAddress(lists, address, HOSTED_BY, null)
 }
 
-test('40 public resolvers and 20 addresses of Googlebot are flagged as nothing, whoever lists and hosts them', async () => {
+test('40 public resolvers and 20 addresses of Googlebot have no flags, whatever lists and networks they are in', async () => {
   expect([RESOLVERS.length, GOOGLEBOT.length]).toEqual([40, 20])
   const all = [...RESOLVERS, ...GOOGLEBOT]
   const dir = await mkdtemp(join(tmpdir(), 'flags-'))

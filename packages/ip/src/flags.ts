@@ -18,7 +18,7 @@ export interface IpLists {
   readonly threatAsn: AsnList
 }
 
-/** Flags of an address. Null: no installed data could tell. */
+/** Flags of an address; null if no installed data could tell. */
 export interface IpFlags {
   readonly isVpn: boolean | null
   readonly isProxy: boolean | null

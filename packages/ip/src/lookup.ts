@@ -29,8 +29,7 @@ export interface IpLookup {
 }
 
 /**
- * Looks up an address: pure, no network. `found` is what DNS lists said before.
- *
+ * Looks up an address: pure, no network. `found`: results of the DNS lists, queried before.
  * @throws if the text is not an address literal; requests are validated earlier
  */
 export function lookupIp(

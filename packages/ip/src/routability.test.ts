@@ -34,7 +34,7 @@ test.each([
   expect(reachable(text)).toBe(expected)
 })
 
-test('the judge says what the guard of the network says, at every edge of every special block', () => {
+test('the result is that of the egress guard at every edge of every special block', () => {
   for (const { cidr } of SPECIAL_BLOCKS) {
     const block = parseBlock(cidr)
     if (block === null) continue

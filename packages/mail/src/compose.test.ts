@@ -5,7 +5,7 @@ const HOSTILE =
   'Ada\r\nBcc: b@c.example\u202E <script>alert(1)</script> https://evil.example "quoted" ' +
   'x'.repeat(500)
 
-test('what a person chose is text on one line: no header, no markup, no link of its own', () => {
+test('text chosen by a user is shown on one line, without headers, markup or links', () => {
   const { subject, text, html } = composeMail({
     kind: 'invitation',
     to: 'a@b.example',
@@ -25,7 +25,7 @@ test('what a person chose is text on one line: no header, no markup, no link of 
   }
 })
 
-test('text and HTML say the same, and HTML loads nothing', () => {
+test('text and HTML have the same content, and HTML loads no resources', () => {
   const { text, html } = composeMail({
     kind: 'credits_low',
     to: 'a@b.example',

@@ -46,7 +46,7 @@ export type MailMessage = { readonly to: string } & (
     }
 )
 
-/** One of the kinds. */
+/** Kind of a message. */
 export type MailKind = MailMessage['kind']
 
 /**

@@ -12,11 +12,11 @@ import { openMail, type Sealer } from './outbox.ts'
 
 /** Sends the messages of the outbox until it is disposed of. */
 export interface MailSender extends AsyncDisposable {
-  /** Checks the outbox at once: this process has stored a message. */
+  /** Checks the outbox at once; to be called after this process has stored a message. */
   wake(): void
 }
 
-/** What the sender needs. */
+/** Settings and dependencies of the sender. */
 export interface MailSenderOptions {
   readonly db: Db
   readonly sealer: Sealer
@@ -24,7 +24,7 @@ export interface MailSenderOptions {
    * `smtp://user:password@host:587` or `smtps://host:465`; STARTTLS is used where it is offered.
    */
   readonly url: string
-  /** `Name <address>`. */
+  /** Sender of all messages, `Name <address>`. */
   readonly from: string
   readonly log: {
     warn(fields: object, message: string): void
@@ -36,7 +36,7 @@ export interface MailSenderOptions {
 
 /** Messages sent concurrently at most. */
 const AT_ONCE = 4
-/** Milliseconds after which a message whose process died is due again. */
+/** Milliseconds after which a message is due again if the process that was sending it died. */
 const LEASE_MS = 120_000
 /** Time-out of each step with the mail server, so that a message is finished within its lease. */
 const STEP_MS = 15_000

@@ -4,12 +4,12 @@ import { createToolServer, type McpOptions } from './server.ts'
 /** One POST to `/mcp`. */
 export interface HttpMessage {
   readonly headers: Headers
-  /** Parsed; one message, not an array. */
+  /** The parsed body: one message, not an array. */
   readonly body: unknown
   readonly signal: AbortSignal
 }
 
-/** The response to it. */
+/** The response to a message. */
 export interface HttpAnswer {
   readonly status: number
   readonly type: string | undefined

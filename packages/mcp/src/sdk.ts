@@ -6,7 +6,7 @@ import type {
   ListToolsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 
-/** The parts of the SDK that are used. */
+/** The parts of the SDK of the Model Context Protocol that are used. */
 export interface Sdk {
   readonly McpServer: typeof McpServer
   readonly StdioServerTransport: typeof StdioServerTransport
@@ -15,7 +15,7 @@ export interface Sdk {
   readonly ListToolsRequestSchema: typeof ListToolsRequestSchema
 }
 
-/** Error if the package is not installed. */
+/** The error if the SDK is not installed. */
 export const SDK_MISSING =
   'MCP is not installed here: run "npm install" in the folder of the service without --omit=optional.'
 

@@ -7,7 +7,7 @@ import { lookupTools } from './lookup-tools.ts'
 import type { Sdk } from './sdk.ts'
 import type { Tool } from './tool.ts'
 
-/** What a tool server needs. */
+/** Dependencies of a tool server. */
 export interface McpOptions {
   readonly client: Client
   /** Called for bugs; the model is only told that something went wrong. */

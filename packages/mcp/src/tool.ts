@@ -10,7 +10,7 @@ export interface Tool {
   readonly title: string
   readonly description: string
   readonly inputSchema: JsonSchema
-  /** Whether it changes nothing and costs nothing. */
+  /** Whether the tool changes nothing and costs nothing. */
   readonly readOnly: boolean
   /**
    * Runs the tool.

@@ -37,7 +37,7 @@ test('without a provider the numbering plan answers, and the network is unknown'
   expect(await engine.health()).toMatchObject([{ status: 'off' }])
 })
 
-test('numbers that have no place in an HLR are never sent out', async () => {
+test('numbers that cannot be in an HLR are never sent to a provider', async () => {
   const fixture = createHlrFixture()
   await using engine = await engineOf(fixture)
   const answers = await ask(engine, [
@@ -57,7 +57,7 @@ test('numbers that have no place in an HLR are never sent out', async () => {
   expect(fixture.bought).toEqual([])
 })
 
-test('what the network says goes before the numbering plan', async () => {
+test('facts of the network override the numbering plan', async () => {
   const fixture = createHlrFixture(() =>
     json({ ...connected(), is_ported: true, ported_network_name: 'Sunrise', is_roaming: true }),
   )
@@ -123,7 +123,7 @@ test('a provider out of credit is paused, and is asked again after the pause', a
   expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
 })
 
-test('a throttled number is tried again at once, and a batch puts it off rather than give up', async () => {
+test('a throttled number is retried at once, and a batch then postpones it', async () => {
   let refusals = 1
   const fixture = createHlrFixture(() => (refusals-- > 0 ? status(502) : json(connected())))
   await using engine = await engineOf(fixture)

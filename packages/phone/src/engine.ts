@@ -23,7 +23,7 @@ export interface PhoneEngineOptions extends Sharing {
   readonly providers: readonly HlrProviderSettings[]
   readonly policy?: Partial<HlrPolicy>
   readonly memory: Memory
-  /** Where purchases in flight and made are stored: losing one costs money. Default: `memory`. */
+  /** Store of purchases, in flight and made: losing one costs money. Default: `memory`. */
   readonly purchases?: Memory
   readonly limiter: Limiter
   /** Daily budgets of purchases; losing them costs money too. */
@@ -96,7 +96,7 @@ interface RunContext {
   readonly hlr: HlrLookup
   readonly clock: Clock
   readonly asks: boolean
-  /** Aborts when the engine is closed. */
+  /** Aborted when the engine is closed. */
   readonly closing: AbortSignal
 }
 

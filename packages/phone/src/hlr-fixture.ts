@@ -58,7 +58,9 @@ export function createHlrFixture(reply: Reply = () => json(connected())): HlrFix
   }
 }
 
-/** Loading them takes 60 ms, and tests make hundreds of engines. */
+/**
+ * Loaded once for all engines of a test: loading takes 60 ms, and tests make hundreds of engines.
+ */
 let prefixes: PhonePrefixes | undefined
 
 /** An engine that uses these providers. */
@@ -119,7 +121,7 @@ export function json(body: object): HttpAnswer {
   }
 }
 
-/** A reply with a status and nothing in it. */
+/** A reply with a status and an empty body. */
 export function status(code: number): HttpAnswer {
   return {
     kind: 'response',

@@ -47,9 +47,9 @@ const BACKOFF_MS = 400
 /** Longest delay within a call; a longer one is left to the caller. */
 const BACKOFF_MAX_MS = 2_000
 
-/** What HLR lookups need. */
+/** Settings and dependencies of HLR lookups. */
 export interface HlrLookupOptions extends Omit<PurchaseOptions, 'account'>, Sharing {
-  /** Stores which providers are paused. */
+  /** Store of paused providers. */
   readonly memory: Memory
   readonly providers: readonly HlrProviderSettings[]
   readonly onPause: (provider: string, detail: string) => void
@@ -86,8 +86,8 @@ export function createHlrLookup(options: HlrLookupOptions): HlrLookup {
 type OpenLookups = ReadonlyMap<string, PromiseWithResolvers<LookupAnswer>>
 
 /**
- * Collects the numbers that one caller begins in the same turn, since providers take several in a
- * request.
+ * Collects the numbers that one caller asks for in the same turn of the event loop, since providers
+ * take several in a request.
  */
 function createGathering(
   begin: (open: OpenLookups) => void,

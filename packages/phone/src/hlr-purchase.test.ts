@@ -18,10 +18,10 @@ import {
 } from './hlr-fixture.ts'
 import type { HlrPolicy } from './policy.ts'
 
-/** Workers killed by the test of what is bought twice. */
+/** Workers that the test of duplicate purchases kills. */
 const KILLS = soakSize(200, 40)
 
-test('a number is bought once: in one batch, in two runs at a time, and again within a day', async () => {
+test('a number is bought once: by one batch, by two concurrent runs, and within a day', async () => {
   const fixture = createHlrFixture()
   await using first = await engineOf(fixture)
   await using second = await engineOf(fixture)
@@ -34,7 +34,7 @@ test('a number is bought once: in one batch, in two runs at a time, and again wi
   expect(fixture.bought).toEqual([MOBILE, MOBILE])
 })
 
-test('a query whose outcome was lost leaves the number in doubt, and is not bought again', async () => {
+test('a number whose query was lost is in doubt, and is not bought again', async () => {
   const fixture = createHlrFixture(() => failed('timeout', true))
   await using engine = await engineOf(fixture, [FIRST, SECOND])
   const [lost] = await ask(engine, [MOBILE])
@@ -102,7 +102,7 @@ test('a number that another worker may be buying is postponed by a batch, and in
   expect(fixture.bought).toEqual([])
 })
 
-test('the spending cap of a day holds, and lifts with the next day', async () => {
+test('the daily cap applies until the next day', async () => {
   const fixture = createHlrFixture()
   const numbers = Array.from({ length: 9 }, (_, index) => `+4179123456${index}`)
   await using engine = await engineOf(fixture, [FIRST], { dailyCap: 5 })
@@ -115,7 +115,7 @@ test('the spending cap of a day holds, and lifts with the next day', async () =>
   expect(fixture.bought).toHaveLength(9)
 })
 
-test('what a provider refused is not counted against the cap', async () => {
+test('numbers that a provider refused do not count against the cap', async () => {
   let refusals = 9
   const fixture = createHlrFixture(() => (refusals-- > 0 ? status(502) : json(connected())))
   await using engine = await engineOf(fixture, [FIRST], { dailyCap: 2 })
@@ -130,7 +130,7 @@ test('what a provider refused is not counted against the cap', async () => {
   ])
 })
 
-test('a cap smaller than one bulk request buys that many, and a cap of none buys nothing', async () => {
+test('a cap smaller than one bulk request allows that many purchases, and a cap of 0 none', async () => {
   const numbers = Array.from({ length: 8 }, (_, index) => `+4179123456${index}`)
   const fixture = createHlrFixture(() => json({ result: [] }))
   await using some = await engineOf(fixture, [SECOND], { dailyCap: 3 })
@@ -166,7 +166,7 @@ test('a batch that fills its slots leaves one to a single call', async () => {
   await batch
 })
 
-test('a killed worker leaves its place at the provider within seconds, a slow one keeps it', async () => {
+test('the slot of a killed worker at a provider is free within seconds, that of a slow one is kept', async () => {
   const gate = Promise.withResolvers<HttpAnswer>()
   const fixture = createHlrFixture((number) =>
     number === MOBILE ? gate.promise : json(connected()),
@@ -185,7 +185,7 @@ test('a killed worker leaves its place at the provider within seconds, a slow on
   expect(await ask(engine, other)).toMatchObject([{ reason: 'hlr_connected' }])
 })
 
-test('an aborted run answers at once, and what was begun is still kept', async () => {
+test('an aborted run answers at once, and the result of a begun purchase is still stored', async () => {
   const gate = Promise.withResolvers<HttpAnswer>()
   const fixture = createHlrFixture(() => gate.promise)
   await using engine = await engineOf(fixture)
@@ -199,7 +199,7 @@ test('an aborted run answers at once, and what was begun is still kept', async (
   expect(fixture.bought).toEqual([MOBILE])
 })
 
-test('a purchase is counted once however many share it, and what was not sold is not', async () => {
+test('a purchase is counted once however many callers share it, and a refused one is not counted', async () => {
   let reply = (): HttpAnswer => json(connected())
   let isStoring = true
   const fixture = createHlrFixture(() => reply())
@@ -236,7 +236,7 @@ test('a purchase is counted once however many share it, and what was not sold is
 })
 
 /**
- * A run of a worker that stops for good after a number of steps of its memory: its promises never
+ * A run of a worker that is killed after a number of operations on its memory: its promises never
  * settle.
  */
 async function killedRun(

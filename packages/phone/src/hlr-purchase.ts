@@ -19,8 +19,8 @@ import {
 } from './purchase-records.ts'
 
 /**
- * What a purchase needs. The signal aborts when the engine is closed: a caller that gives up does
- * not end a query that is paid for.
+ * Dependencies of a purchase. The signal is aborted when the engine is closed: a caller that gives
+ * up does not end a query that is paid for.
  */
 export interface PurchaseOptions extends ProviderLimitsOptions {
   /** Stores intents and results; must survive a crash of its server. */
@@ -34,8 +34,8 @@ export interface PurchaseOptions extends ProviderLimitsOptions {
 }
 
 /**
- * Told once of each query that was sent to a provider: how many of its numbers were paid for, or
- * may have been, which is what the daily caps count.
+ * Called once for each query that was sent to a provider, with how many of its numbers were, or may
+ * have been, paid for; the daily caps count the same.
  */
 export type PurchaseCounter = (provider: string, numberCount: number) => void
 
@@ -54,7 +54,7 @@ export type Purchase =
 
 /** Milliseconds, beyond a request's own time-out, for storing a result. */
 const STORE_MS = 10_000
-/** Interval of checking what another worker is buying. */
+/** Milliseconds between two checks of what another worker is buying. */
 const LOOK_MS = 250
 
 /**

@@ -39,7 +39,7 @@ test('a number of the right length in no range is unused', () => {
   })
 })
 
-test('a number kept for fiction is valid by the plan and marked', () => {
+test('a number reserved for fiction is valid by the plan and marked', () => {
   expect(readNumbering(tables, '+12015550123')).toMatchObject({
     fictional: true,
     facts: { valid: true },

@@ -3,7 +3,7 @@ import { parsePhoneNumberFromString, type PhoneNumber } from 'libphonenumber-js/
 import type { CountryNames } from '@plumbline/datasets/country-names'
 import type { PhonePrefixes } from './prefixes.ts'
 
-/** What the numbering plan says of a number, without an HLR lookup. */
+/** Facts of a number by the numbering plan, without an HLR lookup. */
 export interface PhoneNumbering {
   readonly facts: PhoneFacts
   /** `impossible`: wrong length or country code. `unused`: in no range that is in use. */

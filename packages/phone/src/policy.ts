@@ -1,7 +1,7 @@
 import type { HlrAccount } from './hlr/provider.ts'
 import type { HlrProviderName } from '@plumbline/ports/provider-status'
 
-/** A provider, in order of preference. */
+/** Name and account of a provider; lists of them are in order of preference. */
 export interface HlrProviderSettings extends HlrAccount {
   readonly name: HlrProviderName
 }

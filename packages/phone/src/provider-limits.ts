@@ -5,7 +5,7 @@ import type { HlrCaller, HlrPolicy, HlrProviderSettings } from './policy.ts'
 import type { Clock } from '@plumbline/ports/clock'
 import { accountBudgetName, budgetName } from '@plumbline/ports/provider-status'
 
-/** What the limits of a provider and the operator's budgets need. */
+/** Dependencies of the limits of a provider and of the operator's budgets. */
 export interface ProviderLimitsOptions {
   readonly limiter: Limiter
   /** Counts purchases against the daily limits; must survive a crash of its server. */
@@ -19,7 +19,7 @@ export interface ProviderLimitsOptions {
 const LIVE_SHARE = 0.2
 /** Milliseconds for which a slot's lease survives its worker; renewed three times within it. */
 const SLOT_MS = 6_000
-/** Longest delay between two attempts to get a slot. */
+/** Milliseconds between two attempts to get a slot, at most. */
 const LOOK_MS = 250
 
 /**

@@ -4,7 +4,7 @@ import { createPhoneEngine } from './engine.ts'
 import { pauseKey } from '@plumbline/ports/provider-status'
 
 test.each([4, 9, 19])(
-  'why Vonage refuses the account (%i) is told without its words, which may hold key and number',
+  'the reason why Vonage refuses the account (%i) is reported without its text, which may contain key and number',
   async (status) => {
     const fixture = createHlrFixture()
     const warned: string[] = []

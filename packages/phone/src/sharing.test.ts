@@ -21,7 +21,7 @@ function dayOf(moment: string): string {
   return `${moment.slice(0, 10)}T00:00:00.000Z`
 }
 
-test('an account that did not buy a result sees its day, and no id of the purchase', async () => {
+test('an account that did not buy a result sees only its day, and not the id of the purchase', async () => {
   const fixture = createHlrFixture(() => json({ ...connected(), id: 'purchase-4711' }))
   await using engine = await open(fixture)
   const first = await told(engine, 'buyer')
@@ -43,7 +43,7 @@ test('an account that did not buy a result sees its day, and no id of the purcha
   expect(fixture.bought).toEqual([MOBILE])
 })
 
-test('who asks while another buys gets the verdict without the id of the purchase', async () => {
+test('an account that asks while another buys gets the result without the id of the purchase', async () => {
   const fixture = createHlrFixture(() => json({ ...connected(), id: 'purchase-4711' }))
   await using engine = await open(fixture)
   const [buyer, neighbour] = await Promise.all([told(engine, 'buyer'), told(engine, 'neighbour')])
@@ -53,7 +53,7 @@ test('who asks while another buys gets the verdict without the id of the purchas
   expect(neighbour.facts).toEqual(buyer.facts)
 })
 
-test('with accounts apart each buys for itself, at the same moment too', async () => {
+test('if accounts share nothing, each buys for itself, even concurrently', async () => {
   const fixture = createHlrFixture()
   await using engine = await open(fixture, false)
   const asked = ['buyer', 'neighbour'].map((tenant) => told(engine, tenant))

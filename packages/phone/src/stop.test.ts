@@ -15,8 +15,8 @@ import {
 
 const NUMBERS = Array.from({ length: 40 }, (_, at) => `+4179123${4000 + at}`)
 
-/** Providers whose every reply waits until it is released. */
-function slowWorld(): HlrFixture & { sell(): void } {
+/** Providers that reply only once `sell` is called. */
+function createHeldProviders(): HlrFixture & { sell(): void } {
   const gate = Promise.withResolvers<HttpAnswer>()
   return { ...createHlrFixture(() => gate.promise), sell: () => gate.resolve(json(connected())) }
 }
@@ -26,9 +26,9 @@ async function untilBuying(fixture: HlrFixture, count: number): Promise<void> {
 }
 
 test.each([[FIRST], [SECOND]])(
-  'a batch that is drained awaits what is being bought of $name and buys no more',
+  'a drained batch awaits purchases in flight at $name and buys nothing more',
   async (provider) => {
-    const fixture = slowWorld()
+    const fixture = createHeldProviders()
     await using engine = await engineOf(fixture, [provider], { concurrency: 5, perSecond: 1_000 })
     const drain = new AbortController()
     const running = ask(engine, NUMBERS, { lane: 'bulk', drain: drain.signal })
@@ -49,9 +49,9 @@ test.each([[FIRST], [SECOND]])(
 )
 
 test('a drained batch gets results bought before and purchases in flight, and buys nothing', async () => {
-  const fixture = slowWorld()
+  const fixture = createHeldProviders()
   const [first = '', second = '', third = ''] = NUMBERS
-  await using early = await engineOf(createHlrWorldLike(fixture), [FIRST])
+  await using early = await engineOf(withInstantReplies(fixture), [FIRST])
   await ask(early, [first])
   expect(fixture.bought).toEqual([first])
   await using buying = await engineOf(fixture, [FIRST])
@@ -69,8 +69,8 @@ test('a drained batch gets results bought before and purchases in flight, and bu
   expect(fixture.bought).toEqual([first, second])
 })
 
-/** The same servers, where a purchase ends at once. */
-function createHlrWorldLike(fixture: HlrFixture): HlrFixture {
+/** The same providers and stores, with replies that come at once. */
+function withInstantReplies(fixture: HlrFixture): HlrFixture {
   return {
     ...fixture,
     fetch: async ({ body }) => {
@@ -80,8 +80,8 @@ function createHlrWorldLike(fixture: HlrFixture): HlrFixture {
   }
 }
 
-test('what a drained batch did not buy, another that waits for the same number buys itself', async () => {
-  const fixture = slowWorld()
+test('a number that a drained batch did not buy is bought by another batch that waits for it', async () => {
+  const fixture = createHeldProviders()
   await using engine = await engineOf(fixture, [FIRST], { concurrency: 2 })
   const drain = new AbortController()
   const canceled = ask(engine, NUMBERS, { lane: 'bulk', drain: drain.signal })
@@ -96,7 +96,7 @@ test('what a drained batch did not buy, another that waits for the same number b
 })
 
 test('a run without a waiting caller completes its purchases in flight and buys nothing else', async () => {
-  const fixture = slowWorld()
+  const fixture = createHeldProviders()
   await using engine = await engineOf(fixture, [FIRST], { concurrency: 5 })
   const ending = new AbortController()
   const running = ask(engine, NUMBERS, { signal: ending.signal })
@@ -109,7 +109,7 @@ test('a run without a waiting caller completes its purchases in flight and buys 
   expect(fixture.bought).toHaveLength(6)
 })
 
-test('a refusal after the cancel is not taken for an answer where another provider was to be asked', async () => {
+test('a refusal after the cancel is no answer if another provider was to be asked', async () => {
   const gate = Promise.withResolvers<HttpAnswer>()
   const fixture = createHlrFixture((_, name) => (name === 'messente' ? json({}) : gate.promise))
   await using engine = await engineOf(fixture, [FIRST, SECOND])
@@ -122,7 +122,7 @@ test('a refusal after the cancel is not taken for an answer where another provid
   expect(fixture.bought).toEqual([MOBILE])
 })
 
-test('an account buys what its own cap of the day allows, of all providers, and leaves the rest to others', async () => {
+test('an account buys as much as its own daily cap allows from all providers, and others can buy the rest', async () => {
   const fixture = createHlrFixture()
   await using engine = await engineOf(fixture, [FIRST, SECOND], {
     dailyCap: 10,
@@ -146,7 +146,7 @@ test('an account buys what its own cap of the day allows, of all providers, and 
   expect(await reasons('a', 20, 29)).toBe(4)
 })
 
-test("what the provider's cap or a refusal kept back is not counted against the account", async () => {
+test("numbers stopped by the provider's cap or a refusal do not count against the account", async () => {
   let refusals = 3
   const fixture = createHlrFixture(() => (refusals-- > 0 ? status(502) : json(connected())))
   await using engine = await engineOf(fixture, [FIRST], { dailyCap: 2, accountDailyCap: 3 })

@@ -14,7 +14,7 @@ const datacenter = ip([riskSignal('ip.anonymity', 'datacenter')], { isDatacenter
 const throwaway = email({ disposable: true })
 const twentyDays = ageSignal(20)
 
-/** The records of the page's table, as the engines would tell of them. */
+/** The examples of docs/scores.md, with the outcomes that the engines would give. */
 const RECORDS: Readonly<Record<string, Outcomes>> = {
   'free mail': { email: email({ freeProvider: true }) },
   'free mail, role address, domain that accepts everything': {
@@ -34,7 +34,7 @@ const RECORDS: Readonly<Record<string, Outcomes>> = {
   },
 }
 
-/** The table under a heading, cell by cell. */
+/** The cells of the table under a heading of the page. */
 function tableUnder(heading: string): string[][] {
   const [, text = ''] = PAGE.split(`## ${heading}\n`)
   return (
@@ -52,10 +52,10 @@ function tableUnder(heading: string): string[][] {
   )
 }
 
-describe('the page on scores says what is so', () => {
+describe('docs/scores.md', () => {
   const rows = tableUnder('Examples')
 
-  it('has a record of ours for each of its examples', () => {
+  it('has examples that are all in this test', () => {
     expect(rows.map(([record]) => record).toSorted()).toEqual(Object.keys(RECORDS).toSorted())
   })
 
@@ -69,7 +69,7 @@ describe('the page on scores says what is so', () => {
     )
   })
 
-  it('takes its file of own weights', () => {
+  it('has an example of weights that can be loaded', () => {
     const [, json = ''] = /^ {4}(\{ "version".*\})$/m.exec(PAGE) ?? []
     const own = overlayWeights(json, 'the page')
     expect(own.version).toMatch(/^acme-1\+[0-9a-f]{12}$/)

@@ -6,7 +6,7 @@ import { getDomain } from 'tldts'
 import { looksRandom } from './random-local.ts'
 import { riskSignal } from '@plumbline/contract/signal'
 
-/** A signal, the part of the record that it is about, and the group that it counts in. */
+/** A signal, the part of the record that it is about, and the group in which it counts. */
 export interface Evidence {
   readonly part: Check | 'across'
   readonly signal: Signal

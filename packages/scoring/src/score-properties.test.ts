@@ -27,13 +27,13 @@ describe(`${RECORDS} random records`, () => {
       const { score, reasons } = scorer(outcomes)
       const sum = reasons.reduce((points, { contribution }) => points + contribution, 0)
       const sound = Number.isInteger(score) && score >= 0 && score <= 100 && sum === score
-      const ordered = JSON.stringify(scorer(turn(outcomes)).reasons) === JSON.stringify(reasons)
+      const ordered = JSON.stringify(scorer(reversed(outcomes)).reasons) === JSON.stringify(reasons)
       if (!sound || !ordered) faults.push(outcomes)
     }
     expect(faults).toEqual([])
   })
 
-  it('never fall when one thing turns towards risk', () => {
+  it('never fall when one property turns towards risk', () => {
     const faults: unknown[] = []
     for (let run = 0; run < RECORDS; run++) {
       const levels = draw(random)
@@ -49,7 +49,7 @@ describe(`${RECORDS} random records`, () => {
     const faults: unknown[] = []
     for (let run = 0; run < RECORDS; run++) {
       const outcomes = build(draw(random))
-      const [known, unknown] = [scorer(outcomes).score, scorer(forget(outcomes)).score]
+      const [known, unknown] = [scorer(outcomes).score, scorer(withoutHarmless(outcomes)).score]
       if (known !== unknown) faults.push({ known, unknown, outcomes })
     }
     expect(faults).toEqual([])
@@ -80,7 +80,10 @@ describe(`${RECORDS} random records`, () => {
   })
 })
 
-/** Makes weights rise with the steps of age and lists, as an operator's have to. */
+/**
+ * Sorts weights so that they rise with the steps of age and lists, as the weights of an operator
+ * must.
+ */
 function steps<T extends Record<string, Record<string, { weight: number; reason: string }>>>(
   groups: T,
 ): { groups: T } {
@@ -98,11 +101,11 @@ function steps<T extends Record<string, Record<string, { weight: number; reason:
   return { groups }
 }
 
-/** One level for each thing that can turn towards risk; 0 is harmless. */
-const THINGS = 33
+/** Number of properties of a record that can indicate risk; each has a level, and 0 is harmless. */
+const PROPERTIES = 33
 
 function draw(random: () => number): number[] {
-  return Array.from({ length: THINGS }, () => (random() < 0.3 ? Math.floor(random() * 5) : 0))
+  return Array.from({ length: PROPERTIES }, () => (random() < 0.3 ? Math.floor(random() * 5) : 0))
 }
 
 function build(levels: readonly number[]): Required<Outcomes> {
@@ -160,8 +163,8 @@ function build(levels: readonly number[]): Required<Outcomes> {
   }
 }
 
-/** The same outcomes with every signal and every part in the other order. */
-function turn({ email, phone, ip, domain }: Required<Outcomes>): Outcomes {
+/** The same outcomes with every signal and every part in reverse order. */
+function reversed({ email, phone, ip, domain }: Required<Outcomes>): Outcomes {
   return {
     domain: { ...domain, facts: { ...domain.facts, signals: domain.facts.signals.toReversed() } },
     ip: { ...ip, facts: { ...ip.facts, signals: ip.facts.signals.toReversed() } },
@@ -171,7 +174,7 @@ function turn({ email, phone, ip, domain }: Required<Outcomes>): Outcomes {
 }
 
 /** The same outcomes with every harmless fact that can be unknown made unknown. */
-function forget({ email, phone, ip, domain }: Required<Outcomes>): Outcomes {
+function withoutHarmless({ email, phone, ip, domain }: Required<Outcomes>): Outcomes {
   const orNull = (value: boolean | null): boolean | null => (value === true ? true : null)
   return {
     email: {

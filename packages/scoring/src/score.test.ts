@@ -48,7 +48,7 @@ describe('worked examples', () => {
     expect(scorer(outcomes).score).toBe(score)
   })
 
-  it('tells the bands apart where the table says', () => {
+  it('has the risk levels of the table', () => {
     expect([0, 30, 31, 69, 70, 100].map(riskLevel)).toEqual([
       'low',
       'low',
@@ -59,7 +59,7 @@ describe('worked examples', () => {
     ])
   })
 
-  it('puts a small sign alone in low, a hidden address in medium, a throwaway one in high', () => {
+  it('is low for a weak signal alone, medium for an anonymous address, high for a disposable one', () => {
     const level = (outcomes: Outcomes): string => riskLevel(scorer(outcomes).score)
     expect(level({ email: email({ roleAccount: true }) })).toBe('low')
     expect(level({ ip: ip([vpn]) })).toBe('medium')
@@ -71,7 +71,7 @@ describe('the email domain is the supplied domain', () => {
   const throwaway = riskSignal('domain.disposable', 'disposable')
   const noMx = riskSignal('domain.dns', 'no_mx')
 
-  it('counts a throwaway name once', () => {
+  it('counts a disposable domain once', () => {
     const same = { email: email({ disposable: true }), domain: domain([throwaway]) }
     expect(scorer(same).score).toBe(72)
     expect(scorer(same).reasons.map(({ part, contribution }) => [part, contribution])).toEqual([
@@ -80,12 +80,12 @@ describe('the email domain is the supplied domain', () => {
     ])
   })
 
-  it('counts a name without mail once', () => {
+  it('counts a domain without mail once', () => {
     const outcomes = { email: email({ acceptsMail: false }), domain: domain([noMx]) }
     expect(scorer(outcomes).score).toBe(72)
   })
 
-  it('knows a subdomain and another spelling as the same name', () => {
+  it('recognizes a subdomain and another spelling as the same domain', () => {
     const address = email({ domain: 'mail.firm.example', disposable: true })
     expect(
       scorer({ email: address, domain: domain([throwaway], { domain: 'FIRM.example.' }) }).score,
@@ -96,7 +96,7 @@ describe('the email domain is the supplied domain', () => {
     )
   })
 
-  it('counts two throwaway names twice, and that they differ', () => {
+  it('counts two disposable domains twice, and that they differ', () => {
     const other = domain([throwaway], { domain: 'other.example' })
     const score = scorer({ email: email({ disposable: true }), domain: other })
     expect(score.score).toBe(Math.round(100 * (1 - 0.28 * 0.28 * 0.9)))
@@ -115,7 +115,7 @@ it('an unknown part is neutral and is listed in the coverage', () => {
   expect(modelVersion).toBe(weights.version)
 })
 
-it('a signal of another version of the program weighs nothing where the table does not have it', () => {
+it('a signal that the table does not have, of another version of the program, weighs nothing', () => {
   const newer = { group: 'ip.anonymity', code: 'toString' }
   expect(riskOf([newer, { group: '__proto__', code: 'x' }], weights)).toBe(0)
   const { score, reasons } = scorer({ ip: ip([vpn, newer]) })
@@ -131,7 +131,7 @@ describe('the version of a table', () => {
   const own = (rows: string): string =>
     overlayWeights(`{"version":"acme-1","groups":{"ip.anonymity":${rows}}}`, 'own.json').version
 
-  it('is another one where anything of it is, though its name is the same', () => {
+  it('changes with any of its content, even if the name stays the same', () => {
     const versions = [
       '{}',
       '{"vpn":10}',
@@ -196,7 +196,7 @@ it('generated local parts are distinguished from names', () => {
 })
 
 describe('an operator file', () => {
-  it('lays its rows over the packaged ones', () => {
+  it('overrides rows of the packaged weights', () => {
     const text =
       '{"version":"acme-1","groups":{"ip.anonymity":{"vpn":10,"tor":{"weight":80,"reason":"ours"}}}}'
     const own = overlayWeights(text, 'own.json')

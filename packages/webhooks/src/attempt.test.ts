@@ -2,7 +2,7 @@ import type { HttpAnswer } from '@plumbline/net/http'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { expect, test } from 'vitest'
 import { attemptDelivery, type AttemptTools } from './attempt.ts'
-import { hideSecret } from './secret-box.ts'
+import { encryptSecret } from './secret-box.ts'
 import { newSecret } from './signature.ts'
 
 const installationKey = createInstallationKey('the key of a test, which hides nothing')
@@ -13,10 +13,10 @@ const DUE = {
   attempt: 1,
   url: 'https://hooks.example/x',
   body: '{}',
-  secrets: [hideSecret(installationKey, 'whk_1', newSecret())],
+  secrets: [encryptSecret(installationKey, 'whk_1', newSecret())],
 }
 
-/** An attempt to which the endpoint answers so. */
+/** Result of an attempt to which the endpoint sends this response. */
 async function attempt(answer: HttpAnswer): ReturnType<typeof attemptDelivery> {
   const tools: AttemptTools = {
     send: async () => answer,
@@ -40,7 +40,7 @@ function response(status: number, body: string): HttpAnswer {
   }
 }
 
-test('only 2xx is success, and of every other status it is said what came', async () => {
+test('only 2xx is success, and every other status is reported', async () => {
   expect(await attempt(response(299, 'ok'))).toMatchObject({ status: 'delivered', error: null })
   expect(await attempt(response(404, 'nobody'))).toMatchObject({
     status: 'pending',
@@ -50,7 +50,7 @@ test('only 2xx is success, and of every other status it is said what came', asyn
   })
 })
 
-test('a redirect is shown with its status, and followed by nothing', async () => {
+test('a redirect is reported with its status, and not followed', async () => {
   expect(await attempt(response(307, 'over there'))).toMatchObject({
     status: 'pending',
     responseStatus: 307,
@@ -59,7 +59,7 @@ test('a redirect is shown with its status, and followed by nothing', async () =>
   })
 })
 
-test('410 switches the endpoint off, and what never answered has no status', async () => {
+test('410 disables the endpoint, and an attempt without response has no status', async () => {
   expect(await attempt(response(410, ''))).toMatchObject({ status: 'failed', disable: 'gone' })
   const silent: HttpAnswer = {
     kind: 'failed',

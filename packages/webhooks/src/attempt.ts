@@ -3,13 +3,13 @@ import type { AttemptResult, DueDelivery } from '@plumbline/db/webhooks/deliveri
 import type { FetchRequest, HttpAnswer } from '@plumbline/net/http'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import { retryMs } from './retry.ts'
-import { readSecret } from './secret-box.ts'
+import { decryptSecret } from './secret-box.ts'
 import { signatureOf } from './signature.ts'
 
 /** Sends a request through the egress guard. */
 export type Send = (request: Omit<FetchRequest, 'egress' | 'resolver'>) => Promise<HttpAnswer>
 
-/** What an attempt needs. */
+/** Dependencies of an attempt. */
 export interface AttemptTools {
   readonly send: Send
   readonly installationKey: InstallationKey
@@ -31,7 +31,9 @@ export async function attemptDelivery(
   const startedAt = performance.now()
   const nowMs = Date.now()
   const timestamp = Math.floor(nowMs / 1_000)
-  const secrets = due.secrets.map((hidden) => readSecret(installationKey, due.endpointId, hidden))
+  const secrets = due.secrets.map((hidden) =>
+    decryptSecret(installationKey, due.endpointId, hidden),
+  )
   const answer = await send({
     url: due.url,
     method: 'POST',
@@ -52,27 +54,27 @@ export async function attemptDelivery(
     timeoutMs,
     signal,
   })
-  const came = whatCame(answer)
-  const again = came.arrived
+  const result = resultOf(answer)
+  const again = result.arrived
     ? null
-    : retryMs(due.attempt, retrySeconds, came.retryAfter, { nowMs, random: Math.random() })
-  const isGone = came.responseStatus === 410
+    : retryMs(due.attempt, retrySeconds, result.retryAfter, { nowMs, random: Math.random() })
+  const isGone = result.responseStatus === 410
   return {
     id: due.id,
     endpointId: due.endpointId,
     attempt: due.attempt,
     url: due.url,
-    status: came.arrived ? 'delivered' : again === null || isGone ? 'failed' : 'pending',
+    status: result.arrived ? 'delivered' : again === null || isGone ? 'failed' : 'pending',
     againMs: again ?? 0,
     durationMs: Math.round(performance.now() - startedAt),
-    responseStatus: came.responseStatus,
-    responseBody: came.responseBody,
-    error: came.error,
+    responseStatus: result.responseStatus,
+    responseBody: result.responseBody,
+    error: result.error,
     disable: isGone ? 'gone' : null,
   }
 }
 
-interface Came {
+interface EndpointResult {
   readonly arrived: boolean
   readonly responseStatus: number | null
   readonly responseBody: string | null
@@ -81,7 +83,7 @@ interface Came {
 }
 
 /** Only 2xx is success; a redirect is not. Source: Standard Webhooks 1.0, "Delivery". */
-function whatCame(answer: HttpAnswer): Came {
+function resultOf(answer: HttpAnswer): EndpointResult {
   if (answer.kind === 'failed') {
     return { arrived: false, responseStatus: null, responseBody: null, error: sentenceOf(answer) }
   }

@@ -11,7 +11,7 @@ import type { Log } from '@plumbline/ports/log'
 import { attemptDelivery, type AttemptTools } from './attempt.ts'
 import { createDeliverySlots, type DeliverySlots } from './delivery-slots.ts'
 
-/** What sending messages needs. */
+/** Dependencies and limits of sending messages. */
 export interface DeliverTools extends AttemptTools {
   readonly db: Db
   readonly log: Log
@@ -23,15 +23,17 @@ export interface DeliverTools extends AttemptTools {
 const LOOK_MS = 1_000
 
 /**
- * Milliseconds between two queries while there are more messages: each query looks at all
- * endpoints.
+ * Milliseconds between two queries while there are more messages: each query reads all endpoints.
  */
 const REST_MS = 25
 
-/** Results that one statement stores. */
+/** Results stored by one statement at most. */
 const RESULTS = 200
 
-/** Milliseconds beyond its time-out after which an attempt is taken for lost by another worker. */
+/**
+ * Milliseconds after its time-out from which an attempt counts as lost, and another worker repeats
+ * it.
+ */
 const LOST_AFTER_MS = 30_000
 
 /** Sends messages when they are due, until it is disposed of. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createDeliverySlots } from './delivery-slots.ts'
 
-test('an endpoint begins with one message at a time, and gets more as they arrive', () => {
+test('an endpoint begins with one message at a time, and gets more as deliveries succeed', () => {
   const slots = createDeliverySlots()
   const first = slots.enter('a')
   expect(slots.left().busy).toEqual({ a: 0 })

@@ -17,7 +17,7 @@ import type { Pipeline } from '@plumbline/pipeline/pipeline'
 import { viewsOf } from '@plumbline/pipeline/read'
 import { messageBody } from './view.ts'
 
-/** Events that one transaction turns into messages. */
+/** Events that one transaction turns into messages at most. */
 const PAGE = 200
 
 /** Milliseconds between two checks for events. */

@@ -4,7 +4,7 @@ import { retryMs } from './retry.ts'
 const SCHEDULE = [5, 300, 1_800]
 const at = (random: number) => ({ nowMs: Date.parse('2026-11-22T10:00:00Z'), random })
 
-test('each attempt has its wait, with a tenth more or less, and the last has none', () => {
+test('each attempt has its delay, with a tenth more or less, and the last has none', () => {
   expect([1, 2, 3, 4].map((attempt) => retryMs(attempt, SCHEDULE, undefined, at(0.5)))).toEqual([
     5_000,
     300_000,
@@ -23,6 +23,6 @@ test.each([
   ['999999999', 86_400_000],
   ['soon', 5_000],
   ['-7', 5_000],
-])('Retry-After %j is heeded where it is longer, up to a day', (header, wait) => {
+])('Retry-After %j is respected if it is longer, up to a day', (header, wait) => {
   expect(retryMs(1, SCHEDULE, header, at(0.5))).toBe(wait)
 })

@@ -10,8 +10,8 @@ export function newSecret(): string {
 }
 
 /**
- * A message as it is signed: its id, the attempt's time in seconds since 1970, and the body byte
- * for byte.
+ * The signed parts of a message: its id, the attempt's time in seconds since 1970, and the body
+ * byte for byte.
  */
 export interface SignedMessage {
   readonly id: string
@@ -20,8 +20,8 @@ export interface SignedMessage {
 }
 
 /**
- * The header `webhook-signature`: one signature for each secret, parted by blanks.
- * Source: Standard Webhooks 1.0, "Symmetric signature scheme".
+ * The header `webhook-signature`: one signature for each secret, separated by spaces. Source:
+ * Standard Webhooks 1.0, "Symmetric signature scheme".
  */
 export function signatureOf(
   secrets: readonly string[],

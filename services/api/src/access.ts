@@ -16,11 +16,11 @@ import {
   type SessionAccess,
 } from './session-access.ts'
 
-/** What is needed to admit a request before its body is read. */
+/** Dependencies of admitting a request before its body is read. */
 export interface Access extends SessionAccess {
   readonly apiKeys: ApiKeyCache
   readonly balances: BalanceCache
-  /** Whether a call under this idempotency key would be a repeat. */
+  /** Whether a call with this idempotency key would be a repeat. */
   readonly isRepeat: (scope: IdempotencyScope) => Promise<boolean>
   /** Rate limit of an account's calls. */
   readonly calls: RateLimit
@@ -30,10 +30,10 @@ export interface Access extends SessionAccess {
 
 /**
  * Authenticates and admits a request, in the order of decision 9: key (401, and 403 for suspended
- * accounts and for test keys that the plan has not), rate limit (429), and for calls that spend, a
- * balance of zero (402), which does not refuse repeats (decision 16). Reads nothing of the body.
- * Where `mayBeFree`, an account without credits is admitted, too: the body says whether the call
- * spends.
+ * accounts and for test keys that the plan does not include), rate limit (429), and for calls that
+ * spend, a balance of zero (402), which does not refuse repeats (decision 16). The body is not
+ * read. With `mayBeFree` an account without credits is admitted, too, since only the body shows
+ * whether the call spends.
  */
 export async function admit(
   access: Access,
@@ -148,10 +148,10 @@ function bearer(header: string | undefined): string | undefined {
 }
 
 /**
- * Finds the caller of a key. Where an address has used up its failures, the database is queried
- * only for a key that was valid before or that may exist. Throws one `Problem` for keys that are
- * missing, malformed, unknown or revoked, so that nothing can be told from it: 401, or 429 where
- * the address had too many of them.
+ * Finds the caller of a key. If an address has used up its failures, the database is queried only
+ * for a key that was valid before or that may exist. Throws one `Problem` for keys that are
+ * missing, malformed, unknown or revoked, so that the response does not reveal which: 401, or 429
+ * if the address has sent too many of them.
  */
 export async function findCaller(
   { apiKeys, failedKeys }: Pick<Access, 'apiKeys' | 'failedKeys'>,

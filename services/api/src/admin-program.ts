@@ -15,7 +15,7 @@ import { operatorPages } from './operator/operator-pages.ts'
 import { checkReadiness } from './readiness.ts'
 import { kindsAway } from './start-up.ts'
 
-/** What the API serves on the admin port: its metrics, and readiness with details. */
+/** Responses of the API on the admin port: its metrics, and readiness with details. */
 export function adminProgram(ctx: Context): AdminProgram {
   const pages = operatorPages(ctx)
   observeQueues(ctx)

@@ -15,14 +15,14 @@ const ADDRESS = '198.51.100.7'
 
 interface Fixture extends AsyncDisposable {
   readonly apiKeys: ApiKeyCache
-  /** What the cache asked of the database, by the name of the statement. */
+  /** Queries of the cache, by the name of the statement. */
   readonly queries: string[]
-  /** Moves the clock of the cache and the limits on. */
+  /** Advances the clock of the cache and the limits. */
   pass(ms: number): void
-  /** A good key of a new account. */
+  /** A valid key of a new account. */
   account(): Promise<{ id: string; key: string }>
   revoke(accountId: string): Promise<void>
-  /** Who a key from an address speaks for, or the status that it is refused with. */
+  /** The account of a key that is sent from an address, or the status with which it is refused. */
   judge(key: string, address?: string): Promise<string | number>
 }
 
@@ -78,7 +78,7 @@ function failuresOf(now: () => number): FailedKeyLimit {
   return createFailedKeyLimit({ rate, perMinute: PER_MINUTE, now })
 }
 
-/** The same database, with each statement noted. */
+/** The same database, which records each statement. */
 function counting(db: Db, queries: string[]): Db {
   const pool = new Proxy(db.pool, {
     get: (target, property) => {
@@ -95,7 +95,7 @@ function counting(db: Db, queries: string[]): Db {
 const lookups = (queries: readonly string[]): number =>
   queries.filter((name) => name === 'keys.find').length
 
-test('keys that do not exist cost no more questions than an address may have failures', async () => {
+test('keys that do not exist cause no more queries than an address may have failures', async () => {
   await using fixture = await openFixture()
   const statuses = await Promise.all(
     Array.from({ length: 500 }, () => fixture.judge(newKey('svc', 'live'))),
@@ -107,7 +107,7 @@ test('keys that do not exist cost no more questions than an address may have fai
   expect(fixture.queries).toHaveLength(PER_MINUTE + 1)
 })
 
-test('one bad key that comes again and again is a failure each time', async () => {
+test('an invalid key counts as a failure each time it is sent', async () => {
   await using fixture = await openFixture()
   const key = newKey('svc', 'live')
   for (let no = 0; no < 100; no += 1) await fixture.judge(key)
@@ -115,7 +115,7 @@ test('one bad key that comes again and again is a failure each time', async () =
   expect(await fixture.judge(newKey('svc', 'live'), '198.51.100.8')).toBe(401)
 })
 
-test('where an address has no failures left, good keys still work, also those not seen before', async () => {
+test('valid keys work from an address without failures left, also if they were never used before', async () => {
   await using fixture = await openFixture()
   const [seen, fresh] = [await fixture.account(), await fixture.account()]
   expect(await fixture.judge(seen.key)).toBe(seen.id)
@@ -125,7 +125,7 @@ test('where an address has no failures left, good keys still work, also those no
   expect(await fixture.judge(fresh.key)).toBe(fresh.id)
 })
 
-test('a key that is made while an address has no failures left works there within seconds', async () => {
+test('a new key works within seconds from an address without failures left', async () => {
   await using fixture = await openFixture()
   for (let no = 0; no < 2 * PER_MINUTE; no += 1) await fixture.judge(newKey('svc', 'live'))
   const { id, key } = await fixture.account()
@@ -138,7 +138,7 @@ test('a key that is made while an address has no failures left works there withi
   expect(await fixture.judge(key)).toBe(id)
 })
 
-test('bad keys displace no good one', async () => {
+test('invalid keys evict no valid one', async () => {
   await using fixture = await openFixture(10)
   const { id, key } = await fixture.account()
   expect(await fixture.judge(key)).toBe(id)
@@ -148,7 +148,7 @@ test('bad keys displace no good one', async () => {
   expect(fixture.apiKeys.known(key)).toMatchObject({ accountId: id })
 })
 
-test('of too many good keys the one that was not asked for the longest makes way', async () => {
+test('beyond the limit the key that was queried least recently is evicted', async () => {
   await using fixture = await openFixture(2)
   const [first, second, third] = [
     await fixture.account(),
@@ -167,7 +167,7 @@ test('of too many good keys the one that was not asked for the longest makes way
   ])
 })
 
-test('a good key is asked for once a second, however many calls come at once', async () => {
+test('a valid key is queried once a second, however many calls are concurrent', async () => {
   await using fixture = await openFixture()
   const { id, key } = await fixture.account()
   const callers = await Promise.all(Array.from({ length: 50 }, () => fixture.judge(key)))
@@ -178,7 +178,7 @@ test('a good key is asked for once a second, however many calls come at once', a
   expect(lookups(fixture.queries)).toBe(2)
 })
 
-test('a revoked key is no good one any more, and its calls are failures', async () => {
+test('a revoked key is invalid, and its calls are failures', async () => {
   await using fixture = await openFixture()
   const { id, key } = await fixture.account()
   expect(await fixture.judge(key)).toBe(id)

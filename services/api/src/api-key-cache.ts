@@ -6,7 +6,7 @@ import type { Caller } from './request-context.ts'
 
 /** Finds callers by their API keys, and remembers them for a short time. */
 export interface ApiKeyCache extends AsyncDisposable {
-  /** The caller of a key where the cache has it. */
+  /** The caller of a key if it is cached. */
   known(key: string): Caller | undefined
   /** The caller of a key; undefined if the key is malformed, unknown or revoked. */
   find(key: string): Promise<Caller | undefined> | Caller | undefined
@@ -15,14 +15,13 @@ export interface ApiKeyCache extends AsyncDisposable {
   /** Whether a key was valid when the database was last asked for it. */
   wasGood(key: string): boolean
   /**
-   * Whether a key may be among those that existed a few seconds ago. It is sometimes true of others
-   * (their hashes begin alike), and false of most keys that do not exist, which spares the database
-   * a query.
+   * Whether a key may have existed a few seconds ago. False for most keys that do not exist, which
+   * saves a query; true for the few whose hash begins like that of an existing key.
    */
   mayExist(key: string): Promise<boolean>
 }
 
-/** What the cache of API keys needs. */
+/** Settings and dependencies of the cache of API keys. */
 export interface ApiKeyCacheOptions {
   readonly db: Db
   /** Prefix of this installation's keys. */
@@ -43,12 +42,12 @@ const KNOWN_MS = 900
 /** Valid keys that are cached at most: some 10 MB. */
 const GOOD_MAX = 50_000
 
-/** How often the time of last use is written to the database. */
+/** Milliseconds between two writes of the time of last use to the database. */
 const USED_MS = 10_000
 
 /**
- * Age of the hashes of all keys at most: while an address sends bad keys, a new key waits no
- * longer.
+ * Maximum age of the hashes of all keys, in milliseconds: the longest that a new key is refused
+ * while its address sends invalid keys.
  */
 const MARKS_MS = 5_000
 
@@ -65,11 +64,11 @@ interface Asking {
 
 /**
  * Makes a cache of API keys that queries the database for each valid key about once a second at
- * most. Keys that are not valid are not cached, so they evict none that is.
+ * most. Invalid keys are not cached, so that they evict no valid one.
  */
 export function createApiKeyCache(options: ApiKeyCacheOptions): ApiKeyCache {
   const { db, prefix, onError, now = () => performance.now(), most = GOOD_MAX } = options
-  /** In the order of their last query, oldest first. */
+  /** Valid keys in the order of their last query, oldest first. */
   const good = new Map<string, Good>()
   const asking = new Map<string, Asking>()
   let used = new Set<string>()

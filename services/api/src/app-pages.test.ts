@@ -44,7 +44,7 @@ beforeAll(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
-/** Asks as it stands: `fetch` would follow and unpack. */
+/** Sends a request without following redirects or decompressing, as `fetch` would. */
 async function ask(
   path: string,
   headers: Record<string, string> = {},
@@ -57,13 +57,13 @@ async function ask(
   return Object.assign(res, { body: Buffer.concat(chunks) })
 }
 
-test('the root leads to the app', async () => {
+test('the root redirects to the app', async () => {
   const { statusCode, headers } = await ask('/')
   expect([statusCode, headers.location]).toEqual([302, '/app'])
 })
 
 test.each(['/app', '/app/', '/app/keys', '/app/batches/bat_123'])(
-  'the page is at %s, is not kept, and may load nothing of others and nothing inline',
+  'the page is served at %s, is not cached, and may load nothing from other hosts and nothing inline',
   async (path) => {
     const { statusCode, headers, body } = await ask(path)
     expect([statusCode, headers['cache-control']]).toEqual([200, 'no-store'])
@@ -76,7 +76,7 @@ test.each(['/app', '/app/', '/app/keys', '/app/batches/bat_123'])(
   },
 )
 
-test('a file with a digest in its name is kept for ever and sent compressed', async () => {
+test('a file with a digest in its name is cached for ever and sent compressed', async () => {
   const { headers, body } = await ask('/app/assets/main-AbCd1234.js', {
     'accept-encoding': 'gzip, br',
   })

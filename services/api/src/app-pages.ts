@@ -23,7 +23,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.webmanifest': 'application/manifest+json',
 }
 
-/** Types that are not worth compressing. */
+/** File name extensions of types that are already compressed. */
 const PACKED: readonly string[] = ['.png', '.woff2']
 
 /**

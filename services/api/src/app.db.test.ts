@@ -15,7 +15,7 @@ test('an idempotency key cannot be spent twice by a slash at the end of its path
   expect(stage.asked).toEqual(['8.8.8.8'])
 })
 
-test('every response is no page for others: a policy, no sniffing, HSTS where it came by TLS, no other origin', async () => {
+test('every response has security headers: policy, no sniffing, no other origin, and HSTS over TLS', async () => {
   await using api = await openApiHarness({ TRUSTED_PROXIES: '127.0.0.1' })
   const { live } = await api.account()
   const statuses: number[] = []

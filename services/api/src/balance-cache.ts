@@ -13,10 +13,10 @@ export interface BalanceCache {
   now(accountId: string): Promise<number>
 }
 
-/** How old a balance above zero may be. */
+/** Maximum age in milliseconds of a balance above zero. */
 const RECENT_MS = 1_000
 
-/** BalanceCache known at most. */
+/** Cached balances at most. */
 const KNOWN_MAX = 50_000
 
 /** Makes the cache; `read` reads a balance from the ledger. */

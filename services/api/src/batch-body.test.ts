@@ -10,7 +10,7 @@ interface Read {
   readonly options: BatchOptions
 }
 
-/** Reads a body in pieces of so many characters. */
+/** Reads a body in pieces of `pieceChars` characters. */
 function read(text: string, pieceChars = text.length): Read {
   const told: unknown[] = []
   let long = ''
@@ -35,20 +35,23 @@ function refusal(text: string, pieceChars?: number): string {
   }
 }
 
-test.each([1, 2, 7, 1_000])('a body in pieces of %i characters is read as a whole one', (chars) => {
-  const text = `{ "product" : "email", "start":false ,"name":"a\\u0062c{[",
+test.each([1, 2, 7, 1_000])(
+  'a body in pieces of %i characters is read like a whole one',
+  (chars) => {
+    const text = `{ "product" : "email", "start":false ,"name":"a\\u0062c{[",
     "records": [ {"email":"a@b.example","ref":"]}\\"" } , {"email":null}, {} ], "max_credits":17 }`
-  const { told, options } = read(text, chars)
-  expect(told).toEqual([
-    ['records', false],
-    { email: 'a@b.example', ref: ']}"' },
-    { email: null },
-    {},
-  ])
-  expect(options).toMatchObject({ product: 'email', start: false, name: 'abc{[', maxCredits: 17 })
-})
+    const { told, options } = read(text, chars)
+    expect(told).toEqual([
+      ['records', false],
+      { email: 'a@b.example', ref: ']}"' },
+      { email: null },
+      {},
+    ])
+    expect(options).toMatchObject({ product: 'email', start: false, name: 'abc{[', maxCredits: 17 })
+  },
+)
 
-test('fields after the records are not known when these begin', () => {
+test('fields after the records are not known when the records begin', () => {
   expect(read('{"records":[{}],"start":false,"product":"ip"}').told[0]).toEqual([
     'records',
     undefined,
@@ -89,7 +92,7 @@ test.each([
   expect(refusal(text, 1)).toContain(part)
 })
 
-test('a fault within a record that is too long is found', () => {
+test('a fault within an oversized record is found', () => {
   const text = `{"product":"email","records":[{"email":"${'x'.repeat(100)}" "ref":1}]}`
   expect(refusal(text)).toContain('not JSON')
   expect(refusal(text, 10)).toContain('not JSON')

@@ -18,7 +18,7 @@ function readBatchBody(body: unknown): { options: BatchOptions; records: BatchRe
 }
 
 describe('readBatchBody', () => {
-  test('takes records and fills in what was left out', () => {
+  test('accepts records and fills in defaults', () => {
     const { options, records } = readBatchBody({
       product: 'email',
       records: [{ email: 'a@b.example', ref: '7' }, { email: null }],
@@ -73,7 +73,7 @@ describe('readUploadFields', () => {
     return new Map(Object.entries({ product: 'email', ...values }))
   }
 
-  test('reads text as what it stands for', () => {
+  test('parses the text of typed fields', () => {
     expect(
       readUploadFields(
         fields({

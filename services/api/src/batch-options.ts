@@ -24,14 +24,14 @@ import { faultOfJson } from './json-scanner.ts'
  */
 const MAPPING_BOUNDS = { depth: 1, keys: 20 } as const
 
-/** How a batch is to be processed. */
+/** Options for processing a batch. */
 export interface BatchOptions {
   readonly product: Product
   readonly name: string | null
   readonly defaultCountry: string | null
   readonly start: boolean
   readonly maxCredits: number | null
-  /** Null: as the account is configured. */
+  /** Days until the batch is erased; null: the account's setting. */
   readonly retentionDays: number | null
   readonly explain: boolean
   readonly mapping: { readonly [field: string]: string | number } | undefined

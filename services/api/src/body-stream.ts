@@ -9,11 +9,11 @@ export type BodyStream = Transform & { readonly headers: IncomingHttpHeaders }
 /** Least rate, in bytes a second, at which a client must send a body and read a response. */
 export const MIN_BYTES_PER_SECOND = 16 * 1_024
 
-/** How often the rate of a sender is checked. */
+/** Milliseconds between two checks of a sender's rate. */
 const CHECK_MS = 5_000
 
 /**
- * Opens a body of at most `limitBytes`, which is called for each chunk. The stream fails with
+ * Opens a body of at most `limitBytes()`, which is called for each chunk. The stream fails with
  * `tooLarge` if the body is longer, and with `Problem` 400 if it is incomplete or slower than the
  * least rate, so that slow senders cannot hold connections. The caller destroys it, and the
  * connection stays usable for the response.

@@ -23,12 +23,12 @@ test.each([
   expect(answer.headers.get('x-credits-charged')).toBe('0')
 })
 
-test('brackets and commas within a text do not count', async () => {
+test('brackets and commas within a string do not count', async () => {
   const body = { email: `"${'[{,'.repeat(15)}"@example.com` }
   expect((await stage.call('/v1/email', { key, body })).status).toBe(200)
 })
 
-test('an account sees the bounds', async () => {
+test('an account can read the limits', async () => {
   const { json } = await stage.call('/v1/account', { key })
   expect(json).toMatchObject({ limits: { json_depth: 3, json_keys: 8 } })
 })

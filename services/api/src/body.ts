@@ -6,7 +6,8 @@ import type { Request, Response } from 'express'
 import { isUtf8 } from 'node:buffer'
 
 /**
- * Time-out of the arrival of a JSON body. Source: as Node's `requestTimeout`, against slow senders.
+ * Milliseconds within which a JSON body must arrive. Source: as Node's `requestTimeout`, against
+ * slow senders.
  */
 const BODY_ARRIVAL_MS = 30_000
 
@@ -31,20 +32,20 @@ export function jsonBounds(settings: LimitsOf<typeof CALL_LIMITS>): JsonBounds {
   return { depth: settings.JSON_DEPTH_LIMIT, keys: settings.JSON_KEYS_LIMIT }
 }
 
-/** Refuses a body whose `Content-Length` is over the limit, before a byte of it is read. */
+/** Refuses a body whose `Content-Length` exceeds the limit, before any byte is read. */
 export function refuseLength(req: Request, limitBytes: number): void {
   const declared = Number(req.headers['content-length'] ?? 0)
   if (declared > limitBytes) throw tooLarge(limitBytes)
 }
 
-/** The media type of a body without its parameters, in small letters. */
+/** The media type of a body without its parameters, in lower case. */
 export function mediaType(req: Request): string {
   const header = req.headers['content-type'] ?? ''
   const end = header.indexOf(';')
   return (end === -1 ? header : header.slice(0, end)).trim().toLowerCase()
 }
 
-/** Refuses a body that by its headers is not JSON in UTF-8. */
+/** Refuses a body whose headers say that it is not JSON in UTF-8. */
 export function refuseType(req: Request): void {
   const header = req.headers['content-type']
   if (header === 'application/json' && req.headers['content-encoding'] === undefined) return

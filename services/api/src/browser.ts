@@ -15,7 +15,7 @@ const LOOPBACK_COOKIE = 'plumbline'
 
 const BROWSER_CHARS = 200
 
-/** How a browser reached the service. */
+/** Connection by which a browser reached the service. */
 type Reached = 'tls' | 'loopback' | 'open'
 
 /** The client of a request, for limits and the audit of sessions. */
@@ -49,8 +49,7 @@ export function sessionSecretOf(req: Request, publicUrl: string | undefined): st
 
 /**
  * Sets the session cookie, or removes it if `secret` is undefined.
- *
- * @throws Problem if the page was neither reached by TLS nor on this machine
+ * @throws Problem if the page was reached neither by TLS nor on this machine
  */
 export function setSessionCookie(
   req: Request,

@@ -11,7 +11,7 @@ test.each([
   ['bytes=-1', 999, 999],
   ['bytes=-5000', 0, 999],
   ['Bytes=1-2', 1, 2],
-])('%s is a part', (range, start, end) => {
+])('%s is a range of the file', (range, start, end) => {
   expect(partWanted({ range }, FILE)).toEqual({ kind: 'part', range: { start, end } })
 })
 
@@ -23,13 +23,13 @@ test.each(['bytes=1000-', 'bytes=5000-6000', 'bytes=-0', 'bytes=9999999999999999
 )
 
 test.each(['bytes=-', 'bytes=2-1', 'bytes=0-1,3-4', 'lines=1-2', 'bytes=a-b', 'bytes=1-2x', ''])(
-  '%s is passed over, and the whole file sent',
+  '%s is ignored, and the whole file sent',
   (range) => {
     expect(partWanted({ range }, FILE)).toEqual({ kind: 'whole' })
   },
 )
 
-test('a range of another content is the whole file', () => {
+test('for a range of other content the whole file is sent', () => {
   const range = 'bytes=0-1'
   const part = { kind: 'part', range: { start: 0, end: 1 } }
   expect(partWanted({ range, 'if-range': '"abc"' }, FILE)).toEqual(part)

@@ -5,7 +5,7 @@ import type { ByteRange } from '@plumbline/storage/storage'
 export type PartWanted =
   | { readonly kind: 'whole' }
   | { readonly kind: 'part'; readonly range: ByteRange }
-  /** The client has it already. */
+  /** The client has the file already. */
   | { readonly kind: 'unchanged' }
   /** No byte of the file is in the range. */
   | { readonly kind: 'outside' }

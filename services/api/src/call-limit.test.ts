@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createCallLimit } from './call-limit.ts'
 
-test('an account at its limit is refused while others are let in, and the process at its own refuses all', () => {
+test('an account at its limit is refused while others are admitted, and a process at its limit refuses all', () => {
   const room = createCallLimit({ CALLS_LIMIT: 3, CALLS_PER_ACCOUNT: 2 })
   const first = room.enter('a')
   room.enter('a')

@@ -32,7 +32,7 @@ test('a debit is given up, and reported, once it would have been refunded', asyn
   expect(onError).toHaveBeenCalledExactlyOnceWith(away)
 })
 
-test('a fault that is no outage is reported at once', async () => {
+test('an error that is no outage is reported at once', async () => {
   const onError = vi.fn<(error: unknown) => void>()
   const broken = metering(new Error('metering is closed'), 1)
   await finalizeInBackground({ metering: broken, timeoutMs: 60_000, onError }, answered)

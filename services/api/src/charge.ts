@@ -111,8 +111,8 @@ export async function refundDebit(ctx: Context, operation: Debit, error: unknown
 }
 
 /**
- * Counts what a call cost, and records it with what is left in the request context, for the headers
- * of the response.
+ * Counts the credits of a call, and records them with the balance in the request context, for the
+ * headers of the response.
  */
 export function recordCredits(
   ctx: Context,
@@ -135,10 +135,10 @@ function refuseRefunded({ state }: ClosedDebit): void {
   throw new Problem('unavailable', MESSAGES.timeout, { retryAfterSeconds: 1 })
 }
 
-/** What making a debit final needs. */
+/** Dependencies and time-outs of making a debit final. */
 export interface Finalizer {
   readonly metering: Pick<Metering, 'answered'>
-  /** A debit that is not final after this long is refunded. */
+  /** Milliseconds after which a debit that is not final is refunded. */
   readonly timeoutMs: number
   readonly onError: (error: unknown) => void
   /** Milliseconds between two attempts; default half a second. */

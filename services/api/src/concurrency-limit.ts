@@ -1,17 +1,18 @@
 import type { Problem } from '@plumbline/contract/problem'
 
-/**
- * Bounds how much each account has under way at once of what holds memory or a connection for long.
- */
+/** Limits the concurrent operations of each account that hold memory or a connection for long. */
 export interface ConcurrencyLimit {
-  /** Counts one more until it is disposed of. @throws the refusal if the account is at its limit */
+  /**
+   * Counts an operation until the result is disposed of.
+   * @throws the refusal if the account is at its limit
+   */
   acquire(accountId: string): Disposable
 }
 
 /**
- * Lets each account have `max` under way at once in this process, whose memory and connections it
- * guards: with several processes an account has as many in each.
- * @param refuse the refusal of one more
+ * Makes a limit of `max` concurrent operations for each account in this process, whose memory and
+ * connections it protects; with several processes the limit applies in each.
+ * @param refuse makes the refusal of a further operation
  */
 export function createConcurrencyLimit(
   max: number,

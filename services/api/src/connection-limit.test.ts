@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { expect, test, vi } from 'vitest'
 import { limitConnections } from './connection-limit.ts'
 
-/** Safe because of a socket the limit uses its address and its end. */
+/** Safe because the limit uses only the address of a socket and its end. */
 function from(remoteAddress: string | undefined): Socket {
   return Object.assign(new EventEmitter(), { remoteAddress }) as unknown as Socket
 }
@@ -19,7 +19,7 @@ function limitOf(most: number): {
   return { open: (address) => admit(from(address)), admit, onFull }
 }
 
-test('an address has so many connections, and others still get in', () => {
+test('an address at its limit is refused, and others are still accepted', () => {
   const { open, onFull } = limitOf(2)
   expect([open('198.51.100.7'), open('198.51.100.7'), open('198.51.100.7')]).toEqual([
     true,
@@ -31,18 +31,18 @@ test('an address has so many connections, and others still get in', () => {
   expect(open('198.51.100.8')).toBe(true)
 })
 
-test('an IPv4 address is the same written in IPv6', () => {
+test('an IPv4 address and its IPv6-mapped form share a limit', () => {
   const { open } = limitOf(1)
   expect([open('198.51.100.7'), open('::ffff:198.51.100.7')]).toEqual([true, false])
 })
 
-test('the addresses of an IPv6 /64 are one', () => {
+test('the addresses of an IPv6 /64 share a limit', () => {
   const { open } = limitOf(1)
   expect([open('2001:db8:1:2::1'), open('2001:db8:1:2:ffff::9')]).toEqual([true, false])
   expect(open('2001:db8:1:3::1')).toBe(true)
 })
 
-test('a connection that closes makes room', () => {
+test('a closed connection no longer counts', () => {
   const { admit, onFull } = limitOf(1)
   const first = from('198.51.100.7')
   expect([admit(first), admit(from('198.51.100.7'))]).toEqual([true, false])
@@ -51,7 +51,7 @@ test('a connection that closes makes room', () => {
   expect(onFull).toHaveBeenCalledTimes(2)
 })
 
-test('a connection that was refused takes no room when it closes', () => {
+test('closing a refused connection does not change the count', () => {
   const { admit } = limitOf(1)
   const refused = from('198.51.100.7')
   expect([admit(from('198.51.100.7')), admit(refused)]).toEqual([true, false])
@@ -64,6 +64,6 @@ test('proxies that are trusted are exempt', () => {
   expect([open('192.0.2.1'), open('192.0.2.1'), open('192.0.2.1')]).toEqual([true, true, true])
 })
 
-test('a connection that was gone before it was looked at is not let in', () => {
+test('a connection that closed before it was checked is not admitted', () => {
   expect(limitOf(1).open(undefined)).toBe(false)
 })

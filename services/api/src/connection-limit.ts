@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net'
 import { networkOf } from './network.ts'
 
-/** Bounds the open connections of each address. */
+/** Limits the open connections of each address. */
 export interface ConnectionLimit {
   /** Counts a connection until it closes; false if its address is at its limit. */
   admit(socket: Socket): boolean
 }
 
-/** The limit, and which addresses are exempt. */
+/** The limit, and the exempt addresses. */
 export interface ConnectionLimitOptions {
-  /** Of one IPv4 address, or one IPv6 /64. */
+  /** Open connections of one IPv4 address, or one IPv6 /64, at most. */
   readonly most: number
   /** Whether an address is that of a proxy, which carries many clients. */
   readonly isProxy: (address: string) => boolean

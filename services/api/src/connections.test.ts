@@ -18,7 +18,7 @@ type Listener = (req: IncomingMessage, res: ServerResponse) => unknown
 
 const sayOk: Listener = (_req, res) => res.writeHead(200, { 'Content-Length': 2 }).end('ok')
 
-/** A server of calls, and what it counts of the connections that it ends. */
+/** A server of calls, which counts the connections that it ends. */
 async function serving(
   options: Partial<ListenOptions>,
   listener = sayOk,
@@ -49,7 +49,7 @@ async function serving(
   }
 }
 
-/** A connection that says and reads nothing; resolves once it is open, or reset as soon as that. */
+/** A connection that sends and reads nothing; resolves once it is open, or immediately reset. */
 async function open(port: number): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1' })
   opened.defer(() => void socket.destroy())
@@ -62,7 +62,7 @@ const get = (headers: string): string => `GET / HTTP/1.1\r\n${headers}\r\n`
 const last = 'Connection: close\r\n'
 
 describe('the connections of one address', () => {
-  test('beyond the limit are ended at once, and let in again when others have closed', async () => {
+  test('beyond the limit are ended at once, and accepted again when others have closed', async () => {
     const { port, ended } = await serving({ connectionsPerAddress: 3 })
     const silent = [await open(port), await open(port), await open(port)]
     const refused = await open(port)
@@ -74,7 +74,7 @@ describe('the connections of one address', () => {
       .toBe(200)
   })
 
-  test('are not counted where it is a proxy that is trusted', async () => {
+  test('are not counted for a trusted proxy', async () => {
     const isProxy = (address: string): boolean => address === '127.0.0.1'
     const { port } = await serving({ connectionsPerAddress: 1, isProxy })
     await open(port)
@@ -83,11 +83,11 @@ describe('the connections of one address', () => {
   })
 })
 
-describe('a client that asks and does not read', () => {
-  /** More than a connection holds beside its two ends. */
+describe('a client that sends requests and does not read', () => {
+  /** More bytes than the buffers of a connection hold. */
   const large = Buffer.alloc(64 * 1_024 * 1_024)
 
-  test('is ended, and what waited for it is gone', async () => {
+  test('is disconnected, and its waiting responses are dropped', async () => {
     const { promise: closed, resolve } = Promise.withResolvers<void>()
     const { port, ended } = await serving({ sendTimeoutMs: 300 }, (_req, res) => {
       res.once('close', resolve)
@@ -99,7 +99,7 @@ describe('a client that asks and does not read', () => {
     expect(await ended()).toContain('{reason="slow_reader"} 1')
   })
 
-  test('is not ended while it is the service that it waits for', async () => {
+  test('is not disconnected while it waits for the service', async () => {
     const { promise: answer, resolve: letGo } = Promise.withResolvers<void>()
     const { port, ended } = await serving({ sendTimeoutMs: 60 }, async (req, res) => {
       await answer
@@ -117,7 +117,7 @@ describe('a client that asks and does not read', () => {
   })
 })
 
-describe('the host that a request names', () => {
+describe('the Host header of a request', () => {
   test.each([
     ['once', 'Host: api.example.com:8080\r\n', 200],
     ['as an IPv6 address', 'Host: [2001:db8::1]:80\r\n', 200],
@@ -133,7 +133,7 @@ describe('the host that a request names', () => {
     expect((await callRaw({ port, head: get(`${headers}${last}`) })).status).toBe(status)
   })
 
-  test('may be left out in HTTP/1.0, and not be named twice', async () => {
+  test('may be absent in HTTP/1.0, and must not occur twice', async () => {
     const { port } = await serving({})
     const without = await callRaw({ port, head: 'GET / HTTP/1.0\r\n\r\n' })
     const twice = await callRaw({ port, head: 'GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n' })

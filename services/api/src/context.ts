@@ -39,21 +39,21 @@ import { createOptimisticLimiter } from './optimistic-limiter.ts'
 import type { ApiSettings } from './settings.ts'
 import { createStartUp, type StartUp } from './start-up.ts'
 
-/** What the routes need; opened once, closed in reverse order. */
+/** Dependencies of all routes; opened once, closed in reverse order. */
 export interface Context extends AsyncDisposable {
   readonly settings: ApiSettings
   readonly log: Log
   readonly metrics: Metrics
   readonly tracer: Tracer
-  /** Counts what single calls cost. */
+  /** Counts the credits of single calls. */
   readonly countCredits: CreditCounter
   readonly countRefusal: RefusalCounter
   readonly db: Db
   readonly metering: Metering
   readonly live: LiveCaller
-  /** How long calls wait for it. */
+  /** Limits how long calls wait for the database. */
   readonly database: DatabaseTimeLimit
-  /** Bounds the single calls under way. */
+  /** Limits concurrent single calls. */
   readonly calls: CallLimit
   readonly pipeline: Pipeline
   /** State that all workers share. */
@@ -70,7 +70,7 @@ export interface Context extends AsyncDisposable {
   readonly onError: (error: unknown) => void
 }
 
-/** Opens all that the API needs. */
+/** Opens the dependencies of the API. */
 export async function openContext(
   settings: ApiSettings,
   log: Log,

@@ -1,7 +1,7 @@
 import type { Product } from '@plumbline/contract/products'
 import type { Metrics } from '@plumbline/runtime/metrics'
 
-/** Counts the cost of single calls, and refunds. */
+/** Counts the credits of single calls and of refunds. */
 export type CreditCounter = (
   product: Product,
   credits: { readonly charged: number; readonly back: number },

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { createCallLimit } from './call-limit.ts'
 import { createRefusalCounter } from './count-refusals.ts'
 
-test('refusals are counted by code, and those of a limit by which', async () => {
+test('refusals are counted by code, and those of limits by limit', async () => {
   const metrics = createMetrics()
   const count = createRefusalCounter(metrics)
   count(new Problem('bad_request', 'no'))

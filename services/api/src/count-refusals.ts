@@ -1,7 +1,7 @@
 import type { Problem } from '@plumbline/contract/problem'
 import type { Metrics } from '@plumbline/runtime/metrics'
 
-/** Counts refusals by what they are about. */
+/** Counts refusals by code and limit. */
 export type RefusalCounter = (problem: Pick<Problem, 'code' | 'limit'>) => void
 
 /** Makes the counter of a program; one for each program. */

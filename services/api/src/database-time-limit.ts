@@ -5,8 +5,8 @@ import { MESSAGES, Problem } from '@plumbline/contract/problem'
 /** Limits how long calls wait for the database. */
 export interface DatabaseTimeLimit {
   /**
-   * The database's reply, or the refusal of the call if the database replies to nobody any more.
-   *
+   * The database's reply, or the refusal of the call if the database no longer replies to any
+   * query.
    * @param options `late` is called if the call is refused, while the query goes on; `isCached` if
    * it may be answered without the database
    * @throws Problem `unavailable`
@@ -23,7 +23,10 @@ export interface DatabaseTimeLimit {
  */
 const SILENT_MS = 1_000
 
-/** Milliseconds that a refusal waits for its side work. */
+/**
+ * Milliseconds that a refusal waits for work that it need not wait for, such as freeing an
+ * idempotency key.
+ */
 const REFUSAL_MS = 200
 
 /** Makes the limit of one process. */
@@ -43,7 +46,7 @@ export function createDatabaseTimeLimit(): DatabaseTimeLimit {
   }
 }
 
-/** Waits a moment for a refusal's side work, which never rejects and goes on if it takes longer. */
+/** Waits up to `REFUSAL_MS` for such work, which never rejects, and continues in the background. */
 export async function forMoment(asked: Promise<void>): Promise<void> {
   await withTimeOut(REFUSAL_MS, asked).catch(() => undefined)
 }

@@ -14,7 +14,7 @@ test('writes headings, tables, code and paragraphs, and everything else as text'
   )
 })
 
-test('each row of the values of test keys has a cell for each heading', () => {
+test('each row of the test key values has a cell for each heading', () => {
   const page = htmlOf(testKeysText(createScorer(packagedWeights())))
   const tables = page.match(/<table>.*?<\/table>/gs) ?? []
   expect(tables).toHaveLength(4)

@@ -1,8 +1,8 @@
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
 /**
- * HTML of the little Markdown that the reference is written in: headings of the third order,
- * tables, code in backticks, and paragraphs. All else is text.
+ * HTML of the subset of Markdown that the reference uses: headings of level 3, tables, code in
+ * backticks, and paragraphs. Everything else is text.
  */
 export function htmlOf(markdown: string): string {
   return markdown.split('\n\n').map(blockOf).join('\n')

@@ -34,7 +34,7 @@ const PRODUCT = ['product', 'email'] as const
 const DRY = ['start', 'false'] as const
 const FILE_PART = ['file', FILE] as const
 
-test('without credits a dry run is let in, as a file and as records', async () => {
+test('without credits a dry run is admitted, as a file and as records', async () => {
   for (const body of [
     form(PRODUCT, DRY, FILE_PART),
     form(DRY, FILE_PART, PRODUCT),
@@ -70,7 +70,7 @@ test.each<[string, () => unknown]>([
   expect(await stage.scratch()).toEqual([])
 })
 
-test('errors of a dry run are reported once it has said that it is one', async () => {
+test('errors of a dry run are reported once its body has said start=false', async () => {
   const refused = [
     await send(form(DRY, FILE_PART)),
     await send(form(DRY, PRODUCT, FILE_PART, ['start', 'true'])),
@@ -81,7 +81,7 @@ test('errors of a dry run are reported once it has said that it is one', async (
   expect(await stage.scratch()).toEqual([])
 })
 
-test('an account without credits sends no more than a head before it says that it is a dry run', async () => {
+test('without credits only the beginning of a body is read before it says start=false', async () => {
   const MANY = 8 * 1_048_576
   const start = (type: string, body: string): string =>
     `POST /v1/batches HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${empty}\r\n` +

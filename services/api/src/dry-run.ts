@@ -13,7 +13,7 @@ const HEAD_BYTES = 512 * 1_024
  * (`start=false`, decision 9).
  */
 export interface DryRunGuard {
-  /** How many bytes of a body of at most `limitBytes` may be read so far. */
+  /** Bytes of a body of at most `limitBytes` that may be read so far. */
   within(limitBytes: number): number
   /**
    * Called where the file or the records begin, with the field `start` if it came before.
@@ -22,8 +22,8 @@ export interface DryRunGuard {
    */
   begin(start: unknown): void
   /**
-   * The error to respond with: 402 in place of errors that an account without credits would not
-   * have reached.
+   * The error to respond with: 402 in place of errors that are found only after an account without
+   * credits is refused.
    */
   refusalOf(error: unknown): unknown
 }

@@ -6,11 +6,14 @@ import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 import { callRaw } from '@plumbline/testkit/api/raw-client'
 
 const MIB = 1_048_576
-/** More than any socket holds. */
+/** More bytes than any socket buffers. */
 const MANY = 64 * MIB
-/** Files may be a little larger, so that it is not their bound that cuts what is refused. */
+/**
+ * Limit of a file: a little above `MANY`, so that the body is refused for another reason than its
+ * size.
+ */
 const LIMIT = 72 * MIB
-/** Tries of each refusal: one client reads while it sends, one when it has sent all. */
+/** Two clients for each refusal: one reads while it sends, one after it has sent everything. */
 const READS = ['along', 'after'] as const
 
 let stage: ApiHarness
@@ -33,7 +36,7 @@ const part = (disposition: string): string =>
   `--b\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`
 const FILE = part('name="file"; filename="a.csv"')
 
-/** The start of a request whose body goes on. */
+/** The start of a request with a body of `length` bytes. */
 function start(path: string, headers: string, body = '', length = MANY): string {
   const method = path.startsWith('PUT ') ? '' : 'POST '
   return `${method}${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length + length}\r\n${headers}\r\n${body}`
@@ -57,7 +60,7 @@ describe('a body of 64 MiB that is refused early: the client gets the response',
     await expectHeard(start('/v1/batches', FORM, FILE), 429)
   })
 
-  test('402, also under an Idempotency-Key that is not known', async () => {
+  test('402, also with an unknown Idempotency-Key', async () => {
     await expectHeard(start('/v1/batches', withKey(poor, FORM), FILE), 402)
     const keyed = withKey(poor, `${FORM}Idempotency-Key: new\r\n`)
     await expectHeard(start('/v1/batches', keyed, FILE), 402)
@@ -68,12 +71,12 @@ describe('a body of 64 MiB that is refused early: the client gets the response',
     await expectHeard(start('PUT /v1/batches', FORM, FILE), 405)
   })
 
-  test('413 by the length that is said', async () => {
+  test('413 by Content-Length', async () => {
     const head = start('/v1/batches', withKey(rich, FORM), FILE, 1_000_000 * MIB)
     await expectHeard(head, 413)
   })
 
-  test('413 by what comes of a file', async () => {
+  test('413 by the received bytes of a file', async () => {
     const chunked = 'Transfer-Encoding: chunked\r\n'
     const more = LIMIT + 8 * MIB
     const chunk = `${(FILE.length + more).toString(16)}\r\n${FILE}`
@@ -81,7 +84,7 @@ describe('a body of 64 MiB that is refused early: the client gets the response',
     await expectHeard(`${path}${withKey(rich, FORM + chunked)}\r\n${chunk}`, 413, more)
   })
 
-  test('400 for JSON that is none, nests deep, or holds too many records, as soon as it is seen', async () => {
+  test('400 for JSON that is malformed, too deeply nested, or has too many records, as soon as that is received', async () => {
     const json = withKey(rich, 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n')
     const path = 'POST /v1/batches HTTP/1.1\r\nHost: x\r\n'
     for (const body of [
@@ -94,7 +97,7 @@ describe('a body of 64 MiB that is refused early: the client gets the response',
     }
   })
 
-  test('415 of the body, its packing and its file', async () => {
+  test('415 for the type of the body, its encoding, and the type of its file', async () => {
     await expectHeard(start('/v1/batches', withKey(rich, 'Content-Type: text/csv\r\n')), 415)
     const packed = `${FORM}Content-Encoding: gzip\r\n`
     await expectHeard(start('/v1/batches', withKey(rich, packed), FILE), 415)
@@ -117,21 +120,21 @@ describe('a body of 64 MiB that is refused early: the client gets the response',
     await expectHeard(start('/v1/batches', withKey(rich, FORM), body), 400)
   })
 
-  test('400 for a query, of which nothing is taken', async () => {
+  test('400 for a query, since the path accepts none', async () => {
     await expectHeard(start('/v1/batches?start=false', withKey(rich, FORM), FILE), 400)
   })
 
-  test('400 for an Idempotency-Key that is none', async () => {
+  test('400 for a malformed Idempotency-Key', async () => {
     const headers = withKey(rich, `${FORM}Idempotency-Key: ${'x'.repeat(256)}\r\n`)
     await expectHeard(start('/v1/batches', headers, FILE), 400)
   })
 
-  test('nothing of it stays', async () => {
+  test('no file remains', async () => {
     await expect.poll(() => stage.scratch()).toEqual([])
   })
 })
 
-test('an account sends as many batches at once as it may have unfinished, and others still send', async () => {
+test('concurrent uploads of an account are limited to its unfinished batches, and others can still upload', async () => {
   await using narrow = await openApiHarness({ UNFINISHED_BATCHES_LIMIT: '2' })
   const port = Number(new URL(narrow.url).port)
   const [busy, other] = [await narrow.account(), await narrow.account()]
@@ -150,7 +153,7 @@ test('an account sends as many batches at once as it may have unfinished, and ot
   expect((await narrow.call('/v1/batches', { key: busy.live, body: form })).status).toBe(202)
 })
 
-test('files on their way in count as files of the account, whichever way they come', async () => {
+test('files that are being received count towards the quota of the account, as uploads and as records', async () => {
   await using narrow = await openApiHarness({ STORED_LIMIT_BYTES: '300000' })
   const { live } = await narrow.account()
   const port = Number(new URL(narrow.url).port)
@@ -174,7 +177,7 @@ test('files on their way in count as files of the account, whichever way they co
   expect((await narrow.call('/v1/batches', { key: live, body: form })).status).toBe(202)
 })
 
-test('a batch whose key is revoked while it is sent is not taken', async () => {
+test('a batch whose key is revoked during the upload is refused', async () => {
   const account = await stage.account()
   const port = Number(new URL(stage.url).port)
   const body = `${part('name="product"')}email\r\n${FILE}email\na@example.com\n`

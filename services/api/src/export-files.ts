@@ -22,20 +22,20 @@ import { webhookViewOf } from '@plumbline/webhooks/view'
 /** Rows that are read at a time. */
 const PAGE = 200
 
-/** Rows from which on one file may take more than 4 GiB. */
+/** Rows from which on the file of a batch may exceed 4 GiB. */
 const HUGE_ROWS = 500_000
 
-/** What writing an export needs. */
+/** Dependencies of writing an export. */
 export interface ExportSource {
   readonly pipeline: Pipeline
   readonly owner: BatchOwner
-  /** Waited for before rows are written out, which takes the process a while. */
+  /** Awaited before rows are written, since that blocks the process for a while. */
   readonly turn: () => Promise<void>
 }
 
 /**
  * The files of an export, in order: with a live key everything that is stored for the account, with
- * a test key what test keys have asked. Each is read when its turn comes.
+ * a test key the data of calls with test keys. Each is read when its turn comes.
  */
 export async function exportFiles(source: ExportSource): Promise<readonly ZipEntry[]> {
   const { owner } = source

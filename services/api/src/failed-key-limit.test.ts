@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createFailedKeyLimit, type FailedKeyLimit } from './failed-key-limit.ts'
 import { createRateLimit } from './rate-limit.ts'
 
-/** Three failures a minute, of a clock that stands until it is set. */
+/** A limit of three failures a minute, by a clock that only the test advances. */
 function failures(): { failedKeys: FailedKeyLimit; pass: (ms: number) => void } {
   let time = 0
   const now = (): number => time
@@ -17,7 +17,7 @@ function failures(): { failedKeys: FailedKeyLimit; pass: (ms: number) => void } 
   }
 }
 
-test('as many keys are asked for at once as may fail', () => {
+test('no more keys are looked up concurrently than may fail', () => {
   const { failedKeys } = failures()
   const reserved = [1, 2, 3].map(() => failedKeys.reserve('a'))
   expect(reserved.every((one) => one !== undefined)).toBe(true)
@@ -28,7 +28,7 @@ test('as many keys are asked for at once as may fail', () => {
   expect(failedKeys.reserve('a')).toBeDefined()
 })
 
-test('what failed is gone until its time has come again', async () => {
+test('a failure is refilled after its time', async () => {
   const { failedKeys, pass } = failures()
   for (let no = 0; no < 3; no += 1) {
     using _ = failedKeys.reserve('a')
@@ -41,7 +41,7 @@ test('what failed is gone until its time has come again', async () => {
   expect(failedKeys.reserve('a')).toBeDefined()
 })
 
-test('failures that another process counted are known once one more is refused', async () => {
+test('failures counted by another process are known once a further one is refused', async () => {
   let time = 0
   const now = (): number => time
   const limiter = createLocalLimiter({ nowMs: now })

@@ -10,7 +10,7 @@ export interface FailedKeyLimit {
   readonly retryMs: number
 }
 
-/** How failures are counted. */
+/** Settings of counting failures. */
 export interface FailedKeyLimitOptions {
   /** The limit, across processes where they share a limiter. */
   readonly rate: RateLimit
@@ -26,12 +26,12 @@ const KNOWN_MAX = 50_000
 interface Left {
   count: number
   readonly at: number
-  /** Keys of it that are being looked up. */
+  /** Keys of the address that are being looked up. */
   looking: number
 }
 
 /**
- * Makes the limit. An address has what it had after its last failure, plus what was refilled since,
+ * Makes the limit. An address may fail as often as after its last failure, plus the refill since,
  * less the keys being looked up, which may fail too.
  */
 export function createFailedKeyLimit(options: FailedKeyLimitOptions): FailedKeyLimit {

@@ -18,15 +18,17 @@ export interface Run {
   /**
    * Stores the response for repeats, in the transaction in which the call takes effect, until the
    * batch that it shows is erased; undefined without an idempotency key. Throws
-   * `Problem('unavailable')` where a later attempt has claimed the key.
+   * `Problem('unavailable')` if a later attempt has claimed the key.
    */
   readonly keep: ((tx: Tx, response: JsonResponse, batchId?: string) => Promise<void>) | undefined
 }
 
-/** What the responses to calls with an idempotency key are stored with. */
+/** Dependencies of storing responses to calls with an idempotency key. */
 export interface IdempotencyStore {
   readonly db: Db
-  /** An attempt that has not ended after this long counts as failed, and its key is free. */
+  /**
+   * Milliseconds after which an attempt that has not ended counts as failed, and its key is free.
+   */
   readonly runMs: number
   /** Hashes keys and requests, which are only compared, and encrypts responses. */
   readonly installationKey: InstallationKey
@@ -97,7 +99,7 @@ export async function withIdempotency(
   }
 }
 
-/** Frees a key whose call was refused while it was being claimed. */
+/** Frees a key whose call was refused while the key was being claimed. */
 async function freeLate(
   { db, onError }: IdempotencyStore,
   call: IdempotentCall,

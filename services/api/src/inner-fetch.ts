@@ -2,13 +2,12 @@ import { createServer, request, type IncomingMessage, type RequestListener } fro
 import { duplexPair, Readable } from 'node:stream'
 import { headersOf } from './fetch-headers.ts'
 
-/** `fetch` as the client of this service takes it. */
+/** `fetch` in the form that the client of this service accepts. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 /**
- * Calls the app within this process, as HTTP over an in-memory stream, so that calls made for a
- * caller pass key, rate limit, credits and log like any call.
- *
+ * Calls the app within this process, as HTTP over an in-memory stream, so that a call on behalf of
+ * a caller is subject to key, rate limit, credits and log like any other.
  * @returns `fetch` for a caller at that address
  */
 export function createInnerFetch(app: RequestListener): (address: string) => Fetch {

@@ -68,11 +68,11 @@ const BAD = [
   '[1:2]',
 ]
 
-test.each([...GOOD, ...BAD])('%j is JSON where the parser of the language says so', (text) => {
+test.each([...GOOD, ...BAD])('%j is valid exactly if JSON.parse accepts it', (text) => {
   expect(faultOfJson(text, WIDE) === undefined).toBe(parses(text))
 })
 
-test.each([...GOOD, ...BAD])('%j is judged alike in pieces of one character', (text) => {
+test.each([...GOOD, ...BAD])('%j has the same result in pieces of one character', (text) => {
   const scanner = createJsonScanner(WIDE)
   let fault
   for (const char of text) {
@@ -82,7 +82,7 @@ test.each([...GOOD, ...BAD])('%j is judged alike in pieces of one character', (t
   expect((fault ?? scanner.end()) === undefined).toBe(parses(text))
 })
 
-test('random changes of a good text are judged as the parser of the language judges them', () => {
+test('random changes of a valid text have the same result as with JSON.parse', () => {
   const text = '{"a":[1,-2.5e3,"x\\u0041y",null],"b":{"c":true,"d":[]},"e":"é"}'
   const letters = '{}[]",:0129.eE+-\\ntrufals é'
   let state = 1
@@ -97,7 +97,7 @@ test('random changes of a good text are judged as the parser of the language jud
   }
 })
 
-test('depth and keys are bounded, and a text at the bound is taken', () => {
+test('depth and keys are limited, and a text at the limit is accepted', () => {
   const bounds = { depth: 3, keys: 4 }
   expect(faultOfJson('[[[]]]', bounds)).toBeUndefined()
   expect(faultOfJson('[[[[]]]]', bounds)).toBe('too_deep')
@@ -107,7 +107,7 @@ test('depth and keys are bounded, and a text at the bound is taken', () => {
   expect(faultOfJson('{"a":1,"b":[1,2],"c":0}', bounds)).toBe('too_many_keys')
 })
 
-test('sixteen million brackets or empty objects are refused at the bound, in no time and memory', () => {
+test('sixteen million brackets or empty objects are refused at the limit, quickly and without memory', () => {
   for (const [piece, fault] of [
     ['['.repeat(65_536), 'too_deep'],
     [`[${'{},'.repeat(20_000)}`, 'too_many_keys'],
@@ -116,7 +116,7 @@ test('sixteen million brackets or empty objects are refused at the bound, in no 
   }
 })
 
-test('what has few brackets and commas is surely within bounds', () => {
+test('a text with few brackets and commas is surely within the limits', () => {
   const bounds = { depth: 2, keys: 3 }
   expect(isSurelyWithin('{"a":"b"}', bounds)).toBe(true)
   expect(isSurelyWithin('[[[]]]', bounds)).toBe(false)

@@ -3,7 +3,7 @@ import { isStillLetIn } from './access.ts'
 import type { Context } from './context.ts'
 
 /**
- * How often the key is checked: the cache holds a key for 0.9 s, so a response ends within a
+ * Milliseconds between two checks of the key: it is cached for 0.9 s, so a response ends within a
  * second.
  */
 const KEY_EVERY_MS = 50

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How much a client may still send once its last response is being sent. */
+/** Limits of what a client may still send once its last response is being sent. */
 export interface LingerBounds {
   readonly bytes: number
   readonly totalMs: number
   /**
-   * The connection is checked this often, and destroyed where fewer bytes than `lookBytes` have
-   * come since.
+   * Milliseconds between two checks of the connection, which is destroyed if fewer than `lookBytes`
+   * bytes have arrived in between.
    */
   readonly lookMs: number
   readonly lookBytes: number
@@ -25,9 +25,9 @@ export const LINGER: Omit<LingerBounds, 'bytes'> = {
 
 /**
  * Closes a connection so that its last response arrives: sends FIN, then reads and discards what
- * the client still sends, until the client closes it or a bound is met. A connection that is closed
- * with unread bytes is reset, and the client may then lose the response (RFC 9112 9.6; RFC 1122
- * 4.2.2.13).
+ * the client still sends, until the client closes it or a limit is reached. A connection that is
+ * closed with unread bytes is reset, and the client may then lose the response (RFC 9112 9.6; RFC
+ * 1122 4.2.2.13).
  */
 export function closeLingering(socket: Socket, bounds: LingerBounds): void {
   if (socket.destroyed) return
@@ -51,7 +51,7 @@ export function closeLingering(socket: Socket, bounds: LingerBounds): void {
 
 /**
  * Detaches the connection from the HTTP parser, so that no further request is read, and discards
- * what comes.
+ * what arrives.
  */
 function discard(socket: Socket, brought: (count: number) => void): void {
   const take = (): void => {
@@ -90,7 +90,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
-/** Safe because arguments are handed on as they came, and the result is the same response. */
+/** Safe because the arguments are passed on unchanged, and the result is the same response. */
 function asWriteHead<R extends ServerResponse>(
   judged: (...args: Parameters<R['writeHead']>) => ServerResponse,
 ): R['writeHead'] {

@@ -1,10 +1,10 @@
 import { withTimeOut } from '@plumbline/concurrency/time-out'
 import type { Limiter } from '@plumbline/ports/limiter'
 
-/** How long a call waits for the shared limiter. */
+/** Milliseconds that a call waits for the shared limiter. */
 const SHARED_TIMEOUT_MS = 250
 
-/** How long the shared limiter is not asked after it failed. */
+/** Milliseconds for which the shared limiter is not asked after it failed. */
 const FALLBACK_MS = 2_000
 
 /**

@@ -18,7 +18,7 @@ const log = createLog({ name: program, level: settings.LOG_LEVEL })
 const needs = { ...settings, reads: [settings.SCORE_WEIGHTS_FILE], port: settings.PORT }
 await startOrExit(program, () => leaveRoot(needs, (message) => log.warn({}, message)))
 
-/** The parent process says when the command line can find the service. */
+/** Resolves when the parent process reports that the command line can find the service. */
 const found = process.argv.includes('--found-later') ? parentMessage('found') : undefined
 
 const graceMs = settings.DRAIN_SECONDS * 1_000 + 10_000

@@ -17,8 +17,8 @@ const MESSAGES: Readonly<Record<Malformed, string>> = {
 }
 
 /**
- * The refusal for a parser error; undefined if the connection itself failed, so that none can be
- * sent. Source: Node 24, lib/_http_server.js, `socketOnError`.
+ * The refusal for a parser error; undefined if the connection itself failed, so that no refusal can
+ * be sent. Source: Node 24, lib/_http_server.js, `socketOnError`.
  */
 export function malformedOf(error: Error): Malformed | undefined {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
@@ -42,7 +42,7 @@ export function refuseOnSocket(log: Log, socket: Socket, status: Malformed): voi
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
 }
 
-/** The same if there is a response object. */
+/** Sends a refusal if there is a response object. */
 export function refuseOnResponse(log: Log, res: ServerResponse, status: Malformed): void {
   const { headers, body } = refusal(log, res.socket, status)
   res.writeHead(status, headers)

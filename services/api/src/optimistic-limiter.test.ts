@@ -6,7 +6,7 @@ import { createOptimisticLimiter } from './optimistic-limiter.ts'
 
 const RATE = { perSecond: 50, burst: 100 }
 
-/** A shared limiter whose answers travel until the test lets them arrive. */
+/** A shared limiter whose replies are delayed until the test releases them. */
 function slowLimiter(nowMs: () => number) {
   const limiter = createLocalLimiter({ nowMs })
   const travelling: (() => void)[] = []
@@ -34,7 +34,7 @@ function fail(error: unknown): never {
   throw error
 }
 
-test('with plenty left a call does not wait for the shared limiter, and concurrent ones are reported together', async () => {
+test('far from the limit a call does not wait for the shared limiter, and concurrent calls are reported together', async () => {
   const shared = slowLimiter(() => 0)
   const limiter = createOptimisticLimiter(shared, fail, { now: () => 0, rest: turn })
   const first = limiter.take('a', 1, RATE)

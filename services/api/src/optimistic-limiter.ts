@@ -11,11 +11,14 @@ const REPORT_EVERY_MS = 20
 const KNOWN_MAX = 50_000
 
 interface Bucket {
-  /** What the shared limiter said was left, less what was granted here since, plus refills. */
+  /**
+   * Tokens left by the last reply of the shared limiter, less those granted here since, plus
+   * refills.
+   */
   left: number
   leftAt: number
   heardAt: number
-  /** Granted here and not reported yet. */
+  /** Tokens granted here and not reported yet. */
   owed: number
   telling: boolean
 }

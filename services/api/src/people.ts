@@ -19,7 +19,7 @@ const TRIES_OF_NETWORK = 20
 const MESSAGES_TO_ADDRESS = 5
 const MESSAGES_OF_NETWORK = 30
 
-/** Opens what signing up and in needs; if mail is configured, this process sends it. */
+/** Opens the dependencies of signing up and in; if mail is configured, this process sends it. */
 export function openPeople(
   settings: ApiSettings,
   {
@@ -83,7 +83,7 @@ export function openPeople(
 
 const LOOPBACK: readonly string[] = ['127.0.0.1', '::1', 'localhost']
 
-/** Without mail no address can be verified: then only this machine may sign up. */
+/** Who may sign up: without mail no address can be verified, so only this machine. */
 function signUpOf({ SIGN_UP: wanted, MAIL_URL, HOST }: ApiSettings): SignUpMode {
   const canVerify = MAIL_URL !== undefined || LOOPBACK.includes(HOST)
   return wanted === 'open' && !canVerify ? 'invite' : wanted

@@ -21,8 +21,7 @@ export interface Query {
 const PLAIN = /^[^\p{Cc}\p{Cs}]*$/u
 
 /**
- * Refuses a query on a path that takes none, where it would be ignored.
- *
+ * Refuses a query on a path that takes none, since it would be ignored.
  * @throws Problem `bad_request`
  */
 export function refuseQuery(req: Request): void {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { withLocalFallback } from './local-fallback.ts'
 import { createRateLimit } from './rate-limit.ts'
 
-test('a burst is granted at once, then calls at the rate, and each refusal says when to come again', async () => {
+test('a burst is granted at once, then calls at the rate, and each refusal says when to retry', async () => {
   let time = 0
   const limiter = createLocalLimiter({ nowMs: () => time })
   const rate = createRateLimit({ name: 'calls', perSecond: 2, burst: 3, limiter })
@@ -34,7 +34,7 @@ test('keys do not share a bucket', async () => {
   expect(await rate.take('b')).toMatchObject({ granted: true })
 })
 
-test('each process keeps the limit while the shared limiter cannot be reached', async () => {
+test('each process applies the limit itself while the shared limiter cannot be reached', async () => {
   const faults: unknown[] = []
   const shared = { take: () => Promise.reject(new Error('gone')) }
   const limiter = withLocalFallback(shared, createLocalLimiter({ nowMs: () => 0 }), (fault) =>
@@ -46,7 +46,7 @@ test('each process keeps the limit while the shared limiter cannot be reached', 
   expect(faults).toHaveLength(1)
 })
 
-test('a call does not wait for a shared limiter that says nothing', async () => {
+test('a call does not wait for a shared limiter that does not reply', async () => {
   const shared = { take: () => new Promise<never>(() => undefined) }
   const limiter = withLocalFallback(shared, createLocalLimiter(), () => undefined)
   const rate = createRateLimit({ name: 'calls', perSecond: 1, burst: 1, limiter })

@@ -2,8 +2,8 @@ import { checkStores, runCheck, type ReadinessCheck } from '@plumbline/pipeline/
 import type { Context } from './context.ts'
 
 /**
- * Checks what every call needs: the database, the queue, that the service has started, and that the
- * program is not stopping.
+ * Checks the conditions of every call: the database and the queue respond, the service has started,
+ * and the program is not stopping.
  */
 export async function checkReadiness(ctx: Context): Promise<readonly ReadinessCheck[]> {
   const running = runCheck('running', async () => {

@@ -26,7 +26,7 @@ const body = (end: string): string =>
   `{"product":"email","start":false,"records":[{"email":"a@b.example","ref":"é\\u20ac"},\n` +
   `{"email":"${'x'.repeat(LONG)}",\n"ref":"${end}"},{"email":null}]}`
 
-/** Sends a body in pieces of so many bytes, each by itself. */
+/** Sends a body in pieces of a number of bytes, each in a write of its own. */
 async function send(
   text: string,
   pieceBytes: number,
@@ -57,7 +57,7 @@ async function send(
   return await promise
 }
 
-test('a record beyond any line is kept as a line over its limit, and no more of it', async () => {
+test('an oversized record is stored as a line just over the limit', async () => {
   const [status, text] = await send(body('1'), LONG * 2, 'whole')
   const { id } = batchView.parse(JSON.parse(text))
   const lines = (await readFile(join(files, 'uploads', id), 'utf8')).split('\n')
@@ -67,7 +67,7 @@ test('a record beyond any line is kept as a line over its limit, and no more of 
   expect(lines.slice(2)).toEqual(['{"email":null}', ''])
 })
 
-test('the same body in other pieces is the same request, and another end of a long record is another', async () => {
+test('the same body in other pieces is the same request, and one with another end of a long record is not', async () => {
   const first = await send(body('1'), LONG * 2, 'same')
   // An odd size, so that pieces cut characters of two bytes.
   expect(await send(body('1'), 777, 'same')).toEqual(first)

@@ -25,7 +25,7 @@ export interface Records {
   discard(): Promise<void>
 }
 
-/** What reading the body of a batch needs. */
+/** Dependencies of reading the body of a batch. */
 export interface BodyIntake {
   readonly scratchDir: string
   readonly settings: ApiSettings

@@ -7,7 +7,7 @@ const body = { email: 'ada@example.com' }
 
 // A server of its own: the names of queues are those of every installation.
 test.skipIf(WITHOUT_REDIS)(
-  'on Redis calls are answered; when it hangs, calls are refused soon and free, and the rest goes on',
+  'calls are answered on Redis; when it hangs, lookups are refused quickly and free, and other calls work',
   async () => {
     const redis = await startRedis()
     if (redis === null) throw new Error('redis-server is not installed')

@@ -15,26 +15,26 @@ export interface Caller extends AccountStanding {
   readonly mode: KeyMode
 }
 
-/** What is known of one request while it is handled; used for the headers of its response. */
+/** Data of a request while it is handled; also used for the headers of its response. */
 export interface RequestContext {
   readonly requestId: string
   /** `performance.now()` at the start. */
   readonly startedAt: number
-  /** Whether it came by TLS, as this process or a trusted proxy says. */
+  /** Whether the request came by TLS, according to this process or a trusted proxy. */
   readonly isSecure: boolean
   caller: Caller | undefined
   rate: RateState | undefined
   /**
-   * Whether it was admitted with a balance of zero: for a stored response, or for work that is
-   * free.
+   * Whether the request was admitted with a balance of zero: for a stored response, or for free
+   * work.
    */
   lacksCredits: boolean
-  /** With `lacksCredits`: whether it repeats a call; otherwise only free work may be done. */
+  /**
+   * With `lacksCredits`: whether the request repeats a call; otherwise only free work may be done.
+   */
   isRepeat: boolean
   creditsCharged: number
-  /**
-   * What the account can spend after this call; undefined: it is read when the response is sent.
-   */
+  /** Balance of the account after this call; undefined: it is read when the response is sent. */
   creditsRemaining: number | undefined
   /** The code of the refusal, for the log. */
   refusal: string | undefined

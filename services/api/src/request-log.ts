@@ -2,7 +2,7 @@ import type { Request, Response } from 'express'
 import type { Context } from './context.ts'
 import { requestContextOf, routeOf } from './request-context.ts'
 
-/** Upper bounds of the time buckets, in seconds. */
+/** Upper bounds of the histogram of durations, in seconds. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
 
 /** Characters of an address or user agent in the log at most. */

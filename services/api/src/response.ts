@@ -8,7 +8,7 @@ export interface JsonResponse {
   readonly status: number
   readonly body: string
   readonly location?: string
-  /** Whether it was stored for an idempotency key, and is sent again. */
+  /** Whether the response was stored for an idempotency key and is sent again. */
   readonly replayed?: boolean
 }
 
@@ -87,7 +87,7 @@ export const SAFE_HEADERS = [
   "default-src 'none'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'",
 ] as const
 
-/** Sent if the service is reached by TLS. Source: ASVS 5.0, 3.4.1; RFC 6797. */
+/** Header that is sent if the service is reached by TLS. Source: ASVS 5.0, 3.4.1; RFC 6797. */
 export const HSTS = ['Strict-Transport-Security', 'max-age=31536000; includeSubDomains'] as const
 
 /** Headers of every JSON response, which must not be cached. */
@@ -163,7 +163,7 @@ function isOutage(error: unknown): boolean {
   )
 }
 
-/** Whether the client has closed the connection, which is no error. */
+/** Whether an error means that the client has closed the connection, which is no fault of ours. */
 export function isGone(error: unknown, res: Response): boolean {
   const premature =
     error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'

@@ -41,7 +41,7 @@ import {
   rotateWebhook,
 } from './routes/webhooks.ts'
 
-/** Every path of the service but the pages of `/docs`; the busiest first. */
+/** Every path of the service except the pages of `/docs`; the most frequent ones first. */
 export function routesOf(ctx: Context): readonly Route[] {
   const downloads = createDownloads(ctx)
   return [

@@ -16,8 +16,7 @@ export interface Api extends AsyncDisposable {
 }
 
 /**
- * Opens what the API needs and listens; disposing of it closes the listener first.
- *
+ * Opens the dependencies of the API and listens; disposing of the result closes the listener first.
  * @param found resolves once the command line can find the service; at once if absent
  */
 export async function serve(
@@ -58,7 +57,7 @@ export async function serve(
   }
 }
 
-/** Which addresses express takes for proxies: it has parsed the setting. */
+/** Whether express, which has parsed the setting, takes an address for a trusted proxy. */
 function proxiesOf(app: Express): (address: string, hop: number) => boolean {
   // Safe because express makes it of the setting `trust proxy`. Source: express 5,
   // lib/application.js.

@@ -9,7 +9,7 @@ import { apiSettings } from './settings.ts'
 import { callRaw } from '@plumbline/testkit/api/raw-client'
 
 const MIB = 1_048_576
-/** More than any socket holds. */
+/** More bytes than any socket buffers. */
 const MANY = 64 * MIB
 
 let opened = new AsyncDisposableStack()
@@ -18,7 +18,7 @@ afterEach(async () => {
   opened = new AsyncDisposableStack()
 })
 
-/** A server that refuses everything at once, and counts what it was asked. */
+/** A server that refuses every request at once, and counts the requests. */
 async function refusing(
   options: Partial<ListenOptions> = {},
   listener = (_req: IncomingMessage, res: ServerResponse): unknown =>

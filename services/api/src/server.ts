@@ -10,7 +10,7 @@ import { endSlowReaders, type SlowReaders } from './slow-readers.ts'
 
 type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
-/** The parts of the context that the server needs. */
+/** The parts of the context that the server uses. */
 type Surroundings = Pick<Context, 'log' | 'metrics' | 'stopping' | 'settings'>
 
 /** Time-outs of the HTTP server, which bound how long a slow sender holds a connection. */
@@ -18,7 +18,7 @@ interface Times {
   readonly headersMs: number
   readonly keepAliveMs: number
   readonly checkEveryMs: number
-  /** Time without a byte in either direction, beyond the time-out of a call. */
+  /** Milliseconds without a byte in either direction, beyond the time-out of a call. */
   readonly idleMs: number
 }
 
@@ -29,7 +29,7 @@ const TIMES: Times = {
   idleMs: 45_000,
 }
 
-/** How the server of calls is set up. */
+/** Options of the server of calls. */
 export interface ListenOptions {
   readonly host: string
   readonly port: number
@@ -40,7 +40,7 @@ export interface ListenOptions {
   readonly isProxy?: (address: string) => boolean
   /** Time over which a client may read too slowly, in milliseconds. */
   readonly sendTimeoutMs: number
-  /** Milliseconds that disposing of the server waits for calls under way. */
+  /** Milliseconds that disposing of the server waits for running calls. */
   readonly drainMs: number
   readonly times?: Partial<Times>
   readonly linger?: Partial<LingerBounds>
@@ -48,7 +48,7 @@ export interface ListenOptions {
 
 /**
  * Listens for calls. JSON bodies have a time-out and uploads a least rate, so the server's time-out
- * of whole requests is off. Disposing of it waits for calls under way, up to `drainMs`.
+ * of whole requests is off. Disposing of the server waits for running calls, up to `drainMs`.
  */
 export async function listen(
   ctx: Surroundings,

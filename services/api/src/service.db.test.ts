@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage[Symbol.asyncDispose]())
 
-/** What a raw socket gets back until the server closes it or the text is met. */
+/** The bytes that a socket receives until the server closes it or they match `until`. */
 async function raw(text: string, until: RegExp): Promise<string> {
   const { port } = new URL(stage.url)
   const socket = connect(Number(port), '127.0.0.1')
@@ -54,7 +54,7 @@ describe('GET /v1/account', () => {
     expect(answer.headers.get('x-credits-remaining')).toBe('4000')
   })
 
-  test('an empty account can still be read', async () => {
+  test('an account without credits can still be read', async () => {
     const { live } = await stage.account({ credits: 0 })
     expect((await stage.call('/v1/account', { key: live })).status).toBe(200)
   })
@@ -74,12 +74,12 @@ describe('GET /v1/account', () => {
 })
 
 describe('the service itself', () => {
-  test('is alive and ready without a key', async () => {
+  test('reports health and readiness without a key', async () => {
     expect((await stage.call('/healthz')).json).toEqual({ status: 'ok' })
     expect((await stage.call('/readyz')).json).toEqual({ status: 'ready' })
   })
 
-  test('describes itself, and every path that it serves is described', async () => {
+  test('serves its OpenAPI document, which has every served path', async () => {
     const answer = await stage.call('/openapi.json')
     const { paths, tags } = Object(answer.json)
     const told = tags.at(-1).description
@@ -94,7 +94,7 @@ describe('the service itself', () => {
     }
   })
 
-  test('the reference page loads nothing from elsewhere', async () => {
+  test('the reference page loads nothing from other hosts', async () => {
     const page = await stage.call('/docs')
     expect(page.headers.has('strict-transport-security')).toBe(false)
     expect(page.status).toBe(200)
@@ -114,7 +114,7 @@ describe('the service itself', () => {
     expect((await stage.call('/docs/..%2fpackage.json')).status).toBe(404)
   })
 
-  test('the reference page takes no other method', async () => {
+  test('the reference page accepts no other method than GET', async () => {
     const paths = ['/docs', '/docs/', '/docs/start.js', '/docs/page.css', '/docs/swagger-ui.css']
     for (const path of paths) {
       for (const method of ['OPTIONS', 'POST', 'PUT', 'DELETE']) {
@@ -136,7 +136,7 @@ describe('the service itself', () => {
     expect((await stage.call('/docs/package.json', { method: 'POST' })).status).toBe(404)
   })
 
-  test('the admin port shows metrics and the detail of readiness, the public port does not', async () => {
+  test('the admin port shows metrics and details of readiness, the public port does not', async () => {
     const shut = { name: 'smtp port 25', status: 'failed', detail: 'shut' } as const
     await reportWorker(stage.db, { name: 'host:7', kind: 'email', health: [shut] })
     expect(await auditLedger(stage.db)).toEqual([])
@@ -213,7 +213,7 @@ describe('the log', () => {
   })
 })
 
-/** The line of the log that tells of a request. */
+/** The log line of a request. */
 function lineOf(log: string, id: string | null): { record: unknown } {
   const line = log
     .split('\n')
@@ -233,7 +233,7 @@ describe('HTTP', () => {
 })
 
 describe('a stop', () => {
-  test('says so on /readyz first, lets calls under way end, and writes what waits to be written', async () => {
+  test('is first shown on /readyz, lets running calls end, and completes pending writes', async () => {
     await using ending = await openApiHarness({ DRAIN_SECONDS: '10' })
     const { promise: free, resolve: letGo } = Promise.withResolvers<void>()
     ending.answer = async (check, subject) => {
@@ -275,7 +275,7 @@ describe('a stop', () => {
   })
 })
 
-describe('what the HTTP server refuses by itself', () => {
+describe('refusals by the HTTP server itself', () => {
   test.each([
     ['no HTTP at all', 'HELO mail\r\n\r\n', 400],
     ['a request without host', 'GET /healthz HTTP/1.1\r\n\r\n', 400],

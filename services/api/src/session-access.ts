@@ -6,7 +6,7 @@ import { refuseForeignOrigin, sessionSecretOf } from './browser.ts'
 import type { Caller } from './request-context.ts'
 import type { SessionCache } from './session-cache.ts'
 
-/** What finding signed-in users needs. */
+/** Dependencies of finding signed-in users. */
 export interface SessionAccess {
   readonly sessions: SessionCache
   readonly publicUrl: string | undefined

@@ -4,7 +4,7 @@ import { apiSettings } from './settings.ts'
 
 const DATABASE_URL = 'postgres://localhost/x'
 
-test('a call may not take as long as its debit is waited for', () => {
+test('the time-out of a call must be shorter than that of its debit', () => {
   const read = (CALL_TIMEOUT_SECONDS: string, DEBIT_TIMEOUT_SECONDS: string) => () =>
     readSettings(apiSettings, { DATABASE_URL, CALL_TIMEOUT_SECONDS, DEBIT_TIMEOUT_SECONDS })
   expect(read('59', '60')).not.toThrow()

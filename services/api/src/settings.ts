@@ -46,11 +46,14 @@ const eachSetting = z.object({
   /** Concurrent downloads of results of one account on this process. */
   DOWNLOADS_LIMIT: count(4),
   MAX_CONNECTIONS: count(10_000),
-  /** How long after its start `/readyz` waits for a worker of each kind. */
+  /** Seconds after the start for which `/readyz` waits for a worker of each kind. */
   WORKERS_WAIT_SECONDS: count(60, { min: 0, max: 3_600 }),
   /** Open connections of one IPv4 address or one IPv6 /64 at most; trusted proxies are exempt. */
   CONNECTIONS_PER_ADDRESS: count(256),
-  /** Time over which a client must read at least 16 KiB a second of what waits for it. */
+  /**
+   * Seconds over which a client must read waiting responses at an average of at least 16 KiB a
+   * second.
+   */
   SEND_TIMEOUT_SECONDS: count(30, { max: 3_600 }),
   /** Seconds between 503 on `/readyz` and the end of listening, when the program stops. */
   STOP_DELAY_SECONDS: count(1, { min: 0, max: 600 }),
@@ -82,7 +85,7 @@ const eachSetting = z.object({
     .string()
     .regex(/^(?:https?:\/\/|mailto:)/, 'expected an https:// or mailto: address')
     .optional(),
-  /** How long a stop waits for calls under way. */
+  /** Seconds that a stop waits for running calls. */
   DRAIN_SECONDS: count(25, { max: 600 }),
 })
 

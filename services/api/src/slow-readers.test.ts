@@ -8,7 +8,7 @@ const KIB = 1_024
 const MIB = 1_024 * KIB
 const TIMEOUT_MS = 30_000
 
-/** A connection as the watch sees it: what was written to it, and what the system has not taken. */
+/** A fake connection: the bytes written to it, and those that the system has not taken. */
 class Pipe extends EventEmitter {
   bytesWritten = 0
   writableLength = 0
@@ -29,7 +29,7 @@ class Pipe extends EventEmitter {
   }
 }
 
-/** Safe because of a socket the watch uses nothing but what a pipe has. */
+/** Safe because the watch uses only the members of a socket that a pipe has. */
 const asSocket = (pipe: Pipe): Socket => pipe as unknown as Socket
 
 interface Answer {
@@ -56,12 +56,12 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Safe because of a response the watch uses nothing but what is here. */
+/** Safe because the watch uses only the members of a response that are set here. */
 function expectAnswer(answer: Answer): void {
   slowReaders.expect({ ...answer, req: { socket: pipe } } as unknown as ServerResponse)
 }
 
-/** Passes seconds, in each of which something happens. */
+/** Advances the clock by seconds, and calls `each` in every second. */
 function pass(seconds: number, each: () => void): void {
   for (let second = 0; second < seconds && !pipe.ended; second += 1) {
     each()
@@ -69,7 +69,7 @@ function pass(seconds: number, each: () => void): void {
   }
 }
 
-test('a client that takes less than 16 KiB a second of what waits is ended after the time', () => {
+test('a client that reads less than 16 KiB a second of waiting responses is disconnected after the time-out', () => {
   pipe.write(10 * MIB)
   pass(29, () => pipe.take(15 * KIB))
   expect(pipe.ended).toBe(false)
@@ -78,20 +78,20 @@ test('a client that takes less than 16 KiB a second of what waits is ended after
   expect(onSlow).toHaveBeenCalledOnce()
 })
 
-test('a client that takes more than that stays', () => {
+test('a client that reads more than that stays connected', () => {
   pipe.write(10 * MIB)
   pass(300, () => pipe.take(17 * KIB))
   expect(pipe.ended).toBe(false)
 })
 
-test('a client that read fast and stops is ended as soon', () => {
+test('a client that read fast and stops is disconnected as soon', () => {
   pipe.write(100 * MIB)
   pass(60, () => pipe.take(MIB))
   pass(40, () => pipe.take(0))
   expect(pipe.ended).toBe(true)
 })
 
-test('a client that takes all that there is stays, however little that is', () => {
+test('a client that reads everything stays connected, however little that is', () => {
   pass(300, () => {
     pipe.take(KIB)
     pipe.write(KIB)
@@ -99,12 +99,12 @@ test('a client that takes all that there is stays, however little that is', () =
   expect(pipe.ended).toBe(false)
 })
 
-test('a client that waits for us stays', () => {
+test('a client that waits for us stays connected', () => {
   pass(300, () => undefined)
   expect(pipe.ended).toBe(false)
 })
 
-test('answers that wait behind the one under way count: taking one after the other is too slow', () => {
+test('responses queued after the current one count: reading them one by one is too slow', () => {
   for (let no = 0; no < 100; no += 1) expectAnswer({ socket: null, writableLength: KIB })
   pass(40, () => {
     pipe.take(KIB / 4)
@@ -113,7 +113,7 @@ test('answers that wait behind the one under way count: taking one after the oth
   expect(pipe.ended).toBe(true)
 })
 
-test('an answer that waits for room has more to come than its connection holds', () => {
+test('a response that waits for a drain has more bytes than its connection buffers', () => {
   const answer = { socket: pipe, writableLength: 0, writableNeedDrain: true, writableEnded: false }
   expectAnswer(answer)
   // Each look finds 64 KiB, of which all is taken until the next: 13 KiB a second.

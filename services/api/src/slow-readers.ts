@@ -10,7 +10,7 @@ export interface SlowReaders extends Disposable {
   expect(res: ServerResponse): void
 }
 
-/** What counts as too slow, and who is notified. */
+/** Definition of too slow, and the function that is notified. */
 export interface SlowReadersOptions {
   /** The time over which the rate is measured, in milliseconds. */
   readonly timeoutMs: number
@@ -18,7 +18,7 @@ export interface SlowReadersOptions {
   readonly onSlow: (socket: Socket) => void
 }
 
-/** Measurements of a connection within that time. */
+/** Measurements of a connection within `timeoutMs`. */
 const MEASUREMENTS = 6
 
 /** From this many pending responses of one connection on, those that were sent are removed. */
@@ -30,12 +30,14 @@ interface Watched {
   /** Bytes that waited for the client at the last measurement; infinite if unknown. */
   waitingBytes: number
   takenBytes: number
-  /** The last measurements, latest last: bytes that had to be read by the client, and that were. */
+  /**
+   * The last measurements, latest last: bytes that the client had to read, and bytes that it read.
+   */
   steps: { readonly dueBytes: number; readonly takenBytes: number }[]
 }
 
 /**
- * Ends each connection whose client, over `timeoutMs`, reads what waits for it slower than the
+ * Ends each connection whose client, over `timeoutMs`, reads waiting responses more slowly than the
  * least rate of bodies. Idle connections, and those that wait for us, are not affected.
  */
 export function endSlowReaders({ timeoutMs, onSlow }: SlowReadersOptions): SlowReaders {

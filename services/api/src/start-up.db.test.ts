@@ -28,7 +28,7 @@ async function openService(waitSeconds: number) {
   }
 }
 
-test('a start is over once the service is found and each kind lives, and stays so', async () => {
+test('a start is completed once the service is found and each kind of worker has reported, and stays so', async () => {
   await using service = await openService(60)
   await expect(service.startUp.check()).rejects.toThrow('the service is starting')
   await service.found()
@@ -41,7 +41,7 @@ test('a start is over once the service is found and each kind lives, and stays s
   await expect(service.startUp.check()).resolves.toBeUndefined()
 })
 
-test('a start that no command line finds is not over, however long ago it was', async () => {
+test('a start is not completed while no command line can find the service, however long that takes', async () => {
   await using service = await openService(0)
   await expect(service.startUp.check()).rejects.toThrow('the service is starting')
   await service.found()

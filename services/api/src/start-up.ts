@@ -3,11 +3,11 @@ import { readWorkers, WORKER_KINDS, type WorkerKind } from '@plumbline/db/worker
 
 /** Whether the whole service has started; once it has, it stays so. */
 export interface StartUp {
-  /** Throws with what is still missing. */
+  /** Throws an error that names what is still missing. */
   check(): Promise<void>
 }
 
-/** What a start waits for. */
+/** Conditions of a completed start. */
 export interface StartUpOptions {
   readonly db: Db
   /**
@@ -43,7 +43,7 @@ export function createStartUp({ db, found, waitSeconds }: StartUpOptions): Start
   }
 }
 
-/** Kinds of workers of which none reports. */
+/** Kinds of workers of which no worker reports. */
 export async function kindsAway(db: Db): Promise<readonly WorkerKind[]> {
   const living = new Set((await readWorkers(db)).map(({ kind }) => kind))
   return WORKER_KINDS.filter((kind) => !living.has(kind))

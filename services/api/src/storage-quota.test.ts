@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createStorageQuota } from './storage-quota.ts'
 
-/** A space of 100 bytes over a store that has what is said. */
+/** A quota of 100 bytes, with `stored` bytes in the store. */
 function openSpace(stored = 0) {
   const state = { stored, reads: 0, nowMs: 0 }
   const space = createStorageQuota(
@@ -17,7 +17,7 @@ function openSpace(stored = 0) {
 
 const FULL = 'The files of the account would exceed its space'
 
-test('files on their way in count together, and with those of the store', async () => {
+test('files that are being received count together with stored ones', async () => {
   const { space } = openSpace(20)
   using first = space.open('a')
   using second = space.open('a')
@@ -28,7 +28,7 @@ test('files on their way in count together, and with those of the store', async 
   await other.take(80)
 })
 
-test('what a file took is free when it is gone, and stays taken when it is stored', async () => {
+test('the bytes of a file are free when it is dropped, and stay counted when it is stored', async () => {
   const { space, state } = openSpace()
   using first = space.open('a')
   const second = space.open('a')
@@ -41,7 +41,7 @@ test('what a file took is free when it is gone, and stays taken when it is store
   expect(state.reads).toBe(1)
 })
 
-test('a file is refused by what the store has now, which is asked at most once a second', async () => {
+test('a file is refused by the current bytes of the store, which are read at most once a second', async () => {
   const { space, state } = openSpace(90)
   using file = space.open('a')
   await expect(file.take(20)).rejects.toThrow(FULL)
@@ -52,7 +52,7 @@ test('a file is refused by what the store has now, which is asked at most once a
   expect(state.reads).toBe(2)
 })
 
-test('an account that sends many files has what it keeps read every ten seconds', async () => {
+test('the stored bytes of an account that sends many files are read every ten seconds', async () => {
   const { space, state } = openSpace(0)
   const send = async (): Promise<void> => {
     using file = space.open('a')
@@ -66,7 +66,7 @@ test('an account that sends many files has what it keeps read every ten seconds'
   expect(state.reads).toBe(2)
 })
 
-test('what was read is kept of a thousand accounts that send nothing', async () => {
+test('stored bytes stay cached for a thousand accounts that send nothing', async () => {
   const { space, state } = openSpace(0)
   const send = async (account: number): Promise<void> => {
     using file = space.open(`acc_${account}`)

@@ -20,11 +20,11 @@ export interface IncomingFile extends Disposable {
   stored(): void
 }
 
-/** Bytes of an account while it sends files, and for a while after. */
+/** Bytes of an account, tracked while it sends files and for a while after. */
 interface Usage {
   incomingBytes: number
   storedBytes: number
-  /** When the stored bytes were last read; undefined if they were not yet. */
+  /** When the stored bytes were last read; undefined if never. */
   readAt: number | undefined
   reading: Promise<void> | undefined
   files: number
@@ -54,7 +54,7 @@ export function createStorageQuota(
   now: () => number = () => performance.now(),
 ): StorageQuota {
   const accounts = new Map<string, Usage>()
-  /** The idle ones, in the order in which they ended. */
+  /** Accounts that send nothing, in the order in which their last file ended. */
   const idle = new Set<string>()
 
   async function refresh(accountId: string, usage: Usage): Promise<void> {

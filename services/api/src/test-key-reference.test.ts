@@ -20,7 +20,7 @@ test('shows every magic value once', () => {
   }
 })
 
-test('names no field that no answer has, and each with its value', () => {
+test('names only fields that responses have, with their values', () => {
   const names = new Set(
     Object.values(RESULTS).flatMap((shape): readonly string[] => Object.keys(shape.shape)),
   )
@@ -45,10 +45,10 @@ test.each([
   ['192.0.2.4', '`is_tor: true`, `threat_score: 70`'],
   ['status-402@magic.test', '402 Payment Required'],
   ['slow.magic.test', 'after 3 seconds'],
-])('the row of %s says what it answers', (value, said) => {
+])('the row of %s has its response', (value, said) => {
   expect(rowOf(value)).toContain(said)
 })
 
-test('says what a refusal is in a batch', () => {
+test('explains refusals in a batch', () => {
   expect(text).toContain('ends with status `error` and is not charged')
 })

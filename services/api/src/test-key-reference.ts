@@ -19,7 +19,7 @@ export function testKeysText(scorer: Scorer): string {
   ].join('\n\n')
 }
 
-/** The products whose fields show all that a check can tell. */
+/** Products whose fields together show all facts of a check. */
 const SHOWN: Readonly<Record<Check, readonly Product[]>> = {
   email: ['email', 'deliverability'],
   phone: ['phone'],
@@ -55,7 +55,7 @@ function tableOf(check: Check, scorer: Scorer): string {
 /** Fields of an answer by name. */
 type Fields = ReadonlyMap<string, unknown>
 
-/** Fields that follow from the request, and the price: only their absence is of interest. */
+/** Fields that only repeat the request or the price, so that only their absence is shown. */
 const ECHOES: ReadonlySet<string> = new Set([
   'email',
   'phone',

@@ -9,7 +9,7 @@ import type { BodyIntake } from './records.ts'
 import { apiSettings } from './settings.ts'
 import { readUpload } from './upload.ts'
 
-/** What a form comes to whose bytes are counted as told. */
+/** The refusal of an upload whose bytes are counted by `take`. */
 async function refusalOf(take: BodyIntake['file']['take']): Promise<unknown> {
   const scratchDir = await mkdtemp(join(tmpdir(), 'plumbline-upload-'))
   const intake: BodyIntake = {
@@ -45,7 +45,7 @@ async function refusalOf(take: BodyIntake['file']['take']): Promise<unknown> {
   return met
 }
 
-test('a database that breaks off while a file arrives is no fault of the form', async () => {
+test('a database failure during an upload is not reported as a fault of the form', async () => {
   // As the driver says it: without a code, as the parser of forms says what is wrong with them.
   const broken = new Error('Connection terminated unexpectedly')
   expect(await refusalOf(() => Promise.reject(broken))).toBe(broken)

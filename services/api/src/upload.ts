@@ -107,7 +107,7 @@ export async function readUpload(req: Request, res: Response, intake: BodyIntake
 }
 
 /**
- * The option of multer that its published types lack. Source: README of multer 2.5,
+ * The option of multer that is missing in its published types. Source: README of multer 2.5,
  * `streamHandler`.
  */
 type StreamedOptions = multer.Options & {
@@ -130,7 +130,7 @@ function plainName(name: string): string {
 interface Stored {
   readonly path: string
   digest: string
-  /** Resolves when nothing more is written. */
+  /** Resolves when writing has ended. */
   written: Promise<void>
 }
 
@@ -223,7 +223,9 @@ function faultOf(judge: () => unknown): Problem | undefined {
   }
 }
 
-/** Only text passes the limits above; multer's body is an object without prototype. */
+/**
+ * The text fields of multer's body, an object without prototype; only text passes the limits above.
+ */
 function textFields(body: unknown): ReadonlyMap<string, string> {
   const fields = new Map<string, string>()
   if (typeof body !== 'object' || body === null) return fields
@@ -268,7 +270,7 @@ function refusal(error: unknown): unknown {
   return error
 }
 
-/** Whether an error is the sender's: errors of the disk have other codes. */
+/** Whether an error is caused by the sender; errors of the disk have other codes. */
 function isFaultOfForm(error: Error): boolean {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   return code === '' || code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE'

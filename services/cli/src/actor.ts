@@ -2,7 +2,7 @@ import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
 import { systemUser } from '@plumbline/runtime/system-user'
 import { InvalidArgumentError, Option } from 'commander'
 
-/** Option of every administrative act: who does it. */
+/** Option of every administrative act: the name of the person who does it. */
 export interface Acting {
   readonly as?: string
 }
@@ -10,7 +10,7 @@ export interface Acting {
 /** Characters of a name in the audit log at most. */
 const NAME_MAX_CHARS = 200
 
-/** `--as`, for acts that the audit log keeps. */
+/** `--as`, for acts that are written to the audit log. */
 export function asOption(): Option {
   return new Option(
     '--as <name>',

@@ -15,7 +15,7 @@ describe('whole numbers', () => {
 })
 
 describe('column mappings', () => {
-  test('hold names and numbers', () => {
+  test('accept names and numbers', () => {
     expect(columnMapping('{"email":"Work Email","phone":3}')).toEqual({
       email: 'Work Email',
       phone: 3,

@@ -71,7 +71,7 @@ export function keyOption(): Option {
   return new Option('--key <key>', 'API key; PLUMBLINE_KEY where it is left out')
 }
 
-/** Largest number that the ledger and the API take for credits. */
+/** Largest number of credits that the ledger and the API accept. */
 export const CREDITS_MAX = 1_000_000_000
 
 /** `--mode`: the live or the test key of an account. */

@@ -36,7 +36,7 @@ const PREVIEW: BatchPreview = {
   error: null,
 }
 
-/** A service with one batch that waits, and a user who answers; what was said and done. */
+/** A service with one waiting batch, and a user who answers; records the output and the calls. */
 function scene(answer: boolean, preview: BatchPreview = PREVIEW) {
   const done: string[] = []
   const said = { text: '' }
@@ -66,7 +66,7 @@ function scene(answer: boolean, preview: BatchPreview = PREVIEW) {
   return { done, said, confirm: (most?: number) => confirmStart(shell, client, 'bat_1', most) }
 }
 
-test('a batch is started when the user has seen its cost and says yes', async () => {
+test('a batch is started when the user has seen its cost and confirms', async () => {
   const { done, said, confirm } = scene(true)
   expect(await confirm()).toMatchObject({ status: 'running' })
   expect(done).toEqual(['start'])
@@ -76,7 +76,7 @@ test('a batch is started when the user has seen its cost and says yes', async ()
   expect(said.text).not.toContain('\u202e')
 })
 
-test('nothing is spent where the user says no, or it may cost more than allowed', async () => {
+test('nothing is spent if the user declines, or if the batch may cost more than allowed', async () => {
   const no = scene(false)
   await expect(no.confirm()).rejects.toThrow('Nothing was spent. The batch bat_1 waits')
   const dear = scene(true)

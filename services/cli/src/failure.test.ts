@@ -16,7 +16,7 @@ test('each kind of failure has its exit status', () => {
   expect(failureOf(new Error('who knew'))).toEqual({ message: 'who knew', status: 1 })
 })
 
-test('a refusal of the service keeps its words and its request', () => {
+test('a refusal of the service keeps its message and request id', () => {
   const refused = new RefusedError({
     status: 402,
     error: 'Payment Required',

@@ -6,11 +6,11 @@ import { Interrupted, Refusal, UsageError } from './refusal.ts'
 /** The message and the exit status of a failed command. */
 export interface Failure {
   readonly message: string
-  /** 1 failed, 2 wrong usage, 130 interrupted. */
+  /** Exit status: 1 failed, 2 wrong usage, 130 interrupted. */
   readonly status: number
 }
 
-/** Makes one sentence of any failure; an unforeseen error keeps its own message. */
+/** The failure of any error, in one sentence; an unexpected error keeps its own message. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof UsageError) return { message: error.message, status: 2 }
   if (error instanceof Interrupted) return { message: error.message, status: 130 }

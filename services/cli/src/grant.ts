@@ -9,12 +9,12 @@ export function refOption(): Option {
   return new Option('--ref <text>', 'payment or ticket it comes from; counts once')
 }
 
-/** The idempotency key of a grant: of `--ref`, else new for this run of the command. */
+/** The idempotency key of a grant: derived from `--ref`, else new for this run of the command. */
 export function sourceRef(ref: string | undefined): string {
   return `cli:${ref ?? randomUUID()}`
 }
 
-/** Prints what a grant added, or that it was made before. */
+/** Prints the credits that a grant added, or that it was made before. */
 export async function showGrant(
   shell: Shell,
   db: Db,

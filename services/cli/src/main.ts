@@ -9,7 +9,7 @@ import { runCli } from './program.ts'
  * One Ctrl-C arrives twice, from the terminal and from npm: signals within this time count as one.
  */
 const SAME_SIGNAL_MS = 1_000
-/** Milliseconds after which the process ends even if a connection is still open. */
+/** Milliseconds after which the process exits even if a connection is still open. */
 const EXIT_MS = 2_000
 
 keepFilesPrivate()

@@ -9,7 +9,9 @@ interface Run {
   readonly err: string
 }
 
-/** A run without a service: what needs one is refused before anything is opened. */
+/**
+ * Runs a command without a service: commands that need one are refused before anything is opened.
+ */
 async function run(...words: readonly string[]): Promise<Run> {
   const said = { out: '', err: '' }
   const shell: Shell = {
@@ -26,7 +28,7 @@ async function run(...words: readonly string[]): Promise<Run> {
 }
 
 describe('the program', () => {
-  test('shows help where it is asked for, with status 0', async () => {
+  test('shows help on request, with status 0', async () => {
     for (const words of [['--help'], ['account', '--help'], ['batch', 'run', '--help']]) {
       const { status, out, err } = await run(...words)
       expect([status, err]).toEqual([0, ''])
@@ -90,7 +92,7 @@ describe('the program', () => {
 })
 
 describe('requests of a lookup', () => {
-  test('carry the companions that the product knows, and explain', () => {
+  test('have the other values that the product accepts, and explain', () => {
     expect(
       requestsOf('contact-intel', ['a@b.example'], {
         email: 'other@b.example',
@@ -104,7 +106,7 @@ describe('requests of a lookup', () => {
     ])
   })
 
-  test('refuse companions of several subjects', () => {
+  test('refuse other values with several subjects', () => {
     const options = { phone: '+442079460123', explain: false }
     expect(() => requestsOf('deliverability', ['a@b.example', 'c@d.example'], options)).toThrow(
       '--phone belongs to one subject; 2 were given.',

@@ -48,7 +48,7 @@ const STEPS = [
   batchAt('completed', 4),
 ]
 
-test('a terminal gets one line drawn again with each change, and its end', () => {
+test('on a terminal one line is redrawn with each change, and ended', () => {
   const { shell, said } = shellOf(true)
   {
     using bar = createProgressBar(shell)
@@ -59,7 +59,7 @@ test('a terminal gets one line drawn again with each change, and its end', () =>
   expect(said.at(-1)).toBe('\n')
 })
 
-test('a file or pipe gets one line for each state', () => {
+test('to a file or pipe one line is written for each state', () => {
   const { shell, said } = shellOf(false)
   {
     using bar = createProgressBar(shell)

@@ -1,6 +1,5 @@
 /**
- * Something the command cannot do; the message is one sentence for the terminal that says what to
- * do.
+ * The command cannot continue; the message is one sentence for the terminal that says what to do.
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal'

@@ -13,7 +13,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }))
 
 const never = new AbortController().signal
 
-test('a result takes its name only when all of it is written', async () => {
+test('a result file gets its name only when it is complete', async () => {
   const path = join(dir, 'out.csv')
   await writeFile(path, 'old')
   {
@@ -24,7 +24,7 @@ test('a result takes its name only when all of it is written', async () => {
   expect(await readdir(dir)).toEqual(['out.csv'])
 })
 
-test('a transfer that breaks leaves what was there before', async () => {
+test('an interrupted transfer leaves the existing file unchanged', async () => {
   const path = join(dir, 'out.csv')
   await writeFile(path, 'old')
   const broken = new ReadableStream<Uint8Array>({
@@ -39,12 +39,12 @@ test('a transfer that breaks leaves what was there before', async () => {
   expect(await readdir(dir)).toEqual(['out.csv'])
 })
 
-test('a place that cannot hold the result is refused', async () => {
+test('a path that cannot be written is refused', async () => {
   await expect(openResultFile(dir)).rejects.toThrow('is a folder')
   await expect(openResultFile(join(dir, 'none', 'x.csv'))).rejects.toThrow('(ENOENT)')
 })
 
-test('the form follows the name unless it is named', () => {
+test('the format follows the file name unless it is given', () => {
   expect(formatOf('a/b.ndjson', undefined)).toBe('ndjson')
   expect(formatOf('a/b.JSONL', undefined)).toBe('ndjson')
   expect(formatOf('a/b.csv', undefined)).toBe('csv')

@@ -7,7 +7,7 @@ import type { ResultFormat } from '@plumbline/contract/results-request'
 import { Refusal } from './refusal.ts'
 
 /**
- * The format that was named, else by the file's extension: NDJSON for `.ndjson` and `.jsonl`, a
+ * The requested format, else that of the file's extension: NDJSON for `.ndjson` and `.jsonl`, a
  * workbook for `.xlsx`, an archive for `.zip`, CSV for all others.
  */
 export function formatOf(path: string, named: ResultFormat | undefined): ResultFormat {

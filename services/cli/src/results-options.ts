@@ -7,7 +7,7 @@ import {
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { delimiterOption, resultFilters } from './arguments.ts'
 
-/** Which results of a batch to write, and how. */
+/** Selection and format of the results to write. */
 export interface ResultsChoice {
   readonly format?: ResultFormat
   readonly only?: readonly string[]
@@ -45,7 +45,7 @@ export function addResultsOptions(command: Command): Command {
     .option('--encoding <name>', 'of CSV, such as windows-1252 for old tools')
 }
 
-/** The options as the client takes them. */
+/** The options in the form that the client accepts. */
 export function resultsAsked(choice: ResultsChoice, format: ResultFormat): ResultsOptions {
   const { only, columns, raw, bom, sep, delimiter, encoding } = choice
   const sign = delimiter === undefined ? undefined : DELIMITER_NAMES.get(delimiter)

@@ -56,8 +56,8 @@ export function addPageOptions(
 }
 
 /**
- * Writes one page of a listing: as JSON, or as a table with a line for each entry, and how to see
- * more.
+ * Writes one page of a listing: as JSON, or as a table with a line for each entry and a note how to
+ * see more.
  */
 export async function showPage<T>(
   shell: Shell,

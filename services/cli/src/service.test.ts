@@ -48,13 +48,13 @@ function endedPid(): number {
   return spawnSync(process.execPath, ['--version']).pid
 }
 
-test('a service that runs on the data directory goes before the settings', async () => {
+test('a service that runs on the data directory takes precedence over the settings', async () => {
   await writeFacts(process.pid)
   const place = await findService(cliSettings({ DATA_DIR: dir, ...SET }))
   expect(place).toEqual({ dataDir: dir, url, ...FACTS, stale: false })
 })
 
-test('what an ended service left behind is passed over for the settings', async () => {
+test('the file of an ended service is ignored in favour of the settings', async () => {
   await writeFacts(endedPid())
   expect(await findService(cliSettings({ DATA_DIR: dir, ...SET }))).toEqual({
     dataDir: dir,
@@ -66,7 +66,7 @@ test('what an ended service left behind is passed over for the settings', async 
   })
 })
 
-test('a process that has the number of an ended service is not taken for it', async () => {
+test('a process with the pid of an ended service is not taken for it', async () => {
   await writeFacts(process.pid)
   const settings = cliSettings({ DATA_DIR: dir, ...SET })
   // Another program at the address, then none.
@@ -78,7 +78,7 @@ test('a process that has the number of an ended service is not taken for it', as
   expect(await findService(settings)).toMatchObject({ stale: true, url: 'http://api.example' })
 })
 
-test('without service and settings the message names both ways out', async () => {
+test('without service and settings the message names both remedies', async () => {
   const settings = cliSettings({ DATA_DIR: dir })
   await expect(openServiceDatabase(settings)).rejects.toThrow(
     `No service runs on ${dir} and DATABASE_URL is not set; run "npm start", or set DATABASE_URL.`,
@@ -101,7 +101,7 @@ test('calls need a key of printable characters', async () => {
   expect(await openServiceClient(set, undefined)).toBeDefined()
 })
 
-test('malformed settings are refused together', () => {
+test('all malformed settings are reported together', () => {
   expect(() => cliSettings({ API_URL: 'ftp://x', KEY_PREFIX: 'S V' })).toThrow(
     /API_URL[^]*KEY_PREFIX/,
   )

@@ -14,7 +14,7 @@ const serviceFile = z.object({
   keyPrefix: z.string().optional(),
 })
 
-/** Where the service is; null for unknown parts. */
+/** Addresses of the service and its stores; null for unknown ones. */
 export interface ServiceLocation {
   readonly dataDir: string
   readonly url: string | null
@@ -27,8 +27,8 @@ export interface ServiceLocation {
 }
 
 /**
- * Finds the service: the one that runs on `DATA_DIR`, else what `DATABASE_URL`, `REDIS_URL` and
- * `API_URL` say.
+ * Finds the service: the one that runs on `DATA_DIR`, else the one at `DATABASE_URL`, `REDIS_URL`
+ * and `API_URL`.
  */
 export async function findService(settings: CliSettings): Promise<ServiceLocation> {
   const dataDir = resolve(settings.DATA_DIR)
@@ -73,7 +73,7 @@ export async function openServiceClient(
   return createClient({ baseUrl: location.url, key: chosen })
 }
 
-/** The refusal where no service is known. */
+/** The refusal if no service is known. */
 function notFound(
   { dataDir, stale }: ServiceLocation,
   setting: 'API_URL' | 'DATABASE_URL',

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { facts, table } from './table.ts'
 
-test('columns are as wide as their widest cell, and lines end with their text', () => {
+test('columns are as wide as their widest cell, and lines have no trailing blanks', () => {
   expect(
     table(
       ['id', 'email', 'plan'],
@@ -21,19 +21,19 @@ test('facts name nested values by dots, and show null and empty as a dash', () =
   )
 })
 
-test('control characters of strangers never reach the terminal', () => {
+test('control characters in foreign text never reach the terminal', () => {
   expect(facts({ name: 'a\u001b[2Jb\r\nc' })).toBe('name  a?[2Jb??c\n')
   expect(table(['x'], [['\u009b31m']])).toBe('x\n?31m\n')
 })
 
-test('moments are shown to the second, and numbers without digits that mean nothing', () => {
+test('times are shown to the second, and numbers without insignificant digits', () => {
   const value = { created_at: '2026-11-22T11:46:27.123Z', progress: 0.8532727578663974, rows: 12 }
   expect(facts(value)).toBe(
     'created_at  2026-11-22 11:46:27Z\nprogress    0.8533\nrows        12\n',
   )
 })
 
-test('a terminal with colours gets them beside the same layout', () => {
+test('colours do not change the layout', () => {
   const rows = [
     ['ok', 'database'],
     ['failed', 'queue'],

@@ -3,7 +3,7 @@ import { styled, type Shell, type Style } from './shell.ts'
 
 const SEGMENTER = new Intl.Segmenter('en')
 
-/** Properties of the terminal that the layout needs. */
+/** Properties of the terminal that the layout depends on. */
 type Screen = Pick<Shell, 'hasColors'>
 
 const PLAIN: Screen = { hasColors: false }
@@ -91,7 +91,7 @@ function widthOf(text: string): number {
   return [...SEGMENTER.segment(text)].length
 }
 
-/** A moment as the API writes it; milliseconds tell a reader nothing. */
+/** A time as the API writes it; milliseconds are not shown. */
 const MOMENT = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/
 
 /** Foreign text without characters that would control the terminal or change the text direction. */

@@ -24,7 +24,7 @@ import { beginErasure, targetOf } from '@plumbline/pipeline/erasure'
 import { createInstallationKey, type InstallationKey } from '@plumbline/pipeline/installation-key'
 import { processEnvironment } from '@plumbline/runtime/settings'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
-import { hideSecret, readSecret } from '@plumbline/webhooks/secret-box'
+import { encryptSecret, decryptSecret } from '@plumbline/webhooks/secret-box'
 import { expect, test } from 'vitest'
 import { changeInstallationKey } from './change-installation-key.ts'
 
@@ -58,7 +58,7 @@ async function fill(db: Db, key: InstallationKey): Promise<void> {
   const { id: accountId } = await createAccount(db, { email: 'owner@localhost', plan: 'free' })
   await inTransaction(db, async (tx) => {
     const id = 'whk_0123456789abcdef'
-    const hide = (secret: string): string => hideSecret(key, id, secret)
+    const hide = (secret: string): string => encryptSecret(key, id, secret)
     const url = 'https://example.com/hook'
     const first = {
       id,
@@ -111,7 +111,7 @@ async function readAll(db: Db, key: InstallationKey): Promise<unknown> {
   const [erasure] = await db.kysely.selectFrom('erasures').selectAll().execute()
   if (hook === undefined || user === undefined || erasure === undefined) throw new Error('empty')
   return {
-    secrets: [hook.secret, hook.old_secret].map((it) => readSecret(key, hook.id, it ?? '')),
+    secrets: [hook.secret, hook.old_secret].map((it) => decryptSecret(key, hook.id, it ?? '')),
     factor: key.decrypt(user.totp_secret ?? '', factorName(user.id)),
     links: links
       .map(({ purpose, detail }) => {

@@ -5,13 +5,13 @@ import { useEffect } from 'preact/hooks'
 import { sentenceOf } from './api/http.ts'
 import { sessionQuery } from './api/queries.ts'
 import { Button, LinkButton } from './components/button.tsx'
-import { Bones, Notice, Page } from './components/page.tsx'
+import { Skeleton, Notice, Page } from './components/page.tsx'
 import { Loaded } from './loaded.tsx'
 import { ownPath } from './own-path.ts'
-import { ProofGate } from './proof.tsx'
+import { StepUpProvider } from './step-up.tsx'
 import { pageOf, type PageMatch } from './routes.ts'
 import { SessionProvider } from './session.tsx'
-import { Gate, Shell } from './shell.tsx'
+import { EntryFrame, Shell } from './shell.tsx'
 
 /** Shows the page of the path, or the sign-in page if nobody is signed in. */
 export function App(): JSX.Element {
@@ -29,16 +29,16 @@ function Guarded({ match }: { readonly match: PageMatch }): JSX.Element {
   useRedirect(elsewhere)
   if (page.access !== 'signed-in') {
     return (
-      <Gate>
+      <EntryFrame>
         {session.error !== null && data === undefined && <Away error={session.error} />}
         {data === undefined || elsewhere !== null ? (
-          <Page title={page.title}>{session.error === null && <Bones />}</Page>
+          <Page title={page.title}>{session.error === null && <Skeleton />}</Page>
         ) : (
           <SessionProvider session={data}>
             <Loaded page={page} id={id} />
           </SessionProvider>
         )}
-      </Gate>
+      </EntryFrame>
     )
   }
   if (data?.user == null) {
@@ -46,14 +46,14 @@ function Guarded({ match }: { readonly match: PageMatch }): JSX.Element {
       <Shell session={data}>
         {session.error !== null && <Away error={session.error} />}
         <Page title={page.title}>
-          <Bones rows={6} />
+          <Skeleton rows={6} />
         </Page>
       </Shell>
     )
   }
   return (
     <SessionProvider session={data}>
-      <ProofGate>
+      <StepUpProvider>
         <Shell session={data}>
           {session.error !== null && <Away error={session.error} />}
           {data.account === null ? (
@@ -63,7 +63,7 @@ function Guarded({ match }: { readonly match: PageMatch }): JSX.Element {
             <Loaded key={data.account.id} page={page} id={id} />
           )}
         </Shell>
-      </ProofGate>
+      </StepUpProvider>
     </SessionProvider>
   )
 }
@@ -78,8 +78,8 @@ function placeInstead(
 }
 
 /**
- * Redirects to the sign-in page, which returns here afterwards, or from there to the page that the
- * user wanted.
+ * Redirects a signed-out user to the sign-in page, and a signed-in one from there to the page that
+ * the user wanted.
  */
 function useRedirect(elsewhere: ReturnType<typeof placeInstead>): void {
   const { route, url, query } = useLocation()
@@ -113,7 +113,7 @@ function NoAccount({ title }: { readonly title: string }): JSX.Element {
 
 function NotFound(): JSX.Element {
   return (
-    <Gate>
+    <EntryFrame>
       <Page title="Nothing here">
         <p>There is no page at this address.</p>
         <div>
@@ -122,6 +122,6 @@ function NotFound(): JSX.Element {
           </LinkButton>
         </div>
       </Page>
-    </Gate>
+    </EntryFrame>
   )
 }

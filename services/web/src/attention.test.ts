@@ -54,7 +54,7 @@ test('a daily limit that is used up is reported', () => {
   ])
 })
 
-test('batches that wait or failed lately are named, one by its page and several by their list', () => {
+test('batches that wait or failed recently are listed, with a link to the page of a single one or to the list', () => {
   const rich = account({ packs: 9 })
   const failed = batch({ id: 'f1', status: 'failed', failed_at: '2026-03-01T12:00:00Z' })
   const old = batch({ id: 'f0', status: 'failed', failed_at: '2026-02-20T12:00:00Z' })
@@ -70,7 +70,7 @@ test('batches that wait or failed lately are named, one by its page and several 
   ])
 })
 
-test('what is not read yet is not reported', () => {
+test('data that is not loaded yet is not reported', () => {
   const ask = (isUnverified: boolean) =>
     attentionOf({ account: undefined, batches: NO_BATCHES, isUnverified, now: NOW })
   expect(ask(false)).toEqual([])

@@ -14,8 +14,7 @@ export interface Attention {
 const FAILED_FOR = 3 * 86_400_000
 
 /**
- * What needs attention, the most urgent first.
- *
+ * Reasons for attention, the most urgent first.
  * @param batches the newest of the account
  * @param now milliseconds since the Unix epoch
  */
@@ -73,7 +72,7 @@ function ofDay({ spending }: Pick<AccountView, 'credits' | 'spending'>) {
   }
 }
 
-/** Batches that wait to be started, or first must be corrected. */
+/** Batches that wait to be started, or must be corrected first. */
 function ofWaiting(waiting: readonly BatchView[]): Attention | null {
   const [first] = waiting
   if (first === undefined) return null

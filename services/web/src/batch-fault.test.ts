@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { batchFault } from './batch-fault.ts'
 
-test('a person gets no advice for programs', () => {
+test('advice for programs is not shown', () => {
   const message = 'No column was found; name one with "mapping": {"phone": ...}.'
   const fault = { error: 'Unprocessable Content', message, field: 'mapping' } as const
   expect(batchFault(fault, 'phone')).toBe(

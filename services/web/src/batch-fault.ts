@@ -2,7 +2,7 @@ import type { BatchFault } from '@plumbline/contract/batch-view'
 import { checksOf, type Check, type Product } from '@plumbline/contract/products'
 import { visibleText } from './components/text.tsx'
 
-/** What the cells of a column contain. */
+/** Names of the content of a column, by check. */
 const CELLS: Readonly<Record<Check, string>> = {
   email: 'email addresses',
   phone: 'phone numbers',

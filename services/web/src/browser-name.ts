@@ -1,6 +1,4 @@
-/**
- * Browsers by what they alone write into `User-Agent`: those that imitate others go before them.
- */
+/** Browsers by their part of `User-Agent`; those that imitate another browser precede it. */
 const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -21,7 +19,7 @@ const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
 ]
 
 /**
- * A browser as people call it, `Firefox on Linux`, by its `User-Agent`; the header itself where it
+ * A browser as people call it, `Firefox on Linux`, by its `User-Agent`; the header itself if it
  * names none.
  */
 export function browserName(userAgent: string): string {

@@ -1,5 +1,4 @@
-/** Calendar days as `YYYY-MM-DD`. */
-
+/** Milliseconds of a day; the days of this file are written `YYYY-MM-DD`. */
 const DAY_MS = 86_400_000
 
 /** Today in a time zone (IANA name). */
@@ -8,12 +7,12 @@ export function todayIn(timeZone: string, now: Date = new Date()): string {
   return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' }).format(now)
 }
 
-/** The day some days after another; before it for a number below zero. */
+/** The day a number of days after another; before it if the number is negative. */
 export function dayAfter(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
 }
 
-/** Every day from one to another, both counted in. */
+/** Every day from one to another, both included. */
 export function daysBetween(from: string, to: string): readonly string[] {
   const days: string[] = []
   for (let day = from; day <= to; day = dayAfter(day, 1)) days.push(day)

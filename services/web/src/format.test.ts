@@ -7,7 +7,7 @@ test('a number is followed by its noun in singular or plural', () => {
   expect(counted(2, 'row')).toBe('2 rows')
 })
 
-test('a price keeps its cents, and has none where it is whole', () => {
+test('a price has cents only if it is not whole', () => {
   expect(dollars(24.9)).toMatch(/24[.,]90/)
   expect(dollars(25)).not.toMatch(/25[.,]00/)
 })

@@ -36,14 +36,12 @@ export function number(value: number): string {
   return NUMBER().format(value)
 }
 
-/** A number in little room: `12K`. */
+/** A number in short form: `12K`. */
 export function short(value: number): string {
   return SHORT().format(value)
 }
 
-/**
- * A share of 0 to 1 in percent; what has begun is never shown as 0, what is not whole never as 100.
- */
+/** A share of 0 to 1 in percent; only 0 is shown as 0, and only 1 as 100. */
 export function percent(share: number): string {
   if (share > 0 && share < 0.01) return FINE_PERCENT().format(Math.max(share, 0.001))
   return PERCENT().format(share < 1 ? Math.min(share, 0.99) : share)
@@ -91,9 +89,7 @@ export function span(seconds: number): string {
   return hours < 48 ? counted(hours, 'hour') : counted(Math.round(hours / 24), 'day')
 }
 
-/**
- * The same where it begins a sentence and is no exact one: "About 5 minutes", "Less than a minute".
- */
+/** A rough span of time at the beginning of a sentence: "About 5 minutes", "Less than a minute". */
 export function about(seconds: number): string {
   const text = span(seconds)
   return seconds < 60 ? text.slice(0, 1).toUpperCase() + text.slice(1) : `About ${text}`

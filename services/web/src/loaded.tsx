@@ -1,7 +1,7 @@
 import type { ComponentType, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Button } from './components/button.tsx'
-import { Bones, Notice, Page } from './components/page.tsx'
+import { Skeleton, Notice, Page } from './components/page.tsx'
 import type { PageProps } from './page-props.ts'
 import type { PageRoute } from './routes.ts'
 
@@ -39,7 +39,7 @@ export function Loaded({
           This page could not be loaded: the service was away, or it was renewed. Reload to go on.
         </Notice>
       ) : (
-        <Bones rows={6} />
+        <Skeleton rows={6} />
       )}
     </Page>
   )

@@ -1,4 +1,4 @@
-/** What a page is given: the variable parts of its path. */
+/** Properties of a page: the parameters in its path. */
 export interface PageProps {
   readonly id: string
 }

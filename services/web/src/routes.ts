@@ -5,9 +5,9 @@ import type { PageProps } from './page-props.ts'
 export interface PageRoute {
   /** Below `/app`; `:id` stands for one segment. */
   readonly path: string
-  /** Its h1 until it is loaded. */
+  /** The h1 until the page is loaded. */
   readonly title: string
-  /** Whether it is for signed-in users, for signed-out ones, or for anybody. */
+  /** Whether the page is for signed-in users, for signed-out ones, or for anybody. */
   readonly access: 'signed-in' | 'signed-out' | 'anybody'
   readonly load: () => Promise<ComponentType<PageProps>>
 }
@@ -29,8 +29,12 @@ export const PAGES: readonly PageRoute[] = [
     async () => (await import('./pages/webhook.tsx')).Webhook,
   ),
   page('/settings/erase', 'Erase values', async () => (await import('./pages/erase.tsx')).Erase),
-  gate('/sign-in', 'Sign in', async () => (await import('./pages/sign-in.tsx')).SignIn),
-  gate('/sign-up', 'Create an account', async () => (await import('./pages/sign-up.tsx')).SignUp),
+  entryPage('/sign-in', 'Sign in', async () => (await import('./pages/sign-in.tsx')).SignIn),
+  entryPage(
+    '/sign-up',
+    'Create an account',
+    async () => (await import('./pages/sign-up.tsx')).SignUp,
+  ),
   open('/reset', 'Reset the password', async () => (await import('./pages/reset.tsx')).Reset),
   open('/welcome', 'Welcome', async () => (await import('./pages/welcome.tsx')).Welcome),
   open('/verify', 'Verify the address', async () => (await import('./pages/verify.tsx')).Verify),
@@ -47,7 +51,7 @@ function page(path: string, title: string, load: Load): PageRoute {
   return { path, title, access: 'signed-in', load }
 }
 
-function gate(path: string, title: string, load: Load): PageRoute {
+function entryPage(path: string, title: string, load: Load): PageRoute {
   return { path, title, access: 'signed-out', load }
 }
 

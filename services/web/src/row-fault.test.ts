@@ -18,7 +18,7 @@ test.each([
   ],
   ['known: ZeroBounce says valid', 'ZeroBounce says valid.'],
   ['has 3 cells more than the header', 'Has 3 cells more than the header.'],
-])('%j is said as %j', (error, said) => {
+])('%j is shown as %j', (error, said) => {
   expect(rowFault(error)).toBe(said)
 })
 

@@ -1,7 +1,7 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import * as format from './format.ts'
 
-/** What each part of a row is called. */
+/** Noun for each part of a row. */
 const SUBJECTS: Readonly<Record<Check, string>> = {
   email: 'The email',
   phone: 'The phone number',
@@ -15,7 +15,7 @@ const FOR_PROGRAMS: Readonly<Record<string, string>> = {
     'has no country code, which can be chosen under Columns before a batch is started',
 }
 
-/** Where one part of a row's error ends and the next begins. */
+/** Separator of the parts of a row's error. */
 const NEXT_PART = new RegExp(`; (?=(?:${CHECKS.join('|')}): )`)
 /** A time in the format of the API. */
 const ISO_TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/g

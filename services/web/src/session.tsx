@@ -41,7 +41,7 @@ export function useMay(needed: Role): boolean {
 }
 
 /** Changes of the session or of the shown account. */
-export interface SessionMoves {
+export interface SessionActions {
   /** Reads the session again. */
   readonly refresh: () => Promise<void>
   readonly signOut: () => Promise<void>
@@ -49,7 +49,7 @@ export interface SessionMoves {
 }
 
 /** The functions that change the session; cached data are dropped. */
-export function useSessionMoves(): SessionMoves {
+export function useSessionActions(): SessionActions {
   const queries = useQueryClient()
   const refresh = async (): Promise<void> => {
     const next = await callApp('readSession')

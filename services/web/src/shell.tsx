@@ -8,7 +8,7 @@ import { SelectField } from './components/field.tsx'
 import { Icon, type IconName } from './components/icon.tsx'
 import { Notice } from './components/page.tsx'
 import { Foreign } from './components/text.tsx'
-import { useSessionMoves } from './session.tsx'
+import { useSessionActions } from './session.tsx'
 
 /** Entries of the menu. */
 const PLACES: readonly (readonly [path: string, text: string, icon: IconName])[] = [
@@ -86,7 +86,7 @@ function isWithin(path: string, href: string): boolean {
 
 /** The signed-in user, the account, and sign-out. */
 function Who({ session }: { readonly session: SessionView }): JSX.Element {
-  const { signOut, switchTo } = useSessionMoves()
+  const { signOut, switchTo } = useSessionActions()
   const [fault, setFault] = useState<string | null>(null)
   const [isBusy, setBusy] = useState(false)
   const attempt = async (move: Promise<void>): Promise<void> => {
@@ -128,13 +128,13 @@ function Who({ session }: { readonly session: SessionView }): JSX.Element {
 }
 
 /** The frame of pages for signed-out users. */
-export function Gate({ children }: { readonly children: ComponentChildren }): JSX.Element {
+export function EntryFrame({ children }: { readonly children: ComponentChildren }): JSX.Element {
   return (
-    <div class="gate">
+    <div class="entry-frame">
       <header>
         <Brand />
       </header>
-      <main class="gate-main card">{children}</main>
+      <main class="entry-main card">{children}</main>
     </div>
   )
 }

@@ -5,7 +5,7 @@ import { sentenceOf } from './api/http.ts'
 export interface Submission {
   readonly isBusy: boolean
   readonly fault: string | null
-  /** Runs it, unless it is running already; returns whether it succeeded. */
+  /** Runs the action, unless it is running already; returns whether it succeeded. */
   readonly run: (work: () => Promise<unknown>) => Promise<boolean>
   readonly clear: () => void
 }

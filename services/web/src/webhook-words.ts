@@ -13,7 +13,7 @@ export const EVENT_WORDS: Readonly<Record<WebhookEvent, string>> = {
   'key.replaced': 'A key was replaced',
 }
 
-/** What a message is about. */
+/** The type of a message, in words. */
 export function messageWords(type: WebhookType): string {
   return type === 'webhook.test' ? 'A test' : EVENT_WORDS[type]
 }

@@ -101,10 +101,12 @@ describe.skipIf(!canRunChromium())('an account with 10,000 batches', () => {
     ] as const) {
       await slow.page.goto(path)
       await settle(slow.page, heading)
-      const seen = await slow.page.evaluate<{ bones: boolean; headings: string[]; shift: number }>(
-        'seen',
-      )
-      if (!seen.bones) met.push(`${path} does not show that it is loading`)
+      const seen = await slow.page.evaluate<{
+        skeleton: boolean
+        headings: string[]
+        shift: number
+      }>('seen')
+      if (!seen.skeleton) met.push(`${path} does not show that it is loading`)
       if (seen.headings.length === 0) met.push(`${path} has no heading meanwhile`)
       if (seen.shift >= MOST_SHIFT) met.push(`${path} jumps by ${seen.shift.toFixed(2)}`)
     }
@@ -125,13 +127,13 @@ function exceptMissingRows(faults: readonly string[]): readonly string[] {
 
 /** Script that records while a page loads: whether it shows that, its headings, and the layout shift. */
 const WATCH = `
-  window.seen = { bones: false, headings: [], shift: 0 }
+  window.seen = { skeleton: false, headings: [], shift: 0 }
   new PerformanceObserver((list) => {
     for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) seen.shift += value
   }).observe({ type: 'layout-shift', buffered: true })
   new MutationObserver(() => {
-    if (document.querySelector('.bones') === null) return
-    seen.bones = true
+    if (document.querySelector('.skeleton') === null) return
+    seen.skeleton = true
     const heading = document.querySelector('h1')?.textContent
     if (heading && !seen.headings.includes(heading)) seen.headings.push(heading)
   }).observe(document, { childList: true, subtree: true })

@@ -8,7 +8,7 @@ import {
   passwordField,
 } from './fields.ts'
 
-/** `POST sign-up`. */
+/** Body of `POST sign-up`. */
 export const signUpRequest = z.strictObject({
   name: nameField,
   email: emailField,
@@ -35,10 +35,10 @@ export const welcomeRequest = z.strictObject({
 /** `POST verify`: the code of a link that was sent to the address. */
 export const verifyRequest = z.strictObject({ token: linkCodeField })
 
-/** `POST verify/resend` and `POST reset`. */
+/** Body of `POST verify/resend` and `POST reset`. */
 export const addressRequest = z.strictObject({ email: emailField })
 
-/** `POST reset/confirm`. */
+/** Body of `POST reset/confirm`. */
 export const resetConfirmRequest = z.strictObject({
   token: linkCodeField,
   password: newPasswordField,
@@ -49,7 +49,7 @@ export const entryAnswer = z.strictObject({
   outcome: z.enum([
     /** A session has begun; `GET session` tells who is signed in. */
     'signed_in',
-    /** The password is right; send the same again with `code`. */
+    /** The password is right; send the same request again with `code`. */
     'code_needed',
     /** If the address can be used, a message with a link is being sent to it. */
     'check_mail',
@@ -61,9 +61,9 @@ export const entryAnswer = z.strictObject({
     'password_changed',
   ]),
 })
-/** Result of such a step. */
+/** Result of a step of signing up or in. */
 export type EntryAnswer = z.infer<typeof entryAnswer>
-/** The part of it that the app acts on. */
+/** Outcome of a step of signing up or in, which decides the next page. */
 export type EntryOutcome = EntryAnswer['outcome']
 
 /** `POST password`: all other sessions end. */
@@ -84,14 +84,14 @@ export const personChange = z.strictObject({ name: nameField })
 /** `POST second-factor/begin`: the password again. */
 export const passwordProof = z.strictObject({ password: passwordField })
 
-/** What an authenticator app needs; shown once. */
+/** Data for an authenticator app; shown once. */
 export const secondFactorStart = z.strictObject({
   /** Base32, for typing in. */
   secret: z.string(),
   /** `otpauth://totp/...`, for a QR code. */
   uri: z.string(),
 })
-/** What an authenticator app needs. */
+/** Data for an authenticator app. */
 export type SecondFactorStart = z.infer<typeof secondFactorStart>
 
 /** `POST second-factor/confirm`: a code of the app, which proves that it has the secret. */
@@ -100,7 +100,7 @@ export const secondFactorConfirm = z.strictObject({ code: factorCodeField })
 /** The recovery codes; each works once in place of a code, and none can be shown again. */
 export const recoveryCodes = z.strictObject({ recovery_codes: z.array(z.string()) })
 
-/** `POST second-factor/disable`. */
+/** Body of `POST second-factor/disable`. */
 export const secondFactorDisable = z.strictObject({
   password: passwordField,
   code: factorCodeField,

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 
-/** The least length of a password, in characters. Source: OWASP ASVS 5.0, 6.2.1 and 6.2.9. */
+/** The smallest length of a password, in characters. Source: OWASP ASVS 5.0, 6.2.1 and 6.2.9. */
 export const PASSWORD_MIN_CHARS = 12
 /**
- * The greatest, so that hashing has a bound. Source: ASVS 5.0, 6.2.9: at least 64 are to be
- * permitted.
+ * The greatest length of a password, so that hashing has a bound. Source: ASVS 5.0, 6.2.9: at least
+ * 64 are to be permitted.
  */
 export const PASSWORD_MAX_CHARS = 256
 

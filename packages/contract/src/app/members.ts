@@ -26,13 +26,13 @@ export const memberList = z.strictObject({
     }),
   ),
 })
-/** Who belongs to an account. */
+/** Members and open invitations of an account. */
 export type MemberList = z.infer<typeof memberList>
 
-/** `PATCH members/{id}`. */
+/** Body of `PATCH members/{id}`. */
 export const memberChange = z.strictObject({ role: z.enum(ROLES) })
 
-/** `POST invitations`. */
+/** Body of `POST invitations`. */
 export const invitationRequest = z.strictObject({ email: emailField, role: z.enum(ROLES) })
 
 /** The new invitation; if no mail is sent, with the link to pass on, which is shown once. */
@@ -44,10 +44,13 @@ export const invitationAnswer = z.strictObject({
   /** Null where it was sent by mail. */
   link: z.string().nullable(),
 })
-/** An invitation that was just made. */
+/** A new invitation. */
 export type InvitationAnswer = z.infer<typeof invitationAnswer>
 
-/** `POST invitations/look`: what an invitation is for, for the page that asks whether to accept. */
+/**
+ * Body of `POST invitations/look`, which shows an invitation on the page that asks whether to
+ * accept it.
+ */
 export const invitationLook = z.strictObject({ token: linkCodeField })
 /** What an invitation is for. */
 export const invitationView = z.strictObject({
@@ -66,10 +69,10 @@ export const invitationAccept = z.strictObject({ token: linkCodeField })
 /** `POST account/hand-over`: another member becomes owner, and the calling owner a member. */
 export const handOverRequest = z.strictObject({ member_id: z.string().min(1).max(100) })
 
-/** `POST switch`. */
+/** Body of `POST switch`. */
 export const switchRequest = z.strictObject({ account_id: z.string().min(1).max(100) })
 
-/** `GET account`: what an owner sets for the account. */
+/** Response of `GET account`: the settings of an account, which its owners change. */
 export const accountSettings = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -84,12 +87,12 @@ export const accountSettings = z.strictObject({
   /** Whether every member must set a second factor before they may change anything. */
   requires_second_factor: z.boolean(),
 })
-/** What an owner sets for the account. */
+/** Settings of an account. */
 export type AccountSettings = z.infer<typeof accountSettings>
 
 const credits = z.int('Send a whole number of credits.').min(1).max(1_000_000_000)
 
-/** `PATCH account`: what is left out stays. */
+/** Body of `PATCH account`; omitted settings stay as they are. */
 export const accountChange = z.strictObject({
   name: nameField.optional(),
   time_zone: z.string().min(1).max(100).optional(),

@@ -3,7 +3,7 @@
  * deletion; a viewer only read. Source: decision 42.
  */
 export const ROLES = ['owner', 'member', 'viewer'] as const
-/** One of the roles. */
+/** Role of a member of an account. */
 export type Role = (typeof ROLES)[number]
 
 /** Whether a role may do what another may. */

@@ -4,10 +4,10 @@ import { ROLES } from './roles.ts'
 
 /** Who may create an account: anybody, invited people, nobody. Source: decision 43. */
 export const SIGN_UP_MODES = ['open', 'invite', 'off'] as const
-/** One of the ways. */
+/** Setting of who may create an account. */
 export type SignUpMode = (typeof SIGN_UP_MODES)[number]
 
-/** An account as a person who belongs to it sees it in a list. */
+/** An account in the list of those that a user belongs to. */
 const membership = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -18,7 +18,10 @@ const membership = z.strictObject({
  * `GET /app/api/session`: who is signed in, and what this installation offers; 200 for nobody, too.
  */
 export const sessionView = z.strictObject({
-  /** Null where nobody is signed in; then `account` and `session` are null as well. */
+  /**
+   * The signed-in user; null if nobody is signed in, and then `account` and `session` are null as
+   * well.
+   */
   user: z
     .strictObject({
       id: z.string(),
@@ -43,9 +46,9 @@ export const sessionView = z.strictObject({
     .strictObject({
       id: z.string(),
       created_at: z.iso.datetime(),
-      /** When it ends unless it is used before. */
+      /** When the session ends unless it is used before. */
       idle_until: z.iso.datetime(),
-      /** When it ends at the latest. */
+      /** When the session ends at the latest. */
       ends_at: z.iso.datetime(),
       /**
        * Until when keys, plan, members and deletion can be changed without `POST step-up`; null if
@@ -75,7 +78,7 @@ export const sessionList = z.strictObject({
       /** Whether it is the calling session. */
       current: z.boolean(),
       created_at: z.iso.datetime(),
-      /** To the minute. */
+      /** Time of last use, to the minute. */
       used_at: z.iso.datetime(),
       /** The network of the sign-in: an IPv4 address, or an IPv6 /64. */
       network: z.string(),

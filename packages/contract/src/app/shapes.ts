@@ -5,10 +5,10 @@ import * as members from './members.ts'
 import type { AppRouteName } from './paths.ts'
 import { sessionList, sessionView } from './session.ts'
 
-/** What a route is sent and answers with. */
+/** Shapes of the request body and the response of a route. */
 interface AppShapes {
   readonly body?: z.ZodType
-  /** What 200 answers with; 204 and nothing if absent. */
+  /** Body of the response 200; if absent, the response is 204 without a body. */
   readonly answer?: z.ZodType
 }
 
@@ -50,14 +50,14 @@ export const APP_SHAPES = {
   withdrawInvitation: {},
 } as const satisfies Readonly<Record<AppRouteName, AppShapes>>
 
-/** What a route is sent. */
+/** Request body of a route. */
 export type AppBody<N extends AppRouteName> = (typeof APP_SHAPES)[N] extends {
   readonly body: infer B extends z.ZodType
 }
   ? z.infer<B>
   : undefined
 
-/** What a route answers with. */
+/** Response of a route. */
 export type AppAnswer<N extends AppRouteName> = (typeof APP_SHAPES)[N] extends {
   readonly answer: infer A extends z.ZodType
 }

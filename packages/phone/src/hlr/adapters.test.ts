@@ -123,7 +123,7 @@ const SAYINGS: readonly (readonly [HlrProviderName, string, unknown, string])[] 
   ['messente', 'UNKNOWN', messenteReply('UNKNOWN'), 'undetermined'],
 ]
 
-test.each(SAYINGS)('%s: %s is told as what it is', async (name, _title, json, connectivity) => {
+test.each(SAYINGS)('%s: %s is classified correctly', async (name, _title, json, connectivity) => {
   const { answers } = await ask(name, ok(json))
   expect(answers).toMatchObject([{ kind: 'verdict', connectivity }])
 })
@@ -246,7 +246,7 @@ test('vonage-identity: the request carries a token that the application key veri
 })
 
 test.each(HLR_PROVIDERS)(
-  '%s: a refusal for load or of the account was not bought',
+  '%s: a query refused because of load or the account was not bought',
   async (name) => {
     const cases = [
       [429, 'throttled'],
@@ -266,7 +266,7 @@ test.each(HLR_PROVIDERS)(
   },
 )
 
-test('hlr-lookups: 502 and 504 are its way of throttling; elsewhere they may hide a purchase', async () => {
+test('hlr-lookups: 502 and 504 mean throttling; from other providers they may hide a purchase', async () => {
   for (const status of [502, 504]) {
     const reply = (): Sent => ({ status, text: '<html>Bad Gateway</html>' })
     expect((await ask('hlr-lookups', reply)).answers).toMatchObject([
@@ -279,7 +279,7 @@ test('hlr-lookups: 502 and 504 are its way of throttling; elsewhere they may hid
 })
 
 test.each(HLR_PROVIDERS)(
-  '%s: silence, a cut connection and nonsense may have been bought',
+  '%s: a query without reply, with a cut connection or an unreadable reply may have been bought',
   async (name) => {
     const faults: readonly Sent[] = [
       'silence',
@@ -298,7 +298,7 @@ test.each(HLR_PROVIDERS)(
 )
 
 test.each(['hlr-lookups', 'twilio', 'vonage'] as const)(
-  '%s: a verdict about another number is none',
+  '%s: a reply about another number is ignored',
   async (name) => {
     const lie = {
       'hlr-lookups': hlrLookupsReply({ msisdn: '+15550001111' }),
@@ -310,7 +310,7 @@ test.each(['hlr-lookups', 'twilio', 'vonage'] as const)(
   },
 )
 
-test('a provider that nothing listens for was not bought from', async () => {
+test('nothing was bought if the connection to a provider was refused', async () => {
   const answers = await HLR_ADAPTERS['hlr-lookups']({
     numbers: [NUMBER],
     account: { url: 'http://127.0.0.1:1', key: 'k', secret: 's' },

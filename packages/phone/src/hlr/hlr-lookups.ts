@@ -5,7 +5,7 @@ import {
   type HlrAdapter,
   type HlrAnswer,
   type HlrQuery,
-  speaksOf,
+  isForNumber,
   verdict,
 } from './provider.ts'
 import { requestJson, urlOf } from './request.ts'
@@ -13,7 +13,7 @@ import { requestJson, urlOf } from './request.ts'
 const USUAL_URL = 'https://www.hlr-lookups.com/api/v2'
 const PATH = '/hlr-lookup'
 
-/** Its gateway's replies beyond the permitted connections: nothing was looked up. */
+/** Replies of the provider's gateway when too many connections are open: nothing was looked up. */
 const THROTTLES = [502, 504]
 
 const CONNECTIVITY = {
@@ -55,7 +55,7 @@ async function lookupOne(query: HlrQuery, number: string): Promise<HlrAnswer> {
 
 function read(number: string, body: unknown): HlrAnswer {
   const fields = fieldsOf(body)
-  if (!speaksOf(number, textOf(fields['msisdn']))) {
+  if (!isForNumber(number, textOf(fields['msisdn']))) {
     return failure('protocol', true, 'a reply about another number')
   }
   const status = textOf(fields['connectivity_status'])

@@ -7,7 +7,7 @@ const USUAL_URL = 'https://api.infobip.com'
 /** Groups of `status`. Source: infobip.com/docs, response status codes. */
 const DELIVERED = 3
 
-/** GSM errors that tell the state of the subscriber. Source: infobip.com/docs, GSM error codes. */
+/** GSM errors that show the state of the subscriber. Source: infobip.com/docs, GSM error codes. */
 const ERRORS: Readonly<Record<number, HlrResult['connectivity']>> = {
   1: 'unknown_subscriber',
   27: 'absent',

@@ -156,6 +156,6 @@ export function failure(
 }
 
 /** Whether a reply is about the requested number; one that names none is accepted. */
-export function speaksOf(number: string, named: string | null): boolean {
+export function isForNumber(number: string, named: string | null): boolean {
   return named === null || named.replace(/\D/g, '') === number.slice(1)
 }

@@ -22,7 +22,7 @@ function query(provider: SignInQuery['provider'], fetch: HlrFetch): SignInQuery 
 
 describe('sign in', () => {
   test.for(['hlr-lookups', 'infobip', 'twilio', 'vonage', 'messente'] as const)(
-    'of %s tells accepted, refused and unclear apart',
+    'of %s distinguishes accepted, refused and unclear',
     async (provider) => {
       const kindOf = async (status: number): Promise<string> =>
         (await signIn(query(provider, answering(status).fetch))).kind
@@ -38,7 +38,7 @@ describe('sign in', () => {
     expect(urls).toEqual(['http://hlr.example:8000/account/1/balance'])
   })
 
-  test('asks nothing of a provider without a free call', async () => {
+  test('sends nothing to a provider without a free call', async () => {
     const { fetch, urls } = answering(200)
     expect((await signIn(query('vonage-identity', fetch))).kind).toBe('unclear')
     expect(urls).toEqual([])
@@ -60,7 +60,7 @@ describe('sign in', () => {
 })
 
 describe('accounts', () => {
-  test('take a single value whole and several by place', () => {
+  test('use a single value whole and split several by position', () => {
     const one = readHlrAccounts({
       providers: ['twilio'],
       urls: undefined,

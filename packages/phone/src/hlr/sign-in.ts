@@ -4,7 +4,7 @@ import type { HlrAccount, HlrFetch } from './provider.ts'
 import type { HlrProviderName } from '@plumbline/ports/provider-status'
 import { basicAuth, urlOf } from './request.ts'
 
-/** What a test of credentials needs. */
+/** Input of a test of credentials. */
 export interface SignInQuery {
   readonly provider: HlrProviderName
   readonly account: HlrAccount
@@ -15,7 +15,7 @@ export interface SignInQuery {
   readonly nowMs: number
 }
 
-/** Whether a provider accepts credentials; `unclear` if no free request tells. */
+/** Whether a provider accepts credentials; `unclear` if no free request can show it. */
 export interface SignIn {
   readonly kind: 'accepted' | 'refused' | 'unclear' | 'unreachable'
   readonly detail: string

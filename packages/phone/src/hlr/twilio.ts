@@ -6,7 +6,7 @@ import {
   type HlrAnswer,
   type HlrQuery,
   type HlrResult,
-  speaksOf,
+  isForNumber,
   verdict,
 } from './provider.ts'
 import { basicAuth, requestJson, urlOf } from './request.ts'
@@ -105,7 +105,7 @@ function refusal(body: Fields, status: number): HlrAnswer {
 }
 
 function read(number: string, body: Fields): HlrAnswer {
-  if (!speaksOf(number, textOf(body['phone_number']))) {
+  if (!isForNumber(number, textOf(body['phone_number']))) {
     return failure('protocol', true, 'a reply about another number')
   }
   const valid = flagOf(body['valid'])

@@ -13,7 +13,7 @@ import { NETWORK_TYPES } from './vonage.ts'
 
 const USUAL_URL = 'https://api-eu.vonage.com'
 
-/** Life of a token. Source: developer.vonage.com, JWT. */
+/** Lifetime of a token. Source: developer.vonage.com, JWT. */
 const TOKEN_SECONDS = 300
 
 /**

@@ -6,7 +6,7 @@ import {
   type HlrAnswer,
   type HlrQuery,
   type HlrResult,
-  speaksOf,
+  isForNumber,
   verdict,
 } from './provider.ts'
 import { basicAuth, requestJson, urlOf } from './request.ts'
@@ -53,7 +53,7 @@ async function lookupOne(query: HlrQuery, number: string): Promise<HlrAnswer> {
 }
 
 function read(number: string, body: Fields): HlrAnswer {
-  if (!speaksOf(number, textOf(body['international_format_number']))) {
+  if (!isForNumber(number, textOf(body['international_format_number']))) {
     return failure('protocol', true, 'a reply about another number')
   }
   const status = numberOf(body['status'])
@@ -102,7 +102,7 @@ function found(body: Fields, status: number): HlrAnswer {
   })
 }
 
-/** Their assumptions are not reported as facts. */
+/** Vonage's assumptions are not reported as facts. */
 function portedOf(ported: string | null): boolean | null {
   if (ported === 'ported') return true
   return ported === 'not_ported' ? false : null

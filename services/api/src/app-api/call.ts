@@ -5,7 +5,7 @@ import type { People, Visitor } from '@plumbline/people/people'
 import type { Request, Response } from 'express'
 import type { Context } from '../context.ts'
 
-/** What a route of the web app needs. */
+/** Dependencies of a route of the web app. */
 export interface AppContext {
   readonly ctx: Context
   readonly people: People

@@ -14,7 +14,10 @@ import { refuseOpenHttp, sessionSecretOf } from '../browser.ts'
 import type { AppHandlers } from './call.ts'
 import { viewOf } from './session-view.ts'
 
-/** Minimum milliseconds of responses whose time could reveal whether an address is known. */
+/**
+ * Minimum duration in milliseconds of calls whose duration could reveal whether an address is
+ * known.
+ */
 const EVEN_MS = 400
 
 /** Handlers for signing up, in and out. */

@@ -23,7 +23,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 interface Operation {
   readonly method: string
   readonly path: string
-  /** Who may call it: a key or session (`account`), or by the table of the app. */
+  /** Who may call the operation: a key or session (`account`), or as in the table of the app. */
   readonly access: 'account' | AppPath['access'] | 'open'
 }
 
@@ -54,8 +54,8 @@ function ofApp(): readonly Operation[] {
 }
 
 /**
- * Who is signed in: the roles of our account, somebody of it who calls nothing, and the owner of
- * another.
+ * The signed-in users: one of each role of our account, a viewer of it who makes no calls, and the
+ * owner of another account.
  */
 type Who = Role | 'quiet' | 'other'
 
@@ -64,11 +64,9 @@ let accountId: string
 let others: { accountId: string; live: string }
 let keys: { live: string; test: string; revoked: string }
 const users: Partial<Record<Who, string>> = {}
-/** Ids of ours, by what stands before them in a path. */
+/** Ids of objects of our account, by the path segment before them. */
 let ours: Readonly<Record<string, string>>
-/**
- * Cookies that were good once: signed out of, unused for too long, and as old as a session gets.
- */
+/** Cookies of ended sessions: signed out, unused for too long, and at the maximum age. */
 let endedCookies: readonly string[]
 
 beforeAll(async () => {
@@ -108,7 +106,7 @@ beforeAll(async () => {
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
-/** Makes one of each kind that has an id in a path. */
+/** Makes one object of each kind whose id occurs in a path. */
 async function makeOurs(): Promise<Readonly<Record<string, string>>> {
   const make = async (path: string, body: unknown, headers = {}): Promise<string> => {
     const { json, text } = await api.call(path, { key: keys.live, body, headers })
@@ -171,7 +169,7 @@ async function endSessions(): Promise<readonly string[]> {
   return [left, idle, old]
 }
 
-/** A cookie of a new session: calls may end the one they come by. */
+/** A cookie of a new session, since a call may end the session that it uses. */
 async function cookieOf(role: Who): Promise<string> {
   const { secret, digest } = newSecret()
   await inTransaction(api.db, (tx) =>
@@ -191,7 +189,7 @@ const ORIGIN = { 'sec-fetch-site': 'same-origin' }
 
 type Identity = { readonly key?: string; readonly headers?: Readonly<Record<string, string>> }
 
-/** Names in paths that lead nowhere, so that who is let in changes nothing. */
+/** Calls an operation with ids that do not exist, so that an admitted call changes nothing. */
 async function call(
   { method, path }: Operation,
   { key, headers = {} }: Identity,
@@ -220,7 +218,7 @@ describe.each(OPERATIONS.map((one) => ({ name: `${one.method} ${one.path}`, one 
     const isOpen = one.access === 'open' || one.access === 'anybody'
     const isApp = one.path.startsWith(APP_API)
 
-    test('nobody, a revoked key and an ended session are told to sign in or send a key', async () => {
+    test('calls without key or session, with a revoked key or an ended session get 401', async () => {
       const ended = [`plumbline=${newSecret().secret}`, ...endedCookies]
       const identities = ended.map((cookie) => ({ headers: { cookie } }))
       for (const identity of [{}, { key: keys.revoked }, ...identities]) {
@@ -230,7 +228,7 @@ describe.each(OPERATIONS.map((one) => ({ name: `${one.method} ${one.path}`, one 
       }
     })
 
-    test("keys call what is of the account, and nothing that is a person's", async () => {
+    test("keys are accepted for data of the account, and not for a user's own", async () => {
       for (const key of [keys.live, keys.test]) {
         const { status } = await call(one, { key })
         const isRefused = one.access !== 'account' && !isOpen
@@ -243,7 +241,7 @@ describe.each(OPERATIONS.map((one) => ({ name: `${one.method} ${one.path}`, one 
       expect(REFUSED.includes(status)).toBe(!mayCall(one, role))
     })
 
-    test('a session is worth nothing to another site', async () => {
+    test('a session is refused on calls from another site', async () => {
       if (one.method === 'GET' || one.access === 'open') return
       const headers = { cookie: await cookieOf('owner'), 'sec-fetch-site': 'cross-site' }
       expect((await call(one, { headers })).status).toBe(403)
@@ -282,7 +280,7 @@ test('nothing of this account was changed by others', async () => {
   )
 })
 
-/** What the two tables say of a role. */
+/** Whether a role may call an operation, by the two tables. */
 function mayCall({ access, method, path }: Operation, role: Role): boolean {
   // The id in its path is not their own: members and viewers take out themselves alone.
   if (method === 'DELETE' && path.endsWith('/members/:id')) return role === 'owner'

@@ -12,7 +12,7 @@ import { expect, test } from 'vitest'
 
 const PASSWORD = 'tidal lantern cactus seven'
 
-test('five accounts a day from a network, refused ones not counted; disposable domains never', async () => {
+test('a network may create five accounts a day, not counting refused ones; disposable domains none', async () => {
   await using api = await openApiHarness()
   await writeMailDomainLists(api.db, '1', () => ({
     disposable: ['throwaway.example'],
@@ -28,7 +28,7 @@ test('five accounts a day from a network, refused ones not counted; disposable d
   expect(await sign('p7@free.example')).toBe(429)
 })
 
-test('so many accounts a day with addresses of one domain, free providers excepted', async () => {
+test('accounts a day with addresses of one domain are limited, except those of free providers', async () => {
   await using api = await openApiHarness({
     SIGN_UPS_PER_NETWORK: '100',
     SIGN_UPS_PER_MAIL_DOMAIN: '2',
@@ -56,7 +56,7 @@ test('so many accounts a day with addresses of one domain, free providers except
   ]).toEqual([200, 200, 200])
 })
 
-test('a site of IPv6 has the accounts of four networks a day, however many it has', async () => {
+test('an IPv6 /48 may create as many accounts a day as four networks', async () => {
   await using api = await openApiHarness({
     TRUSTED_PROXIES: '127.0.0.1',
     SIGN_UPS_PER_NETWORK: '1',
@@ -78,7 +78,7 @@ test('a site of IPv6 has the accounts of four networks a day, however many it ha
 })
 
 test.each(['Postgres', 'Redis'])(
-  'on %s tries to sign in are limited for a person and network, right ones with them',
+  'on %s attempts to sign in are limited by user and network, successful ones included',
   async (backend) => {
     if (backend === 'Redis' && WITHOUT_REDIS) return
     await using stack = new AsyncDisposableStack()
@@ -104,7 +104,7 @@ test.each(['Postgres', 'Redis'])(
   },
 )
 
-test('who tries a person from many networks does not lock them out where they are signed in', async () => {
+test('attempts from many networks do not lock a user out of the network where they are signed in', async () => {
   await using api = await openApiHarness({ TRUSTED_PROXIES: '127.0.0.1', SIGN_IN_TRIES: '1' })
   const email = 'ada@company.example'
   const at = (address: string): ReturnType<typeof openBrowser> =>
@@ -125,7 +125,7 @@ test.each([
   ['off', {}],
   ['invite', {}],
   ['open', { HOST: '0.0.0.0' }],
-])('with SIGN_UP=%s and %o nobody comes in uninvited', async (mode, more) => {
+])('with SIGN_UP=%s and %o nobody signs up without an invitation', async (mode, more) => {
   await using api = await openApiHarness({ SIGN_UP: mode, ...more })
   const browser = openBrowser(api)
   const form = { name: 'A', email: 'a@company.example', password: PASSWORD }
@@ -134,7 +134,7 @@ test.each([
   expect(answer.service.sign_up).toBe(mode === 'off' ? 'off' : 'invite')
 })
 
-test('a password goes over TLS or stays on the machine', async () => {
+test('a password is accepted only over TLS or from this machine', async () => {
   await using api = await openApiHarness({
     TRUSTED_PROXIES: '127.0.0.1',
     PUBLIC_URL: 'https://app.example.com',
@@ -154,7 +154,7 @@ test('a password goes over TLS or stays on the machine', async () => {
   expect(plain.json).toMatchObject({ user: null })
 })
 
-test('closing an account gives its mailbox no new free credits, whatever its plus tag', async () => {
+test('a mailbox gets no new free credits by closing its account, whatever its plus tag', async () => {
   await using api = await openApiHarness()
   const opened = async (
     email: string,
@@ -197,7 +197,7 @@ test('closing an account gives its mailbox no new free credits, whatever its plu
   expect(JSON.stringify(rows)).not.toContain('company')
 })
 
-test('what is known of a mailbox goes with the sweep a month after its account, not before', async () => {
+test('the sweep deletes the record of a mailbox a month after its account, not before', async () => {
   await using api = await openApiHarness()
   const noted = async (closedDays: number | null): Promise<string> => {
     const { id } = await createAccount(api.db, { email: 'a@company.example', plan: 'free' })

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 
 const PASSWORD = 'tidal lantern cactus seven'
 
-/** A mail server that keeps what it is sent, or refuses for a while. */
+/** A mail server that stores messages, or refuses them for a while. */
 interface Postbox extends AsyncDisposable {
   readonly port: number
   readonly mails: { readonly to: string; readonly text: string }[]
@@ -73,7 +73,7 @@ beforeEach(() => {
   postbox.refusal = undefined
 })
 
-/** The newest message to an address once it is there, and the secret of its link. */
+/** Waits for the newest message to an address; returns it with the secret of its link. */
 async function newest(to: string, about: string): Promise<{ text: string; secret: string }> {
   const find = (): string | undefined =>
     postbox.mails.findLast((mail) => mail.to === to && mail.text.includes(about))?.text
@@ -92,7 +92,7 @@ async function signedUp(email: string): Promise<TestBrowser> {
   return browser
 }
 
-test('there is no account and no way in until the link of the message was opened, once', async () => {
+test('an account exists only once the link of the message was opened, which works once', async () => {
   const email = 'grace@company.example'
   const browser = openBrowser(api)
   await browser.app('signUp', { name: 'Grace', email, password: PASSWORD })
@@ -110,7 +110,7 @@ test('there is no account and no way in until the link of the message was opened
   expect(answer.user).toMatchObject({ name: 'Grace', verified: true })
 })
 
-test('a known address gets the same response as a new one; its user is notified, and nothing is changed', async () => {
+test('a known address gets the same response as a new one; its user is notified, and nothing changes', async () => {
   const email = 'known@company.example'
   await signedUp(email)
   const body = { name: 'Eve', email, password: 'another long pass phrase' }
@@ -235,7 +235,7 @@ test('owners are notified of credits below their mark: spent below it, or by a m
   expect(text).toContain('mark of 500')
 })
 
-test('strangers who name addresses of a company leave its people their accounts of the day', async () => {
+test('sign-ups by strangers with addresses of a company do not use up its daily accounts', async () => {
   const box = await openPostbox()
   await using stack = new AsyncDisposableStack()
   stack.use(box)

@@ -47,8 +47,8 @@ async function joined(
   return Object.assign(browser, { id: session.answer.user?.id ?? '' })
 }
 
-describe('signing up where no mail can be sent', () => {
-  test('gives an account with 200 credits, signed in, and no key', async () => {
+describe('signing up without mail', () => {
+  test('creates an account with 200 credits, a session, and no key', async () => {
     const browser = await person('Ada Lovelace')
     const session = sessionView.parse((await browser.app('readSession')).json)
     expect(session.user).toMatchObject({ name: 'Ada Lovelace', verified: false })
@@ -58,7 +58,7 @@ describe('signing up where no mail can be sent', () => {
     expect((await browser.app('listKeys')).answer.data).toEqual([])
   })
 
-  test('takes an address once, whatever its plus tag', async () => {
+  test('accepts an address once, whatever its plus tag', async () => {
     const { email } = await person()
     const again = await openBrowser(api).app('signUp', {
       name: 'Eve',
@@ -89,7 +89,7 @@ describe('signing up where no mail can be sent', () => {
     'a@b@company.example',
     'a@company.example\r\nBcc: b@company.example',
     'a@[127.0.0.1]',
-  ])('refuses the address %j, which is more than one or none', async (email) => {
+  ])('refuses %j, which is no single address', async (email) => {
     const form = { name: 'A', email, password: PASSWORD }
     expect((await openBrowser(api).app('signUp', form)).status).toBe(400)
   })
@@ -110,7 +110,7 @@ describe('signing up where no mail can be sent', () => {
 })
 
 describe('signing in', () => {
-  test('an unknown address and a wrong password get one sentence', async () => {
+  test('an unknown address and a wrong password get the same message', async () => {
     const { email } = await person()
     const wrong = await openBrowser(api).app('signIn', { email, password: 'wrong wrong wrong' })
     const unknown = await openBrowser(api).app('signIn', {
@@ -121,7 +121,7 @@ describe('signing in', () => {
     expect(wrong.text).toBe(unknown.text)
   })
 
-  test('a session serves the routes of keys, and ends everywhere at sign-out', async () => {
+  test('a session is accepted by the routes for API keys, and ends everywhere at sign-out', async () => {
     const { email, cookie } = await person()
     const second = openBrowser(api)
     expect((await second.app('signIn', { email, password: PASSWORD })).answer).toEqual({
@@ -135,7 +135,7 @@ describe('signing in', () => {
       .toBe(401)
   })
 
-  test('the cookie is for scripts of no page, this host and the path of the root', async () => {
+  test('the cookie is HttpOnly, for this host only, with the root path', async () => {
     const { email } = await person()
     const answer = await openBrowser(api).app('signIn', { email, password: PASSWORD })
     expect(answer.headers.getSetCookie()).toEqual([
@@ -172,7 +172,7 @@ describe('signing in', () => {
   })
 })
 
-test('who signs out everywhere is signed out in the same moment, in browsers that asked just before, too', async () => {
+test('signing out everywhere takes effect at once, also in browsers whose session was just cached', async () => {
   const browser = await person()
   const other = openBrowser(api)
   await other.app('signIn', { email: browser.email, password: PASSWORD })
@@ -185,7 +185,7 @@ test('who signs out everywhere is signed out in the same moment, in browsers tha
 })
 
 describe('keys', () => {
-  test('one is made by a session, shown once, replaced and revoked', async () => {
+  test('a key is created in a session, shown once, replaced and revoked', async () => {
     const browser = await person()
     const first = newKeyAnswer.parse((await browser.app('createKey', { mode: 'live' })).json)
     expect(first.replaced).toBeNull()
@@ -213,7 +213,7 @@ describe('keys', () => {
     expect((await browser.app('readSession')).status).toBe(200)
   })
 
-  test('a key is no session: it makes no keys', async () => {
+  test('a key cannot create keys', async () => {
     const { live } = await api.account()
     const made = await api.call('/app/api/keys', {
       key: live,
@@ -225,7 +225,7 @@ describe('keys', () => {
 })
 
 describe('the second factor', () => {
-  test('is asked for at sign-in, counts once, and again before keys are changed', async () => {
+  test('is required at sign-in and again before keys are changed, and each code works once', async () => {
     const browser = await person()
     const begun = await browser.app('beginSecondFactor', { password: PASSWORD })
     const totp = new TOTP({ secret: Secret.fromBase32(begun.answer.secret) })
@@ -297,7 +297,7 @@ describe('members', () => {
     await expect.poll(async () => (await owner.call('/v1/account')).status).toBe(403)
   })
 
-  test('an invitation is for its address alone, once', async () => {
+  test('an invitation is valid for its address only, and once', async () => {
     const owner = await person()
     const friend = await person()
     const stranger = await person()
@@ -318,7 +318,7 @@ describe('members', () => {
     expect(foreign.status).toBe(404)
   })
 
-  test('an invitation that is accepted twice at once makes one member', async () => {
+  test('an invitation that is accepted twice concurrently makes one member', async () => {
     const owner = await person()
     const friend = await person()
     const made = await owner.app('invite', { email: friend.email, role: 'member' })
@@ -331,7 +331,7 @@ describe('members', () => {
     expect(answer.data.filter(({ email }) => email === friend.email)).toHaveLength(1)
   })
 
-  test('two owners who leave at once leave one behind', async () => {
+  test('of two owners who leave concurrently one stays', async () => {
     const owner = await person()
     const other = await joined(owner, 'owner')
     const { answer } = await owner.app('listMembers')
@@ -361,7 +361,7 @@ describe('a printed link', () => {
     }
   })
 
-  test('is the way back in: a new password, and all sessions end', async () => {
+  test('sets a new password and ends all sessions', async () => {
     const { email, cookie } = await person()
     const made = await newAccessCode(api.db, { email, isLocalOnly: true })
     const code = made?.secret ?? ''

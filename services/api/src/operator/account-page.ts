@@ -13,7 +13,7 @@ import { auditTable } from './audit-table.ts'
 import { ACCOUNT_FIELDS as FIELDS, LIMIT_LABELS } from './fields.ts'
 import { html, moment, table, type Html } from './html.ts'
 
-/** Rows of the audit log on the page of an account. */
+/** Rows of the audit log that the page of an account shows. */
 const TRAIL_ROWS = 20
 
 /** The page of one account: its data, its audit log, and forms for acts. */

@@ -24,7 +24,7 @@ export interface AccountAct extends Act {
   readonly service: string
 }
 
-/** Does one act and returns a message about its result. */
+/** Performs an act and returns a message about its result. */
 export type OperatorAct = (db: Db, act: AccountAct, form: Form) => Promise<string>
 
 const KEY_MODES = ['live', 'test'] as const

@@ -4,7 +4,7 @@ import { readEmails } from '@plumbline/db/people/users'
 import { actInWords, peopleOf } from './audit-words.ts'
 import { html, moment, table, type Html } from './html.ts'
 
-/** Entries of the audit log as sentences, with the addresses of the users who did them. */
+/** A table of audit log entries as sentences, with the addresses of the users who acted. */
 export async function auditTable(db: Db, trail: readonly AuditEntry[]): Promise<Html> {
   const ids = trail.flatMap((entry) => [entry.actor, ...peopleOf(entry)])
   const people = await readEmails(db, [...new Set(ids)])

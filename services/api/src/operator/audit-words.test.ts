@@ -51,6 +51,6 @@ test.each([
   ['pack.change', null, { pack: 'small', credits: 100 }, 'Pack small made.'],
   ['what.ever', { some_thing: [1] }, { some_thing: [2] }, 'what.ever: some thing [1] became [2].'],
   ['constructor', null, null, 'constructor: nothing differs.'],
-])('%s is told as a sentence (%#)', (action, before, after, sentence) => {
+])('%s is described by a sentence (%#)', (action, before, after, sentence) => {
   expect(actInWords({ action, before, after }, PEOPLE)).toBe(sentence)
 })

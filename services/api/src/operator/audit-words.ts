@@ -107,7 +107,7 @@ function offer(what: string, told: Told): string {
   return told.isNew ? `${what} ${name} made.` : `${what} ${name}: ${changes(told)}.`
 }
 
-/** What differs, by name, with the old and new value. */
+/** The changed facts by name, with old and new value. */
 function changes({ before, after }: Pick<Told, 'before' | 'after'>): string {
   const names = Object.keys({ ...before, ...after })
   const differing = names.filter((name) => say(before[name]) !== say(after[name]))

@@ -36,7 +36,7 @@ async function ask(
 
 // The board shows queues on Redis alone; with CI=true the run fails where there is none.
 test.skipIf(WITHOUT_REDIS)(
-  'on Redis the board shows an operator the queues, no subject, and changes nothing',
+  'on Redis the board shows an operator the queues without subjects, and cannot change them',
   async () => {
     await using stack = new AsyncDisposableStack()
     const redis = await startRedis()
@@ -88,7 +88,7 @@ test.skipIf(WITHOUT_REDIS)(
   },
 )
 
-test('on Postgres a sentence says where to look', async () => {
+test('on Postgres a message says where the queues are shown', async () => {
   await using api = await openApiHarness()
   const operator = await person(api, 'ada@one.example', true)
   const { status, text } = await ask(api, operator, '')

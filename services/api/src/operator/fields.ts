@@ -6,7 +6,7 @@ export interface Field {
   readonly label: string
 }
 
-/** What each limit restricts, for a person. */
+/** Label of each limit in forms. */
 export const LIMIT_LABELS: Readonly<Record<OwnLimit, string>> = {
   calls_per_second: 'Calls a second',
   calls_burst: 'Calls at once after a rest',

@@ -43,7 +43,7 @@ const PLACES = [
   ['/operator/workers', 'Workers'],
   ['/operator/audit', 'Audit trail'],
 ] as const
-/** Where the menu leads. */
+/** Entry of the menu. */
 export type Place = (typeof PLACES)[number][0]
 
 /** A page of the operator; `place` is its entry in the menu. */
@@ -73,7 +73,7 @@ export function page(title: string, body: Html, place?: Place): string {
   return text
 }
 
-/** With more columns than these, a narrow screen shows a row as a list of its cells. */
+/** Number of columns above which a narrow screen shows a row as a list of its cells. */
 const STACKED_FROM = 3
 
 /** A table under headings. */
@@ -105,7 +105,7 @@ export function table(headings: readonly string[], rows: readonly (readonly Show
   </div>`
 }
 
-/** A time in the form of logs: `2026-11-23 05:20:50 UTC`. */
+/** A time in the format of the logs: `2026-11-23 05:20:50 UTC`. */
 export function moment(at: Date): Html {
   return html`<time>${at.toISOString().slice(0, 19).replace('T', ' ')} UTC</time>`
 }

@@ -9,7 +9,7 @@ import { html, table, type Html } from './html.ts'
 
 /** Plans or add-on packs. */
 export const OFFER_KINDS = ['plans', 'packs'] as const
-/** One of them, as in a path. */
+/** Kind of an offer, as in paths. */
 export type OfferKind = (typeof OFFER_KINDS)[number]
 
 /** Largest limit, and largest place in a list, that fit their columns. */
@@ -24,12 +24,12 @@ interface Offer {
   readonly columns: ReadonlyMap<string, Cell>
 }
 
-/** A column of an offer, and how its field is shown and read. */
+/** A column of an offer, and its field in the form. */
 interface Column extends Field {
   /** Text after the label: how to fill it in. */
   readonly hint?: string
   readonly kind: 'number' | 'price' | 'yes_no'
-  /** Value for a new one. */
+  /** Initial value for a new plan or pack. */
   readonly initial: Cell
   readonly read: (form: Form) => Cell
 }
@@ -158,7 +158,10 @@ export async function changeOffer(
   return `The ${WORDS[kind].one} ${name} is changed.`
 }
 
-/** Makes a plan or pack. @throws Problem `conflict` if there is one of its name */
+/**
+ * Creates a plan or pack.
+ * @throws Problem `conflict` if the name is taken
+ */
 export async function makeOffer(
   db: Db,
   { actor, kind }: { readonly actor: string; readonly kind: OfferKind },

@@ -21,7 +21,7 @@ interface Route {
   readonly path: string
 }
 
-/** Open to everybody: there is nothing of anybody in it. */
+/** Paths open to everybody, since they contain no data of anybody. */
 const OPEN: readonly string[] = ['/operator/style.css']
 
 const ROUTES: readonly Route[] = [
@@ -97,13 +97,13 @@ async function ask(
 describe.each(ROUTES.map((route) => ({ name: `${route.method} ${route.path}`, route })))(
   '$name',
   ({ route }) => {
-    test('nobody, and no key, is told to sign in', async () => {
+    test('calls without a session, or with a key, are told to sign in', async () => {
       const asked = [await ask(route, {})]
       for (const key of keys) asked.push(await ask(route, { authorization: `Bearer ${key}` }))
       expect(asked.map(({ status }) => status)).toEqual(asked.map(() => 401))
     })
 
-    test('a session that has ended is none', async () => {
+    test('an ended session is refused', async () => {
       const cookie = await cookieOf('operator')
       const { method, path } = APP_PATHS.signOut
       const headers = { cookie, 'sec-fetch-site': 'same-origin' }
@@ -115,7 +115,7 @@ describe.each(ROUTES.map((route) => ({ name: `${route.method} ${route.path}`, ro
       expect((await ask(route, { cookie: await cookieOf(role) })).status).toBe(403)
     })
 
-    test('the operator is let in, from a page of this port alone where something is done', async () => {
+    test('the operator is admitted; acts only from a page of this port', async () => {
       const cookie = await cookieOf('operator')
       if (route.method !== 'GET') {
         const foreign = await ask(route, { cookie, 'sec-fetch-site': 'same-site' })
@@ -124,7 +124,7 @@ describe.each(ROUTES.map((route) => ({ name: `${route.method} ${route.path}`, ro
       expect([401, 403]).not.toContain((await ask(route, { cookie })).status)
     })
 
-    test('there is none of it on the port of the service', async () => {
+    test('no operator page is on the public port', async () => {
       const headers = { cookie: await cookieOf('operator'), 'sec-fetch-site': 'same-origin' }
       const { status } = await api.call(route.path, { method: route.method, headers })
       expect(status).toBe(404)

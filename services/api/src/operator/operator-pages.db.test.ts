@@ -34,8 +34,8 @@ interface Seen {
 }
 
 /**
- * Asks the admin port as a browser would, with the cookies of the app: they go to every port of a
- * host.
+ * Sends a request to the admin port like a browser, with the cookies of the app, which browsers
+ * send to every port of a host.
  */
 async function ask(
   { cookie }: { readonly cookie: string },
@@ -61,14 +61,14 @@ const PAGES = [
   '?search=one.example',
 ]
 
-/** What the menu marks on a page. */
+/** The entry of the menu that is marked on a page. */
 function placeOf(path: string): string {
   if (/^\/(?:plans|packs)/.test(path)) return '/operator/plans'
   return `/operator${path.replace(/\?.*/, '')}`
 }
 
 describe('the pages', () => {
-  test.each(PAGES)('/operator%s is for a signed-in operator alone', async (path) => {
+  test.each(PAGES)('/operator%s is for signed-in operators only', async (path) => {
     const seen = await ask(operator, `/operator${path}`)
     expect([seen.status, seen.text]).toEqual([200, expect.stringContaining('<h1>')])
     const marked = /<a href="([^"]+)" aria-current="page">/.exec(seen.text)?.[1] ?? ''
@@ -78,7 +78,7 @@ describe('the pages', () => {
     expect((await ask({ cookie: '' }, `/operator${path}`)).status).toBe(401)
   })
 
-  test('accounts are found by a part of their address, which is shown as text', async () => {
+  test('accounts are found by a part of their address, which is escaped', async () => {
     const { id } = await api.account({ plan: 'starter' })
     const hostile = '"><script>alert(1)</script>'
     await api.db.pool.query('update accounts set email = $2 where id = $1', [id, `${hostile}@x.y`])
@@ -89,7 +89,7 @@ describe('the pages', () => {
     expect((await ask(operator, `/operator/accounts/${id}`)).text).not.toContain('<script>')
   })
 
-  test('what doctor said last is shown with where and when, as text', async () => {
+  test('the last findings of doctor are shown with machine and time, escaped', async () => {
     expect((await ask(operator, '/operator/workers')).text).toContain('Nobody asked')
     const finding = { name: 'smtp port 25', status: 'failed', detail: '<script>x' } as const
     const at = '2026-11-01T10:00:00.000Z'
@@ -101,7 +101,7 @@ describe('the pages', () => {
     expect(text).toContain('Ask your provider.')
   })
 
-  test('are not on the port of the service, and others are 404', async () => {
+  test('are not on the public port, and unknown paths are 404', async () => {
     expect((await operator.call('/operator')).status).toBe(404)
     expect((await ask(operator, '/operator/none')).status).toBe(404)
     expect((await ask(operator, '/operator/accounts/acc_none')).status).toBe(404)
@@ -109,7 +109,7 @@ describe('the pages', () => {
 })
 
 describe('the acts', () => {
-  test('grant, pack, plan, limits and state take effect and leave who did it', async () => {
+  test('grant, pack, plan, limits and state take effect and are logged with the actor', async () => {
     const { id } = await api.account({ plan: 'free' })
     const at = `/operator/accounts/${id}`
     const ref = '0e7f4f0e-6f5e-4a44-9d3c-111111111111'
@@ -155,7 +155,7 @@ describe('the acts', () => {
     expect(new Set(log.map(({ actor }) => actor))).toEqual(new Set([operator.userId]))
   })
 
-  test('an account is made once with its keys, its spending is bounded, and keys are replaced and revoked', async () => {
+  test('an account is created once with its keys, its spending limited, and keys are replaced and revoked', async () => {
     const id = 'acc_aaaaaaaaaaaaaaaa'
     const form = { id, email: 'owner@made.example', plan: 'starter' }
     const made = await ask(operator, '/operator/accounts', form)
@@ -190,7 +190,7 @@ describe('the acts', () => {
     ])
   })
 
-  test('sessions of a member are ended, of nobody else, and then those of everybody', async () => {
+  test('sessions of one member are ended without others, and then those of everybody', async () => {
     const other = await person('ann@three.example')
     const third = await person('bob@four.example')
     const [own] = (await other.app('readSession')).answer.accounts
@@ -215,7 +215,7 @@ describe('the acts', () => {
     }
   })
 
-  test('a plan and a pack are made and changed, by what differs, and each change is in the trail', async () => {
+  test('a plan and a pack are created and changed, and each change is in the audit log with the changed fields', async () => {
     const said = async (path: string, form: Readonly<Record<string, string>>): Promise<string> => {
       const { text } = await ask(operator, `/operator/${path}`, form)
       return /role="status">([^<]*)</.exec(text)?.[1] ?? ''
@@ -271,7 +271,7 @@ describe('the acts', () => {
     expect(await getAccount(api.db, id)).toMatchObject({ status: 'active' })
   })
 
-  test('who is no operator can do nothing', async () => {
+  test('a user who is no operator is refused', async () => {
     const { id } = await api.account({ plan: 'free' })
     for (const who of [stranger, { cookie: '' }]) {
       const form = { credits: '1', ref: '0e7f4f0e-6f5e-4a44-9d3c-333333333333' }

@@ -27,7 +27,7 @@ import {
 } from './offers.ts'
 import { queuesPage, workersPage } from './service-pages.ts'
 
-/** Accounts found by a search, entries of the audit log. */
+/** Accounts found by a search, and entries of the audit log, that are shown at most. */
 const ROWS_MAX = 200
 const FORM_BYTES = 8_192
 
@@ -91,7 +91,7 @@ function accountShown(ctx: Context): Handler {
   }
 }
 
-/** Does an act on one account, and shows it with the result. */
+/** Performs an act on one account, and shows the account with the result. */
 function accountChanged(ctx: Context): Handler {
   return async (req, res) => {
     const actor = await requireActor(ctx, req)
@@ -107,7 +107,7 @@ function accountChanged(ctx: Context): Handler {
   }
 }
 
-/** Creates an account with its keys, and shows it with them. */
+/** Creates an account with its keys, and shows both. */
 function accountMade(ctx: Context): Handler {
   return async (req, res) => {
     const actor = await requireActor(ctx, req)

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts'
 import { checkReadiness } from '../readiness.ts'
 import { html, table, type Html } from './html.ts'
 
-/** The page of the queues: how much waits in each. */
+/** The page of the queues, with the number of waiting jobs in each. */
 export async function queuesPage(ctx: Context): Promise<Html> {
   const rows = await Promise.all(
     QUEUE_NAMES.map(async (name) => {
@@ -19,7 +19,10 @@ export async function queuesPage(ctx: Context): Promise<Html> {
     <p><a href="/operator/board">Bull Board</a> shows the jobs of queues on Redis.</p>`
 }
 
-/** The page of the service itself: its dependencies, its ledger, and the workers with theirs. */
+/**
+ * The page of the service itself: its dependencies, its ledger, and the workers with their
+ * dependencies.
+ */
 export async function workersPage(ctx: Context): Promise<Html> {
   const [report, workers, checks, audit] = await Promise.all([
     readDoctorReport(ctx.db),

@@ -25,7 +25,7 @@ async function lookUp(key: string, product: string, body: object): Promise<void>
 }
 
 describe('GET /v1/usage', () => {
-  test('200 with what the calls of the account cost, by what was asked for', async () => {
+  test('200 with the cost of the calls of the account, grouped as requested', async () => {
     const { live } = await stage.account({ plan: 'starter' })
     await lookUp(live, 'email', { email: 'a@one.example' })
     await lookUp(live, 'email', { email: 'b@one.example' })
@@ -47,7 +47,7 @@ describe('GET /v1/usage', () => {
     expect(csv.text).toBe(`day,operations,credits\r\n${to},3,4\r\n`)
   })
 
-  test('an empty account can read it, and another account’s calls are not in it', async () => {
+  test('an account without credits can read it, and it has no calls of other accounts', async () => {
     const other = await stage.account({ plan: 'starter' })
     await lookUp(other.live, 'ip', { ip: '8.8.8.8' })
     const { live } = await stage.account({ credits: 0 })
@@ -102,7 +102,7 @@ describe('GET /v1/ledger', () => {
     ])
   })
 
-  test('400 for a cursor of another account, one that was changed, and a page that is none', async () => {
+  test('400 for a cursor of another account, an altered cursor, and an invalid page', async () => {
     const one = await stage.account({ plan: 'starter' })
     const other = await stage.account({ plan: 'starter' })
     await lookUp(one.live, 'ip', { ip: '8.8.8.8' })
@@ -120,7 +120,7 @@ describe('GET /v1/ledger', () => {
     }
   })
 
-  test('a download of more entries than a page is whole, and HEAD has its headers alone', async () => {
+  test('a download of more than a page is complete, and HEAD has only its headers', async () => {
     const { id, live } = await stage.account({ plan: 'starter' })
     const { db } = stage
     await db.pool.query(
@@ -166,7 +166,7 @@ describe('GET /v1/keys', () => {
 })
 
 describe('GET /v1/plans', () => {
-  test('200 with what is offered, its price, and the plan of the account marked', async () => {
+  test('200 with the offered plans and packs, their prices, and the plan of the account marked', async () => {
     const { live } = await stage.account({ plan: 'starter' })
     const view = offersView.parse((await stage.call('/v1/plans', { key: live })).json)
     expect(
@@ -186,7 +186,7 @@ describe('GET /v1/plans', () => {
 })
 
 describe('limits of one account', () => {
-  test('are those of its calls, and are shown to it', async () => {
+  test('apply to its calls, and are shown to it', async () => {
     const { id, live } = await stage.account({ plan: 'starter' })
     const act = { actor: 'ada', accountId: id }
     await limitAccount(stage.db, { ...act, limits: { calls_per_second: 1, calls_burst: 3 } })
@@ -203,7 +203,7 @@ describe('limits of one account', () => {
     expect(more.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(2)
   })
 
-  test('bound its unfinished batches', async () => {
+  test('apply to its unfinished batches', async () => {
     const { id, live } = await stage.account({ plan: 'starter' })
     await limitAccount(stage.db, { actor: 'a', accountId: id, limits: { unfinished_batches: 1 } })
     const body = { product: 'email', start: false, records: [{ email: 'a@one.example' }] }
@@ -236,7 +236,7 @@ describe('a suspended account', () => {
 })
 
 describe('a closed account', () => {
-  test('has no key any more and stays closed', async () => {
+  test('has no keys and stays closed', async () => {
     const { id, live, test: testKey } = await stage.account({ plan: 'starter' })
     const act = { actor: 'ada', accountId: id }
     await closeAccount(stage.db, act)
@@ -254,7 +254,7 @@ async function statusOf(key: string): Promise<number> {
 }
 
 describe('a daily spending limit', () => {
-  test('refuses calls and starts beyond it with 402 and its own sentence, and nothing that is free', async () => {
+  test('refuses calls and starts beyond it with 402 and a message of its own, and nothing that is free', async () => {
     const { id, live } = await stage.account({ plan: 'starter' })
     await setSpending(stage.db, { actor: 'ada', accountId: id, bounds: { dailyLimit: 3 } })
     await lookUp(live, 'phone', { phone: '+442079460123' })

@@ -55,7 +55,7 @@ async function batchCount(): Promise<number> {
 }
 
 describe('POST /v1/batches', () => {
-  test('202 with the batch and its place, for a file', async () => {
+  test('202 with the batch and its Location, for a file', async () => {
     const body = form({
       product: 'fraud-signals',
       name: 'Spring',
@@ -90,7 +90,7 @@ describe('POST /v1/batches', () => {
     expect(await stage.scratch()).toEqual([])
   })
 
-  test('key, rate and zero balance are judged before the body', async () => {
+  test('key, rate and zero balance are checked before the body', async () => {
     const broke = await stage.account({ credits: 0 })
     const body = form({ colour: 'red' }, null)
     expect((await stage.call('/v1/batches', { body })).status).toBe(401)
@@ -174,7 +174,7 @@ describe('POST /v1/batches', () => {
     expect(await stage.scratch()).toEqual([])
   })
 
-  test('400 for what is said in the query, where it would be ignored', async () => {
+  test('400 for a query, which would be ignored', async () => {
     const before = await batchCount()
     for (const query of ['start=false', 'product=email', 'x']) {
       const body = form({ product: 'email' })
@@ -193,14 +193,14 @@ describe('POST /v1/batches', () => {
     }
   })
 
-  test('415 for a form that is packed as a whole', async () => {
+  test('415 for a compressed form', async () => {
     const headers = { 'content-encoding': 'gzip' }
     const body = form({ product: 'email' })
     const answer = await stage.call('/v1/batches', { key: account.live, body, headers })
     expect(answer.status).toBe(415)
   })
 
-  test('413 for a file over the limit, said or found out; nothing is left behind', async () => {
+  test('413 for a file over the limit, by Content-Length or received bytes; no file remains', async () => {
     const large = form({ product: 'email' }, 'x'.repeat(400_000))
     expect((await stage.call('/v1/batches', { key: account.live, body: large })).status).toBe(413)
     const larger = form({ product: 'email' }, 'x'.repeat(2_000_000))
@@ -209,7 +209,7 @@ describe('POST /v1/batches', () => {
     await expect.poll(() => stage.scratch()).toEqual([])
   })
 
-  test('a connection cut within the file leaves nothing behind', async () => {
+  test('after a connection is cut within the file no file remains', async () => {
     const { request } = await import('node:http')
     const before = await batchCount()
     const req = request(`${stage.url}/v1/batches`, {
@@ -228,7 +228,7 @@ describe('POST /v1/batches', () => {
     expect(await batchCount()).toBe(before)
   })
 
-  test('file names are data', async () => {
+  test('file names are never used as paths', async () => {
     const kept: (string | null)[] = []
     const long = 'x'.repeat(1_000)
     const turned = '\u202ea\u2066gpj.\u200fexe.csv'
@@ -250,7 +250,7 @@ describe('POST /v1/batches', () => {
     ])
   })
 
-  test('names turn no text around, whenever they came', async () => {
+  test('names are shown without bidirectional controls, also those stored earlier', async () => {
     const id = await submit({ name: 'Q1 \u202egpj.exe\u2069' })
     const read = async (): Promise<unknown> =>
       (await stage.call(`/v1/batches/${id}`, { key: account.live })).json
@@ -312,7 +312,7 @@ describe('reading batches', () => {
     expect(rest.next_cursor).toBeNull()
   })
 
-  test('a cursor is taken from its own account and mode alone, and outlives its batch', async () => {
+  test('a cursor is accepted only from its own account and mode, and outlives its batch', async () => {
     const owner = await stage.account()
     const other = await stage.account()
     const ids: string[] = []
@@ -343,7 +343,7 @@ describe('reading batches', () => {
     expect([read, third.next_cursor]).toEqual([sorted, null])
   })
 
-  test('200 with those alone that are in a state or called so', async () => {
+  test('200 with the batches of a state or a name only', async () => {
     const { live } = await stage.account()
     const named = async (name: string): Promise<string> => {
       const body = { product: 'email', name, start: false, records: [{ email: 'a@example.com' }] }
@@ -381,7 +381,7 @@ describe('reading batches', () => {
     expect(answer.status).toBe(400)
   })
 
-  test('404 for what is not there, for the batches of others and of the other mode, on every path', async () => {
+  test('404 for unknown batches, those of other accounts and of the other mode, on every path', async () => {
     const id = await submit()
     const other = await stage.account()
     const paths = [
@@ -438,7 +438,7 @@ describe('reading batches', () => {
     expect(text.endsWith('event: end\ndata: {}\n\n')).toBe(true)
   })
 
-  test('results are refused with 409 before there are any, and with 400 for odd wishes', async () => {
+  test('results are refused with 409 before there are any, and with 400 for invalid options', async () => {
     const id = await submit()
     const of = (query: string): Promise<Answered> =>
       stage.call(`/v1/batches/${id}/results${query}`, { key: account.live })
@@ -451,7 +451,7 @@ describe('reading batches', () => {
     }
   })
 
-  test('results whose rows were erased meanwhile are cut, not ended', async () => {
+  test('the connection is cut if rows are erased during the download', async () => {
     const id = await submit()
     await moveTo(id, 'completed')
     await stage.db.pool.query('update batches set rows_total = 5 where id = $1', [id])
@@ -462,7 +462,7 @@ describe('reading batches', () => {
   })
 })
 
-describe('moving batches', () => {
+describe('changing the state of batches', () => {
   test('start: 409 unless ready, then 200 and once for each Idempotency-Key', async () => {
     const id = await submit({ start: 'false' })
     const start = (): Promise<Answered> =>
@@ -563,7 +563,7 @@ describe('moving batches', () => {
     expect((await stage.call(`/v1/batches/${done}/cancel`, late)).status).toBe(409)
   })
 
-  test('delete: 409 while it is worked on, 204 once it has ended, then 404', async () => {
+  test('delete: 409 while it runs, 204 once it has ended, then 404', async () => {
     const id = await submit()
     const erase = (): Promise<Answered> =>
       stage.call(`/v1/batches/${id}`, { method: 'DELETE', key: account.live })
@@ -579,7 +579,7 @@ describe('moving batches', () => {
 const PART =
   '--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\nContent-Type: text/csv\r\n\r\n'
 
-/** Sends a body that never ends, as from a client that ignores the response. */
+/** Sends an endless body, like a client that ignores the response. */
 async function endlessUpload(on: ApiHarness, key: string): Promise<{ status: number }> {
   const { request } = await import('node:http')
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number }>()

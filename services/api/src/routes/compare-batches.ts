@@ -12,9 +12,7 @@ import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 import type { Downloads } from './read-results.ts'
 
-/**
- * `GET /v1/batches/{id}/compare?with=ID`: what has changed between two batches of the same records.
- */
+/** `GET /v1/batches/{id}/compare?with=ID`: the changes between two batches of the same records. */
 export function compareBatches(ctx: Context, { limit, turn }: Downloads): Handler {
   return async (req, res) => {
     const owner = await admit(ctx.access, req, res, { spends: false })

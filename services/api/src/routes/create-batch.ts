@@ -21,8 +21,7 @@ import { readUpload } from '../upload.ts'
 import type { Handler } from './handler.ts'
 
 /**
- * A received batch: its file in the scratch directory, and what determines whether two are the
- * same.
+ * A received batch: its file in the scratch directory, and the data by which repeats are compared.
  */
 interface ReceivedBatch {
   readonly path: string
@@ -34,9 +33,9 @@ interface ReceivedBatch {
 }
 
 /**
- * `POST /v1/batches`: receives a batch, as a file or as JSON records (decision 31). Concurrent
- * uploads of an account are limited to its unfinished batches: more would fill disk and memory, and
- * be refused in the end.
+ * `POST /v1/batches`: receives a batch, as a file or as JSON records (decision 31). An account may
+ * have as many concurrent uploads as unfinished batches: more would fill disk and memory, and be
+ * refused at the end.
  */
 export function createBatch(ctx: Context): Handler {
   const { settings } = ctx

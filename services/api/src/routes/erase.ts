@@ -53,7 +53,7 @@ export function erase(ctx: Context): Handler {
   }
 }
 
-/** Only owners may erase, as it cannot be undone. */
+/** Refuses users who are not owners, since an erasure cannot be undone. */
 function refuseOthers({ role }: Caller): void {
   if (role === undefined || isAtLeast(role, 'owner')) return
   throw new Problem('forbidden', 'Only an owner of the account may erase values; ask one of them.')
@@ -62,7 +62,7 @@ function refuseOthers({ role }: Caller): void {
 /** Keys of the body besides its values. */
 const KEYS = 100
 
-/** Ten thousand values exceed the limits of other bodies. */
+/** Limits of the body, which with ten thousand values exceeds those of other bodies. */
 function boundsOf({ settings }: Context): Context['settings'] {
   return {
     ...settings,

@@ -41,7 +41,7 @@ async function setStatus(id: string, status: string): Promise<void> {
   ])
 }
 
-/** Of each kept answer, whether anything of it is left. */
+/** For each stored response whether it still has a body. */
 async function keptBodies(): Promise<readonly boolean[]> {
   const { rows } = await stage.db.pool.query<{ left: boolean }>(
     `select body <> '' as left from idempotency_keys`,
@@ -56,7 +56,7 @@ async function keptText(): Promise<string> {
   return rows.map(({ text }) => text).join('\n')
 }
 
-test('deleting a batch empties every kept answer that shows it, and repeats of them get 409', async () => {
+test('deleting a batch empties every stored response that shows it, and repeats of these calls get 409', async () => {
   const key = `ada@example.com ${randomBytes(4).toString('hex')}`
   const first = await upload(key)
   expect(first.status).toBe(202)
@@ -83,7 +83,7 @@ test('deleting a batch empties every kept answer that shows it, and repeats of t
   expect((await upload(`${key} new`)).status).toBe(202)
 })
 
-test('a repeat beside the deletion gets the answer or 409, never a second batch', async () => {
+test('a repeat during the deletion gets the stored response or 409, never a second batch', async () => {
   const key = 'beside'
   const { id } = batchView.parse((await upload(key)).json)
   await setStatus(id, 'ready')
@@ -98,7 +98,7 @@ test('a repeat beside the deletion gets the answer or 409, never a second batch'
   expect(after.rows).toHaveLength(before.rows.length - 1)
 })
 
-test('neither the key that a client chose, nor its request, nor the answer can be read from what is kept', async () => {
+test('idempotency key, request and response cannot be read from the stored data', async () => {
   const key = 'order-of-marked-customer@example.com'
   const body = { phone: '+41791234567' }
   const headers = { 'idempotency-key': key }

@@ -1,9 +1,9 @@
 import type { Request, Response } from 'express'
 
-/** Handles one request; what it throws goes to the app's error handler. */
+/** Handles one request; thrown errors go to the app's error handler. */
 export type Handler = (req: Request, res: Response) => Promise<void>
 
-/** One path of the service with what each of its methods does. */
+/** One path of the service, with a handler for each method. */
 export interface Route {
   readonly path: string
   readonly get?: Handler

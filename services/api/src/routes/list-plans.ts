@@ -6,10 +6,7 @@ import { refuseQuery } from '../query.ts'
 import { jsonResponse, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 
-/**
- * `GET /v1/plans`: the plans and packs that are offered, with their prices, and whom to ask for
- * them.
- */
+/** `GET /v1/plans`: the offered plans and packs with their prices, and the contact for them. */
 export function listPlans(ctx: Context): Handler {
   return async (req, res) => {
     const caller = await admit(ctx.access, req, res, { spends: false })

@@ -40,7 +40,7 @@ beforeEach(() => {
   stage.asked.length = 0
 })
 
-/** What the ledger of an account adds up to beside what it can spend. */
+/** The sum of an account's ledger entries, and its balance. */
 async function ledgerOf(account: HarnessAccount): Promise<{ left: number; unanswered: number }> {
   const { rows } = await stage.db.pool.query<{ left: number; unanswered: number }>(
     `select
@@ -52,7 +52,7 @@ async function ledgerOf(account: HarnessAccount): Promise<{ left: number; unansw
   return rows[0] ?? { left: -1, unanswered: -1 }
 }
 
-/** Waits for what is written behind an answer. */
+/** Waits for writes that follow a response in the background. */
 async function settled(account: HarnessAccount): Promise<void> {
   await expect.poll(async () => (await ledgerOf(account)).unanswered).toBe(0)
 }

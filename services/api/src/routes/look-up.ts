@@ -137,7 +137,7 @@ async function askAll(
 const WAY_OUT =
   'Send the call with `Prefer: respond-async`: it is then asked again when the host takes it.'
 
-/** Adds to an outcome whose host said "later" that the answer can be awaited asynchronously. */
+/** Adds to an outcome whose host asked to try later that an asynchronous lookup can wait for it. */
 function withWayOut(outcomes: Outcomes): Outcomes {
   const { email } = outcomes
   if (email?.reason !== 'greylisted') return outcomes

@@ -22,9 +22,8 @@ const MESSAGE_KEYS = MCP_LIMITS.records * 6 + 100
 
 /**
  * `POST /mcp`: one message of the Model Context Protocol (streamable HTTP of 2025-11-25), by key.
- * Stateless: no session or stream is kept open. Each lookup of a tool is a call of its own, with
- * the same key.
- *
+ * Stateless: no session or stream is kept open. Each lookup by a tool is a separate call with the
+ * same key.
  * @param app the app itself, which tools call
  */
 export function speakMcp(ctx: Context, app: RequestListener): Handler {

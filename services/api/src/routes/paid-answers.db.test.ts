@@ -18,11 +18,11 @@ beforeAll(async () => {
 })
 afterAll(() => stage[Symbol.asyncDispose]())
 
-/** More than a connection holds beside its two ends, so that what follows waits in the API. */
+/** Free responses that exceed the buffers of a connection, so that further ones wait in the API. */
 const FREE_COUNT = 400
 const PAID_COUNT = 60
 
-/** A client that asks for much that is free and then for what is paid, and reads nothing. */
+/** A client that makes many free calls and then paid ones, and reads no response. */
 function askWithoutReading(key: string): Socket {
   const { port } = new URL(stage.url)
   const socket = connect({ port: Number(port), host: '127.0.0.1' })
@@ -52,7 +52,7 @@ async function callsTakenFrom(account: HarnessAccount): Promise<number> {
   return rows[0]?.count ?? -1
 }
 
-test('answers that wait for a client who does not read are paid, whatever it reads later', async () => {
+test('responses that wait for a client that does not read are charged, whatever it reads later', async () => {
   const account = await stage.account({ credits: 1_000 })
   const before = await callsTakenFrom(account)
   const socket = askWithoutReading(account.live)

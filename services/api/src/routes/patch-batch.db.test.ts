@@ -26,7 +26,7 @@ describe('PATCH /v1/batches/{id}', () => {
   const patch = async (id: string, body: unknown, key = account.live) =>
     await stage.call(`/v1/batches/${id}`, { key, method: 'PATCH', body })
 
-  test('200 with the batch as it is read now', async () => {
+  test('200 with the changed batch', async () => {
     const id = await submit('false')
     const answer = await patch(id, { product: 'domain', name: 'Spring', delimiter: '\t' })
     expect(answer.status).toBe(200)
@@ -58,12 +58,12 @@ describe('PATCH /v1/batches/{id}', () => {
     [{ known: 30 }, '`known`'],
     [{ known_at: '2026-01-01' }, 'send `known` too'],
     [{ product: 'ip', known: '30d' }, 'not with ip'],
-  ])('400 for %j, by name', async (body, named) => {
+  ])('400 for %j, naming the field', async (body, named) => {
     const answer = await patch(await submit('false'), body)
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(named)])
   })
 
-  test('401, 404 for one of another account, 409 for one that starts by itself, 415', async () => {
+  test('401, 404 for a batch of another account, 409 for one that starts automatically, 415', async () => {
     const id = await submit('true')
     expect((await patch(id, { header: true }, 'svc_live_no')).status).toBe(401)
     expect((await patch(id, { header: true }, (await stage.account()).live)).status).toBe(404)

@@ -28,7 +28,7 @@ async function move(id: string, verb: 'pause' | 'resume', key = account.live) {
   return await stage.call(`/v1/batches/${id}/${verb}`, { key, method: 'POST' })
 }
 
-test('pause and resume answer 200 with the batch, however often they are sent', async () => {
+test('pause and resume respond 200 with the batch, however often they are sent', async () => {
   const id = await running()
   for (const [verb, status] of [
     ['pause', 'paused'],

@@ -3,10 +3,13 @@ import type { Context } from '../context.ts'
 import type { Handler } from './handler.ts'
 import { showOfBatch } from './show-of-batch.ts'
 
-/** Milliseconds to wait for the start of a file to be read, by which most are. */
+/** Milliseconds to wait until the start of a file is read, which is enough for most. */
 const PATIENCE_MS = 2_500
 
-/** `GET /v1/batches/{id}/preview`: what a batch holds and would cost, free at any balance. */
+/**
+ * `GET /v1/batches/{id}/preview`: the content of a batch, and its cost if it is started; free at
+ * any balance.
+ */
 export function previewBatch(ctx: Context): Handler {
   return showOfBatch(ctx, async (owner, id, res) => {
     const gone = new AbortController()

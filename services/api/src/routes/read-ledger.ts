@@ -16,7 +16,8 @@ import type { Handler } from './handler.ts'
 
 /**
  * `GET /v1/ledger`: the moves of an account's credits, newest first, with the balance after each: a
- * page as JSON, or all from there on as CSV, read from the database as fast as the client takes it.
+ * page as JSON, or all entries from there on as CSV, read from the database as fast as the client
+ * reads.
  */
 export function readLedger(ctx: Context): Handler {
   const downloads = createConcurrencyLimit(ctx.settings.DOWNLOADS_LIMIT, tooManyDownloads)
@@ -50,7 +51,10 @@ function tooManyDownloads(current: number): Problem {
   )
 }
 
-/** Encrypted, since entries are numbered over all accounts, and the balance in it is trusted. */
+/**
+ * The cursor of the next page; encrypted, since entries are numbered over all accounts, and its
+ * balance is trusted.
+ */
 function cursorOf(ctx: Context, accountId: string, { before, balance }: LedgerPosition): string {
   return ctx.pipeline.installationKey.encrypt(`${before}.${balance}`, cursorName(accountId))
 }

@@ -16,8 +16,8 @@ import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
 /**
- * Shared by all downloads of a process: the limit of concurrent ones per account, and the turns
- * with other calls.
+ * State shared by all downloads of a process: their limit for each account, and the turns that they
+ * take with other calls.
  */
 export interface Downloads {
   readonly limit: ConcurrencyLimit
@@ -31,7 +31,7 @@ export interface Downloads {
  */
 const ROUNDS_A_TURN = 8
 
-/** Makes what downloads share. */
+/** Makes the state that downloads share. */
 export function createDownloads(ctx: Context): Downloads {
   const limit = createConcurrencyLimit(ctx.settings.DOWNLOADS_LIMIT, tooManyDownloads)
   return { limit, turn: createTurns(ROUNDS_A_TURN) }

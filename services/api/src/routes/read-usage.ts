@@ -9,7 +9,7 @@ import { requestContextOf } from '../request-context.ts'
 import { headersWith, jsonResponse, sendResponse } from '../response.ts'
 import type { Handler } from './handler.ts'
 
-/** `GET /v1/usage`: what the account used, by day, product and source. */
+/** `GET /v1/usage`: the usage of the account, by day, product and source. */
 export function readUsage(ctx: Context): Handler {
   return async (req, res) => {
     const { accountId } = await admit(ctx.access, req, res, { spends: false })

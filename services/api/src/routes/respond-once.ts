@@ -7,14 +7,14 @@ import { refuseKeyShape } from '../idempotency-key.ts'
 import { refuseQuery } from '../query.ts'
 import { sendResponse, type JsonResponse } from '../response.ts'
 
-/** A POST that changes or makes a batch, or what belongs to one. */
+/** A POST that creates or changes a batch or an object that belongs to one. */
 export interface OncePosted<View> {
-  /** Determines whether two requests are the same, besides key, account and path. */
+  /** Data by which repeats are compared, besides key, account and path. */
   readonly sameAs?: object
-  /** Does the work, and calls `show` with its result in the work's own transaction. */
+  /** Does the work, and calls `show` with the result in the same transaction. */
   readonly work: (show: (tx: Tx, view: View) => Promise<void>) => Promise<unknown>
   readonly respond: (view: View) => JsonResponse
-  /** The batch with which the stored response is erased. */
+  /** Id of the batch with which the stored response is erased. */
   readonly batchOf: (view: View) => string
   /** Whether the work is allowed with a balance of zero. */
   readonly isFree?: boolean

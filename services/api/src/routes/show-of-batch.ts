@@ -6,14 +6,14 @@ import { jsonResponse, sendResponse } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
-/** Reads something of a batch for the calling account. */
+/** Reads a view of a batch for the calling account. */
 type ReadOfBatch = (
   owner: Awaited<ReturnType<typeof admit>>,
   id: string,
   res: Response,
 ) => Promise<object>
 
-/** A `GET` of something of a batch, free and without a query. */
+/** A `GET` of a view of a batch, free and without a query. */
 export function showOfBatch(ctx: Context, read: ReadOfBatch): Handler {
   return async (req, res) => {
     const owner = await admit(ctx.access, req, res, { spends: false })

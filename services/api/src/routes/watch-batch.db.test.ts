@@ -26,7 +26,7 @@ async function open(account: HarnessAccount, id: string, signal?: AbortSignal): 
   })
 }
 
-test('an account has so many streams and no more, until one is closed', async () => {
+test('streams of an account beyond the limit are refused until one is closed', async () => {
   const account = await stage.account()
   const other = await stage.account()
   const id = await submit(account)
@@ -48,7 +48,7 @@ test('an account has so many streams and no more, until one is closed', async ()
   second.abort()
 })
 
-test('who has changed a batch is never shown it as it was before, though others have just read it', async () => {
+test('after a change a client never sees the earlier state, even if it was just cached for others', async () => {
   const account = await stage.account()
   const id = await submit(account)
   const gone = new AbortController()
@@ -64,7 +64,7 @@ test('who has changed a batch is never shown it as it was before, though others 
   expect(Buffer.from(value ?? []).toString()).toContain(`"status":"${status}"`)
 })
 
-test('the stream of a revoked key ends by itself, without the event of an end', async () => {
+test('the stream of a revoked key ends without an event `end`', async () => {
   const account = await stage.account()
   const id = await submit(account)
   const response = await open(account, id)

@@ -78,7 +78,8 @@ async function openStream(ctx: Context, res: Response): Promise<void> {
 }
 
 /**
- * Writes text, and waits for a client that reads slower than the batch changes, until it closes.
+ * Writes text; if the client reads more slowly than the batch changes, waits until it has read or
+ * closed.
  */
 async function write(res: Response, text: string): Promise<void> {
   if (res.destroyed || res.write(text)) return

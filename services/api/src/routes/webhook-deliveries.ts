@@ -35,7 +35,7 @@ const PAGE = { default: 20, max: 100 } as const
 /** Messages that one request sends again at most. */
 const REPLAY_MOST = 10_000
 
-/** `GET /v1/webhooks/{id}/deliveries`: what was sent, newest first. */
+/** `GET /v1/webhooks/{id}/deliveries`: the messages to an endpoint, newest first. */
 export function listDeliveries(ctx: Context): Handler {
   return async (req, res) => {
     const { accountId } = await admit(ctx.access, req, res, { spends: false })
@@ -114,7 +114,7 @@ type Sending = (
   body: unknown,
 ) => Promise<JsonResponse>
 
-/** A POST that makes messages for one endpoint, once for each idempotency key. */
+/** A POST that creates messages for one endpoint, once for each idempotency key. */
 function sendingOnce(ctx: Context, work: Sending, takesBody = false): Handler {
   return async (req: Request, res: Response) => {
     await admit(ctx.access, req, res, { spends: false })

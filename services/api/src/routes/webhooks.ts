@@ -19,7 +19,7 @@ import {
   rotateWebhookSecret,
   type WebhookEndpoint,
 } from '@plumbline/db/webhooks/endpoints'
-import { hideSecret } from '@plumbline/webhooks/secret-box'
+import { encryptSecret } from '@plumbline/webhooks/secret-box'
 import { newSecret } from '@plumbline/webhooks/signature'
 import { webhookViewOf } from '@plumbline/webhooks/view'
 import type { Request } from 'express'
@@ -62,7 +62,7 @@ export function createWebhook(ctx: Context): Handler {
       async ({ keep }) => {
         return await inTransaction(ctx.db, async (tx) => {
           const most = ctx.settings.WEBHOOKS_LIMIT
-          const hidden = hideSecret(ctx.pipeline.installationKey, id, secret)
+          const hidden = encryptSecret(ctx.pipeline.installationKey, id, secret)
           const made = await create(tx, { id, accountId, ...wanted, secret: hidden, most })
           if (made === undefined) {
             const message = `An account has at most ${most} endpoints; delete one first.`
@@ -117,7 +117,10 @@ export function deleteWebhook(ctx: Context): Handler {
   }
 }
 
-/** `POST /v1/webhooks/{id}/rotate`: a new secret; the old one signs beside it for a day. */
+/**
+ * `POST /v1/webhooks/{id}/rotate`: creates a new secret; for a day messages are signed with the old
+ * one, too.
+ */
 export function rotateWebhook(ctx: Context): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: false })
@@ -133,7 +136,7 @@ export function rotateWebhook(ctx: Context): Handler {
       () => [],
       async ({ keep }) => {
         return await inTransaction(ctx.db, async (tx) => {
-          const hidden = hideSecret(ctx.pipeline.installationKey, id, secret)
+          const hidden = encryptSecret(ctx.pipeline.installationKey, id, secret)
           const times = { secret: hidden, oldHours: WEBHOOK_ROTATION_HOURS }
           const changed = await rotateWebhookSecret(tx, { accountId, id }, times)
           if (changed === undefined) throw noSuchWebhook()

@@ -14,7 +14,7 @@ interface Options {
   readonly json: boolean
 }
 
-/** `account list`: all accounts, oldest first. */
+/** `account list`: lists all accounts, oldest first. */
 export function addAccountList(parent: Command, shell: Shell): void {
   parent
     .command('list')

@@ -10,7 +10,7 @@ import type { Shell } from '../shell.ts'
 /** Characters of a reason at most. */
 const REASON_MAX_CHARS = 500
 
-/** `account suspend`: refuses its calls, and no task of its batches is dispatched. */
+/** `account suspend`: refuses the calls of an account, and dispatches no task of its batches. */
 export function addAccountSuspend(parent: Command, shell: Shell): void {
   parent
     .command('suspend')

@@ -12,7 +12,7 @@ interface Options {
   readonly json: boolean
 }
 
-/** `audit list`: what was done to accounts and keys, newest first. */
+/** `audit list`: administrative acts on accounts and keys, newest first. */
 export function addAuditList(parent: Command, shell: Shell): void {
   parent
     .command('list')

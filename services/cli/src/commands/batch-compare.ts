@@ -8,7 +8,7 @@ interface Options extends ServiceOptions {
   readonly all: boolean
 }
 
-/** `batch compare`: what has changed between two batches of the same records. */
+/** `batch compare`: compares two batches of the same records. */
 export function addBatchCompare(parent: Command, shell: Shell): void {
   serviceCommand(
     parent,

@@ -4,7 +4,7 @@ import { serviceCommand, showAnswer, type ServiceOptions } from '../service-comm
 import type { Shell } from '../shell.ts'
 import { facts, table } from '../table.ts'
 
-/** `batch known`: how accepted verdicts of another service compare with our own outcomes. */
+/** `batch known`: compares accepted verdicts of another service with our own outcomes. */
 export function addBatchKnown(parent: Command, shell: Shell): void {
   serviceCommand(
     parent,

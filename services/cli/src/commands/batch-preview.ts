@@ -4,7 +4,7 @@ import { serviceCommand, showAnswer, type ServiceOptions } from '../service-comm
 import type { Shell } from '../shell.ts'
 import { facts, table } from '../table.ts'
 
-/** `batch preview`: what a batch holds and would cost. */
+/** `batch preview`: the content of a batch, and its cost if it is started. */
 export function addBatchPreview(parent: Command, shell: Shell): void {
   serviceCommand(
     parent,

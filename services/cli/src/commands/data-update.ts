@@ -18,7 +18,7 @@ const schema = z.object({ DATA_DIR, IP_ASN_DB, IP_CITY_DB, LISTS_DIR, RDAP_BOOTS
 
 /**
  * `data update`: fetches the public reference lists, the list of RDAP servers, and the IP databases
- * unless the settings name files; what cannot be fetched or is implausible stays as it is.
+ * unless the settings name files; a list that cannot be fetched or is implausible is not replaced.
  */
 export function addDataUpdate(parent: Command, shell: Shell): void {
   parent

@@ -40,7 +40,7 @@ async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<
   for (const { name, advice } of todo) shell.write(`  ${name}: ${String(advice)}\n`)
 }
 
-/** Stores the findings, so that the operator's pages show them. */
+/** Stores the findings for the operator's pages. */
 async function keep(shell: Shell, findings: readonly Finding[]): Promise<void> {
   const { databaseUrl: url } = await findService(cliSettings(shell.environment))
   if (url === null) return

@@ -70,7 +70,7 @@ async function run(
   shell.fail()
 }
 
-/** Statuses that refuse the key, and so apply to every other subject too. */
+/** Statuses that refuse the key, and so apply to all subjects. */
 const OF_THE_KEY: readonly number[] = [401, 403]
 
 /**

@@ -15,7 +15,7 @@ interface Options extends Acting {
   readonly position?: number
 }
 
-/** `pack set`: changes an add-on pack, or makes one. */
+/** `pack set`: changes or creates an add-on pack. */
 export function addPackSet(parent: Command, shell: Shell): void {
   parent
     .command('set')

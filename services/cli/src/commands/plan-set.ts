@@ -16,7 +16,7 @@ interface Options extends Acting, LimitOptions {
   readonly position?: number
 }
 
-/** `plan set`: changes a plan, or makes one. */
+/** `plan set`: changes or creates a plan. */
 export function addPlanSet(parent: Command, shell: Shell): void {
   const command = parent
     .command('set')

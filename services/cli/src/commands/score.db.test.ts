@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { runCli } from '../program.ts'
 import type { Shell } from '../shell.ts'
 
-test('a weights file with faults and a batch that is not there are named, and nothing is kept', async () => {
+test('a faulty weights file and an unknown batch are reported, and nothing is stored', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
   const folder = await mkdtemp(join(tmpdir(), 'plumbline-score-'))

@@ -15,7 +15,7 @@ interface Options {
   readonly json: boolean
 }
 
-/** `score`: what an operator's weights would change in a batch, before they are used. */
+/** `score`: shows how other weights would change the scores of a batch, before they are used. */
 export function addScore(parent: Command, shell: Shell): void {
   parent
     .command('score')

@@ -10,7 +10,7 @@ interface Options extends ServiceOptions {
   readonly by: readonly UsagePart[]
 }
 
-/** `usage`: what the account of a key used. */
+/** `usage`: usage of the account of a key. */
 export function addUsage(parent: Command, shell: Shell): void {
   serviceCommand(
     parent,

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { runCli } from '../program.ts'
 import type { Shell } from '../shell.ts'
 
-test('a link for somebody new leads to an account that nobody belongs to, and is noted', async () => {
+test('a link for a new user gives access to an account without members, and is logged', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
   const said = { out: '', err: '' }

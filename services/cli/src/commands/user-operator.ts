@@ -14,7 +14,7 @@ interface Options extends Acting {
   readonly revoke: boolean
 }
 
-/** `user operator`: names who may see the operator's pages. */
+/** `user operator`: allows a user to see the operator's pages, or ends that. */
 export function addUserOperator(parent: Command, shell: Shell): void {
   parent
     .command('operator')

@@ -10,15 +10,15 @@ import { attempt, ok, trouble, type Finding } from './finding.ts'
 import type { DoctorSettings } from './settings.ts'
 
 const DAY_MS = 86_400_000
-/** Addresses of anonymity networks change within weeks. */
+/** Age of lists that is reported: addresses of anonymity networks change within weeks. */
 const LISTS_OLD_DAYS = 30
-/** Allocations change more slowly. */
+/** Age of IP databases that is reported: allocations change more slowly. */
 const DATABASES_OLD_DAYS = 120
 const IP_ADVICE = 'Run "data update", or fetch MMDB files and set IP_CITY_DB and IP_ASN_DB to them.'
 
 /**
- * Lists, IP databases and weights: whether they can be read, how old they are, and how the last
- * update went.
+ * Lists, IP databases and weights: whether they can be read, their age, and the result of the last
+ * update.
  */
 export async function examineData(
   location: ServiceLocation,
@@ -56,8 +56,8 @@ async function lists(dir: string | null): Promise<readonly Finding[]> {
 }
 
 /**
- * Result of the last update, whichever process ran it; nothing if there was none: then the age of
- * the lists tells.
+ * Result of the last update, whichever process ran it; nothing if there was none, since the age of
+ * the lists then shows it.
  */
 async function listUpdates(dir: string | null): Promise<readonly Finding[]> {
   const record = dir === null ? null : await readUpdateRecord(dir)

@@ -4,13 +4,13 @@ import { attempt, ok } from './finding.ts'
 
 const never = new AbortController().signal
 
-test('malformed settings are the one finding, with every fault named', async () => {
+test('malformed settings are the only finding, with every fault named', async () => {
   const findings = await examine({ SMTP_PORT: '0', RDAP_BOOTSTRAP_URL: 'nowhere' }, never)
   expect(findings).toMatchObject([{ name: 'settings', status: 'failed' }])
   expect(findings[0]?.detail).toMatch(/SMTP_PORT.*RDAP_BOOTSTRAP_URL/)
 })
 
-test('a look that throws is a failed finding with what to do, on one line', async () => {
+test('an examination that throws is a failed finding with advice, on one line', async () => {
   const broken = await attempt('disk', 'Replace it.', async () => {
     throw new Error('it is\n  on fire')
   })

@@ -1,17 +1,17 @@
 import type { EngineHealth } from '@plumbline/ports/engine'
 
-/** State of one thing that the doctor has examined. */
+/** Result of one examination of the doctor. */
 export interface Finding extends EngineHealth {
-  /** What to do about it; null if all is well. */
+  /** How to correct the problem; null if there is none. */
   readonly advice: string | null
 }
 
-/** It works. */
+/** A finding without a problem. */
 export function ok(name: string, detail: string): Finding {
   return { name, status: 'ok', detail, advice: null }
 }
 
-/** It works with restrictions, is switched off, or has failed. */
+/** A finding about something that works with restrictions, is switched off, or has failed. */
 export function trouble(
   name: string,
   status: 'degraded' | 'failed' | 'off',

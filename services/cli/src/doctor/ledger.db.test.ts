@@ -3,7 +3,7 @@ import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { openMeteringContext } from '@plumbline/testkit/metering'
 import { examineLedger } from './ledger.ts'
 
-test('the doctor tells what the last audit of the ledger found, and how old it is', async () => {
+test('the doctor reports the result and age of the last audit of the ledger', async () => {
   await using context = await openMeteringContext()
   const location = {
     dataDir: '/nowhere',

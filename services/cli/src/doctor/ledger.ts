@@ -9,7 +9,7 @@ const DAY_SECONDS = 24 * HOUR_SECONDS
 const OLD_SECONDS = 2 * DAY_SECONDS
 const WHOLE_OLD_SECONDS = 35 * DAY_SECONDS
 
-/** The last audit of the ledger: what it found, and how long ago. */
+/** Result and age of the last audit of the ledger. */
 export async function examineLedger({ databaseUrl }: ServiceLocation): Promise<readonly Finding[]> {
   if (databaseUrl === null) return []
   return await attempt('ledger', 'Check DATABASE_URL and that Postgres runs.', async () => {

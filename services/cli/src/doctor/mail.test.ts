@@ -28,7 +28,7 @@ test.each([
   },
 )
 
-test('no block list is asked unless the operator names one', async () => {
+test('no block list is queried unless the operator names one', async () => {
   const network = {
     egress: createEgress({ allow: [] }),
     resolver: fakeResolver({}),
@@ -39,6 +39,6 @@ test('no block list is asked unless the operator names one', async () => {
   expect(findings.filter(({ name }) => name.startsWith('blocklist'))).toEqual([])
 })
 
-test('what is no zone is refused', () => {
+test('a block list that is no zone is refused', () => {
   expect(() => doctorSettings({ SMTP_DNS_LISTS: 'http://bl.test/' })).toThrow('SMTP_DNS_LISTS')
 })

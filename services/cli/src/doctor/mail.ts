@@ -1,5 +1,5 @@
 import type { EngineHealth } from '@plumbline/ports/engine'
-import { runSelfTest, SELF_TEST_TARGETS } from '@plumbline/email/selftest'
+import { runSelfTest, SELF_TEST_TARGETS } from '@plumbline/email/self-test'
 import type { Network } from '../network.ts'
 import { attempt, trouble, type Finding } from './finding.ts'
 import type { DoctorSettings } from './settings.ts'

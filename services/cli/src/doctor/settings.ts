@@ -11,8 +11,7 @@ const schema = z.object({ ...engineSettings, FILES_URL, REDIS_PREFIX, SCORE_WEIG
 export type DoctorSettings = Readonly<z.infer<typeof schema>> & { readonly heloName: string }
 
 /**
- * Parses them.
- *
+ * Parses the settings that the doctor examines.
  * @throws SettingsError with all faults
  */
 export function doctorSettings(environment: Environment): DoctorSettings {

@@ -4,7 +4,7 @@ import { reportWorker } from '@plumbline/db/workers'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { examineWorkers } from './workers.ts'
 
-test('each worker says what is wrong where it runs, but a paused provider, which is all of theirs', async () => {
+test('each worker reports its own problems, but not a paused provider, which concerns all workers', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
   const shut = { name: 'smtp port 25', status: 'failed', detail: 'shut' } as const

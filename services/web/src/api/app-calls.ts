@@ -4,7 +4,7 @@ import { callJson, type JsonCallOptions } from './http.ts'
 
 /** Options of a call of the app's own routes, besides its body. */
 interface AppCallOptions extends JsonCallOptions {
-  /** Value of `:id` or another parameter in the path. */
+  /** Value of the parameter in the path, such as `:id`. */
   readonly at?: string
 }
 

@@ -8,17 +8,17 @@ export class RefusedCall extends Error {
   /** Seconds after which to retry, if the service says so. */
   readonly retryAfterSeconds: number | null
   /** Whether the service requires the second factor first. */
-  readonly needsProof: boolean
+  readonly needsStepUp: boolean
 
   constructor(
     status: number,
     message: string,
-    more: { readonly retryAfterSeconds?: number | null; readonly needsProof?: boolean } = {},
+    more: { readonly retryAfterSeconds?: number | null; readonly needsStepUp?: boolean } = {},
   ) {
     super(message)
     this.status = status
     this.retryAfterSeconds = more.retryAfterSeconds ?? null
-    this.needsProof = more.needsProof ?? false
+    this.needsStepUp = more.needsStepUp ?? false
   }
 }
 
@@ -88,7 +88,7 @@ export function refusalOf(status: number, text: string, headers: Headers): Refus
   const seconds = Number(headers.get('Retry-After'))
   return new RefusedCall(status, messageOf(text) ?? `${UNREACHABLE} (${status})`, {
     retryAfterSeconds: Number.isFinite(seconds) && seconds > 0 ? seconds : null,
-    needsProof: headers.get(STEP_UP_HEADER) === 'required',
+    needsStepUp: headers.get(STEP_UP_HEADER) === 'required',
   })
 }
 

@@ -46,11 +46,11 @@ export function useLiveBatch(id: string | null): LiveBatch {
 }
 
 interface Follower {
-  /** Called when it has changed and continues. */
+  /** Called when the batch has changed and continues. */
   readonly onBatch: (batch: BatchView) => void
   /**
-   * Called when it has stopped, as far as the stream knows, or could not be followed: it must be
-   * read.
+   * Called when the batch has stopped according to the stream, or could not be followed: it must be
+   * read again.
    */
   readonly onEnd: () => void
 }
@@ -74,7 +74,10 @@ function followVisibly(id: string, follower: Follower): () => void {
   }
 }
 
-/** Follows it once; returns a function that stops it. After `onEnd` nothing is called any more. */
+/**
+ * Opens the stream once; returns a function that closes it. After `onEnd` nothing is called any
+ * more.
+ */
 function follow(id: string, { onBatch, onEnd }: Follower): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   const stream = new EventSource(`/v1/batches/${encodeURIComponent(id)}/events`)

@@ -7,7 +7,7 @@ import { callJson, RefusedCall } from './http.ts'
 
 /** Retries before the service is reported as unreachable. */
 const RETRIES = 2
-/** Milliseconds between automatic retries after that. */
+/** Milliseconds between automatic retries once the service is reported as unreachable. */
 const AGAIN_MS = 4_000
 /** Milliseconds for which a result counts as fresh. */
 const FRESH_MS = 5_000
@@ -92,7 +92,7 @@ export async function readBatch(id: string, signal?: AbortSignal): Promise<Batch
   })
 }
 
-/** Whether a batch in this state changes by itself. */
+/** Whether a batch in this state changes without an action of the user. */
 export function isMoving(status: BatchView['status']): boolean {
   return ['analyzing', 'running', 'finalizing', 'canceling'].includes(status)
 }

@@ -27,8 +27,7 @@ export interface ResultRows {
 }
 
 /**
- * The first rows after one, of those that a filter selects; the rest of the response is not
- * awaited.
+ * The first rows after a row number that a filter selects; the rest of the response is not awaited.
  */
 export async function readRows(
   id: string,

@@ -2,7 +2,7 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import type { Product } from '@plumbline/contract/products'
 import { refusalOf, RefusedCall } from './http.ts'
 
-/** A file to upload, and how to read it. */
+/** A file to upload, and the options for reading it. */
 export interface Upload {
   readonly file: File
   readonly product: Product
@@ -10,12 +10,12 @@ export interface Upload {
   readonly defaultCountry: string
 }
 
-/** Called with the sent share, 0 to 1. */
+/** Called with the share of the file that was sent, 0 to 1. */
 export type OnSent = (share: number) => void
 
 /**
- * Uploads a file as a batch that does not start by itself. Aborting closes the connection, so that
- * nothing is created. Rejects with `RefusedCall`, or with the reason of `signal`.
+ * Uploads a file as a batch that does not start automatically. Aborting closes the connection, so
+ * that nothing is created. Rejects with `RefusedCall`, or with the reason of `signal`.
  */
 export async function uploadBatch(
   { file, product, name, defaultCountry }: Upload,

@@ -6,7 +6,7 @@ export type ButtonKind = 'primary' | 'plain' | 'danger' | 'quiet'
 interface ButtonProps {
   readonly kind?: ButtonKind
   readonly small?: boolean
-  /** Whether its action is running: it ignores clicks, and keeps the focus. */
+  /** Whether the action is running: the button then ignores clicks, and keeps the focus. */
   readonly busy?: boolean
   readonly disabled?: boolean
   readonly type?: 'button' | 'submit'

@@ -14,7 +14,7 @@ const HEIGHT = 16
 /** Minimum width of a part, so that the smallest is visible. */
 const LEAST = 3
 
-/** Parts of a whole side by side, with the same as text below. */
+/** Parts of a whole as one bar, with their numbers as text below. */
 export function ShareBar({
   title,
   shares,
@@ -86,7 +86,7 @@ export function BarChart({
 }: {
   readonly title: string
   readonly bars: readonly Bar[]
-  /** Names of the series, where there are several. */
+  /** Names of the series, if there are several. */
   readonly series?: readonly string[]
 }): JSX.Element {
   const chart = CHARTS[useMedia('(width < 640px)') ? 'narrow' : 'wide']

@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { countryNames } from '../country-names.ts'
 import { SelectField } from './field.tsx'
 
-/** The country of phone numbers that do not name theirs; empty where none is chosen. */
+/** The country of phone numbers without country code; empty if none is chosen. */
 export function CountryField({
   value,
   onChange,

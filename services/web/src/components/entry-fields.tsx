@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { Field } from './field.tsx'
 
-/** What is said below a new password. */
+/** Hint below the field of a new password. */
 export const PASSWORD_HINT = 'At least 12 characters; a sentence is good.'
 
 interface EntryField {
@@ -9,7 +9,7 @@ interface EntryField {
   readonly onInput: (value: string) => void
 }
 
-/** The address that a person signs in with, named so that password managers find it. */
+/** Field for the email address of a user, named so that password managers find it. */
 export function EmailField({
   disabled = false,
   ...field
@@ -27,7 +27,7 @@ export function EmailField({
   )
 }
 
-/** The password that a person has. */
+/** Field for an existing password. */
 export function PasswordField(field: EntryField): JSX.Element {
   return (
     <Field
@@ -41,7 +41,7 @@ export function PasswordField(field: EntryField): JSX.Element {
   )
 }
 
-/** A password that a person chooses. */
+/** Field for a new password. */
 export function NewPasswordField(field: EntryField): JSX.Element {
   return (
     <Field
@@ -57,7 +57,7 @@ export function NewPasswordField(field: EntryField): JSX.Element {
   )
 }
 
-/** A code of the second factor. */
+/** Field for a code of the second factor. */
 export function CodeField({
   hint,
   ...field
@@ -75,5 +75,5 @@ export function CodeField({
   )
 }
 
-/** What a code may be where a recovery code goes, too. */
+/** Hint below a field that accepts recovery codes, too. */
 export const CODE_HINT = 'The 6 digits of your authenticator app, or a recovery code.'

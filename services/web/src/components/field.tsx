@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
 
-/** Fields that are sent together, by Enter too. */
+/** A form: its fields are submitted together, also by Enter. */
 export function Form({
   onSubmit,
   children,
@@ -43,7 +43,7 @@ interface FieldProps {
   readonly list?: readonly string[]
 }
 
-/** One line to type in, with its label above and hint or fault below. */
+/** A text field of one line, with its label above and a hint or an error below. */
 export function Field({ label, hint, fault, onInput, list, ...input }: FieldProps): JSX.Element {
   const id = useId()
   const [isShown, setShown] = useState(false)
@@ -86,7 +86,7 @@ export function Field({ label, hint, fault, onInput, list, ...input }: FieldProp
   )
 }
 
-/** Several lines to type in. */
+/** A text field of several lines. */
 export function TextField({
   label,
   value,
@@ -119,13 +119,13 @@ export function TextField({
   )
 }
 
-/** One of several values. */
+/** A choice of a select field. */
 export interface Choice {
   readonly value: string
   readonly text: string
 }
 
-/** One of a few values, from a list. */
+/** A select field. */
 export function SelectField({
   label,
   value,
@@ -164,7 +164,7 @@ export function SelectField({
   )
 }
 
-/** A box to tick. */
+/** A checkbox. */
 export function CheckField({
   label,
   checked,

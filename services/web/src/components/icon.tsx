@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 
-/** Strokes on a field of 20 by 20. */
+/** Strokes of each icon, on a field of 20 by 20 units. */
 const PATHS = {
   overview: 'M3 3h6v8H3zM11 3h6v4h-6zM11 9h6v8h-6zM3 13h6v4H3z',
   batches: 'M3 5h14M3 10h14M3 15h9',
@@ -12,10 +12,10 @@ const PATHS = {
   settings: 'M3 6h8M15 6h2M13 4v4M3 14h2M9 14h8M7 12v4',
 } as const
 
-/** One of the drawings. */
+/** Name of an icon. */
 export type IconName = keyof typeof PATHS
 
-/** A small drawing beside words that say the same. */
+/** An icon beside a text that says the same. */
 export function Icon({ name }: { readonly name: IconName }): JSX.Element {
   return (
     <svg

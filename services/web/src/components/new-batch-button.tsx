@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useMay } from '../session.tsx'
 import { LinkButton } from './button.tsx'
 
-/** The way to a new batch, for who may make one. */
+/** Link to the page for a new batch; null if the user may not create one. */
 export function NewBatchButton(): JSX.Element | null {
   if (!useMay('member')) return null
   return (

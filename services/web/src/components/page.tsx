@@ -9,9 +9,9 @@ export function Page({
   actions,
   children,
 }: {
-  /** Shown on the browser's tab. */
+  /** Title of the browser's tab. */
   readonly title: string
-  /** The h1, where it is more than the title. */
+  /** The h1, if it differs from the title. */
   readonly heading?: ComponentChildren
   readonly lead?: ComponentChildren
   readonly actions?: ComponentChildren
@@ -32,7 +32,7 @@ export function Page({
   )
 }
 
-/** Names the browser's tab. */
+/** Sets the title of the browser's tab. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Plumbline`
@@ -82,7 +82,7 @@ export function Notice({
   )
 }
 
-/** Nothing here yet, and the next step. */
+/** An empty state: what is missing, and the next step. */
 export function Empty({
   title,
   action,
@@ -102,9 +102,9 @@ export function Empty({
 }
 
 /** Placeholder for content that is loading. */
-export function Bones({ rows = 3 }: { readonly rows?: number }): JSX.Element {
+export function Skeleton({ rows = 3 }: { readonly rows?: number }): JSX.Element {
   return (
-    <div class="bones" aria-hidden="true">
+    <div class="skeleton" aria-hidden="true">
       {Array.from({ length: rows }, (_, index) => (
         <div key={index} class={index === rows - 1 ? 'bone short' : 'bone'} />
       ))}
@@ -112,11 +112,11 @@ export function Bones({ rows = 3 }: { readonly rows?: number }): JSX.Element {
   )
 }
 
-/** Reserves the height that content will have once it is loaded. */
-export function Room({ children }: { readonly children: ComponentChildren }): JSX.Element {
+/** Reserves the height that the content has once it is loaded. */
+export function ReservedSpace({ children }: { readonly children: ComponentChildren }): JSX.Element {
   return (
-    <div class="room">
-      <Bones rows={4} />
+    <div class="reserved-space">
+      <Skeleton rows={4} />
       <div class="unread" inert>
         {children}
       </div>

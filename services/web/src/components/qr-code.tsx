@@ -43,7 +43,9 @@ export function QrCode({
   )
 }
 
-/** Loads the encoder for the first code: few people ever see one. */
+/**
+ * The modules of a code; the encoder is loaded for the first one, since few people ever see one.
+ */
 async function drawn(text: string): Promise<readonly (readonly boolean[])[]> {
   const { encodeQR } = await import('qr')
   return encodeQR(text, 'raw', { ecc: 'medium', border: QUIET })

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import * as format from '../format.ts'
 
-/** Longest text that is shown at one place; the rest can be read in the download. */
+/** Characters of a text that are shown; the rest can be read in the download. */
 const SHOWN_CHARS = 600
 
 /**

@@ -6,7 +6,10 @@ import * as format from '../format.ts'
 import { PRODUCT_NAMES } from './batch-state.tsx'
 import { BarChart } from './charts.tsx'
 
-/** Credits of each day, by product; the usage must be grouped by day and product at least. */
+/**
+ * Chart of the credits of each day, by product; the usage must be grouped by day and product at
+ * least.
+ */
 export function UsageBars({ usage }: { readonly usage: UsageView }): JSX.Element {
   const there = PRODUCTS.filter((product) => usage.data.some((row) => row.product === product))
   const credits = creditsByDay(usage)

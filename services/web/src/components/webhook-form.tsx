@@ -7,25 +7,25 @@ import { Button } from './button.tsx'
 import { CheckField, Field, Form } from './field.tsx'
 import { Notice } from './page.tsx'
 
-/** Input of an endpoint: its address, and its events. */
-export interface WebhookWish {
+/** Input of the form: address and events of an endpoint. */
+export interface WebhookInput {
   readonly url: string
   readonly events: readonly string[]
 }
 
-/** An endpoint's address and events. */
+/** Form for the address and events of an endpoint. */
 export function WebhookForm({
-  wish,
+  input,
   action,
   onSave,
 }: {
   /** Initial values. */
-  readonly wish: WebhookWish
+  readonly input: WebhookInput
   readonly action: string
-  readonly onSave: (wish: WebhookWish) => Promise<void>
+  readonly onSave: (input: WebhookInput) => Promise<void>
 }): JSX.Element {
-  const [url, setUrl] = useState(wish.url)
-  const [events, setEvents] = useState(wish.events)
+  const [url, setUrl] = useState(input.url)
+  const [events, setEvents] = useState(input.events)
   const { isBusy, fault, run } = useSubmission()
   return (
     <Form onSubmit={() => void run(async () => await onSave({ url, events }))}>

@@ -13,13 +13,13 @@ import {
   stateText,
 } from '../components/batch-state.tsx'
 import { LinkButton } from '../components/button.tsx'
-import { Folded } from '../components/folded.tsx'
-import { Bones, Card, Notice, Page } from '../components/page.tsx'
+import { Disclosure } from '../components/disclosure.tsx'
+import { Skeleton, Card, Notice, Page } from '../components/page.tsx'
 import { Facts } from '../components/table.tsx'
 import { Foreign, Time, visibleText } from '../components/text.tsx'
 import { batchFault } from '../batch-fault.ts'
 import * as format from '../format.ts'
-import { useInTurn } from '../in-turn.ts'
+import { useProgressiveRendering } from '../progressive-rendering.ts'
 import type { PageProps } from '../page-props.ts'
 import { BatchActions } from './batch/actions.tsx'
 import { RunAgain } from './batch/run-again.tsx'
@@ -38,7 +38,7 @@ export function Batch({ id }: PageProps): JSX.Element {
       <Page title="Batch">
         {error === null ? (
           <Card>
-            <Bones rows={6} />
+            <Skeleton rows={6} />
           </Card>
         ) : (
           <Unreadable error={error} />
@@ -91,21 +91,21 @@ function Ready({ batch: { id, error, product } }: { readonly batch: BatchView })
   )
 }
 
-/** Results and actions, rendered one after the other. */
+/** Results and actions, rendered progressively. */
 function Parts({ batch }: { readonly batch: BatchView }): JSX.Element {
   const parts = [
     ...(batch.running_at === undefined ? [] : [Verdicts, Known, Downloads, Rows]),
     ...(batch.status === 'completed' || batch.status === 'canceled' ? [RunAgain, Compare] : []),
   ]
   // How far it is is drawn before the first of them.
-  const drawn = useInTurn(parts.length + 1) - 1
+  const drawn = useProgressiveRendering(parts.length + 1) - 1
   return (
     <>
       {parts.slice(0, drawn).map((Part, place) => (
         <Part key={place} batch={batch} />
       ))}
       {/* One of its own each time: it does not move, it is gone. */}
-      {drawn < parts.length && <Bones key={`before ${drawn}`} rows={8} />}
+      {drawn < parts.length && <Skeleton key={`before ${drawn}`} rows={8} />}
     </>
   )
 }
@@ -121,7 +121,7 @@ function Unreadable({ error }: { readonly error: Error }): JSX.Element {
   )
 }
 
-/** Announces progress from time to time, and the end at once. */
+/** Announces progress to screen readers from time to time, and the end at once. */
 function useProgressAloud(batch: BatchView | undefined): void {
   const announce = useAnnounce()
   const status = batch?.status
@@ -161,11 +161,11 @@ function Standing({ batch }: { readonly batch: BatchView }): JSX.Element {
           ['Given back', format.number(credits.released)],
         ]}
       />
-      <Folded summary="File and times">
+      <Disclosure summary="File and times">
         {() => (
           <Facts long facts={[...fileFacts(file), ...timeFacts(batch), ...originFacts(batch)]} />
         )}
-      </Folded>
+      </Disclosure>
     </Card>
   )
 }

@@ -9,13 +9,13 @@ import { BatchTable } from '../components/batch-table.tsx'
 import { Button } from '../components/button.tsx'
 import { Field, SelectField } from '../components/field.tsx'
 import { NewBatchButton } from '../components/new-batch-button.tsx'
-import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
+import { Skeleton, Card, Empty, Notice, Page } from '../components/page.tsx'
 
 /** Batches of one page. */
 const PAGE_BATCHES = 50
 /** Milliseconds after the last keystroke until a search begins. */
 const TYPED_MS = 300
-/** How often the list is read again while something on it moves, in ms. */
+/** Milliseconds between two reads of the list while a batch on it changes. */
 const EVERY_MS = 5_000
 
 const STATES = [
@@ -68,7 +68,7 @@ export function Batches(): JSX.Element {
             {sentenceOf(batches.error)}
           </Notice>
         )}
-        {list === undefined && batches.error === null && <Bones rows={8} />}
+        {list === undefined && batches.error === null && <Skeleton rows={8} />}
         {list?.length === 0 && (isFiltered ? <NoneFound /> : <NoneYet />)}
         {rows}
         {batches.hasNextPage && (

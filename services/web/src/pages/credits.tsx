@@ -6,7 +6,7 @@ import { callJson, sentenceOf } from '../api/http.ts'
 import { accountQuery } from '../api/queries.ts'
 import { PRODUCT_NAMES } from '../components/batch-state.tsx'
 import { Button, LinkButton } from '../components/button.tsx'
-import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
+import { Skeleton, Card, Empty, Notice, Page } from '../components/page.tsx'
 import { Facts, Table } from '../components/table.tsx'
 import { Foreign, Time } from '../components/text.tsx'
 import * as format from '../format.ts'
@@ -22,7 +22,7 @@ export function Credits(): JSX.Element {
     <Page title="Credits">
       <Card title="Balance">
         {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
-        {account.data === undefined && error === null && <Bones />}
+        {account.data === undefined && error === null && <Skeleton />}
         {account.data !== undefined && (
           <>
             <div>
@@ -59,11 +59,15 @@ function Offers(): JSX.Element {
     <div class="columns">
       <Card title="Plans">
         {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
-        {data === undefined ? error === null && <Bones rows={4} /> : <Plans plans={data.plans} />}
+        {data === undefined ? (
+          error === null && <Skeleton rows={4} />
+        ) : (
+          <Plans plans={data.plans} />
+        )}
       </Card>
       <Card title="Packs">
         {data !== undefined && <Packs packs={data.packs} />}
-        {data === undefined && error === null && <Bones rows={4} />}
+        {data === undefined && error === null && <Skeleton rows={4} />}
         {data === undefined && error !== null && (
           <p class="muted">Not known while they cannot be read.</p>
         )}
@@ -140,12 +144,12 @@ function Packs({ packs }: { readonly packs: OffersView['packs'] }): JSX.Element 
   )
 }
 
-/** What the operator called it, as the beginning of a line. */
+/** The operator's name of a plan or pack, capitalized. */
 function nameOf(offer: string): string {
   return offer.charAt(0).toUpperCase() + offer.slice(1).replaceAll('-', ' ')
 }
 
-/** What each kind of entry is called. */
+/** Label of each kind of entry. */
 const KINDS: Readonly<Record<LedgerEntry['kind'], string>> = {
   grant: 'Allowance of the month',
   expire: 'Allowance ended',
@@ -180,7 +184,7 @@ function Ledger(): JSX.Element {
       }
     >
       {ledger.error !== null && <Notice tone="bad">{sentenceOf(ledger.error)}</Notice>}
-      {entries === undefined && ledger.error === null && <Bones rows={8} />}
+      {entries === undefined && ledger.error === null && <Skeleton rows={8} />}
       {entries?.length === 0 && (
         <Empty title="No credits have moved yet">Every move of credits is listed here.</Empty>
       )}

@@ -4,14 +4,14 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { callApp } from '../api/app-calls.ts'
 import { Button, LinkButton } from '../components/button.tsx'
-import { Bones, Notice, Page } from '../components/page.tsx'
+import { Skeleton, Notice, Page } from '../components/page.tsx'
 import { Foreign } from '../components/text.tsx'
 import { useLinkCode } from '../link-code.ts'
-import { useSession, useSessionMoves } from '../session.tsx'
+import { useSession, useSessionActions } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 import { SignUpForm } from './sign-up.tsx'
 
-/** Where the link of an invitation leads. */
+/** The page of an invitation link. */
 export function Invitation(): JSX.Element {
   const token = useLinkCode()
   const [invitation, setInvitation] = useState<InvitationView | null>(null)
@@ -28,7 +28,7 @@ export function Invitation(): JSX.Element {
         <Notice tone="warn">The link is not whole. Open it again from where you got it.</Notice>
       )}
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
-      {token !== null && fault === null && invitation === null && <Bones />}
+      {token !== null && fault === null && invitation === null && <Skeleton />}
       {token !== null && invitation !== null && <Invited token={token} invitation={invitation} />}
     </Page>
   )
@@ -43,7 +43,7 @@ function Invited({
 }): JSX.Element {
   const { user } = useSession()
   const { route } = useLocation()
-  const { refresh } = useSessionMoves()
+  const { refresh } = useSessionActions()
   const { isBusy, fault, run } = useSubmission()
   const accept = async (): Promise<void> => {
     await callApp('acceptInvitation', { token })

@@ -8,10 +8,10 @@ import { sentenceOf } from '../api/http.ts'
 import { keysQuery } from '../api/queries.ts'
 import { Button } from '../components/button.tsx'
 import { Confirm } from '../components/confirm.tsx'
-import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
+import { Skeleton, Card, Empty, Notice, Page } from '../components/page.tsx'
 import { Facts, Table } from '../components/table.tsx'
 import { Time } from '../components/text.tsx'
-import { useProven } from '../proof.tsx'
+import { useStepUp } from '../step-up.tsx'
 import { useMay } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 import { NewKey } from './keys/new-key.tsx'
@@ -22,7 +22,7 @@ type Mode = KeyView['mode']
 export function Keys(): JSX.Element {
   const keys = useQuery(keysQuery)
   const queries = useQueryClient()
-  const proven = useProven()
+  const withStepUp = useStepUp()
   const [made, setMade] = useState<NewKeyAnswer | null>(null)
   const [asking, setAsking] = useState<Question | null>(null)
   const { isBusy, fault, run } = useSubmission()
@@ -30,11 +30,11 @@ export function Keys(): JSX.Element {
     await queries.invalidateQueries({ queryKey: keysQuery.queryKey })
   }
   const create = async (mode: Mode): Promise<void> => {
-    setMade(await proven(async () => await callApp('createKey', { mode })))
+    setMade(await withStepUp(async () => await callApp('createKey', { mode })))
     await reload()
   }
   const revoke = async (mode: Mode): Promise<void> => {
-    await proven(async () => await callApp('revokeKey', undefined, { at: mode }))
+    await withStepUp(async () => await callApp('revokeKey', undefined, { at: mode }))
     if (made?.record.mode === mode) setMade(null)
     await reload()
   }
@@ -49,7 +49,7 @@ export function Keys(): JSX.Element {
       {keys.error !== null && <Notice tone="bad">{sentenceOf(keys.error)}</Notice>}
       {keys.data === undefined && keys.error === null && (
         <Card>
-          <Bones rows={4} />
+          <Skeleton rows={4} />
         </Card>
       )}
       {keys.data !== undefined && (
@@ -71,7 +71,7 @@ export function Keys(): JSX.Element {
   )
 }
 
-/** What to confirm before a key is revoked. */
+/** A question to confirm before a key is replaced or revoked. */
 interface Question {
   readonly act: 'replace' | 'revoke'
   readonly mode: Mode

@@ -10,7 +10,7 @@ import { batchKey } from '../api/queries.ts'
 import { PRODUCT_NAMES } from '../components/batch-state.tsx'
 import { LinkButton } from '../components/button.tsx'
 import { SelectField } from '../components/field.tsx'
-import { Bones, Card, Notice, Page } from '../components/page.tsx'
+import { Skeleton, Card, Notice, Page } from '../components/page.tsx'
 import { Foreign, visibleText } from '../components/text.tsx'
 import { useMay } from '../session.tsx'
 import { useChanges } from './new-batch/changes.ts'
@@ -68,7 +68,7 @@ function Steps(): JSX.Element {
         {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
         {id === null && !upload.isSending && <ChooseFile onChoose={choose} />}
         {upload.isSending && <Uploading upload={upload} />}
-        {id !== null && batch === undefined && error === null && <Bones rows={2} />}
+        {id !== null && batch === undefined && error === null && <Skeleton rows={2} />}
         {batch !== undefined && <Received batch={batch} />}
       </Card>
       {batch !== undefined && (batch.status === 'analyzing' || batch.status === 'ready') && (
@@ -83,7 +83,7 @@ function productOf(value: string): Product {
   return value as Product
 }
 
-/** What each product finds out, and what it takes. */
+/** Description of each product: its results, and its input. */
 const ABOUT: Readonly<Record<Product, string>> = {
   email: 'Whether each address takes mail. 1 credit a row.',
   ip: 'Where each address is, and whether it hides. 1 credit a row.',

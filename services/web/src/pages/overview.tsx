@@ -8,15 +8,15 @@ import { accountQuery, isMoving, recentBatchesQuery, usageQuery } from '../api/q
 import { attentionOf } from '../attention.ts'
 import { batchTitle, PRODUCT_NAMES, Progress, StateBadge } from '../components/batch-state.tsx'
 import { BatchTable } from '../components/batch-table.tsx'
-import { Folded } from '../components/folded.tsx'
+import { Disclosure } from '../components/disclosure.tsx'
 import { NewBatchButton } from '../components/new-batch-button.tsx'
-import { Bones, Card, Empty, Notice, Page, Room } from '../components/page.tsx'
+import { Skeleton, Card, Empty, Notice, Page, ReservedSpace } from '../components/page.tsx'
 import { Facts, Table } from '../components/table.tsx'
 import { Foreign, Time } from '../components/text.tsx'
 import { UsageBars } from '../components/usage-bars.tsx'
 import { dayAfter, todayIn } from '../days.ts'
 import * as format from '../format.ts'
-import { useInTurn } from '../in-turn.ts'
+import { useProgressiveRendering } from '../progressive-rendering.ts'
 import { useSession } from '../session.tsx'
 
 /** Balance, usage, running and recent batches. */
@@ -35,16 +35,16 @@ export function Overview(): JSX.Element {
           {account.error !== null && <Notice tone="bad">{sentenceOf(account.error)}</Notice>}
           {account.data === undefined ? (
             account.error === null && (
-              <Room>
+              <ReservedSpace>
                 <Balance credits={UNREAD} />
-              </Room>
+              </ReservedSpace>
             )
           ) : (
             <Balance credits={account.data.credits} />
           )}
         </Card>
         <Card title="Running now">
-          {list === undefined && batches.error === null && <Bones rows={1} />}
+          {list === undefined && batches.error === null && <Skeleton rows={1} />}
           {list === undefined && batches.error !== null && (
             <p class="muted">Not known while batches cannot be read.</p>
           )}
@@ -83,21 +83,21 @@ function LastBatches({
   readonly list: readonly BatchView[] | undefined
   readonly error: Error | null
 }): JSX.Element {
-  const isDrawn = useInTurn(2) === 2
+  const isDrawn = useProgressiveRendering(2) === 2
   return (
     <Card title="Last batches" actions={<a href="/app/batches">All batches</a>}>
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
       {list?.length === 0 && <NoBatches />}
-      {!isDrawn && list !== undefined && list.length > 0 && <Bones rows={6} />}
+      {!isDrawn && list !== undefined && list.length > 0 && <Skeleton rows={6} />}
       {isDrawn && list !== undefined && list.length > 0 && <BatchTable batches={list} />}
     </Card>
   )
 }
 
-/** Days of use that are shown. */
+/** Days of usage that are shown. */
 const DAYS = 30
 
-/** What of use is asked for, by the calendar of the account. */
+/** Query of the usage of the last days, by the calendar of the account. */
 function useOfDays(): ReturnType<typeof usageQuery> {
   const { account } = useSession()
   const to = todayIn(account?.time_zone ?? 'UTC')
@@ -114,12 +114,12 @@ function Use({
   return (
     <Card title="Last 30 days" actions={<a href="/app/usage">All usage</a>}>
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
-      {data === undefined && error === null && <Bones rows={9} />}
+      {data === undefined && error === null && <Skeleton rows={9} />}
       {data?.data.length === 0 && <p class="muted">Nothing was used in these days.</p>}
       {data !== undefined && data.data.length > 0 && (
         <>
           <UsageBars usage={data} />
-          <Folded summary="As a table">
+          <Disclosure summary="As a table">
             {() => (
               <Table
                 caption="Credits by day and product"
@@ -135,7 +135,7 @@ function Use({
                 ]}
               />
             )}
-          </Folded>
+          </Disclosure>
         </>
       )}
     </Card>
@@ -179,7 +179,7 @@ function Balance({ credits }: { readonly credits: AccountView['credits'] }): JSX
   )
 }
 
-/** What needs the user's attention. */
+/** The notices that need the user's attention. */
 function WhatWaits({
   account,
   batches,

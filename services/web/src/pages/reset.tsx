@@ -7,7 +7,7 @@ import { EmailField, NewPasswordField } from '../components/entry-fields.tsx'
 import { Form } from '../components/field.tsx'
 import { Notice, Page } from '../components/page.tsx'
 import { useLinkCode } from '../link-code.ts'
-import { useSession, useSessionMoves } from '../session.tsx'
+import { useSession, useSessionActions } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 
 /** Resets a password: requests a link, or sets the new password with the link's code. */
@@ -57,7 +57,7 @@ function AskForLink(): JSX.Element {
 
 function NewPassword({ token }: { readonly token: string }): JSX.Element {
   const { route } = useLocation()
-  const { refresh } = useSessionMoves()
+  const { refresh } = useSessionActions()
   const [password, setPassword] = useState('')
   const { isBusy, fault, run } = useSubmission()
   const change = async (): Promise<void> => {

@@ -3,14 +3,14 @@ import { Page } from '../components/page.tsx'
 import { useMay } from '../session.tsx'
 import { AccountSettings } from './settings/account.tsx'
 import { DeleteAccount } from './settings/delete-account.tsx'
-import { Kept } from './settings/kept.tsx'
+import { StoredData } from './settings/stored-data.tsx'
 import { Members } from './settings/members.tsx'
 import { Person } from './settings/person.tsx'
 import { SecondFactor } from './settings/second-factor.tsx'
 import { Sessions } from './settings/sessions.tsx'
 import { Webhooks } from './settings/webhooks.tsx'
 
-/** The account, who belongs to it, and how the person signs in. */
+/** Settings of the account, its members, and the user's sign-in. */
 export function Settings(): JSX.Element {
   const isOwner = useMay('owner')
   return (
@@ -21,7 +21,7 @@ export function Settings(): JSX.Element {
       <Person />
       <SecondFactor />
       <Sessions />
-      <Kept />
+      <StoredData />
       {isOwner && <DeleteAccount />}
     </Page>
   )

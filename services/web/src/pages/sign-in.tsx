@@ -8,7 +8,7 @@ import { CODE_HINT, CodeField, EmailField, PasswordField } from '../components/e
 import { Form } from '../components/field.tsx'
 import { Notice, Page } from '../components/page.tsx'
 import { ownPath } from '../own-path.ts'
-import { useSession, useSessionMoves } from '../session.tsx'
+import { useSession, useSessionActions } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 
 /** Why the user was sent here, shown above the form. */
@@ -18,11 +18,11 @@ const GREETINGS: Readonly<Record<string, string>> = {
   deleted: 'The account is closed. What it held is erased within 24 hours.',
 }
 
-/** The way in. */
+/** The sign-in page. */
 export function SignIn(): JSX.Element {
   const { query, route } = useLocation()
   const { service } = useSession()
-  const { refresh } = useSessionMoves()
+  const { refresh } = useSessionActions()
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
@@ -65,7 +65,7 @@ export function SignIn(): JSX.Element {
   )
 }
 
-/** A message with a link was sent; it can be sent again. */
+/** The notice that a message with a link was sent, with an action to send it again. */
 export function CheckMail({ email }: { readonly email: string }): JSX.Element {
   const [isSent, setSent] = useState(false)
   const { isBusy, fault, run } = useSubmission()

@@ -6,11 +6,11 @@ import { Button } from '../components/button.tsx'
 import { EmailField, NewPasswordField } from '../components/entry-fields.tsx'
 import { Field, Form } from '../components/field.tsx'
 import { Notice, Page } from '../components/page.tsx'
-import { useSession, useSessionMoves } from '../session.tsx'
+import { useSession, useSessionActions } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 import { CheckMail } from './sign-in.tsx'
 
-/** A new account: name, email, password, nothing else. */
+/** The page to create an account: name, email and password. */
 export function SignUp(): JSX.Element {
   const { service } = useSession()
   return (
@@ -33,7 +33,7 @@ export function SignUp(): JSX.Element {
   )
 }
 
-/** The form; with the code of an invitation it joins the account that invites. */
+/** The form to sign up; with the code of an invitation the user joins the inviting account. */
 export function SignUpForm({
   invitation,
   invitedEmail,
@@ -42,7 +42,7 @@ export function SignUpForm({
   readonly invitedEmail?: string
 }): JSX.Element {
   const { route } = useLocation()
-  const { refresh } = useSessionMoves()
+  const { refresh } = useSessionActions()
   const [name, setName] = useState('')
   const [email, setEmail] = useState(invitedEmail ?? '')
   const [password, setPassword] = useState('')

@@ -14,7 +14,7 @@ import { CallAsCode } from './try-it/call-as-code.tsx'
 import { TestValues } from './try-it/test-values.tsx'
 import { EXAMPLES, LABELS, type Lookup, type Values } from './try-it/values.ts'
 
-/** One lookup of any product, with its evidence, and the same call as code. */
+/** A page for one lookup of any product, with its evidence, and the same call as code. */
 export function TryIt(): JSX.Element {
   const queries = useQueryClient()
   const mayChange = useMay('member')

@@ -7,8 +7,8 @@ import { usageQuery } from '../api/queries.ts'
 import { PRODUCT_NAMES } from '../components/batch-state.tsx'
 import { Button } from '../components/button.tsx'
 import { SelectField } from '../components/field.tsx'
-import { Folded } from '../components/folded.tsx'
-import { Bones, Card, Empty, Notice, Page } from '../components/page.tsx'
+import { Disclosure } from '../components/disclosure.tsx'
+import { Skeleton, Card, Empty, Notice, Page } from '../components/page.tsx'
 import { Facts, Table } from '../components/table.tsx'
 import { UsageBars } from '../components/usage-bars.tsx'
 import { dayAfter, daysBetween, todayIn } from '../days.ts'
@@ -23,7 +23,7 @@ const SPANS = [
   { value: '365', text: 'Last 365 days' },
 ]
 
-/** What was used, by day, product and source. */
+/** Usage of the account, by day, product and source. */
 export function Usage(): JSX.Element {
   const { account } = useSession()
   const [span, setSpan] = useState('30')
@@ -46,7 +46,7 @@ export function Usage(): JSX.Element {
       {usage.error !== null && <Notice tone="bad">{sentenceOf(usage.error)}</Notice>}
       {data === undefined && usage.error === null && (
         <Card>
-          <Bones rows={8} />
+          <Skeleton rows={8} />
         </Card>
       )}
       {data !== undefined && data.data.length === 0 && (
@@ -83,9 +83,9 @@ function Figures({ usage }: { readonly usage: UsageView }): JSX.Element {
           ]}
         />
         <UsageBars usage={usage} />
-        <Folded summary="As a table">
+        <Disclosure summary="As a table">
           {() => <SumTable caption="Usage by day" title="Day" sums={used.toReversed()} />}
-        </Folded>
+        </Disclosure>
       </Card>
       <div class="columns">
         <Card title="By product">
@@ -107,7 +107,7 @@ function Figures({ usage }: { readonly usage: UsageView }): JSX.Element {
   )
 }
 
-/** Where an operation came from, in words. */
+/** Label of each source of operations. */
 const SOURCES: Readonly<Record<string, string>> = {
   api: 'API key',
   app: 'This app',
@@ -137,7 +137,7 @@ function sums(usage: UsageView, keyOf: (row: Row) => string): ReadonlyMap<string
 
 type NamedSum = Sum & { readonly name: string }
 
-/** The largest first. */
+/** The sums with their names, the largest first. */
 function named(added: ReadonlyMap<string, Sum>): readonly NamedSum[] {
   return [...added]
     .map(([name, sum]) => ({ name, ...sum }))
@@ -172,8 +172,8 @@ function SumTable({
 }
 
 /**
- * Every cell is one of the service's own words or a number, so none needs quoting or can be a
- * formula.
+ * Downloads the usage as CSV. Every cell is a word of the service or a number, so that none needs
+ * quoting or can be a formula.
  */
 function saveUsage(usage: UsageView): void {
   const rows = usage.data.map(({ day, product, source, operations, credits }) =>

@@ -3,17 +3,17 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { callApp } from '../api/app-calls.ts'
 import { LinkButton } from '../components/button.tsx'
-import { Bones, Notice, Page } from '../components/page.tsx'
+import { Skeleton, Notice, Page } from '../components/page.tsx'
 import { useLinkCode } from '../link-code.ts'
-import { useSession, useSessionMoves } from '../session.tsx'
+import { useSession, useSessionActions } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 
-/** Target of a verification link: it takes effect at once. */
+/** The page of a verification link, which takes effect at once. */
 export function Verify(): JSX.Element {
   const token = useLinkCode()
   const { user } = useSession()
   const { route } = useLocation()
-  const { refresh } = useSessionMoves()
+  const { refresh } = useSessionActions()
   const { fault, run } = useSubmission()
   const [isChanged, setChanged] = useState(false)
   useEffect(() => {
@@ -35,7 +35,7 @@ export function Verify(): JSX.Element {
       )}
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       {isChanged && <Notice tone="good">The new address is in force.</Notice>}
-      {token !== null && fault === null && !isChanged && <Bones rows={2} />}
+      {token !== null && fault === null && !isChanged && <Skeleton rows={2} />}
       {(token === null || fault !== null || isChanged) && (
         <div>
           <LinkButton href={user === null ? '/app/sign-in' : '/app'} kind="primary">

@@ -7,7 +7,7 @@ import { callJson, RefusedCall, sentenceOf } from '../api/http.ts'
 import { readWebhook, webhookKey, webhookPath, webhooksQuery } from '../api/webhooks.ts'
 import { Button } from '../components/button.tsx'
 import { Confirm } from '../components/confirm.tsx'
-import { Bones, Card, Notice, Page } from '../components/page.tsx'
+import { Skeleton, Card, Notice, Page } from '../components/page.tsx'
 import { Facts } from '../components/table.tsx'
 import { Foreign, Time } from '../components/text.tsx'
 import { WebhookForm } from '../components/webhook-form.tsx'
@@ -30,7 +30,7 @@ export function Webhook({ id }: PageProps): JSX.Element {
       <Page title="Webhook">
         {error === null ? (
           <Card>
-            <Bones rows={6} />
+            <Skeleton rows={6} />
           </Card>
         ) : (
           <Notice tone="bad" actions={<a href="/app/settings">Settings</a>}>
@@ -134,7 +134,7 @@ function Endpoint({
         }
       >
         {mayChange ? (
-          <WebhookForm key={endpoint.url} wish={endpoint} action="Save" onSave={change} />
+          <WebhookForm key={endpoint.url} input={endpoint} action="Save" onSave={change} />
         ) : (
           <Facts
             facts={[

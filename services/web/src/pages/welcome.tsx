@@ -8,12 +8,12 @@ import { Form } from '../components/field.tsx'
 import { Notice, Page } from '../components/page.tsx'
 import { useLinkCode } from '../link-code.ts'
 import { ownPath } from '../own-path.ts'
-import { useSessionMoves } from '../session.tsx'
+import { useSessionActions } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 
 /**
- * Takes over the first account of an installation, or gets back into one, by a link of the program
- * itself.
+ * The page of a link that the program printed: the first user takes over an account, or a user sets
+ * a new password.
  */
 export function Welcome(): JSX.Element {
   const code = useLinkCode()
@@ -33,7 +33,7 @@ export function Welcome(): JSX.Element {
 
 function WelcomeForm({ code }: { readonly code: string }): JSX.Element {
   const { route, query } = useLocation()
-  const { refresh } = useSessionMoves()
+  const { refresh } = useSessionActions()
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const { isBusy, fault, run } = useSubmission()

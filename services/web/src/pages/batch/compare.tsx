@@ -7,7 +7,7 @@ import { callJson, sentenceOf } from '../../api/http.ts'
 import { batchTitle } from '../../components/batch-state.tsx'
 import { Button, LinkButton } from '../../components/button.tsx'
 import { SelectField, type Choice } from '../../components/field.tsx'
-import { Bones, Card, Notice } from '../../components/page.tsx'
+import { Skeleton, Card, Notice } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
 import { visibleText } from '../../components/text.tsx'
 import * as format from '../../format.ts'
@@ -84,7 +84,7 @@ function Changes({
     staleTime: Number.POSITIVE_INFINITY,
   })
   if (error !== null) return <Notice tone="bad">{sentenceOf(error)}</Notice>
-  if (data === undefined) return <Bones rows={4} />
+  if (data === undefined) return <Skeleton rows={4} />
   const { rows } = data
   return (
     <>
@@ -108,7 +108,7 @@ function Changes({
   )
 }
 
-/** How long large batches may take to be compared, in ms. */
+/** Time-out in ms of comparing large batches. */
 const LONG_MS = 600_000
 
 /** How many rows changed from one verdict to another, including unchanged ones. */

@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { LinkButton } from '../../components/button.tsx'
 import { Card } from '../../components/page.tsx'
 
-/** States in which a batch has ended and its result stands. */
+/** States in which a batch has ended and its result is final. */
 const ENDED: readonly BatchView['status'][] = ['completed', 'canceled']
 
 /** The result as a file. */

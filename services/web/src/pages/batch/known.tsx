@@ -5,8 +5,8 @@ import { useQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { callJson, sentenceOf } from '../../api/http.ts'
 import { isMoving } from '../../api/queries.ts'
-import { Folded } from '../../components/folded.tsx'
-import { Bones, Card, Empty, Notice } from '../../components/page.tsx'
+import { Disclosure } from '../../components/disclosure.tsx'
+import { Skeleton, Card, Empty, Notice } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
 import { Foreign, visibleText } from '../../components/text.tsx'
 import * as format from '../../format.ts'
@@ -14,7 +14,7 @@ import { verdictsOf } from './verdicts.tsx'
 
 type AskedRow = BatchKnown['asked'][number]
 
-/** How often the comparison is read again while the batch runs, in ms. */
+/** Milliseconds between two reads of the comparison while the batch runs. */
 const EVERY_MS = 10_000
 
 /**
@@ -38,7 +38,7 @@ export function Known({ batch }: { readonly batch: BatchView }): JSX.Element | n
   return (
     <Card title="Verdicts of another service">
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
-      {data === undefined && error === null && <Bones rows={4} />}
+      {data === undefined && error === null && <Skeleton rows={4} />}
       {data !== undefined && <Compared batch={batch} known={data} />}
     </Card>
   )
@@ -87,9 +87,9 @@ function Compared({
         />
       )}
       {differing.length > 0 && (
-        <Folded summary="Rows on which we disagree">
+        <Disclosure summary="Rows on which we disagree">
           {() => <Differing rows={differing} nameOf={nameOf} />}
-        </Folded>
+        </Disclosure>
       )}
     </>
   )
@@ -122,7 +122,7 @@ function Differing({
   )
 }
 
-/** Verdicts as a person reads them. */
+/** Labels of verdicts. */
 function namesOf({ product }: BatchView): (key: string) => string {
   const names = new Map(verdictsOf(product).map(({ key, name }) => [key, name]))
   return (key) => names.get(key) ?? visibleText(key)
@@ -133,7 +133,8 @@ function sayReason(reason: string): string {
 }
 
 /**
- * How many answered rows have which pair of verdicts (theirs and ours), the most frequent first.
+ * Number of answered rows for each pair of verdicts (the other service's and ours), the most
+ * frequent first.
  */
 function pairsOf(
   asked: readonly AskedRow[],

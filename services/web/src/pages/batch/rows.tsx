@@ -7,16 +7,16 @@ import { isMoving } from '../../api/queries.ts'
 import { readRows, subjectOf, type ResultRow } from '../../api/result-rows.ts'
 import { Button } from '../../components/button.tsx'
 import { SelectField } from '../../components/field.tsx'
-import { Bones, Card, Empty, Notice } from '../../components/page.tsx'
+import { Skeleton, Card, Empty, Notice } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import { Foreign } from '../../components/text.tsx'
 import * as format from '../../format.ts'
-import { useInTurn } from '../../in-turn.ts'
+import { useProgressiveRendering } from '../../progressive-rendering.ts'
 import { useMedia } from '../../media.ts'
 import { rowFault } from '../../row-fault.ts'
 import { verdictsOf } from './verdicts.tsx'
 
-/** How often the rows are read again while the batch runs, in ms. */
+/** Milliseconds between two reads of the rows while the batch runs. */
 const EVERY_MS = 10_000
 
 /** Rows rendered in one task at first. */
@@ -35,7 +35,7 @@ const STATUSES: Readonly<Record<string, string>> = {
   waiting: 'Waiting',
 }
 
-/** What to do with a row, in words. */
+/** Advice about a row, in words. */
 const ADVICE: Readonly<Record<string, readonly [text: string, tone: string]>> = {
   send: ['Send', 'good'],
   caution: ['Caution', 'warn'],
@@ -93,7 +93,7 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
       }
     >
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
-      {data === undefined && error === null && <Bones rows={8} />}
+      {data === undefined && error === null && <Skeleton rows={8} />}
       {data?.rows.length === 0 && (
         <Empty title={only === '' ? 'No row is known yet' : 'No such row'}>
           {only === '' ? 'Rows appear as they become known.' : 'Choose another kind above.'}
@@ -144,7 +144,7 @@ function RowTable({
   readonly product: BatchView['product']
   readonly rows: readonly ResultRow[]
 }): JSX.Element {
-  const drawn = useInTurn(Math.ceil(rows.length / ROWS_AT_ONCE)) * ROWS_AT_ONCE
+  const drawn = useProgressiveRendering(Math.ceil(rows.length / ROWS_AT_ONCE)) * ROWS_AT_ONCE
   return (
     <Table
       caption="Rows of the result"

@@ -9,26 +9,27 @@ import { callJson } from '../../api/http.ts'
 import { batchKey } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { CheckField, Field, Form } from '../../components/field.tsx'
-import { Folded } from '../../components/folded.tsx'
+import { Disclosure } from '../../components/disclosure.tsx'
 import { Card, Notice } from '../../components/page.tsx'
 import * as format from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
 import { verdictsOf } from './verdicts.tsx'
 
-/** Products whose results have a score, made by weights. */
+/** Products whose results have a score, which depends on weights. */
 const SCORED: readonly Product[] = ['ip', 'domain', 'contact-intel', 'fraud-signals']
 
 /**
- * Rows of an ended batch asked once more, or its outcomes scored once more, as a batch of its own.
+ * Actions on an ended batch: check some of its rows again, or score its outcomes again, as a new
+ * batch.
  */
 export function RunAgain({ batch }: { readonly batch: BatchView }): JSX.Element | null {
   if (!useMay('member')) return null
   return (
     <Card title="Once more">
-      <Folded summary="Check some rows again">{() => <Recheck batch={batch} />}</Folded>
+      <Disclosure summary="Check some rows again">{() => <Recheck batch={batch} />}</Disclosure>
       {SCORED.includes(batch.product) && (
-        <Folded summary="Score it again">{() => <Rescore batch={batch} />}</Folded>
+        <Disclosure summary="Score it again">{() => <Rescore batch={batch} />}</Disclosure>
       )}
     </Card>
   )
@@ -94,8 +95,8 @@ function Recheck({ batch }: { readonly batch: BatchView }): JSX.Element {
 }
 
 /**
- * Kinds of rows, and how many there are where it is known: of none of them nothing can be checked
- * again.
+ * Kinds of rows to check again, with the number of rows if it is known; a kind with none cannot be
+ * chosen.
  */
 function kindsOf(
   batch: BatchView,

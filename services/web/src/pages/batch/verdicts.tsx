@@ -1,7 +1,7 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { JSX } from 'preact'
 import { ShareBar, type Share } from '../../components/charts.tsx'
-import { Folded } from '../../components/folded.tsx'
+import { Disclosure } from '../../components/disclosure.tsx'
 import { Card } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import * as format from '../../format.ts'
@@ -56,7 +56,7 @@ export function Verdicts({ batch }: { readonly batch: BatchView }): JSX.Element 
   return (
     <Card title="What was found">
       <ShareBar title="Verdicts; the table below has the same figures." shares={counted} />
-      <Folded summary="As a table">
+      <Disclosure summary="As a table">
         {() => (
           <Table
             caption="Verdicts"
@@ -74,7 +74,7 @@ export function Verdicts({ batch }: { readonly batch: BatchView }): JSX.Element 
             ]}
           />
         )}
-      </Folded>
+      </Disclosure>
     </Card>
   )
 }

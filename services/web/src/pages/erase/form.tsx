@@ -14,7 +14,7 @@ import { Foreign } from '../../components/text.tsx'
 import { useSubmission } from '../../submit.ts'
 import { sayValues, valuesByKind, type ValuesByKind } from './values-by-kind.ts'
 
-/** How many lines that are no value are shown. */
+/** Invalid lines that are shown at most. */
 const UNREAD_SHOWN = 3
 
 /** Input of the values to erase, with a confirmation. */

@@ -6,12 +6,12 @@ import { erasureKey, readErasure } from '../../api/erasures.ts'
 import { sentenceOf } from '../../api/http.ts'
 import { useAnnounce } from '../../components/announcer.tsx'
 import { CopyButton } from '../../components/copy.tsx'
-import { Bones, Card, Notice } from '../../components/page.tsx'
+import { Skeleton, Card, Notice } from '../../components/page.tsx'
 import { Facts } from '../../components/table.tsx'
 import { Time } from '../../components/text.tsx'
 import * as format from '../../format.ts'
 
-/** How often a receipt is read again until all is gone, in ms. */
+/** Milliseconds between two reads of a receipt until the erasure is completed. */
 const EVERY_MS = 3_000
 
 /** The receipt of one erasure, updated while it runs. */
@@ -30,7 +30,7 @@ export function Receipt({ id }: { readonly id: string }): JSX.Element {
   return (
     <Card title="Receipt">
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
-      {data === undefined && error === null && <Bones rows={6} />}
+      {data === undefined && error === null && <Skeleton rows={6} />}
       {data !== undefined && <Standing receipt={data} />}
     </Card>
   )

@@ -3,12 +3,12 @@ import type { JSX } from 'preact'
 import { erasuresKey, readErasures, receiptHref } from '../../api/erasures.ts'
 import { sentenceOf } from '../../api/http.ts'
 import { Button } from '../../components/button.tsx'
-import { Bones, Card, Empty, Notice } from '../../components/page.tsx'
+import { Skeleton, Card, Empty, Notice } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import { Time } from '../../components/text.tsx'
 import * as format from '../../format.ts'
 
-/** How often the receipts are read again while one of the first page is under way, in ms. */
+/** Milliseconds between two reads of the receipts while an erasure on the first page is running. */
 const EVERY_MS = 5_000
 
 /** Earlier receipts, page by page; the one shown above is highlighted. */
@@ -26,7 +26,7 @@ export function Receipts({ shown }: { readonly shown: string | undefined }): JSX
           {sentenceOf(error)}
         </Notice>
       )}
-      {list === undefined && error === null && <Bones rows={4} />}
+      {list === undefined && error === null && <Skeleton rows={4} />}
       {list?.length === 0 && (
         <Empty title="Nothing was erased yet">Each erasure leaves a receipt here.</Empty>
       )}

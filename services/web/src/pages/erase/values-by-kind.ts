@@ -5,7 +5,7 @@ import * as format from '../../format.ts'
 /** Values by kind, and lines that are not values; without duplicates. */
 export type ValuesByKind = Readonly<Record<Check | 'unread', readonly string[]>>
 
-/** The longest value that the service takes, in characters. */
+/** The longest value that the service accepts, in characters. */
 const LONGEST_CHARS = 1_000
 
 /** Sorts values that were typed or pasted, one a line, by kind. */
@@ -51,7 +51,7 @@ function isDomain(value: string): boolean {
   return isReadable && /\p{L}/u.test(labels.at(-1) ?? '')
 }
 
-/** One value of each kind, as people say it. */
+/** Noun for one value of each kind. */
 const KINDS: Readonly<Record<Check, string>> = {
   email: 'email',
   phone: 'phone number',
@@ -59,7 +59,7 @@ const KINDS: Readonly<Record<Check, string>> = {
   domain: 'domain',
 }
 
-/** How many values of each kind there are, in words; empty if there are none. */
+/** The number of values of each kind, in words; empty if there are none. */
 export function sayValues(values: ValuesByKind): string {
   return CHECKS.filter((check) => values[check].length > 0)
     .map((check) => format.counted(values[check].length, KINDS[check]))

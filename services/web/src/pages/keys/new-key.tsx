@@ -12,7 +12,7 @@ const FORMS = [
   ['curl', curlCall],
 ] as const
 
-/** A first call with a key, for a shell. */
+/** A first call with a key, as a `curl` command. */
 function curlCall(key: string): string {
   return [
     `curl ${location.origin}/v1/email \\`,

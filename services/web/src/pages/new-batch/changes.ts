@@ -8,7 +8,7 @@ import { useSubmission } from '../../submit.ts'
 
 /** Changes of how a batch is read, while they are being sent. */
 export interface Changes {
-  /** Changes that the service does not show yet; forms show them meanwhile. */
+  /** Changes that the service has not confirmed yet; forms show them meanwhile. */
   readonly wished: BatchChange
   readonly isBusy: boolean
   readonly fault: string | null

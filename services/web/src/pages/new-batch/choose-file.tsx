@@ -11,7 +11,7 @@ export interface Chosen {
   readonly defaultCountry: string
 }
 
-/** Takes a file by choice, by drop or as pasted lines; sending begins at once. */
+/** Accepts a file chosen, dropped or pasted as lines; the upload begins at once. */
 export function ChooseFile({
   onChoose,
 }: {

@@ -19,7 +19,7 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
   ref: 'Your own reference',
 }
 
-/** Each column with what its cells look like and its mapping, which can be changed. */
+/** Each column with the kind of its cells and its mapping, which can be changed. */
 export function Columns({
   preview,
   changes: { wished, change },

@@ -1,6 +1,6 @@
 import type { BatchPreview, RefusedRows } from '@plumbline/contract/batch-preview'
 import type { JSX } from 'preact'
-import { Bones, Card, Notice } from '../../components/page.tsx'
+import { Skeleton, Card, Notice } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
 import { Foreign, visibleText } from '../../components/text.tsx'
 import * as format from '../../format.ts'
@@ -13,7 +13,7 @@ const PARTS: Readonly<Record<string, string>> = {
   domain: 'Domain',
 }
 
-/** What the batch would cost, what is left then, and which rows are not charged. */
+/** Cost of the batch, the balance after it, and the rows that are not charged. */
 export function Cost({ preview }: { readonly preview: BatchPreview }): JSX.Element {
   const { rows, cost, refused, error } = preview
   if (rows === null || cost === null) {
@@ -22,7 +22,7 @@ export function Cost({ preview }: { readonly preview: BatchPreview }): JSX.Eleme
         {error === null ? (
           <>
             <p class="muted">Every row is being counted.</p>
-            <Bones />
+            <Skeleton />
           </>
         ) : (
           <p class="muted">Not known before what is said above is put right.</p>

@@ -11,7 +11,7 @@ import type { Changes } from './changes.ts'
 /** Ages of verdicts that are offered, in days. */
 const OFFERED_DAYS = [30, 90] as const
 
-/** Whether to accept another service's verdicts on the addresses of a file, and their date. */
+/** Fields to accept another service's verdicts on the addresses of a file, and for their date. */
 export function Known({
   preview: { product, columns, known, rows },
   changes: { wished, change, isBusy },

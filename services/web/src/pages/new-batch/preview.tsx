@@ -6,7 +6,7 @@ import type { JSX } from 'preact'
 import { callJson, sentenceOf } from '../../api/http.ts'
 import { batchKey } from '../../api/queries.ts'
 import { Button, LinkButton } from '../../components/button.tsx'
-import { Bones, Card, Notice } from '../../components/page.tsx'
+import { Skeleton, Card, Notice } from '../../components/page.tsx'
 import { batchFault } from '../../batch-fault.ts'
 import { useSubmission } from '../../submit.ts'
 import type { Changes } from './changes.ts'
@@ -16,10 +16,10 @@ import { Known } from './known.tsx'
 import { Reading } from './reading.tsx'
 import { Sample } from './sample.tsx'
 
-/** How often the preview is read again until every row is counted, in ms. */
+/** Milliseconds between two reads of the preview until every row is counted. */
 const EVERY_MS = 1_000
 
-/** The content of the file, to be corrected, and its cost. */
+/** The content of the file, which can be corrected, and its cost. */
 export function Preview({
   batch,
   changes,
@@ -49,7 +49,7 @@ export function Preview({
   if (data === undefined) {
     return (
       <Card title="What was found">
-        {error === null ? <Bones rows={6} /> : <Notice tone="bad">{sentenceOf(error)}</Notice>}
+        {error === null ? <Skeleton rows={6} /> : <Notice tone="bad">{sentenceOf(error)}</Notice>}
       </Card>
     )
   }

@@ -18,7 +18,7 @@ const DELIMITER_NAMES: Readonly<Record<Delimiter, string>> = {
   '|': 'Bar',
 }
 
-/** Encodings of files that people have; any other can be typed in. */
+/** Common encodings; any other can be typed in. */
 const ENCODINGS = [
   'utf-8',
   'windows-1252',
@@ -32,7 +32,7 @@ const ENCODINGS = [
   'euc-kr',
 ]
 
-/** How the file is read: sheet, encoding, delimiter, header; and its first rows. */
+/** Options for reading the file (sheet, encoding, delimiter, header), and its first rows. */
 export function Reading({
   preview,
   changes,

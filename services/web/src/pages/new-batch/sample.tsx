@@ -10,16 +10,16 @@ import { Facts, Table } from '../../components/table.tsx'
 import * as format from '../../format.ts'
 import { useSubmission } from '../../submit.ts'
 
-/** How often a running sample is read again, in ms. */
+/** Milliseconds between two reads of a running sample. */
 const EVERY_MS = 2_000
 
-/** Checks a few rows first, and shows what to expect of the whole batch. */
+/** Checks a few rows first, and shows the expected result of the whole batch. */
 export function Sample({
   batch,
   sampled,
 }: {
   readonly batch: BatchView
-  /** Credits that a sample of it has paid. */
+  /** Credits that a sample of the batch has cost. */
   readonly sampled: number
 }): JSX.Element {
   const queries = useQueryClient()

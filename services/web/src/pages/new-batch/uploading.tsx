@@ -8,12 +8,12 @@ import { Button } from '../../components/button.tsx'
 import { Foreign } from '../../components/text.tsx'
 import * as format from '../../format.ts'
 
-/** An upload as the page shows it. */
+/** State of an upload. */
 export interface UploadState {
   readonly isSending: boolean
   /** The file being sent. */
   readonly file: File | null
-  /** Sent share, 0 to 1. */
+  /** Share of the file that was sent, 0 to 1. */
   readonly share: number
   readonly fault: string | null
   readonly send: (upload: Upload) => void

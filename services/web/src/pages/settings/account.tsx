@@ -6,16 +6,16 @@ import { callApp } from '../../api/app-calls.ts'
 import { sentenceOf } from '../../api/http.ts'
 import { Button } from '../../components/button.tsx'
 import { CheckField, Field, Form } from '../../components/field.tsx'
-import { Bones, Card, Notice, Room } from '../../components/page.tsx'
+import { Skeleton, Card, Notice, ReservedSpace } from '../../components/page.tsx'
 import { Facts } from '../../components/table.tsx'
 import { Foreign } from '../../components/text.tsx'
-import { useProven } from '../../proof.tsx'
-import { useMay, useSessionMoves } from '../../session.tsx'
+import { useStepUp } from '../../step-up.tsx'
+import { useMay, useSessionActions } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
 
 const KEY = ['account-settings']
 
-/** What an owner sets for the account; others see it. */
+/** Settings of the account, which an owner can change and others see. */
 export function AccountSettings(): JSX.Element {
   const isOwner = useMay('owner')
   const settings = useQuery({
@@ -27,11 +27,11 @@ export function AccountSettings(): JSX.Element {
     <Card title="Account">
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
       {data === undefined && error === null && isOwner && (
-        <Room>
+        <ReservedSpace>
           <AccountForm account={UNREAD} />
-        </Room>
+        </ReservedSpace>
       )}
-      {data === undefined && error === null && !isOwner && <Bones rows={3} />}
+      {data === undefined && error === null && !isOwner && <Skeleton rows={3} />}
       {data !== undefined && isOwner && <AccountForm key={JSON.stringify(data)} account={data} />}
       {data !== undefined && !isOwner && <AccountFacts account={data} />}
     </Card>
@@ -66,8 +66,8 @@ function AccountFacts({ account }: { readonly account: Account }): JSX.Element {
 
 function AccountForm({ account }: { readonly account: Account }): JSX.Element {
   const queries = useQueryClient()
-  const proven = useProven()
-  const { refresh } = useSessionMoves()
+  const withStepUp = useStepUp()
+  const { refresh } = useSessionActions()
   const { isBusy, fault, run } = useSubmission()
   const [name, setName] = useState(account.name)
   const [zone, setZone] = useState(account.time_zone)
@@ -76,7 +76,7 @@ function AccountForm({ account }: { readonly account: Account }): JSX.Element {
   const [mark, setMark] = useState(textOf(account.low_credit_mark))
   const [factor, setFactor] = useState(account.requires_second_factor)
   const save = async (): Promise<void> => {
-    const saved = await proven(
+    const saved = await withStepUp(
       async () =>
         await callApp('changeAccount', {
           name,
@@ -143,7 +143,7 @@ function textOf(value: number | null): string {
   return value === null ? '' : String(value)
 }
 
-/** What was typed as a number; nothing typed is null. */
+/** The number in a field; null if the field is empty. */
 function numberOf(text: string): number | null {
   return text.trim() === '' ? null : Number(text)
 }

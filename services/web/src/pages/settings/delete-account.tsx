@@ -6,21 +6,21 @@ import { Button } from '../../components/button.tsx'
 import { Field, Form } from '../../components/field.tsx'
 import { Card, Notice } from '../../components/page.tsx'
 import { Foreign } from '../../components/text.tsx'
-import { useProven } from '../../proof.tsx'
-import { useSession, useSessionMoves } from '../../session.tsx'
+import { useStepUp } from '../../step-up.tsx'
+import { useSession, useSessionActions } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
 
-/** Ends the account, by its name typed in and the password. */
+/** Deletes the account, confirmed by its name and the password. */
 export function DeleteAccount(): JSX.Element {
   const { account } = useSession()
   const { route } = useLocation()
-  const { refresh } = useSessionMoves()
-  const proven = useProven()
+  const { refresh } = useSessionActions()
+  const withStepUp = useStepUp()
   const [name, setName] = useState('')
   const [password, setPassword] = useState('')
   const { isBusy, fault, run } = useSubmission()
   const end = async (): Promise<void> => {
-    await proven(async () => await callApp('deleteAccount', { confirm_name: name, password }))
+    await withStepUp(async () => await callApp('deleteAccount', { confirm_name: name, password }))
     route('/app/sign-in?after=deleted', true)
     await refresh()
   }

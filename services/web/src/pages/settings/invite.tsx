@@ -8,11 +8,11 @@ import { CopyButton } from '../../components/copy.tsx'
 import { Field, Form, SelectField } from '../../components/field.tsx'
 import { Notice } from '../../components/page.tsx'
 import { Foreign } from '../../components/text.tsx'
-import { useProven } from '../../proof.tsx'
+import { useStepUp } from '../../step-up.tsx'
 import { useSubmission } from '../../submit.ts'
 import { ROLE_CHOICES, roleOf } from './role-choices.ts'
 
-/** Invites a person by their address; where no mail is sent, with a link to hand over. */
+/** Invites a person by their address; if no mail is sent, shows a link to pass on. */
 export function Invite({
   made,
   onMade,
@@ -22,12 +22,12 @@ export function Invite({
   readonly onMade: (made: InvitationAnswer) => void
   readonly onDone: () => void
 }): JSX.Element {
-  const proven = useProven()
+  const withStepUp = useStepUp()
   const [email, setEmail] = useState('')
   const [role, setRole] = useState<Role>('member')
   const { isBusy, fault, run } = useSubmission()
   const invite = async (): Promise<void> => {
-    onMade(await proven(async () => await callApp('invite', { email, role })))
+    onMade(await withStepUp(async () => await callApp('invite', { email, role })))
     setEmail('')
     onDone()
   }

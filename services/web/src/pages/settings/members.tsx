@@ -7,11 +7,11 @@ import { callApp } from '../../api/app-calls.ts'
 import { sentenceOf } from '../../api/http.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
-import { Bones, Card, Notice } from '../../components/page.tsx'
+import { Skeleton, Card, Notice } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import { Foreign, Time } from '../../components/text.tsx'
-import { useProven } from '../../proof.tsx'
-import { useMay, useSessionMoves } from '../../session.tsx'
+import { useStepUp } from '../../step-up.tsx'
+import { useMay, useSessionActions } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
 import { Invite } from './invite.tsx'
 import { ROLE_CHOICES, roleOf } from './role-choices.ts'
@@ -20,7 +20,7 @@ const KEY = ['members']
 
 type Member = MemberList['data'][number]
 
-/** What to confirm before it is done to a member. */
+/** A question to confirm before a member is changed or removed. */
 interface Question {
   readonly act: 'remove' | 'leave' | 'hand-over'
   readonly member: Member
@@ -30,8 +30,8 @@ interface Question {
 export function Members(): JSX.Element {
   const queries = useQueryClient()
   const isOwner = useMay('owner')
-  const proven = useProven()
-  const { refresh } = useSessionMoves()
+  const withStepUp = useStepUp()
+  const { refresh } = useSessionActions()
   const [asking, setAsking] = useState<Question | null>(null)
   const [made, setMade] = useState<InvitationAnswer | null>(null)
   const { isBusy, fault, run } = useSubmission()
@@ -41,7 +41,7 @@ export function Members(): JSX.Element {
   })
   const act = (work: () => Promise<unknown>): void => {
     void run(async () => {
-      await proven(work)
+      await withStepUp(work)
       await queries.invalidateQueries({ queryKey: KEY })
     })
   }
@@ -57,7 +57,7 @@ export function Members(): JSX.Element {
     <Card title="Members">
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
-      {data === undefined && error === null && <Bones />}
+      {data === undefined && error === null && <Skeleton />}
       {data !== undefined && (
         <MemberTable
           members={data.data}
@@ -163,7 +163,7 @@ function MemberTable({
   )
 }
 
-/** Actions on a member of the account, or by themselves. */
+/** Actions on a member of the account, or by the member themselves. */
 function Changes({
   member,
   isLast,

@@ -5,11 +5,11 @@ import { Button } from '../../components/button.tsx'
 import { PASSWORD_HINT } from '../../components/entry-fields.tsx'
 import { Field, Form } from '../../components/field.tsx'
 import { Card, Notice } from '../../components/page.tsx'
-import { useProven } from '../../proof.tsx'
-import { useSession, useSessionMoves } from '../../session.tsx'
+import { useStepUp } from '../../step-up.tsx'
+import { useSession, useSessionActions } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
 
-/** The person's own name, address and password. */
+/** The user's own name, address and password. */
 export function Person(): JSX.Element {
   return (
     <Card title="You">
@@ -24,7 +24,7 @@ export function Person(): JSX.Element {
 
 function NameForm(): JSX.Element {
   const { user } = useSession()
-  const { refresh } = useSessionMoves()
+  const { refresh } = useSessionActions()
   const [name, setName] = useState(user?.name ?? '')
   const { isBusy, fault, run } = useSubmission()
   const save = async (): Promise<void> => {
@@ -55,14 +55,16 @@ function NameForm(): JSX.Element {
 
 function AddressForm(): JSX.Element {
   const { user } = useSession()
-  const { refresh } = useSessionMoves()
+  const { refresh } = useSessionActions()
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const [said, setSaid] = useState<string | null>(null)
   const { isBusy, fault, run } = useSubmission()
-  const proven = useProven()
+  const withStepUp = useStepUp()
   const change = async (): Promise<void> => {
-    const { outcome } = await proven(async () => await callApp('changeEmail', { email, password }))
+    const { outcome } = await withStepUp(
+      async () => await callApp('changeEmail', { email, password }),
+    )
     setSaid(
       outcome === 'email_changed'
         ? 'The new address is in force.'
@@ -107,10 +109,10 @@ function PasswordForm(): JSX.Element {
   const [next, setNext] = useState('')
   const [isDone, setDone] = useState(false)
   const { isBusy, fault, run } = useSubmission()
-  const proven = useProven()
+  const withStepUp = useStepUp()
   const change = async (): Promise<void> => {
     setDone(false)
-    await proven(
+    await withStepUp(
       async () => await callApp('changePassword', { current_password: current, password: next }),
     )
     setCurrent('')

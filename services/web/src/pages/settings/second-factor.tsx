@@ -7,10 +7,13 @@ import { CodeField } from '../../components/entry-fields.tsx'
 import { Field, Form } from '../../components/field.tsx'
 import { Card, Notice } from '../../components/page.tsx'
 import { QrCode } from '../../components/qr-code.tsx'
-import { useSession, useSessionMoves } from '../../session.tsx'
+import { useSession, useSessionActions } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
 
-/** A code of an authenticator app beside the password. */
+/**
+ * Sets up or disables the second factor: codes of an authenticator app, in addition to the
+ * password.
+ */
 export function SecondFactor(): JSX.Element {
   const { user } = useSession()
   const [start, setStart] = useState<SecondFactorStart | null>(null)
@@ -70,7 +73,7 @@ function Confirmed({
   readonly onCodes: (codes: readonly string[]) => void
 }): JSX.Element {
   const [code, setCode] = useState('')
-  const { refresh } = useSessionMoves()
+  const { refresh } = useSessionActions()
   const { isBusy, fault, run } = useSubmission()
   const confirm = async (): Promise<void> => {
     const { recovery_codes: codes } = await callApp('confirmSecondFactor', { code })
@@ -125,7 +128,7 @@ function RecoveryCodes({
 function SwitchOff(): JSX.Element {
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
-  const { refresh } = useSessionMoves()
+  const { refresh } = useSessionActions()
   const { isBusy, fault, run } = useSubmission()
   const disable = async (): Promise<void> => {
     await callApp('disableSecondFactor', { password, code })

@@ -3,19 +3,19 @@ import type { JSX } from 'preact'
 import { callApp } from '../../api/app-calls.ts'
 import { sentenceOf } from '../../api/http.ts'
 import { Button } from '../../components/button.tsx'
-import { Bones, Card, Notice } from '../../components/page.tsx'
+import { Skeleton, Card, Notice } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import { Foreign, Time } from '../../components/text.tsx'
 import { browserName } from '../../browser-name.ts'
-import { useSessionMoves } from '../../session.tsx'
+import { useSessionActions } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
 
 const KEY = ['sessions']
 
-/** Where the person is signed in, and how that ends. */
+/** The user's sessions, with an action to end them. */
 export function Sessions(): JSX.Element {
   const queries = useQueryClient()
-  const { refresh } = useSessionMoves()
+  const { refresh } = useSessionActions()
   const { isBusy, fault, run } = useSubmission()
   const { data, error } = useQuery({
     queryKey: KEY,
@@ -40,7 +40,7 @@ export function Sessions(): JSX.Element {
     >
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
-      {data === undefined && error === null && <Bones />}
+      {data === undefined && error === null && <Skeleton />}
       {data !== undefined && (
         <Table
           caption="Sessions"

@@ -4,17 +4,17 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callJson, sentenceOf } from '../../api/http.ts'
 import { webhooksQuery } from '../../api/webhooks.ts'
-import { Bones, Card, Notice } from '../../components/page.tsx'
+import { Skeleton, Card, Notice } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import { Foreign } from '../../components/text.tsx'
-import { WebhookForm, type WebhookWish } from '../../components/webhook-form.tsx'
+import { WebhookForm, type WebhookInput } from '../../components/webhook-form.tsx'
 import { WebhookSecret } from '../../components/webhook-secret.tsx'
 import { WebhookState } from '../../components/webhook-state.tsx'
 import { useMay } from '../../session.tsx'
 import { EVENT_WORDS } from '../../webhook-words.ts'
 
 /** Default events of a new endpoint. */
-const FIRST_WISH: WebhookWish = { url: '', events: ['batch.completed', 'batch.failed'] }
+const DEFAULT_INPUT: WebhookInput = { url: '', events: ['batch.completed', 'batch.failed'] }
 
 /** The customer's webhook endpoints, each with a page. */
 export function Webhooks(): JSX.Element {
@@ -22,8 +22,8 @@ export function Webhooks(): JSX.Element {
   const mayChange = useMay('member')
   const [made, setMade] = useState<WebhookWithSecret | null>(null)
   const { data, error } = useQuery(webhooksQuery)
-  const make = async (wish: WebhookWish): Promise<void> => {
-    setMade(await callJson<WebhookWithSecret>('POST', '/v1/webhooks', wish))
+  const make = async (input: WebhookInput): Promise<void> => {
+    setMade(await callJson<WebhookWithSecret>('POST', '/v1/webhooks', input))
     await queries.invalidateQueries({ queryKey: webhooksQuery.queryKey })
   }
   return (
@@ -31,7 +31,7 @@ export function Webhooks(): JSX.Element {
       <p class="muted">An address of yours is told when a batch ends or credits run low.</p>
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
       {made !== null && <WebhookSecret secret={made.secret} />}
-      {data === undefined && error === null && <Bones />}
+      {data === undefined && error === null && <Skeleton />}
       {data !== undefined && data.data.length > 0 && (
         <Table
           caption="Webhooks"
@@ -63,7 +63,7 @@ export function Webhooks(): JSX.Element {
         <details class="details">
           <summary>Tell an address</summary>
           {/* Emptied once the endpoint is made. */}
-          <WebhookForm key={made?.id} wish={FIRST_WISH} action="Tell it" onSave={make} />
+          <WebhookForm key={made?.id} input={DEFAULT_INPUT} action="Tell it" onSave={make} />
         </details>
       )}
     </Card>

@@ -54,7 +54,7 @@ export function Answer({ answer }: { readonly answer: Lookup }): JSX.Element {
   )
 }
 
-/** The evidence of a result, in the words of the servers that were asked. */
+/** The evidence of a result, with the replies of the queried servers. */
 function Evidence({
   check,
   evidence,

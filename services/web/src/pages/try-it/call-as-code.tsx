@@ -10,7 +10,7 @@ const LANGUAGES = [
   ['Python', pythonOf],
 ] as const
 
-/** The lookup of the form, for a program; without values, with an example. */
+/** The call of the form as code; if the form is empty, with example values. */
 export function CallAsCode({
   product,
   body,

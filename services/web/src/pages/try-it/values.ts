@@ -7,7 +7,7 @@ export type Lookup = Readonly<Record<string, unknown>> & { readonly explain?: Ex
 /** Entered values, by check. */
 export type Values = Readonly<Partial<Record<Check, string>>>
 
-/** Labels of what each check takes. */
+/** Label of the input of each check. */
 export const LABELS: Readonly<Record<Check, string>> = {
   email: 'Email',
   phone: 'Phone',
@@ -15,7 +15,7 @@ export const LABELS: Readonly<Record<Check, string>> = {
   domain: 'Domain',
 }
 
-/** A value of each kind, to show its form. */
+/** An example value for each check, to show its form. */
 export const EXAMPLES: Readonly<Record<Check, string>> = {
   email: 'ada@example.com',
   phone: '+442079460123',

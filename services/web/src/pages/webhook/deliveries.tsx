@@ -12,7 +12,7 @@ import { readDeliveries, webhookKey, webhookPath } from '../../api/webhooks.ts'
 import { useAnnounce } from '../../components/announcer.tsx'
 import { Button } from '../../components/button.tsx'
 import { SelectField } from '../../components/field.tsx'
-import { Bones, Card, Empty, Notice } from '../../components/page.tsx'
+import { Skeleton, Card, Empty, Notice } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import { Time } from '../../components/text.tsx'
 import * as format from '../../format.ts'
@@ -22,7 +22,7 @@ import { DELIVERY_WORDS, messageWords } from '../../webhook-words.ts'
 import { DeliveryDetails } from './delivery-details.tsx'
 import { SendAgain } from './send-again.tsx'
 
-/** How often deliveries are read again while one of the first page is on its way, in ms. */
+/** Milliseconds between two reads of the deliveries while one on the first page is pending. */
 const EVERY_MS = 3_000
 
 /** Deliveries of an endpoint with the responses, and actions to send them again. */
@@ -60,7 +60,7 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookView }): JS
       {(fault !== null || error !== null) && (
         <Notice tone="bad">{fault ?? sentenceOf(error)}</Notice>
       )}
-      {list === undefined && error === null && <Bones rows={5} />}
+      {list === undefined && error === null && <Skeleton rows={5} />}
       {list?.length === 0 && (
         <Empty title={state === '' ? 'Nothing sent yet' : 'None of these'}>
           {state === ''
@@ -119,7 +119,7 @@ function DeliveryTable({
   readonly deliveries: readonly WebhookDelivery[]
   readonly busy: boolean
   readonly onOpen: (delivery: WebhookDelivery) => void
-  /** Left out if it cannot be sent again. */
+  /** Action of sending the message again; undefined if that is not possible. */
   readonly onAgain: ((delivery: WebhookDelivery) => void) | undefined
 }): JSX.Element {
   return (

@@ -10,7 +10,7 @@ import { Notice } from '../../components/page.tsx'
 import * as format from '../../format.ts'
 import { useSubmission } from '../../submit.ts'
 
-/** Sends everything since a time again, for a receiver that was down or lost messages. */
+/** Sends all messages since a time again, for a receiver that was down or lost messages. */
 export function SendAgain({ id }: { readonly id: string }): JSX.Element {
   const queries = useQueryClient()
   const [since, setSince] = useState('')

@@ -9,50 +9,54 @@ import { Form } from './components/field.tsx'
 import { Notice } from './components/page.tsx'
 import { useSubmission } from './submit.ts'
 
-/** Does something; if the second factor is required first, asks for it and retries. */
-export type Proven = <T>(work: () => Promise<T>) => Promise<T>
+/** Runs a call; if the service requires the second factor first, asks for it and retries. */
+export type StepUp = <T>(work: () => Promise<T>) => Promise<T>
 
-const Proving = createContext<Proven>(async (work) => await work())
+const StepUpContext = createContext<StepUp>(async (work) => await work())
 
 /** A call that waits for a code. */
 interface Waiting {
-  readonly proven: () => void
+  readonly done: () => void
   readonly given: (error: unknown) => void
 }
 
 /** Asks for a code of the second factor if a call below requires it. */
-export function ProofGate({ children }: { readonly children: ComponentChildren }): JSX.Element {
+export function StepUpProvider({
+  children,
+}: {
+  readonly children: ComponentChildren
+}): JSX.Element {
   const [waiting, setWaiting] = useState<Waiting | null>(null)
-  const proven = useCallback<Proven>(async (work) => {
+  const withStepUp = useCallback<StepUp>(async (work) => {
     try {
       return await work()
     } catch (error) {
-      if (!(error instanceof RefusedCall && error.needsProof)) throw error
+      if (!(error instanceof RefusedCall && error.needsStepUp)) throw error
       await new Promise<void>((resolve, reject) =>
-        setWaiting({ proven: resolve, given: () => reject(error) }),
+        setWaiting({ done: resolve, given: () => reject(error) }),
       ).finally(() => setWaiting(null))
       return await work()
     }
   }, [])
   return (
-    <Proving.Provider value={proven}>
+    <StepUpContext.Provider value={withStepUp}>
       {children}
-      {waiting !== null && <ProofDialog waiting={waiting} />}
-    </Proving.Provider>
+      {waiting !== null && <StepUpDialog waiting={waiting} />}
+    </StepUpContext.Provider>
   )
 }
 
 /** The function for calls that may require the second factor. */
-export function useProven(): Proven {
-  return useContext(Proving)
+export function useStepUp(): StepUp {
+  return useContext(StepUpContext)
 }
 
-function ProofDialog({ waiting }: { readonly waiting: Waiting }): JSX.Element {
+function StepUpDialog({ waiting }: { readonly waiting: Waiting }): JSX.Element {
   const [code, setCode] = useState('')
   const { isBusy, fault, run } = useSubmission()
   const prove = async (): Promise<void> => {
     await callApp('stepUp', { code })
-    waiting.proven()
+    waiting.done()
   }
   return (
     <Dialog title="Is it still you?" onClose={() => waiting.given(null)}>

@@ -5,7 +5,7 @@ import { parseAddress } from '@plumbline/net/address'
 import { findAddresses, findRoute } from './mx.ts'
 import { checkSpf } from './spf.ts'
 
-/** What the self-test examines. */
+/** Settings and dependencies of the self-test. */
 export interface SelfTestOptions {
   readonly egress: Egress
   readonly resolver: Resolver
@@ -36,9 +36,9 @@ export interface SelfTest {
 }
 
 /**
- * Tests what mail hosts see of us: port 25, HELO name, reverse DNS, SPF of the sender, and
- * blocklists. Rows that need our public address are left out if no source address is set and the
- * socket shows a private one.
+ * Tests the properties of our host that mail hosts check: port 25, HELO name, reverse DNS, SPF of
+ * the sender, and blocklists. Rows that need our public address are left out if no source address
+ * is set and the socket shows a private one.
  */
 export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
   const port = await testPort(options)

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { createEgress } from '@plumbline/net/egress'
 import { zoneOf } from './engine-fixture.ts'
-import { reverseName, runSelfTest } from './selftest.ts'
-import type { SelfTest, SelfTestOptions } from './selftest.ts'
+import { reverseName, runSelfTest } from './self-test.ts'
+import type { SelfTest, SelfTestOptions } from './self-test.ts'
 import { fakeResolver, startSmtp } from './smtp-fixture.ts'
 
 const OURS = '9.9.1.2'
@@ -16,7 +16,7 @@ const GOOD: Readonly<Record<string, readonly unknown[]>> = {
   'sender.test TXT': [`v=spf1 ip4:${OURS} -all`],
 }
 
-test('a sender that has everything right has no bad row', async () => {
+test('a correctly configured sender has no failed row', async () => {
   const { health } = await selfTest(GOOD)
   expect(rowsOf(health)).toMatchObject({
     'smtp helo name': 'ok: verifier.sender.test resolves',
@@ -38,7 +38,7 @@ test.each([
   expect(rowsOf(health)['spf of the sender']).toBe(`degraded: ${detail}`)
 })
 
-test('the SPF of the sender is followed over names', async () => {
+test('the SPF record of the sender is evaluated across included names', async () => {
   const { health } = await selfTest({
     ...GOOD,
     'sender.test TXT': ['v=spf1 include:other.test a:verifier.sender.test -all'],
@@ -89,7 +89,7 @@ test.each([
   expect(rowsOf(health)['blocklist bl.test']).toBe(row)
 })
 
-test('the mail port is open where a provider is reached, and shut where none is', async () => {
+test('port 25 is open if a provider is reached, and blocked if none is', async () => {
   const zone = { ...GOOD, ...zoneOf({ 'large.test': '127.0.0.1' }) }
   const server = await startSmtp({})
   const open = await selfTest(zone, { port: server.port, targets: ['large.test'] })
@@ -104,7 +104,7 @@ test('the mail port is open where a provider is reached, and shut where none is'
   })
 })
 
-test('reverse names of both kinds of address', () => {
+test('reverse names of IPv4 and IPv6 addresses', () => {
   expect(reverseName('192.0.2.1')).toBe('1.2.0.192.in-addr.arpa')
   expect(reverseName('2001:db8::1')).toBe(
     '1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa',

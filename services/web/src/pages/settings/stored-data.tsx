@@ -4,13 +4,13 @@ import { Card } from '../../components/page.tsx'
 import { useMay } from '../../session.tsx'
 
 /** Export and erasure of stored data. */
-export function Kept(): JSX.Element {
+export function StoredData(): JSX.Element {
   const mayErase = useMay('owner')
   return (
     <Card title="What is kept">
       <p class="muted">
         Batches with their results, lookups, messages to webhooks, people, credits: all of it as one
-        ZIP file. Who asks you to be forgotten is erased by value.
+        ZIP file. Erase the values of a person who asks to be forgotten.
       </p>
       <div class="row">
         <LinkButton href="/v1/export" download>

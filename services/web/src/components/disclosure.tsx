@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 /**
  * A disclosure: its content is rendered when first opened, and kept from then on with its input.
  */
-export function Folded({
+export function Disclosure({
   summary,
   children,
 }: {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 
 const FOLDER = new URL('.', import.meta.url)
 
-test('each file on the way of a subject is imported by one before it in the README', () => {
+test('each file on the path of a subject in the README is imported by an earlier one', () => {
   const readme = readFileSync(new URL('../README.md', FOLDER), 'utf8')
   const way = [...readme.matchAll(/^\| \d+ \| `([a-z0-9-]+\.ts)` \|/gm)].map((met) => met[1] ?? '')
   const imports = way.map((file) => readFileSync(new URL(file, FOLDER), 'utf8'))
