@@ -1,13 +1,15 @@
 import { inject } from 'vitest'
 
-/** A backend of the queue: every pipeline test runs on each. */
+/** A backend of the queue. */
 export interface Backend {
   readonly name: 'postgres' | 'redis'
   readonly redisUrl: string | undefined
 }
 
 /**
- * The backends of this machine: Redis only if its binary is installed (with CI=true it must be).
+ * The backends of this machine, for tests of what the queue has a part in: calls, batches from upload
+ * to result, crashes, deliveries, erasures. For others see `oneBackend`. Redis only if its binary is
+ * installed (with CI=true it must be).
  */
 export function backends(): readonly Backend[] {
   const redisUrl = testRedisUrl()
