@@ -1,5 +1,6 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { gzipSync } from 'node:zlib'
+import { oneBackend } from '@plumbline/testkit/one-backend'
 import {
   call,
   formOf,
@@ -11,9 +12,7 @@ import {
 } from '@plumbline/testkit/batches'
 import { expectLedgerIntact } from '@plumbline/testkit/invariants'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
-import { startRedis } from '@plumbline/testkit/redis'
 import { startService, type TestService } from '@plumbline/testkit/service'
-import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 // Batches made from results, over HTTP: a result is uploaded as a workbook; rows are rechecked, rescored
@@ -22,21 +21,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 const ROWS = 30
 const CSV = `Name,E-Mail\n${Array.from({ length: ROWS }, (_, no) => `Zoë ${no},u${no}@b.example\n`).join('')}`
 
-describe.each([
-  { name: 'postgres', onRedis: false },
-  ...(WITHOUT_REDIS ? [] : [{ name: 'redis', onRedis: true }]),
-])('on $name', ({ onRedis }) => {
+describe.each(oneBackend('postgres'))('on $name', ({ redisUrl }) => {
   const stack = new AsyncDisposableStack()
   let service: TestService
 
   beforeAll(async () => {
-    const redis = onRedis ? await startRedis() : null
-    stack.defer(async () => await redis?.stop())
     const database = stack.use(await createTestDatabase())
     service = stack.use(
       await startService({
         databaseUrl: database.url,
-        redisUrl: redis?.url,
+        redisUrl,
         workers: [['email', 'ip', 'domain', 'batch']],
       }),
     )

@@ -1,6 +1,6 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backends } from '@plumbline/testkit/backends'
+import { oneBackend } from '@plumbline/testkit/one-backend'
 import {
   call,
   expectSettled,
@@ -23,7 +23,7 @@ const SMALL = { CHUNK_RECORDS: '20', EVENTS_EVERY_MS: '50' }
 const SLOW = ['email', 'phone', '--delay=50', '--width=50'] as const
 const LONG = 4_000
 
-describe.each(backends())('on $name', ({ redisUrl }) => {
+describe.each(oneBackend('redis'))('on $name', ({ redisUrl }) => {
   let stack: AsyncDisposableStack
   let service: TestService
 

@@ -20,6 +20,7 @@ import {
   viewBatch,
   type Caller,
 } from '@plumbline/testkit/batches'
+import { isOneBackend } from '@plumbline/testkit/one-backend'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type Member, type TestService } from '@plumbline/testkit/service'
@@ -33,7 +34,7 @@ const LONG = 12_000
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-describe.each(backends())('on $name', ({ redisUrl }) => {
+describe.each(backends())('on $name', ({ name, redisUrl }) => {
   let stack: AsyncDisposableStack
   let service: TestService
   let databaseUrl: string
@@ -92,73 +93,6 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 194)
   })
 
-  test('verdicts of another service are accepted, except for 50 rows, which are checked and compared', async () => {
-    const caller = await callerWith({ plan: 'free' })
-    const rows = Array.from({ length: 70 }, (_, at) => `p${at}@example.com,Valid,Today`)
-    const file = `Email,NeverBounce Status,Note\n${rows.join('\n')}\nq@example.com,Catchall,\n`
-    const known = { known: '365d', known_at: new Date().toISOString().slice(0, 10) }
-    const done = await runBatch(caller, formOf({ product: 'email', ...known }, file))
-    expect(done).toMatchObject({
-      status: 'completed',
-      rows: { total: 71, known: 20, billable: 51, done: 71 },
-      credits: { estimate: 51, used: 51, held: 0 },
-    })
-    const compared = await call(caller, 'GET', `/v1/batches/${done.id}/known`)
-    const { vendor, rows: counts } = batchKnown.parse(await compared.json())
-    expect([vendor, counts]).toEqual([
-      'neverbounce',
-      { ...counts, known: 20, asked: 50, answered: 50 },
-    ])
-    const lines = await readLines(caller, done.id)
-    expect(lines.filter(({ status }) => status === 'known')).toHaveLength(20)
-    await expectSettled(caller, 149)
-  })
-
-  test('a start without enough credits is 402, and the batch can be started later', async () => {
-    const caller = await callerWith({ plan: 'free' })
-    const { id } = await runBatch(caller, emails(201, { start: false }))
-    const refused = await call(caller, 'POST', `/v1/batches/${id}/start`)
-    expect([refused.status, await refused.json()]).toEqual([
-      402,
-      { error: 'Payment Required', message: expect.stringContaining('201') },
-    ])
-    expect((await viewBatch(caller, id)).status).toBe('ready')
-    await expectSettled(caller, 200)
-    await grantGoodwill(service.db, caller.account.id, 1, `one:${caller.account.id}`)
-    expect((await call(caller, 'POST', `/v1/batches/${id}/start`)).status).toBe(200)
-    await untilBatch(caller, id, ['completed'])
-    await expectSettled(caller, 0)
-  })
-
-  test('a batch with automatic start and without enough credits stops at ready with the reason', async () => {
-    const caller = await callerWith({ plan: 'free' })
-    const short = await runBatch(caller, emails(201))
-    expect(short).toMatchObject({
-      status: 'ready',
-      credits: { estimate: 201, held: 0 },
-      error: { error: 'Payment Required', message: expect.stringContaining('201') },
-    })
-    await expectSettled(caller, 200)
-  })
-
-  test('a batch above its max_credits stops at ready; an explicit start overrides that', async () => {
-    const caller = await callerWith({ plan: 'free' })
-    const over = await runBatch(caller, emails(30, { max_credits: 29 }))
-    expect(over).toMatchObject({
-      status: 'ready',
-      error: { error: 'Payment Required', message: expect.stringContaining('max_credits') },
-    })
-    await expectSettled(caller, 200)
-    const started = await call(caller, 'POST', `/v1/batches/${over.id}/start`)
-    expect(await started.json()).toMatchObject({ status: 'running', error: null })
-    await untilBatch(caller, over.id, ['completed'])
-    await expectSettled(caller, 170)
-    expect(await runBatch(caller, emails(30, { max_credits: 30 }))).toMatchObject({
-      status: 'completed',
-    })
-    await expectSettled(caller, 140)
-  })
-
   test('cancel while it runs: settled chunks stay charged, the rest is released and marked', async () => {
     const caller = await callerWith({ credits: LONG })
     const { left } = await creditsOf(caller)
@@ -183,15 +117,6 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     )
     await expectSettled(caller, left - used)
     expect((await call(caller, 'POST', `/v1/batches/${id}/cancel`)).status).toBe(200)
-  })
-
-  test('cancel at ready: the result holds every record and nothing is charged', async () => {
-    const caller = await callerWith({ plan: 'free' })
-    const { id } = await runBatch(caller, emails(25, { start: false }))
-    const canceled = await cancel(caller, id)
-    expect(canceled.credits).toEqual({ estimate: 25, held: 0, used: 0, released: 0 })
-    await expectEveryRecord(caller, id, 25, 'canceled')
-    await expectSettled(caller, 200)
   })
 
   test('cancel before the file is read: it is read nevertheless, and every record is in the result', async () => {
@@ -234,13 +159,6 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(caller, 175)
   })
 
-  test('cancel is refused once a batch has ended', async () => {
-    const caller = await callerWith({ plan: 'free' })
-    const { id } = await runBatch(caller, emails(2))
-    expect((await call(caller, 'POST', `/v1/batches/${id}/cancel`)).status).toBe(409)
-    await expectSettled(caller, 198)
-  })
-
   test('delete erases the batch with its rows and files, and refunds nothing', async () => {
     const caller = await callerWith({ plan: 'free' })
     const { id } = await runBatch(caller, emails(25))
@@ -249,24 +167,6 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     expect((await call(caller, 'GET', `/v1/batches/${id}`)).status).toBe(404)
     expect(await filesAbout(id)).toEqual([])
     await expect.poll(() => rowsAbout(id)).toEqual([0, 0, 0])
-    await expectSettled(caller, 175)
-  })
-
-  test('the end of retention erases rows and files, and the batch says so', async () => {
-    const caller = await callerWith({ plan: 'free' })
-    const { id } = await submitBatch(caller, emails(25, { retention_days: 0 }))
-    const expired = await untilBatch(caller, id, ['expired'])
-    expect(expired).toMatchObject({
-      rows: { total: 25, billable: 25 },
-      credits: { estimate: 25, held: 0 },
-      mapping: {},
-      progress: 1,
-    })
-    expect(expired.completed_at).toBeDefined()
-    expect((await call(caller, 'GET', `/v1/batches/${id}/results`)).status).toBe(404)
-    // By the sweeps, after they can no longer be read.
-    await expect.poll(() => filesAbout(id)).toEqual([])
-    await expect.poll(async () => (await rowsAbout(id)).slice(0, 2)).toEqual([0, 0])
     await expectSettled(caller, 175)
   })
 
@@ -306,63 +206,6 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expectSettled(other, 190)
   })
 
-  test('a batch of a test key is answered from the table of magic values, without hold or charge', async () => {
-    const caller = await callerWith({ plan: 'starter' })
-    const rehearsal = { ...caller, key: caller.account.testKey }
-    const { left } = await creditsOf(caller)
-    const upload = uploadOf([
-      'accepted@magic.test',
-      'mailbox-not-found@magic.test',
-      'x@example.com',
-    ])
-    const done = await runBatch(rehearsal, upload)
-    expect(done).toMatchObject({
-      status: 'completed',
-      verdicts: { deliverable: 2, undeliverable: 1, risky: 0, unknown: 0 },
-      credits: { estimate: 0, held: 0, used: 0, released: 0 },
-    })
-    const single = await call(rehearsal, 'POST', '/v1/email', { email: 'accepted@magic.test' })
-    const [first] = await readLines(rehearsal, done.id)
-    expect(first).toMatchObject({ credits_charged: 0, result: await single.json() })
-    expect((await call(caller, 'GET', `/v1/batches/${done.id}`)).status).toBe(404)
-    await expectSettled(caller, left)
-  })
-
-  test('rows with magic values of refused calls are errors, in bundles too', async () => {
-    const caller = await callerWith({ plan: 'starter' })
-    const rehearsal = { ...caller, key: caller.account.testKey }
-    const refused = [
-      { email: 'status-500@magic.test' },
-      { email: 'status-402@magic.test', ip: '192.0.2.1' },
-      { email: 'accepted@magic.test', phone: '+12025550150' },
-      { email: 'accepted@magic.test', ip: '192.0.2.150' },
-      { email: 'accepted@magic.test', domain: 'status-429.magic.test' },
-    ]
-    const records = [...refused, { email: 'accepted@magic.test', phone: '+12025550104' }]
-    const done = await runBatch(rehearsal, { product: 'contact-intel', records })
-    expect(done.credits).toMatchObject({ estimate: 0, held: 0, used: 0 })
-    const lines = await readLines(rehearsal, done.id)
-    expect(
-      lines.map(({ status, result, credits_charged: charged, error }) => ({
-        status,
-        named: Object(result).email?.address,
-        charged,
-        error,
-      })),
-    ).toEqual([
-      ...refused.map(() => ({
-        status: 'error',
-        named: undefined,
-        charged: 0,
-        error: expect.stringContaining('not charged'),
-      })),
-      { status: 'done', named: 'accepted@magic.test', charged: 0, error: null },
-    ])
-    expect(lines.map(({ result }) => result).slice(0, refused.length)).toEqual(
-      refused.map(() => null),
-    )
-  })
-
   test('the eleventh unfinished batch is refused until one has ended', async () => {
     const caller = await callerWith({ plan: 'free' })
     const batches: BatchView[] = []
@@ -375,6 +218,167 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await cancel(caller, batches[0]?.id ?? '')
     await runBatch(caller, emails(1))
     await expectSettled(caller, 199)
+  })
+
+  // What the queue has no part in: the start, the end, and what test keys get.
+  describe.each(isOneBackend(name, 'redis') ? ['whatever the queue'] : [])('%s', () => {
+    test('verdicts of another service are accepted, except for 50 rows, which are checked and compared', async () => {
+      const caller = await callerWith({ plan: 'free' })
+      const rows = Array.from({ length: 70 }, (_, at) => `p${at}@example.com,Valid,Today`)
+      const file = `Email,NeverBounce Status,Note\n${rows.join('\n')}\nq@example.com,Catchall,\n`
+      const known = { known: '365d', known_at: new Date().toISOString().slice(0, 10) }
+      const done = await runBatch(caller, formOf({ product: 'email', ...known }, file))
+      expect(done).toMatchObject({
+        status: 'completed',
+        rows: { total: 71, known: 20, billable: 51, done: 71 },
+        credits: { estimate: 51, used: 51, held: 0 },
+      })
+      const compared = await call(caller, 'GET', `/v1/batches/${done.id}/known`)
+      const { vendor, rows: counts } = batchKnown.parse(await compared.json())
+      expect([vendor, counts]).toEqual([
+        'neverbounce',
+        { ...counts, known: 20, asked: 50, answered: 50 },
+      ])
+      const lines = await readLines(caller, done.id)
+      expect(lines.filter(({ status }) => status === 'known')).toHaveLength(20)
+      await expectSettled(caller, 149)
+    })
+
+    test('a start without enough credits is 402, and the batch can be started later', async () => {
+      const caller = await callerWith({ plan: 'free' })
+      const { id } = await runBatch(caller, emails(201, { start: false }))
+      const refused = await call(caller, 'POST', `/v1/batches/${id}/start`)
+      expect([refused.status, await refused.json()]).toEqual([
+        402,
+        { error: 'Payment Required', message: expect.stringContaining('201') },
+      ])
+      expect((await viewBatch(caller, id)).status).toBe('ready')
+      await expectSettled(caller, 200)
+      await grantGoodwill(service.db, caller.account.id, 1, `one:${caller.account.id}`)
+      expect((await call(caller, 'POST', `/v1/batches/${id}/start`)).status).toBe(200)
+      await untilBatch(caller, id, ['completed'])
+      await expectSettled(caller, 0)
+    })
+
+    test('a batch with automatic start and without enough credits stops at ready with the reason', async () => {
+      const caller = await callerWith({ plan: 'free' })
+      const short = await runBatch(caller, emails(201))
+      expect(short).toMatchObject({
+        status: 'ready',
+        credits: { estimate: 201, held: 0 },
+        error: { error: 'Payment Required', message: expect.stringContaining('201') },
+      })
+      await expectSettled(caller, 200)
+    })
+
+    test('a batch above its max_credits stops at ready; an explicit start overrides that', async () => {
+      const caller = await callerWith({ plan: 'free' })
+      const over = await runBatch(caller, emails(30, { max_credits: 29 }))
+      expect(over).toMatchObject({
+        status: 'ready',
+        error: { error: 'Payment Required', message: expect.stringContaining('max_credits') },
+      })
+      await expectSettled(caller, 200)
+      const started = await call(caller, 'POST', `/v1/batches/${over.id}/start`)
+      expect(await started.json()).toMatchObject({ status: 'running', error: null })
+      await untilBatch(caller, over.id, ['completed'])
+      await expectSettled(caller, 170)
+      expect(await runBatch(caller, emails(30, { max_credits: 30 }))).toMatchObject({
+        status: 'completed',
+      })
+      await expectSettled(caller, 140)
+    })
+
+    test('cancel at ready: the result holds every record and nothing is charged', async () => {
+      const caller = await callerWith({ plan: 'free' })
+      const { id } = await runBatch(caller, emails(25, { start: false }))
+      const canceled = await cancel(caller, id)
+      expect(canceled.credits).toEqual({ estimate: 25, held: 0, used: 0, released: 0 })
+      await expectEveryRecord(caller, id, 25, 'canceled')
+      await expectSettled(caller, 200)
+    })
+
+    test('cancel is refused once a batch has ended', async () => {
+      const caller = await callerWith({ plan: 'free' })
+      const { id } = await runBatch(caller, emails(2))
+      expect((await call(caller, 'POST', `/v1/batches/${id}/cancel`)).status).toBe(409)
+      await expectSettled(caller, 198)
+    })
+
+    test('the end of retention erases rows and files, and the batch says so', async () => {
+      const caller = await callerWith({ plan: 'free' })
+      const { id } = await submitBatch(caller, emails(25, { retention_days: 0 }))
+      const expired = await untilBatch(caller, id, ['expired'])
+      expect(expired).toMatchObject({
+        rows: { total: 25, billable: 25 },
+        credits: { estimate: 25, held: 0 },
+        mapping: {},
+        progress: 1,
+      })
+      expect(expired.completed_at).toBeDefined()
+      expect((await call(caller, 'GET', `/v1/batches/${id}/results`)).status).toBe(404)
+      // By the sweeps, after they can no longer be read.
+      await expect.poll(() => filesAbout(id)).toEqual([])
+      await expect.poll(async () => (await rowsAbout(id)).slice(0, 2)).toEqual([0, 0])
+      await expectSettled(caller, 175)
+    })
+
+    test('a batch of a test key is answered from the table of magic values, without hold or charge', async () => {
+      const caller = await callerWith({ plan: 'starter' })
+      const rehearsal = { ...caller, key: caller.account.testKey }
+      const { left } = await creditsOf(caller)
+      const upload = uploadOf([
+        'accepted@magic.test',
+        'mailbox-not-found@magic.test',
+        'x@example.com',
+      ])
+      const done = await runBatch(rehearsal, upload)
+      expect(done).toMatchObject({
+        status: 'completed',
+        verdicts: { deliverable: 2, undeliverable: 1, risky: 0, unknown: 0 },
+        credits: { estimate: 0, held: 0, used: 0, released: 0 },
+      })
+      const single = await call(rehearsal, 'POST', '/v1/email', { email: 'accepted@magic.test' })
+      const [first] = await readLines(rehearsal, done.id)
+      expect(first).toMatchObject({ credits_charged: 0, result: await single.json() })
+      expect((await call(caller, 'GET', `/v1/batches/${done.id}`)).status).toBe(404)
+      await expectSettled(caller, left)
+    })
+
+    test('rows with magic values of refused calls are errors, in bundles too', async () => {
+      const caller = await callerWith({ plan: 'starter' })
+      const rehearsal = { ...caller, key: caller.account.testKey }
+      const refused = [
+        { email: 'status-500@magic.test' },
+        { email: 'status-402@magic.test', ip: '192.0.2.1' },
+        { email: 'accepted@magic.test', phone: '+12025550150' },
+        { email: 'accepted@magic.test', ip: '192.0.2.150' },
+        { email: 'accepted@magic.test', domain: 'status-429.magic.test' },
+      ]
+      const records = [...refused, { email: 'accepted@magic.test', phone: '+12025550104' }]
+      const done = await runBatch(rehearsal, { product: 'contact-intel', records })
+      expect(done.credits).toMatchObject({ estimate: 0, held: 0, used: 0 })
+      const lines = await readLines(rehearsal, done.id)
+      expect(
+        lines.map(({ status, result, credits_charged: charged, error }) => ({
+          status,
+          named: Object(result).email?.address,
+          charged,
+          error,
+        })),
+      ).toEqual([
+        ...refused.map(() => ({
+          status: 'error',
+          named: undefined,
+          charged: 0,
+          error: expect.stringContaining('not charged'),
+        })),
+        { status: 'done', named: 'accepted@magic.test', charged: 0, error: null },
+      ])
+      expect(lines.map(({ result }) => result).slice(0, refused.length)).toEqual(
+        refused.map(() => null),
+      )
+    })
   })
 
   async function filesAbout(id: string): Promise<readonly string[]> {

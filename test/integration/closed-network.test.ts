@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { spawnSimnet } from '../simnet/child.ts'
-import { backends } from '@plumbline/testkit/backends'
+import { oneBackend } from '@plumbline/testkit/one-backend'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { canRunUnbound, startUnbound } from '@plumbline/testkit/unbound'
@@ -21,8 +21,7 @@ interface Told {
 }
 
 // Unbound is Debian's; without it there is no closed network.
-// Side by side, since each waits for the minute to pass.
-test.skipIf(!canRunUnbound()).concurrent.each(backends())(
+test.skipIf(!canRunUnbound()).each(oneBackend('redis'))(
   'a name denied by a resolver without a root is unknown and refunded, and correct after its repair, on $name',
   async ({ redisUrl }) => {
     await using simnet = await spawnSimnet({})

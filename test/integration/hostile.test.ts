@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backends } from '@plumbline/testkit/backends'
+import { oneBackend } from '@plumbline/testkit/one-backend'
 import { sendHostile, type Verdict } from '@plumbline/testkit/hostile-send'
 import { HOSTILE_UPLOADS } from '@plumbline/testkit/hostile-uploads'
 import { call, creditsOf, expectSettled, filesOf, type Caller } from '@plumbline/testkit/batches'
@@ -9,7 +9,7 @@ import { startService, type TestService } from '@plumbline/testkit/service'
 
 // Hostile uploads: each gets its error, and none of its data stays.
 
-describe.each(backends())('on $name', ({ redisUrl }) => {
+describe.each(oneBackend('postgres'))('on $name', ({ redisUrl }) => {
   let stack: AsyncDisposableStack
   let service: TestService
   let caller: Caller

@@ -9,10 +9,9 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { MCP_LIMITS } from '@plumbline/contract/mcp'
+import { oneBackend } from '@plumbline/testkit/one-backend'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
-import { startRedis } from '@plumbline/testkit/redis'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
-import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ROOT } from '../../infra/run.ts'
 
@@ -35,22 +34,17 @@ const TOOL_NAMES = [
   'get_balance',
 ]
 
-describe.each([
-  { name: 'postgres', onRedis: false },
-  ...(WITHOUT_REDIS ? [] : [{ name: 'redis', onRedis: true }]),
-])('on $name', ({ onRedis }) => {
+describe.each(oneBackend('redis'))('on $name', ({ redisUrl }) => {
   const stack = new AsyncDisposableStack()
   let service: TestService
   let account: Account
 
   beforeAll(async () => {
-    const redis = onRedis ? await startRedis() : null
-    stack.defer(async () => await redis?.stop())
     const database = stack.use(await createTestDatabase())
     service = stack.use(
       await startService({
         databaseUrl: database.url,
-        redisUrl: redis?.url,
+        redisUrl,
         workers: [['email', 'ip', 'phone', 'domain', 'batch']],
       }),
     )
@@ -86,8 +80,7 @@ describe.each([
 
   test.each([
     { way: 'HTTP', open: () => overHttp() },
-    // The other end of it is the same: once is enough.
-    ...(onRedis ? [] : [{ way: 'stdio', open: () => overStdio() }]),
+    { way: 'stdio', open: () => overStdio() },
   ])('the official client looks up, estimates, starts and reads over $way', async ({ open }) => {
     const client = await open()
     const { tools } = await client.listTools()
@@ -129,23 +122,18 @@ describe.each([
         return [`${service.url}/mcp`, '--transport', 'http', '--header', header]
       },
     },
-    // The other end of it is the same: once is enough.
-    ...(onRedis
-      ? []
-      : [
-          {
-            way: 'stdio',
-            server: () => {
-              const env = {
-                API_URL: service.url,
-                PLUMBLINE_KEY: account.liveKey,
-                DATA_DIR: service.dataDir,
-              }
-              const set = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`])
-              return [...set, process.execPath, CLI, 'mcp']
-            },
-          },
-        ]),
+    {
+      way: 'stdio',
+      server: () => {
+        const env = {
+          API_URL: service.url,
+          PLUMBLINE_KEY: account.liveKey,
+          DATA_DIR: service.dataDir,
+        }
+        const set = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`])
+        return [...set, process.execPath, CLI, 'mcp']
+      },
+    },
   ])('the official inspector lists the tools and calls one over $way', async ({ server }) => {
     const { tools } = await inspect([...server(), '--method', 'tools/list'])
     expect(tools?.map(({ name }) => name)).toEqual(TOOL_NAMES)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { request } from 'node:http'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backends } from '@plumbline/testkit/backends'
+import { oneBackend } from '@plumbline/testkit/one-backend'
 import { call, formOf, runBatch, type Caller } from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService } from '@plumbline/testkit/service'
@@ -11,7 +11,7 @@ import { startService } from '@plumbline/testkit/service'
 
 const ROWS = 3_000
 
-describe.each(backends())('on $name', ({ redisUrl }) => {
+describe.each(oneBackend('postgres'))('on $name', ({ redisUrl }) => {
   let stack: AsyncDisposableStack
   let caller: Caller
   let path: string

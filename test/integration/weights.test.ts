@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { backends } from '@plumbline/testkit/backends'
+import { oneBackend } from '@plumbline/testkit/one-backend'
 import {
   formOf,
   readCells,
@@ -51,7 +51,7 @@ function scoresOf(result: unknown): Scores {
   return [fraud_score, ip.threat_score, domain.safety_score]
 }
 
-describe.each(backends())('on $name', ({ redisUrl }) => {
+describe.each(oneBackend('redis'))('on $name', ({ redisUrl }) => {
   test(
     'a batch is scored by the weights that it started with, a call by the current ones',
     PATIENT,

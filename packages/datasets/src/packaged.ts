@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { parse } from 'tldts'
+import { getPublicSuffix } from 'tldts'
 import type { NamePart } from './name-list.ts'
 import type { NameListName } from './source.ts'
 
@@ -75,13 +75,21 @@ async function freeParts(): Promise<readonly NamePart[]> {
 /** Documentation domains, which have no mailboxes. Source: RFC 2606 section 3. */
 const DOCUMENTATION: readonly string[] = ['example.com', 'example.net', 'example.org']
 
+/** The entries are names, a hundred thousand of them: none is looked through as a URL or an address. */
+const AS_NAMES = {
+  allowPrivateDomains: true,
+  extractHostname: false,
+  detectIp: false,
+  validateHostname: false,
+} as const
+
 /**
  * Whether a name belongs to a single holder. A public suffix (dynamic DNS, registries under a
  * ccTLD) is no mail service: its customers are unrelated.
  */
 function isOwnName(name: string): boolean {
   if (DOCUMENTATION.includes(name)) return false
-  return parse(name, { allowPrivateDomains: true }).publicSuffix !== name
+  return getPublicSuffix(name, AS_NAMES) !== name
 }
 
 function partOf(name: PackageName, entries: readonly string[]): NamePart {

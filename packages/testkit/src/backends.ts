@@ -1,12 +1,16 @@
 import { inject } from 'vitest'
 
-/** A backend of the queue; tests of the pipeline run on each. */
+/** A backend of the queue. */
 export interface Backend {
   readonly name: 'postgres' | 'redis'
   readonly redisUrl: string | undefined
 }
 
-/** The backends on this machine: Redis only if `redis-server` is installed (with CI=true it must be). */
+/**
+ * The backends on this machine, for tests in which the queue takes part: calls, batches from upload
+ * to result, crashes, deliveries, erasures. For others see `oneBackend`. Redis only if its binary is
+ * installed (with CI=true it must be).
+ */
 export function backends(): readonly Backend[] {
   const redisUrl = testRedisUrl()
   return [

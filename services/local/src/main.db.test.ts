@@ -18,16 +18,27 @@ const CLI = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url))
 const START_MS = 120_000
 
 test(
-  'a first start without a terminal writes its keys to a file, and a second start on its directory is refused',
+  'a first start without a terminal writes its keys to a file, is found once /readyz gives 200, and is the only one on its directory',
   async () => {
     await using stack = new AsyncDisposableStack()
     const database = stack.use(await createTestDatabase())
     const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-local-'))
     stack.defer(() => rm(dataDir, { recursive: true, force: true }))
-    const start = (): ChildProcess => {
-      const env = { ...processEnvironment(), DATABASE_URL: database.url, DATA_DIR: dataDir }
+    const port = await freePort()
+    const start = (ownPort: number): ChildProcess => {
+      const env = {
+        ...processEnvironment(),
+        DATABASE_URL: servingUrlOf(database.url),
+        MIGRATE_DATABASE_URL: database.url,
+        DATA_DIR: dataDir,
+        REDIS_URL: '',
+        PORT: String(ownPort),
+        ADMIN_PORT: '0',
+        DRAIN_SECONDS: '1',
+      }
       const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
-        env: { ...env, REDIS_URL: '', PORT: '0', ADMIN_PORT: '0', DRAIN_SECONDS: '1' },
+        env,
+        // It leaves with this process, should a failure keep it from being told.
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       })
       stack.defer(async () => {
@@ -37,10 +48,27 @@ test(
       })
       return child
     }
-    const first = start()
+    const first = start(port)
+    first.stderr?.resume()
     let printed = ''
     first.stdout?.setEncoding('utf8').on('data', (text: string) => (printed += text))
-    const [ready] = (await once(first, 'message')) as [{ readonly url: string }]
+    const isReady = once(first, 'message')
+
+    // Who waits for /readyz then finds the service by the command line, and a worker of each kind.
+    const statuses = await untilReady(`http://127.0.0.1:${port}/readyz`, first)
+    expect(statuses.every((status) => status === 503)).toBe(true)
+    const noted = await readFile(join(dataDir, 'service.json'), 'utf8')
+    const facts = JSON.parse(noted) as { readonly databaseUrl: string; readonly adminUrl: string }
+    expect(facts.databaseUrl).toBe(servingUrlOf(database.url))
+    await using db = openDatabase({ url: facts.databaseUrl, poolSize: 1, applicationName: 'test' })
+    expect(new Set((await readWorkers(db)).map(({ kind }) => kind))).toEqual(new Set(WORKER_KINDS))
+    // Without what tells a command where the service is, but the data directory.
+    const { stdout } = await promisify(execFile)(process.execPath, [CLI, 'account', 'list'], {
+      env: { PATH: processEnvironment()['PATH'], DATA_DIR: dataDir },
+    })
+    expect(stdout).toContain('owner@localhost')
+
+    await isReady
     const keys = JSON.parse(await readFile(join(dataDir, 'first-keys.json'), 'utf8'))
     expect(keys).toEqual({
       account_id: expect.stringMatching(/^acc_/),
@@ -53,9 +81,8 @@ test(
     expect((await stat(join(dataDir, 'first-keys.json'))).mode & 0o777).toBe(0o600)
     await expect.poll(() => printed).toContain(`in a browser: ${join(dataDir, 'first-keys.json')}`)
     expect(printed).not.toMatch(/svc_(live|test)_|welcome#/)
-    const noted = await readFile(join(dataDir, 'service.json'), 'utf8')
 
-    const second = start()
+    const second = start(0)
     second.stdout?.resume()
     let said = ''
     second.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text))
@@ -66,67 +93,17 @@ test(
         'to run another beside it, set another DATA_DIR and PORT\n',
     )
     expect(await readFile(join(dataDir, 'service.json'), 'utf8')).toBe(noted)
-    expect((await fetch(new URL('/healthz', ready.url))).status).toBe(200)
-
-    first.kill('SIGTERM')
-    await once(first, 'exit')
-    expect(await readdir(dataDir)).not.toContain('owner.json')
-  },
-  START_MS,
-)
-
-test(
-  'once /readyz gives 200, the command line finds the service, and there is a worker of each kind',
-  async () => {
-    await using stack = new AsyncDisposableStack()
-    const database = stack.use(await createTestDatabase())
-    const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-local-'))
-    stack.defer(() => rm(dataDir, { recursive: true, force: true }))
-    const port = await freePort()
-    const env = {
-      ...processEnvironment(),
-      DATABASE_URL: servingUrlOf(database.url),
-      MIGRATE_DATABASE_URL: database.url,
-      DATA_DIR: dataDir,
-      REDIS_URL: '',
-      PORT: String(port),
-      ADMIN_PORT: '0',
-      DRAIN_SECONDS: '1',
-    }
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
-      env,
-      // It ends with this process, also if the test fails before it is stopped.
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    })
-    const ended = once(child, 'exit')
-    stack.defer(async () => {
-      child.kill('SIGTERM')
-      await ended
-    })
-    const statuses = await untilReady(`http://127.0.0.1:${port}/readyz`, child)
-    const facts = JSON.parse(await readFile(join(dataDir, 'service.json'), 'utf8')) as {
-      readonly databaseUrl: string
-      readonly adminUrl: string
-    }
-    expect(facts.databaseUrl).toBe(servingUrlOf(database.url))
-    await using db = openDatabase({
-      url: facts.databaseUrl,
-      poolSize: 1,
-      applicationName: 'test',
-    })
-    expect(new Set((await readWorkers(db)).map(({ kind }) => kind))).toEqual(new Set(WORKER_KINDS))
-    // Only the data directory tells the command where the service is.
-    const { stdout } = await promisify(execFile)(process.execPath, [CLI, 'account', 'list'], {
-      env: { PATH: processEnvironment()['PATH'], DATA_DIR: dataDir },
-    })
-    expect(stdout).toContain('owner@localhost')
-    expect(statuses.every((status) => status === 503)).toBe(true)
+    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
 
     // A kind of worker that is missing later is shown to the operator only.
     await db.pool.query(`delete from workers where kind = 'phone'`)
     const detail = (await (await fetch(new URL('/readyz', facts.adminUrl))).json()) as object
     expect(detail).toMatchObject({ ready: true, away: ['phone'] })
     expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200)
+
+    first.kill('SIGTERM')
+    await once(first, 'exit')
+    expect(await readdir(dataDir)).not.toContain('owner.json')
   },
   3 * START_MS,
 )
