@@ -11,6 +11,7 @@ import {
   type Cookie,
   type Page,
 } from 'playwright-core'
+import { afterAll } from 'vitest'
 
 // A real browser, Debian's Chromium, with a new profile.
 
@@ -77,7 +78,7 @@ export async function openWindow(
   }
   const context =
     debugPort === undefined
-      ? await stack.use(await shareBrowser()).browser.newContext(settings)
+      ? await (await shareBrowser()).newContext(settings)
       : await openProfile(stack, settings, debugPort)
   stack.defer(async () => await context.close())
   context.setDefaultTimeout(PATIENCE_MS)
@@ -98,32 +99,23 @@ export async function openWindow(
   }
 }
 
-/**
- * One browser for all open windows, each with cookies and a cache of its own, since a start takes a second.
- */
-const shared: { browser: Promise<Browser> | undefined; windows: number } = {
-  browser: undefined,
-  windows: 0,
-}
+/** One browser for all windows of a file, each with cookies and a cache of its own: a start takes seconds. */
+let shared: Promise<Browser> | undefined
 
-async function shareBrowser(): Promise<AsyncDisposable & { readonly browser: Browser }> {
-  shared.windows += 1
-  shared.browser ??= chromium.launch({
+async function shareBrowser(): Promise<Browser> {
+  shared ??= chromium.launch({
     executablePath: CHROMIUM,
     args: [...SWITCHES],
     timeout: PATIENCE_MS,
   })
-  const browser = await shared.browser
-  return {
-    browser,
-    [Symbol.asyncDispose]: async () => {
-      shared.windows -= 1
-      if (shared.windows > 0) return
-      shared.browser = undefined
-      await browser.close()
-    },
-  }
+  return await shared
 }
+
+afterAll(async () => {
+  const browser = shared
+  shared = undefined
+  await (await browser)?.close()
+})
 
 /** Opens a separate browser, whose debugger gives other tools access to the same signed-in profile. */
 async function openProfile(

@@ -119,7 +119,7 @@ test.skipIf(process.platform !== 'linux')(
   'the demo serves on a terminal until ctrl-C',
   async () => {
     await using screen = openScreen(['npm', 'run', 'demo', '--', '50'], {})
-    const shown = await screen.until(/The service goes on until ctrl-C/)
+    const shown = await screen.until(/The service runs until ctrl-C/)
     const [, base = ''] =
       /in the app: (http:\/\/[^/]+)\/app\/welcome\?next=\S+#\w{40}/.exec(shown) ?? []
     expect((await fetch(`${base}/healthz`)).status).toBe(200)

@@ -251,6 +251,6 @@ test('a role that may not create others says what to do if the serving role is m
   const url = new URL(fixture.servingUrl)
   url.username = `missing_${process.pid}`
   await expect(grantServing(fixture.serving, url.href)).rejects.toThrow(
-    `make it with "create role missing_${process.pid} login password '...'"`,
+    `create it with "create role missing_${process.pid} login password '...'"`,
   )
 })
