@@ -31,7 +31,7 @@ export interface MailSenderOptions {
     error(fields: object, message: string): void
   }
   /** Milliseconds between two checks of the outbox for messages of other processes; default 2 s. */
-  readonly lookMs?: number
+  readonly pollMs?: number
 }
 
 /** Messages sent concurrently at most. */
@@ -41,7 +41,7 @@ const LEASE_MS = 120_000
 /** Time-out of each step with the mail server, so that a message is finished within its lease. */
 const STEP_MS = 15_000
 const SEND_MS = 90_000
-const LOOK_MS = 2_000
+const POLL_MS = 2_000
 /** Delays after the first failures; then an hour each. */
 const PAUSES_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const
 const LONGEST_PAUSE_MS = 3_600_000
@@ -86,7 +86,7 @@ export function startMailSender(options: MailSenderOptions): MailSender {
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       looking = new AbortController()
-      let pauseMs = options.lookMs ?? LOOK_MS
+      let pauseMs = options.pollMs ?? POLL_MS
       try {
         const { mails, givenUp } = await leaseMails(options.db, {
           count: AT_ONCE,

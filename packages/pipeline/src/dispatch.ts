@@ -29,8 +29,8 @@ const IDLE_MS = 250
  * Milliseconds between two rounds after so long without work; a batch that arrives then starts a
  * little later.
  */
-const RESTING_MS = 1_000
-const RESTS_AFTER_MS = 60_000
+const LONG_IDLE_MS = 1_000
+const LONG_IDLE_AFTER_MS = 60_000
 
 /**
  * Milliseconds: how long a dispatcher that died keeps others out, how often it renews its duty, and
@@ -66,7 +66,7 @@ const STAGES_MS = 60
  */
 const HELD_MS = 60_000
 
-const REST_MS = { dispatched: BUSY_MS, waiting: WAITING_MS, idle: IDLE_MS } as const
+const PAUSES_MS = { dispatched: BUSY_MS, waiting: WAITING_MS, idle: IDLE_MS } as const
 
 /** State that a dispatcher keeps between rounds; the next dispatcher starts without it. */
 export interface DispatchTurn {
@@ -92,7 +92,7 @@ export interface DispatchTurn {
 }
 
 /** Callbacks of the dispatcher. */
-export interface DispatchTold {
+export interface DispatchCallbacks {
   /** Called after each round with its duration in milliseconds. */
   readonly onRound?: (ms: number) => void
   /** Called when more tasks of a started batch were created, which only large batches need. */
@@ -125,7 +125,7 @@ export function newTurn(holder?: string): DispatchTurn {
 export async function runDispatcher(
   pipeline: Pipeline,
   signal: AbortSignal,
-  { onRound, onStarting }: DispatchTold = {},
+  { onRound, onStarting }: DispatchCallbacks = {},
 ): Promise<void> {
   const { db, log } = pipeline
   const holder = randomUUID()
@@ -134,7 +134,7 @@ export async function runDispatcher(
   let stagedMs = -Infinity
   let workedMs = performance.now()
   while (!signal.aborted) {
-    let restMs = STANDBY_MS
+    let pauseMs = STANDBY_MS
     try {
       const nowMs = performance.now()
       if (turn === undefined || nowMs - renewedMs > RENEW_MS) {
@@ -148,14 +148,14 @@ export async function runDispatcher(
         if (stagesToo) stagedMs = nowMs
         const found = await dispatchOnce(pipeline, stagesToo, turn, onStarting)
         if (found !== 'idle') workedMs = nowMs
-        restMs = nowMs - workedMs > RESTS_AFTER_MS ? RESTING_MS : REST_MS[found]
-        if (found === 'waiting') restMs = Math.min(IDLE_MS, Math.max(restMs, turn.quietMs))
+        pauseMs = nowMs - workedMs > LONG_IDLE_AFTER_MS ? LONG_IDLE_MS : PAUSES_MS[found]
+        if (found === 'waiting') pauseMs = Math.min(IDLE_MS, Math.max(pauseMs, turn.quietMs))
         onRound?.(performance.now() - startedMs)
       }
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'dispatch failed; trying again')
     }
-    await wait(restMs, undefined, { signal }).catch(() => undefined)
+    await wait(pauseMs, undefined, { signal }).catch(() => undefined)
   }
   try {
     // Tasks that still grow are dispatched as they are, since the next dispatcher would find them
@@ -176,7 +176,7 @@ export async function dispatchOnce(
   stagesToo = true,
   turn: DispatchTurn = newTurn(),
   onStarting?: () => void,
-): Promise<keyof typeof REST_MS> {
+): Promise<keyof typeof PAUSES_MS> {
   const { db, queue, limits } = pipeline
   const work = stagesToo ? await openWork(db) : UNSEEN
   const { open, starting } = work

@@ -57,7 +57,7 @@ test('a result that a temporary fault prevented is retried long before its lease
     const job = { batchId: id, lease: stage?.lease ?? 0 }
     await expect(runFinish(full, job, signal)).rejects.toThrow('full')
   }
-  const restMs = async (): Promise<number> => {
+  const leaseLeftMs = async (): Promise<number> => {
     const { rows } = await pipeline.db.pool.query<{ rest: number }>(
       'select extract(epoch from lease_until - clock_timestamp())::float8 * 1000 as rest from batches',
     )
@@ -65,7 +65,7 @@ test('a result that a temporary fault prevented is retried long before its lease
   }
   for (const isLong of [false, false, true]) {
     await tryOnce()
-    expect((await restMs()) > pipeline.limits.leaseMs / 2).toBe(isLong)
+    expect((await leaseLeftMs()) > pipeline.limits.leaseMs / 2).toBe(isLong)
     await pipeline.db.pool.query(`update batches set lease_until = now() - interval '1 ms'`)
   }
   expect(await leaseStages(pipeline.db, 60_000)).toHaveLength(0)

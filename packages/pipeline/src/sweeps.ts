@@ -26,7 +26,7 @@ const SAMPLES_EVERY_MS = 2_000
 const SUMS_EVERY_MS = 5_000
 
 /** Milliseconds between two checks whether an audit of the ledger is due. */
-const AUDIT_LOOK_MS = 60_000
+const AUDIT_POLL_MS = 60_000
 
 /** Options of the sweeps. */
 export interface SweepOptions {
@@ -109,7 +109,7 @@ export async function runSweeps(
     repeat(
       pipeline,
       [['ledger audit', () => auditAndTell(pipeline, signal)]],
-      AUDIT_LOOK_MS,
+      AUDIT_POLL_MS,
       signal,
     ),
   ])

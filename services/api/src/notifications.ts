@@ -8,7 +8,7 @@ import { linkTo } from '@plumbline/people/link'
 import { queueMessage, type People } from '@plumbline/people/people'
 
 /** Milliseconds between two checks for notifications to send. */
-const LOOK_MS = 5_000
+const POLL_MS = 5_000
 /** Notifications written in one transaction at most. */
 const AT_ONCE = 50
 
@@ -27,7 +27,7 @@ export function startNotifications(
       .finally(() => {
         isRunning = false
       })
-  }, LOOK_MS)
+  }, POLL_MS)
   timer.unref()
   return {
     [Symbol.asyncDispose]: async () => {

@@ -124,7 +124,7 @@ describe('a client that never stops is cut', () => {
     ['behind an answer', post(lengthOf(1_000))],
     ['behind a refusal of the server itself', 'HELO mail\r\n'],
   ])('where it drips %s', async (_name, head) => {
-    const { port } = await refusing({ linger: { lookMs: 200, lookBytes: 1_000 } })
+    const { port } = await refusing({ linger: { intervalMs: 200, minBytes: 1_000 } })
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     socket.on('error', () => undefined).resume()
     const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
