@@ -44,7 +44,7 @@ export async function admit(
   const context = requestContextOf(res)
   const key = bearer(req.headers.authorization)
   // Without `await` on plain values, calls of a cached key stay within one turn of the event loop.
-  const known = key === undefined ? undefined : access.apiKeys.known(key)
+  const known = key === undefined ? undefined : access.apiKeys.cached(key)
   const caller = known ?? (await whoCalls(access, req, key))
   context.caller = caller
 
@@ -160,7 +160,7 @@ export async function findCaller(
 ): Promise<Caller> {
   if (key === undefined || !apiKeys.isWellFormed(key)) throw await failed(failedKeys, network)
   using reserved = failedKeys.reserve(network)
-  if (reserved === undefined && !apiKeys.wasGood(key) && !(await apiKeys.mayExist(key))) {
+  if (reserved === undefined && !apiKeys.wasValid(key) && !(await apiKeys.mayExist(key))) {
     throw tooManyFailures(failedKeys.retryMs)
   }
   const caller = await apiKeys.find(key)
