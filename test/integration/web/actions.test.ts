@@ -1,4 +1,4 @@
-import { invitationAnswer } from '@plumbline/contract/app/members'
+import { invitationResponse } from '@plumbline/contract/app/members'
 import { backends } from '@plumbline/testkit/backends'
 import { startReceiver, type WebhookReceiver } from '@plumbline/testkit/webhook-receiver'
 import jsQr from 'jsqr'
@@ -287,7 +287,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
   test('a viewer sees no action that they may not do, and is refused it', async () => {
     const wish = { email: 'vera@people.test', role: 'viewer' }
     const sent = await person.send('POST', '/app/api/invitations', wish)
-    const { link } = invitationAnswer.parse(sent)
+    const { link } = invitationResponse.parse(sent)
     const filled = await fillAccount(person)
     await using other = await openWindow(started.service.url)
     const { page: seen } = other

@@ -36,7 +36,7 @@ export const memberChange = z.strictObject({ role: z.enum(ROLES) })
 export const invitationRequest = z.strictObject({ email: emailField, role: z.enum(ROLES) })
 
 /** The new invitation; if no mail is sent, with the link to pass on, which is shown once. */
-export const invitationAnswer = z.strictObject({
+export const invitationResponse = z.strictObject({
   id: z.string(),
   email: z.string(),
   role: z.enum(ROLES),
@@ -45,7 +45,7 @@ export const invitationAnswer = z.strictObject({
   link: z.string().nullable(),
 })
 /** A new invitation. */
-export type InvitationAnswer = z.infer<typeof invitationAnswer>
+export type InvitationResponse = z.infer<typeof invitationResponse>
 
 /**
  * Body of `POST invitations/look`, which shows an invitation on the page that asks whether to

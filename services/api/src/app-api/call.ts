@@ -1,5 +1,5 @@
 import type { AppRouteName } from '@plumbline/contract/app/paths'
-import type { AppAnswer, AppBody } from '@plumbline/contract/app/shapes'
+import type { AppResponse, AppBody } from '@plumbline/contract/app/shapes'
 import type { SessionOwner } from '@plumbline/db/people/sessions'
 import type { People, Visitor } from '@plumbline/people/people'
 import type { Request, Response } from 'express'
@@ -31,7 +31,7 @@ export interface AppCall<Body> {
 export type AppHandler<N extends AppRouteName> = (
   app: AppContext,
   call: AppCall<AppBody<N>>,
-) => Promise<AppAnswer<N>>
+) => Promise<AppResponse<N>>
 
 /** One handler for each route. */
 export type AppHandlers = { readonly [N in AppRouteName]: AppHandler<N> }

@@ -1,4 +1,4 @@
-import type { NewKeyAnswer } from '@plumbline/contract/app/keys'
+import type { NewKeyResponse } from '@plumbline/contract/app/keys'
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from '../../components/button.tsx'
@@ -27,7 +27,7 @@ export function NewKey({
   made: { key, replaced },
   onDone,
 }: {
-  readonly made: NewKeyAnswer
+  readonly made: NewKeyResponse
   readonly onDone: () => void
 }): JSX.Element {
   const [form, setForm] = useState(0)

@@ -1,4 +1,4 @@
-import type { InvitationAnswer } from '@plumbline/contract/app/members'
+import type { InvitationResponse } from '@plumbline/contract/app/members'
 import type { Role } from '@plumbline/contract/app/roles'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
@@ -18,8 +18,8 @@ export function Invite({
   onMade,
   onDone,
 }: {
-  readonly made: InvitationAnswer | null
-  readonly onMade: (made: InvitationAnswer) => void
+  readonly made: InvitationResponse | null
+  readonly onMade: (made: InvitationResponse) => void
   readonly onDone: () => void
 }): JSX.Element {
   const withStepUp = useStepUp()
@@ -54,7 +54,7 @@ export function Invite({
   )
 }
 
-function Made({ made: { email, link } }: { readonly made: InvitationAnswer }): JSX.Element {
+function Made({ made: { email, link } }: { readonly made: InvitationResponse }): JSX.Element {
   if (link === null) {
     return (
       <Notice tone="good">

@@ -1,4 +1,4 @@
-import type { InvitationAnswer, MemberList } from '@plumbline/contract/app/members'
+import type { InvitationResponse, MemberList } from '@plumbline/contract/app/members'
 import type { Role } from '@plumbline/contract/app/roles'
 import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
@@ -33,7 +33,7 @@ export function Members(): JSX.Element {
   const withStepUp = useStepUp()
   const { refresh } = useSessionActions()
   const [asking, setAsking] = useState<Question | null>(null)
-  const [made, setMade] = useState<InvitationAnswer | null>(null)
+  const [made, setMade] = useState<InvitationResponse | null>(null)
   const { isBusy, fault, run } = useSubmission()
   const { data, error } = useQuery({
     queryKey: KEY,
