@@ -47,7 +47,7 @@ const BACKENDS = [
 describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
   const options = (): Parameters<typeof openTestPipeline>[0] => ({
     limits: { leaseMs: 50, chunkRecords: 1 },
-    room: FEW_SLOTS,
+    capacity: FEW_SLOTS,
     ...(inRedis
       ? { redis: { url: redisUrl ?? '', prefix: `test-${randomBytes(6).toString('hex')}` } }
       : {}),
@@ -139,7 +139,7 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
 test('leased tasks follow the capacity of the workers: none without a worker, and more with each that joins', async () => {
   await using harness = await openTestPipeline({
     limits: { chunkRecords: 1 },
-    room: { email: NONE, phone: NONE, ip: NONE, domain: NONE },
+    capacity: { email: NONE, phone: NONE, ip: NONE, domain: NONE },
   })
   const { pipeline } = harness
   const { db, queue } = pipeline
@@ -153,15 +153,15 @@ test('leased tasks follow the capacity of the workers: none without a worker, an
   }
   const stop = new AbortController()
   const dispatching = runDispatcher(pipeline, stop.signal)
-  const room = { slots: 4, reserve: 1 }
+  const capacity = { slots: 4, reserve: 1 }
   try {
-    await reportWorker(db, { name: 'a', kind: 'email', health: [], room })
+    await reportWorker(db, { name: 'a', kind: 'email', health: [], capacity })
     await untilOut(4, 'a')
-    await reportWorker(db, { name: 'b', kind: 'email', health: [], room })
+    await reportWorker(db, { name: 'b', kind: 'email', health: [], capacity })
     await untilOut(8, 'a', 'b')
     await deleteWorkerReport(db, 'b')
-    await reportWorker(db, { name: 'c', kind: 'email', health: [], room })
-    await reportWorker(db, { name: 'd', kind: 'email', health: [], room })
+    await reportWorker(db, { name: 'c', kind: 'email', health: [], capacity })
+    await reportWorker(db, { name: 'd', kind: 'email', health: [], capacity })
     await untilOut(12, 'a', 'c', 'd')
   } finally {
     stop.abort()
@@ -172,7 +172,7 @@ test('leased tasks follow the capacity of the workers: none without a worker, an
 test('the start of a large batch is reported, and that of a small one is not', async () => {
   await using harness = await openTestPipeline({
     limits: { chunkRecords: 1 },
-    room: FEW_SLOTS,
+    capacity: FEW_SLOTS,
   })
   const { pipeline, owner } = harness
   const turn = newTurn()
@@ -193,7 +193,7 @@ test('the start of a large batch is reported, and that of a small one is not', a
 })
 
 test('the dispatcher pauses until a task is due, but not while one is leased', async () => {
-  await using harness = await openTestPipeline({ room: FEW_SLOTS })
+  await using harness = await openTestPipeline({ capacity: FEW_SLOTS })
   const { pipeline } = harness
   const { pool } = pipeline.db
   await harness.read('email\nada@example.com\n')

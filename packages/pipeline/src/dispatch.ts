@@ -6,15 +6,15 @@ import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { openWork, type OpenWork } from '@plumbline/db/batches/tasks'
 import { holdDuty, leaveDuty } from '@plumbline/db/duties'
-import { countBatchWorkers, readRoom, type TaskRoom } from '@plumbline/db/workers'
+import { countBatchWorkers, readCapacity, type TaskCapacity } from '@plumbline/db/workers'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import { enqueue } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Pipeline } from './pipeline.ts'
 import { isJobLeft, jobOf, jobOfStage, keepQueuedStages, recallUnclaimed } from './recall.ts'
-import { LONG_STAGES } from './stage-room.ts'
+import { LONG_STAGES } from './long-stage-limit.ts'
 import { makeTasks } from './start.ts'
-import { DEFAULT_ROOM } from './task-room.ts'
+import { DEFAULT_CAPACITY } from './task-capacity.ts'
 
 /**
  * Milliseconds between two rounds: after a round that dispatched many tasks, while tasks run, and
@@ -45,7 +45,7 @@ const STANDBY_MS = 1_000
  * searches for finished batches that no worker closed, and two plans of the lease statement, which
  * is planned again as tables grow; planning takes longer than a round.
  */
-const ROOM_MS = 1_000
+const CAPACITY_MS = 1_000
 const RECALL_MS = 1_000
 const CLOSE_MS = 5_000
 const PLAN_MS = 5_000
@@ -85,10 +85,10 @@ export interface DispatchTurn {
   closedMs: number
   plannedMs: number
   /** Capacity of all workers, and when it was last read. */
-  room: Readonly<Record<Check, TaskRoom>>
+  capacity: Readonly<Record<Check, TaskCapacity>>
   /** Live workers that read files and write results; at least this one. */
   batchWorkers: number
-  roomMs: number
+  capacityMs: number
 }
 
 /** Callbacks of the dispatcher. */
@@ -109,9 +109,9 @@ export function newTurn(holder?: string): DispatchTurn {
     recalledMs: -Infinity,
     closedMs: -Infinity,
     plannedMs: -Infinity,
-    room: DEFAULT_ROOM,
+    capacity: DEFAULT_CAPACITY,
     batchWorkers: 1,
-    roomMs: -Infinity,
+    capacityMs: -Infinity,
   }
   return holder === undefined ? begun : { ...begun, holder }
 }
@@ -225,16 +225,16 @@ async function dispatchTasks(
   const { leaseMs } = limits
   const { holder, served } = turn
   const nowMs = performance.now()
-  if (nowMs - turn.roomMs > ROOM_MS) {
-    turn.room = await readRoom(db, DEFAULT_ROOM)
+  if (nowMs - turn.capacityMs > CAPACITY_MS) {
+    turn.capacity = await readCapacity(db, DEFAULT_CAPACITY)
     turn.batchWorkers = await countBatchWorkers(db)
-    turn.roomMs = nowMs
+    turn.capacityMs = nowMs
   }
   const replan = nowMs - turn.plannedMs > PLAN_MS
   if (replan) turn.plannedMs = nowMs
   const held = holder === undefined ? {} : { holder }
-  const slots = ofEach(turn.room, ({ slots: count }) => count)
-  const reserve = ofEach(turn.room, ({ reserve: count }) => count)
+  const slots = ofEach(turn.capacity, ({ slots: count }) => count)
+  const reserve = ofEach(turn.capacity, ({ reserve: count }) => count)
   const { growing } = turn
   const leased = await leaseTasks(db, {
     slots,
@@ -291,9 +291,9 @@ async function enqueueTasks(queue: QueueBackend, tasks: readonly LeasedTask[]): 
 }
 
 function ofEach(
-  room: Readonly<Record<Check, TaskRoom>>,
-  countOf: (of: TaskRoom) => number,
+  capacity: Readonly<Record<Check, TaskCapacity>>,
+  countOf: (of: TaskCapacity) => number,
 ): Readonly<Record<Check, number>> {
-  const { email, phone, ip, domain } = room
+  const { email, phone, ip, domain } = capacity
   return { email: countOf(email), phone: countOf(phone), ip: countOf(ip), domain: countOf(domain) }
 }
