@@ -95,7 +95,7 @@ export function refuseSuspended({
     'forbidden',
     status === 'closed'
       ? 'This account is closed.'
-      : `This account is suspended${why}; its batches rest until the operator of the service lifts that. Ask them.`,
+      : `This account is suspended${why}; its batches wait until the operator of the service lifts that. Ask them.`,
   )
 }
 

@@ -83,7 +83,7 @@ export async function withIdempotency(
     case 'erased':
       throw new Problem(
         'conflict',
-        'What this Idempotency-Key was first answered with has been erased; use a new key to send it again.',
+        'The response stored for this Idempotency-Key has been erased; use a new key to send the request again.',
       )
     case 'answered': {
       const { status, location } = claim.answer
@@ -144,7 +144,7 @@ function readBody(
   kept: string,
 ): string {
   const body = installationKey.decrypt(kept, storedResponseName(call))
-  if (body === undefined) throw new Error('a kept answer cannot be read')
+  if (body === undefined) throw new Error('a stored response cannot be read')
   return body
 }
 

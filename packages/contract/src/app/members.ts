@@ -52,7 +52,7 @@ export type InvitationResponse = z.infer<typeof invitationResponse>
  * accept it.
  */
 export const invitationLook = z.strictObject({ token: linkCodeField })
-/** What an invitation is for. */
+/** An invitation as shown to whoever has its link. */
 export const invitationView = z.strictObject({
   account_name: z.string(),
   email: z.string(),
@@ -60,7 +60,7 @@ export const invitationView = z.strictObject({
   /** Whether a user with this address exists; if not, `sign-up` takes the `invitation`. */
   has_user: z.boolean(),
 })
-/** What an invitation is for. */
+/** An invitation as shown to whoever has its link. */
 export type InvitationView = z.infer<typeof invitationView>
 
 /** `POST invitations/accept`, by the signed-in user with that address. */

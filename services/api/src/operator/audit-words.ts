@@ -24,7 +24,7 @@ const NAMES: Readonly<Record<string, string>> = {
   retention_days: 'how long results are kept',
   monthly_credits: 'credits a month',
   price_cents: 'price',
-  is_offered: 'shown to people',
+  is_offered: 'shown to customers',
   position: 'place in lists',
 }
 

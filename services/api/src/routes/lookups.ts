@@ -46,7 +46,7 @@ export async function beginLookup(
       await keep?.(tx, response, view.id)
     },
   )
-  if (response === undefined) throw new Error('a lookup was not shown')
+  if (response === undefined) throw new Error('a lookup was begun without a response')
   if (mode === 'live') requestContextOf(res).creditsCharged = priceOf(product, request)
   return response
 }

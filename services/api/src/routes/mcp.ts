@@ -26,7 +26,7 @@ const MESSAGE_KEYS = MCP_LIMITS.records * 6 + 100
  * same key.
  * @param app the app itself, which tools call
  */
-export function speakMcp(ctx: Context, app: RequestListener): Handler {
+export function handleMcp(ctx: Context, app: RequestListener): Handler {
   const innerFetch = createInnerFetch(app)
   const limit = createConcurrencyLimit(MCP_LIMITS.callsAtOnce, (current) => {
     const message = `This account has ${current} messages under way at once, which is the limit; wait for answers.`

@@ -76,5 +76,5 @@ function changeOf(options: Options): BatchChange {
     Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)),
   )
   if (read.success) return read.data
-  throw new Refusal(read.error.issues[0]?.message ?? 'The change is not one that is taken.')
+  throw new Refusal(read.error.issues[0]?.message ?? 'This cannot be changed.')
 }
