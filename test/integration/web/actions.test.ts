@@ -48,10 +48,10 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     receiver.answer((_message, res) => res.writeHead(200).end(HOSTILE))
     await page.goto('/app/settings')
     await settle(page, 'Settings')
-    await page.getByText('Tell an address').click()
+    await page.getByText('Add a webhook').click()
     await page.getByLabel('Address', { exact: true }).fill(`${receiver.url}/hook`)
     await page.getByLabel('A key was replaced').check()
-    await press(page, 'Tell it')
+    await press(page, 'Add')
     const first = await page.getByRole('status').textContent()
     expect(first).toMatch(/^whsec_/)
     await page.getByRole('link', { name: `${receiver.url}/hook` }).click()
@@ -104,9 +104,9 @@ describe.skipIf(!canRunChromium())('in the app', () => {
   test('an ambiguous address is refused beside the input', async () => {
     await page.goto('/app/settings')
     await settle(page, 'Settings')
-    await page.getByText('Tell an address').click()
+    await page.getByText('Add a webhook').click()
     await page.getByLabel('Address', { exact: true }).fill('http://8.8.8.8/hook')
-    await press(page, 'Tell it')
+    await press(page, 'Add')
     await expect.poll(() => page.getByRole('alert').textContent()).toContain('https://')
     expect(await page.getByLabel('Address', { exact: true }).inputValue()).toBe(
       'http://8.8.8.8/hook',
@@ -391,7 +391,7 @@ const FOR_MEMBERS: readonly string[] = [
   'Invite',
   'Remove',
   'Hand over',
-  'Tell an address',
+  'Add a webhook',
   'Send a test',
   'Switch it off',
   'Replace secret',

@@ -30,7 +30,7 @@ export function Verify(): JSX.Element {
     <Page title="Verify the address">
       {token === null && (
         <Notice tone="warn">
-          The link is not whole. Open it again from the message, or ask for a new one by signing in.
+          The link is incomplete. Open it again from the message, or ask for a new one by signing in.
         </Notice>
       )}
       {fault !== null && <Notice tone="bad">{fault}</Notice>}

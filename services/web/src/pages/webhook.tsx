@@ -139,7 +139,7 @@ function Endpoint({
           <Facts
             facts={[
               ['Address', <Foreign key="url" text={url} />],
-              ['Told of', endpoint.events.map((event) => EVENT_WORDS[event]).join(', ')],
+              ['Events', endpoint.events.map((event) => EVENT_WORDS[event]).join(', ')],
               ['Since', <Time key="at" at={endpoint.created_at} dayOnly />],
             ]}
           />

@@ -39,7 +39,7 @@ export function EraseForm(): JSX.Element {
   return (
     <Card title="What is to be gone">
       <p class="muted">
-        It goes from batches, results, kept answers, remembered facts and messages to webhooks
+        It goes from batches, results, stored responses, cached facts and messages to webhooks
         within 24 hours. Credits stay as they are.
       </p>
       <Form onSubmit={() => setAsking(true)}>
@@ -83,7 +83,7 @@ export function EraseForm(): JSX.Element {
           <p>
             {said}
             {takesAddresses && values.domain.length > 0 && ', and all addresses at the domains'}.
-            This cannot be taken back. Files that you have downloaded are yours to clear.
+            This cannot be undone. Files that you have downloaded are not erased.
           </p>
         </Confirm>
       )}

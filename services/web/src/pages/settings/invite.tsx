@@ -12,7 +12,7 @@ import { useStepUp } from '../../step-up.tsx'
 import { useSubmission } from '../../submit.ts'
 import { ROLE_CHOICES, roleOf } from './role-choices.ts'
 
-/** Invites a person by their address; if no mail is sent, shows a link to pass on. */
+/** Invites a member by address; if no mail is sent, shows a link to pass on. */
 export function Invite({
   made,
   onMade,
@@ -33,7 +33,7 @@ export function Invite({
   }
   return (
     <Form onSubmit={() => void run(invite)}>
-      <h3>Invite a person</h3>
+      <h3>Invite a member</h3>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       {made !== null && <Made made={made} />}
       <div class="row bottom">

@@ -106,7 +106,7 @@ function MemberTable({
       keyOf={({ id }) => id}
       columns={[
         {
-          title: 'Person',
+          title: 'Member',
           narrow: 'head',
           cell: ({ name, email }) => (
             <>
@@ -205,7 +205,7 @@ function Changes({
 
 const QUESTIONS = {
   remove: {
-    title: 'Remove this person?',
+    title: 'Remove this member?',
     action: 'Remove them',
     text: 'They lose access at once. Keys that they made go on, since a key is the account’s.',
   },
@@ -217,7 +217,7 @@ const QUESTIONS = {
   'hand-over': {
     title: 'Hand the account over?',
     action: 'Hand it over',
-    text: 'This person becomes owner, and you become a member.',
+    text: 'This member becomes owner, and you become a member.',
   },
 } as const
 
