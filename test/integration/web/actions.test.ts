@@ -76,7 +76,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     await expect.poll(() => receiver.received).toHaveLength(2)
     const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
     expect(new Set(ids).size).toBe(1)
-    await page.getByText('Send all of a time again').click()
+    await page.getByText('Send again by time').click()
     await page.getByLabel('Since', { exact: true }).fill('2026-01-01T00:00')
     await press(page, 'Send all again')
     await page.getByText('On their way again: 1 message.').waitFor()
@@ -249,7 +249,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     await page.getByText('Nothing was erased yet').waitFor()
     const values = page.getByLabel('Values', { exact: true })
     await values.fill(`gone@example.com\n${HOSTILE}`)
-    await page.locator('.notice', { hasText: 'No value that can be looked for' }).waitFor()
+    await page.locator('.notice', { hasText: 'No value that can be erased' }).waitFor()
     expect(
       await page.evaluate('window.pwned ?? document.querySelectorAll("main img").length'),
     ).toBe(0)
@@ -396,7 +396,7 @@ const FOR_MEMBERS: readonly string[] = [
   'Switch it off',
   'Replace secret',
   'Send again',
-  'Send all of a time again',
+  'Send again by time',
   'Close it for good',
   'Erase',
 ]

@@ -82,7 +82,7 @@ const MODES: readonly { readonly mode: Mode; readonly title: string; readonly ab
   {
     mode: 'test',
     title: 'Test key',
-    about: 'Answers from fixed test values; nobody is asked, and no credits are taken.',
+    about: 'Answers from fixed test values; nothing is looked up, and no credits are charged.',
   },
 ]
 

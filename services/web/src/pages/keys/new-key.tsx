@@ -40,7 +40,7 @@ export function NewKey({
     <div ref={box}>
       <Card title="Your new key" actions={<Button onClick={onDone}>I have kept it</Button>}>
         <Notice tone="warn">
-          It is shown this once: keep it now where your program reads it.
+          It is shown only once: store it now where your program reads it.
           {replaced !== null && ' The old key has stopped.'}
         </Notice>
         <div class="row spread">
