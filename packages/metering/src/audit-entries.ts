@@ -3,7 +3,7 @@ import type { Db, DbSession } from '@plumbline/db/database'
 import {
   advanceAudit,
   MOST_EXAMPLES,
-  noteEntries,
+  addEntries,
   type AuditRun,
   type LedgerFault,
   type Faults,
@@ -92,7 +92,7 @@ async function sumStep(db: Db, run: AuditRun, to: number): Promise<AuditRun> {
     ])
     await client.query(ADD_TO_HOLDS, [...range, run.generation])
     await client.query(DROP_CLOSED_HOLDS, [...range, run.generation])
-    await noteEntries(client, at, rows[0]?.entries ?? 0, {
+    await addEntries(client, at, rows[0]?.entries ?? 0, {
       count: below.count + given.count,
       examples: [...below.examples, ...given.examples].slice(0, MOST_EXAMPLES),
     })
