@@ -92,7 +92,8 @@ export function startMailSender(options: MailSenderOptions): MailSender {
           count: AT_ONCE,
           leaseMs: LEASE_MS,
         })
-        for (const what of givenUp) options.log.error({ what }, 'a message was given up')
+        for (const what of givenUp)
+          options.log.error({ what }, 'a message expired before it was sent')
         await Promise.all(mails.map(send))
         if (mails.length > 0) continue
         pauseMs = Math.min(pauseMs, (await nextMailMs(options.db)) ?? pauseMs)

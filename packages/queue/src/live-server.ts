@@ -181,7 +181,7 @@ function takeOver<C extends Check>(
       if (server.open.delete(open) && canBeRefused) {
         reply(server, { replyTo, text: writeRefused(cause, [id]) })
       }
-      open.abort.abort(new Error('there is no room'))
+      open.abort.abort(new Error('no capacity for the subject'))
     },
     // Outcomes that the handler returns before the time is up still count.
     expire: () => open.abort.abort(new Error('time is up')),

@@ -176,7 +176,7 @@ async function failed(failedKeys: FailedKeyLimit, network: string): Promise<Prob
 function tooManyFailures(retryMs: number): Problem {
   return new Problem(
     'too_many_requests',
-    'Too many calls without a valid API key; check the key and come again later.',
+    'Too many calls without a valid API key; check the key and try again later.',
     {
       limit: 'failed_keys',
       retryAfterSeconds: Math.ceil(retryMs / 1_000),

@@ -99,7 +99,7 @@ export async function finalizeDebit(
 function dailyLimitReached(): Problem {
   return new Problem(
     'payment_required',
-    'The daily spending limit that this account has set itself is reached; raise it in the settings of the account, or come again tomorrow.',
+    'The daily spending limit that this account has set itself is reached; raise it in the settings of the account, or try again tomorrow.',
   )
 }
 
