@@ -69,7 +69,7 @@ const HELD_MS = 60_000
 const PAUSES_MS = { dispatched: BUSY_MS, waiting: WAITING_MS, idle: IDLE_MS } as const
 
 /** State that a dispatcher keeps between rounds; the next dispatcher starts without it. */
-export interface DispatchTurn {
+export interface DispatcherState {
   /** Name of this dispatcher; absent if there can be no other. */
   readonly holder?: string
   /** The account of each check that was served last. */
@@ -100,8 +100,8 @@ export interface DispatchCallbacks {
 }
 
 /** The state of a dispatcher before its first round. */
-export function newTurn(holder?: string): DispatchTurn {
-  const begun: DispatchTurn = {
+export function newDispatcherState(holder?: string): DispatcherState {
+  const begun: DispatcherState = {
     served: new Map(),
     growing: [],
     held: new Map(),
@@ -129,7 +129,7 @@ export async function runDispatcher(
 ): Promise<void> {
   const { db, log } = pipeline
   const holder = randomUUID()
-  let turn: DispatchTurn | undefined
+  let state: DispatcherState | undefined
   let renewedMs = -Infinity
   let stagedMs = -Infinity
   let workedMs = performance.now()
@@ -137,19 +137,19 @@ export async function runDispatcher(
     let pauseMs = STANDBY_MS
     try {
       const nowMs = performance.now()
-      if (turn === undefined || nowMs - renewedMs > RENEW_MS) {
+      if (state === undefined || nowMs - renewedMs > RENEW_MS) {
         const isOurs = await holdDuty(db, 'dispatch', holder, TERM_MS)
-        turn = isOurs ? (turn ?? newTurn(holder)) : undefined
+        state = isOurs ? (state ?? newDispatcherState(holder)) : undefined
         renewedMs = nowMs
       }
-      if (turn !== undefined) {
+      if (state !== undefined) {
         const startedMs = performance.now()
         const stagesToo = nowMs - stagedMs > STAGES_MS
         if (stagesToo) stagedMs = nowMs
-        const found = await dispatchOnce(pipeline, stagesToo, turn, onStarting)
+        const found = await dispatchOnce(pipeline, stagesToo, state, onStarting)
         if (found !== 'idle') workedMs = nowMs
         pauseMs = nowMs - workedMs > LONG_IDLE_AFTER_MS ? LONG_IDLE_MS : PAUSES_MS[found]
-        if (found === 'waiting') pauseMs = Math.min(IDLE_MS, Math.max(pauseMs, turn.quietMs))
+        if (found === 'waiting') pauseMs = Math.min(IDLE_MS, Math.max(pauseMs, state.quietMs))
         onRound?.(performance.now() - startedMs)
       }
     } catch (error) {
@@ -160,7 +160,7 @@ export async function runDispatcher(
   try {
     // Tasks that still grow are dispatched as they are, since the next dispatcher would find them
     // leased.
-    if (turn !== undefined) await enqueueTasks(pipeline.queue, turn.growing)
+    if (state !== undefined) await enqueueTasks(pipeline.queue, state.growing)
     await leaveDuty(db, 'dispatch', holder)
   } catch (error) {
     log.warn({ err: error }, 'the next dispatcher takes over a little later')
@@ -174,39 +174,39 @@ export async function runDispatcher(
 export async function dispatchOnce(
   pipeline: Pick<Pipeline, 'db' | 'queue' | 'limits'>,
   stagesToo = true,
-  turn: DispatchTurn = newTurn(),
+  state: DispatcherState = newDispatcherState(),
   onStarting?: () => void,
 ): Promise<keyof typeof PAUSES_MS> {
   const { db, queue, limits } = pipeline
   const work = stagesToo ? await openWork(db) : UNSEEN
   const { open, starting } = work
-  turn.quietMs = 0
+  state.quietMs = 0
   if (!open) return 'idle'
   if (starting) {
     await makeTasks(db)
     onStarting?.()
   }
-  const found = await dispatchTasks(pipeline, turn)
+  const found = await dispatchTasks(pipeline, state)
   if (found !== 'none' && !stagesToo) return REST_AFTER[found]
   await emptyOpenGroups(db)
   const nowMs = performance.now()
-  if (nowMs - turn.recalledMs > RECALL_MS) {
-    turn.recalledMs = nowMs
-    const held = [...turn.held.keys()]
+  if (nowMs - state.recalledMs > RECALL_MS) {
+    state.recalledMs = nowMs
+    const held = [...state.held.keys()]
     await recallUnclaimed(pipeline, held)
-    await enqueueFree(queue, turn, held)
+    await enqueueFree(queue, state, held)
   }
-  if (nowMs - turn.closedMs > CLOSE_MS) {
-    turn.closedMs = nowMs
+  if (nowMs - state.closedMs > CLOSE_MS) {
+    state.closedMs = nowMs
     await closeFinishedBatches(db)
   }
   await keepQueuedStages(pipeline)
-  const stages = await leaseStages(db, limits.leaseMs, LONG_STAGES * turn.batchWorkers)
+  const stages = await leaseStages(db, limits.leaseMs, LONG_STAGES * state.batchWorkers)
   for (const leased of stages) {
     const { batchId, stage, lease } = leased
     await enqueue(queue, stage, [{ id: jobOfStage(leased), data: { batchId, lease } }])
   }
-  if (found === 'none' && stages.length === 0) turn.quietMs = work.quietMs
+  if (found === 'none' && stages.length === 0) state.quietMs = work.quietMs
   return starting ? 'dispatched' : REST_AFTER[found]
 }
 
@@ -220,22 +220,22 @@ const REST_AFTER = { many: 'dispatched', few: 'waiting', none: 'waiting' } as co
 /** Leases tasks and enqueues them; returns whether the next round may soon find as many. */
 async function dispatchTasks(
   { db, queue, limits }: Pick<Pipeline, 'db' | 'queue' | 'limits'>,
-  turn: DispatchTurn,
+  state: DispatcherState,
 ): Promise<Found> {
   const { leaseMs } = limits
-  const { holder, served } = turn
+  const { holder, served } = state
   const nowMs = performance.now()
-  if (nowMs - turn.capacityMs > CAPACITY_MS) {
-    turn.capacity = await readCapacity(db, DEFAULT_CAPACITY)
-    turn.batchWorkers = await countBatchWorkers(db)
-    turn.capacityMs = nowMs
+  if (nowMs - state.capacityMs > CAPACITY_MS) {
+    state.capacity = await readCapacity(db, DEFAULT_CAPACITY)
+    state.batchWorkers = await countBatchWorkers(db)
+    state.capacityMs = nowMs
   }
-  const replan = nowMs - turn.plannedMs > PLAN_MS
-  if (replan) turn.plannedMs = nowMs
+  const replan = nowMs - state.plannedMs > PLAN_MS
+  if (replan) state.plannedMs = nowMs
   const held = holder === undefined ? {} : { holder }
-  const slots = ofEach(turn.capacity, ({ slots: count }) => count)
-  const reserve = ofEach(turn.capacity, ({ reserve: count }) => count)
-  const { growing } = turn
+  const slots = ofEach(state.capacity, ({ slots: count }) => count)
+  const reserve = ofEach(state.capacity, ({ reserve: count }) => count)
+  const { growing } = state
   const leased = await leaseTasks(db, {
     slots,
     reserve,
@@ -246,9 +246,9 @@ async function dispatchTasks(
     ...held,
   })
   for (const { check, accountId } of leased.slice(growing.length)) served.set(check, accountId)
-  turn.growing = leased.filter(({ grows }) => grows)
+  state.growing = leased.filter(({ grows }) => grows)
   const tasks = leased.filter(({ grows }) => !grows)
-  await enqueueFree(queue, turn, tasks)
+  await enqueueFree(queue, state, tasks)
   if (leased.length === 0) return 'none'
   // A round dispatches tasks of only a few groups, however many are due.
   if (leased.some(({ group }) => group !== null)) return 'many'
@@ -259,7 +259,7 @@ async function dispatchTasks(
 /** Enqueues the tasks of which the queue holds no earlier job; the others are held back. */
 async function enqueueFree(
   queue: QueueBackend,
-  { held }: DispatchTurn,
+  { held }: DispatcherState,
   tasks: readonly LeasedTask[],
 ): Promise<void> {
   const nowMs = performance.now()

@@ -108,14 +108,14 @@ export async function runSweeps(
     repeat(pipeline, longStored, LONG_STORED_EVERY_MS, signal),
     repeat(
       pipeline,
-      [['ledger audit', () => auditAndTell(pipeline, signal)]],
+      [['ledger audit', () => auditAndLog(pipeline, signal)]],
       AUDIT_POLL_MS,
       signal,
     ),
   ])
 }
 
-async function auditAndTell({ db, log }: Pipeline, signal: AbortSignal): Promise<void> {
+async function auditAndLog({ db, log }: Pipeline, signal: AbortSignal): Promise<void> {
   const result = await auditWhenDue(db, signal)
   if (result === undefined) return
   const { whole, entryCount, faultCount, examples } = result
