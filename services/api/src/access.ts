@@ -109,7 +109,7 @@ async function isRepeat(
 }
 
 /** Whether the key or session of an admitted request is still valid, by its cache. */
-export async function isStillLetIn(access: Access, req: Request): Promise<boolean> {
+export async function isStillAdmitted(access: Access, req: Request): Promise<boolean> {
   const key = bearer(req.headers.authorization)
   if (key !== undefined) return (await access.apiKeys.find(key)) !== undefined
   const { caller } = req.res === undefined ? {} : requestContextOf(req.res)
@@ -121,7 +121,7 @@ export async function isStillLetIn(access: Access, req: Request): Promise<boolea
  * to arrive.
  */
 export async function refuseRevoked(access: Access, req: Request): Promise<void> {
-  if (await isStillLetIn(access, req)) return
+  if (await isStillAdmitted(access, req)) return
   throw comesWithSession(access, req) ? endedSession() : invalidKey()
 }
 

@@ -4,7 +4,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { showBalance } from './access.ts'
 import { mountAppPages } from './app-pages.ts'
 import type { Context } from './context.ts'
-import { forMoment } from './database-time-limit.ts'
+import { waitBriefly } from './database-time-limit.ts'
 import { docsPages } from './docs-pages.ts'
 import { requestContextOf, openRequestContext } from './request-context.ts'
 import { logRequests } from './request-log.ts'
@@ -85,7 +85,7 @@ function refuse(ctx: Context): ErrorRequestHandler {
       return
     }
     if (context.creditsRemaining === undefined) {
-      await forMoment(showBalance(ctx.access, res, false).catch(ctx.onError))
+      await waitBriefly(showBalance(ctx.access, res, false).catch(ctx.onError))
     }
     sendProblem(res, problem)
   }

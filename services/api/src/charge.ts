@@ -7,7 +7,7 @@ import type { Response } from 'express'
 import { setTimeout as wait } from 'node:timers/promises'
 import { insufficientCredits } from './access.ts'
 import type { Context } from './context.ts'
-import { forMoment } from './database-time-limit.ts'
+import { waitBriefly } from './database-time-limit.ts'
 import type { Deadline } from './deadline.ts'
 import type { Run } from './idempotency.ts'
 import { callerOf, requestContextOf } from './request-context.ts'
@@ -107,7 +107,7 @@ function dailyLimitReached(): Problem {
 export async function refundDebit(ctx: Context, operation: Debit, error: unknown): Promise<void> {
   const reason = error instanceof Problem ? error.code : 'internal'
   const refunding = ctx.metering.refund({ ...operation, reason })
-  await forMoment(refunding.then(() => undefined, ctx.onError))
+  await waitBriefly(refunding.then(() => undefined, ctx.onError))
 }
 
 /**

@@ -7,7 +7,7 @@ import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import type { Request, Response } from 'express'
 import { insufficientCredits } from './access.ts'
 import type { BalanceCache } from './balance-cache.ts'
-import { forMoment, type DatabaseTimeLimit } from './database-time-limit.ts'
+import { waitBriefly, type DatabaseTimeLimit } from './database-time-limit.ts'
 import { callerOf, requestContextOf } from './request-context.ts'
 import type { JsonResponse } from './response.ts'
 
@@ -133,7 +133,7 @@ async function workAndKeep(
     if (!kept) await store.db.kysely.transaction().execute((tx) => keep(tx, response))
     return response
   } catch (error) {
-    await forMoment(freeKey(store.db, call).catch(store.onError))
+    await waitBriefly(freeKey(store.db, call).catch(store.onError))
     throw error
   }
 }

@@ -71,7 +71,7 @@ export async function serveBatches(
     listUpdates.run(stop.signal),
   ])
   const limit = createLongStageLimit(pipeline.db)
-  const inRoom = async (job: Job, run: typeof runIntake): Promise<void> => {
+  const ifLimitAllows = async (job: Job, run: typeof runIntake): Promise<void> => {
     const stage = stageIn(job)
     await limit(stage, () => run(pipeline, stage, job.signal))
   }
@@ -80,8 +80,8 @@ export async function serveBatches(
     stop.abort()
     await Promise.all([loops, closeTogether(served)])
   })
-  served.push(await work(queue, 'intake', (job) => inRoom(job, runIntake), options))
-  served.push(await work(queue, 'finish', (job) => inRoom(job, runFinish), options))
+  served.push(await work(queue, 'intake', (job) => ifLimitAllows(job, runIntake), options))
+  served.push(await work(queue, 'finish', (job) => ifLimitAllows(job, runFinish), options))
   return stack.move()
 }
 

@@ -38,7 +38,7 @@ export function numberOf(
 }
 
 /**
- * The same for a required field.
+ * The number in a required field.
  *
  * @throws Problem `bad_request`
  */
