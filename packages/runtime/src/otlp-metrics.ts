@@ -76,7 +76,7 @@ function attributesOf(labels: SeriesValue['labels']): Readonly<Record<string, st
   return Object.fromEntries(named.map(([name, value]) => [name, String(value)]))
 }
 
-/** A histogram in OpenTelemetry, whose buckets are not cumulative, unlike those of Prometheus. */
+/** Buckets of Prometheus are cumulative, those of OpenTelemetry are not. */
 function histogramPoints(values: readonly SeriesValue[], span: Span): DataPoint<Histogram>[] {
   const series = Map.groupBy(values, ({ labels }) => JSON.stringify(attributesOf(labels)))
   return [...series.values()].map((told) => {
