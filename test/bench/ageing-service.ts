@@ -20,7 +20,7 @@ import { openScorers } from '@plumbline/pipeline/scorers'
 import { submitBatch } from '@plumbline/pipeline/submit'
 import { runSweeps } from '@plumbline/pipeline/sweeps'
 import { createTaskLeases } from '@plumbline/pipeline/task-lease'
-import { DEFAULT_ROOM } from '@plumbline/pipeline/task-room'
+import { DEFAULT_CAPACITY } from '@plumbline/pipeline/task-capacity'
 import type { Job } from '@plumbline/queue/backend'
 import { work } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
@@ -82,7 +82,7 @@ export async function openAgeingService(): Promise<AgeingService> {
     limits: { ...DEFAULT_LIMITS, unfinishedBatches: 1_000, accountFileBytes: 2 ** 40 },
     log: { debug: () => {}, info: () => {}, warn: note, error: note },
   }
-  await reportRoom(db)
+  await reportCapacity(db)
   stack.use(await startWorkers(pipeline))
   stack.use(startSweeps(pipeline))
   const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => openAccount(db)))
@@ -134,9 +134,9 @@ async function openAccount(db: Db): Promise<string> {
 }
 
 /** Registers a worker of each check for the duration of the run. */
-async function reportRoom(db: Db): Promise<void> {
+async function reportCapacity(db: Db): Promise<void> {
   for (const kind of CHECKS) {
-    await reportWorker(db, { name: 'bench', kind, health: [], room: DEFAULT_ROOM[kind] })
+    await reportWorker(db, { name: 'bench', kind, health: [], capacity: DEFAULT_CAPACITY[kind] })
   }
   await db.pool.query("update workers set seen_at = now() + interval '1 year'")
 }
@@ -154,7 +154,7 @@ async function startWorkers(pipeline: Pipeline): Promise<AsyncDisposable> {
     stack.use(await work(queue, name, handle, staged))
   }
   const leases = stack.use(createTaskLeases(pipeline))
-  const { slots, reserve } = DEFAULT_ROOM.email
+  const { slots, reserve } = DEFAULT_CAPACITY.email
   const runner = providersOf(instantEngine<Check>('email', { later: true }))
   const answer = (job: Job): Promise<void> =>
     runTask(pipeline, leases, () => runner, taskIn(job), job.signal)

@@ -144,7 +144,7 @@ async function storeCallsAndFacts(
     await metering.debit({ accountId, opKey, credits: 1 })
     await inTransaction(db, async (tx) => {
       await storeResponse(tx, call, { status: 200, location: null, body: 'x'.repeat(400) })
-      await metering.answer(tx, { accountId, opKey })
+      await metering.finalizeIn(tx, { accountId, opKey })
     })
   }
   const calls = Math.ceil(CALLS * scale)

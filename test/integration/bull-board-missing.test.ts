@@ -40,7 +40,7 @@ test.skipIf(WITHOUT_REDIS)(
     }
     // Only operators may see this page.
     expect(await look()).toEqual([403, expect.not.stringContaining('--omit=optional')])
-    const { user } = (await browser.app('readSession')).answer
+    const { user } = (await browser.app('readSession')).json
     await api.db.kysely.transaction().execute((tx) => setOperator(tx, user?.id ?? '', true))
     for (let times = 0; times < 2; times++) {
       expect(await look()).toEqual([200, expect.stringContaining('without --omit=optional')])

@@ -205,7 +205,7 @@ describe.each(oneBackend('redis'))('on $name', ({ redisUrl }) => {
   test('each message needs a key; another site, host, method, an array or a larger size is refused', async () => {
     const ask = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
     const authorization = `Bearer ${account.liveKey}`
-    const post = (headers: Record<string, string>, body: unknown = ask): Promise<Answered> =>
+    const post = (headers: Record<string, string>, body: unknown = ask): Promise<ApiResponse> =>
       send(service.url, 'POST', { accept: 'application/json, text/event-stream', ...headers }, body)
     expect(await post({ authorization })).toMatchObject({ status: 200 })
     expect(await post({})).toMatchObject({ status: 401 })
@@ -257,7 +257,7 @@ async function inspect(words: readonly string[]): Promise<Inspected> {
   return JSON.parse(stdout) as Inspected
 }
 
-interface Answered {
+interface ApiResponse {
   readonly status: number | undefined
   readonly body: string
 }
@@ -268,7 +268,7 @@ async function send(
   method: string,
   headers: Record<string, string>,
   body?: unknown,
-): Promise<Answered> {
+): Promise<ApiResponse> {
   const url = new URL('/mcp', base)
   return await new Promise((resolve, reject) => {
     const sent = request(url, {

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openBrowser } from '@plumbline/testkit/api/browser'
-import type { Answered, CallInit } from '@plumbline/testkit/api/harness'
+import type { ApiResponse, CallInit } from '@plumbline/testkit/api/harness'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { processEnvironment } from '@plumbline/runtime/settings'
 import { expect, test } from 'vitest'
@@ -102,7 +102,7 @@ test.skipIf(process.platform !== 'linux')(
     const password = 'tidal lantern cactus seven'
     const form = { code, email: 'ada@one.example', password }
     expect((await browser.app('welcome', form)).status).toBe(200)
-    const { answer } = await browser.app('readSession')
+    const { json: answer } = await browser.app('readSession')
     expect(answer.user?.email).toBe('ada@one.example')
 
     screen.press(CTRL_C)
@@ -130,7 +130,7 @@ test.skipIf(process.platform !== 'linux')(
   TIME_MS,
 )
 
-async function callOf(base: string, path: string, init: CallInit = {}): Promise<Answered> {
+async function callOf(base: string, path: string, init: CallInit = {}): Promise<ApiResponse> {
   const { method = 'GET', body, headers = {} } = init
   const response = await fetch(`${base}${path}`, {
     method,

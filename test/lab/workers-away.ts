@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { readRoom } from '@plumbline/db/workers'
-import { DEFAULT_ROOM } from '@plumbline/pipeline/task-room'
+import { readCapacity } from '@plumbline/db/workers'
+import { DEFAULT_CAPACITY } from '@plumbline/pipeline/task-capacity'
 import { CALLS_A_SECOND } from './load.ts'
 import { openJobReader, type QueuedJob } from './queued-jobs.ts'
 import type { LabTarget, Scenario } from './scenario.ts'
@@ -24,7 +24,7 @@ export function workersAway(awayMs: number): Scenario {
     what: `all email workers killed, and away for ${awayMs / 1_000} s`,
     inject: async (target) => {
       const workers = target.service.workers.filter(({ name }) => name.startsWith('email'))
-      const { email } = await readRoom(target.service.db, DEFAULT_ROOM)
+      const { email } = await readCapacity(target.service.db, DEFAULT_CAPACITY)
       await untilClaimed(target)
       await Promise.all(workers.map((worker) => worker.kill()))
       const watched = await watchJobs(target, awayMs)

@@ -49,8 +49,8 @@ export const RESTORED_FAULTS: readonly RestoredFault[] = [
     edits: [
       {
         file: 'packages/pipeline/src/recall.ts',
-        from: 'await keepUnclaimed(db, there, limits.leaseMs)',
-        to: 'await takeBack(db, there)',
+        from: 'await renewUnclaimed(db, there, limits.leaseMs)',
+        to: 'await returnUnclaimed(db, there)',
       },
     ],
   },

@@ -5,7 +5,7 @@ import { openDatabase, type Db } from '@plumbline/db/database'
 import { createKey } from '@plumbline/db/keys'
 import { grantGoodwill } from '@plumbline/metering/grant'
 import { readBalance } from '@plumbline/metering/balance'
-import { DEFAULT_ROOM } from '@plumbline/pipeline/task-room'
+import { DEFAULT_CAPACITY } from '@plumbline/pipeline/task-capacity'
 import type { QueueDepth } from '@plumbline/queue/backend'
 import { depth } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
@@ -198,7 +198,8 @@ async function passTime(world: World): Promise<void> {
 /** Checks the conditions that must hold at every moment. */
 async function checkInvariants(world: World): Promise<void> {
   // All workers of a world run in one real process, and are registered as one.
-  const boundOf = (check: Check): number => DEFAULT_ROOM[check].slots + DEFAULT_ROOM[check].reserve
+  const boundOf = (check: Check): number =>
+    DEFAULT_CAPACITY[check].slots + DEFAULT_CAPACITY[check].reserve
   const excess = await excessInFlight(world.db, boundOf)
   if (excess !== undefined) world.violations.add(excess)
   for (const check of CHECKS) {

@@ -45,7 +45,7 @@ describe('createBatcher', () => {
         runs.push(items)
         return items
       },
-      { maxItems: 10, restMs: () => 200 },
+      { maxItems: 10, delayMs: () => 200 },
     )
     await note(1)
     const second = note(2)

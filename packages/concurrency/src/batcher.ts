@@ -7,15 +7,15 @@ export type Batcher<Item, Result> = (item: Item) => Promise<Result>
  * Collects items that arrive while a run is under way into the next run; the first run starts at
  * the end of the current microtasks. `run` returns results in the order of its items; if it throws,
  * all of them reject. `maxItems` bounds a run, `maxRuns` (default 1) the number of concurrent runs.
- * `restMs` is how long to wait for more items after a run; default 0, no wait.
+ * `delayMs` is how long to wait for more items after a run; default 0, no wait.
  */
 export function createBatcher<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
   {
     maxItems,
     maxRuns = 1,
-    restMs = () => 0,
-  }: { maxItems: number; maxRuns?: number; restMs?: () => number },
+    delayMs = () => 0,
+  }: { maxItems: number; maxRuns?: number; delayMs?: () => number },
 ): Batcher<Item, Result> {
   let waiting: Waiting<Item, Result>[] = []
   let runs = 0
@@ -32,7 +32,7 @@ export function createBatcher<Item, Result>(
   }
 
   function rest(): void {
-    const pauseMs = restMs()
+    const pauseMs = delayMs()
     if (pauseMs > 0) setTimeout(release, pauseMs)
     else release()
   }

@@ -7,7 +7,7 @@ export type ComparisonFormat = (typeof COMPARISON_FORMATS)[number]
 
 const count = z.int().min(0)
 
-/** What has changed between two batches. */
+/** The changes between two batches. */
 export const comparison = z.strictObject({
   /** Ids of the older batch and of the newer one. */
   before: z.string(),
@@ -25,5 +25,5 @@ export const comparison = z.strictObject({
   /** How many rows changed from one verdict to another; empty for products without verdicts. */
   verdicts: z.record(z.string(), z.record(z.string(), count)),
 })
-/** What has changed between two batches. */
+/** The changes between two batches. */
 export type Comparison = z.infer<typeof comparison>

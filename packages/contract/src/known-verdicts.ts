@@ -6,7 +6,7 @@ export const CLAIMED_VERDICTS = ['deliverable', 'undeliverable'] as const
 /** Claimed verdict that is accepted without a check. */
 export type ClaimedVerdict = (typeof CLAIMED_VERDICTS)[number]
 
-/** The error for a date without `known`. */
+/** The error for `known_at` without `known`. */
 export const KNOWN_AT_ALONE =
   '`known_at` is the date of the verdicts that `known` goes by; send `known` too, such as 30d.'
 

@@ -28,7 +28,7 @@ export function isResultFilter(word: string): boolean {
 }
 
 /** The values of `only`, in a sentence; reasons are too many to list. */
-export const FILTERS_WANTED = `\`only\` takes verdicts (${RESULT_FILTERS.verdicts.join(', ')}), row statuses (${RESULT_FILTERS.statuses.join(', ')}), advices (${ADVICE.join(', ')}) and reason codes such as mailbox_full, parted by commas.`
+export const FILTERS_WANTED = `\`only\` takes verdicts (${RESULT_FILTERS.verdicts.join(', ')}), row statuses (${RESULT_FILTERS.statuses.join(', ')}), advices (${ADVICE.join(', ')}) and reason codes such as mailbox_full, separated by commas.`
 
 /** Names of delimiters in the query of a CSV result. */
 export const DELIMITER_NAMES: ReadonlyMap<string, Delimiter> = new Map([

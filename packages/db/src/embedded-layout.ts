@@ -119,7 +119,7 @@ async function reachableBase(
   return outside
 }
 
-/** Asks the system, since only it knows access control lists and mount options. */
+/** Asks the system whether a user can write: only it knows access control lists and mounts. */
 function canWrite(directory: string, user: ServerUser): boolean {
   const { status } = spawnSync('/bin/sh', ['-c', 'cd "$1" && test -w .', 'sh', directory], {
     uid: user.uid,

@@ -169,12 +169,12 @@ export async function noteErasure(
 export async function postponeErasure(
   db: Db,
   { id, lease }: ErasureLease,
-  restMs: number,
+  delayMs: number,
 ): Promise<void> {
   await db.pool.query(
     `update erasures set lease_until = clock_timestamp() + $3 * interval '1 ms'
      where id = $1 and lease = $2 and status = 'running'`,
-    [id, lease, restMs],
+    [id, lease, delayMs],
   )
 }
 

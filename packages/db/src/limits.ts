@@ -1,7 +1,7 @@
 import { OWN_LIMITS, type OwnLimits } from '@plumbline/contract/plans'
 import { queriesOf, type Db, type Tx } from './database.ts'
 
-/** No limits of an account's own: those of its plan or of the installation apply. */
+/** The limits of an account that has none of its own: those of its plan or installation apply. */
 export const NO_OWN_LIMITS: OwnLimits = {
   calls_per_second: null,
   calls_burst: null,

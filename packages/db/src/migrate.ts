@@ -107,8 +107,11 @@ async function takeTurn(client: pg.PoolClient): Promise<void> {
   }
 }
 
-/** A statement that the driver waits for as long as the server does. */
-function patient(text: string, values?: unknown[]): pg.QueryConfig & { query_timeout: number } {
+/** A statement without the time-out of the driver: the server ends it. */
+function withoutTimeOut(
+  text: string,
+  values?: unknown[],
+): pg.QueryConfig & { query_timeout: number } {
   return { text, ...(values === undefined ? {} : { values }), query_timeout: LONGEST_MS }
 }
 
@@ -194,7 +197,7 @@ async function runMigration(client: pg.PoolClient, file: SqlFile): Promise<void>
     // building an index concurrently waits for older transactions without blocking others, and
     // would be left invalid.
     for (const statement of file.sql.split(/;\s*(?:\n|$)/)) {
-      if (statement.trim() !== '') await client.query(patient(statement))
+      if (statement.trim() !== '') await client.query(withoutTimeOut(statement))
     }
     await noteDigest(client, 'migrations', file)
   } catch (cause) {
@@ -219,7 +222,7 @@ async function dropHalfBuilt(client: pg.PoolClient, { sql }: SqlFile): Promise<v
     [names],
   )
   for (const { name } of rows) {
-    await client.query(patient(`drop index concurrently if exists ${name}`))
+    await client.query(withoutTimeOut(`drop index concurrently if exists ${name}`))
   }
 }
 
@@ -232,7 +235,7 @@ async function runInTransaction(
     try {
       await client.query('begin')
       await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
-      await client.query(patient(file.sql))
+      await client.query(withoutTimeOut(file.sql))
       await noteDigest(client, table, file)
       await client.query('commit')
       return

@@ -1,6 +1,6 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 
-/** The default of Postgres. Source: its documentation, `scram_iterations`. */
+/** Rounds of hashing; the default of Postgres. Source: its documentation, `scram_iterations`. */
 const ITERATIONS = 4_096
 const SALT_BYTES = 16
 

@@ -6,7 +6,7 @@ import { openDatabase } from './database.ts'
 import {
   storeHeartbeat,
   deleteWorkerReport,
-  readRoom,
+  readCapacity,
   readWorkers,
   reportWorker,
 } from './workers.ts'
@@ -57,28 +57,33 @@ test("the capacity for tasks is the sum of the live workers' reports, each until
   await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
   const none = { slots: 0, reserve: 0 }
   const usual = { email: { slots: 16, reserve: 4 }, phone: none, ip: none, domain: none }
-  const emailRoom = async (): Promise<unknown> => (await readRoom(db, usual)).email
-  expect(await readRoom(db, usual)).toEqual({ email: none, phone: none, ip: none, domain: none })
-  const room = { slots: 3, reserve: 1 }
-  await reportWorker(db, { name: 'a', kind: 'email', health: [], room })
+  const emailCapacity = async (): Promise<unknown> => (await readCapacity(db, usual)).email
+  expect(await readCapacity(db, usual)).toEqual({
+    email: none,
+    phone: none,
+    ip: none,
+    domain: none,
+  })
+  const capacity = { slots: 3, reserve: 1 }
+  await reportWorker(db, { name: 'a', kind: 'email', health: [], capacity })
   await reportWorker(db, { name: 'a', kind: 'batch', health: [] })
-  await reportWorker(db, { name: 'b', kind: 'email', health: [], room })
-  await reportWorker(db, { name: 'b', kind: 'ip', health: [], room })
-  expect(await readRoom(db, usual)).toEqual({
+  await reportWorker(db, { name: 'b', kind: 'email', health: [], capacity })
+  await reportWorker(db, { name: 'b', kind: 'ip', health: [], capacity })
+  expect(await readCapacity(db, usual)).toEqual({
     email: { slots: 6, reserve: 2 },
     phone: none,
-    ip: room,
+    ip: capacity,
     domain: none,
   })
   await deleteWorkerReport(db, 'b')
-  expect(await emailRoom()).toEqual(room)
+  expect(await emailCapacity()).toEqual(capacity)
   // A worker of the version before, which does not report its capacity.
   await reportWorker(db, { name: 'old', kind: 'email', health: [] })
-  expect(await emailRoom()).toEqual({ slots: 19, reserve: 5 })
+  expect(await emailCapacity()).toEqual({ slots: 19, reserve: 5 })
   await db.pool.query(`update workers set seen_at = seen_at - interval '31 s'`)
-  expect(await emailRoom()).toEqual({ slots: 16, reserve: 4 })
+  expect(await emailCapacity()).toEqual({ slots: 16, reserve: 4 })
   expect(await storeHeartbeat(db, 'a')).toBe(2)
-  expect(await emailRoom()).toEqual({ slots: 19, reserve: 5 })
+  expect(await emailCapacity()).toEqual({ slots: 19, reserve: 5 })
   // A crash of the database loses the reports.
   await db.pool.query('delete from workers')
   expect(await storeHeartbeat(db, 'a')).toBe(0)

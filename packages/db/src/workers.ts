@@ -16,11 +16,11 @@ export interface WorkerReport {
   readonly kind: WorkerKind
   readonly health: readonly EngineHealth[]
   /** For workers of a check only. */
-  readonly room?: TaskRoom
+  readonly capacity?: TaskCapacity
 }
 
 /** Maximum number of concurrent tasks of batches. */
-export interface TaskRoom {
+export interface TaskCapacity {
   readonly slots: number
   /** Further tasks for accounts that have none in work. */
   readonly reserve: number
@@ -42,7 +42,7 @@ export const HEARTBEAT_MS = 5_000
  * the tasks that it had are dispatched again only when their leases run out, and until then they
  * would take the capacity of others.
  */
-const ROOM_MS = 30_000
+const CAPACITY_MS = 30_000
 
 /** Milliseconds without a report after which a worker counts as gone. */
 export const GONE_MS = 3 * REPORT_MS
@@ -54,7 +54,7 @@ export const GONE_MS = 3 * REPORT_MS
  */
 export async function reportWorker(
   db: Db,
-  { name, kind, health, room }: WorkerReport,
+  { name, kind, health, capacity }: WorkerReport,
 ): Promise<void> {
   await db.pool.query({
     name: 'workers-gone',
@@ -71,7 +71,7 @@ export async function reportWorker(
       insert into workers (name, kind, health, slots, reserve) values ($1, $2, $3, $4, $5)
       on conflict (name, kind) do update set health = excluded.health, seen_at = excluded.seen_at,
         slots = excluded.slots, reserve = excluded.reserve`,
-    values: [name, kind, jsonbText(health), room?.slots ?? null, room?.reserve ?? null],
+    values: [name, kind, jsonbText(health), capacity?.slots ?? null, capacity?.reserve ?? null],
   })
 }
 
@@ -86,12 +86,12 @@ export async function storeHeartbeat(db: Db, name: string): Promise<number> {
 }
 
 /** The capacity of the live workers, by check. One that does not report it has that of `usual`. */
-export async function readRoom(
+export async function readCapacity(
   db: Db,
-  usual: Readonly<Record<Check, TaskRoom>>,
-): Promise<Readonly<Record<Check, TaskRoom>>> {
+  usual: Readonly<Record<Check, TaskCapacity>>,
+): Promise<Readonly<Record<Check, TaskCapacity>>> {
   const { rows } = await db.pool.query<{ kind: Check; slots: number; reserve: number }>({
-    name: 'workers-room',
+    name: 'workers-capacity',
     text: `
       select w.kind, sum(coalesce(w.slots, u.slots))::int as slots,
         sum(coalesce(w.reserve, u.reserve))::int as reserve
@@ -104,13 +104,13 @@ export async function readRoom(
       CHECKS,
       CHECKS.map((check) => usual[check].slots),
       CHECKS.map((check) => usual[check].reserve),
-      ROOM_MS,
+      CAPACITY_MS,
       GONE_MS,
     ],
   })
-  const room = { email: NO_ROOM, phone: NO_ROOM, ip: NO_ROOM, domain: NO_ROOM }
-  for (const { kind, slots, reserve } of rows) room[kind] = { slots, reserve }
-  return room
+  const capacity = { email: NO_CAPACITY, phone: NO_CAPACITY, ip: NO_CAPACITY, domain: NO_CAPACITY }
+  for (const { kind, slots, reserve } of rows) capacity[kind] = { slots, reserve }
+  return capacity
 }
 
 /** How many live workers serve the stages of batches; at least one, the caller. */
@@ -120,12 +120,12 @@ export async function countBatchWorkers(db: Db): Promise<number> {
     text: `
       select greatest(1, count(*))::int as count from workers
       where kind = 'batch' and seen_at >= clock_timestamp() - $1::int * interval '1 ms'`,
-    values: [ROOM_MS],
+    values: [CAPACITY_MS],
   })
   return rows[0]?.count ?? 1
 }
 
-const NO_ROOM: TaskRoom = { slots: 0, reserve: 0 }
+const NO_CAPACITY: TaskCapacity = { slots: 0, reserve: 0 }
 
 /** Deletes the report of a worker that stops. */
 export async function deleteWorkerReport(db: Db, name: string): Promise<void> {

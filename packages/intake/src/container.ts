@@ -61,7 +61,7 @@ export async function openContainer(
     await container[Symbol.asyncDispose]()
     throw new IntakeError(
       'bad_request',
-      '`entry` names a file of a ZIP file, and the file is none; leave it out.',
+      '`entry` names a file of a ZIP file, and this file is not one; leave it out.',
     )
   }
   return container

@@ -250,6 +250,6 @@ function noText(option: string): IntakeError {
 function noWorkbook(): IntakeError {
   return new IntakeError(
     'bad_request',
-    '`sheet` names a sheet of a workbook, and the file is none; leave it out.',
+    '`sheet` names a sheet of a workbook, and this file is not one; leave it out.',
   )
 }

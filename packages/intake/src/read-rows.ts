@@ -9,7 +9,7 @@ import { createRowSource } from './row-source.ts'
 /** A run of rows, in the order of the file. */
 export type RowBlock = readonly FileRow[]
 
-/** Known once all rows were read. */
+/** Facts of a file that are complete once all rows were read. */
 export interface FileSummary {
   readonly counts: RowCounts
   /** The file's header, or for JSON every key of any record, up to the limit of columns. */

@@ -53,7 +53,7 @@ function createSheetSource(file: BatchFile, name: string, rows: RowBuilder): Row
       if (container.kind !== 'workbook') throw new Error('the file is another than was opened')
       const { workbook } = container
       const sheet = workbook.sheets.find((each) => each.name === name)
-      if (sheet === undefined) throw new Error('the workbook is another than was opened')
+      if (sheet === undefined) throw new Error('the workbook has changed since it was opened')
       let skip = skipRecords
       for await (const read of workbook.rows(sheet, signal)) {
         const skipped = Math.min(skip, read.length)

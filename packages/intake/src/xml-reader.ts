@@ -6,7 +6,7 @@ import { damaged } from './zip-archive.ts'
 
 /** Events of an XML document; names are without prefix. */
 export interface XmlListener {
-  /** `attributes` are invalid once the next tag is read. */
+  /** An element begins; `attributes` are invalid once the next tag is read. */
   open(name: string, attributes: XmlAttributes): void
   close(name: string): void
   text?(text: string): void

@@ -10,7 +10,7 @@ export interface HttpMessage {
 }
 
 /** The response to a message. */
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number
   readonly type: string | undefined
   readonly body: string
@@ -24,7 +24,7 @@ export async function answerMessage(
   sdk: Sdk,
   { client, onError }: McpOptions,
   { headers, body, signal }: HttpMessage,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   const mcp = createToolServer(sdk, { client, onError })
   const transport = new sdk.HttpTransport({ enableJsonResponse: true })
   const close = (): void => void mcp.close()

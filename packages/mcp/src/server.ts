@@ -1,7 +1,7 @@
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import type { Client } from '@plumbline/client/client'
 import { MCP_LIMITS } from '@plumbline/contract/mcp'
-import { dataAnswer, failureAnswer, faultAnswer, type ToolAnswer } from './answer.ts'
+import { dataResult, failureResult, faultResult, type ToolResult } from './tool-result.ts'
 import { batchTools } from './batch-tools.ts'
 import { lookupTools } from './lookup-tools.ts'
 import type { Sdk } from './sdk.ts'
@@ -32,7 +32,7 @@ export function createToolServer(sdk: Sdk, options: McpOptions): McpServer {
   mcp.server.setRequestHandler(sdk.ListToolsRequestSchema, () => ({ tools: TOOLS.map(listed) }))
   mcp.server.setRequestHandler(sdk.CallToolRequestSchema, async ({ params }, { signal }) => {
     if (running >= MCP_LIMITS.callsAtOnce) {
-      return faultAnswer(`${running} calls are under way, which is the limit; wait for answers.`)
+      return faultResult(`${running} calls are under way, which is the limit; wait for answers.`)
     }
     running += 1
     try {
@@ -69,19 +69,19 @@ async function callTool(
   name: string,
   input: unknown,
   signal: AbortSignal,
-): Promise<ToolAnswer> {
+): Promise<ToolResult> {
   const tool = TOOLS.find((each) => each.name === name)
   if (tool === undefined) {
-    return faultAnswer(
+    return faultResult(
       `There is no such tool; there are ${TOOLS.map((each) => each.name).join(', ')}.`,
     )
   }
   try {
-    return dataAnswer(await tool.run(client, input, signal))
+    return dataResult(await tool.run(client, input, signal))
   } catch (error) {
-    const answer = failureAnswer(error)
+    const answer = failureResult(error)
     if (answer !== undefined) return answer
     if (!signal.aborted) onError(error)
-    return faultAnswer('Something went wrong; try again.')
+    return faultResult('Something went wrong; try again.')
   }
 }

@@ -10,7 +10,7 @@ import { changePlan, grantGoodwill, grantPack, type PlanChange } from './grant.t
 
 /** An administrative act: its author and the account. */
 export interface Act {
-  /** An operating system user, an operator, or the name that the caller gave. */
+  /** For the audit log: an operating system user, an operator, or a name that was given. */
   readonly actor: string
   readonly accountId: string
 }

@@ -3,7 +3,7 @@ import type { Db, DbSession } from '@plumbline/db/database'
 import {
   advanceAudit,
   MOST_EXAMPLES,
-  noteEntries,
+  addEntries,
   type AuditRun,
   type LedgerFault,
   type Faults,
@@ -18,7 +18,7 @@ export const ENTRIES_A_STEP = 20_000
  */
 const LONGEST_WAIT_MS = 600_000
 
-const LOOK_MS = 20
+const POLL_MS = 20
 
 /**
  * Adds all entries whose position in the ledger is final to the sums, in short transactions, and
@@ -58,7 +58,7 @@ async function lastDecidedEntry(db: Db, signal: AbortSignal): Promise<number> {
     if (performance.now() > until) {
       throw new Error(`${writers.size} transactions on the ledger have been open for ten minutes`)
     }
-    await wait(LOOK_MS, undefined, { signal })
+    await wait(POLL_MS, undefined, { signal })
     const open = new Set(await openWriters(db))
     for (const writer of writers) if (!open.has(writer)) writers.delete(writer)
   }
@@ -92,7 +92,7 @@ async function sumStep(db: Db, run: AuditRun, to: number): Promise<AuditRun> {
     ])
     await client.query(ADD_TO_HOLDS, [...range, run.generation])
     await client.query(DROP_CLOSED_HOLDS, [...range, run.generation])
-    await noteEntries(client, at, rows[0]?.entries ?? 0, {
+    await addEntries(client, at, rows[0]?.entries ?? 0, {
       count: below.count + given.count,
       examples: [...below.examples, ...given.examples].slice(0, MOST_EXAMPLES),
     })

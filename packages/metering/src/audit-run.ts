@@ -110,8 +110,8 @@ export async function renewAudit(db: Db, run: AuditRun): Promise<void> {
   if (rowCount !== 1) throw new AuditLost(`audit ${run.id} is in other hands`)
 }
 
-/** Adds the results of a step. */
-export async function noteEntries(
+/** Adds the entries and faults of a step to those of the audit. */
+export async function addEntries(
   session: DbSession,
   run: AuditRun,
   entryCount: number,
@@ -152,7 +152,7 @@ export async function finishAudit(db: Db, run: AuditRun, faults: Faults): Promis
 }
 
 /** Releases an audit; the next process continues it. */
-export async function leaveAudit(db: Db, run: AuditRun): Promise<void> {
+export async function releaseAudit(db: Db, run: AuditRun): Promise<void> {
   await db.pool.query(
     `update ledger_audits set lease_until = '-infinity'
     where id = $1 and lease = $2 and finished_at is null`,

@@ -310,7 +310,7 @@ test('audits concurrent with all moves of credits find no violations', async () 
     const opKey = `op-${no}`
     const debit = await metering.debit({ accountId, opKey, credits: 1 })
     if (debit.granted && no % 3 === 0) await metering.refund({ accountId, opKey, reason: 'x' })
-    else if (debit.granted) await metering.answered({ accountId, opKey, giveBack: 0 })
+    else if (debit.granted) await metering.finalize({ accountId, opKey, giveBack: 0 })
     const ref = `hold-${no}`
     const held = await atomic((tx) => hold(tx, { accountId, ref, credits: 4 }))
     if (!held.granted) return

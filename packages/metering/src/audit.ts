@@ -5,7 +5,7 @@ import { sumEntries } from './audit-entries.ts'
 import {
   beginAudit,
   finishAudit,
-  leaveAudit,
+  releaseAudit,
   readLastAudit,
   takeOverAudit,
   type AuditResult,
@@ -35,7 +35,7 @@ async function workAudit(db: Db, taken: AuditRun, signal: AbortSignal): Promise<
   } catch (error) {
     // After an error the audit waits until its lease ends, so that the error does not repeat all
     // the time.
-    if (signal.aborted || isTemporary(error)) await leaveBrokenOff(db, taken)
+    if (signal.aborted || isTemporary(error)) await releaseAfterError(db, taken)
     throw error
   }
   const result = await readLastAudit(db)
@@ -44,9 +44,9 @@ async function workAudit(db: Db, taken: AuditRun, signal: AbortSignal): Promise<
 }
 
 /** Releases an audit after an error. If that fails too, its lease runs out. */
-async function leaveBrokenOff(db: Db, run: AuditRun): Promise<void> {
+async function releaseAfterError(db: Db, run: AuditRun): Promise<void> {
   try {
-    await retryStatement(() => leaveAudit(db, run))
+    await retryStatement(() => releaseAudit(db, run))
   } catch (error) {
     if (!isTemporary(error)) throw error
   }

@@ -79,10 +79,10 @@ async function endOne(
   way: number,
 ): Promise<number> {
   if (way === 0) return (await metering.refund({ ...operation, reason: 'test' })).given
-  if (way === 1) return (await metering.answered({ ...operation, giveBack: 1 })).given
+  if (way === 1) return (await metering.finalize({ ...operation, giveBack: 1 })).given
   if (way === 2) return 0
   const both = await Promise.all([
-    metering.answered(operation),
+    metering.finalize(operation),
     metering.refund({ ...operation, reason: 'race' }),
   ])
   expect(both[0].state).toBe(both[1].state)
@@ -141,7 +141,7 @@ test.each([
     if (round % 3 === 2) proxy.loseNextReply('credit_answered')
     const ends = await Promise.all(
       requests.map((request, n) =>
-        n === 0 ? metering.refund({ ...request, reason: 'test' }) : metering.answered(request),
+        n === 0 ? metering.refund({ ...request, reason: 'test' }) : metering.finalize(request),
       ),
     )
     expect(ends.map((end) => end.state)).toEqual(

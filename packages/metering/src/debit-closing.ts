@@ -13,7 +13,7 @@ export interface ClosedDebit {
 }
 
 /** A debit whose call was answered. */
-export interface AnswerRequest extends Operation {
+export interface FinalizeRequest extends Operation {
   /** Credits to refund although the call was answered; at most what was debited. */
   readonly giveBack?: number
 }
@@ -101,7 +101,7 @@ async function close(db: Db, closings: readonly DebitClosing[]): Promise<readonl
 }
 
 /** The row that closes a debit whose call was answered. */
-export function closingOfAnswer(request: AnswerRequest): DebitClosing {
+export function finalClosing(request: FinalizeRequest): DebitClosing {
   assertKey('opKey', request.opKey)
   assertCredits(request.giveBack ?? 0, 0)
   return {
@@ -114,7 +114,7 @@ export function closingOfAnswer(request: AnswerRequest): DebitClosing {
 }
 
 /** The row that refunds a whole debit. */
-export function closingOfRefund(request: RefundRequest): DebitClosing {
+export function refundClosing(request: RefundRequest): DebitClosing {
   assertKey('opKey', request.opKey)
   return {
     accountId: request.accountId,

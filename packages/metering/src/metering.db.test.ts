@@ -103,7 +103,7 @@ test('an unanswered debit is refunded once, an answered one never', async () => 
   for (const opKey of ['a', 'b', 'c']) {
     await context.metering.debit({ accountId: id, opKey, credits: 10 })
   }
-  expect(await context.metering.answered({ accountId: id, opKey: 'a' })).toEqual({
+  expect(await context.metering.finalize({ accountId: id, opKey: 'a' })).toEqual({
     state: 'answered',
     given: 0,
   })
@@ -112,7 +112,7 @@ test('an unanswered debit is refunded once, an answered one never', async () => 
   expect(await context.metering.refund(refund)).toEqual({ state: 'refunded', given: 10 })
   expect(await sweepUnanswered(context.db, 0)).toEqual([{ accountId: id, opKey: 'c' }])
   expect(await sweepUnanswered(context.db, 0)).toEqual([])
-  expect(await context.metering.answered({ accountId: id, opKey: 'c' })).toEqual({
+  expect(await context.metering.finalize({ accountId: id, opKey: 'c' })).toEqual({
     state: 'refunded',
     given: 10,
   })
@@ -120,7 +120,7 @@ test('an unanswered debit is refunded once, an answered one never', async () => 
     state: 'answered',
     given: 0,
   })
-  expect(await context.metering.answered({ accountId: id, opKey: 'no' })).toEqual({
+  expect(await context.metering.finalize({ accountId: id, opKey: 'no' })).toEqual({
     state: 'unknown',
     given: 0,
   })
@@ -141,11 +141,11 @@ test('closing a debit twice concurrently has the same result as one after the ot
     Array.from({ length: 2 }, () => ({ state: 'refunded', given: 3 })),
   )
   const b = { accountId: id, opKey: 'b', giveBack: 2 }
-  expect(await Promise.all([metering.answered(b), metering.answered(b)])).toEqual(
+  expect(await Promise.all([metering.finalize(b), metering.finalize(b)])).toEqual(
     Array.from({ length: 2 }, () => ({ state: 'answered', given: 2 })),
   )
   const c = { accountId: id, opKey: 'c' }
-  expect(await Promise.all([metering.answered(c), metering.answered(c)])).toEqual(
+  expect(await Promise.all([metering.finalize(c), metering.finalize(c)])).toEqual(
     Array.from({ length: 2 }, () => ({ state: 'answered', given: 0 })),
   )
   expect(await auditLedger(context.db)).toEqual([])
@@ -156,13 +156,13 @@ test('an answer refunds at most the debited credits, packs before allowance', as
   const id = await context.account()
   await grantGoodwill(context.db, id, 50, 'sorry')
   await context.metering.debit({ accountId: id, opKey: 'a', credits: 210 })
-  expect(await context.metering.answered({ accountId: id, opKey: 'a', giveBack: 15 })).toEqual({
+  expect(await context.metering.finalize({ accountId: id, opKey: 'a', giveBack: 15 })).toEqual({
     state: 'answered',
     given: 15,
   })
   expect(await context.metering.balance(id)).toMatchObject({ allowance: 5, packs: 50 })
   await context.metering.debit({ accountId: id, opKey: 'b', credits: 3 })
-  expect(await context.metering.answered({ accountId: id, opKey: 'b', giveBack: 9 })).toEqual({
+  expect(await context.metering.finalize({ accountId: id, opKey: 'b', giveBack: 9 })).toEqual({
     state: 'answered',
     given: 3,
   })

@@ -1,11 +1,11 @@
 import type { Db, Tx } from '@plumbline/db/database'
 import {
   closeIn,
-  closingOfAnswer,
-  closingOfRefund,
+  finalClosing,
+  refundClosing,
   openClosings,
   openPlainClosings,
-  type AnswerRequest,
+  type FinalizeRequest,
   type ClosedDebit,
   type RefundRequest,
 } from './debit-closing.ts'
@@ -13,22 +13,19 @@ import { readBalance, readRemaining, type Balance } from './balance.ts'
 import { openDebits, type DebitResult, type DebitRequest } from './debit.ts'
 
 /**
- * Credits of single calls. Moves without `tx` are durable when they resolve; debits, answers and
- * refunds that wait at the same moment are committed together.
+ * Credits of single calls. Moves without `tx` are durable when they resolve; those that wait
+ * at the same moment are committed together.
  */
 export interface Metering extends AsyncDisposable {
-  /**
-   * Takes credits for a single call before its work; the caller must close the debit by an answer
-   * or a refund.
-   */
+  /** Takes credits for a single call before its work; the caller must finalize or refund it. */
   debit(request: DebitRequest): Promise<DebitResult>
   /**
    * Closes a debit whose call was answered, and refunds `giveBack` credits of it. Without a refund
    * it waits a little, to share a commit with others.
    */
-  answered(request: AnswerRequest): Promise<ClosedDebit>
-  /** As `answered`, within the transaction that stores the response. */
-  answer(tx: Tx, request: AnswerRequest): Promise<ClosedDebit>
+  finalize(request: FinalizeRequest): Promise<ClosedDebit>
+  /** As `finalize`, within the transaction that stores the response. */
+  finalizeIn(tx: Tx, request: FinalizeRequest): Promise<ClosedDebit>
   /** Refunds a whole debit; does nothing if it was answered before. */
   refund(request: RefundRequest): Promise<ClosedDebit>
   balance(accountId: string): Promise<Balance | undefined>
@@ -42,12 +39,12 @@ export function createMetering(db: Db): Metering {
   const plainClosings = openPlainClosings(db)
   return {
     debit: (request) => debits.submit(request),
-    answered: async (request) => {
-      const closing = closingOfAnswer(request)
+    finalize: async (request) => {
+      const closing = finalClosing(request)
       return closing.gives > 0 ? closings.submit(closing) : plainClosings.submit(closing)
     },
-    answer: async (tx, request) => closeIn(tx, closingOfAnswer(request)),
-    refund: async (request) => closings.submit(closingOfRefund(request)),
+    finalizeIn: async (tx, request) => closeIn(tx, finalClosing(request)),
+    refund: async (request) => closings.submit(refundClosing(request)),
     balance: (accountId) => readBalance(db, accountId),
     remaining: (accountId) => readRemaining(db, accountId),
     [Symbol.asyncDispose]: async () => {

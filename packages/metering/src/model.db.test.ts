@@ -208,7 +208,7 @@ async function carryOut(context: MeteringContext, id: string, one: Step): Promis
       const ended =
         one.do === 'refund'
           ? await metering.refund({ ...asked, reason: 'test' })
-          : await metering.answered({ ...asked, giveBack: one.back })
+          : await metering.finalize({ ...asked, giveBack: one.back })
       return rowCount === 1 ? ended.given : 'over'
     }
     case 'hold': {

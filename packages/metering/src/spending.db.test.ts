@@ -34,7 +34,7 @@ test('concurrent callers, batches and refunds never spend more than the daily li
     const answer = await (n % 2 === 0 ? metering : second).debit(request)
     if (!answer.granted) over ||= answer.lacks !== 'daily_limit'
     else if (n % 5 === 0) await metering.refund({ ...request, reason: 'internal' })
-    else await metering.answered(request)
+    else await metering.finalize(request)
   })
   const batches = Array.from({ length: 12 }, async (_, n) => {
     const request = { accountId: id, ref: `b${n}`, credits: 40 }

@@ -49,7 +49,7 @@ test('usage counts calls by product and source, less refunded ones', async () =>
   await debit('c', 'phone', 'app')
   await debit('d', 'phone', 'api')
   await metering.refund({ accountId: id, opKey: 'd', reason: 'timeout' })
-  await metering.answered({ accountId: id, opKey: 'c', giveBack: 1 })
+  await metering.finalize({ accountId: id, opKey: 'c', giveBack: 1 })
   await runBatch(context, { accountId: id, ref: 'bat_1', credits: 10 }, [4, 3])
   const usage = await readUsage(db, id, { ...ALL, by: ['product', 'source'] })
   expect(usage?.data).toEqual([
@@ -99,7 +99,7 @@ test('usage agrees with the ledger, and each balance with its entry, under concu
     const request = { accountId: id, opKey: `k${n}`, credits: 1 + (n % 5), use }
     const { granted } = await metering.debit(request)
     if (granted && n % 3 === 0) await metering.refund({ ...request, reason: 'internal' })
-    else if (granted) await metering.answered({ ...request, giveBack: n % 4 === 0 ? 1 : 0 })
+    else if (granted) await metering.finalize({ ...request, giveBack: n % 4 === 0 ? 1 : 0 })
   })
   const batches = Array.from({ length: 8 }, (_, n) =>
     runBatch(context, { accountId: id, ref: `bat_${n}`, credits: 100 }, [n, 20, 2 * n]),

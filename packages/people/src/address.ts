@@ -151,7 +151,7 @@ async function putInForce(
   const before = await lockUser(tx, userId)
   const { email } = wanted
   if (!(await setEmail(tx, userId, { email, emailKey: emailKeyOf(email), verified }))) {
-    throw new Problem('conflict', 'Somebody has this address already; use another.')
+    throw new Problem('conflict', 'This address is taken; use another.')
   }
   await endSessions(tx, userId, wanted.sessionId)
   await deleteLinkCodes(tx, userId)

@@ -11,7 +11,7 @@ const GMAIL: Reading = { ignored: /\./g, name: 'gmail.com' }
 /** Source: Proton support, "Addresses and aliases": dots, hyphens and underscores are ignored. */
 const PROTON: Reading = { ignored: /[._-]/g, name: 'proton.me' }
 
-/** Providers that ignore characters, by their domains. */
+/** Providers that ignore some characters before the @, by their domains. */
 const READINGS: Readonly<Record<string, Reading>> = {
   'gmail.com': GMAIL,
   'googlemail.com': GMAIL,

@@ -67,7 +67,7 @@ export async function invite(
     await refuseFull(tx, actor.accountId)
     const known = await findUser(tx, emailKey)
     if (known !== undefined && (await roleOf(tx, actor.accountId, known.id)) !== undefined) {
-      throw new Problem('conflict', 'This person is a member already; change the role instead.')
+      throw new Problem('conflict', 'This user is a member already; change the role instead.')
     }
     const { accountId, userId: invitedBy } = actor
     const row = await insertInvitation(tx, { accountId, email, emailKey, role, digest, invitedBy })

@@ -234,7 +234,7 @@ async function openAccount(
 }
 
 function alreadyThere(): Problem {
-  return new Problem('conflict', 'There is a person with this address already; sign in instead.')
+  return new Problem('conflict', 'There is a user with this address already; sign in instead.')
 }
 
 function refuseMode({ settings }: People): void {
@@ -296,7 +296,7 @@ async function take(
 function tooMany(whence: string): Problem {
   return new Problem(
     'too_many_requests',
-    `No more accounts can be made ${whence} today; come again tomorrow, or ask for an invitation.`,
+    `No more accounts can be made ${whence} today; try again tomorrow, or ask for an invitation.`,
     { retryAfterSeconds: 3_600 },
   )
 }

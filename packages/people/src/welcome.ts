@@ -137,7 +137,7 @@ async function takeAccount(
   if (user === undefined) {
     throw new Problem(
       'conflict',
-      'There is a person with this address already; use another, or sign in.',
+      'There is a user with this address already; use another, or sign in.',
     )
   }
   await addMember(tx, { accountId, userId: user.id, role: 'owner' })

@@ -10,9 +10,9 @@ import {
 } from '@plumbline/db/batches/samples'
 import { partsOfChunk } from '@plumbline/db/batches/settle'
 import type { Tx } from '@plumbline/db/database'
-import { blankWhatCame } from './blank-late.ts'
+import { blankLateOutcomes } from './blank-late.ts'
 import { packOutcomes, unpackSubjects, type ChunkSubjects, type StoredOutcome } from './codec.ts'
-import { countKnownRows } from './known-rows.ts'
+import { countAnsweredRows } from './answered-rows.ts'
 import type { Pipeline } from './pipeline.ts'
 import { chargedCredits, recordsOfCanceled, type CheckedRecord } from './record.ts'
 import { settleChunk } from './settle.ts'
@@ -73,10 +73,10 @@ async function adoptRows(
   const paid = charges.reduce((sum, credits) => sum + credits, 0)
   const remaining = await storeSampledParts(tx, chunk, parts, paid)
   // A value of the batch may have been erased since the sample was checked.
-  if (await hasErased(tx, batch.id, no)) await blankWhatCame(tx, chunk)
+  if (await hasErased(tx, batch.id, no)) await blankLateOutcomes(tx, chunk)
   const scorer = await pipeline.scorers.of(batch.weights)
   if (remaining > 0) {
-    await countKnownRows(tx, { ...chunk, product: batch.product, scorer, subjects }, null)
+    await countAnsweredRows(tx, { ...chunk, product: batch.product, scorer, subjects }, null)
     return
   }
   await settleChunk(tx, {

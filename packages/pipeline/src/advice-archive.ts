@@ -24,7 +24,7 @@ export async function adviceArchive(
   if (advices.length === 0) {
     throw new Problem(
       'bad_request',
-      `Rows of ${batch.product} have no advice to part them by; ask for format=csv.`,
+      `Rows of ${batch.product} have no advice to divide them by; ask for format=csv.`,
     )
   }
   if (batch.status !== 'completed' && batch.status !== 'canceled') {

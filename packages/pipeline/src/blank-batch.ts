@@ -22,7 +22,7 @@ import { mayHoldValue } from './search-upload.ts'
 /** Maximum number of chunks that one step searches: some 16,000 rows. */
 const CHUNKS_A_STEP = 16
 
-/** Result of a step, stored in the step's own transaction. */
+/** Result of one step of removing erased values from a batch. */
 export interface Step {
   readonly counts: Partial<ErasureCounts>
   /** Whether the batch held an erased value. */

@@ -6,7 +6,7 @@ import { blankLate } from './blank-chunk.ts'
  * Blanks outcomes of subjects that were erased while they were being checked, in the transaction
  * that stored the outcomes.
  */
-export async function blankWhatCame(
+export async function blankLateOutcomes(
   tx: Tx,
   { batchId, no }: { readonly batchId: string; readonly no: number },
 ): Promise<void> {

@@ -107,7 +107,7 @@ async function changeReading(tx: Tx, row: BatchRow, change: BatchChange): Promis
   if (row.source_erased) {
     throw new Problem(
       'conflict',
-      'The file of the batch went with a value that was erased; upload it again without that value.',
+      'The file of the batch was erased with a value that it held; upload it again without that value.',
     )
   }
   if (row.change_count >= MOST_CHANGES) {

@@ -43,7 +43,7 @@ export class Stalled extends Error {}
 export async function* pagesAsSettled(
   pipeline: Pick<Pipeline, 'db'>,
   stage: { readonly batchId: string; readonly lease: number; readonly signal: AbortSignal },
-  times: { readonly lookMs: number; readonly longestMs: number },
+  times: { readonly pollMs: number; readonly longestMs: number },
 ): AsyncGenerator<readonly StoredChunk[], void, undefined> {
   let no = 0
   let changedMs = performance.now()
@@ -63,6 +63,6 @@ export async function* pagesAsSettled(
     const page = open - no
     no = open
     // If chunks are settled quickly, the next ones are settled by now.
-    if (page < PAGE_CHUNKS) await wait(times.lookMs, undefined, { signal: stage.signal })
+    if (page < PAGE_CHUNKS) await wait(times.pollMs, undefined, { signal: stage.signal })
   }
 }

@@ -44,7 +44,7 @@ export async function openConnections(options: ConnectionOptions): Promise<Conne
   try {
     return await open(options)
   } catch (error) {
-    throw mentions(error, REFUSED_BY_POOLER) ? untoldPooler(error) : error
+    throw mentions(error, REFUSED_BY_POOLER) ? undeclaredPooler(error) : error
   }
 }
 
@@ -55,7 +55,7 @@ function mentions(error: unknown, words: string): boolean {
   return error instanceof Error && (error.message.includes(words) || mentions(error.cause, words))
 }
 
-function untoldPooler(cause: unknown): Error {
+function undeclaredPooler(cause: unknown): Error {
   return new Error(
     'a database address leads to a pooler where the server itself is expected; ' +
       'set DATABASE_URL to the pooler and DATABASE_DIRECT_URL to the server behind it',

@@ -9,7 +9,7 @@ import { PATIENT } from '@plumbline/testkit/patience'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { startWorker } from '@plumbline/testkit/queue-harness'
 import { cancelBatch } from './cancel.ts'
-import { dispatchOnce, newTurn, runDispatcher } from './dispatch.ts'
+import { dispatchOnce, newDispatcherState, runDispatcher } from './dispatch.ts'
 import { startBatch } from './start.ts'
 import { testRedisUrl } from '@plumbline/testkit/backends'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
@@ -47,7 +47,7 @@ const BACKENDS = [
 describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
   const options = (): Parameters<typeof openTestPipeline>[0] => ({
     limits: { leaseMs: 50, chunkRecords: 1 },
-    room: FEW_SLOTS,
+    capacity: FEW_SLOTS,
     ...(inRedis
       ? { redis: { url: redisUrl ?? '', prefix: `test-${randomBytes(6).toString('hex')}` } }
       : {}),
@@ -58,11 +58,11 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
     await using harness = await openTestPipeline(options())
     const { pipeline } = harness
     await harness.read(content)
-    const turn = newTurn()
+    const state = newDispatcherState()
     for (let round = 0; round < 10; round++) {
-      await dispatchOnce(pipeline, true, turn)
+      await dispatchOnce(pipeline, true, state)
       await pipeline.db.pool.query(LATER)
-      turn.recalledMs = -Infinity
+      state.recalledMs = -Infinity
     }
     expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting: 2 })
     const first = await pipeline.db.pool.query(
@@ -75,9 +75,9 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
     )
     for (const { id } of held.rows) await producer.remove(id)
     await pipeline.db.pool.query(LATER)
-    turn.recalledMs = -Infinity
-    await dispatchOnce(pipeline, true, turn)
-    await dispatchOnce(pipeline, true, turn)
+    state.recalledMs = -Infinity
+    await dispatchOnce(pipeline, true, state)
+    await dispatchOnce(pipeline, true, state)
     expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting: 2 })
   })
 
@@ -87,10 +87,10 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
     const { pipeline } = harness
     const { db, queue, limits } = pipeline
     await harness.read(`email\n${rowsOf(2)}`)
-    const turn = newTurn()
+    const state = newDispatcherState()
     const dispatch = async (): Promise<void> => {
-      turn.recalledMs = -Infinity
-      await dispatchOnce(pipeline, true, turn)
+      state.recalledMs = -Infinity
+      await dispatchOnce(pipeline, true, state)
     }
     await dispatch()
     const server = inRedis ? [redis.url, redis.prefix] : [harness.databaseUrl]
@@ -107,17 +107,17 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
     await db.pool.query(LATER)
     await dispatch()
     await dispatch()
-    expect(turn.held.size).toBe(1)
+    expect(state.held.size).toBe(1)
     expect(await depth(queue, 'bulk-email')).toEqual({ waiting: 1, active: 1 })
     if (fate === 'killed') await worker.kill()
-    else for (const task of turn.held.keys()) turn.held.set(task, -Infinity)
+    else for (const task of state.held.keys()) state.held.set(task, -Infinity)
     await expect
       .poll(async () => {
         await dispatch()
         return await depth(queue, 'bulk-email')
       })
       .toEqual({ waiting: 2, active: fate === 'killed' ? 0 : 1 })
-    expect(turn.held.size).toBe(0)
+    expect(state.held.size).toBe(0)
   })
 
   test('jobs of canceled batches are removed, however many batches are canceled', async () => {
@@ -125,12 +125,12 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
     const { pipeline, owner } = harness
     for (let times = 0; times < 4; times++) {
       const { id } = await harness.read(content)
-      const turn = newTurn()
-      await dispatchOnce(pipeline, true, turn)
+      const state = newDispatcherState()
+      await dispatchOnce(pipeline, true, state)
       expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting: 2 })
       await cancelBatch(pipeline, owner, id)
-      turn.recalledMs = -Infinity
-      await dispatchOnce(pipeline, true, turn)
+      state.recalledMs = -Infinity
+      await dispatchOnce(pipeline, true, state)
       expect(await depth(pipeline.queue, 'bulk-email')).toMatchObject({ waiting: 0 })
     }
   })
@@ -139,7 +139,7 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
 test('leased tasks follow the capacity of the workers: none without a worker, and more with each that joins', async () => {
   await using harness = await openTestPipeline({
     limits: { chunkRecords: 1 },
-    room: { email: NONE, phone: NONE, ip: NONE, domain: NONE },
+    capacity: { email: NONE, phone: NONE, ip: NONE, domain: NONE },
   })
   const { pipeline } = harness
   const { db, queue } = pipeline
@@ -153,15 +153,15 @@ test('leased tasks follow the capacity of the workers: none without a worker, an
   }
   const stop = new AbortController()
   const dispatching = runDispatcher(pipeline, stop.signal)
-  const room = { slots: 4, reserve: 1 }
+  const capacity = { slots: 4, reserve: 1 }
   try {
-    await reportWorker(db, { name: 'a', kind: 'email', health: [], room })
+    await reportWorker(db, { name: 'a', kind: 'email', health: [], capacity })
     await untilOut(4, 'a')
-    await reportWorker(db, { name: 'b', kind: 'email', health: [], room })
+    await reportWorker(db, { name: 'b', kind: 'email', health: [], capacity })
     await untilOut(8, 'a', 'b')
     await deleteWorkerReport(db, 'b')
-    await reportWorker(db, { name: 'c', kind: 'email', health: [], room })
-    await reportWorker(db, { name: 'd', kind: 'email', health: [], room })
+    await reportWorker(db, { name: 'c', kind: 'email', health: [], capacity })
+    await reportWorker(db, { name: 'd', kind: 'email', health: [], capacity })
     await untilOut(12, 'a', 'c', 'd')
   } finally {
     stop.abort()
@@ -172,13 +172,13 @@ test('leased tasks follow the capacity of the workers: none without a worker, an
 test('the start of a large batch is reported, and that of a small one is not', async () => {
   await using harness = await openTestPipeline({
     limits: { chunkRecords: 1 },
-    room: FEW_SLOTS,
+    capacity: FEW_SLOTS,
   })
   const { pipeline, owner } = harness
-  const turn = newTurn()
+  const state = newDispatcherState()
   let told = 0
   const round = async (): Promise<number> => {
-    await dispatchOnce(pipeline, true, turn, () => told++)
+    await dispatchOnce(pipeline, true, state, () => told++)
     return told
   }
   const start = async (rows: number): Promise<void> => {
@@ -193,15 +193,15 @@ test('the start of a large batch is reported, and that of a small one is not', a
 })
 
 test('the dispatcher pauses until a task is due, but not while one is leased', async () => {
-  await using harness = await openTestPipeline({ room: FEW_SLOTS })
+  await using harness = await openTestPipeline({ capacity: FEW_SLOTS })
   const { pipeline } = harness
   const { pool } = pipeline.db
   await harness.read('email\nada@example.com\n')
   await allowAnyTransition(pipeline.db)
-  const turn = newTurn()
+  const state = newDispatcherState()
   const quietMs = async (): Promise<number> => {
-    expect(await dispatchOnce(pipeline, true, turn)).toBe('waiting')
-    return turn.quietMs
+    expect(await dispatchOnce(pipeline, true, state)).toBe('waiting')
+    return state.quietMs
   }
   const wait = `update tasks set lease_until = null, due_at = now() + interval '1 hour'`
   await pool.query(wait)
@@ -218,7 +218,7 @@ test('the dispatcher pauses until a task is due, but not while one is leased', a
   await pool.query(`update task_groups set opened = true, quiet_until = '-infinity'`)
   expect(await quietMs()).toBe(0)
   await pool.query(`update tasks set group_key = null, due_at = null`)
-  await dispatchOnce(pipeline, true, turn)
+  await dispatchOnce(pipeline, true, state)
   expect((await pool.query('select from tasks where lease_until is not null')).rowCount).toBe(1)
   expect(await quietMs()).toBe(0)
 })

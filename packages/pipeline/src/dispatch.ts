@@ -6,15 +6,15 @@ import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { openWork, type OpenWork } from '@plumbline/db/batches/tasks'
 import { holdDuty, leaveDuty } from '@plumbline/db/duties'
-import { countBatchWorkers, readRoom, type TaskRoom } from '@plumbline/db/workers'
+import { countBatchWorkers, readCapacity, type TaskCapacity } from '@plumbline/db/workers'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import { enqueue } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Pipeline } from './pipeline.ts'
 import { isJobLeft, jobOf, jobOfStage, keepQueuedStages, recallUnclaimed } from './recall.ts'
-import { LONG_STAGES } from './stage-room.ts'
+import { LONG_STAGES } from './long-stage-limit.ts'
 import { makeTasks } from './start.ts'
-import { DEFAULT_ROOM } from './task-room.ts'
+import { DEFAULT_CAPACITY } from './task-capacity.ts'
 
 /**
  * Milliseconds between two rounds: after a round that dispatched many tasks, while tasks run, and
@@ -29,8 +29,8 @@ const IDLE_MS = 250
  * Milliseconds between two rounds after so long without work; a batch that arrives then starts a
  * little later.
  */
-const RESTING_MS = 1_000
-const RESTS_AFTER_MS = 60_000
+const LONG_IDLE_MS = 1_000
+const LONG_IDLE_AFTER_MS = 60_000
 
 /**
  * Milliseconds: how long a dispatcher that died keeps others out, how often it renews its duty, and
@@ -45,7 +45,7 @@ const STANDBY_MS = 1_000
  * searches for finished batches that no worker closed, and two plans of the lease statement, which
  * is planned again as tables grow; planning takes longer than a round.
  */
-const ROOM_MS = 1_000
+const CAPACITY_MS = 1_000
 const RECALL_MS = 1_000
 const CLOSE_MS = 5_000
 const PLAN_MS = 5_000
@@ -66,10 +66,10 @@ const STAGES_MS = 60
  */
 const HELD_MS = 60_000
 
-const REST_MS = { dispatched: BUSY_MS, waiting: WAITING_MS, idle: IDLE_MS } as const
+const PAUSES_MS = { dispatched: BUSY_MS, waiting: WAITING_MS, idle: IDLE_MS } as const
 
 /** State that a dispatcher keeps between rounds; the next dispatcher starts without it. */
-export interface DispatchTurn {
+export interface DispatcherState {
   /** Name of this dispatcher; absent if there can be no other. */
   readonly holder?: string
   /** The account of each check that was served last. */
@@ -85,14 +85,14 @@ export interface DispatchTurn {
   closedMs: number
   plannedMs: number
   /** Capacity of all workers, and when it was last read. */
-  room: Readonly<Record<Check, TaskRoom>>
+  capacity: Readonly<Record<Check, TaskCapacity>>
   /** Live workers that read files and write results; at least this one. */
   batchWorkers: number
-  roomMs: number
+  capacityMs: number
 }
 
 /** Callbacks of the dispatcher. */
-export interface DispatchTold {
+export interface DispatchCallbacks {
   /** Called after each round with its duration in milliseconds. */
   readonly onRound?: (ms: number) => void
   /** Called when more tasks of a started batch were created, which only large batches need. */
@@ -100,8 +100,8 @@ export interface DispatchTold {
 }
 
 /** The state of a dispatcher before its first round. */
-export function newTurn(holder?: string): DispatchTurn {
-  const begun: DispatchTurn = {
+export function newDispatcherState(holder?: string): DispatcherState {
+  const begun: DispatcherState = {
     served: new Map(),
     growing: [],
     held: new Map(),
@@ -109,9 +109,9 @@ export function newTurn(holder?: string): DispatchTurn {
     recalledMs: -Infinity,
     closedMs: -Infinity,
     plannedMs: -Infinity,
-    room: DEFAULT_ROOM,
+    capacity: DEFAULT_CAPACITY,
     batchWorkers: 1,
-    roomMs: -Infinity,
+    capacityMs: -Infinity,
   }
   return holder === undefined ? begun : { ...begun, holder }
 }
@@ -125,42 +125,42 @@ export function newTurn(holder?: string): DispatchTurn {
 export async function runDispatcher(
   pipeline: Pipeline,
   signal: AbortSignal,
-  { onRound, onStarting }: DispatchTold = {},
+  { onRound, onStarting }: DispatchCallbacks = {},
 ): Promise<void> {
   const { db, log } = pipeline
   const holder = randomUUID()
-  let turn: DispatchTurn | undefined
+  let state: DispatcherState | undefined
   let renewedMs = -Infinity
   let stagedMs = -Infinity
   let workedMs = performance.now()
   while (!signal.aborted) {
-    let restMs = STANDBY_MS
+    let pauseMs = STANDBY_MS
     try {
       const nowMs = performance.now()
-      if (turn === undefined || nowMs - renewedMs > RENEW_MS) {
+      if (state === undefined || nowMs - renewedMs > RENEW_MS) {
         const isOurs = await holdDuty(db, 'dispatch', holder, TERM_MS)
-        turn = isOurs ? (turn ?? newTurn(holder)) : undefined
+        state = isOurs ? (state ?? newDispatcherState(holder)) : undefined
         renewedMs = nowMs
       }
-      if (turn !== undefined) {
+      if (state !== undefined) {
         const startedMs = performance.now()
         const stagesToo = nowMs - stagedMs > STAGES_MS
         if (stagesToo) stagedMs = nowMs
-        const found = await dispatchOnce(pipeline, stagesToo, turn, onStarting)
+        const found = await dispatchOnce(pipeline, stagesToo, state, onStarting)
         if (found !== 'idle') workedMs = nowMs
-        restMs = nowMs - workedMs > RESTS_AFTER_MS ? RESTING_MS : REST_MS[found]
-        if (found === 'waiting') restMs = Math.min(IDLE_MS, Math.max(restMs, turn.quietMs))
+        pauseMs = nowMs - workedMs > LONG_IDLE_AFTER_MS ? LONG_IDLE_MS : PAUSES_MS[found]
+        if (found === 'waiting') pauseMs = Math.min(IDLE_MS, Math.max(pauseMs, state.quietMs))
         onRound?.(performance.now() - startedMs)
       }
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'dispatch failed; trying again')
     }
-    await wait(restMs, undefined, { signal }).catch(() => undefined)
+    await wait(pauseMs, undefined, { signal }).catch(() => undefined)
   }
   try {
     // Tasks that still grow are dispatched as they are, since the next dispatcher would find them
     // leased.
-    if (turn !== undefined) await enqueueTasks(pipeline.queue, turn.growing)
+    if (state !== undefined) await enqueueTasks(pipeline.queue, state.growing)
     await leaveDuty(db, 'dispatch', holder)
   } catch (error) {
     log.warn({ err: error }, 'the next dispatcher takes over a little later')
@@ -174,39 +174,39 @@ export async function runDispatcher(
 export async function dispatchOnce(
   pipeline: Pick<Pipeline, 'db' | 'queue' | 'limits'>,
   stagesToo = true,
-  turn: DispatchTurn = newTurn(),
+  state: DispatcherState = newDispatcherState(),
   onStarting?: () => void,
-): Promise<keyof typeof REST_MS> {
+): Promise<keyof typeof PAUSES_MS> {
   const { db, queue, limits } = pipeline
   const work = stagesToo ? await openWork(db) : UNSEEN
   const { open, starting } = work
-  turn.quietMs = 0
+  state.quietMs = 0
   if (!open) return 'idle'
   if (starting) {
     await makeTasks(db)
     onStarting?.()
   }
-  const found = await dispatchTasks(pipeline, turn)
+  const found = await dispatchTasks(pipeline, state)
   if (found !== 'none' && !stagesToo) return REST_AFTER[found]
   await emptyOpenGroups(db)
   const nowMs = performance.now()
-  if (nowMs - turn.recalledMs > RECALL_MS) {
-    turn.recalledMs = nowMs
-    const held = [...turn.held.keys()]
+  if (nowMs - state.recalledMs > RECALL_MS) {
+    state.recalledMs = nowMs
+    const held = [...state.held.keys()]
     await recallUnclaimed(pipeline, held)
-    await enqueueFree(queue, turn, held)
+    await enqueueFree(queue, state, held)
   }
-  if (nowMs - turn.closedMs > CLOSE_MS) {
-    turn.closedMs = nowMs
+  if (nowMs - state.closedMs > CLOSE_MS) {
+    state.closedMs = nowMs
     await closeFinishedBatches(db)
   }
   await keepQueuedStages(pipeline)
-  const stages = await leaseStages(db, limits.leaseMs, LONG_STAGES * turn.batchWorkers)
+  const stages = await leaseStages(db, limits.leaseMs, LONG_STAGES * state.batchWorkers)
   for (const leased of stages) {
     const { batchId, stage, lease } = leased
     await enqueue(queue, stage, [{ id: jobOfStage(leased), data: { batchId, lease } }])
   }
-  if (found === 'none' && stages.length === 0) turn.quietMs = work.quietMs
+  if (found === 'none' && stages.length === 0) state.quietMs = work.quietMs
   return starting ? 'dispatched' : REST_AFTER[found]
 }
 
@@ -220,22 +220,22 @@ const REST_AFTER = { many: 'dispatched', few: 'waiting', none: 'waiting' } as co
 /** Leases tasks and enqueues them; returns whether the next round may soon find as many. */
 async function dispatchTasks(
   { db, queue, limits }: Pick<Pipeline, 'db' | 'queue' | 'limits'>,
-  turn: DispatchTurn,
+  state: DispatcherState,
 ): Promise<Found> {
   const { leaseMs } = limits
-  const { holder, served } = turn
+  const { holder, served } = state
   const nowMs = performance.now()
-  if (nowMs - turn.roomMs > ROOM_MS) {
-    turn.room = await readRoom(db, DEFAULT_ROOM)
-    turn.batchWorkers = await countBatchWorkers(db)
-    turn.roomMs = nowMs
+  if (nowMs - state.capacityMs > CAPACITY_MS) {
+    state.capacity = await readCapacity(db, DEFAULT_CAPACITY)
+    state.batchWorkers = await countBatchWorkers(db)
+    state.capacityMs = nowMs
   }
-  const replan = nowMs - turn.plannedMs > PLAN_MS
-  if (replan) turn.plannedMs = nowMs
+  const replan = nowMs - state.plannedMs > PLAN_MS
+  if (replan) state.plannedMs = nowMs
   const held = holder === undefined ? {} : { holder }
-  const slots = ofEach(turn.room, ({ slots: count }) => count)
-  const reserve = ofEach(turn.room, ({ reserve: count }) => count)
-  const { growing } = turn
+  const slots = ofEach(state.capacity, ({ slots: count }) => count)
+  const reserve = ofEach(state.capacity, ({ reserve: count }) => count)
+  const { growing } = state
   const leased = await leaseTasks(db, {
     slots,
     reserve,
@@ -246,9 +246,9 @@ async function dispatchTasks(
     ...held,
   })
   for (const { check, accountId } of leased.slice(growing.length)) served.set(check, accountId)
-  turn.growing = leased.filter(({ grows }) => grows)
+  state.growing = leased.filter(({ grows }) => grows)
   const tasks = leased.filter(({ grows }) => !grows)
-  await enqueueFree(queue, turn, tasks)
+  await enqueueFree(queue, state, tasks)
   if (leased.length === 0) return 'none'
   // A round dispatches tasks of only a few groups, however many are due.
   if (leased.some(({ group }) => group !== null)) return 'many'
@@ -259,7 +259,7 @@ async function dispatchTasks(
 /** Enqueues the tasks of which the queue holds no earlier job; the others are held back. */
 async function enqueueFree(
   queue: QueueBackend,
-  { held }: DispatchTurn,
+  { held }: DispatcherState,
   tasks: readonly LeasedTask[],
 ): Promise<void> {
   const nowMs = performance.now()
@@ -291,9 +291,9 @@ async function enqueueTasks(queue: QueueBackend, tasks: readonly LeasedTask[]): 
 }
 
 function ofEach(
-  room: Readonly<Record<Check, TaskRoom>>,
-  countOf: (of: TaskRoom) => number,
+  capacity: Readonly<Record<Check, TaskCapacity>>,
+  countOf: (of: TaskCapacity) => number,
 ): Readonly<Record<Check, number>> {
-  const { email, phone, ip, domain } = room
+  const { email, phone, ip, domain } = capacity
   return { email: countOf(email), phone: countOf(phone), ip: countOf(ip), domain: countOf(domain) }
 }

@@ -7,7 +7,7 @@ export interface DuplicateOutcomes extends Disposable {
   isRepeated(row: number): boolean
   /** Stores the outcomes of a row; undefined for one that was canceled. */
   keep(row: number, record: CheckedRecord | undefined): void
-  /** Whether a row was stored. */
+  /** Whether the outcomes of a row were stored. */
   has(row: number): boolean
   /** The stored outcomes of a row. */
   find(row: number): CheckedRecord | undefined

@@ -14,7 +14,7 @@ import { openResults } from './results.ts'
 
 const CHUNKS = 20
 const ROWS = CHUNKS * 10
-const PATIENT = { lookMs: 5, longestMs: 60_000 }
+const PATIENT = { pollMs: 5, longestMs: 60_000 }
 const never = new AbortController().signal
 
 /** Every third row duplicates one of an earlier chunk. */
@@ -100,10 +100,10 @@ test('the result of a batch that stalls is abandoned, and written when the batch
   await using harness = await openHarness()
   const { id } = await harness.read(CONTENT)
   await harness.answer(CHUNKS / 2)
-  await finishNext(harness.pipeline, ROWS, never, { lookMs: 5, longestMs: 50 })
+  await finishNext(harness.pipeline, ROWS, never, { pollMs: 5, longestMs: 50 })
   expect(await sizesInTheMaking(harness)).toEqual([])
   // Not claimed again: it would stall again.
-  await finishNext(harness.pipeline, ROWS, never, { lookMs: 5, longestMs: 50 })
+  await finishNext(harness.pipeline, ROWS, never, { pollMs: 5, longestMs: 50 })
   await harness.answer()
   expect(await finishAll(harness)).toBe(1)
   expect(await statusOf(harness, id)).toBe('completed')

@@ -15,13 +15,13 @@ const LEAST_ROWS = 10_000
  * Milliseconds between two searches for running batches. The worker that dispatches is woken when
  * one starts; and a batch with so many rows runs for much longer if mail servers are probed.
  */
-const LOOK_MS = 3_000
+const POLL_MS = 3_000
 
 /**
  * Milliseconds between two polls for settled chunks, and milliseconds without one after which it
  * gives up.
  */
-const CHUNK_TIMES = { lookMs: 25, longestMs: 10_000 }
+const CHUNK_TIMES = { pollMs: 25, longestMs: 10_000 }
 
 /**
  * Writes the results of large batches while they run, until the signal aborts, so that a batch ends
@@ -50,7 +50,7 @@ async function finishBatches(
     } catch (error) {
       pipeline.log.warn({ err: error }, 'a result was not written early')
     }
-    if (!found) await started.wait(LOOK_MS, signal)
+    if (!found) await started.wait(POLL_MS, signal)
   }
 }
 

@@ -95,7 +95,7 @@ export async function listErasures(
   { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
 ): Promise<ErasurePage> {
   if (cursor !== undefined && (await findErasure(db, owner, cursor)) === undefined) {
-    throw new Problem('bad_request', '`cursor` is not one that this service gave out.')
+    throw new Problem('bad_request', '`cursor` was not returned by this service.')
   }
   const rows = await pageOfErasures(db, owner, { limit: limit + 1, after: cursor })
   const shown = rows.slice(0, limit)

@@ -20,7 +20,7 @@ export function placeOf(owner: BatchOwner, cursor: string): BatchPosition {
   const [, created = '', id = '', check] = /^(\d{1,16})\.(bat_\w{1,60})\.(\w+)$/.exec(text) ?? []
   const createdUs = Number(created)
   if (id === '' || check !== checkOf(owner, createdUs, id)) {
-    throw new Problem('bad_request', '`cursor` is not one that this service gave out.')
+    throw new Problem('bad_request', '`cursor` was not returned by this service.')
   }
   return { createdUs, id }
 }

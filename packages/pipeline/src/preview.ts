@@ -10,7 +10,7 @@ import { noSuchBatch } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** Milliseconds between two checks whether the start of the file was read. */
-const LOOK_MS = 50
+const POLL_MS = 50
 
 /**
  * Summary and cost of a batch. Waits until the start of its file was read, at most `patienceMs`.
@@ -34,7 +34,7 @@ export async function previewBatch(
       throw new Problem('conflict', `There is no preview: ${batch.error.message}`)
     }
     if (performance.now() > deadline || options.signal.aborted) throw notReadYet()
-    await wait(LOOK_MS, undefined, { signal: options.signal }).catch(() => {})
+    await wait(POLL_MS, undefined, { signal: options.signal }).catch(() => {})
   }
 }
 

@@ -1,8 +1,8 @@
 import type { LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import {
-  keepUnclaimed,
+  renewUnclaimed,
   readUnclaimed,
-  takeBack,
+  returnUnclaimed,
   type UnclaimedTask,
 } from '@plumbline/db/batches/unclaimed'
 import {
@@ -64,8 +64,8 @@ export async function recallUnclaimed(
     if (!left) lost.push(task)
     else there.push(task)
   }
-  await takeBack(db, lost)
-  await keepUnclaimed(db, there, limits.leaseMs)
+  await returnUnclaimed(db, lost)
+  await renewUnclaimed(db, there, limits.leaseMs)
 }
 
 /** Job id of a leased stage. */

@@ -61,7 +61,7 @@ export async function rescoreBatch(
   if (!isKnown) {
     throw new Problem(
       'unprocessable',
-      'There are no weights of this version; a batch names its own.',
+      'There are no weights of this version; a batch shows its own.',
     )
   }
   const rescore: RescoreRequest = { of: id, weights }

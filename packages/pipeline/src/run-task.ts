@@ -1,7 +1,12 @@
 import type { Answer, EngineRequest } from '@plumbline/ports/engine'
 import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
 import { returnPausedTask } from '@plumbline/db/batches/pause'
-import { claimTask, restTask, returnTask, type ClaimedTask } from '@plumbline/db/batches/tasks'
+import {
+  claimTask,
+  retryTaskLater,
+  returnTask,
+  type ClaimedTask,
+} from '@plumbline/db/batches/tasks'
 import { bisectTask, MAX_ATTEMPTS } from './bisect-task.ts'
 import type { Pipeline } from './pipeline.ts'
 import { saveOutcomes } from './save-outcomes.ts'
@@ -21,7 +26,7 @@ export interface CheckRunner {
 const MAX_ATTEMPTS_ALONE = 6
 
 /** Delay of a task after its engine threw, in milliseconds; doubled with each attempt. */
-const REST_MS = 200
+const RETRY_MS = 200
 
 /**
  * Runs one task: claims it, calls the engine, saves outcomes regularly, and stores the rest at the
@@ -80,7 +85,7 @@ async function runClaimed(
     await saver.stop()
     await saveOutcomes(pipeline, task, work, 'stay')
     if (task.attempts >= MAX_ATTEMPTS) await endFailing(pipeline, task, work)
-    else await restTask(pipeline.db, task, REST_MS * 2 ** (task.attempts - 1))
+    else await retryTaskLater(pipeline.db, task, RETRY_MS * 2 ** (task.attempts - 1))
     return
   }
   await saver.stop()

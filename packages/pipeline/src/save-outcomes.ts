@@ -6,7 +6,7 @@ import {
 } from '@plumbline/db/batches/settle'
 import {
   countGroupAnswers,
-  keepPace,
+  storePace,
   readPace,
   type GroupAnswers,
 } from '@plumbline/db/batches/pace'
@@ -14,10 +14,10 @@ import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import type { ClaimedTask } from '@plumbline/db/batches/tasks'
 import type { Tx } from '@plumbline/db/database'
 import { FAILOVER_MS, retryStatement } from '@plumbline/db/retry'
-import { blankWhatCame } from './blank-late.ts'
+import { blankLateOutcomes } from './blank-late.ts'
 import { packOutcomes, type StoredOutcome } from './codec.ts'
 import { groupNameOf } from './keyed-stores.ts'
-import { countKnownRows } from './known-rows.ts'
+import { countAnsweredRows } from './answered-rows.ts'
 import type { Pipeline } from './pipeline.ts'
 import { settleChunk } from './settle.ts'
 import type { TaskWork } from './task-work.ts'
@@ -117,7 +117,7 @@ async function notePace(
     const pace = await readPace(db, batchId, LEAST_SPACING_MS)
     if (pace === undefined) return
     const samples = withSample(pace.samples, pace.now, pace.startedMs)
-    if (samples !== null) await keepPace(db, batchId, samples)
+    if (samples !== null) await storePace(db, batchId, samples)
   } catch (error) {
     log.info({ err: error, batch: batchId }, 'the pace of a batch could not be recorded')
   }
@@ -144,10 +144,10 @@ export async function storeOutcomes(
       return { charged: null, paceAgeMs: 0 }
     }
     const { remaining, hasErased, prepaid, paceAgeMs } = stored
-    if (hasErased) await blankWhatCame(tx, { batchId: task.batchId, no: task.chunkNo })
+    if (hasErased) await blankLateOutcomes(tx, { batchId: task.batchId, no: task.chunkNo })
     if (remaining > 0) {
       const open = { batchId: task.batchId, no: task.chunkNo, product: task.product }
-      await countKnownRows(tx, { ...open, scorer, subjects: work.all }, { check, outcomes })
+      await countAnsweredRows(tx, { ...open, scorer, subjects: work.all }, { check, outcomes })
       return { charged: null, paceAgeMs }
     }
     const onlyCheck = Object.keys(work.all).length === 1

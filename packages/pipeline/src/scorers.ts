@@ -7,7 +7,7 @@ import { storeWeights, readWeights } from '@plumbline/db/score-weights'
  * its start.
  */
 export interface Scorers {
-  /** For single calls, and for batches that start now. */
+  /** The scorer of single calls, and of batches that start now. */
   readonly current: Scorer
   /**
    * The scorer of a batch, by its row's `weights`; the current one for a batch that was never

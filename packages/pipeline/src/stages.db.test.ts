@@ -7,7 +7,7 @@ import { dispatchOnce } from './dispatch.ts'
 import { runFinish } from './finish.ts'
 import { runIntake } from './intake-stage.ts'
 import { getBatch } from './read.ts'
-import { createStageRoom } from './stage-room.ts'
+import { createLongStageLimit } from './long-stage-limit.ts'
 
 const LEASE_MS = 1_000
 const { signal } = new AbortController()
@@ -57,7 +57,7 @@ test('a result that a temporary fault prevented is retried long before its lease
     const job = { batchId: id, lease: stage?.lease ?? 0 }
     await expect(runFinish(full, job, signal)).rejects.toThrow('full')
   }
-  const restMs = async (): Promise<number> => {
+  const leaseLeftMs = async (): Promise<number> => {
     const { rows } = await pipeline.db.pool.query<{ rest: number }>(
       'select extract(epoch from lease_until - clock_timestamp())::float8 * 1000 as rest from batches',
     )
@@ -65,7 +65,7 @@ test('a result that a temporary fault prevented is retried long before its lease
   }
   for (const isLong of [false, false, true]) {
     await tryOnce()
-    expect((await restMs()) > pipeline.limits.leaseMs / 2).toBe(isLong)
+    expect((await leaseLeftMs()) > pipeline.limits.leaseMs / 2).toBe(isLong)
     await pipeline.db.pool.query(`update batches set lease_until = now() - interval '1 ms'`)
   }
   expect(await leaseStages(pipeline.db, 60_000)).toHaveLength(0)
@@ -155,8 +155,8 @@ test('long files are read in turn by account, as many at once as there are slots
   const short = await harness.submit('email\na@b.example\n', { accountId: first })
   // As if no worker had a lease: the first submitted batch of each account has one for its job.
   await db.pool.query('update batches set lease_until = null')
-  const ownersOf = async (room: number): Promise<readonly (string | undefined)[]> =>
-    (await leaseStages(db, 60_000, room))
+  const ownersOf = async (free: number): Promise<readonly (string | undefined)[]> =>
+    (await leaseStages(db, 60_000, free))
       .filter(({ batchId }) => batchId !== short.id)
       .map(({ batchId }) => submitted.find(({ id }) => id === batchId)?.accountId)
   const leased = await ownersOf(4)
@@ -183,10 +183,10 @@ test("an account's second long file waits for its turn, and a job beyond a worke
     'select id from batches where lease_until is null',
   )
   expect(rows).toEqual([{ id: waiting.id }])
-  const room = createStageRoom(db, 1)
+  const limit = createLongStageLimit(db, 1)
   const ran: string[] = []
   const runs = async ({ id }: { id: string }, run = async (): Promise<void> => undefined) =>
-    await room({ batchId: id, lease: 1 }, async () => {
+    await limit({ batchId: id, lease: 1 }, async () => {
       ran.push(id)
       await run()
     })

@@ -26,7 +26,7 @@ const SAMPLES_EVERY_MS = 2_000
 const SUMS_EVERY_MS = 5_000
 
 /** Milliseconds between two checks whether an audit of the ledger is due. */
-const AUDIT_LOOK_MS = 60_000
+const AUDIT_POLL_MS = 60_000
 
 /** Options of the sweeps. */
 export interface SweepOptions {
@@ -108,14 +108,14 @@ export async function runSweeps(
     repeat(pipeline, longStored, LONG_STORED_EVERY_MS, signal),
     repeat(
       pipeline,
-      [['ledger audit', () => auditAndTell(pipeline, signal)]],
-      AUDIT_LOOK_MS,
+      [['ledger audit', () => auditAndLog(pipeline, signal)]],
+      AUDIT_POLL_MS,
       signal,
     ),
   ])
 }
 
-async function auditAndTell({ db, log }: Pipeline, signal: AbortSignal): Promise<void> {
+async function auditAndLog({ db, log }: Pipeline, signal: AbortSignal): Promise<void> {
   const result = await auditWhenDue(db, signal)
   if (result === undefined) return
   const { whole, entryCount, faultCount, examples } = result

@@ -16,8 +16,8 @@ export const LEAST_SPACING_MS = 5_000
  */
 const LEAST_WINDOW = 0.1
 /**
- * Minimum number of answers of a pace, as a share of the open subjects, for subjects that wait for
- * no provider.
+ * Outcomes that a pace must be measured by, as a share of the open subjects, for subjects that wait
+ * for no provider.
  */
 const LEAST_SHARE = 0.05
 

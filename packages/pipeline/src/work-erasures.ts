@@ -38,10 +38,10 @@ import type { Pipeline } from './pipeline.ts'
 import { removeEach } from './remove-files.ts'
 
 /** Milliseconds between two checks for an erasure to work on. */
-const LOOK_MS = 5_000
+const POLL_MS = 5_000
 
 /** Delay of an erasure that waits for rows to be read, or whose step failed, in milliseconds. */
-const REST_MS = 5_000
+const RETRY_MS = 5_000
 
 /** Milliseconds between two saves of the position of a search that finds nothing. */
 const NOTE_MS = 2_000
@@ -63,7 +63,7 @@ export async function runErasures(stores: ErasureStores, signal: AbortSignal): P
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'erasures could not be processed')
     }
-    await wait(LOOK_MS, undefined, { signal }).catch(() => {})
+    await wait(POLL_MS, undefined, { signal }).catch(() => {})
   }
 }
 
@@ -94,13 +94,13 @@ export async function workErasure(stores: ErasureStores, stopping: AbortSignal):
     const signal = AbortSignal.any([stopping, lost.signal])
     const isDone = await runSteps({ ...stores, row, target, finder, signal })
     if (isDone) await completeErasure(db, row)
-    else await postponeErasure(db, row, stopping.aborted ? 0 : REST_MS)
+    else await postponeErasure(db, row, stopping.aborted ? 0 : RETRY_MS)
   } catch (error) {
     if (error instanceof ErasureLost || lost.signal.aborted) return true
     if (!stopping.aborted) {
       log.warn({ err: error, erasure: row.id }, 'an erasure failed; it is tried again')
     }
-    await postponeErasure(db, row, stopping.aborted ? 0 : REST_MS)
+    await postponeErasure(db, row, stopping.aborted ? 0 : RETRY_MS)
   }
   return true
 }

@@ -74,7 +74,7 @@ export interface ConsumerOptions {
   readonly lockMs: number
   /**
    * Milliseconds between two searches for jobs without a lock, by all consumers of the queue
-   * together; a job must be found by two.
+   * together; a job that two in a row find is given to another worker.
    */
   readonly stalledMs: number
   /** Must not throw. */

@@ -277,7 +277,7 @@ function createQuestionBatcher(
       {
         first: createBatcher(add, {
           maxItems: MAX_QUESTIONS,
-          restMs: () => (pending.size > BUSY_COUNT ? BUSY_DELAY_MS : 0),
+          delayMs: () => (pending.size > BUSY_COUNT ? BUSY_DELAY_MS : 0),
         }),
         again: createBatcher(add, { maxItems: MAX_QUESTIONS }),
         alone: createBatcher(add, { maxItems: 1, maxRuns: 4 }),

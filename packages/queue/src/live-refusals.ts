@@ -39,7 +39,7 @@ export function createHeldBackAccounts(
 export function slowShareUsed(): Problem {
   return new Problem(
     'too_many_requests',
-    'Too many calls of this account wait for others that do not answer; nothing was charged. Come again after the seconds of Retry-After.',
+    'Too many calls of this account wait for others that do not answer; nothing was charged. Try again after the seconds of Retry-After.',
     { limit: 'slow_share', retryAfterSeconds: HELD_BACK_MS / 1_000 },
   )
 }

@@ -88,7 +88,7 @@ export async function serveLive<C extends Check>(
     server.swept?.resolve()
     server.swept = null
   }, SWEEP_EVERY_MS)
-  const heartbeat = setInterval(() => tellWorking(server), WORKING_EVERY_MS)
+  const heartbeat = setInterval(() => replyWorking(server), WORKING_EVERY_MS)
   const stack = new AsyncDisposableStack()
   stack.defer(() => {
     clearInterval(sweeping)
@@ -181,7 +181,7 @@ function takeOver<C extends Check>(
       if (server.open.delete(open) && canBeRefused) {
         reply(server, { replyTo, text: writeRefused(cause, [id]) })
       }
-      open.abort.abort(new Error('there is no room'))
+      open.abort.abort(new Error('no capacity for the subject'))
     },
     // Outcomes that the handler returns before the time is up still count.
     expire: () => open.abort.abort(new Error('time is up')),
@@ -221,7 +221,7 @@ function reply<C extends Check>({ send, onError }: LiveServer<C>, outgoing: Outg
   send(outgoing).catch(onError)
 }
 
-function tellWorking<C extends Check>(server: LiveServer<C>): void {
+function replyWorking<C extends Check>(server: LiveServer<C>): void {
   const before = performance.now() - WORKING_EVERY_MS / 2
   const held = [...server.open].filter(({ takenAtMs }) => takenAtMs < before)
   for (const [replyTo, questions] of Map.groupBy(held, (question) => question.replyTo)) {

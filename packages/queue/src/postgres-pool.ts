@@ -22,7 +22,7 @@ const JOBS_TOPIC = 'bullmq_jobs'
 const SESSION = { search_path: SCHEMA, synchronous_commit: 'off' }
 
 /** Time-out in milliseconds, for a network that drops packets without resetting connections. */
-const ANSWER_MS = 30_000
+const QUERY_MS = 30_000
 
 /**
  * A channel that reports when a lost connection is open again and messages may have been missed.
@@ -60,7 +60,7 @@ export function openQueuePool({
     max: poolSize,
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
-    query_timeout: ANSWER_MS,
+    query_timeout: QUERY_MS,
     application_name: 'plumbline queue',
     ...(pooled ? {} : { options: optionsOf(SESSION) }),
   })

@@ -101,7 +101,7 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
       },
       producer: (name) => producers.get(name),
       consumer: (consumer) =>
-        openConsumer({ ...consumer, onError: shared.onError }, link, LOOK_SECONDS),
+        openConsumer({ ...consumer, onError: shared.onError }, link, POLL_SECONDS),
       [Symbol.asyncDispose]: close,
     }
   } catch (cause) {
@@ -114,4 +114,4 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
  * Polling interval in seconds. Consumers are notified of each job, and poll after a reconnection,
  * so polling is only a safeguard. Each poll takes four statements.
  */
-const LOOK_SECONDS = 60
+const POLL_SECONDS = 60

@@ -19,7 +19,7 @@ export interface RedisQueueOptions {
   readonly prefix?: string
   readonly onError: (error: Error) => void
   /** See `openRedis`. */
-  readonly answerMs?: number
+  readonly commandMs?: number
   /** Absent: no tracing. */
   readonly tracer?: Tracer
 }
@@ -33,7 +33,7 @@ export async function openRedisQueues({
   redisUrl,
   prefix = 'plumbline',
   onError,
-  answerMs,
+  commandMs,
   tracer = NO_TRACER,
 }: RedisQueueOptions): Promise<QueueBackend> {
   const telemetry = await telemetryOf(tracer)
@@ -41,7 +41,7 @@ export async function openRedisQueues({
     url: redisUrl,
     prefix,
     onError,
-    ...(answerMs === undefined ? {} : { answerMs }),
+    ...(commandMs === undefined ? {} : { commandMs }),
   })
   const channel = createRedisChannel(server)
   const adding = server.connect('add')
@@ -63,7 +63,7 @@ export async function openRedisQueues({
     await server[Symbol.asyncDispose]()
   }
   try {
-    const readMs = (): Promise<number> => withTimeOut(ANSWER_MS, readClockMs(server))
+    const readMs = (): Promise<number> => withTimeOut(COMMAND_MS, readClockMs(server))
     await refuseLoneNode(server)
     const clock = await openServerClock(readMs)
     return {
@@ -77,7 +77,7 @@ export async function openRedisQueues({
         await readMs()
       },
       producer: (name) => producers.get(name),
-      consumer: (options) => openConsumer(options, link(options.name, fetching), LOOK_SECONDS),
+      consumer: (options) => openConsumer(options, link(options.name, fetching), POLL_SECONDS),
       [Symbol.asyncDispose]: close,
     }
   } catch (cause) {
@@ -97,7 +97,7 @@ export function redisQueuePrefix(prefix: string, name: QueueName): string {
  */
 async function refuseLoneNode({ commands }: RedisServer): Promise<void> {
   if (commands.isCluster) return
-  const facts = await withTimeOut(ANSWER_MS, commands.info('cluster'))
+  const facts = await withTimeOut(COMMAND_MS, commands.info('cluster'))
   if (!facts.includes('cluster_enabled:1')) return
   throw new Error(
     'REDIS_URL names one server, which is a node of a Redis Cluster; ' +
@@ -109,10 +109,10 @@ async function refuseLoneNode({ commands }: RedisServer): Promise<void> {
  * Polling interval in seconds. A consumer blocks in the server until there is a job: a poll is one
  * command.
  */
-const LOOK_SECONDS = 2
+const POLL_SECONDS = 2
 
-/** Time-out in milliseconds: a cluster without slots would block a command for ever. */
-const ANSWER_MS = 10_000
+/** Time-out of a command in milliseconds: a cluster without slots never replies. */
+const COMMAND_MS = 10_000
 
 async function readClockMs({ commands }: RedisServer): Promise<number> {
   const [seconds, microseconds] = await commands.time()

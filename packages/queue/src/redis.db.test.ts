@@ -170,7 +170,7 @@ describe.skipIf(WITHOUT_REDIS)('a network that drops packets without a reset', (
     await using network = await openNetwork(server.url)
     const backend = await openRedisQueues({
       redisUrl: network.url,
-      answerMs: 500,
+      commandMs: 500,
       onError: () => undefined,
     })
     try {

@@ -33,7 +33,7 @@ export interface RedisServerOptions {
   /** Called for lost connections, which are reopened automatically. */
   readonly onError: (error: Error) => void
   /** Time-out of a command in milliseconds; default 10 seconds. */
-  readonly answerMs?: number
+  readonly commandMs?: number
 }
 
 /**
@@ -45,9 +45,9 @@ export function openRedis({
   url,
   prefix,
   onError,
-  answerMs = ANSWER_MS,
+  commandMs = COMMAND_MS,
 }: RedisServerOptions): RedisServer {
-  const inTime = { commandTimeout: answerMs, socketTimeout: answerMs }
+  const inTime = { commandTimeout: commandMs, socketTimeout: commandMs }
   const open = (options: ConnectionSettings): Redis | Cluster => {
     const client = connectionOf(url, options)
     client.on('error', onError)
@@ -76,7 +76,7 @@ export const CLOSE_MS = 1_000
  * Time-out of a command in milliseconds. Without it, a network that drops packets would block a
  * command for a quarter of an hour. Commands that fetch and listen block on purpose.
  */
-const ANSWER_MS = 10_000
+const COMMAND_MS = 10_000
 
 const ROLES: Readonly<Record<ConnectionRole, ConnectionSettings>> = {
   add: { maxRetriesPerRequest: 3 },

@@ -10,7 +10,7 @@ import type { BatchOwner } from '@plumbline/db/batches/rows'
 import { leaseStages } from '@plumbline/db/batches/stages'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { openDatabase } from '@plumbline/db/database'
-import { reportWorker, type TaskRoom } from '@plumbline/db/workers'
+import { reportWorker, type TaskCapacity } from '@plumbline/db/workers'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
 import { runFinish } from '@plumbline/pipeline/finish'
 import { createScorer } from '@plumbline/scoring/score'
@@ -22,7 +22,7 @@ import { getBatch } from '@plumbline/pipeline/read'
 import { runTask } from '@plumbline/pipeline/run-task'
 import { openScorers } from '@plumbline/pipeline/scorers'
 import { makeTasks } from '@plumbline/pipeline/start'
-import { DEFAULT_ROOM } from '@plumbline/pipeline/task-room'
+import { DEFAULT_CAPACITY } from '@plumbline/pipeline/task-capacity'
 import { submitBatch, type Submission } from '@plumbline/pipeline/submit'
 import { openStorage } from '@plumbline/storage/open'
 import { instantEngine } from './instant-engines.ts'
@@ -54,7 +54,7 @@ export async function openTestPipeline(
     limits?: Partial<Pipeline['limits']>
     redis?: { url: string; prefix: string }
     /** Capacity of the workers by check; default one worker of each. */
-    room?: Readonly<Record<Check, TaskRoom>>
+    capacity?: Readonly<Record<Check, TaskCapacity>>
     weights?: Weights
     countCredits?: NonNullable<Pipeline['countCredits']>
   } = {},
@@ -83,7 +83,7 @@ export async function openTestPipeline(
     log,
     ...(options.countCredits === undefined ? {} : { countCredits: options.countCredits }),
   }
-  await reportRoom(db, options.room ?? DEFAULT_ROOM)
+  await reportCapacity(db, options.capacity ?? DEFAULT_CAPACITY)
   const account = await createAccount(db, { email: 'ada@example.com', plan: 'pro' })
   const owner: BatchOwner = { accountId: account.id, mode: 'live' }
   let uploads = 0
@@ -141,12 +141,12 @@ export async function openTestPipeline(
 const TASKS_A_ROUND = 16
 
 /** Registers a worker of each check for the duration of a test; none of them takes tasks. */
-async function reportRoom(
+async function reportCapacity(
   db: Pipeline['db'],
-  room: Readonly<Record<Check, TaskRoom>>,
+  capacity: Readonly<Record<Check, TaskCapacity>>,
 ): Promise<void> {
   for (const kind of CHECKS)
-    await reportWorker(db, { name: 'test', kind, health: [], room: room[kind] })
+    await reportWorker(db, { name: 'test', kind, health: [], capacity: capacity[kind] })
   await db.pool.query(`update workers set seen_at = now() + interval '1 day' where name = 'test'`)
 }
 

@@ -82,7 +82,7 @@ interface EndpointResult {
   readonly retryAfter?: string | undefined
 }
 
-/** Only 2xx is success; a redirect is not. Source: Standard Webhooks 1.0, "Delivery". */
+/** The result of an attempt: only 2xx is success, a redirect is not. Source: Standard Webhooks 1.0, "Delivery". */
 function resultOf(answer: HttpAnswer): EndpointResult {
   if (answer.kind === 'failed') {
     return { arrived: false, responseStatus: null, responseBody: null, error: sentenceOf(answer) }

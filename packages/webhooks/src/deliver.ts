@@ -20,12 +20,12 @@ export interface DeliverTools extends AttemptTools {
 }
 
 /** Milliseconds between two checks for messages that are due. */
-const LOOK_MS = 1_000
+const POLL_MS = 1_000
 
 /**
  * Milliseconds between two queries while there are more messages: each query reads all endpoints.
  */
-const REST_MS = 25
+const PAGE_PAUSE_MS = 25
 
 /** Results stored by one statement at most. */
 const RESULTS = 200
@@ -77,11 +77,11 @@ export function startDelivery(tools: DeliverTools): Delivery {
       })
       for (const due of taken) send(due)
       if (taken.length > 0) {
-        await pause(REST_MS, stop.signal)
+        await pause(PAGE_PAUSE_MS, stop.signal)
         continue
       }
       woken = Promise.withResolvers<void>()
-      await Promise.race([woken.promise, pause(LOOK_MS, stop.signal)])
+      await Promise.race([woken.promise, pause(POLL_MS, stop.signal)])
     }
   }
   const looping = loop()

@@ -21,7 +21,7 @@ export interface DeliverySlots {
   enter(endpointId: string): (arrived: boolean) => void
 }
 
-interface Standing {
+interface EndpointSlots {
   underWay: number
   limit: number
   failing: boolean
@@ -35,46 +35,46 @@ const REMEMBERED = 10_000
  * failure resets it to one. Failing endpoints share a few slots.
  */
 export function createDeliverySlots(): DeliverySlots {
-  const standings = new Map<string, Standing>()
+  const endpoints = new Map<string, EndpointSlots>()
   let underWay = 0
   let failingUnderWay = 0
 
   function left(): ReturnType<DeliverySlots['left']> {
-    const failingRoom = Math.max(0, FAILING_SLOTS - failingUnderWay)
+    const failingLeft = Math.max(0, FAILING_SLOTS - failingUnderWay)
     const busy: Record<string, number> = {}
     let failingGiven = 0
-    for (const [id, standing] of standings) {
-      const own = Math.max(0, standing.limit - standing.underWay)
+    for (const [id, endpoint] of endpoints) {
+      const own = Math.max(0, endpoint.limit - endpoint.underWay)
       // Of failing endpoints only so many are asked about at a time.
-      const isOut = standing.failing && failingGiven >= failingRoom
-      if (standing.failing && own > 0 && !isOut) failingGiven += 1
+      const isOut = endpoint.failing && failingGiven >= failingLeft
+      if (endpoint.failing && own > 0 && !isOut) failingGiven += 1
       busy[id] = isOut ? 0 : own
     }
     return { most: SLOTS - underWay, each: 1, busy }
   }
 
   function enter(endpointId: string): (arrived: boolean) => void {
-    const standing = standings.get(endpointId) ?? { underWay: 0, limit: 1, failing: false }
-    standings.delete(endpointId)
-    standings.set(endpointId, standing)
-    const wasFailing = standing.failing
-    standing.underWay += 1
+    const endpoint = endpoints.get(endpointId) ?? { underWay: 0, limit: 1, failing: false }
+    endpoints.delete(endpointId)
+    endpoints.set(endpointId, endpoint)
+    const wasFailing = endpoint.failing
+    endpoint.underWay += 1
     underWay += 1
     if (wasFailing) failingUnderWay += 1
     return (arrived) => {
-      standing.underWay -= 1
+      endpoint.underWay -= 1
       underWay -= 1
       if (wasFailing) failingUnderWay -= 1
-      standing.failing = !arrived
-      standing.limit = arrived ? Math.min(MOST_EACH, standing.limit + 1) : 1
+      endpoint.failing = !arrived
+      endpoint.limit = arrived ? Math.min(MOST_EACH, endpoint.limit + 1) : 1
       forget()
     }
   }
 
   function forget(): void {
-    for (const [id, standing] of standings) {
-      if (standings.size <= REMEMBERED) return
-      if (standing.underWay === 0) standings.delete(id)
+    for (const [id, endpoint] of endpoints) {
+      if (endpoints.size <= REMEMBERED) return
+      if (endpoint.underWay === 0) endpoints.delete(id)
     }
   }
 

@@ -44,7 +44,7 @@ export async function admit(
   const context = requestContextOf(res)
   const key = bearer(req.headers.authorization)
   // Without `await` on plain values, calls of a cached key stay within one turn of the event loop.
-  const known = key === undefined ? undefined : access.apiKeys.known(key)
+  const known = key === undefined ? undefined : access.apiKeys.cached(key)
   const caller = known ?? (await whoCalls(access, req, key))
   context.caller = caller
 
@@ -95,7 +95,7 @@ export function refuseSuspended({
     'forbidden',
     status === 'closed'
       ? 'This account is closed.'
-      : `This account is suspended${why}; its batches rest until the operator of the service lifts that. Ask them.`,
+      : `This account is suspended${why}; its batches wait until the operator of the service lifts that. Ask them.`,
   )
 }
 
@@ -109,7 +109,7 @@ async function isRepeat(
 }
 
 /** Whether the key or session of an admitted request is still valid, by its cache. */
-export async function isStillLetIn(access: Access, req: Request): Promise<boolean> {
+export async function isStillAdmitted(access: Access, req: Request): Promise<boolean> {
   const key = bearer(req.headers.authorization)
   if (key !== undefined) return (await access.apiKeys.find(key)) !== undefined
   const { caller } = req.res === undefined ? {} : requestContextOf(req.res)
@@ -121,7 +121,7 @@ export async function isStillLetIn(access: Access, req: Request): Promise<boolea
  * to arrive.
  */
 export async function refuseRevoked(access: Access, req: Request): Promise<void> {
-  if (await isStillLetIn(access, req)) return
+  if (await isStillAdmitted(access, req)) return
   throw comesWithSession(access, req) ? endedSession() : invalidKey()
 }
 
@@ -160,7 +160,7 @@ export async function findCaller(
 ): Promise<Caller> {
   if (key === undefined || !apiKeys.isWellFormed(key)) throw await failed(failedKeys, network)
   using reserved = failedKeys.reserve(network)
-  if (reserved === undefined && !apiKeys.wasGood(key) && !(await apiKeys.mayExist(key))) {
+  if (reserved === undefined && !apiKeys.wasValid(key) && !(await apiKeys.mayExist(key))) {
     throw tooManyFailures(failedKeys.retryMs)
   }
   const caller = await apiKeys.find(key)
@@ -176,7 +176,7 @@ async function failed(failedKeys: FailedKeyLimit, network: string): Promise<Prob
 function tooManyFailures(retryMs: number): Problem {
   return new Problem(
     'too_many_requests',
-    'Too many calls without a valid API key; check the key and come again later.',
+    'Too many calls without a valid API key; check the key and try again later.',
     {
       limit: 'failed_keys',
       retryAfterSeconds: Math.ceil(retryMs / 1_000),

@@ -39,7 +39,7 @@ async function openFixture(most?: number): Promise<Fixture> {
       prefix: 'svc',
       onError: () => undefined,
       now,
-      ...(most === undefined ? {} : { most }),
+      ...(most === undefined ? {} : { maxKeys: most }),
     }),
   )
   const failedKeys = failuresOf(now)
@@ -59,7 +59,7 @@ async function openFixture(most?: number): Promise<Fixture> {
       await revokeKey(db, { accountId, mode: 'live' })
     },
     judge: async (key, address = ADDRESS) => {
-      const known = apiKeys.known(key)
+      const known = apiKeys.cached(key)
       if (known !== undefined) return known.accountId
       try {
         return (await findCaller({ apiKeys, failedKeys }, address, key)).accountId
@@ -145,7 +145,7 @@ test('invalid keys evict no valid one', async () => {
   for (let no = 0; no < 100; no += 1) {
     await fixture.judge(newKey('svc', 'live'), `198.51.100.${no}`)
   }
-  expect(fixture.apiKeys.known(key)).toMatchObject({ accountId: id })
+  expect(fixture.apiKeys.cached(key)).toMatchObject({ accountId: id })
 })
 
 test('beyond the limit the key that was queried least recently is evicted', async () => {
@@ -160,7 +160,7 @@ test('beyond the limit the key that was queried least recently is evicted', asyn
   fixture.pass(1_000)
   await fixture.judge(first.key)
   await fixture.judge(third.key)
-  expect([first, second, third].map(({ key }) => fixture.apiKeys.wasGood(key))).toEqual([
+  expect([first, second, third].map(({ key }) => fixture.apiKeys.wasValid(key))).toEqual([
     true,
     false,
     true,

@@ -7,13 +7,13 @@ import type { Caller } from './request-context.ts'
 /** Finds callers by their API keys, and remembers them for a short time. */
 export interface ApiKeyCache extends AsyncDisposable {
   /** The caller of a key if it is cached. */
-  known(key: string): Caller | undefined
+  cached(key: string): Caller | undefined
   /** The caller of a key; undefined if the key is malformed, unknown or revoked. */
   find(key: string): Promise<Caller | undefined> | Caller | undefined
   /** Whether a key has the format and the checksum of this installation's keys. */
   isWellFormed(key: string): boolean
   /** Whether a key was valid when the database was last asked for it. */
-  wasGood(key: string): boolean
+  wasValid(key: string): boolean
   /**
    * Whether a key may have existed a few seconds ago. False for most keys that do not exist, which
    * saves a query; true for the few whose hash begins like that of an existing key.
@@ -30,17 +30,17 @@ export interface ApiKeyCacheOptions {
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number
   /** Valid keys that are cached at most. */
-  readonly most?: number
+  readonly maxKeys?: number
 }
 
 /**
  * A revoked key is refused everywhere within one second (decision 18), so nothing is cached for
  * longer.
  */
-const KNOWN_MS = 900
+const CACHE_MS = 900
 
 /** Valid keys that are cached at most: some 10 MB. */
-const GOOD_MAX = 50_000
+const MAX_KEYS = 50_000
 
 /** Milliseconds between two writes of the time of last use to the database. */
 const USED_MS = 10_000
@@ -51,14 +51,14 @@ const USED_MS = 10_000
  */
 const MARKS_MS = 5_000
 
-interface Good {
+interface CachedKey {
   readonly caller: Caller
   /** When the query was sent, not when its result came. */
   readonly askedAt: number
 }
 
-interface Asking {
-  readonly answer: Promise<Caller | undefined>
+interface PendingQuery {
+  readonly found: Promise<Caller | undefined>
   readonly askedAt: number
 }
 
@@ -67,10 +67,10 @@ interface Asking {
  * most. Invalid keys are not cached, so that they evict no valid one.
  */
 export function createApiKeyCache(options: ApiKeyCacheOptions): ApiKeyCache {
-  const { db, prefix, onError, now = () => performance.now(), most = GOOD_MAX } = options
+  const { db, prefix, onError, now = () => performance.now(), maxKeys = MAX_KEYS } = options
   /** Valid keys in the order of their last query, oldest first. */
-  const good = new Map<string, Good>()
-  const asking = new Map<string, Asking>()
+  const valid = new Map<string, CachedKey>()
+  const queries = new Map<string, PendingQuery>()
   let used = new Set<string>()
   const mayExist = createKeyMarks(db, now)
 
@@ -85,23 +85,23 @@ export function createApiKeyCache(options: ApiKeyCacheOptions): ApiKeyCache {
   timer.unref()
 
   function note(digest: string, caller: Caller | undefined, askedAt: number): void {
-    const held = good.get(digest)
+    const held = valid.get(digest)
     // A query that was sent later has returned before this one.
     if (held !== undefined && held.askedAt > askedAt) return
-    good.delete(digest)
+    valid.delete(digest)
     if (caller === undefined) return
     if (caller.keyId !== null) used.add(caller.keyId)
-    const [oldest] = good.keys()
-    if (good.size >= most && oldest !== undefined) good.delete(oldest)
-    good.set(digest, { caller, askedAt })
+    const [oldest] = valid.keys()
+    if (valid.size >= maxKeys && oldest !== undefined) valid.delete(oldest)
+    valid.set(digest, { caller, askedAt })
   }
 
   function ask(digest: string, key: string): Promise<Caller | undefined> {
     const askedAt = now()
     const done = (): void => {
-      if (asking.get(digest)?.askedAt === askedAt) asking.delete(digest)
+      if (queries.get(digest)?.askedAt === askedAt) queries.delete(digest)
     }
-    const answer = findKey(db, prefix, key).then(
+    const found = findKey(db, prefix, key).then(
       (caller) => {
         done()
         note(digest, caller, askedAt)
@@ -112,27 +112,27 @@ export function createApiKeyCache(options: ApiKeyCacheOptions): ApiKeyCache {
         throw error
       },
     )
-    asking.set(digest, { answer, askedAt })
-    return answer
+    queries.set(digest, { found, askedAt })
+    return found
   }
 
-  function knownBy(digest: string): Caller | undefined {
-    const held = good.get(digest)
-    return held !== undefined && now() - held.askedAt < KNOWN_MS ? held.caller : undefined
+  function cachedBy(digest: string): Caller | undefined {
+    const held = valid.get(digest)
+    return held !== undefined && now() - held.askedAt < CACHE_MS ? held.caller : undefined
   }
 
   return {
-    known: (key) => knownBy(nameOf(key)),
+    cached: (key) => cachedBy(digestOf(key)),
     find: (key) => {
-      const digest = nameOf(key)
-      const caller = knownBy(digest)
+      const digest = digestOf(key)
+      const caller = cachedBy(digest)
       if (caller !== undefined) return caller
-      const underWay = asking.get(digest)
-      if (underWay !== undefined && now() - underWay.askedAt < KNOWN_MS) return underWay.answer
+      const pending = queries.get(digest)
+      if (pending !== undefined && now() - pending.askedAt < CACHE_MS) return pending.found
       return ask(digest, key)
     },
     isWellFormed: (key) => parseKey(prefix, key) !== undefined,
-    wasGood: (key) => good.has(nameOf(key)),
+    wasValid: (key) => valid.has(digestOf(key)),
     mayExist,
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer)
@@ -142,7 +142,7 @@ export function createApiKeyCache(options: ApiKeyCacheOptions): ApiKeyCache {
 }
 
 /** The cache holds hashes, so that a dump of the memory has no keys in it. */
-function nameOf(key: string): string {
+function digestOf(key: string): string {
   return hash('sha256', key, 'base64')
 }
 

@@ -4,7 +4,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { showBalance } from './access.ts'
 import { mountAppPages } from './app-pages.ts'
 import type { Context } from './context.ts'
-import { forMoment } from './database-time-limit.ts'
+import { waitBriefly } from './database-time-limit.ts'
 import { docsPages } from './docs-pages.ts'
 import { requestContextOf, openRequestContext } from './request-context.ts'
 import { logRequests } from './request-log.ts'
@@ -13,7 +13,7 @@ import { testKeysText } from './test-key-reference.ts'
 import { problemOf, sendNotAllowed, sendProblem } from './response.ts'
 import { routesOf } from './routes.ts'
 import type { Handler, Route } from './routes/handler.ts'
-import { speakMcp } from './routes/mcp.ts'
+import { handleMcp } from './routes/mcp.ts'
 
 /**
  * Builds the app: each path with its methods, 405 for others, 404 for other paths, and one error
@@ -37,7 +37,7 @@ export function createApp(ctx: Context): Express {
     next()
   })
   for (const route of routesOf(ctx)) mount(app, ctx.tracer, route)
-  mount(app, ctx.tracer, { path: '/mcp', post: speakMcp(ctx, app) })
+  mount(app, ctx.tracer, { path: '/mcp', post: handleMcp(ctx, app) })
   app.use('/docs', docsPages(testKeysText(ctx.scorer)))
   mountAppPages(app)
   app.use(() => {
@@ -85,7 +85,7 @@ function refuse(ctx: Context): ErrorRequestHandler {
       return
     }
     if (context.creditsRemaining === undefined) {
-      await forMoment(showBalance(ctx.access, res, false).catch(ctx.onError))
+      await waitBriefly(showBalance(ctx.access, res, false).catch(ctx.onError))
     }
     sendProblem(res, problem)
   }

@@ -63,7 +63,7 @@ export function setSessionCookie(
     if (secret === undefined) return
     throw new Problem(
       'forbidden',
-      'Signing in takes HTTPS, or a browser on the machine of the service itself; open the page that way.',
+      'Signing in requires HTTPS, or a browser on the machine of the service itself; open the page that way.',
     )
   }
   const isSecure = reached === 'tls'
@@ -87,7 +87,7 @@ export function refuseOpenHttp(req: Request, publicUrl: string | undefined): voi
   if (reachedBy(req, publicUrl) !== 'open') return
   throw new Problem(
     'forbidden',
-    'Signing in takes HTTPS, or a browser on the machine of the service itself; open the page that way.',
+    'Signing in requires HTTPS, or a browser on the machine of the service itself; open the page that way.',
   )
 }
 
@@ -115,7 +115,10 @@ export function refuseForeignSite(req: Request, publicUrl: string | undefined): 
   const { origin, host = '' } = req.headers
   const own = publicUrl === undefined ? undefined : new URL(publicUrl)
   if (origin !== undefined && origin !== own?.origin) {
-    throw new Problem('forbidden', 'A page of another site may not call this; a program may.')
+    throw new Problem(
+      'forbidden',
+      'A page of another site may not call this; only programs and pages of this service may.',
+    )
   }
   const name = host.replace(/:\d*$/, '')
   const isPlain = name.startsWith('[') || isIP(name) === 4 || !name.includes('.')

@@ -5,10 +5,10 @@ import { finalizeInBackground } from './charge.ts'
 const answered = { accountId: 'acc', opKey: 'call:1' }
 
 /** Fails `times` times with an error, then makes the debit final. */
-function metering(error: Error, times: number): { answered: () => Promise<ClosedDebit> } {
+function metering(error: Error, times: number): { finalize: () => Promise<ClosedDebit> } {
   let left = times
   return {
-    answered: vi.fn<() => Promise<ClosedDebit>>(async () => {
+    finalize: vi.fn<() => Promise<ClosedDebit>>(async () => {
       if (left-- > 0) throw error
       return { state: 'answered', given: 0 }
     }),
@@ -21,7 +21,7 @@ test('a debit is made final once the database is back', async () => {
   const onError = vi.fn<(error: unknown) => void>()
   const flaky = metering(away, 2)
   await finalizeInBackground({ metering: flaky, timeoutMs: 60_000, onError, retryMs: 1 }, answered)
-  expect(flaky.answered).toHaveBeenCalledTimes(3)
+  expect(flaky.finalize).toHaveBeenCalledTimes(3)
   expect(onError).not.toHaveBeenCalled()
 })
 
@@ -36,6 +36,6 @@ test('an error that is no outage is reported at once', async () => {
   const onError = vi.fn<(error: unknown) => void>()
   const broken = metering(new Error('metering is closed'), 1)
   await finalizeInBackground({ metering: broken, timeoutMs: 60_000, onError }, answered)
-  expect(broken.answered).toHaveBeenCalledTimes(1)
+  expect(broken.finalize).toHaveBeenCalledTimes(1)
   expect(onError).toHaveBeenCalledTimes(1)
 })

@@ -1,13 +1,13 @@
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { Product } from '@plumbline/contract/products'
 import { isTemporary } from '@plumbline/db/retry'
-import type { AnswerRequest, ClosedDebit } from '@plumbline/metering/debit-closing'
+import type { FinalizeRequest, ClosedDebit } from '@plumbline/metering/debit-closing'
 import type { Metering } from '@plumbline/metering/metering'
 import type { Response } from 'express'
 import { setTimeout as wait } from 'node:timers/promises'
 import { insufficientCredits } from './access.ts'
 import type { Context } from './context.ts'
-import { forMoment } from './database-time-limit.ts'
+import { waitBriefly } from './database-time-limit.ts'
 import type { Deadline } from './deadline.ts'
 import type { Run } from './idempotency.ts'
 import { callerOf, requestContextOf } from './request-context.ts'
@@ -74,23 +74,23 @@ export async function finalizeDebit(
   ctx: Context,
   run: Run,
   response: JsonResponse,
-  answered: AnswerRequest & { readonly giveBack: number },
+  request: FinalizeRequest & { readonly giveBack: number },
 ): Promise<void> {
   const { keep } = run
   if (keep !== undefined) {
     await ctx.db.kysely.transaction().execute(async (tx) => {
       await keep(tx, response)
-      refuseRefunded(await ctx.metering.answer(tx, answered))
+      refuseRefunded(await ctx.metering.finalizeIn(tx, request))
     })
-  } else if (answered.giveBack > 0) {
-    refuseRefunded(await ctx.metering.answered(answered))
+  } else if (request.giveBack > 0) {
+    refuseRefunded(await ctx.metering.finalize(request))
   } else {
     const { metering, onError } = ctx
     // Where the process dies before this is written, the sweep refunds a call that may have been
     // answered.
     void finalizeInBackground(
       { metering, timeoutMs: ctx.settings.DEBIT_TIMEOUT_SECONDS * 1_000, onError },
-      answered,
+      request,
     )
   }
 }
@@ -99,7 +99,7 @@ export async function finalizeDebit(
 function dailyLimitReached(): Problem {
   return new Problem(
     'payment_required',
-    'The daily spending limit that this account has set itself is reached; raise it in the settings of the account, or come again tomorrow.',
+    'The daily spending limit that this account has set itself is reached; raise it in the settings of the account, or try again tomorrow.',
   )
 }
 
@@ -107,7 +107,7 @@ function dailyLimitReached(): Problem {
 export async function refundDebit(ctx: Context, operation: Debit, error: unknown): Promise<void> {
   const reason = error instanceof Problem ? error.code : 'internal'
   const refunding = ctx.metering.refund({ ...operation, reason })
-  await forMoment(refunding.then(() => undefined, ctx.onError))
+  await waitBriefly(refunding.then(() => undefined, ctx.onError))
 }
 
 /**
@@ -137,7 +137,7 @@ function refuseRefunded({ state }: ClosedDebit): void {
 
 /** Dependencies and time-outs of making a debit final. */
 export interface Finalizer {
-  readonly metering: Pick<Metering, 'answered'>
+  readonly metering: Pick<Metering, 'finalize'>
   /** Milliseconds after which a debit that is not final is refunded. */
   readonly timeoutMs: number
   readonly onError: (error: unknown) => void
@@ -154,12 +154,12 @@ const RETRY_MS = 500
  */
 export async function finalizeInBackground(
   { metering, timeoutMs, onError, retryMs = RETRY_MS }: Finalizer,
-  answered: AnswerRequest,
+  request: FinalizeRequest,
 ): Promise<void> {
   const endMs = performance.now() + timeoutMs
   for (;;) {
     try {
-      await metering.answered(answered)
+      await metering.finalize(request)
       return
     } catch (error) {
       if (!isTemporary(error) || performance.now() >= endMs) {

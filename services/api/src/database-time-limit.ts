@@ -46,7 +46,7 @@ export function createDatabaseTimeLimit(): DatabaseTimeLimit {
   }
 }
 
-/** Waits up to `REFUSAL_MS` for such work, which never rejects, and continues in the background. */
-export async function forMoment(asked: Promise<void>): Promise<void> {
-  await withTimeOut(REFUSAL_MS, asked).catch(() => undefined)
+/** Waits up to `REFUSAL_MS` for work that never rejects; it then goes on in the background. */
+export async function waitBriefly(work: Promise<void>): Promise<void> {
+  await withTimeOut(REFUSAL_MS, work).catch(() => undefined)
 }

@@ -2,7 +2,7 @@ import { batchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   openApiHarness,
-  type Answered,
+  type ApiResponse,
   type CallInit,
   type ApiHarness,
 } from '@plumbline/testkit/api/harness'
@@ -27,7 +27,7 @@ function form(...parts: readonly (readonly [name: string, value: string])[]): Fo
   return data
 }
 
-const send = async (body: unknown, init: CallInit = {}): Promise<Answered> =>
+const send = async (body: unknown, init: CallInit = {}): Promise<ApiResponse> =>
   await stage.call('/v1/batches', { key: empty, body, ...init })
 
 const PRODUCT = ['product', 'email'] as const

@@ -28,7 +28,7 @@ export interface DryRunGuard {
   refusalOf(error: unknown): unknown
 }
 
-/** Makes the guard of one request. */
+/** Makes the guard of one request; a repeat passes it without credits. */
 export function createDryRunGuard(
   context: Pick<RequestContext, 'lacksCredits' | 'isRepeat'>,
 ): DryRunGuard {

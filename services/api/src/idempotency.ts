@@ -7,7 +7,7 @@ import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import type { Request, Response } from 'express'
 import { insufficientCredits } from './access.ts'
 import type { BalanceCache } from './balance-cache.ts'
-import { forMoment, type DatabaseTimeLimit } from './database-time-limit.ts'
+import { waitBriefly, type DatabaseTimeLimit } from './database-time-limit.ts'
 import { callerOf, requestContextOf } from './request-context.ts'
 import type { JsonResponse } from './response.ts'
 
@@ -83,7 +83,7 @@ export async function withIdempotency(
     case 'erased':
       throw new Problem(
         'conflict',
-        'What this Idempotency-Key was first answered with has been erased; use a new key to send it again.',
+        'The response stored for this Idempotency-Key has been erased; use a new key to send the request again.',
       )
     case 'answered': {
       const { status, location } = claim.answer
@@ -133,7 +133,7 @@ async function workAndKeep(
     if (!kept) await store.db.kysely.transaction().execute((tx) => keep(tx, response))
     return response
   } catch (error) {
-    await forMoment(freeKey(store.db, call).catch(store.onError))
+    await waitBriefly(freeKey(store.db, call).catch(store.onError))
     throw error
   }
 }
@@ -144,7 +144,7 @@ function readBody(
   kept: string,
 ): string {
   const body = installationKey.decrypt(kept, storedResponseName(call))
-  if (body === undefined) throw new Error('a kept answer cannot be read')
+  if (body === undefined) throw new Error('a stored response cannot be read')
   return body
 }
 

@@ -120,7 +120,7 @@ function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 }
 
-/** What may follow between two tokens. */
+/** The tokens that may come next. */
 type Expected =
   | 'value'
   | 'item-or-end'

@@ -1,5 +1,5 @@
 import type { Request } from 'express'
-import { isStillLetIn } from './access.ts'
+import { isStillAdmitted } from './access.ts'
 import type { Context } from './context.ts'
 
 /**
@@ -21,7 +21,7 @@ export function abortWhenRevoked(
   const timer = setInterval(() => {
     if (isChecking) return
     isChecking = true
-    isStillLetIn(ctx.access, req)
+    isStillAdmitted(ctx.access, req)
       .then((still) => {
         if (!still) revoked.abort()
       })

@@ -6,11 +6,11 @@ export interface LingerBounds {
   readonly bytes: number
   readonly totalMs: number
   /**
-   * Milliseconds between two checks of the connection, which is destroyed if fewer than `lookBytes`
+   * Milliseconds between two checks of the connection, which is destroyed if fewer than `minBytes`
    * bytes have arrived in between.
    */
-  readonly lookMs: number
-  readonly lookBytes: number
+  readonly intervalMs: number
+  readonly minBytes: number
 }
 
 /**
@@ -19,8 +19,8 @@ export interface LingerBounds {
  */
 export const LINGER: Omit<LingerBounds, 'bytes'> = {
   totalMs: 30_000,
-  lookMs: 5_000,
-  lookBytes: 80 * 1_024,
+  intervalMs: 5_000,
+  minBytes: 80 * 1_024,
 }
 
 /**
@@ -33,19 +33,19 @@ export function closeLingering(socket: Socket, bounds: LingerBounds): void {
   if (socket.destroyed) return
   if (socket.writable) socket.end()
   let left = bounds.bytes
-  let leftAtLook = left
+  let leftBefore = left
   discard(socket, (count) => {
     left -= count
     if (left < 0) socket.destroy()
   })
   const late = setTimeout(() => socket.destroy(), bounds.totalMs)
-  const look = setInterval(() => {
-    if (leftAtLook - left < bounds.lookBytes) socket.destroy()
-    leftAtLook = left
-  }, bounds.lookMs)
+  const timer = setInterval(() => {
+    if (leftBefore - left < bounds.minBytes) socket.destroy()
+    leftBefore = left
+  }, bounds.intervalMs)
   socket.once('close', () => {
     clearTimeout(late)
-    clearInterval(look)
+    clearInterval(timer)
   })
 }
 

@@ -8,7 +8,7 @@ import { linkTo } from '@plumbline/people/link'
 import { queueMessage, type People } from '@plumbline/people/people'
 
 /** Milliseconds between two checks for notifications to send. */
-const LOOK_MS = 5_000
+const POLL_MS = 5_000
 /** Notifications written in one transaction at most. */
 const AT_ONCE = 50
 
@@ -22,12 +22,12 @@ export function startNotifications(
   const timer = setInterval(() => {
     if (isRunning) return
     isRunning = true
-    running = tellNews(people)
+    running = queueNotifications(people)
       .catch(onError)
       .finally(() => {
         isRunning = false
       })
-  }, LOOK_MS)
+  }, POLL_MS)
   timer.unref()
   return {
     [Symbol.asyncDispose]: async () => {
@@ -37,17 +37,17 @@ export function startNotifications(
   }
 }
 
-/** Writes the pending notifications; each is sent once, even with several processes. */
-export async function tellNews(people: People): Promise<void> {
-  const told = await inTransaction(people.db, async (tx) => [
-    await tellBatches(people, tx),
-    await tellCredits(people, tx),
-    await tellEndpoints(people, tx),
+/** Queues the mail of pending notifications, each once, even with several processes. */
+export async function queueNotifications(people: People): Promise<void> {
+  const counts = await inTransaction(people.db, async (tx) => [
+    await queueEndedBatches(people, tx),
+    await queueLowCredits(people, tx),
+    await queueDisabledEndpoints(people, tx),
   ])
-  if (told.some((count) => count > 0)) people.wakeMail()
+  if (counts.some((count) => count > 0)) people.wakeMail()
 }
 
-async function tellBatches(people: People, tx: Tx): Promise<number> {
+async function queueEndedBatches(people: People, tx: Tx): Promise<number> {
   const ended = await takeEndedBatches(tx, AT_ONCE)
   for (const { id, status, name, accountId, email } of ended) {
     await queueMessage(people, tx, {
@@ -62,12 +62,12 @@ async function tellBatches(people: People, tx: Tx): Promise<number> {
   return ended.length
 }
 
-async function tellCredits(people: People, tx: Tx): Promise<number> {
+async function queueLowCredits(people: People, tx: Tx): Promise<number> {
   const notices = await takeLowCredits(tx, AT_ONCE)
   for (const { accountId, available, lowMark: mark } of notices) {
     const link = linkOf(people, 'credits')
     const accountName = await nameOf(tx, accountId)
-    await tellOwners(people, tx, accountId, (to) => ({
+    await queueForOwners(people, tx, accountId, (to) => ({
       kind: 'credits_low',
       to,
       accountName,
@@ -79,12 +79,12 @@ async function tellCredits(people: People, tx: Tx): Promise<number> {
   return notices.length
 }
 
-async function tellEndpoints(people: People, tx: Tx): Promise<number> {
+async function queueDisabledEndpoints(people: People, tx: Tx): Promise<number> {
   const disabled = await takeDisabledEndpoints(tx, AT_ONCE)
   for (const { accountId } of disabled) {
     const link = linkOf(people, 'settings')
     const accountName = await nameOf(tx, accountId)
-    await tellOwners(people, tx, accountId, (to) => ({
+    await queueForOwners(people, tx, accountId, (to) => ({
       kind: 'webhook_off',
       to,
       accountName,
@@ -94,7 +94,7 @@ async function tellEndpoints(people: People, tx: Tx): Promise<number> {
   return disabled.length
 }
 
-async function tellOwners(
+async function queueForOwners(
   people: People,
   tx: Tx,
   accountId: string,

@@ -45,7 +45,7 @@ export function readQuery(req: Request, known: readonly string[]): Query {
     text: (name, shape) => {
       const value = values.get(name)
       if (value === undefined || shape.test(value)) return value
-      throw new Problem('bad_request', `\`${name}\` is not one that this service gave out.`)
+      throw new Problem('bad_request', `\`${name}\` was not returned by this service.`)
     },
     day: (name) => {
       const value = values.get(name)
@@ -73,7 +73,7 @@ export function readQuery(req: Request, known: readonly string[]): Query {
         if (found !== undefined) return found
         throw new Problem(
           'bad_request',
-          `\`${name}\` takes ${wanted.join(', ')}, parted by commas.`,
+          `\`${name}\` takes ${wanted.join(', ')}, separated by commas.`,
         )
       })
     },

@@ -63,7 +63,7 @@ export async function readRecords(
     await writeNewFile(path, (file) =>
       pipeline(body, (source: AsyncIterable<Buffer>) => linesOf(source, intake, sum, read), file),
     )
-    if (read.options === undefined) throw new Error('a body was read without its end')
+    if (read.options === undefined) throw new Error('a body ended before its JSON did')
     return { path, options: read.options, digest: sum.digest('hex'), discard }
   } catch (error) {
     await discard()

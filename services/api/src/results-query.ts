@@ -27,7 +27,7 @@ export function readResultsQuery(req: Request, formats: readonly ResultFormat[])
   if (format === 'zip' && (only.length > 0 || after > 0)) {
     throw new Problem(
       'bad_request',
-      '`format=zip` parts all rows by advice; leave out `only` and `after`.',
+      '`format=zip` divides all rows by advice; leave out `only` and `after`.',
     )
   }
   if (format === 'ndjson' && columns !== null) {
@@ -74,7 +74,7 @@ function columnsOf(query: Query): readonly string[] | null {
   if (names !== undefined) return names
   throw new Problem(
     'bad_request',
-    '`columns` must be names parted by commas, such as input,result.advice; a name with a comma stands in quotes.',
+    '`columns` must be names separated by commas, such as input,result.advice; put a name with a comma in quotes.',
   )
 }
 
@@ -104,7 +104,7 @@ function csvOf(query: Query, format: ResultFormat): CsvFile {
   if (bom && sep) {
     throw new Problem(
       'bad_request',
-      '`sep` makes Excel overlook the mark of `bom`; ask for one of them, or for format=xlsx.',
+      '`sep` makes Excel ignore the byte order mark of `bom`; use one of them, or format=xlsx.',
     )
   }
   if (bom && !encoding.startsWith('utf-')) {

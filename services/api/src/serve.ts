@@ -17,7 +17,7 @@ export interface Api extends AsyncDisposable {
 
 /**
  * Opens the dependencies of the API and listens; disposing of the result closes the listener first.
- * @param found resolves once the command line can find the service; at once if absent
+ * @param found resolves once the file by which the CLI finds the service is written; default: at once
  */
 export async function serve(
   settings: ApiSettings,

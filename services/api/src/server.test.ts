@@ -53,7 +53,7 @@ async function refusing(
 const post = (headers = ''): string => `POST /v1/batches HTTP/1.1\r\nHost: x\r\n${headers}\r\n`
 const lengthOf = (bytes: number): string => `Content-Length: ${bytes}\r\n`
 
-describe('an answer that comes before its request has', () => {
+describe('a response sent before its request was received whole', () => {
   describe.each(['along', 'after'] as const)('reaches a client that reads %s', (reads) => {
     test.each([
       ['by length', post(lengthOf(MANY)), 401],
@@ -75,14 +75,14 @@ describe('an answer that comes before its request has', () => {
     })
   })
 
-  test('reaches a client whose body is malformed behind it', async () => {
+  test('reaches a client whose body turns out malformed', async () => {
     const { port } = await refusing()
     const head = post('Transfer-Encoding: chunked\r\n')
     const answer = await callRaw({ port, head, bytes: MANY, reads: 'after' })
     expect(answer).toMatchObject({ status: 401, sentBytes: MANY, fault: undefined })
   })
 
-  test('leaves a request whose body came to the end on a connection that stays', async () => {
+  test('keeps the connection open if the body was received whole', async () => {
     const { port, asked } = await refusing({}, (req, res) => {
       req.resume().once('end', () => res.writeHead(200, { 'Content-Length': 0 }).end())
     })
@@ -94,7 +94,7 @@ describe('an answer that comes before its request has', () => {
     expect(asked()).toBe(3)
   })
 
-  test('ends the connection: what is sent behind it is no request', async () => {
+  test('closes the connection: what is sent after it is not read as a request', async () => {
     const { port, asked } = await refusing()
     const head = `${post(lengthOf(4))}body${post(lengthOf(4))}body`
     await callRaw({ port, head: `${post(lengthOf(200_000))}${'x'.repeat(200_000)}${head}` })
@@ -102,8 +102,8 @@ describe('an answer that comes before its request has', () => {
   })
 })
 
-describe('a client that never stops is cut', () => {
-  test('at the bound of bytes', async () => {
+describe('a client that never stops sending is disconnected', () => {
+  test('at the limit of bytes', async () => {
     const { port } = await refusing({ linger: { bytes: 8 * MIB } })
     const head = post(lengthOf(Number.MAX_SAFE_INTEGER))
     const { fault, sentBytes } = await callRaw({ port, head, bytes: Infinity, reads: 'after' })
@@ -111,7 +111,7 @@ describe('a client that never stops is cut', () => {
     expect(sentBytes).toBeGreaterThan(8 * MIB)
   })
 
-  test('at the bound of time', async () => {
+  test('at the limit of time', async () => {
     const { port } = await refusing({ linger: { bytes: Infinity, totalMs: 300 } })
     const head = post(lengthOf(Number.MAX_SAFE_INTEGER))
     const startedAt = performance.now()
@@ -121,10 +121,10 @@ describe('a client that never stops is cut', () => {
   })
 
   test.each([
-    ['behind an answer', post(lengthOf(1_000))],
-    ['behind a refusal of the server itself', 'HELO mail\r\n'],
-  ])('where it drips %s', async (_name, head) => {
-    const { port } = await refusing({ linger: { lookMs: 200, lookBytes: 1_000 } })
+    ['a response', post(lengthOf(1_000))],
+    ['a refusal by the HTTP server', 'HELO mail\r\n'],
+  ])('if it sends slowly after %s', async (_name, head) => {
+    const { port } = await refusing({ linger: { intervalMs: 200, minBytes: 1_000 } })
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     socket.on('error', () => undefined).resume()
     const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
@@ -135,7 +135,7 @@ describe('a client that never stops is cut', () => {
     expect(socket.destroyed).toBe(true)
   })
 
-  test('when the server stops, after the time that calls under way have', async () => {
+  test('when the server stops, after the time that running calls have', async () => {
     const { server, port, asked } = await refusing({ drainMs: 100 })
     const head = post(lengthOf(Number.MAX_SAFE_INTEGER))
     const cut = callRaw({ port, head, bytes: Infinity, reads: 'after' })
@@ -145,15 +145,15 @@ describe('a client that never stops is cut', () => {
   })
 })
 
-describe('what the HTTP server refuses by itself', () => {
-  test('408 for a head that does not come to its end', async () => {
+describe('refusals by the HTTP server itself', () => {
+  test('408 for headers that do not end', async () => {
     const { port, asked } = await refusing({ times: { headersMs: 100, checkEveryMs: 50 } })
     const { status, text } = await callRaw({ port, head: 'POST /v1/email HTTP/1.1\r\nHost: x\r\n' })
     expect([status, asked()]).toEqual([408, 0])
     expectShape(text)
   })
 
-  test('400 for what follows a good request, behind the answer of that', async () => {
+  test('400 for malformed bytes after a valid request, after its response', async () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<ServerResponse>()
     const { port } = await refusing({}, (_req, res) => ask(res))
     const answer = callRaw({ port, head: 'GET / HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n' })
@@ -162,7 +162,7 @@ describe('what the HTTP server refuses by itself', () => {
     expect(text.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 204', 'HTTP/1.1 400'])
   })
 
-  test('413 for chunk extensions without end, once the body is read', async () => {
+  test('413 for endless chunk extensions, once the body is read', async () => {
     const { port } = await refusing({}, (req) => req.resume())
     const chunk = `5;${'x'.repeat(20_000)}\r\nhello\r\n0\r\n\r\n`
     const head = `${post('Transfer-Encoding: chunked\r\n')}${chunk}`

@@ -74,7 +74,10 @@ export async function isStillSignedIn(
  */
 export function refuseReader({ membership, hasFactor }: SessionOwner): void {
   if (membership !== null && !isAtLeast(membership.role, 'member')) {
-    throw new Problem('forbidden', 'A viewer may only look; ask an owner of the account for more.')
+    throw new Problem(
+      'forbidden',
+      'A viewer has read access only; ask an owner of the account for another role.',
+    )
   }
   if (membership?.requiresFactor === true && !hasFactor) {
     throw new Problem(

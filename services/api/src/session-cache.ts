@@ -13,13 +13,13 @@ export interface SessionCache extends AsyncDisposable {
 /**
  * Milliseconds; an ended session must be refused everywhere within one second, as a revoked key.
  */
-const KNOWN_MS = 900
-const KNOWN_MAX = 50_000
+const CACHE_MS = 900
+const MAX_SESSIONS = 50_000
 /** Milliseconds between two writes of the time of last use. */
 const USED_MS = 10_000
 
-interface Known {
-  readonly answer: Promise<SessionOwner | undefined>
+interface CachedSession {
+  readonly found: Promise<SessionOwner | undefined>
   /** When the query was sent, not when its result came. */
   readonly askedAt: number
 }
@@ -32,7 +32,7 @@ export function createSessionCache(options: {
   readonly now?: () => number
 }): SessionCache {
   const { db, onError, now = () => performance.now() } = options
-  const known = new Map<string, Known>()
+  const sessions = new Map<string, CachedSession>()
   let used = new Set<string>()
 
   async function writeUsed(): Promise<void> {
@@ -50,7 +50,7 @@ export function createSessionCache(options: {
     askedAt: number,
   ): Promise<SessionOwner | undefined> {
     const forget = (): void => {
-      if (known.get(name)?.askedAt === askedAt) known.delete(name)
+      if (sessions.get(name)?.askedAt === askedAt) sessions.delete(name)
     }
     try {
       const owner = await findSession(db, digest)
@@ -69,17 +69,17 @@ export function createSessionCache(options: {
       const digest = digestOfSecret(secret)
       // The cache holds hashes, so that a dump of the memory has no secret in it.
       const name = digest.toString('base64')
-      const held = known.get(name)
+      const held = sessions.get(name)
       const at = now()
-      if (held !== undefined && at - held.askedAt < KNOWN_MS) return held.answer
-      known.delete(name)
-      const [oldest] = known.keys()
-      if (known.size >= KNOWN_MAX && oldest !== undefined) known.delete(oldest)
-      const answer = ask(name, digest, at)
-      known.set(name, { answer, askedAt: at })
-      return answer
+      if (held !== undefined && at - held.askedAt < CACHE_MS) return held.found
+      sessions.delete(name)
+      const [oldest] = sessions.keys()
+      if (sessions.size >= MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest)
+      const found = ask(name, digest, at)
+      sessions.set(name, { found, askedAt: at })
+      return found
     },
-    forget: () => known.clear(),
+    forget: () => sessions.clear(),
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer)
       await writeUsed().catch(onError)

@@ -33,7 +33,7 @@ test('a start is completed once the service is found and each kind of worker has
   await expect(service.startUp.check()).rejects.toThrow('the service is starting')
   await service.found()
   for (const kind of WORKER_KINDS) {
-    await expect(service.startUp.check()).rejects.toThrow(`no worker lives yet for ${kind}`)
+    await expect(service.startUp.check()).rejects.toThrow(`no worker runs yet for ${kind}`)
     await service.lives(kind)
   }
   await expect(service.startUp.check()).resolves.toBeUndefined()

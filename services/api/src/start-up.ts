@@ -36,7 +36,7 @@ export function createStartUp({ db, found, waitSeconds }: StartUpOptions): Start
       if (!isFound) throw new Error('the service is starting')
       const missing = await kindsAway(db)
       if (missing.length > 0 && performance.now() - startedAt < waitSeconds * 1_000) {
-        throw new Error(`no worker lives yet for ${missing.join(', ')}`)
+        throw new Error(`no worker runs yet for ${missing.join(', ')}`)
       }
       isOver = true
     },

@@ -75,7 +75,7 @@ function fieldsIn(product: Product, check: Check, value: string, scorer: Scorer)
 
 function outcomeOf(check: Check, value: string, product: Product): Outcome {
   const answer = magicAnswer(check, value, PRODUCT_PLANS[product].depth)
-  if (answer.kind === 'problem') throw new Error(`${value} has no verdict`)
+  if (answer.kind === 'problem') throw new Error(`${value} has no outcome`)
   return answer.outcome
 }
 

@@ -95,7 +95,7 @@ function createProgram(shell: Shell): Command {
   for (const add of [addPackList, addPackSet]) add(pack, shell)
   const key = program.command('key').description('API keys, one of each mode for an account')
   for (const add of [addKeyCreate, addKeyList, addKeyRevoke]) add(key, shell)
-  const user = program.command('user').description('people who sign in to the web app')
+  const user = program.command('user').description('users of the web app')
   for (const add of [addUserLink, addUserOperator, addUserSignOut]) add(user, shell)
   addAuditList(program.command('audit').description('what was done to accounts and keys'), shell)
   addLookUp(program, shell)

@@ -71,5 +71,5 @@ export function columnNames(text: string): readonly string[] {
     names.push(found[1]?.replaceAll('""', '"') ?? found[2] ?? '')
     if (found[3] === '') return names
   }
-  throw new InvalidArgumentError('Expected names parted by commas, such as input,result.advice.')
+  throw new InvalidArgumentError('Expected names separated by commas, such as input,result.advice.')
 }

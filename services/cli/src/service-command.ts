@@ -28,7 +28,7 @@ export type Ask<T> = (client: Client, call: { readonly signal: AbortSignal }) =>
  * Calls the API and writes the response: as JSON, or formatted by `textOf` (default: field by
  * field).
  */
-export async function showAnswer<T extends object>(
+export async function showResponse<T extends object>(
   shell: Shell,
   { key, json }: ServiceOptions,
   ask: Ask<T>,
@@ -40,7 +40,7 @@ export async function showAnswer<T extends object>(
 }
 
 /** One page of a listing. */
-interface AnswerPage<T> {
+interface ListingPage<T> {
   readonly data: readonly T[]
   readonly next_cursor: string | null
 }
@@ -62,7 +62,7 @@ export function addPageOptions(
 export async function showPage<T>(
   shell: Shell,
   { key, json }: ServiceOptions,
-  ask: Ask<AnswerPage<T>>,
+  ask: Ask<ListingPage<T>>,
   columns: Readonly<Record<string, (line: T) => string>>,
 ): Promise<void> {
   const page = await askService(shell, key, ask)

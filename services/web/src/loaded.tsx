@@ -36,7 +36,8 @@ export function Loaded({
     <Page title={page.title}>
       {isLost ? (
         <Notice tone="bad" actions={<Button onClick={() => location.reload()}>Reload</Button>}>
-          This page could not be loaded: the service was away, or it was renewed. Reload to go on.
+          This page could not be loaded: the service was unreachable, or was updated. Reload to
+          continue.
         </Notice>
       ) : (
         <Skeleton rows={6} />

@@ -4,7 +4,7 @@ import { runDispatcher } from '@plumbline/pipeline/dispatch'
 import { runEarlyFinishes } from '@plumbline/pipeline/early-finish'
 import { runFinish } from '@plumbline/pipeline/finish'
 import { runIntake } from '@plumbline/pipeline/intake-stage'
-import { createStageRoom, LONG_STAGES } from '@plumbline/pipeline/stage-room'
+import { createLongStageLimit, LONG_STAGES } from '@plumbline/pipeline/long-stage-limit'
 import { runSweeps } from '@plumbline/pipeline/sweeps'
 import { runErasures } from '@plumbline/pipeline/work-erasures'
 import type { Job } from '@plumbline/queue/backend'
@@ -70,18 +70,18 @@ export async function serveBatches(
     runErasures({ pipeline, facts: { memory, durable, namesOf: factNames } }, stop.signal),
     listUpdates.run(stop.signal),
   ])
-  const room = createStageRoom(pipeline.db)
-  const inRoom = async (job: Job, run: typeof runIntake): Promise<void> => {
+  const limit = createLongStageLimit(pipeline.db)
+  const ifLimitAllows = async (job: Job, run: typeof runIntake): Promise<void> => {
     const stage = stageIn(job)
-    await room(stage, () => run(pipeline, stage, job.signal))
+    await limit(stage, () => run(pipeline, stage, job.signal))
   }
   const served: AsyncDisposable[] = []
   stack.defer(async () => {
     stop.abort()
     await Promise.all([loops, closeTogether(served)])
   })
-  served.push(await work(queue, 'intake', (job) => inRoom(job, runIntake), options))
-  served.push(await work(queue, 'finish', (job) => inRoom(job, runFinish), options))
+  served.push(await work(queue, 'intake', (job) => ifLimitAllows(job, runIntake), options))
+  served.push(await work(queue, 'finish', (job) => ifLimitAllows(job, runFinish), options))
   return stack.move()
 }
 

@@ -10,7 +10,7 @@ import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Metrics } from '@plumbline/runtime/metrics'
 import type { WorkerContext } from './context.ts'
 import { createMagicRunner } from './magic-runner.ts'
-import { graceOf, jobLockOf, liveLimitsOf, taskRoomOf } from './settings.ts'
+import { graceOf, jobLockOf, liveLimitsOf, taskCapacityOf } from './settings.ts'
 
 /** Histogram buckets of a task's time in its queue, in seconds. */
 const WAIT_SECONDS = [0.01, 0.05, 0.25, 1, 5, 30, 120, 600]
@@ -55,7 +55,7 @@ export async function serveCheck<C extends Check>(
 ): Promise<AsyncDisposable> {
   const { pipeline, settings, log } = context
   const { queue } = context.connections
-  const { slots, reserve } = taskRoomOf(settings, engine.check)
+  const { slots, reserve } = taskCapacityOf(settings, engine.check)
   const onError = (error: unknown): void =>
     log.error({ err: error, check: engine.check }, 'job failed')
   const magic = createMagicRunner(engine.check)

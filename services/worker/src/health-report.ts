@@ -6,7 +6,7 @@ import {
   deleteWorkerReport,
   REPORT_MS,
   reportWorker,
-  type TaskRoom,
+  type TaskCapacity,
   type WorkerKind,
 } from '@plumbline/db/workers'
 import type { WorkerContext } from './context.ts'
@@ -14,8 +14,8 @@ import type { WorkerContext } from './context.ts'
 /** The kinds of work of a worker, and the source of its health. */
 export interface HealthSource {
   readonly kind: WorkerKind
-  /** Concurrent tasks of batches that it accepts, for a check. */
-  readonly room?: TaskRoom
+  /** Concurrent tasks of batches, for a worker of a check. */
+  readonly capacity?: TaskCapacity
   health(): Promise<readonly EngineHealth[]>
 }
 

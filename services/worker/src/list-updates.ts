@@ -22,7 +22,7 @@ const DAY_MS = 24 * HOUR_MS
 const FIRST_MS = HOUR_MS
 const SPREAD_MS = HOUR_MS
 /** Milliseconds between two checks whether an update is due. */
-const LOOK_MS = 10 * MINUTE_MS
+const POLL_MS = 10 * MINUTE_MS
 /** Time-out of a whole update: its two databases may take 20 minutes each. */
 const UPDATE_MS = HOUR_MS
 /** Milliseconds for which a process holds the duty of updating. */
@@ -123,7 +123,7 @@ export function createListUpdates(options: ListUpdatesOptions): ListUpdates {
           'could not determine whether the reference lists are due for an update',
         )
       }
-      ms = LOOK_MS
+      ms = POLL_MS
     }
   }
 

@@ -5,7 +5,7 @@ import { writeMailDomainLists } from '@plumbline/db/mail-domain-lists'
 import type { Log } from '@plumbline/ports/log'
 
 /** Milliseconds between two checks whether other lists were loaded. */
-const LOOK_MS = 30_000
+const POLL_MS = 30_000
 
 /**
  * Keeps the database's copy of the mail domain lists, which sign-up uses, equal to what this worker
@@ -28,7 +28,7 @@ export function publishMailDomains(
     })
   }
   look()
-  const timer = setInterval(look, LOOK_MS)
+  const timer = setInterval(look, POLL_MS)
   timer.unref()
   return {
     [Symbol.asyncDispose]: async () => {

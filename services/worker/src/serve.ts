@@ -8,7 +8,7 @@ import { createAnswerCounter } from './count-answers.ts'
 import { reportHealth, type HealthSource } from './health-report.ts'
 import type { ListUpdates } from './list-updates.ts'
 import { openListUpdates } from './open-list-updates.ts'
-import { taskRoomOf } from './settings.ts'
+import { taskCapacityOf } from './settings.ts'
 import { traceEngine } from './trace-engine.ts'
 import { serveWebhooks } from './webhook-worker.ts'
 
@@ -48,7 +48,7 @@ function sourcesOf(
 ): readonly HealthSource[] {
   const checks = engines.map((engine): HealthSource => ({
     kind: engine.check,
-    room: taskRoomOf(settings, engine.check),
+    capacity: taskCapacityOf(settings, engine.check),
     health: () => engine.health(),
   }))
   return listUpdates === undefined

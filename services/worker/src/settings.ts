@@ -2,8 +2,8 @@ import { mkdir } from 'node:fs/promises'
 import { ACCOUNT_LIMITS, UPLOAD_LIMITS } from '@plumbline/contract/limits'
 import { findListsDir, updatedListsDir as updatedDir } from '@plumbline/datasets/lists-dir'
 import type { Check } from '@plumbline/contract/products'
-import type { TaskRoom } from '@plumbline/db/workers'
-import { DEFAULT_ROOM, roomOf } from '@plumbline/pipeline/task-room'
+import type { TaskCapacity } from '@plumbline/db/workers'
+import { DEFAULT_CAPACITY, capacityOf } from '@plumbline/pipeline/task-capacity'
 import { DEFAULT_LIVE_LIMITS, type LiveLimits } from '@plumbline/queue/live-admission'
 import { adminPort, adminSettings } from '@plumbline/runtime/admin-server'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
@@ -97,11 +97,11 @@ export function updatedListsDir({ LISTS_DIR, DATA_DIR }: WorkerSettings): string
 }
 
 /** Concurrent tasks of batches of a check that this worker accepts. */
-export function taskRoomOf(
+export function taskCapacityOf(
   { BULK_TASKS }: Pick<WorkerSettings, 'BULK_TASKS'>,
   check: Check,
-): TaskRoom {
-  return BULK_TASKS === undefined ? DEFAULT_ROOM[check] : roomOf(BULK_TASKS)
+): TaskCapacity {
+  return BULK_TASKS === undefined ? DEFAULT_CAPACITY[check] : capacityOf(BULK_TASKS)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { invitationAnswer } from '@plumbline/contract/app/members'
+import { invitationResponse } from '@plumbline/contract/app/members'
 import { backends } from '@plumbline/testkit/backends'
 import { startReceiver, type WebhookReceiver } from '@plumbline/testkit/webhook-receiver'
 import jsQr from 'jsqr'
@@ -48,10 +48,10 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     receiver.answer((_message, res) => res.writeHead(200).end(HOSTILE))
     await page.goto('/app/settings')
     await settle(page, 'Settings')
-    await page.getByText('Tell an address').click()
+    await page.getByText('Add a webhook').click()
     await page.getByLabel('Address', { exact: true }).fill(`${receiver.url}/hook`)
     await page.getByLabel('A key was replaced').check()
-    await press(page, 'Tell it')
+    await press(page, 'Add')
     const first = await page.getByRole('status').textContent()
     expect(first).toMatch(/^whsec_/)
     await page.getByRole('link', { name: `${receiver.url}/hook` }).click()
@@ -76,7 +76,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     await expect.poll(() => receiver.received).toHaveLength(2)
     const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
     expect(new Set(ids).size).toBe(1)
-    await page.getByText('Send all of a time again').click()
+    await page.getByText('Send again by time').click()
     await page.getByLabel('Since', { exact: true }).fill('2026-01-01T00:00')
     await press(page, 'Send all again')
     await page.getByText('On their way again: 1 message.').waitFor()
@@ -104,9 +104,9 @@ describe.skipIf(!canRunChromium())('in the app', () => {
   test('an ambiguous address is refused beside the input', async () => {
     await page.goto('/app/settings')
     await settle(page, 'Settings')
-    await page.getByText('Tell an address').click()
+    await page.getByText('Add a webhook').click()
     await page.getByLabel('Address', { exact: true }).fill('http://8.8.8.8/hook')
-    await press(page, 'Tell it')
+    await press(page, 'Add')
     await expect.poll(() => page.getByRole('alert').textContent()).toContain('https://')
     expect(await page.getByLabel('Address', { exact: true }).inputValue()).toBe(
       'http://8.8.8.8/hook',
@@ -249,7 +249,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     await page.getByText('Nothing was erased yet').waitFor()
     const values = page.getByLabel('Values', { exact: true })
     await values.fill(`gone@example.com\n${HOSTILE}`)
-    await page.locator('.notice', { hasText: 'No value that can be looked for' }).waitFor()
+    await page.locator('.notice', { hasText: 'No value that can be erased' }).waitFor()
     expect(
       await page.evaluate('window.pwned ?? document.querySelectorAll("main img").length'),
     ).toBe(0)
@@ -287,7 +287,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
   test('a viewer sees no action that they may not do, and is refused it', async () => {
     const wish = { email: 'vera@people.test', role: 'viewer' }
     const sent = await person.send('POST', '/app/api/invitations', wish)
-    const { link } = invitationAnswer.parse(sent)
+    const { link } = invitationResponse.parse(sent)
     const filled = await fillAccount(person)
     await using other = await openWindow(started.service.url)
     const { page: seen } = other
@@ -391,12 +391,12 @@ const FOR_MEMBERS: readonly string[] = [
   'Invite',
   'Remove',
   'Hand over',
-  'Tell an address',
+  'Add a webhook',
   'Send a test',
   'Switch it off',
   'Replace secret',
   'Send again',
-  'Send all of a time again',
+  'Send again by time',
   'Close it for good',
   'Erase',
 ]

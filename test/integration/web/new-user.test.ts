@@ -62,7 +62,7 @@ test.skipIf(!canRunChromium()).each(CASES)(
     await expect.poll(() => page.getByText('This costs more than there is').count()).toBe(1)
     expect(await page.getByRole('button', { name: 'Start', exact: true }).isDisabled()).toBe(true)
 
-    await user.follow('Hand in another')
+    await user.follow('Submit another')
     const few = join(service.dataDir, 'a few.csv')
     await writeFile(few, contacts(ROWS))
     await user.upload('File', few)

@@ -70,14 +70,14 @@ describe.skipIf(!canRunChromium())('the app', () => {
     const { page } = stranger
     const link = `#${'a'.repeat(40)}`
     await page.goto('/app/welcome')
-    await page.getByText('The link is not whole').waitFor()
+    await page.getByText('The link is incomplete').waitFor()
     await page.goto('/app/welcome#main')
-    expect(await page.getByText('The link is not whole').count()).toBe(1)
+    expect(await page.getByText('The link is incomplete').count()).toBe(1)
     await page.goto(`/app/welcome${link}`)
     await page.getByRole('button', { name: 'Open the app', exact: true }).waitFor()
     expect(new URL(page.url()).hash).toBe('')
     await page.goto('/app/verify')
-    await page.getByText('The link is not whole').waitFor()
+    await page.getByText('The link is incomplete').waitFor()
     await page.goto(`/app/verify${link}`)
     await page.getByRole('alert').waitFor()
     expect(await page.getByRole('alert').textContent()).toMatch(/^This link was used/)

@@ -45,7 +45,7 @@ export const resetConfirmRequest = z.strictObject({
 })
 
 /** Result of a step of signing up or in. */
-export const entryAnswer = z.strictObject({
+export const entryResponse = z.strictObject({
   outcome: z.enum([
     /** A session has begun; `GET session` tells who is signed in. */
     'signed_in',
@@ -62,9 +62,9 @@ export const entryAnswer = z.strictObject({
   ]),
 })
 /** Result of a step of signing up or in. */
-export type EntryAnswer = z.infer<typeof entryAnswer>
+export type EntryResponse = z.infer<typeof entryResponse>
 /** Outcome of a step of signing up or in, which decides the next page. */
-export type EntryOutcome = EntryAnswer['outcome']
+export type EntryOutcome = EntryResponse['outcome']
 
 /** `POST password`: all other sessions end. */
 export const passwordRequest = z.strictObject({

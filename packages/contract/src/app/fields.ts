@@ -60,4 +60,4 @@ export const factorCodeField = z
 /** The secret part of a link. */
 export const linkCodeField = z
   .string('Send the code of the link as a string.')
-  .regex(/^[0-9A-Za-z]{1,100}$/, 'The link is not whole; open it again from where you got it.')
+  .regex(/^[0-9A-Za-z]{1,100}$/, 'The link is incomplete; open it again from where you got it.')

@@ -15,14 +15,14 @@ export const keyList = z.strictObject({
 export const keyRequest = z.strictObject({ mode: z.enum(MODES) })
 
 /** The new key, which cannot be shown again. */
-export const newKeyAnswer = z.strictObject({
+export const newKeyResponse = z.strictObject({
   key: z.string(),
   record: keyView,
   /** Id of the key that was revoked; null if there was none. */
   replaced: z.string().nullable(),
 })
 /** A new key. */
-export type NewKeyAnswer = z.infer<typeof newKeyAnswer>
+export type NewKeyResponse = z.infer<typeof newKeyResponse>
 
 /** The mode of a key as a part of a path. */
 export const keyMode = z.enum(MODES)

@@ -36,7 +36,7 @@ export const memberChange = z.strictObject({ role: z.enum(ROLES) })
 export const invitationRequest = z.strictObject({ email: emailField, role: z.enum(ROLES) })
 
 /** The new invitation; if no mail is sent, with the link to pass on, which is shown once. */
-export const invitationAnswer = z.strictObject({
+export const invitationResponse = z.strictObject({
   id: z.string(),
   email: z.string(),
   role: z.enum(ROLES),
@@ -45,14 +45,14 @@ export const invitationAnswer = z.strictObject({
   link: z.string().nullable(),
 })
 /** A new invitation. */
-export type InvitationAnswer = z.infer<typeof invitationAnswer>
+export type InvitationResponse = z.infer<typeof invitationResponse>
 
 /**
  * Body of `POST invitations/look`, which shows an invitation on the page that asks whether to
  * accept it.
  */
 export const invitationLook = z.strictObject({ token: linkCodeField })
-/** What an invitation is for. */
+/** An invitation as shown to whoever has its link. */
 export const invitationView = z.strictObject({
   account_name: z.string(),
   email: z.string(),
@@ -60,7 +60,7 @@ export const invitationView = z.strictObject({
   /** Whether a user with this address exists; if not, `sign-up` takes the `invitation`. */
   has_user: z.boolean(),
 })
-/** What an invitation is for. */
+/** An invitation as shown to whoever has its link. */
 export type InvitationView = z.infer<typeof invitationView>
 
 /** `POST invitations/accept`, by the signed-in user with that address. */

@@ -9,44 +9,44 @@ import { sessionList, sessionView } from './session.ts'
 interface AppShapes {
   readonly body?: z.ZodType
   /** Body of the response 200; if absent, the response is 204 without a body. */
-  readonly answer?: z.ZodType
+  readonly response?: z.ZodType
 }
 
 /** The shapes of every route of `APP_PATHS`. */
 export const APP_SHAPES = {
-  readSession: { answer: sessionView },
-  signUp: { body: entry.signUpRequest, answer: entry.entryAnswer },
-  signIn: { body: entry.signInRequest, answer: entry.entryAnswer },
+  readSession: { response: sessionView },
+  signUp: { body: entry.signUpRequest, response: entry.entryResponse },
+  signIn: { body: entry.signInRequest, response: entry.entryResponse },
   signOut: {},
-  welcome: { body: entry.welcomeRequest, answer: entry.entryAnswer },
-  verify: { body: entry.verifyRequest, answer: entry.entryAnswer },
-  resendVerification: { body: entry.addressRequest, answer: entry.entryAnswer },
-  beginReset: { body: entry.addressRequest, answer: entry.entryAnswer },
-  confirmReset: { body: entry.resetConfirmRequest, answer: entry.entryAnswer },
-  lookAtInvitation: { body: members.invitationLook, answer: members.invitationView },
-  changePerson: { body: entry.personChange, answer: sessionView },
+  welcome: { body: entry.welcomeRequest, response: entry.entryResponse },
+  verify: { body: entry.verifyRequest, response: entry.entryResponse },
+  resendVerification: { body: entry.addressRequest, response: entry.entryResponse },
+  beginReset: { body: entry.addressRequest, response: entry.entryResponse },
+  confirmReset: { body: entry.resetConfirmRequest, response: entry.entryResponse },
+  lookAtInvitation: { body: members.invitationLook, response: members.invitationView },
+  changePerson: { body: entry.personChange, response: sessionView },
   changePassword: { body: entry.passwordRequest },
-  changeEmail: { body: entry.emailRequest, answer: entry.entryAnswer },
-  listSessions: { answer: sessionList },
+  changeEmail: { body: entry.emailRequest, response: entry.entryResponse },
+  listSessions: { response: sessionList },
   endSession: {},
   signOutEverywhere: {},
-  beginSecondFactor: { body: entry.passwordProof, answer: entry.secondFactorStart },
-  confirmSecondFactor: { body: entry.secondFactorConfirm, answer: entry.recoveryCodes },
+  beginSecondFactor: { body: entry.passwordProof, response: entry.secondFactorStart },
+  confirmSecondFactor: { body: entry.secondFactorConfirm, response: entry.recoveryCodes },
   disableSecondFactor: { body: entry.secondFactorDisable },
   stepUp: { body: entry.stepUpRequest },
-  acceptInvitation: { body: members.invitationAccept, answer: sessionView },
-  switchAccount: { body: members.switchRequest, answer: sessionView },
-  listKeys: { answer: keys.keyList },
-  createKey: { body: keys.keyRequest, answer: keys.newKeyAnswer },
+  acceptInvitation: { body: members.invitationAccept, response: sessionView },
+  switchAccount: { body: members.switchRequest, response: sessionView },
+  listKeys: { response: keys.keyList },
+  createKey: { body: keys.keyRequest, response: keys.newKeyResponse },
   revokeKey: {},
-  readAccountSettings: { answer: members.accountSettings },
-  changeAccount: { body: members.accountChange, answer: members.accountSettings },
+  readAccountSettings: { response: members.accountSettings },
+  changeAccount: { body: members.accountChange, response: members.accountSettings },
   deleteAccount: { body: members.accountDeletion },
   handOverAccount: { body: members.handOverRequest },
-  listMembers: { answer: members.memberList },
+  listMembers: { response: members.memberList },
   changeMember: { body: members.memberChange },
   removeMember: {},
-  invite: { body: members.invitationRequest, answer: members.invitationAnswer },
+  invite: { body: members.invitationRequest, response: members.invitationResponse },
   withdrawInvitation: {},
 } as const satisfies Readonly<Record<AppRouteName, AppShapes>>
 
@@ -58,8 +58,8 @@ export type AppBody<N extends AppRouteName> = (typeof APP_SHAPES)[N] extends {
   : undefined
 
 /** Response of a route. */
-export type AppAnswer<N extends AppRouteName> = (typeof APP_SHAPES)[N] extends {
-  readonly answer: infer A extends z.ZodType
+export type AppResponse<N extends AppRouteName> = (typeof APP_SHAPES)[N] extends {
+  readonly response: infer A extends z.ZodType
 }
   ? z.infer<A>
   : undefined

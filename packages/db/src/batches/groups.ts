@@ -30,7 +30,8 @@ export async function emptyOpenGroups(db: Db): Promise<void> {
 }
 
 /**
- * Longer than any transaction: one that adds a task to a group must find the group or recreate it.
+ * Milliseconds that an empty group is kept, longer than any transaction: one that adds a task to a
+ * group must find the group or recreate it.
  */
 const MEMORY_MS = 600_000
 

@@ -130,7 +130,7 @@ export async function readPace(
  * Stores samples of a batch's pace, unless another process stored some since the last one. Takes no
  * lock that it would have to wait for.
  */
-export async function keepPace(
+export async function storePace(
   db: Db,
   batchId: string,
   samples: readonly PaceSample[],

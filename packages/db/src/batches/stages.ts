@@ -40,7 +40,7 @@ export async function closeFinishedBatches(db: Db | Tx, batchId?: string): Promi
 const TRIES_AT_ONCE = 2
 
 /** Longest delay between two attempts at a stage that keeps failing: an hour, in milliseconds. */
-const LONGEST_REST_MS = 3_600_000
+const MAX_DELAY_MS = 3_600_000
 
 /** Bytes of a file up to which reading it is short; packed ones hold some 16 MB at most. */
 export const SHORT_FILE_BYTES = 131_072
@@ -55,7 +55,7 @@ const IS_LONG = sql<boolean>`${sql.raw(`case when status = 'analyzing'
 /** Whether a stage may be leased: after its lease, and the delay that failed attempts add. */
 function isDueAfter(leaseMs: number): RawBuilder<boolean> {
   return sql<boolean>`(lease_until is null or lease_until < clock_timestamp()
-    - least(${LONGEST_REST_MS}, ${leaseMs} * (power(2, least(20, greatest(0,
+    - least(${MAX_DELAY_MS}, ${leaseMs} * (power(2, least(20, greatest(0,
       stage_attempts - ${TRIES_AT_ONCE}))) - 1)) * interval '1 ms')`
 }
 
@@ -263,11 +263,11 @@ export async function restartIntake(
 export async function yieldStage(
   db: Db | Tx,
   stage: { batchId: string; lease: number },
-  restMs: number,
+  delayMs: number,
 ): Promise<void> {
   await sql`
     update batches
-    set lease_until = least(lease_until, clock_timestamp() + ${restMs} * interval '1 ms')
+    set lease_until = least(lease_until, clock_timestamp() + ${delayMs} * interval '1 ms')
     where id = ${stage.batchId} and lease = ${stage.lease} and stage_attempts <= ${TRIES_AT_ONCE}
       and status in ${sql.raw(sqlStates(STAGE_STATES))}
   `.execute(queriesOf(db))

@@ -200,20 +200,20 @@ export async function returnTask(db: Db, task: { taskId: number; lease: number }
 }
 
 /** Returns a claimed task with a delay, its attempt counted: for an engine that threw an error. */
-export async function restTask(
+export async function retryTaskLater(
   db: Db,
   task: { taskId: number; lease: number },
-  restMs: number,
+  delayMs: number,
 ): Promise<void> {
   await db.pool.query({
-    name: 'tasks.rest',
+    name: 'tasks.retry-later',
     // Under a new fencing number: no worker holds it any more.
     text: `
       update tasks
       set lease = lease + 1, lease_until = null,
         due_at = clock_timestamp() + $3::int * interval '1 ms'
       where id = $1 and lease = $2`,
-    values: [task.taskId, task.lease, restMs],
+    values: [task.taskId, task.lease, delayMs],
   })
 }
 

@@ -28,7 +28,7 @@ export async function readUnclaimed(db: Db): Promise<readonly UnclaimedTask[]> {
 }
 
 /** Extends the leases of tasks whose jobs still wait in the queue. */
-export async function keepUnclaimed(
+export async function renewUnclaimed(
   db: Db,
   tasks: readonly UnclaimedTask[],
   leaseMs: number,
@@ -37,7 +37,7 @@ export async function keepUnclaimed(
 }
 
 /** Makes tasks ready again whose jobs are lost, no attempt counted. */
-export async function takeBack(db: Db, tasks: readonly UnclaimedTask[]): Promise<void> {
+export async function returnUnclaimed(db: Db, tasks: readonly UnclaimedTask[]): Promise<void> {
   await changeUnclaimed(db, tasks, null)
 }
 

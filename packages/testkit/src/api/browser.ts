@@ -1,25 +1,25 @@
 import type { AppRouteName } from '@plumbline/contract/app/paths'
 import { APP_API, APP_PATHS } from '@plumbline/contract/app/paths'
-import type { AppAnswer, AppBody } from '@plumbline/contract/app/shapes'
-import type { Answered, CallInit } from './harness.ts'
+import type { AppResponse, AppBody } from '@plumbline/contract/app/shapes'
+import type { ApiResponse, CallInit } from './harness.ts'
 
 /** The cookies of one simulated browser, and calls that it sends to a service. */
 export interface TestBrowser {
   /** The value of the `Cookie` header. */
   readonly cookie: string
   /** Calls a path with the headers that a page of the service would send. */
-  call(path: string, init?: CallInit): Promise<Answered>
+  call(path: string, init?: CallInit): Promise<ApiResponse>
   /** Calls a route of the app by the name of the route. */
   app<N extends AppRouteName>(
     name: N,
     body?: AppBody<N>,
     at?: string,
-  ): Promise<Answered & { readonly answer: AppAnswer<N> }>
+  ): Promise<ApiResponse & { readonly json: AppResponse<N> }>
 }
 
 /** The part of a service that a test browser uses. */
 interface Service {
-  call(path: string, init?: CallInit): Promise<Answered>
+  call(path: string, init?: CallInit): Promise<ApiResponse>
 }
 
 /** Opens a browser without a session. */
@@ -29,8 +29,8 @@ export function openBrowser(
 ): TestBrowser {
   const jar = new Map<string, string>()
   const cookie = (): string => [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
-  const call = async (path: string, init: CallInit = {}): Promise<Answered> => {
-    const answered = await service.call(path, {
+  const call = async (path: string, init: CallInit = {}): Promise<ApiResponse> => {
+    const response = await service.call(path, {
       ...init,
       headers: {
         'sec-fetch-site': 'same-origin',
@@ -40,8 +40,8 @@ export function openBrowser(
         ...init.headers,
       },
     })
-    for (const line of answered.headers.getSetCookie()) keep(jar, line)
-    return answered
+    for (const line of response.headers.getSetCookie()) keep(jar, line)
+    return response
   }
   return {
     get cookie() {
@@ -50,12 +50,12 @@ export function openBrowser(
     call,
     app: async (name, body, at = '') => {
       const { method, path } = APP_PATHS[name]
-      const answered = await call(`${APP_API}${path.replace(/:[a-z]+/, at)}`, {
+      const response = await call(`${APP_API}${path.replace(/:[a-z]+/, at)}`, {
         method,
         ...(body === undefined ? {} : { body }),
       })
       // Safe because the test says which status it expects, and with it the shape.
-      return { ...answered, answer: answered.json as AppAnswer<typeof name> }
+      return { ...response, json: response.json as AppResponse<typeof name> }
     },
   }
 }

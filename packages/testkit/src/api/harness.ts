@@ -33,7 +33,7 @@ export interface ApiHarness extends AsyncDisposable {
   /** Replaces the workers' answers; undefined: they answer from the subject alone. */
   answer: AnswerQuestion | undefined
   account(options?: { plan?: Plan; credits?: number }): Promise<HarnessAccount>
-  call(path: string, init?: CallInit): Promise<Answered>
+  call(path: string, init?: CallInit): Promise<ApiResponse>
   /** Names of temporary files of uploads. */
   scratch(): Promise<readonly string[]>
   /** Total bytes of these files. */
@@ -62,7 +62,7 @@ export interface CallInit {
 }
 
 /** A complete response. */
-export interface Answered {
+export interface ApiResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -195,10 +195,10 @@ async function spendDownTo(metering: Metering, accountId: string, credits: numbe
   if (left <= credits) return
   const opKey = `test:${accountId}`
   await metering.debit({ accountId, opKey, credits: left - credits })
-  await metering.answered({ accountId, opKey })
+  await metering.finalize({ accountId, opKey })
 }
 
-async function call(url: string, init: CallInit = {}): Promise<Answered> {
+async function call(url: string, init: CallInit = {}): Promise<ApiResponse> {
   const { key, body, method = body === undefined ? 'GET' : 'POST', headers = {} } = init
   const plain = typeof body === 'string' || body instanceof FormData || body instanceof Uint8Array
   const response = await fetch(url, {

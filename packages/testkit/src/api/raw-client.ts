@@ -14,7 +14,7 @@ export interface RawCall {
 }
 
 /** The response received over a plain socket. */
-export interface RawAnswer {
+export interface RawResponse {
   /** All received text. */
   readonly text: string
   readonly status: number
@@ -26,7 +26,7 @@ export interface RawAnswer {
 const BLOCK = Buffer.alloc(256 * 1_024, 'someone@example.com\n')
 
 /** Sends a request, and reads until the end of the connection. */
-export async function callRaw(call: RawCall): Promise<RawAnswer> {
+export async function callRaw(call: RawCall): Promise<RawResponse> {
   const { port, head, bytes = 0, reads = 'along' } = call
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).setMaxListeners(0)
   const over = new AbortController()

@@ -122,7 +122,7 @@ export const ACCOUNT_HANDLERS = {
 async function settingsOf(db: Db, accountId: string): Promise<AccountSettings> {
   const set = await readPreferences(db, accountId)
   const spending = await readSpending(db, accountId)
-  if (set === undefined) throw new Error(`account ${accountId} has a member and is not there`)
+  if (set === undefined) throw new Error(`account ${accountId} has a member but does not exist`)
   return {
     id: accountId,
     name: set.name ?? set.email,

@@ -1,5 +1,5 @@
 import type { AppRouteName } from '@plumbline/contract/app/paths'
-import type { AppAnswer, AppBody } from '@plumbline/contract/app/shapes'
+import type { AppResponse, AppBody } from '@plumbline/contract/app/shapes'
 import type { SessionOwner } from '@plumbline/db/people/sessions'
 import type { People, Visitor } from '@plumbline/people/people'
 import type { Request, Response } from 'express'
@@ -31,7 +31,7 @@ export interface AppCall<Body> {
 export type AppHandler<N extends AppRouteName> = (
   app: AppContext,
   call: AppCall<AppBody<N>>,
-) => Promise<AppAnswer<N>>
+) => Promise<AppResponse<N>>
 
 /** One handler for each route. */
 export type AppHandlers = { readonly [N in AppRouteName]: AppHandler<N> }
@@ -42,7 +42,7 @@ export type AppHandlers = { readonly [N in AppRouteName]: AppHandler<N> }
  * @throws if the route is open to anybody: a bug
  */
 export function signedIn({ person }: { readonly person: SessionOwner | undefined }): SessionOwner {
-  if (person === undefined) throw new Error('a route that anybody may use asks who is signed in')
+  if (person === undefined) throw new Error('a route without access control needs a signed-in user')
   return person
 }
 
@@ -55,6 +55,6 @@ export function shownAccount(call: {
   readonly person: SessionOwner | undefined
 }): NonNullable<SessionOwner['membership']> {
   const { membership } = signedIn(call)
-  if (membership === null) throw new Error('a route that takes no role asks for an account')
+  if (membership === null) throw new Error('a route without a role needs an account')
   return membership
 }

@@ -11,7 +11,7 @@ import { insertUser } from '@plumbline/db/people/users'
 import { createScorer } from '@plumbline/scoring/score'
 import { loadWeights } from '@plumbline/scoring/weights'
 import { digestOfSecret, newSecret } from '@plumbline/people/secret'
-import { openApiHarness, type Answered, type ApiHarness } from '@plumbline/testkit/api/harness'
+import { openApiHarness, type ApiResponse, type ApiHarness } from '@plumbline/testkit/api/harness'
 import { routesOf } from '../routes.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
@@ -194,7 +194,7 @@ async function call(
   { method, path }: Operation,
   { key, headers = {} }: Identity,
   named: Readonly<Record<string, string>> = {},
-): Promise<Answered> {
+): Promise<ApiResponse> {
   const filled = path
     .replace(
       /\{(\w+)\}|:(\w+)/g,

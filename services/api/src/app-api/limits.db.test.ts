@@ -130,7 +130,7 @@ test.each([
   const browser = openBrowser(api)
   const form = { name: 'A', email: 'a@company.example', password: PASSWORD }
   expect((await browser.app('signUp', form)).status).toBe(403)
-  const { answer } = await browser.app('readSession')
+  const { json: answer } = await browser.app('readSession')
   expect(answer.service.sign_up).toBe(mode === 'off' ? 'off' : 'invite')
 })
 
@@ -148,7 +148,7 @@ test('a password is accepted only over TLS or from this machine', async () => {
       /^__Host-plumbline=[0-9A-Za-z]{40}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+; Secure$/,
     ),
   ])
-  expect((await tls.app('readSession')).answer.user).not.toBeNull()
+  expect((await tls.app('readSession')).json.user).not.toBeNull()
   // The same cookie by plain HTTP speaks for nobody.
   const plain = await api.call('/app/api/session', { headers: { cookie: tls.cookie } })
   expect(plain.json).toMatchObject({ user: null })
@@ -161,7 +161,7 @@ test('a mailbox gets no new free credits by closing its account, whatever its pl
   ): Promise<{ id: string; credits: number; close(): Promise<void> }> => {
     const browser = openBrowser(api)
     await browser.app('signUp', { name: 'Ada', email, password: PASSWORD })
-    const id = (await browser.app('readSession')).answer.account?.id ?? ''
+    const id = (await browser.app('readSession')).json.account?.id ?? ''
     const { rows } = await api.db.pool.query<{ credits: number }>(
       'select allowance::int as credits from credit_accounts where account_id = $1',
       [id],

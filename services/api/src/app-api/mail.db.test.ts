@@ -85,9 +85,9 @@ async function newest(to: string, about: string): Promise<{ text: string; secret
 async function signedUp(email: string): Promise<TestBrowser> {
   const browser = openBrowser(api)
   const answer = await browser.app('signUp', { name: 'Ada', email, password: PASSWORD })
-  expect(answer.answer).toEqual({ outcome: 'check_mail' })
+  expect(answer.json).toEqual({ outcome: 'check_mail' })
   const { secret } = await newest(email, 'Verify your email')
-  expect((await browser.app('verify', { token: secret })).answer).toEqual({ outcome: 'verified' })
+  expect((await browser.app('verify', { token: secret })).json).toEqual({ outcome: 'verified' })
   await browser.app('signIn', { email, password: PASSWORD })
   return browser
 }
@@ -106,7 +106,7 @@ test('an account exists only once the link of the message was opened, which work
   ])
   expect(opened.map(({ status }) => status).toSorted()).toEqual([200, 422])
   expect((await browser.app('signIn', { email, password: PASSWORD })).status).toBe(200)
-  const { answer } = await browser.app('readSession')
+  const { json: answer } = await browser.app('readSession')
   expect(answer.user).toMatchObject({ name: 'Grace', verified: true })
 })
 
@@ -131,8 +131,8 @@ test('a forgotten password is reset by a link, which ends all sessions; others l
   const { secret } = await newest(email, 'Set a new password')
   const password = 'nine copper kites above'
   const confirmed = await openBrowser(api).app('confirmReset', { token: secret, password })
-  expect(confirmed.answer).toEqual({ outcome: 'password_changed' })
-  expect((await browser.app('readSession')).answer.user).toBeNull()
+  expect(confirmed.json).toEqual({ outcome: 'password_changed' })
+  expect((await browser.app('readSession')).json.user).toBeNull()
   expect((await browser.app('confirmReset', { token: secret, password })).status).toBe(422)
   expect((await browser.app('signIn', { email, password })).status).toBe(200)
   await newest(email, 'Your password was changed')
@@ -148,13 +148,13 @@ test('a new address takes effect once confirmed; the old one is notified, other 
     email: 'after@company.example',
     password: PASSWORD,
   })
-  expect(asked.answer).toEqual({ outcome: 'check_mail' })
-  expect((await browser.app('readSession')).answer.user?.email).toBe(email)
+  expect(asked.json).toEqual({ outcome: 'check_mail' })
+  expect((await browser.app('readSession')).json.user?.email).toBe(email)
   const { secret } = await newest('after@company.example', 'Confirm your email')
   const opened = await openBrowser(api).app('verify', { token: secret })
-  expect(opened.answer).toEqual({ outcome: 'email_changed' })
-  expect((await browser.app('readSession')).answer.user?.email).toBe('after@company.example')
-  expect((await other.app('readSession')).answer.user).toBeNull()
+  expect(opened.json).toEqual({ outcome: 'email_changed' })
+  expect((await browser.app('readSession')).json.user?.email).toBe('after@company.example')
+  expect((await other.app('readSession')).json.user).toBeNull()
   await newest(email, 'was changed')
 })
 
@@ -197,7 +197,7 @@ test('owners are notified of a replaced key, without the key', async () => {
   const email = 'keys@company.example'
   const browser = await signedUp(email)
   await browser.app('createKey', { mode: 'live' })
-  const { answer } = await browser.app('createKey', { mode: 'live' })
+  const { json: answer } = await browser.app('createKey', { mode: 'live' })
   const { text } = await newest(email, 'A new live key was made')
   expect(text).toContain(answer.record.last4)
   expect(text).not.toContain(answer.key)
@@ -222,7 +222,7 @@ test('the user who submitted a batch is notified once that it ended, others are 
 test('owners are notified of credits below their mark: spent below it, or by a mark above them', async () => {
   const email = 'news@company.example'
   const browser = await signedUp(email)
-  const accountId = (await browser.app('readSession')).answer.account?.id ?? ''
+  const accountId = (await browser.app('readSession')).json.account?.id ?? ''
   expect((await browser.app('changeAccount', { low_credit_mark: 190 })).status).toBe(200)
   const debit = (opKey: string) => api.metering.debit({ accountId, opKey, credits: 10 })
   await debit('to the mark')

@@ -100,7 +100,7 @@ function judge(row: AppPath, person: SessionOwner | undefined, res: Response): v
         'forbidden',
         row.access === 'owner'
           ? 'Only an owner of the account may do this; ask one.'
-          : 'A viewer may only look; ask an owner of the account for more.',
+          : 'A viewer has read access only; ask an owner of the account for another role.',
       )
     }
     // A viewer may leave, too.
@@ -132,7 +132,7 @@ async function takeCall(
   const name = person === undefined ? visitorOf(req).network : person.userId
   const { granted, retryMs } = await ctx.access.calls.take(`app ${name}`)
   if (granted) return
-  throw new Problem('too_many_requests', 'Too many calls at once; come again in a moment.', {
+  throw new Problem('too_many_requests', 'Too many calls at once; try again in a moment.', {
     retryAfterSeconds: Math.ceil(retryMs / 1_000),
   })
 }

@@ -1,6 +1,6 @@
 import { accountView } from '@plumbline/contract/account'
-import { entryAnswer } from '@plumbline/contract/app/entry'
-import { newKeyAnswer } from '@plumbline/contract/app/keys'
+import { entryResponse } from '@plumbline/contract/app/entry'
+import { newKeyResponse } from '@plumbline/contract/app/keys'
 import { sessionView } from '@plumbline/contract/app/session'
 import { suspendAccount } from '@plumbline/metering/administer'
 import { newAccessCode, newWelcomeCode } from '@plumbline/people/welcome'
@@ -29,7 +29,7 @@ async function person(name = 'Ada'): Promise<TestBrowser & { email: string; acco
   const email = `person${(count += 1)}@company${count}.example`
   const signedUp = await browser.app('signUp', { name, email, password: PASSWORD })
   expect(signedUp.status).toBe(200)
-  const { answer } = await browser.app('readSession')
+  const { json: answer } = await browser.app('readSession')
   return Object.assign(browser, { email, accountId: answer.account?.id ?? '' })
 }
 
@@ -39,12 +39,12 @@ async function joined(
   role: 'owner' | 'member' | 'viewer',
 ): Promise<TestBrowser & { id: string }> {
   const email = `guest${(count += 1)}@company${count}.example`
-  const { answer } = await owner.app('invite', { email, role })
+  const { json: answer } = await owner.app('invite', { email, role })
   const invitation = new URL(answer.link ?? '').hash.slice(1)
   const browser = openBrowser(api)
   await browser.app('signUp', { name: 'Guest', email, password: PASSWORD, invitation })
   const session = await browser.app('readSession')
-  return Object.assign(browser, { id: session.answer.user?.id ?? '' })
+  return Object.assign(browser, { id: session.json.user?.id ?? '' })
 }
 
 describe('signing up without mail', () => {
@@ -55,7 +55,7 @@ describe('signing up without mail', () => {
     expect(session.account).toMatchObject({ name: 'Ada Lovelace', role: 'owner', plan: 'free' })
     const account = await browser.call('/v1/account')
     expect(accountView.parse(account.json).credits.allowance).toBe(200)
-    expect((await browser.app('listKeys')).answer.data).toEqual([])
+    expect((await browser.app('listKeys')).json.data).toEqual([])
   })
 
   test('accepts an address once, whatever its plus tag', async () => {
@@ -124,7 +124,7 @@ describe('signing in', () => {
   test('a session is accepted by the routes for API keys, and ends everywhere at sign-out', async () => {
     const { email, cookie } = await person()
     const second = openBrowser(api)
-    expect((await second.app('signIn', { email, password: PASSWORD })).answer).toEqual({
+    expect((await second.app('signIn', { email, password: PASSWORD })).json).toEqual({
       outcome: 'signed_in',
     })
     const looked = await second.call('/v1/email', { body: { email: 'a@example.com' } })
@@ -166,8 +166,8 @@ describe('signing in', () => {
     const changed = await browser.app('changePassword', { current_password: PASSWORD, password })
     expect(changed.status).toBe(204)
     expect(browser.cookie).not.toBe(before)
-    expect((await browser.app('readSession')).answer.user).not.toBeNull()
-    expect((await other.app('readSession')).answer.user).toBeNull()
+    expect((await browser.app('readSession')).json.user).not.toBeNull()
+    expect((await other.app('readSession')).json.user).toBeNull()
     expect(other.cookie).toBe('')
   })
 })
@@ -187,10 +187,10 @@ test('signing out everywhere takes effect at once, also in browsers whose sessio
 describe('keys', () => {
   test('a key is created in a session, shown once, replaced and revoked', async () => {
     const browser = await person()
-    const first = newKeyAnswer.parse((await browser.app('createKey', { mode: 'live' })).json)
+    const first = newKeyResponse.parse((await browser.app('createKey', { mode: 'live' })).json)
     expect(first.replaced).toBeNull()
     expect((await api.call('/v1/account', { key: first.key })).status).toBe(200)
-    const second = newKeyAnswer.parse((await browser.app('createKey', { mode: 'live' })).json)
+    const second = newKeyResponse.parse((await browser.app('createKey', { mode: 'live' })).json)
     expect(second.replaced).toBe(first.record.id)
     await expect
       .poll(async () => (await api.call('/v1/account', { key: first.key })).status)
@@ -228,22 +228,22 @@ describe('the second factor', () => {
   test('is required at sign-in and again before keys are changed, and each code works once', async () => {
     const browser = await person()
     const begun = await browser.app('beginSecondFactor', { password: PASSWORD })
-    const totp = new TOTP({ secret: Secret.fromBase32(begun.answer.secret) })
-    expect(begun.answer.uri).toContain('otpauth://totp/')
+    const totp = new TOTP({ secret: Secret.fromBase32(begun.json.secret) })
+    expect(begun.json.uri).toContain('otpauth://totp/')
     const code = totp.generate()
     const confirmed = await browser.app('confirmSecondFactor', { code })
-    expect(confirmed.answer.recovery_codes).toHaveLength(10)
+    expect(confirmed.json.recovery_codes).toHaveLength(10)
 
     const other = openBrowser(api)
     const { email } = browser
     const first = await other.app('signIn', { email, password: PASSWORD })
-    expect(first.answer).toEqual({ outcome: 'code_needed' })
-    expect((await other.app('readSession')).answer.user).toBeNull()
+    expect(first.json).toEqual({ outcome: 'code_needed' })
+    expect((await other.app('readSession')).json.user).toBeNull()
     const replayed = await other.app('signIn', { email, password: PASSWORD, code })
     expect(replayed.status).toBe(422)
-    const [recovery = ''] = confirmed.answer.recovery_codes
+    const [recovery = ''] = confirmed.json.recovery_codes
     const signedIn = await other.app('signIn', { email, password: PASSWORD, code: recovery })
-    expect(entryAnswer.parse(signedIn.json).outcome).toBe('signed_in')
+    expect(entryResponse.parse(signedIn.json).outcome).toBe('signed_in')
     const again = await openBrowser(api).app('signIn', {
       email,
       password: PASSWORD,
@@ -257,7 +257,7 @@ describe('the second factor', () => {
     expect(refused.headers.get('x-step-up')).toBe('required')
     const password = { current_password: PASSWORD, password: 'quiet marble otter ninety' }
     expect((await other.app('changePassword', password)).status).toBe(403)
-    const [, next = ''] = confirmed.answer.recovery_codes
+    const [, next = ''] = confirmed.json.recovery_codes
     expect((await other.app('stepUp', { code: next })).status).toBe(204)
     expect((await other.app('createKey', { mode: 'live' })).status).toBe(200)
   })
@@ -283,7 +283,7 @@ describe('members', () => {
       )
       .toBe(200)
 
-    const { answer } = await owner.app('listMembers')
+    const { json: answer } = await owner.app('listMembers')
     const self = answer.data.find((one) => one.self)?.id ?? ''
     expect((await owner.app('removeMember', undefined, self)).status).toBe(409)
     expect((await owner.app('changeMember', { role: 'member' }, self)).status).toBe(409)
@@ -293,7 +293,7 @@ describe('members', () => {
       .toBe(403)
     expect((await owner.app('removeMember', undefined, self)).status).toBe(204)
     const session = await owner.app('readSession')
-    expect([session.answer.account, session.answer.accounts]).toEqual([null, []])
+    expect([session.json.account, session.json.accounts]).toEqual([null, []])
     await expect.poll(async () => (await owner.call('/v1/account')).status).toBe(403)
   })
 
@@ -302,18 +302,18 @@ describe('members', () => {
     const friend = await person()
     const stranger = await person()
     const made = await owner.app('invite', { email: friend.email, role: 'member' })
-    const token = new URL(made.answer.link ?? '').hash.slice(1)
+    const token = new URL(made.json.link ?? '').hash.slice(1)
     expect((await stranger.app('acceptInvitation', { token })).status).toBe(403)
-    expect((await stranger.app('lookAtInvitation', { token })).answer).toMatchObject({
+    expect((await stranger.app('lookAtInvitation', { token })).json).toMatchObject({
       email: friend.email,
       role: 'member',
       has_user: true,
     })
     const accepted = await friend.app('acceptInvitation', { token })
-    expect(accepted.answer.account).toMatchObject({ id: owner.accountId, role: 'member' })
+    expect(accepted.json.account).toMatchObject({ id: owner.accountId, role: 'member' })
     expect((await friend.app('acceptInvitation', { token })).status).toBe(422)
     const back = await friend.app('switchAccount', { account_id: friend.accountId })
-    expect(back.answer.account?.id).toBe(friend.accountId)
+    expect(back.json.account?.id).toBe(friend.accountId)
     const foreign = await friend.app('switchAccount', { account_id: stranger.accountId })
     expect(foreign.status).toBe(404)
   })
@@ -322,19 +322,19 @@ describe('members', () => {
     const owner = await person()
     const friend = await person()
     const made = await owner.app('invite', { email: friend.email, role: 'member' })
-    const token = new URL(made.answer.link ?? '').hash.slice(1)
+    const token = new URL(made.json.link ?? '').hash.slice(1)
     const accepted = await Promise.all(
       Array.from({ length: 5 }, () => friend.app('acceptInvitation', { token })),
     )
     expect(accepted.map(({ status }) => status).toSorted()).toEqual([200, 422, 422, 422, 422])
-    const { answer } = await owner.app('listMembers')
+    const { json: answer } = await owner.app('listMembers')
     expect(answer.data.filter(({ email }) => email === friend.email)).toHaveLength(1)
   })
 
   test('of two owners who leave concurrently one stays', async () => {
     const owner = await person()
     const other = await joined(owner, 'owner')
-    const { answer } = await owner.app('listMembers')
+    const { json: answer } = await owner.app('listMembers')
     const self = answer.data.find((one) => one.self)?.id ?? ''
     const left = await Promise.all([
       owner.app('removeMember', undefined, self),
@@ -357,7 +357,7 @@ describe('a printed link', () => {
     expect(tries.map(({ status }) => status).toSorted()).toEqual([200, 422])
     const [winner] = tries
     if (winner.status === 200) {
-      expect((await browser.app('readSession')).answer.account).toMatchObject({ id, role: 'owner' })
+      expect((await browser.app('readSession')).json.account).toMatchObject({ id, role: 'owner' })
     }
   })
 

@@ -66,7 +66,7 @@ export async function accountPage(db: Db, account: Account, said: string | null)
       ['Kind', 'Name', 'Credits', 'Left', 'Since'],
       packs.map((one) => [one.kind, one.name, one.credits, one.left, moment(one.grantedAt)]),
     )}
-    <h2>People</h2>
+    <h2>Members</h2>
     ${peopleTable(id, members)}
     <h2>Keys</h2>
     ${table(
@@ -129,7 +129,7 @@ function actsOf({ id, plan, status }: Account, { plans, packs, own, spending }: 
           inputmode="numeric"
           value="${spending?.dailyLimit ?? ''}" /></label
       ><label
-        >${FIELDS.lowMark.label}: tell its people below; empty: never
+        >${FIELDS.lowMark.label}: notify its owners below; empty: never
         <input name="low_mark" inputmode="numeric" value="${spending?.lowMark ?? ''}" /></label
       ><button>Set spending</button>
     </form>
@@ -147,7 +147,7 @@ function actsOf({ id, plan, status }: Account, { plans, packs, own, spending }: 
       status === 'suspended'
         ? html`<form method="post" action="${at}/resume"><button>Resume account</button></form>`
         : html`<form method="post" action="${at}/suspend">
-            <label>Reason, as its people are told <input name="reason" maxlength="500" /></label
+            <label>Reason, as its users are told <input name="reason" maxlength="500" /></label
             ><button>Suspend account</button>
           </form>`
     }

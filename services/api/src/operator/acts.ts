@@ -93,7 +93,7 @@ export const OPERATOR_ACTS: Readonly<Record<string, OperatorAct>> = {
       throw new Problem('bad_request', `A reason has ${REASON_MAX_CHARS} characters at most.`)
     }
     await suspendAccount(db, { ...act, reason: reason === '' ? null : reason })
-    return 'The account is suspended: its calls are refused and its batches rest.'
+    return 'The account is suspended: its calls are refused and its batches wait.'
   },
   resume: async (db, act) => {
     await resumeAccount(db, act)
@@ -122,7 +122,7 @@ function grantSaid({ granted, credits }: Granted): string {
 function sourceRefOf(form: Form): string {
   const ref = form.get('ref') ?? ''
   if (/^[0-9a-f-]{36}$/.test(ref)) return `operator:${ref}`
-  throw new Problem('bad_request', 'The form is not whole; load the page again.')
+  throw new Problem('bad_request', 'The form lacks a field; load the page again.')
 }
 
 /** Safe because the names are those of the table, each with a number or null. */

@@ -46,7 +46,7 @@ test.each([
     'plan.change',
     { plan: 'big', price_cents: 24_990, is_offered: true },
     { plan: 'big', price_cents: null, is_offered: false },
-    'Plan big: price $249.90 became none; shown to people yes became no.',
+    'Plan big: price $249.90 became none; shown to customers yes became no.',
   ],
   ['pack.change', null, { pack: 'small', credits: 100 }, 'Pack small made.'],
   ['what.ever', { some_thing: [1] }, { some_thing: [2] }, 'what.ever: some thing [1] became [2].'],

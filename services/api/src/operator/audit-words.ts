@@ -5,12 +5,12 @@ import { LIMIT_LABELS } from './fields.ts'
 type Facts = Readonly<Record<string, unknown>>
 
 /** One act, with the users whose ids are known. */
-interface Told {
+interface Change {
   readonly before: Facts
   readonly after: Facts
   readonly isNew: boolean
   readonly isGone: boolean
-  readonly person: string
+  readonly user: string
 }
 
 /** Fields of accounts, plans and packs in words; other names are shown as they are. */
@@ -24,11 +24,11 @@ const NAMES: Readonly<Record<string, string>> = {
   retention_days: 'how long results are kept',
   monthly_credits: 'credits a month',
   price_cents: 'price',
-  is_offered: 'shown to people',
+  is_offered: 'shown to customers',
   position: 'place in lists',
 }
 
-const SENTENCES: Readonly<Record<string, (told: Told) => string>> = {
+const SENTENCES: Readonly<Record<string, (change: Change) => string>> = {
   'account.create': ({ after }) => `Account made on plan ${say(after['plan'])}.`,
   'account.plan': ({ before, after }) =>
     after['next_plan'] == null
@@ -36,11 +36,11 @@ const SENTENCES: Readonly<Record<string, (told: Told) => string>> = {
       : `Plan ${say(before['plan'])} becomes ${say(after['next_plan'])} with the next cycle.`,
   'account.pack': ({ after }) => granted('Pack', after),
   'account.grant': ({ after }) => granted('Goodwill', after),
-  'account.hand_over': ({ person }) => `Account handed over to ${person}.`,
+  'account.hand_over': ({ user }) => `Account handed over to ${user}.`,
   'account.settings': ({ after }) =>
     `Settings changed: ${list(after['changed']).map(nameOf).join(', ')}.`,
-  'account.limits': (told) => `Limits: ${changes(told)}.`,
-  'account.spending': (told) => `Spending: ${changes(told)}.`,
+  'account.limits': (change) => `Limits: ${changes(change)}.`,
+  'account.spending': (change) => `Spending: ${changes(change)}.`,
   'account.suspend': ({ after }) =>
     after['reason'] == null ? 'Account suspended.' : `Account suspended: ${say(after['reason'])}`,
   'account.resume': () => 'Account active again.',
@@ -49,21 +49,21 @@ const SENTENCES: Readonly<Record<string, (told: Told) => string>> = {
   'key.create': ({ after, isNew }) =>
     `${capital(say(after['mode']))} key made${isNew ? '' : ', the one before revoked'}.`,
   'key.revoke': ({ before }) => `${capital(say(before['mode']))} key revoked.`,
-  'member.add': ({ after, person }) => `${person} joined as ${say(after['role'])}.`,
+  'member.add': ({ after, user }) => `${user} joined as ${say(after['role'])}.`,
   'member.invite': ({ after, isGone }) =>
     isGone ? 'Invitation withdrawn.' : `Somebody invited as ${say(after['role'])}.`,
-  'member.remove': ({ person }) => `${person} removed.`,
-  'member.role': ({ before, after, person }) =>
-    `${person}: ${say(before['role'])} became ${say(after['role'])}.`,
-  'user.link': ({ person }) => `Link to sign in made for ${person}.`,
-  'user.operator': ({ after, person }) =>
-    after['is_operator'] === true ? `${person} made operator.` : `${person} is operator no more.`,
-  'user.sign_out': ({ before, after, person }) => {
-    const whose = after['user_id'] == null ? 'everybody' : person
+  'member.remove': ({ user }) => `${user} removed.`,
+  'member.role': ({ before, after, user }) =>
+    `${user}: ${say(before['role'])} became ${say(after['role'])}.`,
+  'user.link': ({ user }) => `Link to sign in made for ${user}.`,
+  'user.operator': ({ after, user }) =>
+    after['is_operator'] === true ? `${user} made operator.` : `${user} is operator no more.`,
+  'user.sign_out': ({ before, after, user }) => {
+    const whose = after['user_id'] == null ? 'everybody' : user
     return `Sessions of ${whose} ended: ${say(before['sessions'])}.`
   },
-  'plan.change': (told) => offer('Plan', told),
-  'pack.change': (told) => offer('Pack', told),
+  'plan.change': (change) => offer('Plan', change),
+  'pack.change': (change) => offer('Pack', change),
 }
 
 /**
@@ -75,16 +75,16 @@ export function actInWords(
   { action, before, after }: Pick<AuditEntry, 'action' | 'before' | 'after'>,
   people: ReadonlyMap<string, string>,
 ): string {
-  const told = {
+  const change = {
     before: factsOf(before),
     after: factsOf(after),
     isNew: before === null,
     isGone: after === null,
   }
-  const id = told.after['user_id'] ?? told.before['user_id']
-  const person = typeof id === 'string' ? (people.get(id) ?? id) : 'somebody'
+  const id = change.after['user_id'] ?? change.before['user_id']
+  const user = typeof id === 'string' ? (people.get(id) ?? id) : 'somebody'
   const sentence = Object.hasOwn(SENTENCES, action) ? SENTENCES[action] : undefined
-  return sentence?.({ ...told, person }) ?? `${action}: ${changes(told)}.`
+  return sentence?.({ ...change, user }) ?? `${action}: ${changes(change)}.`
 }
 
 /** Ids of users that an act names, besides who did it. */
@@ -102,13 +102,13 @@ function granted(what: string, { granted: credits, packs }: Facts): string {
   return `${what}: ${say(credits)} credits added; ${say(packs)} of packs and goodwill now.`
 }
 
-function offer(what: string, told: Told): string {
-  const name = say(told.after[what.toLowerCase()])
-  return told.isNew ? `${what} ${name} made.` : `${what} ${name}: ${changes(told)}.`
+function offer(what: string, change: Change): string {
+  const name = say(change.after[what.toLowerCase()])
+  return change.isNew ? `${what} ${name} made.` : `${what} ${name}: ${changes(change)}.`
 }
 
 /** The changed facts by name, with old and new value. */
-function changes({ before, after }: Pick<Told, 'before' | 'after'>): string {
+function changes({ before, after }: Pick<Change, 'before' | 'after'>): string {
   const names = Object.keys({ ...before, ...after })
   const differing = names.filter((name) => say(before[name]) !== say(after[name]))
   const parts = differing.map((name) => {

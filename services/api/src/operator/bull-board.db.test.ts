@@ -12,7 +12,7 @@ const SUBJECT = 'marked.subject@hidden.example'
 async function person(api: ApiHarness, email: string, isOperator: boolean): Promise<TestBrowser> {
   const browser = openBrowser(api)
   await browser.app('signUp', { name: 'Ada', email, password: 'tidal lantern cactus seven' })
-  const { answer } = await browser.app('readSession')
+  const { json: answer } = await browser.app('readSession')
   const { user } = answer
   if (isOperator && user !== null) {
     await api.db.kysely.transaction().execute((tx) => setOperator(tx, user.id, true))

@@ -59,7 +59,7 @@ export function bullBoard(ctx: Context): RequestHandler {
 
 function refuseChanges(req: Request): void {
   if (req.method !== 'GET' && req.method !== 'HEAD') {
-    throw new Problem('forbidden', 'The board shows queues and changes nothing of them.')
+    throw new Problem('forbidden', 'The board is read-only.')
   }
   // Its pages are opened by links; its data are asked for by its own scripts.
   if (req.path.startsWith('/api/')) refuseForeignOrigin(req, undefined)

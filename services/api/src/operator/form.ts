@@ -38,7 +38,7 @@ export function numberOf(
 }
 
 /**
- * The same for a required field.
+ * The number in a required field.
  *
  * @throws Problem `bad_request`
  */
@@ -60,7 +60,7 @@ export function priceOf(form: Form, { name, label }: Field): number | null {
   if (cents !== undefined) return cents
   throw new Problem(
     'bad_request',
-    `${label}: enter a price in US dollars such as 25 or 24.90, or nothing where people have to ask.`,
+    `${label}: enter a price in US dollars such as 25 or 24.90, or nothing if it is on request.`,
   )
 }
 

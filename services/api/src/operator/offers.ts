@@ -56,13 +56,13 @@ const yesNo = (name: string, label: string): Column => ({
 const price = (label: string): Column => ({
   name: 'price_cents',
   label,
-  hint: 'empty: people have to ask',
+  hint: 'empty: on request',
   kind: 'price',
   initial: null,
   read: (form) => priceOf(form, { name: 'price_cents', label }),
 })
 const OFFERED = [
-  yesNo('is_offered', 'Shown to people'),
+  yesNo('is_offered', 'Shown to customers'),
   count('position', 'Place in lists', 0, POSITION_MAX, 100),
 ]
 
@@ -146,7 +146,7 @@ export async function changeOffer(
   const offer = await findOffer(db, kind, name)
   if (offer === undefined) throw new Problem('not_found', 'There is no such page.')
   if (textOf(form, SEEN) !== fingerprintOf(offer)) {
-    throw new Problem('conflict', 'It was changed meanwhile; look at what stands here now.')
+    throw new Problem('conflict', 'It was changed meanwhile; the page shows its present values.')
   }
   const changes = Object.fromEntries(
     COLUMNS[kind]

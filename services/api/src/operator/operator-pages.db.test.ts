@@ -23,7 +23,7 @@ afterAll(() => api[Symbol.asyncDispose]())
 async function person(email: string): Promise<TestBrowser & { userId: string }> {
   const browser = openBrowser(api)
   await browser.app('signUp', { name: 'Ada', email, password: 'tidal lantern cactus seven' })
-  const { answer } = await browser.app('readSession')
+  const { json: answer } = await browser.app('readSession')
   return Object.assign(browser, { userId: answer.user?.id ?? '' })
 }
 
@@ -193,15 +193,15 @@ describe('the acts', () => {
   test('sessions of one member are ended without others, and then those of everybody', async () => {
     const other = await person('ann@three.example')
     const third = await person('bob@four.example')
-    const [own] = (await other.app('readSession')).answer.accounts
+    const [own] = (await other.app('readSession')).json.accounts
     const at = `/operator/accounts/${own?.id ?? ''}`
     expect((await ask(operator, at)).text).toContain('ann@three.example')
     const none = await ask(operator, `${at}/sign-out`, { user: third.userId })
     expect(none.text).toContain('no such member')
     const ended = await ask(operator, `${at}/sign-out`, { user: other.userId })
     expect(ended.text).toContain('1 session has ended.')
-    expect((await other.app('readSession')).answer.user).toBeNull()
-    expect((await third.app('readSession')).answer.user).not.toBeNull()
+    expect((await other.app('readSession')).json.user).toBeNull()
+    expect((await third.app('readSession')).json.user).not.toBeNull()
     expect((await ask(operator, '/operator/sign-out', { confirm: 'all' })).status).toBe(400)
     expect((await ask(stranger, '/operator/sign-out', { confirm: 'everybody' })).status).toBe(403)
     const all = await ask(operator, '/operator/sign-out', { confirm: 'everybody' })

@@ -141,7 +141,7 @@ function everybodySignedOut(ctx: Context): Handler {
 function accountIdOf(form: Form): string {
   const id = form.get('id') ?? ''
   if (/^acc_[0-9A-Za-z]{16}$/.test(id)) return id
-  throw new Problem('bad_request', 'The form is not whole; load the page again.')
+  throw new Problem('bad_request', 'The form lacks a field; load the page again.')
 }
 
 /** Shows one plan or pack. */
@@ -252,7 +252,7 @@ async function accountsPage({ db }: Context, search: string): Promise<Html> {
         </select></label
       ><button>Make account</button>
     </form>
-    <h2>All people</h2>
+    <h2>All users</h2>
     <form method="post" action="/operator/sign-out">
       <label>Type everybody to end all sessions <input name="confirm" required /></label
       ><button>Sign everybody out</button>

@@ -58,9 +58,9 @@ describe('GET /v1/usage', () => {
   test.for([
     ['from=yesterday', '`from` must be a day such as 2026-11-01.'],
     ['from=2026-02-30', '`from` must be a day'],
-    ['from=2026-11-02&to=2026-11-01', 'the first one first'],
-    ['from=2020-01-01&to=2026-11-01', 'over 1 to 366 days'],
-    ['from=1999-01-01', 'over 1 to 366 days'],
+    ['from=2026-11-02&to=2026-11-01', '`from` first'],
+    ['from=2020-01-01&to=2026-11-01', 'span 1 to 366 days'],
+    ['from=1999-01-01', 'span 1 to 366 days'],
     ['by=day,colour', '`by` takes day, product, source'],
     ['format=xml', '`format` must be one of json, csv.'],
     ['since=2026-11-01', 'since'],

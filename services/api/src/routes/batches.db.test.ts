@@ -4,7 +4,7 @@ import { batchPage, batchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   openApiHarness,
-  type Answered,
+  type ApiResponse,
   type ApiHarness,
   type HarnessAccount,
 } from '@plumbline/testkit/api/harness'
@@ -265,7 +265,7 @@ describe('POST /v1/batches', () => {
   test('429 beyond the unfinished batches of an account', async () => {
     await using strict = await openApiHarness({ UNFINISHED_BATCHES_LIMIT: '1' })
     const { live } = await strict.account()
-    const call = (): Promise<Answered> =>
+    const call = (): Promise<ApiResponse> =>
       strict.call('/v1/batches', { key: live, body: form({ product: 'email' }) })
     expect((await call()).status).toBe(202)
     const refused = await call()
@@ -277,7 +277,7 @@ describe('POST /v1/batches', () => {
   test('the same file under one Idempotency-Key is one batch, whatever the boundary', async () => {
     const headers = { 'idempotency-key': 'list-1' }
     const before = await batchCount()
-    const call = (body: FormData): Promise<Answered> =>
+    const call = (body: FormData): Promise<ApiResponse> =>
       stage.call('/v1/batches', { key: account.live, body, headers })
     const first = await call(form({ product: 'email', name: 'a' }))
     const again = await call(form({ name: 'a', product: 'email' }))
@@ -327,7 +327,7 @@ describe('reading batches', () => {
       [ids],
     )
     const sorted = ids.slice(1).toSorted().toReversed()
-    const list = (query: string, key = owner.live): Promise<Answered> =>
+    const list = (query: string, key = owner.live): Promise<ApiResponse> =>
       stage.call(`/v1/batches?limit=1${query}`, { key })
     const first = batchPage.parse((await list('')).json)
     const cursor = `&cursor=${first.next_cursor}`
@@ -440,7 +440,7 @@ describe('reading batches', () => {
 
   test('results are refused with 409 before there are any, and with 400 for invalid options', async () => {
     const id = await submit()
-    const of = (query: string): Promise<Answered> =>
+    const of = (query: string): Promise<ApiResponse> =>
       stage.call(`/v1/batches/${id}/results${query}`, { key: account.live })
     expect((await of('')).status).toBe(409)
     const odd = ['?format=pdf', '?only=x', '?after=-1', '?raw=yes', '?x=1', '?bom=1&sep=1']
@@ -455,7 +455,7 @@ describe('reading batches', () => {
     const id = await submit()
     await moveTo(id, 'completed')
     await stage.db.pool.query('update batches set rows_total = 5 where id = $1', [id])
-    const of = (query: string): Promise<Answered> =>
+    const of = (query: string): Promise<ApiResponse> =>
       stage.call(`/v1/batches/${id}/results?format=ndjson${query}`, { key: account.live })
     await expect(of('')).rejects.toThrow()
     expect((await of('&after=5')).status).toBe(200)
@@ -465,7 +465,7 @@ describe('reading batches', () => {
 describe('changing the state of batches', () => {
   test('start: 409 unless ready, then 200 and once for each Idempotency-Key', async () => {
     const id = await submit({ start: 'false' })
-    const start = (): Promise<Answered> =>
+    const start = (): Promise<ApiResponse> =>
       stage.call(`/v1/batches/${id}/start`, {
         method: 'POST',
         key: account.live,
@@ -516,7 +516,7 @@ describe('changing the state of batches', () => {
 
   test('a repeat without credits left: create and start get the first response, new work is 402', async () => {
     const last = await stage.account({ credits: 3 })
-    const call = (path: string, key: string, body?: FormData): Promise<Answered> =>
+    const call = (path: string, key: string, body?: FormData): Promise<ApiResponse> =>
       stage.call(path, {
         method: 'POST',
         key: last.live,
@@ -553,7 +553,7 @@ describe('changing the state of batches', () => {
 
   test('cancel: 200, again 200; 409 once it has ended', async () => {
     const id = await submit()
-    const cancel = (): Promise<Answered> =>
+    const cancel = (): Promise<ApiResponse> =>
       stage.call(`/v1/batches/${id}/cancel`, { method: 'POST', key: account.live })
     expect((await cancel()).json).toMatchObject({ id, status: 'canceling' })
     expect((await cancel()).status).toBe(200)
@@ -565,7 +565,7 @@ describe('changing the state of batches', () => {
 
   test('delete: 409 while it runs, 204 once it has ended, then 404', async () => {
     const id = await submit()
-    const erase = (): Promise<Answered> =>
+    const erase = (): Promise<ApiResponse> =>
       stage.call(`/v1/batches/${id}`, { method: 'DELETE', key: account.live })
     expect((await erase()).status).toBe(409)
     await moveTo(id, 'failed')

@@ -145,7 +145,7 @@ async function submit(
       }
     },
   )
-  if (response === undefined) throw new Error('a submitted batch was not shown')
+  if (response === undefined) throw new Error('a batch was submitted without a response')
   return response
 }
 

@@ -44,7 +44,7 @@ export function erase(ctx: Context): Handler {
           shown = jsonResponse(202, view, `/v1/erase/${view.id}`)
           await keep?.(tx, shown)
         })
-        if (shown === undefined) throw new Error('an erasure was not shown')
+        if (shown === undefined) throw new Error('an erasure was begun without a response')
         return shown
       },
     )

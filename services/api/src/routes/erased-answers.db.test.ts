@@ -4,7 +4,7 @@ import { batchView } from '@plumbline/contract/batch-view'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   openApiHarness,
-  type Answered,
+  type ApiResponse,
   type ApiHarness,
   type HarnessAccount,
 } from '@plumbline/testkit/api/harness'
@@ -19,7 +19,7 @@ afterAll(() => stage[Symbol.asyncDispose]())
 
 const NAME = 'Patients of Dr Marked'
 
-function upload(key: string, list = 'email\nada@example.com\n'): Promise<Answered> {
+function upload(key: string, list = 'email\nada@example.com\n'): Promise<ApiResponse> {
   const body = new FormData()
   body.set('product', 'email')
   body.set('name', NAME)
@@ -28,7 +28,7 @@ function upload(key: string, list = 'email\nada@example.com\n'): Promise<Answere
   return stage.call('/v1/batches', { key: account.live, body, headers: { 'idempotency-key': key } })
 }
 
-function move(id: string, to: 'start' | 'cancel', key: string): Promise<Answered> {
+function move(id: string, to: 'start' | 'cancel', key: string): Promise<ApiResponse> {
   const headers = { 'idempotency-key': key }
   return stage.call(`/v1/batches/${id}/${to}`, { method: 'POST', key: account.live, headers })
 }

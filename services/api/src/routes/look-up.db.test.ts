@@ -86,7 +86,7 @@ describe('200', () => {
     },
   )
 
-  test('the headers name the request and the limit, and keep the answer from being stored', async () => {
+  test('the headers have the request id and the rate limit, and forbid caching', async () => {
     const { live } = await stage.account()
     const { headers } = await stage.call('/v1/email', { key: live, body: bodyOf('email') })
     expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
@@ -108,7 +108,7 @@ describe('200', () => {
     )
   })
 
-  test('what is merely wrong is answered and charged', async () => {
+  test('a malformed value is answered and charged', async () => {
     const account = await stage.account({ credits: 10 })
     for (const email of ['no address', '\u0000', '😀'.repeat(500), '\ud800@x']) {
       const answer = await stage.call('/v1/email', { key: account.live, body: { email } })
@@ -127,7 +127,7 @@ describe('200', () => {
     expect(answer.headers.get('x-credits-remaining')).toBe('9')
   })
 
-  test('a call whose client has gone is charged once it was worked on', async () => {
+  test('a call whose client disconnected is charged if it was processed', async () => {
     const { promise: free, resolve: letGo } = Promise.withResolvers<void>()
     stage.answer = async (check, subject) => {
       await free
@@ -149,7 +149,7 @@ describe('200', () => {
     expect((await ledgerOf(account)).left).toBe(9)
   })
 
-  test('64 calls at once on 20 credits give exactly 20 answers', async () => {
+  test('64 concurrent calls on 20 credits give exactly 20 results', async () => {
     const account = await stage.account({ credits: 20 })
     const answers = await Promise.all(
       Array.from({ length: 64 }, () =>
@@ -165,7 +165,7 @@ describe('200', () => {
 })
 
 describe('CHARGE_UNKNOWN=false', () => {
-  test('gives back the credits of parts that came back unknown', async () => {
+  test('refunds the credits of parts that are unknown', async () => {
     await using generous = await openApiHarness({ CHARGE_UNKNOWN: 'false' })
     generous.answer = async (check, subject) =>
       check === 'phone'
@@ -182,7 +182,7 @@ describe('CHARGE_UNKNOWN=false', () => {
 })
 
 describe('refusals', () => {
-  test('400 names the field, is free, and comes before the price', async () => {
+  test('400 names the field, is free, and precedes the debit', async () => {
     const { live } = await stage.account({ credits: 1 })
     for (const body of ['{', '[]', '"x"', '', '{"phone": 1}', '{"phone": "+1", "x": 1}']) {
       const answer = await stage.call('/v1/phone', { key: live, body })
@@ -241,7 +241,7 @@ describe('refusals', () => {
     expect(lastTakenAt - revokedAt).toBeLessThan(1_000)
   })
 
-  test('402 for a balance of zero comes before a body is judged, and for a short one after it', async () => {
+  test('402 precedes the check of the body for a balance of zero, and follows it for a short one', async () => {
     const empty = await stage.account({ credits: 0 })
     const broken = await stage.call('/v1/email', { key: empty.live, body: '{' })
     expect(broken.status).toBe(402)
@@ -259,14 +259,14 @@ describe('refusals', () => {
     expect(stage.asked).toHaveLength(1)
   })
 
-  test('calls are taken again as soon as an empty account is topped up', async () => {
+  test('calls succeed again as soon as an empty account is topped up', async () => {
     const { id, live } = await stage.account({ credits: 0 })
     expect((await stage.call('/v1/ip', { key: live, body: bodyOf('ip') })).status).toBe(402)
     await grantGoodwill(stage.db, id, 5, `test:${id}:more`)
     expect((await stage.call('/v1/ip', { key: live, body: bodyOf('ip') })).status).toBe(200)
   })
 
-  test('404 for paths that are not there, with or without a key', async () => {
+  test('404 for unknown paths, with or without a key', async () => {
     const { live } = await stage.account()
     for (const path of ['/v1', '/v1/emails', '/v1/email/', '/V1/email', '/v1/%ff', '/v2/email']) {
       for (const init of [{}, { key: live, body: bodyOf('email') }]) {
@@ -277,7 +277,7 @@ describe('refusals', () => {
     }
   })
 
-  test('405 names the methods that a path takes, before the key is judged', async () => {
+  test('405 names the methods of a path, before the key is checked', async () => {
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const answer = await stage.call('/v1/email', { method })
       expect(answer.status).toBe(405)
@@ -286,7 +286,7 @@ describe('refusals', () => {
     }
   })
 
-  test('400 for a query, before the body is judged, and nothing is charged', async () => {
+  test('400 for a query, before the body is checked, and nothing is charged', async () => {
     const account = await stage.account({ credits: 5 })
     for (const query of ['explain=true', 'email=a@example.com', '=']) {
       const answer = await stage.call(`/v1/email?${query}`, {
@@ -298,7 +298,7 @@ describe('refusals', () => {
     }
   })
 
-  test('413 for a body over the limit, said or found out, before its type is judged', async () => {
+  test('413 for a body over the limit, declared or actual, before its type is checked', async () => {
     const { live } = await stage.account()
     const large = JSON.stringify({ email: 'a'.repeat(120 * 1_024) })
     const said = { key: live, body: large, headers: { 'content-type': 'text/plain' } }
@@ -332,7 +332,7 @@ describe('refusals', () => {
   })
 
   test.each(['application/json;charset=UTF-8', 'Application/JSON; charset="utf-8"'])(
-    'takes %s',
+    'accepts %s',
     async (type) => {
       const { live } = await stage.account()
       const headers = { 'content-type': type }
@@ -341,7 +341,7 @@ describe('refusals', () => {
     },
   )
 
-  test('500 gives the credits back and tells nothing of what was wrong', async () => {
+  test('500 refunds the credits and reveals nothing of the cause', async () => {
     stage.answer = () => Promise.reject(new Error('secret detail'))
     const account = await stage.account({ credits: 10 })
     const answer = await stage.call('/v1/email', { key: account.live, body: bodyOf('email') })
@@ -353,7 +353,7 @@ describe('refusals', () => {
     expect(await ledgerOf(account)).toEqual({ left: 10, unanswered: 0 })
   })
 
-  test('504 when nobody answers in time; the credits come back', async () => {
+  test('504 if no worker answers in time; the credits are refunded', async () => {
     await using hasty = await openApiHarness({ CALL_TIMEOUT_SECONDS: '1' })
     hasty.answer = () => new Promise(() => undefined)
     const { id, live } = await hasty.account({ credits: 10 })
@@ -364,7 +364,7 @@ describe('refusals', () => {
     expect(await hasty.metering.remaining(id)).toBe(10)
   })
 
-  test('504 in time when the balance is locked; what is debited late comes back', async () => {
+  test('504 in time if the balance is locked; a late debit is refunded', async () => {
     await using hasty = await openApiHarness({ CALL_TIMEOUT_SECONDS: '1' })
     const { id, live } = await hasty.account({ credits: 10 })
     // The key and the balance are known before the lock.
@@ -384,7 +384,7 @@ describe('refusals', () => {
 })
 
 describe('429', () => {
-  test('beyond the burst, with the time to come again, before balance and body', async () => {
+  test('beyond the burst, with Retry-After, before balance and body are checked', async () => {
     await using strict = await openApiHarness({ RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '2' })
     const { live } = await strict.account({ credits: 0 })
     const statuses: number[] = []
@@ -401,7 +401,7 @@ describe('429', () => {
     expect(statuses).toEqual([402, 402, 429, 429])
   })
 
-  test('an address with too many failed keys is told to wait, and good keys still work there', async () => {
+  test('an address with too many failed keys has to wait, and valid keys still work there', async () => {
     await using strict = await openApiHarness({ FAILED_KEYS_PER_MINUTE: '3' })
     const { live } = await strict.account()
     const statuses: number[] = []
@@ -416,7 +416,7 @@ describe('429', () => {
 })
 
 describe('503', () => {
-  test('beyond the calls that the process may have under way, before anything is debited', async () => {
+  test('beyond the concurrent calls of a process, before anything is debited', async () => {
     await using full = await openApiHarness({ CALLS_LIMIT: '2', CALLS_PER_ACCOUNT: '2' })
     const held = Promise.withResolvers<void>()
     full.answer = async (check, subject) => {
@@ -446,7 +446,7 @@ describe('503', () => {
 describe('Idempotency-Key', () => {
   const first = { 'idempotency-key': 'order-1' }
 
-  test('a repeat gets the first answer, byte for byte, and charges nothing', async () => {
+  test('a repeat gets the first response, byte for byte, and is free', async () => {
     const account = await stage.account({ credits: 10 })
     const init = { key: account.live, body: bodyOf('email', 'ip'), headers: first }
     const once = await stage.call('/v1/contact-intel', init)
@@ -515,7 +515,7 @@ describe('Idempotency-Key', () => {
     expect(stage.asked).toHaveLength(1)
   })
 
-  test('a repeat that was let in without credits pays for itself where the first has failed', async () => {
+  test('a repeat that was admitted without credits is charged if the first call failed', async () => {
     for (const [key, spent, status] of [
       ['paid', false, 200],
       ['unpaid', true, 402],
@@ -539,7 +539,7 @@ describe('Idempotency-Key', () => {
     }
   })
 
-  test('refusals and failures are not kept', async () => {
+  test('refusals and failures are not stored', async () => {
     const { id, live } = await stage.account({ credits: 1 })
     const init = { key: live, body: bodyOf('phone'), headers: first }
     expect((await stage.call('/v1/phone', init)).status).toBe(402)
@@ -553,7 +553,7 @@ describe('Idempotency-Key', () => {
     expect(answer.headers.get('x-credits-remaining')).toBe('4')
   })
 
-  test('the key of a run that died is free when its debit was given back', async () => {
+  test('the key of a run that died is free once its debit was refunded', async () => {
     const { promise: never } = Promise.withResolvers<undefined>()
     stage.answer = () => never
     const account = await stage.account({ credits: 5 })
@@ -580,7 +580,7 @@ describe('Idempotency-Key', () => {
 })
 
 describe('test keys', () => {
-  test('answer every product from the table, ask nobody and take nothing', async () => {
+  test('answer every product from the table, look nothing up and are free', async () => {
     const account = await stage.account({ credits: 0 })
     for (const product of PRODUCTS) {
       const check =
@@ -600,7 +600,7 @@ describe('test keys', () => {
     ['status-500@magic.test', 500, null],
     ['status-503@magic.test', 503, '1'],
     ['status-504@magic.test', 504, null],
-  ])('%s answers %i, and no operator is told', async (email, status, retryAfter) => {
+  ])('%s gives %i, which is not logged as an error', async (email, status, retryAfter) => {
     const account = await stage.account()
     const answer = await stage.call('/v1/email', { key: account.test, body: { email } })
     expect(answer.status).toBe(status)
@@ -612,7 +612,7 @@ describe('test keys', () => {
     expect(await lines()).toHaveLength(1)
   })
 
-  test('a magic refusal says what the refusal in earnest says', async () => {
+  test('a magic refusal has the message of the real one', async () => {
     const poor = await stage.account({ credits: 0 })
     const magic = { email: 'status-402@magic.test' }
     const rehearsed = await stage.call('/v1/email', { key: poor.test, body: magic })

@@ -46,7 +46,7 @@ export async function beginLookup(
       await keep?.(tx, response, view.id)
     },
   )
-  if (response === undefined) throw new Error('a lookup was not shown')
+  if (response === undefined) throw new Error('a lookup was begun without a response')
   if (mode === 'live') requestContextOf(res).creditsCharged = priceOf(product, request)
   return response
 }
@@ -59,7 +59,7 @@ function priceOf(product: Product, { values }: ProductRequest): number {
 }
 
 /** Polling interval of a lookup that a client waits for. */
-const LOOK_MS = 250
+const POLL_MS = 250
 
 /**
  * `GET /v1/lookups/{id}`: the state of an asynchronous lookup; with `wait`, once it has ended or
@@ -76,7 +76,7 @@ export function readLookup(ctx: Context): Handler {
     let view = await read(ctx.pipeline, owner, id)
     while (view.status === 'running' && performance.now() < until) {
       if (ctx.stopping.aborted || res.destroyed) break
-      await wait(LOOK_MS)
+      await wait(POLL_MS)
       view = await read(ctx.pipeline, owner, id)
     }
     await showBalance(ctx.access, res)

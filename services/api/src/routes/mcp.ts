@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import { createClient } from '@plumbline/client/client'
 import { MCP_LIMITS } from '@plumbline/contract/mcp'
 import { Problem } from '@plumbline/contract/problem'
-import { answerMessage, type HttpAnswer } from '@plumbline/mcp/http'
+import { answerMessage, type HttpResponse } from '@plumbline/mcp/http'
 import { loadSdk, SDK_MISSING } from '@plumbline/mcp/sdk'
 import type { Request, Response } from 'express'
 import { admit } from '../access.ts'
@@ -26,7 +26,7 @@ const MESSAGE_KEYS = MCP_LIMITS.records * 6 + 100
  * same key.
  * @param app the app itself, which tools call
  */
-export function speakMcp(ctx: Context, app: RequestListener): Handler {
+export function handleMcp(ctx: Context, app: RequestListener): Handler {
   const innerFetch = createInnerFetch(app)
   const limit = createConcurrencyLimit(MCP_LIMITS.callsAtOnce, (current) => {
     const message = `This account has ${current} messages under way at once, which is the limit; wait for answers.`
@@ -90,7 +90,7 @@ function signalOf(res: Response): AbortSignal {
   return gone.signal
 }
 
-function send(res: Response, { status, type, body }: HttpAnswer): void {
+function send(res: Response, { status, type, body }: HttpResponse): void {
   if (res.headersSent || res.destroyed) return
   const headers = headersWith(requestContextOf(res), {
     ...(type === undefined ? {} : { 'Content-Type': type }),

@@ -68,7 +68,7 @@ function placeOf(
   const text = ctx.pipeline.installationKey.decrypt(cursor, cursorName(accountId))
   const [, before, balance] = /^(\d+)\.(-?\d+)$/.exec(text ?? '') ?? []
   if (before === undefined) {
-    throw new Problem('bad_request', '`cursor` is not one that this service gave out.')
+    throw new Problem('bad_request', '`cursor` was not returned by this service.')
   }
   return { before: Number(before), balance: Number(balance) }
 }

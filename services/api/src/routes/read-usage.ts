@@ -22,7 +22,7 @@ export function readUsage(ctx: Context): Handler {
       ...days,
       by: USAGE_PARTS.filter((part) => asked.includes(part)),
     })
-    if (view === undefined) throw new Error(`account ${accountId} has a key but is not there`)
+    if (view === undefined) throw new Error(`account ${accountId} has a key but does not exist`)
     refuseLong(view)
     await showBalance(ctx.access, res)
     if (format === 'json') {
@@ -58,7 +58,7 @@ function refuseLong({ from, to }: Pick<UsageView, 'from' | 'to'>): void {
   if (days >= 1 && days <= USAGE_DAYS_MAX) return
   throw new Problem(
     'bad_request',
-    `\`from\` and \`to\` reach over 1 to ${USAGE_DAYS_MAX} days, the first one first; ask for less at once.`,
+    `\`from\` and \`to\` must span 1 to ${USAGE_DAYS_MAX} days, \`from\` first; ask for fewer days.`,
   )
 }
 

@@ -40,7 +40,7 @@ export async function respondOnce<View>(
         shown = respond(view)
         await keep?.(tx, shown, batchOf(view))
       })
-      if (shown === undefined) throw new Error('what was made was not shown')
+      if (shown === undefined) throw new Error('the work was done without a response')
       return shown
     },
     isFree,

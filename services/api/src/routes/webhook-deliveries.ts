@@ -48,7 +48,7 @@ export function listDeliveries(ctx: Context): Handler {
     const before =
       cursor === undefined ? undefined : await findDelivery(ctx.db, endpoint.id, cursor)
     if (cursor !== undefined && before === undefined) {
-      throw new Problem('bad_request', '`cursor` is not one that this service gave out.')
+      throw new Problem('bad_request', '`cursor` was not returned by this service.')
     }
     const rows = await pageOfDeliveries(ctx.db, endpoint.id, {
       limit: limit + 1,

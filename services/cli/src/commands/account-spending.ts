@@ -29,7 +29,7 @@ export function addAccountSpending(parent: Command, shell: Shell): void {
       'beyond it calls are refused; none lifts it',
       numberOrNone(CREDITS_MAX, 0),
     )
-    .option('--low-mark <credits>', 'below it its people are told', numberOrNone(CREDITS_MAX))
+    .option('--low-mark <credits>', 'its owners are notified below it', numberOrNone(CREDITS_MAX))
     .addOption(asOption())
     .addOption(jsonOption())
     .action((id: string, options: Options) => run(shell, id, options))

@@ -14,9 +14,9 @@ const REASON_MAX_CHARS = 500
 export function addAccountSuspend(parent: Command, shell: Shell): void {
   parent
     .command('suspend')
-    .description('refuse the calls of an account, and let its batches rest')
+    .description('refuse the calls of an account, and let its batches wait')
     .argument('<id>', 'account')
-    .option('--reason <text>', 'why, as its people are told')
+    .option('--reason <text>', 'why, as its users are told')
     .addOption(asOption())
     .action(async (id: string, options: Acting & { readonly reason?: string }) => {
       const reason = options.reason ?? null
@@ -26,7 +26,7 @@ export function addAccountSuspend(parent: Command, shell: Shell): void {
       await using db = await openServiceDatabase(cliSettings(shell.environment))
       await requireAccount(db, id)
       await suspendAccount(db, { actor: actorOf(options), accountId: id, reason })
-      shell.write(`${id} is suspended: its calls are refused and its batches rest.\n`)
+      shell.write(`${id} is suspended: its calls are refused and its batches wait.\n`)
     })
 }
 
@@ -51,10 +51,10 @@ export function addAccountClose(parent: Command, shell: Shell): void {
     .command('close')
     .description('end an account for good: keys and sessions at once, its data within a day')
     .argument('<id>', 'account')
-    .option('--yes', 'really; it cannot be taken back', false)
+    .option('--yes', 'confirm: this cannot be undone', false)
     .addOption(asOption())
     .action(async (id: string, options: Acting & { readonly yes: boolean }) => {
-      if (!options.yes) throw new UsageError('It cannot be taken back; add --yes to close it.')
+      if (!options.yes) throw new UsageError('Closing an account cannot be undone; add --yes.')
       await using db = await openServiceDatabase(cliSettings(shell.environment))
       await requireAccount(db, id)
       await closeAccount(db, { actor: actorOf(options), accountId: id })

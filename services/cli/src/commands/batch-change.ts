@@ -4,7 +4,7 @@ import { DELIMITER_NAMES } from '@plumbline/contract/results-request'
 import { Option, type Command } from 'commander'
 import { columnMapping, CREDITS_MAX, delimiterOption, wholeNumber } from '../arguments.ts'
 import { Refusal } from '../refusal.ts'
-import { serviceCommand, showAnswer, type ServiceOptions } from '../service-command.ts'
+import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends ServiceOptions {
@@ -53,7 +53,7 @@ export function addBatchChange(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, id: string, options: Options): Promise<void> {
   const change = changeOf(options)
-  await showAnswer(shell, options, (client, call) => client.batches.change(id, change, call))
+  await showResponse(shell, options, (client, call) => client.batches.change(id, change, call))
 }
 
 function changeOf(options: Options): BatchChange {
@@ -76,5 +76,5 @@ function changeOf(options: Options): BatchChange {
     Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)),
   )
   if (read.success) return read.data
-  throw new Refusal(read.error.issues[0]?.message ?? 'The change is not one that is taken.')
+  throw new Refusal(read.error.issues[0]?.message ?? 'This cannot be changed.')
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { formatOf, openResultFile } from '../result-file.ts'
-import { serviceCommand, showAnswer, type ServiceOptions } from '../service-command.ts'
+import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends ServiceOptions {
@@ -24,7 +24,7 @@ export function addBatchCompare(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, id: string, other: string, options: Options): Promise<void> {
   const { out, all } = options
-  await showAnswer(shell, options, async (client, call) => {
+  await showResponse(shell, options, async (client, call) => {
     if (out !== undefined) {
       await using file = await openResultFile(out)
       const format = formatOf(out, undefined) === 'ndjson' ? 'ndjson' : 'csv'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { serviceCommand, showAnswer, type ServiceOptions } from '../service-command.ts'
+import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 
 /** `batch delete`: erases a batch with its file and results. */
@@ -7,7 +7,7 @@ export function addBatchDelete(parent: Command, shell: Shell): void {
   serviceCommand(parent, 'delete', 'erase a batch with its file and results')
     .argument('<id>', 'batch')
     .action((id: string, options: ServiceOptions) =>
-      showAnswer(
+      showResponse(
         shell,
         options,
         async (client, call) => {

@@ -18,7 +18,7 @@ interface Options extends ServiceOptions {
 export function addBatchList(parent: Command, shell: Shell): void {
   const command = serviceCommand(parent, 'list', 'list the batches of the account, newest first')
   addPageOptions(command, { max: 100, default: 20 })
-    .option('--status <states>', 'in these states alone, parted by commas')
+    .option('--status <states>', 'in these states alone, separated by commas')
     .option('--search <text>', 'whose name, file name or id holds this')
     .action((options: Options) => run(shell, options))
 }

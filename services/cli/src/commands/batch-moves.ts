@@ -1,6 +1,6 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { Command } from 'commander'
-import { serviceCommand, showAnswer, type Ask, type ServiceOptions } from '../service-command.ts'
+import { serviceCommand, showResponse, type Ask, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 
 interface Move {
@@ -45,6 +45,6 @@ export function addBatchMoves(parent: Command, shell: Shell): void {
   for (const { name, description, ask } of MOVES) {
     serviceCommand(parent, name, description)
       .argument('<id>', 'batch')
-      .action((id: string, options: ServiceOptions) => showAnswer(shell, options, ask(id)))
+      .action((id: string, options: ServiceOptions) => showResponse(shell, options, ask(id)))
   }
 }

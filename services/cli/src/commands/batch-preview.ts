@@ -1,6 +1,6 @@
 import type { BatchPreview } from '@plumbline/contract/batch-preview'
 import type { Command } from 'commander'
-import { serviceCommand, showAnswer, type ServiceOptions } from '../service-command.ts'
+import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 import { facts, table } from '../table.ts'
 
@@ -13,7 +13,7 @@ export function addBatchPreview(parent: Command, shell: Shell): void {
   )
     .argument('<id>', 'batch')
     .action((id: string, options: ServiceOptions) =>
-      showAnswer(
+      showResponse(
         shell,
         options,
         (client, call) => client.batches.preview(id, call),

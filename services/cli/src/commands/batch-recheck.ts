@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import { CREDITS_MAX, resultFilters, wholeNumber } from '../arguments.ts'
-import { serviceCommand, showAnswer, type ServiceOptions } from '../service-command.ts'
+import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends ServiceOptions {
@@ -45,7 +45,7 @@ async function run(shell: Shell, id: string, options: Options): Promise<void> {
     ...(start ? {} : { start }),
     ...(name === undefined ? {} : { name }),
   }
-  await showAnswer(shell, options, (client, call) =>
+  await showResponse(shell, options, (client, call) =>
     client.batches.recheck(id, wanted, { ...call, idempotencyKey: randomUUID() }),
   )
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
-import { serviceCommand, showAnswer, type ServiceOptions } from '../service-command.ts'
+import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends ServiceOptions {
@@ -27,7 +27,7 @@ async function run(shell: Shell, id: string, options: Options): Promise<void> {
     ...(weights === undefined ? {} : { weights }),
     ...(name === undefined ? {} : { name }),
   }
-  await showAnswer(shell, options, (client, call) =>
+  await showResponse(shell, options, (client, call) =>
     client.batches.rescore(id, wanted, { ...call, idempotencyKey: randomUUID() }),
   )
 }

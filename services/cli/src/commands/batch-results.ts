@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { wholeNumber } from '../arguments.ts'
 import { formatOf, openResultFile } from '../result-file.ts'
 import { addResultsOptions, resultsAsked, type ResultsChoice } from '../results-options.ts'
-import { serviceCommand, showAnswer, type ServiceOptions } from '../service-command.ts'
+import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends ResultsChoice, ServiceOptions {
@@ -37,7 +37,7 @@ async function run(shell: Shell, id: string, options: Options): Promise<void> {
     refused,
     ...(after === undefined ? {} : { after }),
   }
-  await showAnswer(
+  await showResponse(
     shell,
     options,
     async (client, call) => {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BatchSample } from '@plumbline/contract/batch-sample'
 import type { Command } from 'commander'
-import { serviceCommand, showAnswer, type Ask, type ServiceOptions } from '../service-command.ts'
+import { serviceCommand, showResponse, type Ask, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 import { facts, table } from '../table.ts'
 
@@ -16,7 +16,7 @@ export function addBatchSample(parent: Command, shell: Shell): void {
   )
     .argument('<id>', 'batch')
     .action((id: string, options: ServiceOptions) =>
-      showAnswer(shell, options, endOfSample(id), (sample) => sampleText(sample, shell)),
+      showResponse(shell, options, endOfSample(id), (sample) => sampleText(sample, shell)),
     )
 }
 

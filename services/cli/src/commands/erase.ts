@@ -3,7 +3,7 @@ import { ERASED_VALUES_MAX, type EraseRequest } from '@plumbline/contract/erasur
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { Command } from 'commander'
 import { Refusal, UsageError } from '../refusal.ts'
-import { serviceCommand, showAnswer, type ServiceOptions } from '../service-command.ts'
+import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 import { facts } from '../table.ts'
 
@@ -38,7 +38,7 @@ export function addErase(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, options: Options): Promise<void> {
   const request = await requestOf(options)
-  await showAnswer(
+  await showResponse(
     shell,
     options,
     async ({ privacy }, call) => {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { openResultFile } from '../result-file.ts'
-import { serviceCommand, showAnswer, type ServiceOptions } from '../service-command.ts'
+import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends ServiceOptions {
@@ -16,7 +16,7 @@ export function addExport(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, options: Options): Promise<void> {
   const { out } = options
-  await showAnswer(
+  await showResponse(
     shell,
     options,
     async (client, call) => {

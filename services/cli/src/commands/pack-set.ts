@@ -22,9 +22,9 @@ export function addPackSet(parent: Command, shell: Shell): void {
     .description('change an add-on pack or make one; what was bought before stays as it was')
     .argument('<pack>', 'name: lower-case letters, digits and dashes')
     .option('--credits <count>', 'its credits', wholeNumber({ min: 1, max: CREDITS_MAX }))
-    .option('--price-usd <price>', 'its price; none where people have to ask', priceCents)
+    .option('--price-usd <price>', 'its price; none: on request', priceCents)
     .addOption(
-      new Option('--offered <answer>', 'whether people are shown it').choices(['yes', 'no']),
+      new Option('--offered <answer>', 'whether customers are shown it').choices(['yes', 'no']),
     )
     .option('--position <number>', 'its place in lists', wholeNumber({ min: 0, max: 32_767 }))
     .addOption(asOption())

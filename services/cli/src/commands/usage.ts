@@ -1,6 +1,6 @@
 import { USAGE_PARTS, type UsagePart, type UsageView } from '@plumbline/contract/usage'
 import { InvalidArgumentError, type Command } from 'commander'
-import { serviceCommand, showAnswer, type ServiceOptions } from '../service-command.ts'
+import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 import { table } from '../table.ts'
 
@@ -10,7 +10,7 @@ interface Options extends ServiceOptions {
   readonly by: readonly UsagePart[]
 }
 
-/** `usage`: usage of the account of a key. */
+/** `usage`: shows the usage of a key's account. */
 export function addUsage(parent: Command, shell: Shell): void {
   serviceCommand(
     parent,
@@ -19,7 +19,7 @@ export function addUsage(parent: Command, shell: Shell): void {
   )
     .option('--from <day>', 'first day, such as 2026-11-01 (default: 29 days before the last)')
     .option('--to <day>', 'last day (default: today)')
-    .option('--by <parts>', `some of ${USAGE_PARTS.join(', ')}, parted by commas`, usageParts, [
+    .option('--by <parts>', `some of ${USAGE_PARTS.join(', ')}, separated by commas`, usageParts, [
       'day',
     ])
     .action((options: Options) => run(shell, options))
@@ -27,7 +27,7 @@ export function addUsage(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, { from, to, by, ...options }: Options): Promise<void> {
   const asked = { by, ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
-  await showAnswer(
+  await showResponse(
     shell,
     options,
     (client, call) => client.usage(asked, call),
@@ -51,5 +51,5 @@ function usageParts(text: string): readonly UsagePart[] {
   const wanted = text.split(',')
   const known = USAGE_PARTS.filter((part) => wanted.includes(part))
   if (known.length === wanted.length) return known
-  throw new InvalidArgumentError(`Expected some of ${USAGE_PARTS.join(', ')}, parted by commas.`)
+  throw new InvalidArgumentError(`Expected some of ${USAGE_PARTS.join(', ')}, separated by commas.`)
 }

@@ -22,8 +22,8 @@ interface Options extends Acting {
 export function addUserLink(parent: Command, shell: Shell): void {
   parent
     .command('link')
-    .description('make a link that lets a person in once, within an hour, to choose a password')
-    .argument('<email>', 'address of the person', mailAddress)
+    .description('make a link that signs a user in once, within an hour, to choose a password')
+    .argument('<email>', 'address of the user', mailAddress)
     .option('--account <id>', 'account that somebody new becomes the owner of')
     .addOption(asOption())
     .addOption(jsonOption())

@@ -18,8 +18,8 @@ interface Options extends Acting {
 export function addUserOperator(parent: Command, shell: Shell): void {
   parent
     .command('operator')
-    .description('let a person see the operator’s pages on the admin port')
-    .argument('<email>', 'address of the person', mailAddress)
+    .description('let a user see the operator’s pages on the admin port')
+    .argument('<email>', 'address of the user', mailAddress)
     .option('--revoke', 'not any more', false)
     .addOption(asOption())
     .action((email: string, options: Options) => run(shell, email, options))

@@ -13,12 +13,12 @@ interface Options extends Acting {
   readonly all: boolean
 }
 
-/** `user sign-out`: ends the sessions of a person, or of everybody. */
+/** `user sign-out`: ends the sessions of a user, or of everybody. */
 export function addUserSignOut(parent: Command, shell: Shell): void {
   parent
     .command('sign-out')
-    .description('end all sessions of a person; they are refused within a second')
-    .argument('[email]', 'address of the person', mailAddress)
+    .description('end all sessions of a user; they are refused within a second')
+    .argument('[email]', 'address of the user', mailAddress)
     .option('--all', 'of everybody', false)
     .addOption(asOption())
     .action((email: string | undefined, options: Options) => run(shell, email, options))
@@ -26,7 +26,7 @@ export function addUserSignOut(parent: Command, shell: Shell): void {
 
 async function run(shell: Shell, email: string | undefined, options: Options): Promise<void> {
   if ((email === undefined) !== options.all) {
-    throw new UsageError('Name one person by their address, or everybody by --all.')
+    throw new UsageError('Name one user by their address, or everybody by --all.')
   }
   await using db = await openServiceDatabase(cliSettings(shell.environment))
   const user = email === undefined ? undefined : await findUser(db, emailKeyOf(email))

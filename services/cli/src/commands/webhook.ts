@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { Option } from 'commander'
 import { WEBHOOK_EVENTS, type WebhookDelivery, type WebhookView } from '@plumbline/contract/webhook'
 import { DELIVERY_STATES, type DeliveryState } from '@plumbline/contract/webhook-limits'
-import { serviceCommand, showAnswer, type Ask, type ServiceOptions } from '../service-command.ts'
+import { serviceCommand, showResponse, type Ask, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 import { table } from '../table.ts'
 
@@ -17,7 +17,7 @@ export function addWebhookCommands(parent: Command, shell: Shell): void {
     serviceCommand(parent, name, description)
       .argument('<id>', 'endpoint')
       .action((id: string, options: ServiceOptions) =>
-        showAnswer(shell, options, (client, call) => ask(client, call, id)),
+        showResponse(shell, options, (client, call) => ask(client, call, id)),
       )
   }
   serviceCommand(
@@ -32,12 +32,12 @@ export function addWebhookCommands(parent: Command, shell: Shell): void {
         .makeOptionMandatory(),
     )
     .action((url: string, options: ServiceOptions & { readonly events: Event[] }) =>
-      showAnswer(shell, options, (client, call) =>
+      showResponse(shell, options, (client, call) =>
         client.webhooks.create({ url, events: options.events }, call),
       ),
     )
   serviceCommand(parent, 'list', 'list endpoints, oldest first').action((options: ServiceOptions) =>
-    showAnswer(
+    showResponse(
       shell,
       options,
       async (client, call) => (await client.webhooks.list(call)).data,
@@ -73,7 +73,7 @@ function addDeliveryCommands(parent: Command, shell: Shell): void {
     .action((id: string, options: ServiceOptions & { readonly status?: DeliveryState }) => {
       const { status } = options
       const page = { limit: 50, ...(status === undefined ? {} : { status }) }
-      return showAnswer(
+      return showResponse(
         shell,
         options,
         async (client, call) => (await client.webhooks.deliveries(id, page, call)).data,
@@ -84,7 +84,7 @@ function addDeliveryCommands(parent: Command, shell: Shell): void {
     .argument('<id>', 'endpoint')
     .argument('<delivery>', 'delivery')
     .action((id: string, delivery: string, options: ServiceOptions) =>
-      showAnswer(shell, options, (client, call) => client.webhooks.replay(id, delivery, call)),
+      showResponse(shell, options, (client, call) => client.webhooks.replay(id, delivery, call)),
     )
 }
 

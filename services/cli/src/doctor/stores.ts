@@ -28,7 +28,7 @@ const MIB = 1024 * 1024
 const LITTLE_MIB = 5 * 1024
 const NONE_MIB = 512
 
-/** The service, its database, queue and files, and the disk below them. */
+/** Examines the service, its database, queue and file store, and the disk of the files. */
 export async function examineStores(
   location: ServiceLocation,
   settings: DoctorSettings,
@@ -135,7 +135,7 @@ async function files(
     try {
       await storage.put(key, path)
       const read = await buffer(await storage.open(key))
-      if (read.toString() !== key) throw new Error('a file came back with another content')
+      if (read.toString() !== key) throw new Error('a file was read back with different content')
     } finally {
       await storage.remove([key])
     }

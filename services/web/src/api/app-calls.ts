@@ -1,5 +1,5 @@
 import { APP_API, APP_PATHS, type AppRouteName } from '@plumbline/contract/app/paths'
-import type { AppAnswer, AppBody } from '@plumbline/contract/app/shapes'
+import type { AppResponse, AppBody } from '@plumbline/contract/app/shapes'
 import { callJson, type JsonCallOptions } from './http.ts'
 
 /** Options of a call of the app's own routes, besides its body. */
@@ -13,8 +13,8 @@ export async function callApp<N extends AppRouteName>(
   name: N,
   body?: AppBody<N>,
   { at = '', ...options }: AppCallOptions = {},
-): Promise<AppAnswer<N>> {
+): Promise<AppResponse<N>> {
   const { method, path } = APP_PATHS[name]
   const filled = path.replace(/:[a-z]+/, encodeURIComponent(at))
-  return await callJson<AppAnswer<N>>(method, `${APP_API}${filled}`, body, options)
+  return await callJson<AppResponse<N>>(method, `${APP_API}${filled}`, body, options)
 }

@@ -39,7 +39,7 @@ export function WebhookForm({
         required
       />
       <fieldset class="fieldset">
-        <legend class="legend">Told of</legend>
+        <legend class="legend">Events</legend>
         <div class="checks">
           {Object.entries(EVENT_WORDS).map(([event, text]) => (
             <CheckField

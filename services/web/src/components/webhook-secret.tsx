@@ -7,7 +7,7 @@ export function WebhookSecret({ secret }: { readonly secret: string }): JSX.Elem
   return (
     <div class="stack tight">
       <Notice tone="warn">
-        The secret that signs the messages is shown this once; keep it where your program reads it.
+        The secret that signs the messages is shown only once; store it where your program reads it.
       </Notice>
       <pre class="code fold" role="status">
         {secret}

@@ -84,7 +84,7 @@ export function Batches(): JSX.Element {
 }
 
 function NoneFound(): JSX.Element {
-  return <Empty title="None found">No batch is called so and in this state.</Empty>
+  return <Empty title="None found">No batch has this name and state.</Empty>
 }
 
 function NoneYet(): JSX.Element {

@@ -23,7 +23,7 @@ export function Erase(): JSX.Element {
         <EraseForm />
       ) : (
         <Notice tone="warn">
-          What is erased cannot be brought back, so owners of the account do it; ask one of them.
+          Erased data cannot be restored, so only owners of the account may erase; ask one of them.
         </Notice>
       )}
       <Receipts shown={id} />

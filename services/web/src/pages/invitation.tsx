@@ -25,7 +25,7 @@ export function Invitation(): JSX.Element {
   return (
     <Page title="Invitation">
       {token === null && (
-        <Notice tone="warn">The link is not whole. Open it again from where you got it.</Notice>
+        <Notice tone="warn">The link is incomplete. Open it again from where you got it.</Notice>
       )}
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       {token !== null && fault === null && invitation === null && <Skeleton />}

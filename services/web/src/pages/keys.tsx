@@ -1,4 +1,4 @@
-import type { NewKeyAnswer } from '@plumbline/contract/app/keys'
+import type { NewKeyResponse } from '@plumbline/contract/app/keys'
 import type { KeyView } from '@plumbline/contract/keys'
 import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
@@ -23,7 +23,7 @@ export function Keys(): JSX.Element {
   const keys = useQuery(keysQuery)
   const queries = useQueryClient()
   const withStepUp = useStepUp()
-  const [made, setMade] = useState<NewKeyAnswer | null>(null)
+  const [made, setMade] = useState<NewKeyResponse | null>(null)
   const [asking, setAsking] = useState<Question | null>(null)
   const { isBusy, fault, run } = useSubmission()
   const reload = async (): Promise<void> => {
@@ -82,7 +82,7 @@ const MODES: readonly { readonly mode: Mode; readonly title: string; readonly ab
   {
     mode: 'test',
     title: 'Test key',
-    about: 'Answers from fixed test values; nobody is asked, and no credits are taken.',
+    about: 'Answers from fixed test values; nothing is looked up, and no credits are charged.',
   },
 ]
 

@@ -27,7 +27,7 @@ export function NewBatch(): JSX.Element {
         <Steps />
       ) : (
         <Notice tone="warn" actions={<a href="/app/batches">All batches</a>}>
-          You may look at this account, not hand in batches. An owner can change your role.
+          You may read this account, but not submit batches. An owner can change your role.
         </Notice>
       )}
     </Page>
@@ -107,7 +107,7 @@ function Received({ batch }: { readonly batch: BatchView }): JSX.Element {
           <Foreign text={file?.name ?? batch.name ?? id} />
         </span>
         <LinkButton href="/app/batches/new" small>
-          Hand in another
+          Submit another
         </LinkButton>
       </div>
       {status === 'failed' && (

@@ -145,9 +145,9 @@ function Use({
 function NoBatches(): JSX.Element {
   return (
     <Empty title="No batch yet">
-      Hand in a file of emails, phones, IPs or domains, and see what is known about each row. You
-      can also <a href="/app/try">look a single value up</a>, or <a href="/app/keys">make a key</a>{' '}
-      for your own programs.
+      Submit a file of emails, phones, IPs or domains, and see what is known about each row. You can
+      also <a href="/app/try">look a single value up</a>, or <a href="/app/keys">make a key</a> for
+      your own programs.
     </Empty>
   )
 }

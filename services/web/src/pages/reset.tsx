@@ -25,7 +25,7 @@ export function Reset(): JSX.Element {
         </Notice>
       )}
       <div class="small">
-        <a href="/app/sign-in">Back to the way in</a>
+        <a href="/app/sign-in">Back to sign-in</a>
       </div>
     </Page>
   )

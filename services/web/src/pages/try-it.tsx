@@ -36,7 +36,7 @@ export function TryIt(): JSX.Element {
         <Card title="What to look up">
           {!mayChange && (
             <Notice tone="warn">
-              You may look at this account, not spend its credits. An owner can change your role.
+              You may read this account, but not spend its credits. An owner can change your role.
             </Notice>
           )}
           <Form onSubmit={() => void run(lookUp)}>
@@ -73,7 +73,7 @@ export function TryIt(): JSX.Element {
             <p class="muted">
               {isBusy
                 ? 'Asking. A slow mail server may take a while.'
-                : 'The answer stands here, with how each part of it is known.'}
+                : 'The result appears here, with the evidence of each part.'}
             </p>
           )}
           {answer !== null && <Answer answer={answer} />}

@@ -52,8 +52,8 @@ export function Usage(): JSX.Element {
       {data !== undefined && data.data.length === 0 && (
         <Card>
           <Empty title="Nothing used in these days">
-            <a href="/app/try">Look a value up</a>, <a href="/app/batches/new">hand in a file</a>,
-            or call the API with a key.
+            <a href="/app/try">Look a value up</a>, <a href="/app/batches/new">submit a file</a>, or
+            call the API with a key.
           </Empty>
         </Card>
       )}

@@ -30,11 +30,12 @@ export function Verify(): JSX.Element {
     <Page title="Verify the address">
       {token === null && (
         <Notice tone="warn">
-          The link is not whole. Open it again from the message, or ask for a new one by signing in.
+          The link is incomplete. Open it again from the message, or ask for a new one by signing
+          in.
         </Notice>
       )}
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
-      {isChanged && <Notice tone="good">The new address is in force.</Notice>}
+      {isChanged && <Notice tone="good">The new address is active.</Notice>}
       {token !== null && fault === null && !isChanged && <Skeleton rows={2} />}
       {(token === null || fault !== null || isChanged) && (
         <div>

@@ -47,9 +47,9 @@ export function Webhook({ id }: PageProps): JSX.Element {
 
 /** Why an endpoint is disabled. */
 const WHY_OFF = {
-  gone: 'It answered that it is gone for good (410).',
+  gone: 'It responded that it is gone (410).',
   failing: 'Nothing arrived there for five days.',
-  by_request: 'It was switched off by hand.',
+  by_request: 'It was disabled by a user.',
 } as const
 
 function Endpoint({
@@ -139,7 +139,7 @@ function Endpoint({
           <Facts
             facts={[
               ['Address', <Foreign key="url" text={url} />],
-              ['Told of', endpoint.events.map((event) => EVENT_WORDS[event]).join(', ')],
+              ['Events', endpoint.events.map((event) => EVENT_WORDS[event]).join(', ')],
               ['Since', <Time key="at" at={endpoint.created_at} dayOnly />],
             ]}
           />
@@ -181,7 +181,7 @@ function Remove({ endpoint: { id, url } }: { readonly endpoint: WebhookView }): 
           <p>
             <Foreign text={url} />
           </p>
-          <p>It is told nothing any more, and what was sent to it is no longer listed.</p>
+          <p>It receives nothing more, and its messages are no longer listed.</p>
         </Confirm>
       )}
     </>

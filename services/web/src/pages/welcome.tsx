@@ -21,7 +21,7 @@ export function Welcome(): JSX.Element {
     <Page title="Welcome" lead="Choose how you sign in from now on.">
       {code === null ? (
         <Notice tone="warn">
-          The link is not whole, or it was used. <code>npm run cli -- user link</code> and your
+          The link is incomplete, or it was used. <code>npm run cli -- user link</code> and your
           address makes a new one; where you have a password, <a href="/app/sign-in">sign in</a>.
         </Notice>
       ) : (

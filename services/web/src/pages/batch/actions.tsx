@@ -92,7 +92,7 @@ export function BatchActions({ batch }: { readonly batch: BatchView }): JSX.Elem
             void run(erase)
           }}
         >
-          <p>Its file and its results are erased and cannot be brought back. No credits return.</p>
+          <p>Its file and results are erased and cannot be restored. Credits are not refunded.</p>
         </Confirm>
       )}
     </>

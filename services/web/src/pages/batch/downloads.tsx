@@ -25,7 +25,7 @@ export function Downloads({ batch }: { readonly batch: BatchView }): JSX.Element
   }
   return (
     <Card title="Result">
-      <p class="muted">Every row of your file, in its order, with what is known of it behind.</p>
+      <p class="muted">Every row of your file, in its order, with its result beside it.</p>
       <div class="row">
         <LinkButton href={`${path}/results?format=csv`} kind="primary" download>
           Download CSV

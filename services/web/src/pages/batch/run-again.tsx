@@ -59,7 +59,7 @@ function Recheck({ batch }: { readonly batch: BatchView }): JSX.Element {
   }
   return (
     <Form onSubmit={() => void run(begin)}>
-      <p class="muted">They become a batch of their own. You see what it costs before it starts.</p>
+      <p class="muted">They become a new batch. You see what it costs before it starts.</p>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       <fieldset class="fieldset">
         <legend class="legend">Rows that are</legend>
@@ -129,8 +129,8 @@ function Rescore({ batch }: { readonly batch: BatchView }): JSX.Element {
   return (
     <Form onSubmit={() => void run(begin)}>
       <p class="muted">
-        The same outcomes by other weights, as a batch of its own. Nobody is asked, and nothing is
-        charged.
+        The same outcomes by other weights, as a batch of its own. Nothing is looked up, and nothing
+        is charged.
       </p>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       <Field

@@ -37,9 +37,9 @@ export function EraseForm(): JSX.Element {
     scrollTo(0, 0)
   }
   return (
-    <Card title="What is to be gone">
+    <Card title="Values to erase">
       <p class="muted">
-        It goes from batches, results, kept answers, remembered facts and messages to webhooks
+        It goes from batches, results, stored responses, cached facts and messages to webhooks
         within 24 hours. Credits stay as they are.
       </p>
       <Form onSubmit={() => setAsking(true)}>
@@ -83,7 +83,7 @@ export function EraseForm(): JSX.Element {
           <p>
             {said}
             {takesAddresses && values.domain.length > 0 && ', and all addresses at the domains'}.
-            This cannot be taken back. Files that you have downloaded are yours to clear.
+            This cannot be undone. Files that you have downloaded are not erased.
           </p>
         </Confirm>
       )}
@@ -95,7 +95,7 @@ function Unread({ lines }: { readonly lines: readonly string[] }): JSX.Element {
   const more = lines.length - UNREAD_SHOWN
   return (
     <Notice tone="warn">
-      No value that can be looked for:{' '}
+      No value that can be erased:{' '}
       {lines.slice(0, UNREAD_SHOWN).map((line, index) => (
         <span key={line}>
           {index > 0 && ', '}

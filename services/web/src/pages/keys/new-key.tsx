@@ -1,4 +1,4 @@
-import type { NewKeyAnswer } from '@plumbline/contract/app/keys'
+import type { NewKeyResponse } from '@plumbline/contract/app/keys'
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from '../../components/button.tsx'
@@ -27,7 +27,7 @@ export function NewKey({
   made: { key, replaced },
   onDone,
 }: {
-  readonly made: NewKeyAnswer
+  readonly made: NewKeyResponse
   readonly onDone: () => void
 }): JSX.Element {
   const [form, setForm] = useState(0)
@@ -40,7 +40,7 @@ export function NewKey({
     <div ref={box}>
       <Card title="Your new key" actions={<Button onClick={onDone}>I have kept it</Button>}>
         <Notice tone="warn">
-          It is shown this once: keep it now where your program reads it.
+          It is shown only once: store it now where your program reads it.
           {replaced !== null && ' The old key has stopped.'}
         </Notice>
         <div class="row spread">

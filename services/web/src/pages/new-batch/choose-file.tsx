@@ -95,7 +95,7 @@ function Paste({ onFile }: { readonly onFile: (file: File) => void }): JSX.Eleme
             disabled={text.trim() === ''}
             onClick={() => onFile(new File([text], 'pasted.txt', { type: 'text/plain' }))}
           >
-            Hand in these lines
+            Submit these lines
           </Button>
         </div>
       </div>

@@ -25,7 +25,7 @@ export function Cost({ preview }: { readonly preview: BatchPreview }): JSX.Eleme
             <Skeleton />
           </>
         ) : (
-          <p class="muted">Not known before what is said above is put right.</p>
+          <p class="muted">Shown once the fault above is corrected.</p>
         )}
       </Card>
     )

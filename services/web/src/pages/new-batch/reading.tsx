@@ -55,7 +55,7 @@ export function Reading({
         ]}
       />
       <details class="details">
-        <summary>It was read wrongly</summary>
+        <summary>Correct how it is read</summary>
         <Corrections preview={preview} changes={changes} />
       </details>
       {first.length > 0 && (

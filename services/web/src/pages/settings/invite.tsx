@@ -1,4 +1,4 @@
-import type { InvitationAnswer } from '@plumbline/contract/app/members'
+import type { InvitationResponse } from '@plumbline/contract/app/members'
 import type { Role } from '@plumbline/contract/app/roles'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
@@ -12,14 +12,14 @@ import { useStepUp } from '../../step-up.tsx'
 import { useSubmission } from '../../submit.ts'
 import { ROLE_CHOICES, roleOf } from './role-choices.ts'
 
-/** Invites a person by their address; if no mail is sent, shows a link to pass on. */
+/** Invites a member by address; if no mail is sent, shows a link to pass on. */
 export function Invite({
   made,
   onMade,
   onDone,
 }: {
-  readonly made: InvitationAnswer | null
-  readonly onMade: (made: InvitationAnswer) => void
+  readonly made: InvitationResponse | null
+  readonly onMade: (made: InvitationResponse) => void
   readonly onDone: () => void
 }): JSX.Element {
   const withStepUp = useStepUp()
@@ -33,7 +33,7 @@ export function Invite({
   }
   return (
     <Form onSubmit={() => void run(invite)}>
-      <h3>Invite a person</h3>
+      <h3>Invite a member</h3>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       {made !== null && <Made made={made} />}
       <div class="row bottom">
@@ -54,7 +54,7 @@ export function Invite({
   )
 }
 
-function Made({ made: { email, link } }: { readonly made: InvitationAnswer }): JSX.Element {
+function Made({ made: { email, link } }: { readonly made: InvitationResponse }): JSX.Element {
   if (link === null) {
     return (
       <Notice tone="good">

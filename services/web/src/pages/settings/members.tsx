@@ -1,4 +1,4 @@
-import type { InvitationAnswer, MemberList } from '@plumbline/contract/app/members'
+import type { InvitationResponse, MemberList } from '@plumbline/contract/app/members'
 import type { Role } from '@plumbline/contract/app/roles'
 import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
@@ -33,7 +33,7 @@ export function Members(): JSX.Element {
   const withStepUp = useStepUp()
   const { refresh } = useSessionActions()
   const [asking, setAsking] = useState<Question | null>(null)
-  const [made, setMade] = useState<InvitationAnswer | null>(null)
+  const [made, setMade] = useState<InvitationResponse | null>(null)
   const { isBusy, fault, run } = useSubmission()
   const { data, error } = useQuery({
     queryKey: KEY,
@@ -106,7 +106,7 @@ function MemberTable({
       keyOf={({ id }) => id}
       columns={[
         {
-          title: 'Person',
+          title: 'Member',
           narrow: 'head',
           cell: ({ name, email }) => (
             <>
@@ -205,7 +205,7 @@ function Changes({
 
 const QUESTIONS = {
   remove: {
-    title: 'Remove this person?',
+    title: 'Remove this member?',
     action: 'Remove them',
     text: 'They lose access at once. Keys that they made go on, since a key is the account’s.',
   },
@@ -217,7 +217,7 @@ const QUESTIONS = {
   'hand-over': {
     title: 'Hand the account over?',
     action: 'Hand it over',
-    text: 'This person becomes owner, and you become a member.',
+    text: 'This member becomes owner, and you become a member.',
   },
 } as const
 

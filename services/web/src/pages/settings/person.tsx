@@ -67,7 +67,7 @@ function AddressForm(): JSX.Element {
     )
     setSaid(
       outcome === 'email_changed'
-        ? 'The new address is in force.'
+        ? 'The new address is active.'
         : 'Open the link of the message that is on its way to the new address.',
     )
     setPassword('')

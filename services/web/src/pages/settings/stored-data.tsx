@@ -9,8 +9,8 @@ export function StoredData(): JSX.Element {
   return (
     <Card title="What is kept">
       <p class="muted">
-        Batches with their results, lookups, messages to webhooks, people, credits: all of it as one
-        ZIP file. Erase the values of a person who asks to be forgotten.
+        Batches with their results, lookups, messages to webhooks, members, credits: all of it as
+        one ZIP file. Erase the values of a person who asks to be forgotten.
       </p>
       <div class="row">
         <LinkButton href="/v1/export" download>

@@ -28,7 +28,7 @@ export function Webhooks(): JSX.Element {
   }
   return (
     <Card title="Webhooks">
-      <p class="muted">An address of yours is told when a batch ends or credits run low.</p>
+      <p class="muted">Your server receives a message when a batch ends or credits run low.</p>
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
       {made !== null && <WebhookSecret secret={made.secret} />}
       {data === undefined && error === null && <Skeleton />}
@@ -48,7 +48,7 @@ export function Webhooks(): JSX.Element {
               ),
             },
             {
-              title: 'Told of',
+              title: 'Events',
               cell: ({ events }) => events.map((event) => EVENT_WORDS[event]).join(', '),
             },
             {
@@ -61,9 +61,9 @@ export function Webhooks(): JSX.Element {
       )}
       {mayChange && data !== undefined && (
         <details class="details">
-          <summary>Tell an address</summary>
+          <summary>Add a webhook</summary>
           {/* Emptied once the endpoint is made. */}
-          <WebhookForm key={made?.id} input={DEFAULT_INPUT} action="Tell it" onSave={make} />
+          <WebhookForm key={made?.id} input={DEFAULT_INPUT} action="Add" onSave={make} />
         </details>
       )}
     </Card>

@@ -26,7 +26,7 @@ export function TestValues({ product }: { readonly product: Product }): JSX.Elem
   return (
     <>
       <p class="muted">
-        With a test key, each of these gives its own answer. Nobody is asked and no credits are
+        With a test key, each of these gives its own result. Nothing is looked up and no credits are
         taken.
       </p>
       <details class="details">

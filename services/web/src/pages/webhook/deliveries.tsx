@@ -40,7 +40,7 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookView }): JS
   const sendAgain = async (delivery: WebhookDelivery): Promise<void> => {
     await callJson('POST', `${webhookPath(id)}/deliveries/${delivery.id}/replay`)
     await queries.invalidateQueries({ queryKey: webhookKey(id) })
-    announce('It is on its way again.')
+    announce('It is being sent again.')
   }
   return (
     <Card
@@ -64,7 +64,7 @@ export function Deliveries({ endpoint }: { readonly endpoint: WebhookView }): JS
       {list?.length === 0 && (
         <Empty title={state === '' ? 'Nothing sent yet' : 'None of these'}>
           {state === ''
-            ? `What is sent stands here for ${WEBHOOK_KEPT_DAYS} days, with what came back. A test shows whether it arrives.`
+            ? `What is sent is listed here for ${WEBHOOK_KEPT_DAYS} days, with each response. A test shows whether it arrives.`
             : 'No delivery of the last 30 days is in this state.'}
         </Empty>
       )}

@@ -33,7 +33,7 @@ export function DeliveryDetails({
             <Lines text={response.body === '' ? 'An empty body.' : response.body} />
           )}
           {response !== null && response.body.length >= WEBHOOK_RESPONSE_BYTES && (
-            <p class="muted small">Its beginning; no more of it is kept.</p>
+            <p class="muted small">Its beginning; the rest is not stored.</p>
           )}
           <div class="row end">
             <Button onClick={close}>Close</Button>

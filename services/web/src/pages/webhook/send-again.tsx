@@ -25,7 +25,7 @@ export function SendAgain({ id }: { readonly id: string }): JSX.Element {
   }
   return (
     <details class="details">
-      <summary>Send all of a time again</summary>
+      <summary>Send again by time</summary>
       <Form onSubmit={() => void run(send)}>
         {fault !== null && <Notice tone="bad">{fault}</Notice>}
         {count !== null && (

@@ -30,7 +30,7 @@ export async function answeredParts(
  *
  * @returns whether the number has changed
  */
-export async function noteKnownRows(
+export async function storeAnsweredCount(
   tx: Tx,
   chunk: { batchId: string; no: number },
   count: number,

@@ -7,7 +7,7 @@ import type { Db } from '@plumbline/db/database'
 export const LONG_STAGES = 2
 
 /** Runs the stage of a job if the worker has a free slot for it, else releases its lease. */
-export type StageRoom = (
+export type LongStageLimit = (
   job: { readonly batchId: string; readonly lease: number },
   run: () => Promise<void>,
 ) => Promise<void>
@@ -17,7 +17,7 @@ export type StageRoom = (
  * millions are read. The dispatcher leases no more long stages than the workers have slots for; one
  * that finds no free slot is leased again later.
  */
-export function createStageRoom(db: Db, most = LONG_STAGES): StageRoom {
+export function createLongStageLimit(db: Db, most = LONG_STAGES): LongStageLimit {
   let taken = 0
   return async (job, run) => {
     if (!(await isLongStage(db, job.batchId))) return await run()

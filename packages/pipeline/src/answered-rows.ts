@@ -3,9 +3,9 @@ import type { Scorer } from '@plumbline/contract/score'
 import {
   answeredParts,
   countVerdicts,
-  noteKnownRows,
+  storeAnsweredCount,
   type AnsweredPart,
-} from '@plumbline/db/batches/known-rows'
+} from '@plumbline/db/batches/answered-rows'
 import { partsOfChunk } from '@plumbline/db/batches/settle'
 import type { Tx } from '@plumbline/db/database'
 import type { ChunkSubjects, StoredOutcome } from './codec.ts'
@@ -29,7 +29,7 @@ export interface UnsettledChunk {
  * @param fresh the stored outcomes if they are of one check; else everything known of the chunk is
  * read
  */
-export async function countKnownRows(
+export async function countAnsweredRows(
   tx: Tx,
   chunk: UnsettledChunk,
   fresh: { readonly check: Check; readonly outcomes: readonly StoredOutcome[] } | null,
@@ -44,8 +44,8 @@ export async function countKnownRows(
     return
   }
   if (!isOfOne) {
-    const known = knownRows(subjects, await answeredParts(tx, chunk))
-    if (!(await noteKnownRows(tx, chunk, known))) return
+    const known = answeredRows(subjects, await answeredParts(tx, chunk))
+    if (!(await storeAnsweredCount(tx, chunk, known))) return
   }
   if (!hasVerdicts) return
   const records = recordsOfCanceled(subjects, await partsOfChunk(tx, chunk))
@@ -59,7 +59,7 @@ function recordOfOne(check: Check, outcome: StoredOutcome): CheckedRecord {
 }
 
 /** How many rows of a chunk have an outcome for each of their subjects. */
-export function knownRows(subjects: ChunkSubjects, parts: readonly AnsweredPart[]): number {
+export function answeredRows(subjects: ChunkSubjects, parts: readonly AnsweredPart[]): number {
   const open = new Map<number, number>()
   for (const check of CHECKS) {
     for (const place of subjects[check]?.places ?? []) open.set(place, (open.get(place) ?? 0) + 1)

@@ -1,5 +1,5 @@
 import type { Check } from '@plumbline/contract/products'
-import type { TaskRoom } from '@plumbline/db/workers'
+import type { TaskCapacity } from '@plumbline/db/workers'
 
 /** Tasks of batches that one worker runs at once, by check. */
 type Slots = Readonly<Record<Check, number>>
@@ -17,14 +17,14 @@ const DEFAULT_SLOTS: Slots = { email: 16, phone: 16, ip: 8, domain: 64 }
 const RESERVE_SHARE = 1 / 4
 
 /** The capacity of a worker with this many slots. */
-export function roomOf(slots: number): TaskRoom {
+export function capacityOf(slots: number): TaskCapacity {
   return { slots, reserve: Math.ceil(slots * RESERVE_SHARE) }
 }
 
 /** The capacity of a worker without settings. */
-export const DEFAULT_ROOM: Readonly<Record<Check, TaskRoom>> = {
-  email: roomOf(DEFAULT_SLOTS.email),
-  phone: roomOf(DEFAULT_SLOTS.phone),
-  ip: roomOf(DEFAULT_SLOTS.ip),
-  domain: roomOf(DEFAULT_SLOTS.domain),
+export const DEFAULT_CAPACITY: Readonly<Record<Check, TaskCapacity>> = {
+  email: capacityOf(DEFAULT_SLOTS.email),
+  phone: capacityOf(DEFAULT_SLOTS.phone),
+  ip: capacityOf(DEFAULT_SLOTS.ip),
+  domain: capacityOf(DEFAULT_SLOTS.domain),
 }

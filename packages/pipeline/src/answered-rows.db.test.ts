@@ -5,7 +5,7 @@ import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
-import { knownRows } from './known-rows.ts'
+import { answeredRows } from './answered-rows.ts'
 import { getBatch } from './read.ts'
 import { openResults } from './results.ts'
 import { runTask } from './run-task.ts'
@@ -128,10 +128,10 @@ test('each row is counted once, whatever parts its outcomes arrive in', () => {
     email: { subjects: ['a', 'b', 'c'], places: [0, 2, 3] },
     phone: { subjects: ['1', '2'], places: [2, 3] },
   }
-  expect(knownRows(subjects, [])).toBe(0)
-  expect(knownRows(subjects, [{ check: 'phone', indexes: null }])).toBe(0)
+  expect(answeredRows(subjects, [])).toBe(0)
+  expect(answeredRows(subjects, [{ check: 'phone', indexes: null }])).toBe(0)
   expect(
-    knownRows(subjects, [
+    answeredRows(subjects, [
       { check: 'email', indexes: [2] },
       { check: 'phone', indexes: [1] },
       { check: 'email', indexes: [0] },
