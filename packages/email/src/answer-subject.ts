@@ -141,7 +141,7 @@ async function askHosts(
   if (target.off === 'opted_out') return end(unknownResult('opted_out'))
   if (target.off === 'probing_off') return end(await resultOfNames(tools, target.route))
   if (known !== undefined && needsRecheck(known) && subject.state.first === null) {
-    // What another account met a moment ago is a first try as good as any.
+    // A refusal that another account just got counts as the first try.
     const wait = { cause: 'recheck', afterMs: 0 } as const
     return takeResult(run, subject, target.to.group, { ...known, wait })
   }

@@ -55,7 +55,7 @@ function recordGrants(
 
 function later(answer: Answer<'email'> | undefined): Extract<Answer<'email'>, { kind: 'later' }> {
   if (answer?.kind !== 'later')
-    throw new Error(`expected later, met ${JSON.stringify(brief(answer))}`)
+    throw new Error(`expected later, got ${JSON.stringify(brief(answer))}`)
   return answer
 }
 

@@ -135,10 +135,10 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
 
 function assertSender(smtp: EmailEngineOptions['smtp']): void {
   if (!parseMailbox(smtp.mailFrom).ok) {
-    throw new Error(`mail from: expected a mailbox, met ${smtp.mailFrom}`)
+    throw new Error(`mail from: expected a mailbox, got ${smtp.mailFrom}`)
   }
   if (!/^[A-Za-z0-9.[\]:-]{1,253}$/.test(smtp.heloName)) {
-    throw new Error(`helo name: expected a host name, met ${smtp.heloName}`)
+    throw new Error(`helo name: expected a host name, got ${smtp.heloName}`)
   }
 }
 
@@ -154,7 +154,7 @@ function verifyTools(
     uniform,
     acceptAllProbes: new Map(),
     sender: smtp.mailFrom,
-    // A very short name would be met inside other words.
+    // A very short name would also match within other words.
     own: [smtp.heloName, ...(smtp.sourceAddresses ?? []), `@${sender}`].filter(
       (name) => name.length > 6,
     ),

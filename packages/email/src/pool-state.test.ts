@@ -23,7 +23,7 @@ describe('the moves of the pool', () => {
           if (table[from]?.includes(to) === true) expect(move()).toBe(to)
           else
             expect(move).toThrow(
-              [part, ': expected a move that the table has, met ', from, ' to ', to].join(''),
+              [part, ': expected a move that the table has, got ', from, ' to ', to].join(''),
             )
         }
       }

@@ -55,7 +55,7 @@ export function moved<P extends PoolPart>(
 ): PoolState<P> {
   const table: Readonly<Record<string, readonly string[]>> = POOL_MOVES[part]
   if (table[from]?.includes(to) !== true) {
-    throw new Error(`${part}: expected a move that the table has, met ${from} to ${to}`)
+    throw new Error(`${part}: expected a move that the table has, got ${from} to ${to}`)
   }
   return to
 }

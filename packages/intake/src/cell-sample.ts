@@ -27,7 +27,7 @@ export function createCellSample(): CellSample {
     if (met % stride !== 0) return
     const key = cell.toString('latin1')
     if (known.has(key)) return
-    // A set of those that were met lately is enough, and bounded.
+    // A bounded set of recent ones is enough.
     if (known.size > MAX_CELLS * 4) known.clear()
     known.add(key)
     kept.push(Buffer.from(cell))

@@ -22,7 +22,7 @@ export interface TagAttributes extends XmlAttributes {
   readonly isEmptyTag: boolean
 }
 
-/** Returned by a scan that met the end of the available text. */
+/** Returned by a scan that reached the end of the available text. */
 export const INCOMPLETE = -1
 
 const TAB = 9
