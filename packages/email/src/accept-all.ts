@@ -70,8 +70,8 @@ export function probeAcceptAll(
  */
 function acceptAllOf(reply: Reply, provider: string): AcceptAll {
   if (reply.code === 250 || reply.code === 251) return 'yes'
-  const met = classifyReply({ ...factsOf(reply), phase: 'rcpt', provider })
-  return reply.code >= 500 && met.party !== 'rate' && !met.retry ? 'no' : 'unknown'
+  const meaning = classifyReply({ ...factsOf(reply), phase: 'rcpt', provider })
+  return reply.code >= 500 && meaning.party !== 'rate' && !meaning.retry ? 'no' : 'unknown'
 }
 
 /**
@@ -81,7 +81,7 @@ function acceptAllOf(reply: Reply, provider: string): AcceptAll {
 export async function acceptAllFrom(
   recipients: Recipients,
   learnt: Promise<AcceptAllFact | undefined>,
-  met: readonly Classified[],
+  meanings: readonly Classified[],
   isUniform: boolean,
   tools: AcceptAllTools,
 ): Promise<AcceptAllFact> {
@@ -89,7 +89,7 @@ export async function acceptAllFrom(
   if (REFUSE_UNKNOWN_NAMES.has(domain)) return { value: 'no' }
   const known: AcceptAllFact = (await learnt) ?? { value: 'unknown' }
   const proves =
-    !isUniform && met.some((each) => each.mailbox === 'missing' && each.confidence === 'high')
+    !isUniform && meanings.some((each) => each.mailbox === 'missing' && each.confidence === 'high')
   if (!proves || known.value === 'no') return known
   const value = known.value === 'yes' ? 'unknown' : 'no'
   tools.cache.remember({ results: [], acceptAll: { domain, value, by: accountOf(recipients) } })

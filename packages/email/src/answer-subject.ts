@@ -170,8 +170,8 @@ function join(run: Run, subject: Subject, target: ProbeTarget): void {
   const { probe, isNew } = tools.inFlight.join(subject, request, listener, heard)
   subject.waits = { probe, listener }
   if (!isNew) return
-  const met = subject.state.first?.evidence['mx_address']
-  const route = typeof met === 'string' ? { ...target.route, avoid: met } : target.route
+  const avoid = subject.state.first?.evidence['mx_address']
+  const route = typeof avoid === 'string' ? { ...target.route, avoid } : target.route
   tools.pool.submit(probe, { ...target.to, route })
 }
 
@@ -198,9 +198,9 @@ function takeResult(run: Run, subject: Subject, group: string, result: ProbeResu
   silence.then(
     (failedPart) => {
       // A failed lookup says nothing about the domain.
-      const met =
+      const attributed =
         failedPart === 'resolver' ? { ...result, reason: 'dns_unavailable' as const } : result
-      takeWait(run, subject, group, { result: met, wait, failedPart })
+      takeWait(run, subject, group, { result: attributed, wait, failedPart })
     },
     (error: unknown) => run.done.reject(error),
   )

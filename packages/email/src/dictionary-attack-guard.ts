@@ -19,15 +19,15 @@ export interface Pair {
   sinceMs: number
   stoppedUntilMs: number
   /** The read of the shared memory in flight, which concurrent callers share. */
-  look: Promise<boolean> | null
-  lookedMs: number
+  read: Promise<boolean> | null
+  readMs: number
 }
 
 /** Pairs of account and domain that are counted; a count starts over after an hour. */
 const PAIRS_MAX = 10_000
 const COUNT_MS = 3_600_000
 const STOP_MS = 3_600_000
-const LOOK_MS = 30_000
+const READ_MS = 30_000
 
 /**
  * Makes the guard. Once an account has probed `asked` recipients of a domain and more than `share`
@@ -47,14 +47,14 @@ export function createDictionaryAttackGuard(
     pair.missing = 0
     pair.sinceMs = now()
   }
-  const look = async (pair: Pair): Promise<boolean> => {
+  const read = async (pair: Pair): Promise<boolean> => {
     try {
       const [until] = await memory.get([pair.key])
       if (typeof until === 'number') pair.stoppedUntilMs = until
     } catch (error) {
       warn(error)
     }
-    pair.lookedMs = now()
+    pair.readMs = now()
     return pair.stoppedUntilMs > now()
   }
   return {
@@ -68,8 +68,8 @@ export function createDictionaryAttackGuard(
           missing: 0,
           sinceMs: now(),
           stoppedUntilMs: 0,
-          look: null,
-          lookedMs: Number.NEGATIVE_INFINITY,
+          read: null,
+          readMs: Number.NEGATIVE_INFINITY,
         }
         pairs.set(name, pair)
         if (pairs.size > PAIRS_MAX) {
@@ -82,9 +82,9 @@ export function createDictionaryAttackGuard(
     stops(pair) {
       if (pair.stoppedUntilMs > now()) return true
       // Most subjects are answered here, without a promise for each.
-      if (now() - pair.lookedMs < LOOK_MS) return false
-      pair.look ??= look(pair).finally(() => (pair.look = null))
-      return pair.look
+      if (now() - pair.readMs < READ_MS) return false
+      pair.read ??= read(pair).finally(() => (pair.read = null))
+      return pair.read
     },
     note(pair, isMissing) {
       renewed(pair)

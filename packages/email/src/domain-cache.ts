@@ -80,7 +80,7 @@ export function createDomainCache(options: DomainCacheOptions): DomainCache {
       holdNewest(routes, domain, { route, untilMs: now() + ROUTE_MS })
       const forget = (): unknown => routes.delete(domain)
       // The caller gets a rejection; here only what is held is forgotten.
-      void route.then((met) => met.kind === 'failed' && forget(), forget)
+      void route.then(({ kind }) => kind === 'failed' && forget(), forget)
       return route
     },
     destination(domain, route) {

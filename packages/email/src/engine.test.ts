@@ -112,11 +112,11 @@ describe('results and their evidence', () => {
       'honeybee@a.test',
       'known@trap.test',
     ]
-    const met = (await ask(engine, subjects)).map((answer) => {
+    const outcomes = (await ask(engine, subjects)).map((answer) => {
       const { facts } = outcomeOf(answer)
       return [facts.disposable, facts.freeProvider, facts.roleAccount, facts.spamTrap]
     })
-    expect(met).toEqual([
+    expect(outcomes).toEqual([
       [true, false, false, false],
       [false, false, false, false],
       [false, true, false, false],
@@ -457,15 +457,15 @@ describe('waiting', () => {
       clock: () => nowMs,
     })
     let left = Array.from({ length: 120 }, (_, n) => `ok${n}@a.test`)
-    const met: unknown[] = []
+    const outcomes: unknown[] = []
     for (let round = 0; round < 20 && left.length > 0; round++) {
       const answers = await ask(engine, left, { lane: 'bulk' })
-      met.push(...answers.map(brief).filter((answer) => answer !== 'later rate_limited'))
+      outcomes.push(...answers.map(brief).filter((answer) => answer !== 'later rate_limited'))
       left = left.filter((_, at) => answers[at]?.kind === 'later')
       nowMs += 10_000
     }
-    expect(met).toHaveLength(120)
-    expect(new Set(met)).toEqual(new Set(['deliverable accepted']))
+    expect(outcomes).toHaveLength(120)
+    expect(new Set(outcomes)).toEqual(new Set(['deliverable accepted']))
   })
 
   test('a live call never waits: it is told that it was greylisted, and when to try again', async () => {

@@ -48,8 +48,8 @@ test('while our resolver is down all subjects wait in one group, and none uses u
     nowMs += 3_000_000
   }
   isDown = false
-  const met = await ask(engine, subjects, { lane: 'bulk', states })
-  expect(met.map(brief)).toEqual([
+  const answers = await ask(engine, subjects, { lane: 'bulk', states })
+  expect(answers.map(brief)).toEqual([
     'deliverable accepted',
     'deliverable accepted',
     'later dns_failed',
@@ -108,8 +108,8 @@ test.each(['refuses every question', 'stays silent'])(
     const hangs = (name: string): boolean => how === 'stays silent' && name.startsWith('plumbline-')
     const world = { isDown: true, nowMs: Date.now(), hangs }
     await using engine = engineOf(smtp.port, world)
-    const [met] = await ask(engine, ['one@a.test'], { lane: 'live' })
-    expect(met).toMatchObject({
+    const [answer] = await ask(engine, ['one@a.test'], { lane: 'live' })
+    expect(answer).toMatchObject({
       status: 'unknown',
       reason: 'dns_unavailable',
       evidence: { retry_after: expect.any(Number) },

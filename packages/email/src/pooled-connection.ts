@@ -4,7 +4,7 @@ import type { ConnectCallers, ConnectResult, SmtpConnection } from './connect.ts
 import type { EmailLimits } from './limits.ts'
 import type { HostsRoute, Probe, Recipients } from './probe-queue.ts'
 import { unknownResult } from './probe-result.ts'
-import { connectionCount, moveConnection, postpone } from './provider-group.ts'
+import { connectionCount, setConnectionState, postpone } from './provider-group.ts'
 import { refuseWaiting, waitingResult } from './provider-group.ts'
 import type { PooledConnection, ProviderGroup } from './provider-group.ts'
 import { takeRecipientTokens } from './recipient-tokens.ts'
@@ -57,7 +57,7 @@ export async function runConnection(
   try {
     await runUnderLease(connection, tools)
   } finally {
-    if (connection.state !== 'closing') moveConnection(connection, 'closing')
+    if (connection.state !== 'closing') setConnectionState(connection, 'closing')
   }
 }
 
@@ -101,7 +101,7 @@ async function step(connection: PooledConnection, tools: ConnectionTools): Promi
   const { group, smtp } = connection
   const { breaker, pace, perTransaction, queue } = group
   if (connectionCount(group) > pace.connections() || breaker.openMs() > 0) return false
-  if (connection.state === 'starting') moveConnection(connection, 'busy')
+  if (connection.state === 'starting') setConnectionState(connection, 'busy')
   const count = breaker.state() === 'half_open' ? 1 : perTransaction
   const recipients = queue.take(count, smtp === null ? undefined : (route) => serves(smtp, route))
   if (recipients === null) return smtp?.session.usable === true && (await tools.idle(connection))

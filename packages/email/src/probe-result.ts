@@ -99,24 +99,24 @@ export function unknownResult(
  * there.
  */
 export function resultOfReply(
-  met: Classified,
+  meaning: Classified,
   acceptAll: AcceptAll,
   acceptance: 'mailbox' | 'nothing',
   evidence: { readonly [key: string]: Json },
 ): ProbeResult {
   const base = {
-    mailbox: met.mailbox,
+    mailbox: meaning.mailbox,
     catchAll: acceptAll === 'unknown' ? null : acceptAll === 'yes',
     evidence,
   } as const
-  if (met.status !== 'deliverable') {
-    const answered = met.mailbox !== 'unknown' || met.party === 'mailbox'
+  if (meaning.status !== 'deliverable') {
+    const answered = meaning.mailbox !== 'unknown' || meaning.party === 'mailbox'
     return {
       ...base,
-      status: met.status,
-      reason: met.reason,
+      status: meaning.status,
+      reason: meaning.reason,
       smtpValid: answered ? false : null,
-      confidence: met.confidence,
+      confidence: meaning.confidence,
     }
   }
   if (acceptAll === 'yes') {
@@ -144,14 +144,14 @@ export function resultOfReply(
 /**
  * The result of a reply with what it must wait for: a temporary refusal, throttling, or a recheck.
  */
-export function withWait(met: Classified, result: ProbeResult): ProbeResult {
+export function withWait(meaning: Classified, result: ProbeResult): ProbeResult {
   if (needsRecheck(result)) return { ...result, wait: { cause: 'recheck', afterMs: 0 } }
-  if (met.retry && met.party === 'server') {
+  if (meaning.retry && meaning.party === 'server') {
     // Some seconds over, so that clocks that differ do not make the wait too short.
-    const afterMs = met.retrySeconds === null ? 0 : (met.retrySeconds + 15) * 1000
+    const afterMs = meaning.retrySeconds === null ? 0 : (meaning.retrySeconds + 15) * 1000
     return { ...result, wait: { cause: 'greylist', afterMs } }
   }
-  if (met.party === 'rate') return { ...result, wait: { cause: 'rate_limit', afterMs: 0 } }
+  if (meaning.party === 'rate') return { ...result, wait: { cause: 'rate_limit', afterMs: 0 } }
   return result
 }
 

@@ -256,9 +256,9 @@ async function askInTurn(
   for (const recipient of asked.recipients) {
     isDenied = !(await asked.mayName(1))
     if (isDenied) break
-    const met = await wire.exchange(recipientCommand(recipient), 1, times.recipientMs)
-    const reply = met.replies[0]
-    if (reply === undefined) return { ...said, fault: met.fault }
+    const received = await wire.exchange(recipientCommand(recipient), 1, times.recipientMs)
+    const reply = received.replies[0]
+    if (reply === undefined) return { ...said, fault: received.fault }
     replies.push(reply)
     if (reply.code === 421) return { ...said, fault: 'closed' }
   }
