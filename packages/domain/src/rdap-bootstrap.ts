@@ -51,7 +51,7 @@ const FETCH_TIMEOUT_MS = 10_000
 /** Milliseconds that the first caller waits for a list newer than the packaged one. */
 const FIRST_WAIT_MS = 3_000
 /** Milliseconds between two checks of the file. */
-const LOOK_MS = 10_000
+const POLL_MS = 10_000
 
 /**
  * Loads the list from its URL at the first query and once a day, and from its file whenever that
@@ -144,7 +144,7 @@ function followFile({ file, clock }: RdapBootstrapOptions): FollowedFile {
   let nextAt = 0
   let looking: Promise<void> | null = null
   async function read(path: string): Promise<void> {
-    nextAt = clock().getTime() + LOOK_MS
+    nextAt = clock().getTime() + POLL_MS
     const about = await stat(path).catch(() => null)
     const seen = about === null ? '' : `${about.mtimeMs} ${about.size} ${about.ino}`
     if (seen === stamp) return

@@ -13,7 +13,7 @@ import type { RegistryCaller } from './registry-rate-limiter.ts'
 import { readName } from './name.ts'
 import type { DomainName } from './name.ts'
 import { NO_DNS, NO_MAIL, badNameOutcome, domainOutcome } from './outcome.ts'
-import type { DomainKnowledge, Stamp } from './outcome.ts'
+import type { KnownFacts, Stamp } from './outcome.ts'
 import { judgeParked, readParkingPage } from './parked.ts'
 import type { ParkingLists } from './parked.ts'
 import { UNKNOWN } from './registration.ts'
@@ -122,7 +122,7 @@ interface Shared {
 
 type Found =
   | Extract<LookupResult, { kind: 'later' }>
-  | { readonly kind: 'found'; readonly knowledge: DomainKnowledge }
+  | { readonly kind: 'found'; readonly known: KnownFacts }
 
 async function answerOne(
   work: Work,
@@ -142,12 +142,12 @@ async function answerOne(
     return findOut(work, name, registering, caller, throttles >= MAX_THROTTLES)
   })
   if (found.kind === 'later') return { answer: laterOf(found, throttles) }
-  const { knowledge } = found
-  return { answer: domainOutcome(subject, knowledge, stamp()), group: groupOf(knowledge) }
+  const { known } = found
+  return { answer: domainOutcome(subject, known, stamp()), group: groupOf(known) }
 }
 
 /** The waiting group of the server that was queried just now; undefined if none was. */
-function groupOf({ cached, registration }: DomainKnowledge): string | undefined {
+function groupOf({ cached, registration }: KnownFacts): string | undefined {
   const { source, server } = registration
   return cached || source === null || server === null ? undefined : `${source}:${server}`
 }
@@ -172,7 +172,7 @@ async function findOut(
   const { dns, mail, pageSaysSo } = part
   return {
     kind: 'found',
-    knowledge: {
+    known: {
       name,
       registration: judged(lookup.registration, dns, caller.signal),
       cached: lookup.cached,

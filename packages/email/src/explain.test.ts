@@ -12,7 +12,7 @@ const zone = {
   'null.test MX': [{ preference: 0, exchange: '' }],
   'bare.test MX': 'nodata',
   'sick.test MX': 'failed',
-  'closed.test MX': 'unvouched',
+  'closed.test MX': 'no_root',
   'inside.test MX': [{ preference: 5, exchange: 'mx.inside.test' }],
   'mx.inside.test A': ['10.0.0.1'],
   'yahoo.com MX': [{ preference: 1, exchange: 'mta5.am0.yahoodns.net' }],

@@ -58,7 +58,7 @@ test.each([
   ],
   [
     'whose name cannot be asked for',
-    { [`${REVERSE} PTR`]: 'unvouched' as const },
+    { [`${REVERSE} PTR`]: 'no_root' as const },
     'could not be asked for',
   ],
   [
@@ -73,7 +73,7 @@ test.each([
 
 test.each([
   ['does not exist', 'nxdomain', 'verifier.sender.test does not resolve; servers may refuse it'],
-  ['cannot be asked for', 'unvouched', 'verifier.sender.test could not be asked for'],
+  ['cannot be asked for', 'no_root', 'verifier.sender.test could not be asked for'],
   ['is another', ['9.9.9.9'], 'verifier.sender.test resolves to another address than ours'],
 ] as const)('a HELO name that %s is degraded', async (_what, records, detail) => {
   const { health } = await selfTest({ ...GOOD, 'verifier.sender.test A': records })

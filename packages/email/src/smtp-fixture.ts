@@ -128,7 +128,7 @@ function replyTo(line: string, script: SmtpScript, session: SmtpSession): string
 
 /** A resolver over a fixed zone: `name TYPE` to records; other names do not exist. */
 export function fakeResolver(
-  zone: Readonly<Record<string, readonly unknown[] | DnsAnswer['kind'] | 'unvouched' | 'hang'>>,
+  zone: Readonly<Record<string, readonly unknown[] | DnsAnswer['kind'] | 'no_root' | 'hang'>>,
 ): Resolver & { readonly asked: string[] } {
   const asked: string[] = []
   const names = new Set(Object.keys(zone).map((key) => key.split(' ')[0]))
@@ -145,7 +145,7 @@ export function fakeResolver(
         })
       }
       if (entry === 'failed') return answer({ kind: 'failed', reason: 'servfail' })
-      if (entry === 'unvouched') return answer({ kind: 'failed', reason: entry })
+      if (entry === 'no_root') return answer({ kind: 'failed', reason: entry })
       if (entry === 'nodata' || entry === 'nxdomain') return answer({ kind: entry, ttlSeconds: 60 })
       if (Array.isArray(entry)) return answer({ kind: 'records', records: entry, ttlSeconds: 60 })
       return answer({ kind: names.has(name) ? 'nodata' : 'nxdomain', ttlSeconds: 60 })
