@@ -245,8 +245,8 @@ function overlay(facts: PhoneFacts, verdict: HlrResult, countries: CountryNames)
   }
 }
 
-/** Reasons of a missing HLR result although a lookup was wanted. */
-const OPEN: ReadonlySet<Reason<'phone'>> = new Set([
+/** Reasons of a missing HLR result where a lookup was wanted. */
+const WITHOUT_RESULT: ReadonlySet<Reason<'phone'>> = new Set([
   'hlr_undetermined',
   'hlr_in_doubt',
   'hlr_paused',
@@ -264,7 +264,7 @@ function outcome(
   const { facts, timezones, callingCode, fictional } = numbering
   return {
     kind: 'outcome',
-    status: OPEN.has(reason) ? 'unknown' : 'answered',
+    status: WITHOUT_RESULT.has(reason) ? 'unknown' : 'answered',
     reason,
     facts,
     evidence: {

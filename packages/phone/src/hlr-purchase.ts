@@ -55,7 +55,7 @@ export type Purchase =
 /** Milliseconds, beyond a request's own time-out, for storing a result. */
 const STORE_MS = 10_000
 /** Milliseconds between two checks of what another worker is buying. */
-const LOOK_MS = 250
+const POLL_MS = 250
 
 /**
  * Buys results of one provider for at most `maxBatch` numbers. An intent is stored before the query
@@ -82,10 +82,10 @@ export async function buy(
   } finally {
     await slot.release()
   }
-  const watched = foreign.map(
-    async (number) => [number, await watch(options, number, caller)] as const,
+  const awaited = foreign.map(
+    async (number) => [number, await awaitPurchase(options, number, caller)] as const,
   )
-  for (const [number, purchase] of await Promise.all(watched)) results.set(number, purchase)
+  for (const [number, purchase] of await Promise.all(awaited)) results.set(number, purchase)
   return results
 }
 
@@ -255,7 +255,7 @@ async function dropClaims(
 }
 
 /** Results of purchases of these numbers by other workers; those without one are left out. */
-export async function begunPurchases(
+export async function purchasesByOthers(
   options: PurchaseOptions,
   numbers: readonly string[],
   caller: HlrCaller,
@@ -263,17 +263,18 @@ export async function begunPurchases(
   if (numbers.length === 0) return new Map()
   const intents = await options.purchases.get(numbers.map(KEYS.intent))
   const begun = numbers.filter((_, at) => intents[at] !== undefined)
-  const watched = begun.map(
-    async (number) => [number, await watch(options, number, { ...caller, lane: 'live' })] as const,
+  const awaited = begun.map(
+    async (number) =>
+      [number, await awaitPurchase(options, number, { ...caller, lane: 'live' })] as const,
   )
-  return new Map(await Promise.all(watched))
+  return new Map(await Promise.all(awaited))
 }
 
 /**
  * A purchase by another worker: a single call waits for it, a batch tries again; in doubt once its
  * intent has expired.
  */
-async function watch(
+async function awaitPurchase(
   options: PurchaseOptions,
   number: string,
   { lane, gone }: HlrCaller,
@@ -283,22 +284,22 @@ async function watch(
     const [verdict, intent] = await purchases.get([KEYS.verdict(number), KEYS.intent(number)])
     const bought = readBoughtResult(verdict)
     if (bought !== null) return { kind: 'bought', bought, cached: true }
-    if (intent === undefined) return noRoom()
+    if (intent === undefined) return throttledLocally()
     const { provider, untilMs } = readIntent(intent)
     if (gone.aborted) return { kind: 'stopped' }
     if (clock.now() >= untilMs || signal.aborted) {
       return { kind: 'in_doubt', provider, detail: 'a query was begun and its outcome was lost' }
     }
     if (lane === 'bulk') return { kind: 'begun', provider, retryMs: untilMs - clock.now() }
-    await clock.wait(LOOK_MS, gone)
+    await clock.wait(POLL_MS, gone)
   }
 }
 
 function notBought(caller: HlrCaller): Purchase {
-  return caller.stop.aborted ? { kind: 'stopped' } : noRoom()
+  return caller.stop.aborted ? { kind: 'stopped' } : throttledLocally()
 }
 
-function noRoom(): Purchase {
+function throttledLocally(): Purchase {
   const detail = 'no room at the provider within the time of a request'
   return { kind: 'refused', failure: failure('throttled', false, detail) }
 }

@@ -20,7 +20,7 @@ const LIVE_SHARE = 0.2
 /** Milliseconds for which a slot's lease survives its worker; renewed three times within it. */
 const SLOT_MS = 6_000
 /** Milliseconds between two attempts to get a slot, at most. */
-const LOOK_MS = 250
+const POLL_MS = 250
 
 /**
  * Takes a slot for a concurrent request, waiting as long as a request may take; null if none became
@@ -38,7 +38,7 @@ export async function takeSlot(
     const lease = await limiter.lease(`hlr:slot:${provider.name}`, limit, SLOT_MS)
     if (lease.granted) return renewed(clock, lease)
     if (clock.now() >= deadline || stop.aborted) return null
-    await clock.wait(Math.min(lease.retryMs, LOOK_MS), stop)
+    await clock.wait(Math.min(lease.retryMs, POLL_MS), stop)
   }
 }
 
