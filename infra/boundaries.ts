@@ -137,13 +137,13 @@ export function boundaryFaults(
     undeclaredFault(declared),
     ...(isTestCode(file) ? [] : [leavingFault, ...(FOLDER_RULES[folder ?? ''] ?? [])]),
   ]
-  return imports.flatMap((met) => rules.flatMap((rule) => rule(file, met, packageName) ?? []))
+  return imports.flatMap((found) => rules.flatMap((rule) => rule(file, found, packageName) ?? []))
 }
 
 /**
  * The violation of a rule by one import of a file in a package or program; null if there is none.
  */
-type Rule = (file: string, met: Import, packageName: string) => string | null
+type Rule = (file: string, found: Import, packageName: string) => string | null
 
 const FOLDER_RULES: Readonly<Record<string, readonly Rule[]>> = {
   packages: [packageFault],

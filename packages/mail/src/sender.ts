@@ -30,8 +30,6 @@ export interface MailSenderOptions {
     warn(fields: object, message: string): void
     error(fields: object, message: string): void
   }
-  /** Milliseconds between two checks of the outbox for messages of other processes; default 2 s. */
-  readonly lookMs?: number
 }
 
 /** Messages sent concurrently at most. */
@@ -41,7 +39,8 @@ const LEASE_MS = 120_000
 /** Time-out of each step with the mail server, so that a message is finished within its lease. */
 const STEP_MS = 15_000
 const SEND_MS = 90_000
-const LOOK_MS = 2_000
+/** Milliseconds between two checks of the outbox for messages of other processes. */
+const POLL_MS = 2_000
 /** Delays after the first failures; then an hour each. */
 const PAUSES_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const
 const LONGEST_PAUSE_MS = 3_600_000
@@ -49,7 +48,7 @@ const LONGEST_PAUSE_MS = 3_600_000
 /** Starts sending. While the server is down, messages wait and are tried again. */
 export function startMailSender(options: MailSenderOptions): MailSender {
   const stop = new AbortController()
-  let looking = new AbortController()
+  let sleep = new AbortController()
   const transport = createTransport({
     url: options.url,
     requireTLS: mustEncrypt(options.url),
@@ -85,8 +84,8 @@ export function startMailSender(options: MailSenderOptions): MailSender {
   }
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      looking = new AbortController()
-      let pauseMs = options.lookMs ?? LOOK_MS
+      sleep = new AbortController()
+      let pauseMs = POLL_MS
       try {
         const { mails, givenUp } = await leaseMails(options.db, {
           count: AT_ONCE,
@@ -100,13 +99,13 @@ export function startMailSender(options: MailSenderOptions): MailSender {
         options.log.warn({ err: error }, 'the outbox cannot be read')
       }
       await wait(Math.max(50, pauseMs), undefined, {
-        signal: AbortSignal.any([stop.signal, looking.signal]),
+        signal: AbortSignal.any([stop.signal, sleep.signal]),
       }).catch(() => undefined)
     }
   }
   const running = run()
   return {
-    wake: () => looking.abort(),
+    wake: () => sleep.abort(),
     [Symbol.asyncDispose]: async () => {
       stop.abort()
       await running

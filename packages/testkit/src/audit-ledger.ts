@@ -3,7 +3,7 @@ import type { Db } from '@plumbline/db/database'
 import { auditWhenDue } from '@plumbline/metering/audit'
 import { readLastAudit, type LedgerFault } from '@plumbline/metering/audit-run'
 
-const LOOK_MS = 50
+const POLL_MS = 50
 const LONGEST_WAIT_MS = 60_000
 
 /**
@@ -27,7 +27,7 @@ export async function auditLedger(db: Db): Promise<readonly LedgerFault[]> {
         'another process has audited for over a minute; try again in a quarter of an hour',
       )
     }
-    await wait(LOOK_MS)
+    await wait(POLL_MS)
   }
 }
 

@@ -20,7 +20,7 @@ export interface DeliverTools extends AttemptTools {
 }
 
 /** Milliseconds between two checks for messages that are due. */
-const LOOK_MS = 1_000
+const POLL_MS = 1_000
 
 /**
  * Milliseconds between two queries while there are more messages: each query reads all endpoints.
@@ -81,7 +81,7 @@ export function startDelivery(tools: DeliverTools): Delivery {
         continue
       }
       woken = Promise.withResolvers<void>()
-      await Promise.race([woken.promise, pause(LOOK_MS, stop.signal)])
+      await Promise.race([woken.promise, pause(POLL_MS, stop.signal)])
     }
   }
   const looping = loop()

@@ -21,7 +21,7 @@ import { messageBody } from './view.ts'
 const PAGE = 200
 
 /** Milliseconds between two checks for events. */
-const LOOK_MS = 1_000
+const POLL_MS = 1_000
 
 /**
  * Creates a message of each event for each subscribed endpoint, until the signal aborts; `data` is
@@ -40,7 +40,7 @@ export async function runMessages(
       return 0
     })
     if (count > 0) made()
-    if (count < PAGE) await wait(LOOK_MS, undefined, { signal }).catch(() => undefined)
+    if (count < PAGE) await wait(POLL_MS, undefined, { signal }).catch(() => undefined)
   }
 }
 
