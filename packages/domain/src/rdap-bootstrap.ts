@@ -150,7 +150,7 @@ function followFile({ file, clock }: RdapBootstrapOptions): FollowedFile {
     if (seen === stamp) return
     stamp = seen
     if (about === null || about.size > RDAP_LIST_MAX_BYTES) return
-    // A file that is no list leaves the one before.
+    // If the file is no list, the previous one stays.
     list = parseRdapList(await readFile(path, 'utf8').catch(() => '')) ?? list
   }
   return {

@@ -218,12 +218,12 @@ function askDns(
   return atOnce ? ask() : work.dnsSlots.run(ask)
 }
 
-// A server that is listed for a zone further up may not know who runs the zone below it: its denial
-// of a name that the DNS delegates is no denial.
+// A server that is listed for a parent zone may not know the registry of a zone below it: its
+// denial of a name that the DNS delegates does not count.
 function judged(registration: Registration, dns: DnsFacts, signal: AbortSignal): Registration {
   if (registration.registered === null) {
     if (signal.aborted) return { ...registration, reason: 'timeout' }
-    // Without names no registry was found: that is no failure of the registry's.
+    // Without DNS the registry's server was not found: that is no failure of the registry.
     const isOurs = dns.unavailable && registration.reason === 'registry_failed'
     return isOurs ? { ...registration, reason: 'dns_unavailable' } : registration
   }

@@ -40,7 +40,7 @@ export function createWhoisLookup(
   const shared = createSingleFlight<Host>()
   return async (name, caller, earlier) => {
     const find = (): Promise<Host> => serverOfZone(options, name, caller)
-    // The names of one zone ask the root once between them.
+    // One query of the root serves all names of a zone.
     const zone = WHOIS_ZONES.get(name.suffix)
     const host: Host =
       zone !== undefined
@@ -175,7 +175,7 @@ async function completed(
   }
 }
 
-// What a registrar says of a name that its registry knows can only add to it.
+// A registrar's reply can only add to what the registry has reported.
 async function askRegistrar(
   options: WhoisLookupOptions,
   host: string,

@@ -161,7 +161,7 @@ function join(run: Run, subject: Subject, target: ProbeTarget): void {
   const { tools, request } = run
   const listener = (result: ProbeResult): void => {
     const { mailbox } = result
-    // A recheck is no second name that was tried.
+    // A recheck does not count as another name.
     const isNew = subject.state.first === null && mailbox !== 'unknown'
     if (isNew) tools.dictionary.note(target.pair, mailbox === 'missing')
     takeResult(run, subject, target.to.group, result)

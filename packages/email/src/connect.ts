@@ -98,7 +98,7 @@ export function createConnector(
     const last: { readonly host: string; readonly address: string }[] = []
     const tryAt = async (host: string, address: string): Promise<SmtpConnection | null> => {
       const isDown = (down.get(address) ?? 0) > now()
-      // An address left out for want of time is still one that there is.
+      // An address that is not tried for lack of time still exists.
       if (isDown || now() > endMs || signal.aborted) {
         const fault = isDown ? 'unreachable' : 'timeout'
         attempts.push({ kind: 'failed_open', host, address, phase: 'connect', fault })

@@ -148,7 +148,7 @@ function start(pool: Pool, group: ProviderGroup): void {
   const done = runConnection(connection, pool.connection)
     .catch((error: unknown) => {
       pool.options.warn(error)
-      // A shared store that fails is not asked again at once.
+      // A shared store that has failed is not asked again at once.
       holdBack(pool, group, pool.limits.soonMs)
     })
     .finally(() => {
@@ -164,7 +164,7 @@ function start(pool: Pool, group: ProviderGroup): void {
 function afterConnection(pool: Pool, group: ProviderGroup): void {
   if (group.queue.size > 0) grow(pool, group)
   const starved = [...pool.starved]
-  // Callers wait for live probes.
+  // Live probes first: their callers wait.
   for (const isLive of [true, false]) {
     for (const other of starved) {
       if (pool.openCount >= pool.limits.sessions) break
@@ -244,7 +244,7 @@ async function close(pool: Pool): Promise<void> {
   }
   endWaiting(pool)
   await Promise.all(pool.running)
-  // Connections that were cut put their probes back.
+  // Aborted connections have put their probes back.
   endWaiting(pool)
 }
 

@@ -274,7 +274,7 @@ describe('memory', () => {
     nowMs += DAY_MS
     const both = { cached: true, reason: 'accept_all', checkedAt: '2026-11-01T12:00:00.000Z' }
     expect(outcomeOf((await ask(engine, ['second@a.test'], extended))[0])).toMatchObject(both)
-    // Also when the domain's own entry has run out.
+    // Also after the domain's own entry has expired.
     nowMs = Date.parse('2026-11-09T12:00:00Z')
     expect(outcomeOf((await ask(engine, ['second@a.test']))[0])).toMatchObject(both)
     expect(count(smtp.lines, 'RCPT')).toBe(3)
@@ -763,7 +763,7 @@ describe('shares', () => {
     )
     const beganMs = performance.now()
     const answers = await ask(engine, subjects, { lane: 'bulk' })
-    // At a recipient a second the trickle alone takes 5 minutes.
+    // At one recipient a second, those of the large domain alone would take 5 minutes.
     expect(performance.now() - beganMs).toBeLessThan(20_000)
     const others = answers.filter((_answer, at) => at % 5 >= 3)
     expect(new Set(others.map(brief))).toEqual(new Set(['deliverable accepted']))

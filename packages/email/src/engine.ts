@@ -215,7 +215,7 @@ function probingHealth(probing: 'smtp' | 'dns_only', broken: readonly string[]):
   const name = 'smtp probing'
   if (probing === 'dns_only') return { name, status: 'off', detail: 'only names are looked up' }
   if (broken.length === 0) return { name, status: 'ok', detail: 'no provider refuses us' }
-  // The host of a single domain is named nowhere: its name tells who was asked about.
+  // The host of a single domain is not named: its name would reveal the subject.
   const others = broken.filter((id) => id === ORDINARY_PROVIDER.id).length
   const known = [...new Set(broken)].filter((id) => id !== ORDINARY_PROVIDER.id).slice(0, 10)
   const hosts = others === 0 ? [] : [`${others} mail ${others === 1 ? 'host' : 'hosts'} of others`]

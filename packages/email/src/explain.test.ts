@@ -182,7 +182,7 @@ test('there is a row for each reason that a client can get', () => {
 test.each(Object.entries(TABLE))('%s is reported with its evidence', async (reason, row) => {
   await using smtp = await startSmtp(row.script ?? {})
   await using engine = testEngine(smtp.port, zone, row.options)
-  // The way out counts as shut once its test is over.
+  // Port 25 counts as blocked once the self-test has ended.
   await engine.health()
   const subjects = row.subjects ?? ['ada@a.test']
   const answers = await ask(engine, subjects, {

@@ -108,7 +108,7 @@ async function step(connection: PooledConnection, tools: ConnectionTools): Promi
   try {
     return await runTransaction(connection, recipients, tools)
   } catch (error) {
-    // Nothing else holds these probes, and their callers must not wait for ever.
+    // Nothing else would settle these probes, and their callers would wait for ever.
     const result = unknownResult('protocol_error', { provider: group.provider.id })
     for (const probe of recipients.probes) probe.settle(result)
     throw error
@@ -226,7 +226,7 @@ async function takeTokens(
 /** Whether a session is with a host of the route, and not with an address to avoid. */
 function serves(smtp: SmtpConnection, route: HostsRoute): boolean {
   if (!route.hosts.includes(smtp.host)) return false
-  // Where every other address was tried in vain, the avoided one serves.
+  // If all other addresses have failed, the avoided one is used.
   return route.avoid === undefined || route.avoid !== smtp.address || smtp.avoided === route.avoid
 }
 
@@ -257,7 +257,7 @@ async function openFor(
     return opened.connection
   }
   tools.reached(!opened.unreachable)
-  // No other probe of the domain would get further now, unless another connection was let in.
+  // Other probes of the domain would fail alike, unless only this connection was one too many.
   const others = opened.throttled ? [] : group.queue.drain(recipients.domain)
   for (const probe of [...recipients.probes, ...others]) probe.settle(opened.result)
   if (opened.throttled) slowDown(group, tools)

@@ -186,7 +186,7 @@ function take(
     if (queue.live.length > 0) queues.turns.current = turnOf(queues.turns, queue.live[0])
     shift(queues, queue.live, count, probes)
     shift(queues, queue.bulk, count, probes)
-    // To the end of the turn.
+    // Moves the domain to the end of the order.
     queues.all.delete(key)
     queues.all.set(key, queue)
     dropEmpty(queues, key, queue)

@@ -147,7 +147,7 @@ export function resultOfReply(
 export function withWait(meaning: Classified, result: ProbeResult): ProbeResult {
   if (needsRecheck(result)) return { ...result, wait: { cause: 'recheck', afterMs: 0 } }
   if (meaning.retry && meaning.party === 'server') {
-    // Some seconds over, so that clocks that differ do not make the wait too short.
+    // Some seconds more, since clocks differ.
     const afterMs = meaning.retrySeconds === null ? 0 : (meaning.retrySeconds + 15) * 1000
     return { ...result, wait: { cause: 'greylist', afterMs } }
   }
@@ -199,9 +199,9 @@ const OUTWEIGHING: ReadonlySet<ProbeResult['reason']> = new Set([
 /** A reply's text as evidence: one line, without the address, at most 200 characters. */
 export function maskedText(text: string, local: string): string {
   const short = text.slice(0, 2000)
-  // Most replies are plain words; what follows costs much more than this look.
+  // Most replies are plain words; what follows costs much more than this test.
   const plain = PLAIN_TEXT.test(short) ? short : short.replaceAll(/[\p{C}\s]+/gu, ' ').trim()
-  // The cut may go through a character that takes two.
+  // The cut may split a surrogate pair.
   return withoutWord(maskLocals(plain, '***'), local.toLowerCase()).slice(0, 200).toWellFormed()
 }
 
@@ -214,7 +214,7 @@ const LOCAL_MIN_CHARS = 3
 /** Masks a name that occurs as a whole word, without building a pattern from foreign text. */
 function withoutWord(text: string, word: string): string {
   const lower = text.toLowerCase()
-  // Where lower case changes the length, positions would not fit.
+  // If lower case changes the length, positions would differ.
   if (word.length < LOCAL_MIN_CHARS || lower.length !== text.length) return text
   let out = ''
   let from = 0

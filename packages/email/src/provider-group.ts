@@ -269,7 +269,7 @@ export function createCircuitBreaker(
     times++
     refusals = 0
     untilMs = now() + lastMs
-    // Remembered beyond its end, so that the next pause is longer.
+    // Stored beyond its end, so that the next pause is longer.
     memory.set([{ key, value: { untilMs, times }, ttlMs: lastMs * 3 }]).catch(warn)
   }
   return {

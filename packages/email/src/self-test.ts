@@ -81,7 +81,7 @@ async function testPort(
         if (socket.localAddress !== undefined) localAddresses.push(socket.localAddress)
         socket.destroy()
       } catch {
-        // Counted by what is missing in `reached`.
+        // Not counted in `reached`.
       }
     }),
   )

@@ -9,7 +9,7 @@ const NEXT_DAY = NOON + 86_400_000
 const EXTENDED = { depth: 'extended' } as const
 const zone = zoneOf({ 'a.test': '127.0.0.1' })
 
-// As some servers do: with the time and an id of the very question.
+// As some servers do: with the time and a transaction id.
 const script = {
   recipient: (address: string) =>
     address === 'ok@a.test'

@@ -154,7 +154,7 @@ export function suggestFor(domain: string): string | null {
 function slipCost(typed: Target, target: Target): number {
   const exact = typed.name === target.name
   if (!exact && REAL_NAMES.has(typed.name)) return Number.POSITIVE_INFINITY
-  // No three letters more or fewer are worth so little.
+  // Three letters more or fewer always cost more than the bound.
   if (Math.abs(typed.name.length - target.name.length) > 2) return Number.POSITIVE_INFINITY
   const suffix = suffixCost(typed.suffix, target.suffix, exact, SINGLE_NAMES.has(target.name))
   if (suffix === Number.POSITIVE_INFINITY) return suffix

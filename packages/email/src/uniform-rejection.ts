@@ -56,7 +56,7 @@ export function createUniformRejection(now: () => number): UniformRejection {
       const alike = comparable(words, address)
       let addresses = watch.words.get(alike)
       if (addresses === undefined) {
-        // A server with endless different words is not one that refuses everybody alike.
+        // A server whose texts keep changing does not refuse everybody alike.
         if (watch.words.size >= SAME_REFUSALS) watch.words.clear()
         addresses = new Set()
         watch.words.set(alike, addresses)

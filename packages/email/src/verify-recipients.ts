@@ -136,7 +136,7 @@ export async function verifyRecipients(
   // The session goes on while another one finds out whether the domain accepts all names.
   settleAll(about, answered, final, acceptAll, isUniform).catch((error: unknown) => {
     tools.failed(error)
-    // Nothing else holds these probes, and their callers must not wait for ever.
+    // Nothing else would settle these probes, and their callers would wait for ever.
     const result = unknownResult('protocol_error', { provider: provider.id })
     for (const { probe } of final) probe.settle(result)
   })

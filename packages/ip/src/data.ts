@@ -63,7 +63,8 @@ export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
       ),
     ),
   ])
-  // By itself: its text is as large as all the rest but the city data, and gone once read.
+  // Loaded alone: its text is as large as all other data but the city data, and is freed once
+  // parsed.
   const asn = await followDefault(options.asnDb, listsDir, UPDATED_FILES.asn, async () => ({
     databases: [],
     asnTable: await packagedAsn(),

@@ -84,7 +84,7 @@ export async function createPhoneEngine(options: PhoneEngineOptions): Promise<En
     run: (request) => run(context, request),
     health: () => hlr.health(),
     async [Symbol.asyncDispose]() {
-      // What is being bought is waited for, so that its outcome is kept.
+      // Purchases in flight are awaited, so that their results are stored.
       await hlr.idle()
       closing.abort()
     },
@@ -203,7 +203,7 @@ function fromNetwork(
 ): Outcome<'phone'> {
   const { verdict, provider, by } = bought
   const at = new Date(momentFor(bought.atMs, by, tenant)).toISOString()
-  // The provider's id of the query belongs to who paid for it.
+  // Only the account that paid sees the provider's id of the query.
   const id = by === tenant ? verdict.id : null
   const hlr = { provider, status: verdict.status, id, at }
   const reason = REASON_OF[verdict.connectivity]

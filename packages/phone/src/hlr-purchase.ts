@@ -132,7 +132,7 @@ async function spend(
     results.set(number, purchaseOf(options, provider, answer))
   }
   const unsold = allowed.filter((number) => results.get(number)?.kind === 'refused')
-  // What cannot be stored is paid for all the same.
+  // A result that cannot be stored was paid for nevertheless.
   if (unsold.length < allowed.length) {
     options.onPurchase(provider.name, allowed.length - unsold.length)
   }

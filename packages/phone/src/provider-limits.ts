@@ -45,7 +45,7 @@ export async function takeSlot(
 /** A lease renewed until it is released. */
 function renewed(clock: Clock, lease: GrantedLease): { release(): Promise<void> } {
   const { now, every } = clock
-  // A lease that is lost all the same (its server forgot it) only lets one request more through.
+  // If the lease is lost nevertheless (its server lost its data), one more request may be sent.
   const ignore = (): void => undefined
   const renewal = createLeaseRenewal({
     leaseMs: SLOT_MS,

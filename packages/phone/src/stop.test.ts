@@ -139,7 +139,7 @@ test('an account buys as much as its own daily cap allows from all providers, an
   expect(await reasons('a', 0, 3)).toBe(3)
   expect(await reasons('a', 3, 9)).toBe(1)
   expect(await reasons('b', 10, 19)).toBe(4)
-  // What was bought is known, to whoever asks.
+  // Results that were bought are available to every account.
   expect(await reasons('a', 0, 4)).toBe(4)
   expect(fixture.bought).toHaveLength(8)
   fixture.clock.advance(12 * 3_600_000)

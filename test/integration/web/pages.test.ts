@@ -185,7 +185,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
 
   test('says that the service cannot be reached, and continues by itself once it is back', async () => {
     const { page } = window
-    // Where the links stand beside the page, not behind a menu.
+    // At this width the links are beside the page, not in a menu.
     await page.setViewportSize({ width: 1_280, height: 860 })
     await page.goto('/app/batches')
     await settle(page, 'Batches')
