@@ -77,7 +77,11 @@ const WORKBOOKS: readonly (readonly [string, () => Buffer, RegExp])[] = [
     () => book({}, bombOf('_rels/.rels', '<R>', '</R>', 500)),
     /more parts than are read/,
   ],
-  ['a decompression bomb in an archive', () => rawZip([bombOf('a.csv', 'email\n', '', 400)]), /250 times/],
+  [
+    'a decompression bomb in an archive',
+    () => rawZip([bombOf('a.csv', 'email\n', '', 400)]),
+    /250 times/,
+  ],
   [
     'a decompression bomb of an .ods',
     () =>
