@@ -7,7 +7,7 @@ export function nameScore(check: Check, name: string): number {
   if (words === '') return 0
   const rules = NAMES[check]
   const whole = rules.ranks.find(([pattern]) => pattern.test(words))?.[1] ?? 0
-  // Whole names stand above the words that speak against a part of one: "email id".
+  // A known full name outweighs words that exclude a part of it: "email id".
   if (whole >= WHOLE_NAME && !asideIsAbout(check, name)) return whole
   if (!rules.subject.test(words) || isAbout(check, name)) return whole < WHOLE_NAME ? whole : 0
   const others = words.replaceAll(new RegExp(rules.subject, 'g'), ' ').split(' ').filter(Boolean)
