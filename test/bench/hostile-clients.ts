@@ -116,7 +116,7 @@ async function readSlowly(
   service: TestService,
   callers: readonly { key: string; id: string }[],
 ): Promise<Met> {
-  const before = await startMark(service)
+  const before = await resetPeak(service)
   const health = watchHealth(service)
   const readers = callers.map(({ key, id }) =>
     openSlowReader({
@@ -254,7 +254,7 @@ function watchHealth({ url }: TestService): { slowestMs: () => Promise<number> }
  * Resets the high-water mark of the API to its resident memory, and returns that. Source:
  * proc_pid_clear_refs(5), value 5.
  */
-async function startMark(service: TestService): Promise<number> {
+async function resetPeak(service: TestService): Promise<number> {
   await writeFile(`/proc/${service.api.process.pid}/clear_refs`, '5')
   return await peakMegabytes(service)
 }
