@@ -135,7 +135,7 @@ function healthOf(bootstrap: RdapBootstrap, rateLimiter: RegistryRateLimiter): E
     health.push({
       name: `domain.${server}`,
       status: 'degraded',
-      detail: `left alone for ${Math.ceil(retryMs / 1000)} s`,
+      detail: `paused for ${Math.ceil(retryMs / 1000)} s`,
     })
   }
   return health

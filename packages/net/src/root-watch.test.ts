@@ -33,7 +33,7 @@ test('one of a closed network denies it', async () => {
 })
 
 test('silence is distinguished from a denial', async () => {
-  expect(await faultWith(null)).toMatch(/^says nothing .*\(timeout\)$/)
+  expect(await faultWith(null)).toMatch(/^gives no usable reply .*\(timeout\)$/)
 })
 
 describe('a watch over the root', () => {
