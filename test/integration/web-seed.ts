@@ -74,8 +74,8 @@ export async function signUp(
         return page.data[0]?.status ?? 'none'
       }
       const endMs = performance.now() + PATIENCE_MS
-      for (let met = await read(); met !== status; met = await read()) {
-        if (performance.now() > endMs) throw new Error(`${id} is ${met}, not ${status}`)
+      for (let current = await read(); current !== status; current = await read()) {
+        if (performance.now() > endMs) throw new Error(`${id} is ${current}, not ${status}`)
         await wait(POLL_MS)
       }
     },
