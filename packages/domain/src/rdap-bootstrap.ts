@@ -81,7 +81,7 @@ export function createRdapBootstrap(options: RdapBootstrapOptions): RdapBootstra
       return { from, publication: list.publication }
     },
     async baseOf(name, signal) {
-      await filed.look()
+      await filed.check()
       await fetched.refresh(signal, filed.list === null)
       return (
         longest(overrides, name) ?? longest(current().list.zones, name) ?? longest(additions, name)
@@ -135,7 +135,7 @@ function followUrl({ url, egress, resolver, clock }: RdapBootstrapOptions): Foll
 
 interface FollowedFile {
   readonly list: RdapList | null
-  look(): Promise<void>
+  check(): Promise<void>
 }
 
 function followFile({ file, clock }: RdapBootstrapOptions): FollowedFile {
@@ -157,7 +157,7 @@ function followFile({ file, clock }: RdapBootstrapOptions): FollowedFile {
     get list() {
       return list
     },
-    async look() {
+    async check() {
       if (file === undefined || file === null) return
       if (clock().getTime() >= nextAt) looking ??= read(file).finally(() => (looking = null))
       await looking

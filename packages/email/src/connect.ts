@@ -169,7 +169,7 @@ function failureOf(
   const refused = attempts.find((attempt) => attempt.kind === 'refused')
   if (refused !== undefined) {
     const { reply, phase, host, address } = refused
-    const said = classifyReply({ ...factsOf(reply), phase, provider, own: [heloName] })
+    const meaning = classifyReply({ ...factsOf(reply), phase, provider, own: [heloName] })
     const evidence = {
       mx_host: host,
       mx_address: address,
@@ -182,9 +182,9 @@ function failureOf(
     }
     return {
       kind: 'failed',
-      result: withWait(said, unknownResult(said.reason, evidence)),
-      refusedUs: said.party === 'us' || said.party === 'rate',
-      throttled: said.party === 'rate',
+      result: withWait(meaning, unknownResult(meaning.reason, evidence)),
+      refusedUs: meaning.party === 'us' || meaning.party === 'rate',
+      throttled: meaning.party === 'rate',
       unreachable: false,
     }
   }

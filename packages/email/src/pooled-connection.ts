@@ -127,7 +127,7 @@ async function runTransaction(
   const smtp = await openFor(connection, granted, tools)
   if (smtp === null) return group.queue.size > 0 && group.pace.pausedUntilMs <= tools.now()
   for (const probe of probes) probe.heard()
-  using _ = whenAllHaveGone(probes, () => {
+  using _ = whenAllGaveUp(probes, () => {
     if (tools.isScarce()) smtp.session.close()
   })
   const { provider, name } = group
@@ -142,11 +142,11 @@ async function runTransaction(
 /**
  * Calls `gone` once nobody waits for any of the probes; disposing of the result cancels the call.
  */
-function whenAllHaveGone(probes: readonly Probe[], gone: () => void): Disposable {
-  const look = (): void => {
+function whenAllGaveUp(probes: readonly Probe[], gone: () => void): Disposable {
+  const check = (): void => {
     if (probes.every(({ settled }) => settled)) gone()
   }
-  for (const probe of probes) probe.onGivenUp = look
+  for (const probe of probes) probe.onGivenUp = check
   return {
     [Symbol.dispose]: () => {
       for (const probe of probes) probe.onGivenUp = null
@@ -276,7 +276,7 @@ async function openForCallers(
   tools: ConnectionTools,
 ): Promise<ConnectResult | null> {
   const unattended = new AbortController()
-  using _ = whenAllHaveGone(probes, () => unattended.abort())
+  using _ = whenAllGaveUp(probes, () => unattended.abort())
   group.silentSinceMs ??= tools.now()
   const opened = await tools.connect(route, group.provider.id, group.source, {
     signal: unattended.signal,

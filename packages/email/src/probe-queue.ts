@@ -67,7 +67,7 @@ export interface ProbeQueue {
 }
 
 /** Domain queues examined for one that the open connection can serve. */
-const PREFERENCE_LOOKS = 8
+const PREFERENCE_QUEUES = 8
 
 /**
  * Start-time fair queueing over accounts: a live probe gets the turn after the last one of its
@@ -201,12 +201,12 @@ function choose(
 ): string | undefined {
   if (queues.live.size > 0) return chooseInTurn(queues, prefers)
   let first: string | undefined
-  let looks = 0
+  let examined = 0
   for (const key of queues.all.keys()) {
     first ??= key
     const queue = queues.all.get(key)
     if (prefers === undefined || (queue !== undefined && prefers(queue.route))) return key
-    if (++looks >= PREFERENCE_LOOKS) break
+    if (++examined >= PREFERENCE_QUEUES) break
   }
   return first
 }

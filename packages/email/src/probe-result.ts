@@ -170,13 +170,13 @@ export function needsRecheck(result: ProbeResult): boolean {
 export function afterRecheck(first: ProbeResult | null, second: ProbeResult): ProbeResult {
   if (first === null) return second
   const marked = (
-    look: string,
+    outcome: string,
     result: ProbeResult,
     confidence: ProbeResult['confidence'],
   ): ProbeResult => ({
     ...result,
     confidence,
-    evidence: { ...result.evidence, second_look: look },
+    evidence: { ...result.evidence, second_look: outcome },
   })
   if (second.status === 'undeliverable') return marked('confirmed', second, 'high')
   if (second.status === 'unknown' && !OUTWEIGHING.has(second.reason))

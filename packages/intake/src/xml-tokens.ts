@@ -3,7 +3,7 @@ import {
   createAttributes,
   endOfName,
   INCOMPLETE,
-  standsAt,
+  matchesAt,
   type TagAttributes,
   type XmlAttributes,
 } from './xml-attributes.ts'
@@ -157,7 +157,7 @@ function readCloseTag({ handler, open }: Scan, text: string, from: number): numb
   if (end === -1) return INCOMPLETE
   let nameEnd = end
   while (text.charCodeAt(nameEnd - 1) <= BLANK) nameEnd--
-  if (name === undefined || !standsAt(text, from, nameEnd, name.bytes)) {
+  if (name === undefined || !matchesAt(text, from, nameEnd, name.bytes)) {
     return handler.fault('a tag that closes another')
   }
   open.pop()

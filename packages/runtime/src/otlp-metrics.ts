@@ -12,7 +12,7 @@ import {
 import type { MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
 
 /** A value as prom-client reports it; a histogram's values name their series. */
-type Told = MetricValue<string> & { readonly metricName?: string }
+type SeriesValue = MetricValue<string> & { readonly metricName?: string }
 
 /** The time range of a metric's count. */
 interface Span {
@@ -67,17 +67,17 @@ function convert(
   }
 }
 
-function pointOf({ labels, value }: Told, span: Span): DataPoint<number> {
+function pointOf({ labels, value }: SeriesValue, span: Span): DataPoint<number> {
   return { ...span, attributes: attributesOf(labels), value }
 }
 
-function attributesOf(labels: Told['labels']): Readonly<Record<string, string>> {
+function attributesOf(labels: SeriesValue['labels']): Readonly<Record<string, string>> {
   const named = Object.entries(labels).filter(([name]) => name !== 'le')
   return Object.fromEntries(named.map(([name, value]) => [name, String(value)]))
 }
 
 /** Buckets of Prometheus are cumulative, those of OpenTelemetry are not. */
-function histogramPoints(values: readonly Told[], span: Span): DataPoint<Histogram>[] {
+function histogramPoints(values: readonly SeriesValue[], span: Span): DataPoint<Histogram>[] {
   const series = Map.groupBy(values, ({ labels }) => JSON.stringify(attributesOf(labels)))
   return [...series.values()].map((told) => {
     const buckets = told.filter(({ labels }) => labels['le'] !== undefined)

@@ -57,7 +57,7 @@ export async function runUntilStopped(
 const SAME_PRESS_MS = 2_000
 
 /** Tells the parent process, if there is one, that this program is ready. */
-export function tellReady(facts: Readonly<Record<string, string | number>> = {}): void {
+export function reportReady(facts: Readonly<Record<string, string | number>> = {}): void {
   if (process.send !== undefined) process.send({ ready: true, ...facts })
 }
 

@@ -3,7 +3,7 @@ import { readAwsSecrets } from '@plumbline/runtime/aws-secrets'
 import { createLog } from '@plumbline/runtime/log'
 import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { readSettings } from '@plumbline/runtime/settings'
-import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
+import { runUntilStopped, reportReady } from '@plumbline/runtime/shutdown'
 import { openContext } from '@plumbline/worker/context'
 import { serve } from '@plumbline/worker/serve'
 import { workerSettings } from '@plumbline/worker/settings'
@@ -38,6 +38,6 @@ await runUntilStopped({ program, log, graceMs: settings.DRAIN_SECONDS * 1000 }, 
   const checks = CHECKS.filter((check) => words.includes(check))
   const engines = checks.map((check) => instantEngine(check, engineOptions))
   stack.use(await serve(context, engines, { batches: words.includes('batch') }))
-  tellReady()
+  reportReady()
   return stack.move()
 })

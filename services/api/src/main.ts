@@ -3,7 +3,7 @@ import { leaveRoot } from '@plumbline/runtime/leave-root'
 import { createLog } from '@plumbline/runtime/log'
 import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { readSettings } from '@plumbline/runtime/settings'
-import { parentMessage, runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
+import { parentMessage, runUntilStopped, reportReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
 import { serve } from './serve.ts'
 import { apiSettings } from './settings.ts'
@@ -25,6 +25,6 @@ const graceMs = settings.DRAIN_SECONDS * 1_000 + 10_000
 await runUntilStopped({ program, log, graceMs }, async (stop) => {
   const api = await serve(settings, log, stop, found)
   log.info({ address: api.address, port: api.port, admin_port: api.adminPort }, 'api ready')
-  tellReady({ port: api.port, adminPort: api.adminPort })
+  reportReady({ port: api.port, adminPort: api.adminPort })
   return api
 })

@@ -11,7 +11,7 @@ import type { Log } from '@plumbline/ports/log'
 import { createLog } from '@plumbline/runtime/log'
 import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { processEnvironment, readSettings, type Environment } from '@plumbline/runtime/settings'
-import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
+import { runUntilStopped, reportReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
 import { PROGRAMS, supervise, type ReadyFacts } from './children.ts'
 import {
@@ -108,7 +108,7 @@ async function startEverything(
   }
   greet(url, firstAccount, keysFile)
   if (process.stdout.isTTY) showWelcome(welcomeUrl)
-  tellReady({ url })
+  reportReady({ url })
   const owned = stack.move()
   return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }

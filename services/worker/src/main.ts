@@ -12,7 +12,7 @@ import { createLog } from '@plumbline/runtime/log'
 import type { Listening } from '@plumbline/runtime/listen'
 import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { readSettings } from '@plumbline/runtime/settings'
-import { runUntilStopped, tellReady } from '@plumbline/runtime/shutdown'
+import { runUntilStopped, reportReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
 import { adminProgram } from './admin-program.ts'
 import { openContext, type WorkerContext } from './context.ts'
@@ -54,7 +54,7 @@ async function startWorker(): Promise<AsyncDisposable> {
   if (admin !== undefined) stack.use(admin)
   const facts = admin === undefined ? {} : { adminPort: admin.port }
   log.info({ kinds, ...facts }, 'worker ready')
-  tellReady(facts)
+  reportReady(facts)
   return stack.move()
 }
 
