@@ -76,7 +76,7 @@ export async function buy(
   try {
     const claimed = await claimAll(options, provider, numbers)
     foreign = numbers.filter((number) => !claimed.has(number))
-    for (const [number, purchase] of await spend(options, provider, [...claimed], caller)) {
+    for (const [number, purchase] of await buyClaimed(options, provider, [...claimed], caller)) {
       results.set(number, purchase)
     }
   } finally {
@@ -104,7 +104,7 @@ export async function storedResults(
   return kept
 }
 
-async function spend(
+async function buyClaimed(
   options: PurchaseOptions,
   provider: HlrProviderSettings,
   claimed: readonly string[],
@@ -131,13 +131,13 @@ async function spend(
   for (const [number, answer] of outcomes) {
     results.set(number, purchaseOf(options, provider, answer))
   }
-  const unsold = allowed.filter((number) => results.get(number)?.kind === 'refused')
+  const notCharged = allowed.filter((number) => results.get(number)?.kind === 'refused')
   // A result that cannot be stored was paid for nevertheless.
-  if (unsold.length < allowed.length) {
-    options.onPurchase(provider.name, allowed.length - unsold.length)
+  if (notCharged.length < allowed.length) {
+    options.onPurchase(provider.name, allowed.length - notCharged.length)
   }
   await store(options, provider, outcomes)
-  if (unsold.length > 0) await spending.giveBack(unsold.length)
+  if (notCharged.length > 0) await spending.giveBack(notCharged.length)
   return results
 }
 
