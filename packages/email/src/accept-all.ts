@@ -64,7 +64,7 @@ export function probeAcceptAll(
   return current
 }
 
-/** A real mailbox was accepted before, so that a permanent refusal of the random name is about the name. */
+/** After an accepted mailbox, a permanent refusal of the random name is about the name. */
 function acceptAllOf(reply: Reply, provider: string): AcceptAll {
   if (reply.code === 250 || reply.code === 251) return 'yes'
   const meaning = classifyReply({ ...factsOf(reply), phase: 'rcpt', provider })

@@ -98,7 +98,10 @@ function submit(pool: Pool, probe: Probe, to: Destination): void {
   grow(pool, group)
 }
 
-/** Whether a group that does not reply already has as many live probes as it may: its share of slow calls. */
+/**
+ * Whether a group that does not reply already has as many live probes as it may: its share of slow
+ * calls.
+ */
 function isSilent({ limits, options }: Pool, { silentSinceMs, queue }: ProviderGroup): boolean {
   if (silentSinceMs === null || queue.liveSize < limits.silentProbes) return false
   return options.now() - silentSinceMs >= limits.silentMs
