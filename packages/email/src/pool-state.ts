@@ -1,5 +1,5 @@
 /**
- * The states of the connection pool and their transitions; any other transition is a bug and throws.
+ * The states of the connection pool and their transitions; any other is a bug and throws.
  *
  * A pooled connection:
  *
