@@ -93,7 +93,7 @@ export async function askAll(
       states: open.map(({ state }) => state),
       depth: 'basic',
       lane: 'bulk',
-      tenant: 'bench',
+      account: 'bench',
       signal: AbortSignal.timeout(120_000),
     })
     const again: typeof open = []

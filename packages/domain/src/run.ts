@@ -137,7 +137,7 @@ async function answerOne(
   const throttles = throttlesOf(request.states?.[index])
   const caller: RegistryCaller = { lane: request.lane, signal: request.signal }
   const found = await once(shared.names, name.ascii, () => {
-    const lookUp = (): Promise<LookupResult> => work.registry.lookUp(name, caller, request.tenant)
+    const lookUp = (): Promise<LookupResult> => work.registry.lookUp(name, caller, request.account)
     const registering = once(shared.registrations, name.registrable, lookUp)
     return findOut(work, name, registering, caller, throttles >= MAX_THROTTLES)
   })

@@ -11,10 +11,10 @@ import {
 
 async function outcomeFor(
   fixture: Fixture,
-  tenant: string,
+  account: string,
   lane: 'live' | 'bulk' = 'live',
 ): Promise<Outcome<'domain'>> {
-  const [answer] = await ask(fixture, ['good.com'], { tenant, lane })
+  const [answer] = await ask(fixture, ['good.com'], { account, lane })
   if (answer?.kind !== 'outcome') throw new Error('no outcome')
   return answer
 }
@@ -48,7 +48,7 @@ test.each(['live', 'bulk'] as const)(
   'if accounts share nothing, each queries the registry separately, even concurrently (%s)',
   async (lane) => {
     await using fixture = await open({ shareFindings: false })
-    const both = ['first', 'second'].map((tenant) => outcomeFor(fixture, tenant, lane))
+    const both = ['first', 'second'].map((account) => outcomeFor(fixture, account, lane))
     for (const outcome of await Promise.all(both)) expect(outcome.cached).toBe(false)
     expect(fixture.rdapPaths).toEqual(['/domain/good.com', '/domain/good.com'])
     expect((await outcomeFor(fixture, 'first', lane)).cached).toBe(true)

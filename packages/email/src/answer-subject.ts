@@ -118,7 +118,7 @@ async function lookUpFirst(
 function targetFor(run: Run, domain: string, route: HostsRoute): ProbeTarget {
   let target = run.targets.get(domain)
   if (target === undefined) {
-    target = probeTargetOf(run.tools, run.request.tenant, domain, route)
+    target = probeTargetOf(run.tools, run.request.account, domain, route)
     run.targets.set(domain, target)
   }
   return target
@@ -257,12 +257,12 @@ function withAcceptAll(
   if (known.mailbox !== 'accepted' || acceptAll === undefined || acceptAll.value === 'unknown')
     return known
   if (acceptAll.value === 'yes') {
-    const both = withOlderFact(known, acceptAll, run.request.tenant)
+    const both = withOlderFact(known, acceptAll, run.request.account)
     return { ...both, status: 'risky', reason: 'accept_all', catchAll: true, confidence: 'low' }
   }
   return known.catchAll === null && known.reason === 'accepted'
     ? {
-        ...withOlderFact(known, acceptAll, run.request.tenant),
+        ...withOlderFact(known, acceptAll, run.request.account),
         catchAll: false,
         confidence: 'high',
       }

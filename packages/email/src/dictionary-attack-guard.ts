@@ -3,7 +3,7 @@ import type { Memory } from '@plumbline/ports/memory'
 /** Detects an account that guesses mailbox names at a domain (a dictionary attack). */
 export interface DictionaryAttackGuard {
   /** The counts of an account at a domain. */
-  pair(tenant: string, domain: string): Pair
+  pair(account: string, domain: string): Pair
   /** Whether the account may not probe the domain now. */
   stops(pair: Pair): boolean | Promise<boolean>
   /** Counts the result of one recipient. */
@@ -58,12 +58,12 @@ export function createDictionaryAttackGuard(
     return pair.stoppedUntilMs > now()
   }
   return {
-    pair(tenant, domain) {
-      const name = `${tenant} ${domain}`
+    pair(account, domain) {
+      const name = `${account} ${domain}`
       let pair = pairs.get(name)
       if (pair === undefined) {
         pair = {
-          key: keyOf(tenant, domain),
+          key: keyOf(account, domain),
           asked: 0,
           missing: 0,
           sinceMs: now(),
@@ -101,6 +101,6 @@ export function createDictionaryAttackGuard(
   }
 }
 
-function keyOf(tenant: string, domain: string): string {
-  return `email:dictionary:${tenant} ${domain}`
+function keyOf(account: string, domain: string): string {
+  return `email:dictionary:${account} ${domain}`
 }

@@ -58,7 +58,7 @@ export function ask(
     subjects,
     depth: 'basic',
     lane: 'live',
-    tenant: 'tenant',
+    account: 'account',
     signal: AbortSignal.timeout(30_000),
     ...request,
   })

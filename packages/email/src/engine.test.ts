@@ -295,7 +295,7 @@ describe('memory', () => {
     }
     const ttlMs = DAY_MS
     await memory.set([
-      { key: probeResultKey('ok@a.test', 'tenant', {}), value: finding, ttlMs },
+      { key: probeResultKey('ok@a.test', 'account', {}), value: finding, ttlMs },
       { key: 'email:accept-all:a.test', value: 'no', ttlMs },
     ])
     await using engine = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
@@ -620,7 +620,7 @@ describe('guards', () => {
       'later probe_limit',
     )
     expect(brief((await ask(engine, ['guess98@a.test']))[0])).toBe('unknown probe_limit')
-    expect(brief((await ask(engine, ['guess97@a.test'], { tenant: 'other' }))[0])).toBe(
+    expect(brief((await ask(engine, ['guess97@a.test'], { account: 'other' }))[0])).toBe(
       'undeliverable mailbox_not_found',
     )
   })

@@ -20,10 +20,10 @@ const script = {
 async function outcomeFor(
   engine: Engine<'email'>,
   subject: string,
-  tenant: string,
+  account: string,
   more: { depth?: 'extended'; lane?: 'bulk' } = {},
 ): Promise<Outcome<'email'>> {
-  const [answer] = await ask(engine, [subject], { tenant, ...more })
+  const [answer] = await ask(engine, [subject], { account, ...more })
   return outcomeOf(answer)
 }
 
@@ -72,7 +72,7 @@ test('a doubtful refusal that another account got counts as the first probe, and
   await outcomeFor(engine, 'ada@a.test', 'first')
   nowMs += 60_000
   const anothers = await outcomeFor(engine, 'ada@a.test', 'second')
-  const [waits] = await ask(engine, ['ada@a.test'], { tenant: 'second', lane: 'bulk' })
+  const [waits] = await ask(engine, ['ada@a.test'], { account: 'second', lane: 'bulk' })
   expect(JSON.stringify([anothers, waits])).not.toContain(String(NOON))
   expect(JSON.stringify(anothers)).not.toContain('12:34:56')
 })
@@ -81,7 +81,7 @@ test('if accounts share nothing, each probes separately, even concurrently, and 
   await using smtp = await startSmtp(script)
   const memory = processMemory()
   await using engine = testEngine(smtp.port, zone, { memory, shareFindings: false })
-  const both = ['first', 'second'].map((tenant) => outcomeFor(engine, 'ok@a.test', tenant))
+  const both = ['first', 'second'].map((account) => outcomeFor(engine, 'ok@a.test', account))
   for (const outcome of await Promise.all(both)) {
     expect(outcome).toMatchObject({ cached: false, reason: 'accepted' })
   }

@@ -142,10 +142,10 @@ async function run(
 }
 
 function callerOf({ closing }: RunContext, request: EngineRequest<'phone'>): HlrCaller {
-  const { lane, tenant, signal, drain } = request
+  const { lane, account, signal, drain } = request
   const gone = AbortSignal.any([signal, closing])
   const stop = drain === undefined ? gone : AbortSignal.any([gone, drain])
-  return { lane, tenant, stop, gone }
+  return { lane, account, stop, gone }
 }
 
 /** Why no HLR lookup is made; null if one is. */
@@ -197,14 +197,14 @@ function settle(
 
 function fromNetwork(
   context: RunContext,
-  { tenant }: EngineRequest<'phone'>,
+  { account }: EngineRequest<'phone'>,
   read: Read,
   { bought, cached }: Extract<LookupAnswer, { kind: 'verdict' }>,
 ): Outcome<'phone'> {
   const { verdict, provider, by } = bought
-  const at = new Date(momentFor(bought.atMs, by, tenant)).toISOString()
+  const at = new Date(momentFor(bought.atMs, by, account)).toISOString()
   // Only the account that paid sees the provider's id of the query.
-  const id = by === tenant ? verdict.id : null
+  const id = by === account ? verdict.id : null
   const hlr = { provider, status: verdict.status, id, at }
   const reason = REASON_OF[verdict.connectivity]
   const base = outcome(context, read, reason, {

@@ -70,7 +70,7 @@ export function createHlrLookup(options: HlrLookupOptions): HlrLookup {
       const collect = createCollector((open: OpenLookups) => begin(open, caller))
       return new Map(
         [...new Set(numbers)].map((number) => {
-          const name = nameFor(number, caller.tenant, options)
+          const name = nameFor(number, caller.account, options)
           return [number, shared(name, caller.stop, () => collect(number))]
         }),
       )
@@ -113,10 +113,10 @@ async function lookUp(
   caller: HlrCaller,
 ): Promise<void> {
   const answered = (number: string, answer: LookupAnswer): void => open.get(number)?.resolve(answer)
-  const purchases = memoryFor(options.purchases, caller.tenant, options)
+  const purchases = memoryFor(options.purchases, caller.account, options)
   try {
     await buyFromProviders(
-      { ...options, purchases, account: caller.tenant, caller },
+      { ...options, purchases, account: caller.account, caller },
       [...open.keys()],
       answered,
     )

@@ -45,7 +45,7 @@ export const HLR_POLICY: HlrPolicy = {
 export interface HlrCaller {
   readonly lane: 'live' | 'bulk'
   /** Opaque name of the account that the numbers are counted for. */
-  readonly tenant: string
+  readonly account: string
   /** Aborts when nothing new is to be bought for this run. */
   readonly stop: AbortSignal
   /** Aborts when nobody waits for the results any more. */

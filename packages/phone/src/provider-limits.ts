@@ -96,11 +96,11 @@ export interface DailySpending extends BudgetGrant {
 export async function takeDailyBudget(
   { budget, policy, accountCapOf }: ProviderLimitsOptions,
   provider: HlrProviderSettings,
-  { tenant }: HlrCaller,
+  { account }: HlrCaller,
   count: number,
 ): Promise<DailySpending> {
-  const cap = (await accountCapOf?.(tenant)) ?? policy.accountDailyCap
-  const own = await take(budget, accountBudgetName(tenant), count, cap)
+  const cap = (await accountCapOf?.(account)) ?? policy.accountDailyCap
+  const own = await take(budget, accountBudgetName(account), count, cap)
   const all = await take(budget, budgetName(provider.name), own.count, policy.dailyCap).catch(
     async (error: unknown) => {
       await own.giveBack(own.count).catch(() => undefined)

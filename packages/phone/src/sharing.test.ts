@@ -5,8 +5,8 @@ import { ask, connected, createHlrFixture, json, MOBILE, type HlrFixture } from 
 import { FIRST } from './hlr-fixture.ts'
 import { createPhoneEngine } from './engine.ts'
 
-async function outcomeFor(engine: Engine<'phone'>, tenant: string): Promise<Outcome<'phone'>> {
-  const [answer] = await ask(engine, [MOBILE], { tenant })
+async function outcomeFor(engine: Engine<'phone'>, account: string): Promise<Outcome<'phone'>> {
+  const [answer] = await ask(engine, [MOBILE], { account })
   if (answer?.kind !== 'outcome') throw new Error('no outcome')
   return answer
 }
@@ -59,7 +59,7 @@ test('an account that asks while another buys gets the result without the id of 
 test('if accounts share nothing, each buys for itself, even concurrently', async () => {
   const fixture = createHlrFixture()
   await using engine = await open(fixture, false)
-  const asked = ['buyer', 'neighbour'].map((tenant) => outcomeFor(engine, tenant))
+  const asked = ['buyer', 'neighbour'].map((account) => outcomeFor(engine, account))
   for (const outcome of await Promise.all(asked)) {
     expect(outcome).toMatchObject({ cached: false, evidence: { hlr: { id: 'a1' } } })
   }

@@ -87,7 +87,7 @@ test('a number that a drained batch did not buy is bought by another batch that 
   const canceled = ask(engine, NUMBERS, { lane: 'bulk', drain: drain.signal })
   await untilBuying(fixture, 1)
   const last = NUMBERS.at(-1) ?? ''
-  const other = ask(engine, [last], { lane: 'bulk', tenant: 'another' })
+  const other = ask(engine, [last], { lane: 'bulk', account: 'another' })
   drain.abort()
   fixture.reply()
   expect(await other).toMatchObject([{ reason: 'hlr_connected' }])
@@ -128,8 +128,8 @@ test('an account buys as much as its own daily cap allows from all providers, an
     dailyCap: 10,
     accountDailyCap: 4,
   })
-  const reasons = async (tenant: string, from: number, to: number): Promise<number> => {
-    const answers = await ask(engine, NUMBERS.slice(from, to), { tenant })
+  const reasons = async (account: string, from: number, to: number): Promise<number> => {
+    const answers = await ask(engine, NUMBERS.slice(from, to), { account })
     const paused = answers.filter((answer) => answer.reason === 'hlr_paused')
     expect(paused.length + answers.filter(({ kind }) => kind === 'outcome').length).toBeGreaterThan(
       0,
