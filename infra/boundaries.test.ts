@@ -92,7 +92,7 @@ describe('the rules refuse', () => {
     ])
     expect(cyclesIn(graph)).toEqual([['a.ts', 'b.ts', 'c.ts']])
     expect(
-      importsOf('a.ts', "import type { B } from './b.ts'").map((met) => met.specifier),
+      importsOf('a.ts', "import type { B } from './b.ts'").map((found) => found.specifier),
     ).toEqual(['./b.ts'])
   })
 })

@@ -137,13 +137,13 @@ export function boundaryFaults(
     undeclaredFault(declared),
     ...(isTestCode(file) ? [] : [leavingFault, ...(FOLDER_RULES[folder ?? ''] ?? [])]),
   ]
-  return imports.flatMap((met) => rules.flatMap((rule) => rule(file, met, packageName) ?? []))
+  return imports.flatMap((found) => rules.flatMap((rule) => rule(file, found, packageName) ?? []))
 }
 
 /**
  * The violation of a rule by one import of a file in a package or program; null if there is none.
  */
-type Rule = (file: string, met: Import, packageName: string) => string | null
+type Rule = (file: string, found: Import, packageName: string) => string | null
 
 const FOLDER_RULES: Readonly<Record<string, readonly Rule[]>> = {
   packages: [packageFault],
@@ -174,7 +174,7 @@ function packageFault(
     const opens = names === null || names.some((name) => !READS_ADDRESSES.has(name))
     return boundary.sockets === true || !opens
       ? null
-      : `${file}: ${packageName} may not open sockets, met ${specifier}`
+      : `${file}: ${packageName} may not open sockets: ${specifier}`
   }
   if (specifier.startsWith('node:')) return null
   const other = nameOf(specifier)
@@ -186,7 +186,7 @@ function programFault(file: string, { specifier }: Import, packageName: string):
   if (boundary === undefined) return `${file}: services/${packageName} has no row in the table`
   const ours = ownPackage(specifier)
   if (ours === null || ours === packageName) return null
-  if (SERVICES.has(ours)) return `${file}: services never import each other, met ${specifier}`
+  if (SERVICES.has(ours)) return `${file}: services never import each other: ${specifier}`
   return boundary.not.includes(ours) ? `${file}: ${packageName} may not import ${specifier}` : null
 }
 

@@ -35,7 +35,7 @@ const COMMANDS = {
 const SERVING = ['start', 'demo', 'test', 'web']
 
 /** How often to check whether npm has ended. */
-const LOOK_MS = 250
+const POLL_MS = 250
 
 const [command, ...args] = process.argv.slice(2)
 const script = COMMANDS[command]
@@ -106,7 +106,7 @@ function stopWithNpm() {
     if (process.ppid === parent) return
     clearInterval(timer)
     child.kill('SIGTERM')
-  }, LOOK_MS)
+  }, POLL_MS)
   timer.unref()
 }
 

@@ -42,10 +42,10 @@ const [statics, exitCode] = await Promise.all([
   ]),
 ])
 process.stdout.write(statics.output)
-const met = await readReport(report)
+const parsed = await readReport(report)
 const worlds = await worldsOfCi()
 process.stdout.write(worlds.output)
-const counts = countsOf(met, exitCode, {
+const counts = countsOf(parsed, exitCode, {
   count: STATIC_CHECKS.length + worlds.count,
   failed: statics.failed.length + worlds.failed.length,
 })
@@ -54,9 +54,9 @@ const missing = SERVERS.filter((name) => !isInstalled(name))
 if (missing.length > 0) {
   process.stdout.write(`\nnot installed, so their tests were skipped: ${missing.join(', ')}\n`)
 }
-const again = [...retriedTests(met, ROOT), ...worlds.again]
+const again = [...retriedTests(parsed, ROOT), ...worlds.again]
 if (again.length > 0) process.stdout.write(`\npassed only when run again:\n${again.join('\n')}\n`)
-const failures = failedTests(met, ROOT)
+const failures = failedTests(parsed, ROOT)
 if (failures.length > 0) {
   process.stdout.write(`\nfailed tests (report in .reports/tests.json):\n${failures.join('\n')}\n`)
 }

@@ -8,6 +8,6 @@ test("the description passes Redocly's recommended rules without error or warnin
   const problems = await lintFromString({ source, config, absoluteRef: '/openapi.json' })
   expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([])
   const broken = source.replace('"operationId":"readAccount",', '')
-  const met = await lintFromString({ source: broken, config, absoluteRef: '/openapi.json' })
-  expect(met.map(({ ruleId }) => ruleId)).toContain('operation-operationId')
+  const found = await lintFromString({ source: broken, config, absoluteRef: '/openapi.json' })
+  expect(found.map(({ ruleId }) => ruleId)).toContain('operation-operationId')
 })

@@ -177,13 +177,13 @@ async function untilSwept(db: Db): Promise<void> {
   await untilNone(db, OVERDUE, [])
 }
 
-const LOOK_MS = 50
+const POLL_MS = 50
 
 async function untilNone(db: Db, statement: string, faults: readonly string[]): Promise<void> {
   while (faults.length === 0) {
     const { rowCount } = await db.pool.query(statement)
     if (rowCount === 0) return
-    await wait(LOOK_MS)
+    await wait(POLL_MS)
   }
 }
 

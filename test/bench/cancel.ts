@@ -66,7 +66,7 @@ async function measure(
   const startedMs = performance.now()
   const response = await service.call(account.liveKey, 'POST', `/v1/batches/${id}/cancel`)
   const answerMs = performance.now() - startedMs
-  if (!response.ok) throw new Error(`expected the batch to be canceled, met ${response.status}`)
+  if (!response.ok) throw new Error(`expected the batch to be canceled, got ${response.status}`)
   await waitForEnd(service, account, id, 200)
   const endMs = performance.now() - startedMs
   done.abort()
@@ -115,7 +115,7 @@ async function splitTasks({ db }: TestService, batchId: string, records: number)
     'select count(*)::int as count from tasks',
   )
   const count = rows[0]?.count ?? 0
-  if (count < records * 0.99) throw new Error(`expected ${records} tasks to wait, met ${count}`)
+  if (count < records * 0.99) throw new Error(`expected ${records} tasks to wait, got ${count}`)
 }
 
 /** Longer than the whole run. */
@@ -189,7 +189,7 @@ async function othersUntil(
       const startedMs = performance.now()
       const alive = await renewTasks(service.db, [held], HELD_MS)
       renewalMs = Math.max(renewalMs, performance.now() - startedMs)
-      if (!alive.has(held.taskId)) throw new Error('expected the lease to be held, met it lost')
+      if (!alive.has(held.taskId)) throw new Error('the lease was lost')
       await wait(1_000 / RENEWALS_A_SECOND)
     }
   }

@@ -17,7 +17,7 @@ export async function runDeepEmailValidator(
   let next = 0
   const one = async (): Promise<void> => {
     for (let at = next++; at < addresses.length; at = next++) {
-      const met = await validate({
+      const answer = await validate({
         email: addresses[at] ?? '',
         sender: 'verify@verifier.simnet.example',
         validateRegex: true,
@@ -26,7 +26,7 @@ export async function runDeepEmailValidator(
         validateDisposable: false,
         validateSMTP: true,
       })
-      valid[at] = met.valid
+      valid[at] = answer.valid
     }
   }
   const beganMs = performance.now()
@@ -42,8 +42,8 @@ function presetResolver(resolver: Resolver): () => void {
   const { lookup, resolveMx } = dns
   Object.assign(dns, {
     resolveMx(name: string, done: (error: Error | null, records: object[]) => void) {
-      void resolver.resolve(name, 'MX').then((met) => {
-        const records = met.kind === 'records' ? met.records : []
+      void resolver.resolve(name, 'MX').then((answer) => {
+        const records = answer.kind === 'records' ? answer.records : []
         done(
           null,
           records.map(({ exchange, preference }) => ({ exchange, priority: preference })),
@@ -51,8 +51,8 @@ function presetResolver(resolver: Resolver): () => void {
       })
     },
     lookup(name: string, options: { all?: boolean }, done: (...args: unknown[]) => void) {
-      void resolver.resolve(name, 'A').then((met) => {
-        const address = met.kind === 'records' ? met.records[0] : undefined
+      void resolver.resolve(name, 'A').then((answer) => {
+        const address = answer.kind === 'records' ? answer.records[0] : undefined
         if (address === undefined)
           done(Object.assign(new Error(`no ${name}`), { code: 'ENOTFOUND' }))
         else if (options.all === true) done(null, [{ address, family: 4 }])

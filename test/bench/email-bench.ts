@@ -88,16 +88,16 @@ export async function askAll(
   const answers: Answer<'email'>[] = Array.from({ length: subjects.length })
   let open = subjects.map((subject, at) => ({ subject, at, state: undefined as Json | undefined }))
   while (open.length > 0) {
-    const met = await engine.run({
+    const results = await engine.run({
       subjects: open.map(({ subject }) => subject),
       states: open.map(({ state }) => state),
       depth: 'basic',
       lane: 'bulk',
-      tenant: 'bench',
+      account: 'bench',
       signal: AbortSignal.timeout(120_000),
     })
     const again: typeof open = []
-    met.forEach((answer, place) => {
+    results.forEach((answer, place) => {
       const each = open[place]
       if (each === undefined) return
       if (answer.kind === 'later' && answer.reason !== 'greylisted')

@@ -77,14 +77,18 @@ async function perProfile(): Promise<Figure> {
     const own = subjects.flatMap((address, at) => (at % count === kind ? [{ address, at }] : []))
     const of = (right: (each: { address: string; at: number }) => boolean): number =>
       (own.filter(right).length / own.length) * 100
-    const met = {
+    const profileResult = {
       name,
       ours: of(({ address, at }) => isRight(bench.world, address, ours[at])),
       library: of(({ address, at }) =>
         isLibraryRight(bench.world, address, library.valid[at] === true),
       ),
     }
-    if (worst.name === '' || met.ours - met.library < worst.ours - worst.library) worst = met
+    if (
+      worst.name === '' ||
+      profileResult.ours - profileResult.library < worst.ours - worst.library
+    )
+      worst = profileResult
   })
   const head = {
     name: `email: accuracy, kind of server with the smallest lead (${worst.name})`,

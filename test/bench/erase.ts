@@ -19,7 +19,7 @@ const BATCHES = 10
 const MOST_ROWS = 5_000_000
 const MOST_HOURS = 24
 
-const LOOK_MS = 100
+const POLL_MS = 100
 
 /**
  * Three addresses, and a domain with its twenty addresses: every batch has them all, so that every
@@ -85,7 +85,7 @@ async function keepRows(service: TestService, account: Account, list: string): P
 }
 
 async function ended(service: TestService, account: Account, id: string): Promise<void> {
-  const { status, rows } = await waitForEnd(service, account, id, LOOK_MS)
+  const { status, rows } = await waitForEnd(service, account, id, POLL_MS)
   if (status !== 'completed' || rows.done !== RECORDS) {
     throw new Error(`a batch ended as ${status} with ${rows.done} rows`)
   }
@@ -97,7 +97,7 @@ async function erase(service: TestService, account: Account): Promise<ErasureVie
     const path = `/v1/erase/${asked.id}`
     const view = await viewOf(await service.call(account.liveKey, 'GET', path))
     if (view.status === 'completed') return view
-    await wait(LOOK_MS)
+    await wait(POLL_MS)
   }
 }
 

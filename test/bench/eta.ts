@@ -21,7 +21,7 @@ const BATCHES = [
     words: ['--slow=50'],
   },
 ] as const
-const LOOK_MS = 250
+const POLL_MS = 250
 const MOST_TIMES = 2
 
 /** The ratio of `eta_seconds` to the actual remaining time, or its inverse, at half of a batch. */
@@ -66,6 +66,6 @@ async function timesOff(service: TestService, account: Account, id: string): Pro
       const left = (performance.now() - told.atMs) / 1000
       return Math.max(told.seconds / left, left / told.seconds)
     }
-    await wait(LOOK_MS)
+    await wait(POLL_MS)
   }
 }

@@ -56,11 +56,11 @@ export async function measureClients(
 /** Slow readers of one batch. */
 async function measureReaders(service: TestService, backend: string): Promise<readonly Figure[]> {
   const caller = await openCaller(service, 60_000)
-  const met = await readSlowly(
+  const measured = await readSlowly(
     service,
     Array.from({ length: READERS }, () => caller),
   )
-  return readersFigures('hostile: 150 slow readers of one account', backend, met)
+  return readersFigures('hostile: 150 slow readers of one account', backend, measured)
 }
 
 /** Slow readers of as few accounts as the limits require for all to be admitted. */
@@ -75,25 +75,25 @@ async function measureReadersOfMany(
   const readers = callers.flatMap((caller) =>
     Array.from({ length: DOWNLOADS_OF_ACCOUNT }, () => caller),
   )
-  const met = await readSlowly(service, readers.slice(0, READERS))
-  return readersFigures('hostile: 150 slow readers of many accounts', backend, met)
+  const measured = await readSlowly(service, readers.slice(0, READERS))
+  return readersFigures('hostile: 150 slow readers of many accounts', backend, measured)
 }
 
-interface Met {
+interface Measured {
   readonly megabytes: number
   readonly healthMs: number
 }
 
-function readersFigures(name: string, backend: string, met: Met): readonly Figure[] {
+function readersFigures(name: string, backend: string, measured: Measured): readonly Figure[] {
   return [
     bounded(
       { name: `${name}, memory growth`, backend, unit: 'MB' },
-      met.megabytes,
+      measured.megabytes,
       READERS_MEGABYTES,
     ),
     bounded(
       { name: `${name}, /healthz`, backend, unit: 's' },
-      met.healthMs / 1_000,
+      measured.healthMs / 1_000,
       HEALTH_SECONDS,
     ),
   ]
@@ -115,8 +115,8 @@ async function openCaller(service: TestService, rows: number): Promise<Caller & 
 async function readSlowly(
   service: TestService,
   callers: readonly { key: string; id: string }[],
-): Promise<Met> {
-  const before = await startMark(service)
+): Promise<Measured> {
+  const before = await resetPeak(service)
   const health = watchHealth(service)
   const readers = callers.map(({ key, id }) =>
     openSlowReader({
@@ -254,7 +254,7 @@ function watchHealth({ url }: TestService): { slowestMs: () => Promise<number> }
  * Resets the high-water mark of the API to its resident memory, and returns that. Source:
  * proc_pid_clear_refs(5), value 5.
  */
-async function startMark(service: TestService): Promise<number> {
+async function resetPeak(service: TestService): Promise<number> {
   await writeFile(`/proc/${service.api.process.pid}/clear_refs`, '5')
   return await peakMegabytes(service)
 }

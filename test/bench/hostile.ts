@@ -33,11 +33,11 @@ export async function run(): Promise<readonly Figure[]> {
     const caller: Caller = { service, account, key: account.liveKey }
     await warmUp(caller)
     const measured = [service.api, ...service.workers.slice(1)]
-    const before = await Promise.all(measured.map(startMark))
+    const before = await Promise.all(measured.map(resetPeak))
     let slowestMs = 0
     for (const hostile of HOSTILE_UPLOADS) {
       const outcome = await sendHostile(caller, hostile)
-      if (!isAsWanted(outcome, hostile)) {
+      if (!isExpected(outcome, hostile)) {
         throw new Error(`${hostile.name} ended as ${JSON.stringify(outcome.verdict)}`)
       }
       if (outcome.verdict !== 'gone') slowestMs = Math.max(slowestMs, outcome.answeredMs)
@@ -70,7 +70,7 @@ async function warmUp(caller: Caller): Promise<void> {
   await (await call(caller, 'GET', `/v1/batches/${id}/results?format=ndjson`)).text()
 }
 
-function isAsWanted({ verdict }: Outcome, { verdict: wanted }: HostileUpload): boolean {
+function isExpected({ verdict }: Outcome, { verdict: wanted }: HostileUpload): boolean {
   if (typeof verdict === 'string' || typeof wanted === 'string') return verdict === wanted
   if ('status' in verdict) return 'status' in wanted && verdict.status === wanted.status
   if ('failed' in verdict) return 'failed' in wanted && verdict.failed === wanted.failed
@@ -81,7 +81,7 @@ function isAsWanted({ verdict }: Outcome, { verdict: wanted }: HostileUpload): b
  * Resets the high-water mark of a process to its resident memory, and returns that. Source:
  * proc_pid_clear_refs(5), value 5.
  */
-async function startMark(member: Member): Promise<number> {
+async function resetPeak(member: Member): Promise<number> {
   await writeFile(`/proc/${member.process.pid}/clear_refs`, '5')
   return await peakMegabytes(member)
 }

@@ -76,5 +76,5 @@ export class Refused extends Error {}
 function answerOf({ head, body }: Answer): string {
   if (head.startsWith('HTTP/1.1 200 ')) return body
   if (/^HTTP\/1\.1 (?:429|503) /.test(head)) throw new Refused(body)
-  throw new Error(`expected 200, met ${head.slice(0, 60)} ${body}`)
+  throw new Error(`expected 200, got ${head.slice(0, 60)} ${body}`)
 }

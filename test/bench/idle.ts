@@ -77,5 +77,5 @@ async function databaseUrlIn(dataDir: string): Promise<string> {
   if (typeof facts === 'object' && facts !== null && 'databaseUrl' in facts) {
     return String(facts.databaseUrl)
   }
-  throw new Error(`expected "databaseUrl" in service.json, met ${text}`)
+  throw new Error(`expected "databaseUrl" in service.json, got ${text}`)
 }

@@ -89,6 +89,6 @@ async function openService(
     const email = `person${at}@example.com`
     const body = await connections[connection]?.post('/v1/email', JSON.stringify({ email }))
     if (body?.includes(`"email":"${email}"`) === true) return
-    throw new Error(`expected an answer about ${email}, met ${body}`)
+    throw new Error(`expected an answer about ${email}, got ${body}`)
   }
 }

@@ -12,7 +12,7 @@ const RECORDS = 200_000
 const RUNS = 3
 
 /** Milliseconds between two polls of the batch; the measured end is the `completed_at` of the batch. */
-const LOOK_MS = 100
+const POLL_MS = 100
 
 /**
  * Records a second, from upload to finished file, compared with a plain BullMQ program with a job
@@ -66,7 +66,7 @@ async function measure(
   for (let at = 0; at <= RUNS; at++) {
     const startMs = Date.now()
     const { id } = await uploadBatch(service, account, list, 'email')
-    const batch = await waitForEnd(service, account, id, LOOK_MS)
+    const batch = await waitForEnd(service, account, id, POLL_MS)
     const seconds = (Date.parse(batch.completed_at ?? '') - startMs) / 1000
     if (batch.status !== 'completed' || batch.rows.done !== RECORDS) {
       throw new Error(`the batch ended as ${batch.status} with ${batch.rows.done} rows`)

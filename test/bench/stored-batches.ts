@@ -149,7 +149,8 @@ async function inTurn(
       const startedMs = performance.now()
       const response = await call()
       const text = await response.text()
-      if (response.status !== expected) throw new Error(`met ${response.status}: ${text}`)
+      if (response.status !== expected)
+        throw new Error(`expected ${expected}, got ${response.status}: ${text}`)
       times[at]?.push(performance.now() - startedMs)
       await wait(1)
     }

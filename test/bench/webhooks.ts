@@ -65,12 +65,12 @@ async function startResponsive(
   wanted: number,
 ): Promise<Receiver & { readonly all: Promise<void> }> {
   const { promise: all, resolve } = Promise.withResolvers<void>()
-  const met = new Set<string>()
+  const messageIds = new Set<string>()
   const server = createServer((req, res) => {
     req.resume()
-    met.add(`${String(req.headers['webhook-id'])} ${req.url}`)
+    messageIds.add(`${String(req.headers['webhook-id'])} ${req.url}`)
     res.writeHead(204).end()
-    if (met.size === wanted) resolve()
+    if (messageIds.size === wanted) resolve()
   })
   return { ...(await listening(server)), all }
 }

@@ -21,9 +21,9 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   const [name = ''] = positionals
   const create = Object.hasOwn(PREDICTORS, name) ? PREDICTORS[name] : undefined
   if (create === undefined) {
-    const met = name === '' ? 'none was given' : `met ${JSON.stringify(name)}`
+    const given = name === '' ? 'none was given' : `got ${JSON.stringify(name)}`
     console.error(
-      `Expected a corpus, and its cases as NDJSON on standard input; ${met}.\n` +
+      `Expected a corpus, and its cases as NDJSON on standard input; ${given}.\n` +
         `There are ${Object.keys(PREDICTORS).join(', ')}.`,
     )
     return 2

@@ -45,7 +45,7 @@ export async function scoreSignals(path: string, weights: Weights): Promise<stri
   if (columns.length === 0) {
     throw new IntakeError(
       'unprocessable',
-      `No column names a signal; expected names such as ip.anonymity.vpn, met ${header.join(', ')}.`,
+      `No column names a signal; expected names such as ip.anonymity.vpn, got ${header.join(', ')}.`,
     )
   }
   const scores: LabelledScore[] = []

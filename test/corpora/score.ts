@@ -42,8 +42,8 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   })
   const [path] = positionals
   if (path === undefined || !existsSync(path)) {
-    const met = path === undefined ? 'nothing was given' : `there is no ${path}`
-    console.error(`Expected a folder of corpora, or a CSV file of labelled signals; ${met}.`)
+    const given = path === undefined ? 'nothing was given' : `there is no ${path}`
+    console.error(`Expected a folder of corpora, or a CSV file of labelled signals; ${given}.`)
     return 2
   }
   if ((await stat(path)).isFile()) {

@@ -203,7 +203,7 @@ function countsOf(
   const kinds = Object.groupBy(rows, (row) => row[column] || 'none')
   return Object.entries(kinds)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([kind, met]) => [`${what} ${kind}`, String(met?.length ?? 0)])
+    .map(([kind, group]) => [`${what} ${kind}`, String(group?.length ?? 0)])
 }
 
 function creditsOf({ credits }: { credits: { allowance: number; packs: number } }): number {

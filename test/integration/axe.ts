@@ -42,7 +42,7 @@ export async function faultsOfPage(
     if (!(await page.evaluate<boolean>(`'axe' in window`))) {
       await page.evaluate(`${SOURCE};undefined`)
     }
-    const met = await page.evaluate<readonly string[]>(`(async () => {
+    const found = await page.evaluate<readonly string[]>(`(async () => {
       const { violations } = await axe.run({ ${rules} resultTypes: ['violations'] })
       const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth
       return [
@@ -50,7 +50,7 @@ export async function faultsOfPage(
         ...violations.map(({ id, nodes }) => id + ': ' + nodes.map((node) => node.target.join(' ')).join(', ')),
       ]
     })()`)
-    faults.push(...met.map((fault) => `${width} ${colorScheme}: ${fault}`))
+    faults.push(...found.map((fault) => `${width} ${colorScheme}: ${fault}`))
   }
   return faults
 }

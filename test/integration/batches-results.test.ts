@@ -172,7 +172,7 @@ describe.each(oneBackend('redis'))('on $name', ({ redisUrl }) => {
     const views = events.map((event) => JSON.parse(event.split('data: ')[1] ?? '') as BatchView)
     const states = views.map(({ status }) => status).filter((s, at, all) => s !== all[at - 1])
     const order = ['analyzing', 'running', 'finalizing', 'completed']
-    expect(states).toEqual(order.filter((state) => states.some((met) => met === state)))
+    expect(states).toEqual(order.filter((state) => states.some((seen) => seen === state)))
     expect(states.at(-1)).toBe('completed')
     const done = views.map(({ rows }) => rows.done)
     expect(done).toEqual(done.toSorted((a, b) => a - b))

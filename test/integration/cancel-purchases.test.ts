@@ -120,8 +120,8 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
       const bought = await boughtSince(before)
       expect(batch).toMatchObject({ status: 'canceled', credits: { held: 0 } })
       const { used } = batch.credits
-      // Those of which the kill lost the outcome are in doubt, and known to be that: also the few
-      // that were noted as purchases and had not left for the provider yet.
+      // Purchases whose outcome the kill lost are in doubt, and reported as such: also the few that
+      // were recorded and not yet sent.
       const known = used / PHONE_CREDITS
       expect(known).toBeGreaterThanOrEqual(bought)
       expect(known).toBeLessThanOrEqual(bought + PURCHASES_AT_ONCE)

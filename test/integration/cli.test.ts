@@ -488,7 +488,7 @@ describe('batch', () => {
     })
     let err = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
-    await untilSaid(child, () => / rows {2}running/.test(err))
+    await untilOutput(child, () => / rows {2}running/.test(err))
     child.kill('SIGINT')
     const [status]: unknown[] = await once(child, 'exit')
     expect(status).toBe(130)
@@ -591,7 +591,7 @@ test('wrong usage is reported on standard error with status 2', async () => {
   }
 })
 
-async function untilSaid(child: ChildProcess, said: () => boolean): Promise<void> {
+async function untilOutput(child: ChildProcess, said: () => boolean): Promise<void> {
   while (!said()) {
     if (child.exitCode !== null) throw new Error('the program ended before')
     await Promise.race([once(child.stderr ?? child, 'data'), once(child, 'exit')])

@@ -136,7 +136,9 @@ describe('the Python module', () => {
   test('has a method for every operation with a key', async () => {
     const names = operations
       .filter(({ path }) => path.startsWith('/v1/'))
-      .map(({ operationId }) => operationId.replaceAll(/[A-Z]/g, (met) => `_${met.toLowerCase()}`))
+      .map(({ operationId }) =>
+        operationId.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      )
     const script = `${OPEN}print("\\n".join(name for name in ${JSON.stringify(names)} if not callable(getattr(client, name, None))))`
     expect(await python(script)).toEqual([''])
   })

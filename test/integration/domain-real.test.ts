@@ -138,7 +138,7 @@ describe.skipIf(missing !== null)('against BIND, NSD, Knot and Unbound', () => {
       subjects: [subject],
       depth: 'basic',
       lane: 'live',
-      tenant: 't',
+      account: 't',
       signal: AbortSignal.timeout(30_000),
     })
     if (answer?.kind !== 'outcome') throw new Error('no outcome')

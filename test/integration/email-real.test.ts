@@ -68,7 +68,7 @@ test.skipIf(!canRunPostfix() || !canRunPostgrey())(
     const [live] = await ask(engine, ['grey@real.test'], { lane: 'live', signal })
     expect(brief(live)).toBe('unknown greylisted')
     expect(outcomeOf(live).evidence['retry_after']).toBe(300)
-    // Postgrey has not met this one, however long the other took.
+    // A mailbox that postgrey has not seen, however long the other took.
     const subjects = ['grey2@real.test']
     const [first] = await ask(engine, subjects, { lane: 'bulk', signal })
     expect(first).toMatchObject({ kind: 'later', reason: 'greylisted', afterMs: 300_000 })

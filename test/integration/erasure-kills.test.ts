@@ -78,7 +78,7 @@ describe.each([
       const other = acceptAllKey('b.example')
       const ttlMs = 3_600_000
       await connections.memory.set([fact, other].map((key) => ({ key, value: 1, ttlMs })))
-      expect(await met(email)).not.toEqual([])
+      expect(await placesWith(email)).not.toEqual([])
 
       await using held = await holdAll(momentsOf(seed, onRedis))
       const id = await beginWithKill(caller, email)
@@ -103,9 +103,9 @@ describe.each([
         purchases: 0,
       })
       const isStored = (place: string): boolean => !place.includes('/scratch/')
-      expect((await met(email)).filter(isStored)).toEqual([])
+      expect((await placesWith(email)).filter(isStored)).toEqual([])
       // Unfinished files of killed processes are swept by others within half a minute.
-      await expect.poll(() => met(email)).toEqual([])
+      await expect.poll(() => placesWith(email)).toEqual([])
       expect(await connections.memory.get([fact, other])).toEqual([undefined, 1])
       const lines = await readLines(caller, batch)
       expect(lines).toHaveLength(CHUNK_RECORDS * CHUNKS)
@@ -189,7 +189,7 @@ describe.each([
   }
 
   /** Places in all stores that contain a value. */
-  async function met(email: string): Promise<readonly string[]> {
+  async function placesWith(email: string): Promise<readonly string[]> {
     const find = findMarks([email], [email])
     const stored = await storedTexts(service, redisUrl)
     return stored.flatMap(({ place, text }) => find(place, text).map(() => place))

@@ -75,7 +75,7 @@ describe.each([
       formOf({ product: 'contact-intel', explain: 'true', name: `of ${EMAIL}` }, csv, 'list.csv'),
     )
     await expect.poll(() => receiver.received.length).toBe(1)
-    await expect.poll(async () => await met()).not.toEqual([])
+    await expect.poll(async () => await marksLeft()).not.toEqual([])
     const archive = await zipOf(caller)
     expect(archive.names).toEqual(
       expect.arrayContaining(['account.ndjson', 'lookups.ndjson', `batches/${id}/rows.ndjson`]),
@@ -95,7 +95,7 @@ describe.each([
       values: 4,
       erased: { batches: 2, rows: 2, uploads: 1, results: 2, answers: 1, deliveries: 1 },
     })
-    expect(await met()).toEqual([])
+    expect(await marksLeft()).toEqual([])
     const rows = await (
       await call(caller, 'GET', `/v1/batches/${id}/results?format=csv&raw=1`)
     ).text()
@@ -135,7 +135,7 @@ describe.each([
   })
 
   /** Marks in tables (compressed values unpacked), keys of Redis and files. */
-  async function met(): Promise<readonly string[]> {
+  async function marksLeft(): Promise<readonly string[]> {
     const find = findMarks(MARKS, [EMAIL, PHONE, IP, DOMAIN])
     const stored = await storedTexts(service, redisUrl)
     return stored.flatMap(({ place, text }) =>

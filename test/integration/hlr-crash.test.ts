@@ -71,7 +71,7 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     expect(Math.max(...queries)).toBe(1)
     const rows = await resultsOf(service, account, id)
     expect(rows.map((row) => row['phone'])).toEqual(numbers)
-    // Every number has a verdict that was sold, or is in doubt: none ends as an error.
+    // Every number has a verdict that was bought, or is in doubt: none ends as an error.
     const verdicts = rows.filter((row) => VERDICTS.has(row['result.phone.reason'] ?? ''))
     const doubtful = rows.filter((row) => row['result.phone.reason'] === 'hlr_in_doubt')
     expect(rows.filter((row) => !verdicts.includes(row) && !doubtful.includes(row))).toEqual([])

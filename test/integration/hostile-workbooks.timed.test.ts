@@ -53,12 +53,12 @@ const LAUGHS = Array.from(
 
 const WORKBOOKS: readonly (readonly [string, () => Buffer, RegExp])[] = [
   [
-    'a bomb of texts',
+    'a decompression bomb of shared strings',
     () => book({ rows: SHARED }, bombOf(STRINGS, '<sst><si><t>', '</t></si></sst>', 2_000)),
     /250 times/,
   ],
   [
-    'a bomb of a sheet',
+    'a decompression bomb of a sheet',
     () => book({}, bombOf(SHEET, '<worksheet><sheetData>', '</sheetData></worksheet>', 2_000)),
     /250 times/,
   ],
@@ -68,18 +68,22 @@ const WORKBOOKS: readonly (readonly [string, () => Buffer, RegExp])[] = [
     /over 1 MiB|damaged/,
   ],
   [
-    'a bomb of styles',
+    'a decompression bomb of styles',
     () => book({}, bombOf('xl/styles.xml', '<styleSheet>', '</styleSheet>', 500)),
     /more parts than are read/,
   ],
   [
-    'a bomb of relationships',
+    'a decompression bomb of relationships',
     () => book({}, bombOf('_rels/.rels', '<R>', '</R>', 500)),
     /more parts than are read/,
   ],
-  ['a bomb in an archive', () => rawZip([bombOf('a.csv', 'email\n', '', 400)]), /250 times/],
   [
-    'a bomb of an .ods',
+    'a decompression bomb in an archive',
+    () => rawZip([bombOf('a.csv', 'email\n', '', 400)]),
+    /250 times/,
+  ],
+  [
+    'a decompression bomb of an .ods',
     () =>
       rawZip([
         entryOf('mimetype', 'application/vnd.oasis.opendocument.spreadsheet'),
@@ -117,7 +121,7 @@ const WORKBOOKS: readonly (readonly [string, () => Buffer, RegExp])[] = [
     /over 1 MiB/,
   ],
   [
-    'entities that laugh',
+    'nested entities (a billion laughs)',
     () =>
       sheet(
         `<!DOCTYPE x [<!ENTITY l0 "ha">${LAUGHS}]><worksheet><sheetData><row><c t="str"><v>&l12;</v></c></row></sheetData></worksheet>`,
@@ -138,9 +142,9 @@ const WORKBOOKS: readonly (readonly [string, () => Buffer, RegExp])[] = [
     () => cells('<row><c t="str"><v>&#0;</v></c></row>'),
     /damaged/,
   ],
-  ['elements within elements', () => sheet('<x>'.repeat(200_000)), /damaged/],
+  ['deeply nested elements', () => sheet('<x>'.repeat(200_000)), /damaged/],
   ['a sheet that is no XML', () => sheet('{"rows": []}'), /damaged/],
-  ['a sheet that ends inside', () => sheet('<worksheet><sheetData><row><c><v>1'), /damaged/],
+  ['a sheet cut off within a cell', () => sheet('<worksheet><sheetData><row><c><v>1'), /damaged/],
   [
     'a billion columns',
     () => cells('<row r="1"><c r="ZZZZZZZ1" t="str"><v>x</v></c></row>'),
@@ -157,7 +161,7 @@ const WORKBOOKS: readonly (readonly [string, () => Buffer, RegExp])[] = [
     /Row 1048576.*empty rows/,
   ],
   [
-    'cells far apart',
+    'cells in rows and columns far apart',
     () => cells(rowOf('email') + '<row><c r="XFD1" t="str"><v>x</v></c></row>'.repeat(20_000)),
     /far apart/,
   ],
@@ -218,7 +222,7 @@ const WORKBOOKS: readonly (readonly [string, () => Buffer, RegExp])[] = [
     /more sheets than are read/,
   ],
   [
-    'styles by the million',
+    'millions of styles',
     () => book({ styles: Array.from({ length: 100_000 }, () => 0) }),
     /more styles than are read/,
   ],
@@ -245,7 +249,7 @@ const WORKBOOKS: readonly (readonly [string, () => Buffer, RegExp])[] = [
     /packed in a way/,
   ],
   [
-    'a sheet with another sum',
+    'a sheet with a wrong checksum',
     () =>
       book(
         {},
@@ -260,7 +264,7 @@ const WORKBOOKS: readonly (readonly [string, () => Buffer, RegExp])[] = [
     /damaged/,
   ],
   [
-    'texts that swell',
+    'shared strings that expand',
     () =>
       book(
         { rows: `${rowOf('email')}<row><c t="s"><v>9999999</v></c></row>` },

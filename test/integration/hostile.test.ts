@@ -51,9 +51,9 @@ describe.each(oneBackend('postgres'))('on $name', ({ redisUrl }) => {
   })
 })
 
-function expectVerdict(met: Verdict, wanted: Verdict): void {
-  if (typeof wanted === 'string' || 'rows' in wanted) return expect(met).toEqual(wanted)
-  expect(met).toEqual({ ...wanted, says: expect.stringContaining(wanted.says) })
+function expectVerdict(actual: Verdict, wanted: Verdict): void {
+  if (typeof wanted === 'string' || 'rows' in wanted) return expect(actual).toEqual(wanted)
+  expect(actual).toEqual({ ...wanted, says: expect.stringContaining(wanted.says) })
 }
 
 /** Rows left in any table of batches, other than those of the failed batches themselves. */

@@ -75,7 +75,7 @@ async function callUntil(
   key: string,
 ): Promise<readonly number[]> {
   const statuses: number[] = []
-  async function callAgainAndAgain(caller: number): Promise<void> {
+  async function callRepeatedly(caller: number): Promise<void> {
     for (let turn = caller; !until.aborted; turn += 1) {
       const api = await readyOf(apis, turn)
       if (api === undefined) continue
@@ -84,7 +84,7 @@ async function callUntil(
       statuses.push(status)
     }
   }
-  await Promise.all([1, 2, 3, 4].map(callAgainAndAgain))
+  await Promise.all([1, 2, 3, 4].map(callRepeatedly))
   return statuses
 }
 

@@ -144,8 +144,11 @@ describe.concurrent.each([
     for (const id of batches) await erase(caller, id)
     await vi.waitFor(async () => {
       const files = await readFolder(service.dataDir)
-      const met = [...(await scanNow([])), ...files.flatMap(({ place, text }) => find(place, text))]
-      expect(met).toEqual([])
+      const occurrences = [
+        ...(await scanNow([])),
+        ...files.flatMap(({ place, text }) => find(place, text)),
+      ]
+      expect(occurrences).toEqual([])
     }, SCANS)
   })
 })
@@ -190,13 +193,13 @@ function bodyOf(product: string, at: number): Readonly<Record<string, string>> |
 /** Every status of a refusal, with marks in everything that a client sends. */
 async function refuseEverything(service: TestService, caller: Caller): Promise<void> {
   const mail = { email: emails[0] }
-  const met = new Set<number>()
+  const statuses = new Set<number>()
   const refuse = async (
     path: string,
     body: unknown,
     { method = 'POST', headers = {}, by = caller }: Refusal = {},
   ): Promise<void> => {
-    met.add((await send(by, method, path, body, headers)).status)
+    statuses.add((await send(by, method, path, body, headers)).status)
   }
   await refuse('/v1/email', `{"email": "${WORD}`)
   await refuse('/v1/email', { ...mail, [`${WORD}_field`]: 1 })
@@ -229,8 +232,8 @@ async function refuseEverything(service: TestService, caller: Caller): Promise<v
   await refuse('/v1/email', mail, { by: await onFreePlan(caller) })
   const guessing = { by: { ...caller, key: WRONG_KEY }, headers: { 'x-forwarded-for': GUESSER } }
   for (let guess = 0; guess <= FAILED_KEYS; guess++) await refuse('/v1/email', mail, guessing)
-  for (const text of rawRequests(caller.key)) met.add(await sendRaw(service.url, text))
-  expect([...met]).toEqual(expect.arrayContaining(REFUSALS))
+  for (const text of rawRequests(caller.key)) statuses.add(await sendRaw(service.url, text))
+  expect([...statuses]).toEqual(expect.arrayContaining(REFUSALS))
 }
 
 /** Runs `act` while a worker is stopped. */
@@ -374,13 +377,13 @@ async function scan(
   })
   const stored = [...(await readTables(service.db, except)), ...(await redisContents(redisUrl))]
   const names = await readFolder(service.dataDir)
-  const met = [
+  const occurrences = [
     ...find('output', await readFile(output, 'utf8')),
     ...(await Promise.all(pages)).flat(),
     ...names.flatMap(({ place, name }) => find(`name of ${place}`, name)),
     ...stored.flatMap(({ place, text }) => find(place, text)),
   ]
-  return met.slice(0, 8)
+  return occurrences.slice(0, 8)
 }
 
 async function redisContents(url: string | null): ReturnType<typeof readRedis> {

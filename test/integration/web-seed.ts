@@ -11,7 +11,7 @@ import type { APIRequestContext } from 'playwright-core'
 export const PASSWORD = 'a long sentence with a plumb line'
 
 /** Interval and time limit of waiting for a state, in ms. */
-const LOOK_EVERY_MS = 100
+const POLL_MS = 100
 const PATIENCE_MS = 120_000
 
 /** A user who is signed in in a window. */
@@ -74,9 +74,9 @@ export async function signUp(
         return page.data[0]?.status ?? 'none'
       }
       const endMs = performance.now() + PATIENCE_MS
-      for (let met = await read(); met !== status; met = await read()) {
-        if (performance.now() > endMs) throw new Error(`${id} is ${met}, not ${status}`)
-        await wait(LOOK_EVERY_MS)
+      for (let current = await read(); current !== status; current = await read()) {
+        if (performance.now() > endMs) throw new Error(`${id} is ${current}, not ${status}`)
+        await wait(POLL_MS)
       }
     },
   }

@@ -34,11 +34,11 @@ export async function judgeLab(
   )
   let lostRecords = 0
   for (const batch of batches) {
-    const met = await judgeBatch(service, batch)
+    const verdict = await judgeBatch(service, batch)
     const mayBeGone = gapMs !== null && batch.acceptedMs >= gapMs.from && batch.sentMs <= gapMs.to
-    if (met.isGone && mayBeGone) continue
-    lostRecords += met.lost
-    wrongCharges.push(...met.wrong)
+    if (verdict.isGone && mayBeGone) continue
+    lostRecords += verdict.lost
+    wrongCharges.push(...verdict.wrong)
   }
   wrongCharges.push(...(await judgeCalls(service, calls, gapMs !== null)))
   return { wrongCharges, lostRecords }

@@ -121,7 +121,7 @@ async function runOnce(
       .map(({ beganMs, endedMs }) => endedMs - beganMs),
     refused: made.length - answered.length,
     refusals: refusalsIn(made),
-    deadRows: await countDead(service),
+    deadRows: await countDeadRows(service),
     connections: samples.connections(),
     own: { notes: own?.notes ?? [], violations: own?.violations ?? [] },
   }
@@ -293,7 +293,7 @@ async function untilNone(db: TestService['db'], statement: string): Promise<void
   }
 }
 
-async function countDead({ db }: TestService): Promise<number> {
+async function countDeadRows({ db }: TestService): Promise<number> {
   const { rows } = await db.pool.query<{ dead: number }>(
     'select sum(n_dead_tup)::int as dead from pg_stat_user_tables',
   )

@@ -176,7 +176,7 @@ function emailOf(
   if (domain === undefined) return `${given}.${family}@${random.pick(MISSPELT)}`
   if (source === 'broken')
     return random.pick(BROKEN).replace('%l', `${given}.${family}`).replace('%d', domain.name)
-  if (source === 'role') return dress(random, random.pick(ROLE_NAMES), domain.name)
+  if (source === 'role') return varied(random, random.pick(ROLE_NAMES), domain.name)
   const wanted = wantedState(random)
   const ignoreDots = domain.kind === 'google'
   const forms = [
@@ -191,7 +191,7 @@ function emailOf(
     (local) => mailboxState(world.seed, local, domain.name, ignoreDots) === wanted,
   )
   const name = source === 'international' ? domainToUnicode(domain.name) : domain.name
-  return dress(random, found ?? `${given}.${family}`, name)
+  return varied(random, found ?? `${given}.${family}`, name)
 }
 
 function wantedState(random: Random): MailboxState {
@@ -202,7 +202,7 @@ function wantedState(random: Random): MailboxState {
 }
 
 /** Adds capitals, tags and blanks, as in real exports. */
-function dress(random: Random, local: string, domain: string): string {
+function varied(random: Random, local: string, domain: string): string {
   const address = `${local}@${domain}`
   const x = random.int(100)
   if (x < 5) return `${title(local)}@${domain}`

@@ -1,5 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net'
-import { waitReally, type Owner, type VirtualTime } from './virtual-time.ts'
+import { waitRealTime, type Owner, type VirtualTime } from './virtual-time.ts'
 
 /** A fault of a connection to Postgres, at one statement. */
 export type ConnectionFault =
@@ -107,7 +107,7 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
   })
 
   async function send(connection: ProxiedConnection, piece: Buffer): Promise<void> {
-    if (isFrozen(options)) await heldBack(connection.client, options)
+    if (isFrozen(options)) await delayedWhileSuspended(connection.client, options)
     if (kind === 'postgres' || !WAITS.test(piece.toString('latin1')))
       connection.busySince ??= Date.now()
     const passed = passOn(connection, piece)
@@ -145,7 +145,7 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
   async function receive(connection: ProxiedConnection, piece: Buffer): Promise<void> {
     const hasEnded = kind === 'redis' || piece.lastIndexOf(READY) === piece.length - 6
     if (connection.isLosing && hasEnded) return drop(connections, connection)
-    if (isFrozen(options)) await heldBack(connection.server, options)
+    if (isFrozen(options)) await delayedWhileSuspended(connection.server, options)
     if (connection.isAcknowledging && hasEnded) {
       connection.client.write(replaced(piece, ROLLED_BACK, COMMITTED), () =>
         drop(connections, connection),
@@ -197,9 +197,9 @@ function isFrozen({ owner, time }: FaultProxyOptions): boolean {
 }
 
 /** Delays all data from and to a suspended process, in order. */
-async function heldBack(socket: Socket, options: FaultProxyOptions): Promise<void> {
+async function delayedWhileSuspended(socket: Socket, options: FaultProxyOptions): Promise<void> {
   socket.pause()
-  while (isFrozen(options)) await waitReally(1)
+  while (isFrozen(options)) await waitRealTime(1)
   socket.resume()
 }
 

@@ -99,11 +99,11 @@ async function startAgain(world: World, name: MemberName): Promise<void> {
 /** Loses all jobs, after earlier calls have ended: the queue can only be lost again once it was recreated. */
 async function emptyQueue(world: World): Promise<void> {
   const before = world.queueEmptied
-  world.queueEmptied = before.then(() => loseJobs(world))
+  world.queueEmptied = before.then(() => dropJobs(world))
   await world.queueEmptied
 }
 
-async function loseJobs({ queue, servers }: World): Promise<void> {
+async function dropJobs({ queue, servers }: World): Promise<void> {
   if (queue?.redis !== undefined && queue.redis !== null) {
     await queue.redis.commands.call('FLUSHDB')
     return

@@ -39,9 +39,9 @@ export async function judge(outcome: FinishedWorld): Promise<readonly string[]> 
   const faults: string[] = []
   const used = new Map<string, number>()
   for (const batch of customers.batches) {
-    const met = await judgeBatch(outcome, batch)
-    faults.push(...met.faults)
-    used.set(batch.account.id, (used.get(batch.account.id) ?? 0) + met.used)
+    const verdict = await judgeBatch(outcome, batch)
+    faults.push(...verdict.faults)
+    used.set(batch.account.id, (used.get(batch.account.id) ?? 0) + verdict.used)
   }
   for (const account of accounts) {
     faults.push(...(await judgeAccount(outcome, account, used.get(account.id) ?? 0)))

@@ -123,10 +123,10 @@ async function findFault({ name, what }: RestoredFault): Promise<void> {
     async (runner, world) => {
       if (isFound) return
       const { result } = await runInDatabase(runner, world)
-      const [met] = result.faults
-      if (met === undefined) return
+      const [firstFault] = result.faults
+      if (firstFault === undefined) return
       isFound = true
-      console.log(`  found by seed ${world.seed}: ${met.split('\n', 1)[0]?.slice(0, 200)}`)
+      console.log(`  found by seed ${world.seed}: ${firstFault.split('\n', 1)[0]?.slice(0, 200)}`)
     },
     name,
   )

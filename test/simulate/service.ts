@@ -15,7 +15,7 @@ import { workerSettings } from '@plumbline/worker/settings'
 import { POISON } from './batch-rows.ts'
 import type { MemberName } from './plan-faults.ts'
 import type { Plan } from './plan.ts'
-import { waitReally, type Owner, type VirtualTime } from './virtual-time.ts'
+import { waitRealTime, type Owner, type VirtualTime } from './virtual-time.ts'
 import { openFaultProxy, type FaultProxy, type ConnectionFault } from './fault-proxy.ts'
 
 /** Servers, clock and folders for the processes of a simulated service. */
@@ -175,7 +175,7 @@ function stallingStorage(storage: Storage, { owner, time, stalls }: World): Stor
   async function open(): Promise<void> {
     while (owner.isDead || stalls.storageUntilMs > time.nowMs()) {
       if (owner.isDead) await new Promise(() => undefined)
-      await waitReally(2)
+      await waitRealTime(2)
     }
   }
   return {

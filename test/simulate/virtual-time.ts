@@ -59,7 +59,7 @@ const real = {
 }
 
 /** Waits in real time. */
-export async function waitReally(ms: number): Promise<void> {
+export async function waitRealTime(ms: number): Promise<void> {
   await new Promise<void>((resolve) => real.setTimeout(resolve, ms))
 }
 

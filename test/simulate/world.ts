@@ -27,7 +27,7 @@ import { watchTransactions } from './open-transactions.ts'
 import { note } from './trace.ts'
 import type { FullestQueue, WorldServers, World } from './world-state.ts'
 import { hasWorkInProgress } from './work-in-progress.ts'
-import { waitReally, type VirtualTime } from './virtual-time.ts'
+import { waitRealTime, type VirtualTime } from './virtual-time.ts'
 
 /** Result of a world. */
 export interface WorldResult {
@@ -62,7 +62,7 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
   })
   await databaseClock.set(time.nowMs())
   const accounts = await openAccounts(db, plan)
-  if (servers.redisUrl !== undefined) await keepRedisTime(time, databaseClock)
+  if (servers.redisUrl !== undefined) await useSimulatedRedisTime(time, databaseClock)
   const members = new Map<MemberName, Member>()
   const apis = (): readonly ReachedApi[] =>
     [...members.values()].flatMap(({ api, owner }) =>
@@ -97,7 +97,7 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
     queueEmptied: Promise.resolve(),
     hasEnded: false,
   }
-  const passing = passTime(world)
+  const passing = advanceTime(world)
   await Promise.all(
     MEMBERS.map(async (name) => void members.set(name, await startMember(world.setup, name))),
   )
@@ -158,7 +158,10 @@ async function openAccounts(db: Db, plan: Plan): Promise<readonly SimulatedAccou
 }
 
 /** Replaces the command TIME of Redis, whose clock cannot be set, by the simulated clock. */
-async function keepRedisTime(time: VirtualTime, databaseClock: DatabaseClock): Promise<void> {
+async function useSimulatedRedisTime(
+  time: VirtualTime,
+  databaseClock: DatabaseClock,
+): Promise<void> {
   const { Redis } = await import('ioredis')
   Object.defineProperty(Redis.prototype, 'time', {
     configurable: true,
@@ -170,13 +173,13 @@ async function keepRedisTime(time: VirtualTime, databaseClock: DatabaseClock): P
 }
 
 /** Advances time until the world has ended. */
-async function passTime(world: World): Promise<void> {
+async function advanceTime(world: World): Promise<void> {
   const { time, databaseClock, members, db } = world
   const transactions = watchTransactions(db, () => [...members.values()])
   let stepMs = STEP_MS.least
   let checkedMs = time.nowMs()
   while (!world.hasEnded) {
-    await waitReally(1)
+    await waitRealTime(1)
     for (let turn = 0; turn < TURNS; turn++) await nextTurn()
     const isBusy = await hasWorkInProgress(db, [...members.values()], time.nowMs())
     if (isBusy) {
@@ -239,7 +242,7 @@ async function runPlan(world: World): Promise<boolean> {
     await happens()
   }
   await Promise.all([
-    ...servers.plan.requests.map((request) => at(request.atMs, () => carryOut(world, request))),
+    ...servers.plan.requests.map((request) => at(request.atMs, () => sendPlanned(world, request))),
     ...servers.plan.faults.map((fault) => at(fault.atMs, () => injectFault(world, fault))),
   ])
   const endMs = time.nowMs() + IDLE_WITHIN_MS
@@ -262,7 +265,7 @@ async function runPlan(world: World): Promise<boolean> {
   return false
 }
 
-async function carryOut(world: World, request: PlannedRequest): Promise<void> {
+async function sendPlanned(world: World, request: PlannedRequest): Promise<void> {
   note(world, { request })
   const { customers } = world
   switch (request.kind) {

@@ -97,9 +97,9 @@ async function checkPages(): Promise<void> {
     for (const { path, heading } of pages) {
       await page.goto(path)
       await settle(page, heading)
-      const met = await faultsOfPage(page)
-      found.push([path, String(met.length)])
-      faults.push(...met.map((fault) => `${path} ${fault}`))
+      const violations = await faultsOfPage(page)
+      found.push([path, String(violations.length)])
+      faults.push(...violations.map((fault) => `${path} ${fault}`))
     }
   }
   faults.push(...window.faults, ...stranger.faults)

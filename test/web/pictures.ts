@@ -59,30 +59,34 @@ export async function takePictures(): Promise<void> {
     email: 'ada@people.test',
     name: 'Ada Lovelace',
   })
-  await shoot(stranger, 'sign-in', SIGN_IN_PAGES)
-  await shoot(window, 'empty', STANDING)
-  await shootUnread(window)
+  await takeAll(stranger, 'sign-in', SIGN_IN_PAGES)
+  await takeAll(window, 'empty', STANDING)
+  await takeUnread(window)
   const { ready, others } = await fillSample(db, person)
-  await shoot(window, 'full', [...STANDING, ready, ...others])
-  await shootShown(window, ready)
+  await takeAll(window, 'full', [...STANDING, ready, ...others])
+  await takeShown(window, ready)
   await db.kysely.transaction().execute((tx) => setOperator(tx, person.userId, true))
   await using operator = await openWindow(local.adminUrl, {
     cookies: await window.context.cookies(),
   })
-  await shoot(operator, 'operator', operatorPagesOf(person.accountId))
+  await takeAll(operator, 'operator', operatorPagesOf(person.accountId))
   console.log(`Pictures are in ${ALL} and ${SHOWN}.`)
 }
 
-async function shoot({ page }: TestWindow, state: string, pages: readonly PageOf[]): Promise<void> {
+async function takeAll(
+  { page }: TestWindow,
+  state: string,
+  pages: readonly PageOf[],
+): Promise<void> {
   for (const [at, { path, heading }] of pages.entries()) {
     await page.goto(path)
     await settle(page, heading)
-    await shootViews(page, state, nameOf(heading, at))
+    await takeViews(page, state, nameOf(heading, at))
   }
 }
 
 /** Takes each page while it loads, and after its reads were refused. */
-async function shootUnread({ page }: TestWindow): Promise<void> {
+async function takeUnread({ page }: TestWindow): Promise<void> {
   for (const [at, { path, heading }] of STANDING.entries()) {
     const isSeen = Promise.withResolvers<void>()
     await page.route(READS, async (route) => {
@@ -92,15 +96,15 @@ async function shootUnread({ page }: TestWindow): Promise<void> {
     await page.goto(path)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.getByText('Sign out').waitFor({ state: 'attached' })
-    await shootViews(page, 'loading', nameOf(heading, at))
+    await takeViews(page, 'loading', nameOf(heading, at))
     isSeen.resolve()
     await settle(page, heading)
-    await shootViews(page, 'refused', nameOf(heading, at))
+    await takeViews(page, 'refused', nameOf(heading, at))
     await page.unroute(READS)
   }
 }
 
-async function shootViews(page: Page, state: string, name: string): Promise<void> {
+async function takeViews(page: Page, state: string, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     for (const [size, view] of [
@@ -116,7 +120,7 @@ async function shootViews(page: Page, state: string, name: string): Promise<void
   }
 }
 
-async function shootShown({ page }: TestWindow, ready: PageOf): Promise<void> {
+async function takeShown({ page }: TestWindow, ready: PageOf): Promise<void> {
   await mkdir(SHOWN, { recursive: true })
   await page.setViewportSize(WIDE)
   for (const [name, path, heading, colorScheme] of [

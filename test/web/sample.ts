@@ -22,7 +22,7 @@ export interface SamplePages {
 export async function fillSample(db: Db, person: TestPerson): Promise<SamplePages> {
   await changePlan(db, person.accountId, 'pro')
   await grantPack(db, person.accountId, 'growth', 'sample')
-  await addUse(db, person.accountId)
+  await addUsage(db, person.accountId)
   const { id: erasure } = erasureView.parse(
     await person.send('POST', '/v1/erase', { email: 'nobody@example.com' }),
   )
@@ -79,7 +79,7 @@ export async function fillSample(db: Db, person: TestPerson): Promise<SamplePage
 }
 
 /** Usage of a shop from Monday to Friday, with an offset for each day and product. */
-async function addUse(db: Db, accountId: string): Promise<void> {
+async function addUsage(db: Db, accountId: string): Promise<void> {
   await db.pool.query(
     `insert into credit_usage (account_id, day, product, source, operations, credits)
      select $1, day, product, source, 40 + salt % 160, 40 + salt % 160

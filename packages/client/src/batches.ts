@@ -197,7 +197,7 @@ async function bodyOf(
 async function openFileOf(path: string): Promise<OpenedPath> {
   const node =
     'process' in globalThis ? await import('./platform-node.ts').catch(() => undefined) : undefined
-  // Programs that bundle for browsers put an empty module in its place, as the package tells them.
+  // Bundlers for browsers replace it by an empty module, as `package.json` says.
   if (typeof node?.openPath !== 'function') {
     throw new TypeError(
       'A path names a file of this machine, which a browser cannot read; give a Blob or File as `file`.',

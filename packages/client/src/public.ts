@@ -1,5 +1,4 @@
-// What `@plumbline/client` gives to those who install it: the one place that says so, and its
-// `exports`.
+// Everything that `@plumbline/client` exports.
 
 export type {
   BatchCalls,

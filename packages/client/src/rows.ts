@@ -58,11 +58,11 @@ export async function* readRows<P extends Product>(
   for (;;) {
     const status = follow ? (await source.get(id, call)).status : undefined
     if (status === 'analyzing') {
-      // It has no rows yet, and says so by a refusal.
+      // It has no rows yet, so the request is refused.
       await sleep(everyMs, call.signal)
       continue
     }
-    // Looked at before: what ends while it is read is read once more.
+    // Checked before reading: if the batch ends meanwhile, it is read once more.
     const isEnding = status !== undefined && !UNFINISHED_STATES.includes(status)
     try {
       const wanted = { format: 'ndjson', after: last, ...(only ? { only } : {}), ...call } as const

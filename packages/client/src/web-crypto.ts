@@ -13,7 +13,7 @@ export async function webCrypto(): Promise<Crypto> {
 
 /** 128 random bits as 32 hexadecimal digits. */
 export async function randomName(): Promise<string> {
-  // Not `randomUUID`, which browsers have on secure pages alone.
+  // Not `randomUUID`, which browsers have only on secure pages.
   const bytes = (await webCrypto()).getRandomValues(new Uint8Array(16))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

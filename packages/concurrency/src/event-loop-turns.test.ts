@@ -7,16 +7,16 @@ test('turns are given in order of request, with several iterations of the event 
   const turn = createTurns(rounds)
   const taken: number[] = []
   const all = Promise.all([1, 2, 3].map((no) => turn().then(() => taken.push(no))))
-  let met = 0
+  let turnCount = 0
   const seen: number[] = []
   while (taken.length < 3) {
     await round()
-    met += 1
+    turnCount += 1
     seen.push(taken.length)
   }
   await all
   expect(taken).toEqual([1, 2, 3])
-  expect(met).toBeGreaterThanOrEqual(2 * rounds)
+  expect(turnCount).toBeGreaterThanOrEqual(2 * rounds)
   expect(seen.every((count, at) => count - (seen[at - 1] ?? 0) <= 1)).toBe(true)
 })
 

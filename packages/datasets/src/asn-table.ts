@@ -117,8 +117,8 @@ function lineEnd(csv: Buffer, at: number): number {
 }
 
 function rowError(row: number, csv: Buffer, at: number, end: number): Error {
-  const met = csv.toString('latin1', at, Math.min(end, at + 80))
-  return new Error(`ASN data row ${row + 1}: expected first,last,asn,name, got ${met}`)
+  const text = csv.toString('latin1', at, Math.min(end, at + 80))
+  return new Error(`ASN data row ${row + 1}: expected first,last,asn,name, got ${text}`)
 }
 
 interface Names {

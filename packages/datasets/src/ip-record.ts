@@ -85,13 +85,13 @@ function flagsOf(
   record: MmdbMap,
   traits: MmdbMap,
 ): Pick<IpRecord, 'isVpn' | 'isProxy' | 'isTor' | 'isDatacenter'> {
-  const told = (name: string): boolean => record[name] === true || traits[name] === true
-  const anonymous = told('is_anonymous') || told('is_anonymous_proxy')
-  const isDatacenter = told('is_hosting_provider') || text(traits['user_type']) === 'hosting'
+  const isSet = (name: string): boolean => record[name] === true || traits[name] === true
+  const anonymous = isSet('is_anonymous') || isSet('is_anonymous_proxy')
+  const isDatacenter = isSet('is_hosting_provider') || text(traits['user_type']) === 'hosting'
   const isProxy =
-    told('is_public_proxy') || told('is_residential_proxy') || told('is_anonymous_proxy')
-  const isVpn = told('is_anonymous_vpn')
-  const isTor = told('is_tor_exit_node')
+    isSet('is_public_proxy') || isSet('is_residential_proxy') || isSet('is_anonymous_proxy')
+  const isVpn = isSet('is_anonymous_vpn')
+  const isTor = isSet('is_tor_exit_node')
   const known = anonymous || isDatacenter || isProxy || isVpn || isTor
   if (!known) return { isVpn: null, isProxy: null, isTor: null, isDatacenter: null }
   return { isVpn, isProxy, isTor, isDatacenter }

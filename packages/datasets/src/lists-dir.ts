@@ -11,11 +11,11 @@ export function updatedListsDir(configured: string | undefined, dataDir: string)
  * none.
  */
 export async function findListsDir(
-  told: string | undefined,
+  configured: string | undefined,
   dataDir: string,
 ): Promise<string | null> {
-  const dir = updatedListsDir(told, dataDir)
-  if (told !== undefined) return dir
+  const dir = updatedListsDir(configured, dataDir)
+  if (configured !== undefined) return dir
   const found = await stat(dir).catch(() => null)
   return found?.isDirectory() === true ? dir : null
 }

@@ -29,8 +29,8 @@ export function parseRdapList(text: string): RdapList | null {
   }
   if (typeof json !== 'object' || json === null || !('services' in json)) return null
   const zones = zonesOf(json.services)
-  const told = 'publication' in json ? Date.parse(String(json.publication)) : Number.NaN
-  const publication = Number.isNaN(told) ? null : new Date(told).toISOString()
+  const publishedMs = 'publication' in json ? Date.parse(String(json.publication)) : Number.NaN
+  const publication = Number.isNaN(publishedMs) ? null : new Date(publishedMs).toISOString()
   return zones.size === 0 ? null : { publication, zones }
 }
 

@@ -26,10 +26,10 @@ export async function updateAll(
   { rdapUrl, cityDb, asnDb, mirror }: UpdateChoice,
 ): Promise<readonly SourceUpdate[]> {
   const now = given.now ?? (() => new Date())
-  const standsAt = mirror === undefined ? (url: string): string => url : mirrorAt(mirror)
+  const mirrored = mirror === undefined ? (url: string): string => url : mirrorAt(mirror)
   const options: Omit<UpdateOptions, 'sources'> = {
     ...given,
-    fetch: (request) => given.fetch({ ...request, url: standsAt(request.url) }),
+    fetch: (request) => given.fetch({ ...request, url: mirrored(request.url) }),
   }
   await mkdir(options.dir, { recursive: true })
   const record = await noteUpdateStart(options.dir, now())

@@ -72,7 +72,7 @@ async function openMirror(): Promise<Mirror> {
     fetched.push(url)
     response.writeHead(200).end(file)
   })
-  const standsAt = mirrorAt(`http://127.0.0.1:${await listening(server)}`)
+  const mirrored = mirrorAt(`http://127.0.0.1:${await listening(server)}`)
   const egress = createEgress({ allow: ['127.0.0.0/8'] })
   const resolver = createResolver({ servers: ['127.0.0.1:9'], egress })
   const dir = await mkdtemp(join(tmpdir(), 'databases-'))
@@ -85,7 +85,7 @@ async function openMirror(): Promise<Mirror> {
         dir,
         sources: SOURCES,
         fetch: (request) =>
-          fetchBounded({ ...request, url: standsAt(request.url), egress, resolver }),
+          fetchBounded({ ...request, url: mirrored(request.url), egress, resolver }),
         log: { info() {}, warn() {} },
         signal: new AbortController().signal,
         now: () => now,

@@ -185,9 +185,9 @@ async function judge(
   if (bytes.length < least) return `expected at least ${least} bytes, got ${bytes.length}`
   const database = await readIpDatabase(source.file, bytes).catch(messageOf)
   if (typeof database === 'string') return database
-  const told = KNOWN.filter((text) => recordOf(database, text)?.[source.requiredField] != null)
-  if (told.length < KNOWN.length - 1) {
-    return `expected ${source.requiredField} of ${KNOWN.join(', ')}, got it of ${told.length} of them`
+  const found = KNOWN.filter((text) => recordOf(database, text)?.[source.requiredField] != null)
+  if (found.length < KNOWN.length - 1) {
+    return `expected ${source.requiredField} of ${KNOWN.join(', ')}, got it of ${found.length} of them`
   }
   if (before !== undefined && (database.date ?? '') < before.date.slice(0, 10)) {
     return `of ${database.date}, before ${before.date}`

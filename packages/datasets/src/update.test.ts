@@ -149,11 +149,11 @@ test('the public sources have unique names and https addresses', () => {
 })
 
 test('a mirror has every public address below its own', () => {
-  const standsAt = mirrorAt('http://mirror.example/feeds/')
-  expect(standsAt('https://lists.example/v4.txt')).toBe(
+  const mirrored = mirrorAt('http://mirror.example/feeds/')
+  expect(mirrored('https://lists.example/v4.txt')).toBe(
     'http://mirror.example/feeds/lists.example/v4.txt',
   )
-  expect(standsAt('http://own.example/rdap.json')).toBe('http://own.example/rdap.json')
+  expect(mirrored('http://own.example/rdap.json')).toBe('http://own.example/rdap.json')
 })
 
 test('a list with a new address for each edition is found on its page', async () => {

@@ -45,10 +45,10 @@ export async function checkDelegation(
 ): Promise<Delegation> {
   const { resolver, signal } = options
   const answer = await resolver.resolve(zone, 'NS', { signal })
-  if (answer.kind === 'nxdomain' || answer.kind === 'nodata') return nobody('absent')
-  const names = answer.kind === 'records' ? answer.records : await namesFromAbove(zone, options)
-  if (names === null) return nobody('unknown')
-  if (names.length === 0) return nobody('absent')
+  if (answer.kind === 'nxdomain' || answer.kind === 'nodata') return noServers('absent')
+  const names = answer.kind === 'records' ? answer.records : await namesFromParent(zone, options)
+  if (names === null) return noServers('unknown')
+  if (names.length === 0) return noServers('absent')
   const nameServers = [...new Set(names)].toSorted()
   const asked = nameServers.slice(0, MAX_SERVERS)
   const checks = await Promise.all(asked.map((server) => checkServer(zone, server, options)))
@@ -108,7 +108,7 @@ function firstOfEach(addresses: readonly string[]): string[] {
 /**
  * Names in the referral of the parent zone; empty if it denies the zone, null if it does not reply.
  */
-async function namesFromAbove(
+async function namesFromParent(
   zone: string,
   options: DelegationOptions,
 ): Promise<readonly string[] | null> {
@@ -136,6 +136,6 @@ async function namesFromAbove(
   return null
 }
 
-function nobody(state: 'absent' | 'unknown'): Delegation {
+function noServers(state: 'absent' | 'unknown'): Delegation {
   return { state, nameServers: [], checks: [] }
 }

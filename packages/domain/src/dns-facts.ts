@@ -59,7 +59,7 @@ export async function lookUpDns(name: DomainName, options: DnsFactsOptions): Pro
     resolves: resolvesOf(answers, addresses.length + usable.length, delegation),
     bogus: await isBogus(name.ascii, answers, resolver, signal),
     wildcard,
-    unavailable: answers.some((each) => each.kind === 'failed' && each.reason === 'unvouched'),
+    unavailable: answers.some((each) => each.kind === 'failed' && each.reason === 'no_root'),
     delegation,
   }
 }

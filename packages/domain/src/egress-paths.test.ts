@@ -169,7 +169,7 @@ test('no path connects to a special address: mail, redirect, referral, name serv
   // Beyond what a batch may hold open at once, groups are told to come back later.
   for (let from = 0; from < names.length; from += BULK_SESSIONS) {
     const subjects = names.slice(from, from + BULK_SESSIONS).map((name) => `someone@${name}`)
-    const told = await mail.run({ subjects, depth: 'basic', lane: 'bulk', tenant: 't', signal })
+    const told = await mail.run({ subjects, depth: 'basic', lane: 'bulk', account: 't', signal })
     emails.push(...told)
   }
   expect(domains.every(({ kind }) => kind === 'outcome')).toBe(true)

@@ -127,7 +127,7 @@ export async function ask(
     subjects,
     depth: 'basic',
     lane: 'live',
-    tenant: 't',
+    account: 't',
     signal: AbortSignal.timeout(30_000),
     ...more,
   })

@@ -107,7 +107,7 @@ export function createDomainEngine(options: DomainEngineOptions): Engine<'domain
   }
 }
 
-// What is remembered only saves questions: without it the engine asks more and answers the same.
+// The memory only saves queries: without it the engine sends more, and answers the same.
 function optional(memory: Memory, log: Log): Memory {
   const warn = (error: unknown): void =>
     log.warn({ err: error }, 'the shared memory cannot be reached')
@@ -135,7 +135,7 @@ function healthOf(bootstrap: RdapBootstrap, rateLimiter: RegistryRateLimiter): E
     health.push({
       name: `domain.${server}`,
       status: 'degraded',
-      detail: `left alone for ${Math.ceil(retryMs / 1000)} s`,
+      detail: `paused for ${Math.ceil(retryMs / 1000)} s`,
     })
   }
   return health

@@ -131,7 +131,7 @@ async function expectUnknown(world: FixtureServers): Promise<void> {
   expect(outcome.facts.registered).toBeNull()
   expect(outcome.status).toBe('unknown')
   expect(outcome.reason).not.toBe('timeout')
-  // Each question may last 0.3 s; who asks would wait for 30.
+  // Each query may last 0.3 s; the caller would wait for 30.
   expect(performance.now() - started).toBeLessThan(20_000)
 }
 

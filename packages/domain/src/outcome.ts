@@ -7,7 +7,7 @@ import type { Registration } from './registration.ts'
 import { domainSignals, unregisteredSignal } from './risk-signals.ts'
 
 /** Facts of one name that are known so far. */
-export interface DomainKnowledge {
+export interface KnownFacts {
   readonly name: DomainName
   readonly registration: Registration
   readonly cached: boolean
@@ -51,11 +51,7 @@ export const NO_MAIL: MailPolicy = {
 const DAY_MS = 86_400_000
 
 /** The outcome of a valid name: answered if a registry confirmed or denied the registration. */
-export function domainOutcome(
-  subject: string,
-  found: DomainKnowledge,
-  stamp: Stamp,
-): Outcome<'domain'> {
+export function domainOutcome(subject: string, found: KnownFacts, stamp: Stamp): Outcome<'domain'> {
   const { registration, dns, mail } = found
   const ageDays = ageInDays(registration.created, stamp.now)
   const signals = domainSignals({
@@ -132,7 +128,7 @@ function ageInDays(created: string | null, now: Date): number | null {
   return Math.max(0, Math.floor(now.getTime() / DAY_MS) - Math.floor(from / DAY_MS))
 }
 
-function evidenceOf(found: DomainKnowledge): { readonly [key: string]: Json } {
+function evidenceOf(found: KnownFacts): { readonly [key: string]: Json } {
   const { name, registration, dns, mail, parked } = found
   return {
     name: name.ascii,

@@ -51,7 +51,7 @@ const FETCH_TIMEOUT_MS = 10_000
 /** Milliseconds that the first caller waits for a list newer than the packaged one. */
 const FIRST_WAIT_MS = 3_000
 /** Milliseconds between two checks of the file. */
-const LOOK_MS = 10_000
+const POLL_MS = 10_000
 
 /**
  * Loads the list from its URL at the first query and once a day, and from its file whenever that
@@ -81,7 +81,7 @@ export function createRdapBootstrap(options: RdapBootstrapOptions): RdapBootstra
       return { from, publication: list.publication }
     },
     async baseOf(name, signal) {
-      await filed.look()
+      await filed.check()
       await fetched.refresh(signal, filed.list === null)
       return (
         longest(overrides, name) ?? longest(current().list.zones, name) ?? longest(additions, name)
@@ -135,7 +135,7 @@ function followUrl({ url, egress, resolver, clock }: RdapBootstrapOptions): Foll
 
 interface FollowedFile {
   readonly list: RdapList | null
-  look(): Promise<void>
+  check(): Promise<void>
 }
 
 function followFile({ file, clock }: RdapBootstrapOptions): FollowedFile {
@@ -144,20 +144,20 @@ function followFile({ file, clock }: RdapBootstrapOptions): FollowedFile {
   let nextAt = 0
   let looking: Promise<void> | null = null
   async function read(path: string): Promise<void> {
-    nextAt = clock().getTime() + LOOK_MS
+    nextAt = clock().getTime() + POLL_MS
     const about = await stat(path).catch(() => null)
     const seen = about === null ? '' : `${about.mtimeMs} ${about.size} ${about.ino}`
     if (seen === stamp) return
     stamp = seen
     if (about === null || about.size > RDAP_LIST_MAX_BYTES) return
-    // A file that is no list leaves the one before.
+    // If the file is no list, the previous one stays.
     list = parseRdapList(await readFile(path, 'utf8').catch(() => '')) ?? list
   }
   return {
     get list() {
       return list
     },
-    async look() {
+    async check() {
       if (file === undefined || file === null) return
       if (clock().getTime() >= nextAt) looking ??= read(file).finally(() => (looking = null))
       await looking

@@ -16,7 +16,7 @@ export interface Registration {
   readonly server: string | null
   /** Whether the server is listed for the name's own suffix, not for a zone above it. */
   readonly exact: boolean
-  /** Errors met, for the evidence. */
+  /** Errors of the queries, for the evidence. */
   readonly faults: readonly string[]
 }
 

@@ -204,7 +204,8 @@ async function pump(server: Server, settings: Settings): Promise<void> {
         if (await isPaused(server, settings)) refuseAll(server, settings)
         else await startNext(server, settings)
       } catch (error) {
-        // Without the shared limits no server is asked: callers wait until they are back.
+        // Without the shared limits no server is queried: callers wait until these are available
+        // again.
         settings.log.warn({ err: error }, 'the limits of registry servers cannot be reached')
         await sleep(LIMITS_RETRY_MS)
       }
@@ -260,7 +261,7 @@ async function takeLeases(
   const [slot, windowLease] = await Promise.all(asked.map(heldOrNull))
   if (slot != null && windowLease != null) return { slot, windowLease }
   await Promise.all([slot?.release().catch(ignoreError), windowLease?.release().catch(ignoreError)])
-  // Throws where the limits are out of reach.
+  // Throws if the limits are unavailable.
   await Promise.all(asked)
   return null
 }

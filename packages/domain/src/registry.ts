@@ -44,8 +44,8 @@ export function createRegistry(options: RegistryOptions): Registry {
       const key = registrationKey(name.registrable, account, options)
       const lookUp = (): Promise<LookupResult> =>
         lookUpOne(options, whois, { key, account }, name, caller)
-      // A single call has its own place in the rate limiter's queue, and takes `throttled` for an
-      // answer.
+      // A single call has its own place in the rate limiter's queue, and accepts `throttled` as a
+      // result.
       return caller.lane === 'live' ? lookUp() : shared(key, caller.signal, lookUp)
     },
   }
@@ -155,7 +155,7 @@ function fromMemory(held: Json, account: string): LookupResult | null {
     kind: 'registration',
     registration: { ...UNKNOWN, ...registration },
     cached: true,
-    // What an earlier version kept has none.
+    // Entries of an earlier version have none.
     ...(typeof atMs === 'number' ? { atMs: momentFor(atMs, finder, account) } : {}),
   }
 }

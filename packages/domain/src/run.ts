@@ -13,7 +13,7 @@ import type { RegistryCaller } from './registry-rate-limiter.ts'
 import { readName } from './name.ts'
 import type { DomainName } from './name.ts'
 import { NO_DNS, NO_MAIL, badNameOutcome, domainOutcome } from './outcome.ts'
-import type { DomainKnowledge, Stamp } from './outcome.ts'
+import type { KnownFacts, Stamp } from './outcome.ts'
 import { judgeParked, readParkingPage } from './parked.ts'
 import type { ParkingLists } from './parked.ts'
 import { UNKNOWN } from './registration.ts'
@@ -122,7 +122,7 @@ interface Shared {
 
 type Found =
   | Extract<LookupResult, { kind: 'later' }>
-  | { readonly kind: 'found'; readonly knowledge: DomainKnowledge }
+  | { readonly kind: 'found'; readonly known: KnownFacts }
 
 async function answerOne(
   work: Work,
@@ -137,17 +137,17 @@ async function answerOne(
   const throttles = throttlesOf(request.states?.[index])
   const caller: RegistryCaller = { lane: request.lane, signal: request.signal }
   const found = await once(shared.names, name.ascii, () => {
-    const lookUp = (): Promise<LookupResult> => work.registry.lookUp(name, caller, request.tenant)
+    const lookUp = (): Promise<LookupResult> => work.registry.lookUp(name, caller, request.account)
     const registering = once(shared.registrations, name.registrable, lookUp)
     return findOut(work, name, registering, caller, throttles >= MAX_THROTTLES)
   })
   if (found.kind === 'later') return { answer: laterOf(found, throttles) }
-  const { knowledge } = found
-  return { answer: domainOutcome(subject, knowledge, stamp()), group: groupOf(knowledge) }
+  const { known } = found
+  return { answer: domainOutcome(subject, known, stamp()), group: groupOf(known) }
 }
 
 /** The waiting group of the server that was queried just now; undefined if none was. */
-function groupOf({ cached, registration }: DomainKnowledge): string | undefined {
+function groupOf({ cached, registration }: KnownFacts): string | undefined {
   const { source, server } = registration
   return cached || source === null || server === null ? undefined : `${source}:${server}`
 }
@@ -172,7 +172,7 @@ async function findOut(
   const { dns, mail, pageSaysSo } = part
   return {
     kind: 'found',
-    knowledge: {
+    known: {
       name,
       registration: judged(lookup.registration, dns, caller.signal),
       cached: lookup.cached,
@@ -218,12 +218,12 @@ function askDns(
   return atOnce ? ask() : work.dnsSlots.run(ask)
 }
 
-// A server that is listed for a zone further up may not know who runs the zone below it: its denial
-// of a name that the DNS delegates is no denial.
+// A server that is listed for a parent zone may not know the registry of a zone below it: its
+// denial of a name that the DNS delegates does not count.
 function judged(registration: Registration, dns: DnsFacts, signal: AbortSignal): Registration {
   if (registration.registered === null) {
     if (signal.aborted) return { ...registration, reason: 'timeout' }
-    // Without names no registry was found: that is no failure of the registry's.
+    // Without DNS the registry's server was not found: that is no failure of the registry.
     const isOurs = dns.unavailable && registration.reason === 'registry_failed'
     return isOurs ? { ...registration, reason: 'dns_unavailable' } : registration
   }

@@ -12,7 +12,7 @@ import { askWhois, isHost } from './whois.ts'
 import type { WhoisAnswer, WhoisNet } from './whois.ts'
 
 /** Results and errors of the queries that preceded WHOIS. */
-export interface Before {
+export interface EarlierQueries {
   readonly throttled?: boolean
   readonly failed?: boolean
   readonly faults: readonly string[]
@@ -36,18 +36,18 @@ const NO_SERVER_TTL_MS = 24 * 3_600_000
  */
 export function createWhoisLookup(
   options: WhoisLookupOptions,
-): (name: DomainName, caller: RegistryCaller, before: Before) => Promise<LookupResult> {
+): (name: DomainName, caller: RegistryCaller, earlier: EarlierQueries) => Promise<LookupResult> {
   const shared = createSingleFlight<Host>()
-  return async (name, caller, before) => {
+  return async (name, caller, earlier) => {
     const find = (): Promise<Host> => serverOfZone(options, name, caller)
-    // The names of one zone ask the root once between them.
+    // One query of the root serves all names of a zone.
     const zone = WHOIS_ZONES.get(name.suffix)
     const host: Host =
       zone !== undefined
         ? { kind: 'host', host: zone }
         : await (caller.lane === 'live' ? find() : shared(name.tld, caller.signal, find))
     if (host.kind === 'later') return host
-    if (host.kind !== 'host') return without(host.fault, before, host.kind === 'failed')
+    if (host.kind !== 'host') return unknownAfter(host.fault, earlier, host.kind === 'failed')
     const server = `whois:${host.host}`
     const limited = await options.rateLimiter.run(server, caller, async () => {
       const value = await askServer(options, host.host, name, caller)
@@ -57,16 +57,16 @@ export function createWhoisLookup(
     if (wait !== null) return wait
     if (limited.kind !== 'done') {
       const throttled = limited.kind === 'paused' && limited.why === 'throttled'
-      return without(`${server}: ${limited.kind}`, { ...before, throttled }, true)
+      return unknownAfter(`${server}: ${limited.kind}`, { ...earlier, throttled }, true)
     }
     const reply = limited.value
-    if (reply.kind === 'failed') return without(`${server}: ${reply.fault}`, before, true)
+    if (reply.kind === 'failed') return unknownAfter(`${server}: ${reply.fault}`, earlier, true)
     if (reply.record.throttled) {
       if (caller.lane === 'bulk') return laterAfterThrottle(server, null)
-      return without(`${server}: throttled`, { ...before, throttled: true }, true)
+      return unknownAfter(`${server}: throttled`, { ...earlier, throttled: true }, true)
     }
     if (reply.record.registered === null) {
-      return without(`${server}: a reply that says nothing of the name`, before, true)
+      return unknownAfter(`${server}: a reply that says nothing of the name`, earlier, true)
     }
     return fromServer(await completed(options, host.host, name, caller, reply.record))
   }
@@ -175,7 +175,7 @@ async function completed(
   }
 }
 
-// What a registrar says of a name that its registry knows can only add to it.
+// A registrar's reply can only add to what the registry has reported.
 async function askRegistrar(
   options: WhoisLookupOptions,
   host: string,
@@ -200,10 +200,10 @@ function plainStatus(status: string): string {
     .toLowerCase()
 }
 
-function without(fault: string, before: Before, failed: boolean): LookupResult {
-  const faults = [...before.faults, fault]
-  if (before.throttled === true)
+function unknownAfter(fault: string, earlier: EarlierQueries, failed: boolean): LookupResult {
+  const faults = [...earlier.faults, fault]
+  if (earlier.throttled === true)
     return fromServer({ ...UNKNOWN, reason: 'registry_throttled', faults })
-  const broken = failed || before.failed === true
+  const broken = failed || earlier.failed === true
   return fromServer({ ...UNKNOWN, reason: broken ? 'registry_failed' : 'no_registry_data', faults })
 }

@@ -55,7 +55,7 @@ export function parseWhois(text: string, hints: WhoisHints = {}): WhoisRecord {
   const heldByNobody = holders.length > 0 && holders.every(isDenial)
   const known = facts > 0 || (holders.length > 0 && !heldByNobody)
   const rest = { statuses, referral: valuesOf('referral', reply.entries)[0] ?? null }
-  // A status is the registry's own word; a line may be legal text that speaks of limits.
+  // A status outweighs a line, which may be legal text about limits.
   const free = statuses.some((status) => FREE_STATUS.test(status))
   if (facts === 0 && !free && isRefusal(reply)) return { ...BLANK, ...rest, throttled: true }
   if (facts < 2 && (free || (facts === 0 && (heldByNobody || deniesName(reply))))) {
@@ -112,8 +112,7 @@ function isReserved(line: string): boolean {
   return RESERVED.test(line)
 }
 
-// Some registries tell neither dates nor servers under any known key, but always who holds the
-// name.
+// Some registries have neither dates nor servers under any known key, but always name the holder.
 function describesName(entries: readonly WhoisEntry[], statuses: readonly string[]): boolean {
   if (valuesOf('domain', entries).length === 0) return false
   if (statuses.length > 0) return true

@@ -38,16 +38,15 @@ export async function askWhois(
   if (found.kind !== 'addresses') return failed('the server has no address', isSilent(found))
   let answer = failed('the server has no usable address')
   for (const address of found.addresses.slice(0, MAX_ADDRESSES)) {
-    answer = await converse(address, query, net, limit)
+    answer = await exchange(address, query, net, limit)
     if (answer.kind === 'reply') break
   }
   return answer
 }
 
-// Where our own resolver cannot vouch for the root, nothing was heard of the server, be it up or
-// down.
+// If our own resolver does not know the root, the server was not asked: it may be up or down.
 function isSilent(found: HostAddresses): boolean {
-  return found.kind === 'failed' && found.reason !== 'unvouched'
+  return found.kind === 'failed' && found.reason !== 'no_root'
 }
 
 /** Whether a text from a referral can be a host name: nothing else is ever resolved. */
@@ -55,7 +54,7 @@ export function isHost(text: string): boolean {
   return text.length <= 253 && readName(text).kind === 'name'
 }
 
-async function converse(
+async function exchange(
   address: string,
   query: string,
   net: WhoisNet,

@@ -64,14 +64,11 @@ export function probeAcceptAll(
   return current
 }
 
-/**
- * A permanent refusal of a random name counts only beside an accepted mailbox: it then concerns the
- * name.
- */
+/** After an accepted mailbox, a permanent refusal of the random name is about the name. */
 function acceptAllOf(reply: Reply, provider: string): AcceptAll {
   if (reply.code === 250 || reply.code === 251) return 'yes'
-  const met = classifyReply({ ...factsOf(reply), phase: 'rcpt', provider })
-  return reply.code >= 500 && met.party !== 'rate' && !met.retry ? 'no' : 'unknown'
+  const meaning = classifyReply({ ...factsOf(reply), phase: 'rcpt', provider })
+  return reply.code >= 500 && meaning.party !== 'rate' && !meaning.retry ? 'no' : 'unknown'
 }
 
 /**
@@ -81,7 +78,7 @@ function acceptAllOf(reply: Reply, provider: string): AcceptAll {
 export async function acceptAllFrom(
   recipients: Recipients,
   learnt: Promise<AcceptAllFact | undefined>,
-  met: readonly Classified[],
+  meanings: readonly Classified[],
   isUniform: boolean,
   tools: AcceptAllTools,
 ): Promise<AcceptAllFact> {
@@ -89,7 +86,7 @@ export async function acceptAllFrom(
   if (REFUSE_UNKNOWN_NAMES.has(domain)) return { value: 'no' }
   const known: AcceptAllFact = (await learnt) ?? { value: 'unknown' }
   const proves =
-    !isUniform && met.some((each) => each.mailbox === 'missing' && each.confidence === 'high')
+    !isUniform && meanings.some((each) => each.mailbox === 'missing' && each.confidence === 'high')
   if (!proves || known.value === 'no') return known
   const value = known.value === 'yes' ? 'unknown' : 'no'
   tools.cache.remember({ results: [], acceptAll: { domain, value, by: accountOf(recipients) } })

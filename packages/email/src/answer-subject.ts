@@ -118,7 +118,7 @@ async function lookUpFirst(
 function targetFor(run: Run, domain: string, route: HostsRoute): ProbeTarget {
   let target = run.targets.get(domain)
   if (target === undefined) {
-    target = probeTargetOf(run.tools, run.request.tenant, domain, route)
+    target = probeTargetOf(run.tools, run.request.account, domain, route)
     run.targets.set(domain, target)
   }
   return target
@@ -141,7 +141,7 @@ async function askHosts(
   if (target.off === 'opted_out') return end(unknownResult('opted_out'))
   if (target.off === 'probing_off') return end(await resultOfNames(tools, target.route))
   if (known !== undefined && needsRecheck(known) && subject.state.first === null) {
-    // What another account met a moment ago is a first try as good as any.
+    // A refusal that another account just got counts as the first try.
     const wait = { cause: 'recheck', afterMs: 0 } as const
     return takeResult(run, subject, target.to.group, { ...known, wait })
   }
@@ -161,7 +161,7 @@ function join(run: Run, subject: Subject, target: ProbeTarget): void {
   const { tools, request } = run
   const listener = (result: ProbeResult): void => {
     const { mailbox } = result
-    // A recheck is no second name that was tried.
+    // A recheck does not count as another name.
     const isNew = subject.state.first === null && mailbox !== 'unknown'
     if (isNew) tools.dictionary.note(target.pair, mailbox === 'missing')
     takeResult(run, subject, target.to.group, result)
@@ -170,8 +170,8 @@ function join(run: Run, subject: Subject, target: ProbeTarget): void {
   const { probe, isNew } = tools.inFlight.join(subject, request, listener, heard)
   subject.waits = { probe, listener }
   if (!isNew) return
-  const met = subject.state.first?.evidence['mx_address']
-  const route = typeof met === 'string' ? { ...target.route, avoid: met } : target.route
+  const avoid = subject.state.first?.evidence['mx_address']
+  const route = typeof avoid === 'string' ? { ...target.route, avoid } : target.route
   tools.pool.submit(probe, { ...target.to, route })
 }
 
@@ -198,9 +198,9 @@ function takeResult(run: Run, subject: Subject, group: string, result: ProbeResu
   silence.then(
     (failedPart) => {
       // A failed lookup says nothing about the domain.
-      const met =
+      const attributed =
         failedPart === 'resolver' ? { ...result, reason: 'dns_unavailable' as const } : result
-      takeWait(run, subject, group, { result: met, wait, failedPart })
+      takeWait(run, subject, group, { result: attributed, wait, failedPart })
     },
     (error: unknown) => run.done.reject(error),
   )
@@ -257,12 +257,12 @@ function withAcceptAll(
   if (known.mailbox !== 'accepted' || acceptAll === undefined || acceptAll.value === 'unknown')
     return known
   if (acceptAll.value === 'yes') {
-    const both = withOlderFact(known, acceptAll, run.request.tenant)
+    const both = withOlderFact(known, acceptAll, run.request.account)
     return { ...both, status: 'risky', reason: 'accept_all', catchAll: true, confidence: 'low' }
   }
   return known.catchAll === null && known.reason === 'accepted'
     ? {
-        ...withOlderFact(known, acceptAll, run.request.tenant),
+        ...withOlderFact(known, acceptAll, run.request.account),
         catchAll: false,
         confidence: 'high',
       }

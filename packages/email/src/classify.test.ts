@@ -47,30 +47,30 @@ describe('classifyReply', () => {
     'Requested action not taken: mailbox unavailable invalid DNS MX or A/AAAA resource record',
     '554 5.5.1 Error: no valid recipients',
   ])('"%s" is never about the mailbox', (text) => {
-    const met = classifyReply({ phase: 'rcpt', provider: '', code: 550, text })
-    expect(met.status).toBe('unknown')
+    const classified = classifyReply({ phase: 'rcpt', provider: '', code: 550, text })
+    expect(classified.status).toBe('unknown')
   })
 
   test('a refusal that names our own host is about us', () => {
     const text = '550 5.1.1 verifier.sender.test does not exist'
-    const met = classifyReply({
+    const classified = classifyReply({
       phase: 'rcpt',
       provider: '',
       code: 550,
       text,
       own: ['verifier.sender.test'],
     })
-    expect(met.reason).toBe('blocked')
+    expect(classified.reason).toBe('blocked')
   })
 
   test('words in a local part do not count', () => {
-    const met = classifyReply({
+    const classified = classifyReply({
       phase: 'rcpt',
       provider: '',
       code: 550,
       text: '<spamhaus.blocked@y.example> user unknown',
     })
-    expect(met.reason).toBe('mailbox_not_found')
+    expect(classified.reason).toBe('mailbox_not_found')
   })
 
   test('250 and 251 are acceptance, 252 proves nothing', () => {
@@ -94,13 +94,13 @@ describe('classifyReply', () => {
   })
 
   test('a reply that no rule matches is unknown', () => {
-    const met = classifyReply({
+    const classified = classifyReply({
       phase: 'rcpt',
       provider: '',
       code: 550,
       text: 'Requested action not taken',
     })
-    expect([met.status, met.reason]).toEqual(['unknown', 'unclassified_reply'])
+    expect([classified.status, classified.reason]).toEqual(['unknown', 'unclassified_reply'])
   })
 
   test('the time to read a reply grows only linearly with its length', () => {

@@ -60,13 +60,13 @@ export function classifyReply(facts: ReplyFacts): Classified {
   const provider = providerOf(facts.provider).id
   const quoted = severity === 5 ? quotedReply(text) : null
   if (quoted !== null) {
-    const met = byRules(
+    const byQuote = byRules(
       provider,
       Math.floor(quoted.code / 100),
       enhancedOf(quoted.text),
       quoted.text,
     )
-    if (met.reason !== 'unclassified_reply') return met
+    if (byQuote.reason !== 'unclassified_reply') return byQuote
   }
   return byRules(provider, severity, enhanced, text)
 }
@@ -93,10 +93,10 @@ export function factsOf({
 
 /** The enhanced status code in a text (RFC 3463); null if there is none. */
 export function enhancedOf(text: string): string | null {
-  const met =
+  const match =
     /^(?:\d{3}[ -])?\s*(?:[a-z]+_[a-z]+ )?#?([245]\.\d{1,3}\.\d{1,3})(?![.\d])/.exec(text) ??
     /\(#([245]\.\d{1,3}\.\d{1,3})\b/.exec(text)
-  return met?.[1] ?? null
+  return match?.[1] ?? null
 }
 
 /** Signs that the reply of another server, quoted in a text, was given before RCPT. */

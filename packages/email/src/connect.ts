@@ -94,14 +94,14 @@ export function createConnector(
   return async (route, provider, localAddress, { signal: attended, heard }) => {
     const endMs = now() + OPENING_MS
     const signal = AbortSignal.any([options.signal, attended])
-    const met: Attempt[] = []
+    const attempts: Attempt[] = []
     const last: { readonly host: string; readonly address: string }[] = []
     const tryAt = async (host: string, address: string): Promise<SmtpConnection | null> => {
       const isDown = (down.get(address) ?? 0) > now()
-      // An address left out for want of time is still one that there is.
+      // An address that is not tried for lack of time still exists.
       if (isDown || now() > endMs || signal.aborted) {
         const fault = isDown ? 'unreachable' : 'timeout'
-        met.push({ kind: 'failed_open', host, address, phase: 'connect', fault })
+        attempts.push({ kind: 'failed_open', host, address, phase: 'connect', fault })
         return null
       }
       const opened = await openAt({ ...options, signal, heard }, host, address, localAddress)
@@ -109,17 +109,23 @@ export function createConnector(
         down.delete(address)
         return { session: opened.session, host, address, avoided: route.avoid }
       }
-      if (opened.kind === 'refused') met.push({ ...opened, kind: 'refused', host, address })
+      if (opened.kind === 'refused') attempts.push({ ...opened, kind: 'refused', host, address })
       else {
         if (opened.phase === 'connect' && opened.fault !== 'aborted') markDown(address)
-        met.push({ kind: 'failed_open', host, address, phase: opened.phase, fault: opened.fault })
+        attempts.push({
+          kind: 'failed_open',
+          host,
+          address,
+          phase: opened.phase,
+          fault: opened.fault,
+        })
       }
       return null
     }
     for (const host of route.hosts) {
       const found = await findAddresses(options.resolver, options.egress.permits, host, signal)
       if (found.kind !== 'addresses') {
-        met.push({ ...found, host })
+        attempts.push({ ...found, host })
         continue
       }
       for (const address of found.addresses) {
@@ -135,7 +141,7 @@ export function createConnector(
       const connection = await tryAt(host, address)
       if (connection !== null) return { kind: 'connected', connection }
     }
-    return failureOf(met, provider, route.implicit, options.heloName)
+    return failureOf(attempts, provider, route.implicit, options.heloName)
   }
 }
 
@@ -155,15 +161,15 @@ type Attempt =
  * reply, a DNS failure.
  */
 function failureOf(
-  met: readonly Attempt[],
+  attempts: readonly Attempt[],
   provider: string,
   implicit: boolean,
   heloName: string,
 ): ConnectFailure {
-  const refused = met.find((attempt) => attempt.kind === 'refused')
+  const refused = attempts.find((attempt) => attempt.kind === 'refused')
   if (refused !== undefined) {
     const { reply, phase, host, address } = refused
-    const said = classifyReply({ ...factsOf(reply), phase, provider, own: [heloName] })
+    const meaning = classifyReply({ ...factsOf(reply), phase, provider, own: [heloName] })
     const evidence = {
       mx_host: host,
       mx_address: address,
@@ -176,15 +182,15 @@ function failureOf(
     }
     return {
       kind: 'failed',
-      result: withWait(said, unknownResult(said.reason, evidence)),
-      refusedUs: said.party === 'us' || said.party === 'rate',
-      throttled: said.party === 'rate',
+      result: withWait(meaning, unknownResult(meaning.reason, evidence)),
+      refusedUs: meaning.party === 'us' || meaning.party === 'rate',
+      throttled: meaning.party === 'rate',
       unreachable: false,
     }
   }
   const broken =
-    met.find((attempt) => attempt.kind === 'failed_open' && attempt.phase !== 'connect') ??
-    met.find((attempt) => attempt.kind === 'failed_open')
+    attempts.find((attempt) => attempt.kind === 'failed_open' && attempt.phase !== 'connect') ??
+    attempts.find((attempt) => attempt.kind === 'failed_open')
   if (broken !== undefined && broken.kind === 'failed_open') {
     const { host, address, phase, fault } = broken
     const evidence = {
@@ -199,10 +205,10 @@ function failureOf(
       ? unanswered(unknownResult(reason, evidence), true)
       : finalFailure(unknownResult(reason, evidence))
   }
-  const names = { provider, ...(met[0] === undefined ? {} : { mx_host: met[0].host }) }
-  const unnamed = met.find((attempt) => attempt.kind === 'failed')
+  const names = { provider, ...(attempts[0] === undefined ? {} : { mx_host: attempts[0].host }) }
+  const unnamed = attempts.find((attempt) => attempt.kind === 'failed')
   if (unnamed !== undefined) return unanswered(unknownResult(unnamed.why, names), false)
-  if (met.some((attempt) => attempt.kind === 'unsafe'))
+  if (attempts.some((attempt) => attempt.kind === 'unsafe'))
     return finalFailure(unknownResult('unsafe_host', names))
   // None of the hosts in the records exists: nothing accepts mail.
   return finalFailure({

@@ -4,7 +4,7 @@ import { LEASE_MS, runConnection } from './pooled-connection.ts'
 import type { ConnectionTools } from './pooled-connection.ts'
 import { unknownResult } from './probe-result.ts'
 import { addConnection, connectionCount, createProviderGroup } from './provider-group.ts'
-import { holdRate, moveConnection, postpone, waitingResult } from './provider-group.ts'
+import { holdRate, setConnectionState, postpone, waitingResult } from './provider-group.ts'
 import type { Destination, PooledConnection, ProviderGroup } from './provider-group.ts'
 import type { EmailLimits } from './limits.ts'
 import type { Probe } from './probe-queue.ts'
@@ -25,7 +25,7 @@ export interface ConnectionPool extends AsyncDisposable {
   broken(): readonly string[]
 }
 
-/** State of the pool; the states of its groups and connections are drawn at `POOL_MOVES`. */
+/** State of the pool; the states of its groups and connections are drawn at `POOL_TRANSITIONS`. */
 interface Pool {
   readonly limits: EmailLimits
   readonly options: PoolOptions
@@ -98,7 +98,10 @@ function submit(pool: Pool, probe: Probe, to: Destination): void {
   grow(pool, group)
 }
 
-/** Whether a silent group already holds as many live probes as it may: its share of slow calls. */
+/**
+ * Whether a group that does not reply already has as many live probes as it may: its share of slow
+ * calls.
+ */
 function isSilent({ limits, options }: Pool, { silentSinceMs, queue }: ProviderGroup): boolean {
   if (silentSinceMs === null || queue.liveSize < limits.silentProbes) return false
   return options.now() - silentSinceMs >= limits.silentMs
@@ -148,11 +151,11 @@ function start(pool: Pool, group: ProviderGroup): void {
   const done = runConnection(connection, pool.connection)
     .catch((error: unknown) => {
       pool.options.warn(error)
-      // A shared store that fails is not asked again at once.
+      // A shared store that has failed is not asked again at once.
       holdBack(pool, group, pool.limits.soonMs)
     })
     .finally(() => {
-      moveConnection(connection, 'closed')
+      setConnectionState(connection, 'closed')
       pool.openCount--
       pool.running.delete(done)
       afterConnection(pool, group)
@@ -164,7 +167,7 @@ function start(pool: Pool, group: ProviderGroup): void {
 function afterConnection(pool: Pool, group: ProviderGroup): void {
   if (group.queue.size > 0) grow(pool, group)
   const starved = [...pool.starved]
-  // Callers wait for live probes.
+  // Live probes first: their callers wait.
   for (const isLive of [true, false]) {
     for (const other of starved) {
       if (pool.openCount >= pool.limits.sessions) break
@@ -217,13 +220,13 @@ function expireBulk(pool: Pool): void {
 /** Waits for probes; false if the connection should close. */
 function idle(pool: Pool, connection: PooledConnection): Promise<boolean> {
   if (pool.starved.size > 0) return Promise.resolve(false)
-  moveConnection(connection, 'idle')
+  setConnectionState(connection, 'idle')
   return new Promise((resolve) => {
     const timer = setTimeout(() => wake(false), idleMs(pool, connection.group))
     const wake = (goesOn: boolean): void => {
       clearTimeout(timer)
       connection.wake = null
-      moveConnection(connection, goesOn ? 'busy' : 'closing')
+      setConnectionState(connection, goesOn ? 'busy' : 'closing')
       resolve(goesOn && !pool.isOver)
     }
     connection.wake = wake
@@ -244,7 +247,7 @@ async function close(pool: Pool): Promise<void> {
   }
   endWaiting(pool)
   await Promise.all(pool.running)
-  // Connections that were cut put their probes back.
+  // Aborted connections have put their probes back.
   endWaiting(pool)
 }
 

@@ -3,7 +3,7 @@ import type { Memory } from '@plumbline/ports/memory'
 /** Detects an account that guesses mailbox names at a domain (a dictionary attack). */
 export interface DictionaryAttackGuard {
   /** The counts of an account at a domain. */
-  pair(tenant: string, domain: string): Pair
+  pair(account: string, domain: string): Pair
   /** Whether the account may not probe the domain now. */
   stops(pair: Pair): boolean | Promise<boolean>
   /** Counts the result of one recipient. */
@@ -19,15 +19,15 @@ export interface Pair {
   sinceMs: number
   stoppedUntilMs: number
   /** The read of the shared memory in flight, which concurrent callers share. */
-  look: Promise<boolean> | null
-  lookedMs: number
+  read: Promise<boolean> | null
+  readMs: number
 }
 
 /** Pairs of account and domain that are counted; a count starts over after an hour. */
 const PAIRS_MAX = 10_000
 const COUNT_MS = 3_600_000
 const STOP_MS = 3_600_000
-const LOOK_MS = 30_000
+const READ_MS = 30_000
 
 /**
  * Makes the guard. Once an account has probed `asked` recipients of a domain and more than `share`
@@ -47,29 +47,29 @@ export function createDictionaryAttackGuard(
     pair.missing = 0
     pair.sinceMs = now()
   }
-  const look = async (pair: Pair): Promise<boolean> => {
+  const read = async (pair: Pair): Promise<boolean> => {
     try {
       const [until] = await memory.get([pair.key])
       if (typeof until === 'number') pair.stoppedUntilMs = until
     } catch (error) {
       warn(error)
     }
-    pair.lookedMs = now()
+    pair.readMs = now()
     return pair.stoppedUntilMs > now()
   }
   return {
-    pair(tenant, domain) {
-      const name = `${tenant} ${domain}`
+    pair(account, domain) {
+      const name = `${account} ${domain}`
       let pair = pairs.get(name)
       if (pair === undefined) {
         pair = {
-          key: keyOf(tenant, domain),
+          key: keyOf(account, domain),
           asked: 0,
           missing: 0,
           sinceMs: now(),
           stoppedUntilMs: 0,
-          look: null,
-          lookedMs: Number.NEGATIVE_INFINITY,
+          read: null,
+          readMs: Number.NEGATIVE_INFINITY,
         }
         pairs.set(name, pair)
         if (pairs.size > PAIRS_MAX) {
@@ -82,9 +82,9 @@ export function createDictionaryAttackGuard(
     stops(pair) {
       if (pair.stoppedUntilMs > now()) return true
       // Most subjects are answered here, without a promise for each.
-      if (now() - pair.lookedMs < LOOK_MS) return false
-      pair.look ??= look(pair).finally(() => (pair.look = null))
-      return pair.look
+      if (now() - pair.readMs < READ_MS) return false
+      pair.read ??= read(pair).finally(() => (pair.read = null))
+      return pair.read
     },
     note(pair, isMissing) {
       renewed(pair)
@@ -101,6 +101,6 @@ export function createDictionaryAttackGuard(
   }
 }
 
-function keyOf(tenant: string, domain: string): string {
-  return `email:dictionary:${tenant} ${domain}`
+function keyOf(account: string, domain: string): string {
+  return `email:dictionary:${account} ${domain}`
 }

@@ -43,11 +43,11 @@ export function judgeDomain(
   for (const host of mxHosts) {
     const byHost = judgeMailDomain(lists, host)
     if (!byHost.disposable || byHost.evidence === null) continue
-    const { entry, source: met } = byHost.evidence
+    const { entry, source: list } = byHost.evidence
     return {
       ...base,
       disposable: true,
-      source: { entry: `mx:${entry}`, list: met.name, date: met.date },
+      source: { entry: `mx:${entry}`, list: list.name, date: list.date },
     }
   }
   return base

@@ -20,10 +20,10 @@ const CASES: readonly (readonly [string, Zone, string, string, boolean | null])[
   ],
   ['neither MX nor address', { 'd.test TXT': ['x'] }, 'undeliverable', 'no_mail_host', false],
   ['MX servfail', { 'd.test MX': 'failed' }, 'unknown', 'dns_failed', null],
-  ['MX unvouched', { 'd.test MX': 'unvouched' }, 'unknown', 'dns_unavailable', null],
+  ['MX no_root', { 'd.test MX': 'no_root' }, 'unknown', 'dns_unavailable', null],
   [
-    'MX nodata, A unvouched',
-    { 'd.test MX': 'nodata', 'd.test A': 'unvouched' },
+    'MX nodata, A no_root',
+    { 'd.test MX': 'nodata', 'd.test A': 'no_root' },
     'unknown',
     'dns_unavailable',
     null,

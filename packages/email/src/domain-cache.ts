@@ -79,8 +79,8 @@ export function createDomainCache(options: DomainCacheOptions): DomainCache {
       const route = findRoute(options.resolver, domain, options.random)
       holdNewest(routes, domain, { route, untilMs: now() + ROUTE_MS })
       const forget = (): unknown => routes.delete(domain)
-      // The caller gets a rejection; here only what is held is forgotten.
-      void route.then((met) => met.kind === 'failed' && forget(), forget)
+      // The caller gets the rejection; here only the entry is dropped.
+      void route.then(({ kind }) => kind === 'failed' && forget(), forget)
       return route
     },
     destination(domain, route) {
@@ -125,7 +125,7 @@ function destinationOf(
     route,
     provider,
     group: provider.id === 'other' ? options.groupOf(first) : provider.id,
-    // Greylisting knows a sender by its address, so a domain always sees the same one.
+    // Greylisting recognizes a sender by its address, so a domain always sees the same one.
     source: sources.length === 0 ? undefined : sources[spread(domain) % sources.length],
   }
 }

@@ -58,7 +58,7 @@ export function ask(
     subjects,
     depth: 'basic',
     lane: 'live',
-    tenant: 'tenant',
+    account: 'account',
     signal: AbortSignal.timeout(30_000),
     ...request,
   })
@@ -69,7 +69,7 @@ export function outcomeOf(
   answer: Answer<'email'> | undefined,
 ): Extract<Answer<'email'>, { kind: 'outcome' }> {
   if (answer?.kind !== 'outcome')
-    throw new Error(`expected an outcome, met ${JSON.stringify(answer)}`)
+    throw new Error(`expected an outcome, got ${JSON.stringify(answer)}`)
   return answer
 }
 

@@ -55,7 +55,7 @@ function recordGrants(
 
 function later(answer: Answer<'email'> | undefined): Extract<Answer<'email'>, { kind: 'later' }> {
   if (answer?.kind !== 'later')
-    throw new Error(`expected later, met ${JSON.stringify(brief(answer))}`)
+    throw new Error(`expected later, got ${JSON.stringify(brief(answer))}`)
   return answer
 }
 
@@ -112,11 +112,11 @@ describe('results and their evidence', () => {
       'honeybee@a.test',
       'known@trap.test',
     ]
-    const met = (await ask(engine, subjects)).map((answer) => {
+    const outcomes = (await ask(engine, subjects)).map((answer) => {
       const { facts } = outcomeOf(answer)
       return [facts.disposable, facts.freeProvider, facts.roleAccount, facts.spamTrap]
     })
-    expect(met).toEqual([
+    expect(outcomes).toEqual([
       [true, false, false, false],
       [false, false, false, false],
       [false, true, false, false],
@@ -274,7 +274,7 @@ describe('memory', () => {
     nowMs += DAY_MS
     const both = { cached: true, reason: 'accept_all', checkedAt: '2026-11-01T12:00:00.000Z' }
     expect(outcomeOf((await ask(engine, ['second@a.test'], extended))[0])).toMatchObject(both)
-    // Also when the domain's own entry has run out.
+    // Also after the domain's own entry has expired.
     nowMs = Date.parse('2026-11-09T12:00:00Z')
     expect(outcomeOf((await ask(engine, ['second@a.test']))[0])).toMatchObject(both)
     expect(count(smtp.lines, 'RCPT')).toBe(3)
@@ -295,7 +295,7 @@ describe('memory', () => {
     }
     const ttlMs = DAY_MS
     await memory.set([
-      { key: probeResultKey('ok@a.test', 'tenant', {}), value: finding, ttlMs },
+      { key: probeResultKey('ok@a.test', 'account', {}), value: finding, ttlMs },
       { key: 'email:accept-all:a.test', value: 'no', ttlMs },
     ])
     await using engine = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
@@ -457,15 +457,15 @@ describe('waiting', () => {
       clock: () => nowMs,
     })
     let left = Array.from({ length: 120 }, (_, n) => `ok${n}@a.test`)
-    const met: unknown[] = []
+    const outcomes: unknown[] = []
     for (let round = 0; round < 20 && left.length > 0; round++) {
       const answers = await ask(engine, left, { lane: 'bulk' })
-      met.push(...answers.map(brief).filter((answer) => answer !== 'later rate_limited'))
+      outcomes.push(...answers.map(brief).filter((answer) => answer !== 'later rate_limited'))
       left = left.filter((_, at) => answers[at]?.kind === 'later')
       nowMs += 10_000
     }
-    expect(met).toHaveLength(120)
-    expect(new Set(met)).toEqual(new Set(['deliverable accepted']))
+    expect(outcomes).toHaveLength(120)
+    expect(new Set(outcomes)).toEqual(new Set(['deliverable accepted']))
   })
 
   test('a live call never waits: it is told that it was greylisted, and when to try again', async () => {
@@ -620,7 +620,7 @@ describe('guards', () => {
       'later probe_limit',
     )
     expect(brief((await ask(engine, ['guess98@a.test']))[0])).toBe('unknown probe_limit')
-    expect(brief((await ask(engine, ['guess97@a.test'], { tenant: 'other' }))[0])).toBe(
+    expect(brief((await ask(engine, ['guess97@a.test'], { account: 'other' }))[0])).toBe(
       'undeliverable mailbox_not_found',
     )
   })
@@ -763,7 +763,7 @@ describe('shares', () => {
     )
     const beganMs = performance.now()
     const answers = await ask(engine, subjects, { lane: 'bulk' })
-    // At a recipient a second the trickle alone takes 5 minutes.
+    // At one recipient a second, those of the large domain alone would take 5 minutes.
     expect(performance.now() - beganMs).toBeLessThan(20_000)
     const others = answers.filter((_answer, at) => at % 5 >= 3)
     expect(new Set(others.map(brief))).toEqual(new Set(['deliverable accepted']))

@@ -135,10 +135,10 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
 
 function assertSender(smtp: EmailEngineOptions['smtp']): void {
   if (!parseMailbox(smtp.mailFrom).ok) {
-    throw new Error(`mail from: expected a mailbox, met ${smtp.mailFrom}`)
+    throw new Error(`mail from: expected a mailbox, got ${smtp.mailFrom}`)
   }
   if (!/^[A-Za-z0-9.[\]:-]{1,253}$/.test(smtp.heloName)) {
-    throw new Error(`helo name: expected a host name, met ${smtp.heloName}`)
+    throw new Error(`helo name: expected a host name, got ${smtp.heloName}`)
   }
 }
 
@@ -154,7 +154,7 @@ function verifyTools(
     uniform,
     acceptAllProbes: new Map(),
     sender: smtp.mailFrom,
-    // A very short name would be met inside other words.
+    // A very short name would also match within other words.
     own: [smtp.heloName, ...(smtp.sourceAddresses ?? []), `@${sender}`].filter(
       (name) => name.length > 6,
     ),
@@ -215,7 +215,7 @@ function probingHealth(probing: 'smtp' | 'dns_only', broken: readonly string[]):
   const name = 'smtp probing'
   if (probing === 'dns_only') return { name, status: 'off', detail: 'only names are looked up' }
   if (broken.length === 0) return { name, status: 'ok', detail: 'no provider refuses us' }
-  // The host of a single domain is named nowhere: its name tells who was asked about.
+  // The host of a single domain is not named: its name would reveal the subject.
   const others = broken.filter((id) => id === ORDINARY_PROVIDER.id).length
   const known = [...new Set(broken)].filter((id) => id !== ORDINARY_PROVIDER.id).slice(0, 10)
   const hosts = others === 0 ? [] : [`${others} mail ${others === 1 ? 'host' : 'hosts'} of others`]

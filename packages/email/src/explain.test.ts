@@ -12,7 +12,7 @@ const zone = {
   'null.test MX': [{ preference: 0, exchange: '' }],
   'bare.test MX': 'nodata',
   'sick.test MX': 'failed',
-  'closed.test MX': 'unvouched',
+  'closed.test MX': 'no_root',
   'inside.test MX': [{ preference: 5, exchange: 'mx.inside.test' }],
   'mx.inside.test A': ['10.0.0.1'],
   'yahoo.com MX': [{ preference: 1, exchange: 'mta5.am0.yahoodns.net' }],
@@ -182,7 +182,7 @@ test('there is a row for each reason that a client can get', () => {
 test.each(Object.entries(TABLE))('%s is reported with its evidence', async (reason, row) => {
   await using smtp = await startSmtp(row.script ?? {})
   await using engine = testEngine(smtp.port, zone, row.options)
-  // The way out counts as shut once its test is over.
+  // Port 25 counts as blocked once the self-test has ended.
   await engine.health()
   const subjects = row.subjects ?? ['ada@a.test']
   const answers = await ask(engine, subjects, {

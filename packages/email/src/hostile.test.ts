@@ -202,7 +202,7 @@ describe('hostile mail servers', () => {
       await using engine = testEngine(smtp.port, zoneOf({ 'hostile.test': '127.0.0.1' }))
       const beganMs = performance.now()
       const outcome = outcomeOf((await ask(engine, ['ada@hostile.test'], { depth: 'extended' }))[0])
-      // A session may last 2 s; who asks would wait for 30.
+      // A session may last 2 s; the caller would wait for 30.
       expect(performance.now() - beganMs).toBeLessThan(20_000)
       expect(outcome.facts.mailbox === 'missing' || outcome.status === 'undeliverable').toBe(false)
       expect(outcome.reason).toBe(reason ?? outcome.reason)

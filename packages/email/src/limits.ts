@@ -103,7 +103,7 @@ export function limitsOf(limits: EmailLimits, group: string, provider: Provider)
   const own = limits.groups?.[group]
   const perMinute =
     own?.recipientsPerMinute ?? limits.recipientsPerMinute ?? provider.recipientsPerMinute
-  // Two, where that many are allowed: a recipient, and an accept-all probe beside it.
+  // At least two, if allowed: a recipient and an accept-all probe.
   const burst = Math.max(Math.min(2, perMinute), Math.floor(perMinute / 4))
   return {
     connections: own?.connections ?? limits.connectionsPerGroup ?? provider.connections,

@@ -74,7 +74,7 @@ test('a silent group keeps a limited number of callers waiting', async () => {
     if (!over.signal.aborted) waiting -= 1
     return outcomeOf(answer).reason
   })
-  // One connection may have been taken up by each of the first ones beside those that wait.
+  // Besides those that wait, each of the two connections may have taken a probe.
   await expect.poll(() => waiting).toBeLessThanOrEqual(3 + 2)
   over.abort()
   const reasons = await Promise.all(rest)

@@ -78,19 +78,19 @@ export async function findAddresses(
 ): Promise<MailHostAddresses> {
   const options = signal === undefined ? {} : { signal }
   const v4 = await resolver.resolve(host, 'A', options)
-  const met: string[] = v4.kind === 'records' ? [...v4.records] : []
-  const safe = met.filter(permits)
+  const addresses: string[] = v4.kind === 'records' ? [...v4.records] : []
+  const safe = addresses.filter(permits)
   const failures = v4.kind === 'failed' ? [v4.reason] : []
   if (safe.length < ADDRESSES_MAX && v4.kind !== 'nxdomain') {
     const v6 = await resolver.resolve(host, 'AAAA', options)
     if (v6.kind === 'records') {
-      met.push(...v6.records)
+      addresses.push(...v6.records)
       safe.push(...v6.records.filter(permits))
     }
     if (v6.kind === 'failed') failures.push(v6.reason)
   }
   if (safe.length > 0) return { kind: 'addresses', addresses: safe.slice(0, ADDRESSES_MAX) }
-  if (met.length > 0) return { kind: 'unsafe' }
+  if (addresses.length > 0) return { kind: 'unsafe' }
   const [failure] = failures
   return failure === undefined ? { kind: 'none' } : { kind: 'failed', why: dnsFault(failure) }
 }

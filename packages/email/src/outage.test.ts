@@ -42,21 +42,21 @@ test('while our resolver is down all subjects wait in one group, and none uses u
         reason: 'dns_unavailable',
       })
     }
-    // Each domain, and once for all whether it is the resolver.
+    // One query for each domain, and one test query of the resolver for all.
     expect(asked).toBe(subjects.length + 1)
     states = answers.map(stateOf)
     nowMs += 3_000_000
   }
   isDown = false
-  const met = await ask(engine, subjects, { lane: 'bulk', states })
-  expect(met.map(brief)).toEqual([
+  const answers = await ask(engine, subjects, { lane: 'bulk', states })
+  expect(answers.map(brief)).toEqual([
     'deliverable accepted',
     'deliverable accepted',
     'later dns_failed',
   ])
   isDown = true
   nowMs += 3_000_000
-  // Not for ever.
+  // But not for ever.
   const late = await ask(engine, ['nine@d.test'], { lane: 'bulk', states })
   expect(late.map(brief)).toEqual(['unknown dns_unavailable'])
 })
@@ -104,12 +104,12 @@ test.each(['refuses every question', 'stays silent'])(
   'a single call does not blame a domain while our resolver %s',
   async (how) => {
     await using smtp = await startSmtp(AGREEABLE)
-    // Questions of the call have failed by then; the one that is asked beside them hangs.
+    // Queries of the call have failed by then; the test query hangs.
     const hangs = (name: string): boolean => how === 'stays silent' && name.startsWith('plumbline-')
     const world = { isDown: true, nowMs: Date.now(), hangs }
     await using engine = engineOf(smtp.port, world)
-    const [met] = await ask(engine, ['one@a.test'], { lane: 'live' })
-    expect(met).toMatchObject({
+    const [answer] = await ask(engine, ['one@a.test'], { lane: 'live' })
+    expect(answer).toMatchObject({
       status: 'unknown',
       reason: 'dns_unavailable',
       evidence: { retry_after: expect.any(Number) },

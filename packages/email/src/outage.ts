@@ -76,5 +76,5 @@ export function createOutageWatch(options: {
  */
 async function isDown(resolver: Resolver): Promise<boolean> {
   const answer = await resolver.resolve(`plumbline-${randomBytes(10).toString('hex')}.com`, 'A')
-  return answer.kind === 'failed' && answer.reason !== 'unvouched'
+  return answer.kind === 'failed' && answer.reason !== 'no_root'
 }

@@ -101,7 +101,7 @@ function hostFacts(result: ProbeResult): Pick<EmailFacts, 'mxFound' | 'acceptsMa
     case 'no_domain':
     case 'null_mx':
     case 'no_mail_host':
-      // The server's own word for it comes by a mail host that does exist.
+      // If a mail server said so, the domain has a mail host.
       return result.evidence['reply_code'] === undefined
         ? { mxFound: false, acceptsMail: false }
         : { mxFound: result.evidence['implicit_mx'] !== true, acceptsMail: false }

@@ -10,6 +10,6 @@ test('an address counts once, however it is written', () => {
 test.each(['mail.example', '192.0.2.256', '192.0.2.1/32', 'fe80::1%eth0', ''])(
   '%s is refused as an outgoing address',
   (text) => {
-    expect(() => outgoingAddresses(['192.0.2.1', text])).toThrow(/expected an IP address.*, met/)
+    expect(() => outgoingAddresses(['192.0.2.1', text])).toThrow(/expected an IP address.*, got/)
   },
 )

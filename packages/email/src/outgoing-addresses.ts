@@ -10,7 +10,7 @@ export function outgoingAddresses(texts: readonly string[]): readonly string[] {
   const canonical = texts.map((text) => {
     const address = parseAddress(text)
     if (address === null) {
-      throw new Error(`source addresses: expected an IP address of this machine, met ${text}`)
+      throw new Error(`source addresses: expected an IP address of this machine, got ${text}`)
     }
     return formatAddress(address)
   })

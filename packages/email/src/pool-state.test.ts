@@ -2,28 +2,28 @@ import { describe, expect, test } from 'vitest'
 import type { Limiter } from '@plumbline/ports/limiter'
 import { ask, testEngine, zoneOf } from './engine-fixture.ts'
 import { processLimiter, processMemory, startSmtp } from './smtp-fixture.ts'
-import { POOL_MOVES, moved } from './pool-state.ts'
+import { POOL_TRANSITIONS, transition } from './pool-state.ts'
 import type { PoolPart, PoolState } from './pool-state.ts'
 import { createCircuitBreaker, createPace } from './provider-group.ts'
 
 const MINUTE_MS = 60_000
 
 function statesOf<P extends PoolPart>(part: P): PoolState<P>[] {
-  return Object.keys(POOL_MOVES[part]) as PoolState<P>[]
+  return Object.keys(POOL_TRANSITIONS[part]) as PoolState<P>[]
 }
 
-describe('the moves of the pool', () => {
+describe('the states of the pool', () => {
   test.each(['connection', 'rate', 'circuit'] as const)(
-    'a %s makes the moves of its table and throws on every other',
+    'a %s makes the transitions of its table and throws on every other',
     (part) => {
-      const table: Readonly<Record<string, readonly string[]>> = POOL_MOVES[part]
+      const table: Readonly<Record<string, readonly string[]>> = POOL_TRANSITIONS[part]
       for (const from of statesOf(part)) {
         for (const to of statesOf(part)) {
-          const move = (): string => moved(part, from, to)
-          if (table[from]?.includes(to) === true) expect(move()).toBe(to)
+          const change = (): string => transition(part, from, to)
+          if (table[from]?.includes(to) === true) expect(change()).toBe(to)
           else
-            expect(move).toThrow(
-              [part, ': expected a move that the table has, met ', from, ' to ', to].join(''),
+            expect(change).toThrow(
+              [part, ': expected a listed transition, got ', from, ' to ', to].join(''),
             )
         }
       }
@@ -32,11 +32,11 @@ describe('the moves of the pool', () => {
 
   test('each state but the first is reached from the first', () => {
     for (const part of ['connection', 'rate', 'circuit'] as const) {
-      const table: Readonly<Record<string, readonly string[]>> = POOL_MOVES[part]
+      const table: Readonly<Record<string, readonly string[]>> = POOL_TRANSITIONS[part]
       const [first = ''] = statesOf(part)
-      const met = new Set([first])
-      for (const state of met) for (const next of table[state] ?? []) met.add(next)
-      expect([...met].toSorted()).toEqual(statesOf(part).toSorted())
+      const reached = new Set([first])
+      for (const state of reached) for (const next of table[state] ?? []) reached.add(next)
+      expect([...reached].toSorted()).toEqual(statesOf(part).toSorted())
     }
   })
 })

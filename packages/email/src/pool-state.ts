@@ -1,5 +1,5 @@
 /**
- * The states of the connection pool and the moves between them; any other move is a bug and throws.
+ * The states of the connection pool and their transitions; any other is a bug and throws.
  *
  * A pooled connection:
  *
@@ -25,7 +25,7 @@
  * A group whose circuit another worker opened moves from `closed` to `open`, or to `half_open` where that
  * pause is over, when the shared memory is read; a refusal while it is open restarts the pause.
  */
-export const POOL_MOVES = {
+export const POOL_TRANSITIONS = {
   connection: {
     starting: ['busy', 'closing'],
     busy: ['idle', 'closing'],
@@ -42,20 +42,20 @@ export const POOL_MOVES = {
 } as const
 
 /** The part of the pool that has a state of its own. */
-export type PoolPart = keyof typeof POOL_MOVES
+export type PoolPart = keyof typeof POOL_TRANSITIONS
 
 /** The states of one part. */
-export type PoolState<P extends PoolPart> = keyof (typeof POOL_MOVES)[P] & string
+export type PoolState<P extends PoolPart> = keyof (typeof POOL_TRANSITIONS)[P] & string
 
-/** The state after a move. Throws on one that the table does not have. */
-export function moved<P extends PoolPart>(
+/** The state after a transition. Throws on one that the table does not have. */
+export function transition<P extends PoolPart>(
   part: P,
   from: PoolState<P>,
   to: PoolState<P>,
 ): PoolState<P> {
-  const table: Readonly<Record<string, readonly string[]>> = POOL_MOVES[part]
+  const table: Readonly<Record<string, readonly string[]>> = POOL_TRANSITIONS[part]
   if (table[from]?.includes(to) !== true) {
-    throw new Error(`${part}: expected a move that the table has, met ${from} to ${to}`)
+    throw new Error(`${part}: expected a listed transition, got ${from} to ${to}`)
   }
   return to
 }

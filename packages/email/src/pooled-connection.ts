@@ -4,7 +4,7 @@ import type { ConnectCallers, ConnectResult, SmtpConnection } from './connect.ts
 import type { EmailLimits } from './limits.ts'
 import type { HostsRoute, Probe, Recipients } from './probe-queue.ts'
 import { unknownResult } from './probe-result.ts'
-import { connectionCount, moveConnection, postpone } from './provider-group.ts'
+import { connectionCount, setConnectionState, postpone } from './provider-group.ts'
 import { refuseWaiting, waitingResult } from './provider-group.ts'
 import type { PooledConnection, ProviderGroup } from './provider-group.ts'
 import { takeRecipientTokens } from './recipient-tokens.ts'
@@ -57,7 +57,7 @@ export async function runConnection(
   try {
     await runUnderLease(connection, tools)
   } finally {
-    if (connection.state !== 'closing') moveConnection(connection, 'closing')
+    if (connection.state !== 'closing') setConnectionState(connection, 'closing')
   }
 }
 
@@ -101,14 +101,14 @@ async function step(connection: PooledConnection, tools: ConnectionTools): Promi
   const { group, smtp } = connection
   const { breaker, pace, perTransaction, queue } = group
   if (connectionCount(group) > pace.connections() || breaker.openMs() > 0) return false
-  if (connection.state === 'starting') moveConnection(connection, 'busy')
+  if (connection.state === 'starting') setConnectionState(connection, 'busy')
   const count = breaker.state() === 'half_open' ? 1 : perTransaction
   const recipients = queue.take(count, smtp === null ? undefined : (route) => serves(smtp, route))
   if (recipients === null) return smtp?.session.usable === true && (await tools.idle(connection))
   try {
     return await runTransaction(connection, recipients, tools)
   } catch (error) {
-    // Nothing else holds these probes, and their callers must not wait for ever.
+    // Nothing else would settle these probes, and their callers would wait for ever.
     const result = unknownResult('protocol_error', { provider: group.provider.id })
     for (const probe of recipients.probes) probe.settle(result)
     throw error
@@ -127,7 +127,7 @@ async function runTransaction(
   const smtp = await openFor(connection, granted, tools)
   if (smtp === null) return group.queue.size > 0 && group.pace.pausedUntilMs <= tools.now()
   for (const probe of probes) probe.heard()
-  using _ = whenAllHaveGone(probes, () => {
+  using _ = whenAllGaveUp(probes, () => {
     if (tools.isScarce()) smtp.session.close()
   })
   const { provider, name } = group
@@ -142,11 +142,11 @@ async function runTransaction(
 /**
  * Calls `gone` once nobody waits for any of the probes; disposing of the result cancels the call.
  */
-function whenAllHaveGone(probes: readonly Probe[], gone: () => void): Disposable {
-  const look = (): void => {
+function whenAllGaveUp(probes: readonly Probe[], gone: () => void): Disposable {
+  const check = (): void => {
     if (probes.every(({ settled }) => settled)) gone()
   }
-  for (const probe of probes) probe.onGivenUp = look
+  for (const probe of probes) probe.onGivenUp = check
   return {
     [Symbol.dispose]: () => {
       for (const probe of probes) probe.onGivenUp = null
@@ -226,7 +226,7 @@ async function takeTokens(
 /** Whether a session is with a host of the route, and not with an address to avoid. */
 function serves(smtp: SmtpConnection, route: HostsRoute): boolean {
   if (!route.hosts.includes(smtp.host)) return false
-  // Where every other address was tried in vain, the avoided one serves.
+  // If all other addresses have failed, the avoided one is used.
   return route.avoid === undefined || route.avoid !== smtp.address || smtp.avoided === route.avoid
 }
 
@@ -257,7 +257,7 @@ async function openFor(
     return opened.connection
   }
   tools.reached(!opened.unreachable)
-  // No other probe of the domain would get further now, unless another connection was let in.
+  // Other probes of the domain would fail alike, unless only this connection was one too many.
   const others = opened.throttled ? [] : group.queue.drain(recipients.domain)
   for (const probe of [...recipients.probes, ...others]) probe.settle(opened.result)
   if (opened.throttled) slowDown(group, tools)
@@ -276,7 +276,7 @@ async function openForCallers(
   tools: ConnectionTools,
 ): Promise<ConnectResult | null> {
   const unattended = new AbortController()
-  using _ = whenAllHaveGone(probes, () => unattended.abort())
+  using _ = whenAllGaveUp(probes, () => unattended.abort())
   group.silentSinceMs ??= tools.now()
   const opened = await tools.connect(route, group.provider.id, group.source, {
     signal: unattended.signal,

@@ -47,7 +47,7 @@ export function createPort25Health(
     return running
   }
   const refresh = (): void => {
-    // A test that fails leaves what is known as it was.
+    // If the test fails, the last result stays.
     if (test !== null) latest(test).catch(() => undefined)
   }
   const timer = test === null ? null : setInterval(refresh, HOUR_MS).unref()

@@ -67,7 +67,7 @@ export interface ProbeQueue {
 }
 
 /** Domain queues examined for one that the open connection can serve. */
-const PREFERENCE_LOOKS = 8
+const PREFERENCE_QUEUES = 8
 
 /**
  * Start-time fair queueing over accounts: a live probe gets the turn after the last one of its
@@ -186,7 +186,7 @@ function take(
     if (queue.live.length > 0) queues.turns.current = turnOf(queues.turns, queue.live[0])
     shift(queues, queue.live, count, probes)
     shift(queues, queue.bulk, count, probes)
-    // To the end of the turn.
+    // Moves the domain to the end of the order.
     queues.all.delete(key)
     queues.all.set(key, queue)
     dropEmpty(queues, key, queue)
@@ -201,12 +201,12 @@ function choose(
 ): string | undefined {
   if (queues.live.size > 0) return chooseInTurn(queues, prefers)
   let first: string | undefined
-  let looks = 0
+  let examined = 0
   for (const key of queues.all.keys()) {
     first ??= key
     const queue = queues.all.get(key)
     if (prefers === undefined || (queue !== undefined && prefers(queue.route))) return key
-    if (++looks >= PREFERENCE_LOOKS) break
+    if (++examined >= PREFERENCE_QUEUES) break
   }
   return first
 }

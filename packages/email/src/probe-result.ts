@@ -99,24 +99,24 @@ export function unknownResult(
  * there.
  */
 export function resultOfReply(
-  met: Classified,
+  meaning: Classified,
   acceptAll: AcceptAll,
   acceptance: 'mailbox' | 'nothing',
   evidence: { readonly [key: string]: Json },
 ): ProbeResult {
   const base = {
-    mailbox: met.mailbox,
+    mailbox: meaning.mailbox,
     catchAll: acceptAll === 'unknown' ? null : acceptAll === 'yes',
     evidence,
   } as const
-  if (met.status !== 'deliverable') {
-    const answered = met.mailbox !== 'unknown' || met.party === 'mailbox'
+  if (meaning.status !== 'deliverable') {
+    const answered = meaning.mailbox !== 'unknown' || meaning.party === 'mailbox'
     return {
       ...base,
-      status: met.status,
-      reason: met.reason,
+      status: meaning.status,
+      reason: meaning.reason,
       smtpValid: answered ? false : null,
-      confidence: met.confidence,
+      confidence: meaning.confidence,
     }
   }
   if (acceptAll === 'yes') {
@@ -144,14 +144,14 @@ export function resultOfReply(
 /**
  * The result of a reply with what it must wait for: a temporary refusal, throttling, or a recheck.
  */
-export function withWait(met: Classified, result: ProbeResult): ProbeResult {
+export function withWait(meaning: Classified, result: ProbeResult): ProbeResult {
   if (needsRecheck(result)) return { ...result, wait: { cause: 'recheck', afterMs: 0 } }
-  if (met.retry && met.party === 'server') {
-    // Some seconds over, so that clocks that differ do not make the wait too short.
-    const afterMs = met.retrySeconds === null ? 0 : (met.retrySeconds + 15) * 1000
+  if (meaning.retry && meaning.party === 'server') {
+    // Some seconds more, since clocks differ.
+    const afterMs = meaning.retrySeconds === null ? 0 : (meaning.retrySeconds + 15) * 1000
     return { ...result, wait: { cause: 'greylist', afterMs } }
   }
-  if (met.party === 'rate') return { ...result, wait: { cause: 'rate_limit', afterMs: 0 } }
+  if (meaning.party === 'rate') return { ...result, wait: { cause: 'rate_limit', afterMs: 0 } }
   return result
 }
 
@@ -170,13 +170,13 @@ export function needsRecheck(result: ProbeResult): boolean {
 export function afterRecheck(first: ProbeResult | null, second: ProbeResult): ProbeResult {
   if (first === null) return second
   const marked = (
-    look: string,
+    outcome: string,
     result: ProbeResult,
     confidence: ProbeResult['confidence'],
   ): ProbeResult => ({
     ...result,
     confidence,
-    evidence: { ...result.evidence, second_look: look },
+    evidence: { ...result.evidence, second_look: outcome },
   })
   if (second.status === 'undeliverable') return marked('confirmed', second, 'high')
   if (second.status === 'unknown' && !OUTWEIGHING.has(second.reason))
@@ -199,9 +199,9 @@ const OUTWEIGHING: ReadonlySet<ProbeResult['reason']> = new Set([
 /** A reply's text as evidence: one line, without the address, at most 200 characters. */
 export function maskedText(text: string, local: string): string {
   const short = text.slice(0, 2000)
-  // Most replies are plain words; what follows costs much more than this look.
+  // Most replies are plain words; what follows costs much more than this test.
   const plain = PLAIN_TEXT.test(short) ? short : short.replaceAll(/[\p{C}\s]+/gu, ' ').trim()
-  // The cut may go through a character that takes two.
+  // The cut may split a surrogate pair.
   return withoutWord(maskLocals(plain, '***'), local.toLowerCase()).slice(0, 200).toWellFormed()
 }
 
@@ -214,7 +214,7 @@ const LOCAL_MIN_CHARS = 3
 /** Masks a name that occurs as a whole word, without building a pattern from foreign text. */
 function withoutWord(text: string, word: string): string {
   const lower = text.toLowerCase()
-  // Where lower case changes the length, positions would not fit.
+  // If lower case changes the length, positions would differ.
   if (word.length < LOCAL_MIN_CHARS || lower.length !== text.length) return text
   let out = ''
   let from = 0

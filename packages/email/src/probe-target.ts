@@ -29,7 +29,7 @@ export interface TargetTools {
 /** The target of a domain for one account. */
 export function probeTargetOf(
   tools: TargetTools,
-  tenant: string,
+  account: string,
   domain: string,
   route: HostsRoute,
 ): ProbeTarget {
@@ -42,7 +42,7 @@ export function probeTargetOf(
   return {
     route,
     to,
-    pair: tools.dictionary.pair(tenant, domain),
+    pair: tools.dictionary.pair(account, domain),
     off: isOptedOut ? 'opted_out' : isOff ? 'probing_off' : null,
     evidence: {
       mx_host: route.hosts[0] ?? domain,

@@ -2,7 +2,7 @@ import type { Memory } from '@plumbline/ports/memory'
 import type { SmtpConnection } from './connect.ts'
 import { limitsOf } from './limits.ts'
 import type { EmailLimits, GroupLimits } from './limits.ts'
-import { moved } from './pool-state.ts'
+import { transition } from './pool-state.ts'
 import type { PoolState } from './pool-state.ts'
 import { createProbeQueue } from './probe-queue.ts'
 import type { HostsRoute, Probe, ProbeQueue } from './probe-queue.ts'
@@ -79,13 +79,13 @@ export function addConnection(group: ProviderGroup): PooledConnection {
   }
 }
 
-/** Moves a connection to another state. Throws on a move that `POOL_MOVES` does not have. */
-export function moveConnection(
+/** Sets the state of a connection. Throws on a transition that `POOL_TRANSITIONS` does not have. */
+export function setConnectionState(
   connection: PooledConnection,
   to: Exclude<PoolState<'connection'>, 'starting'>,
 ): void {
   const { group, state } = connection
-  connection.state = moved('connection', state, to)
+  connection.state = transition('connection', state, to)
   if (state !== 'closed') group.counts[state]--
   if (to !== 'closed') group.counts[to]++
   if (to === 'idle') group.idle.add(connection)
@@ -99,9 +99,9 @@ export function connectionCount({ counts }: ProviderGroup): number {
 
 /** Sends no probe for this time, and then calls `onReady`; the group must be ready. */
 export function holdRate(group: ProviderGroup, ms: number, onReady: () => void): void {
-  group.rate = moved('rate', group.rate, 'held')
+  group.rate = transition('rate', group.rate, 'held')
   group.holdTimer = setTimeout(() => {
-    group.rate = moved('rate', group.rate, 'ready')
+    group.rate = transition('rate', group.rate, 'ready')
     group.holdTimer = null
     onReady()
   }, ms)
@@ -255,9 +255,9 @@ export function createCircuitBreaker(
   /** How often the breaker was opened since it was last closed. */
   let times = 0
   let untilMs = 0
-  let lookedMs = Number.NEGATIVE_INFINITY
+  let readMs = Number.NEGATIVE_INFINITY
   const enter = (to: PoolState<'circuit'>): void => {
-    current = moved('circuit', current, to)
+    current = transition('circuit', current, to)
   }
   const state = (): PoolState<'circuit'> => {
     if (current === 'open' && untilMs <= now()) enter('half_open')
@@ -269,7 +269,7 @@ export function createCircuitBreaker(
     times++
     refusals = 0
     untilMs = now() + lastMs
-    // Remembered beyond its end, so that the next pause is longer.
+    // Stored beyond its end, so that the next pause is longer.
     memory.set([{ key, value: { untilMs, times }, ttlMs: lastMs * 3 }]).catch(warn)
   }
   return {
@@ -288,14 +288,14 @@ export function createCircuitBreaker(
       memory.delete([key]).catch(warn)
     },
     async refresh() {
-      if (now() - lookedMs < REFRESH_MS) return
-      lookedMs = now()
+      if (now() - readMs < REFRESH_MS) return
+      readMs = now()
       try {
         const [value] = await memory.get([key])
         if (typeof value !== 'object' || value === null || !('untilMs' in value)) return
-        const met = { untilMs: value['untilMs'], times: value['times'] }
-        if (typeof met.untilMs === 'number' && met.untilMs > untilMs) untilMs = met.untilMs
-        if (typeof met.times === 'number') times = Math.max(times, met.times)
+        const stored = { untilMs: value['untilMs'], times: value['times'] }
+        if (typeof stored.untilMs === 'number' && stored.untilMs > untilMs) untilMs = stored.untilMs
+        if (typeof stored.times === 'number') times = Math.max(times, stored.times)
         if (untilMs > now()) enter('open')
         else if (times > 0 && state() === 'closed') enter('half_open')
       } catch (error) {

@@ -69,7 +69,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'likely_missing',
     provider: 'google',
     severity: 5,
-    // About the sender's address, the same text has another code, or none.
+    // If it is about the sender's address, the same text has another code, or none.
     phrases: {
       'recipient address .{0,200}not a valid rfc ?-?\\d{4} address':
         '553 5.1.2 The recipient address <.@gmail.com> is not a valid RFC 5321 address.',

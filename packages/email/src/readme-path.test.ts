@@ -5,11 +5,13 @@ const FOLDER = new URL('.', import.meta.url)
 
 test('each file on the path of a subject in the README is imported by an earlier one', () => {
   const readme = readFileSync(new URL('../README.md', FOLDER), 'utf8')
-  const way = [...readme.matchAll(/^\| \d+ \| `([a-z0-9-]+\.ts)` \|/gm)].map((met) => met[1] ?? '')
-  const imports = way.map((file) => readFileSync(new URL(file, FOLDER), 'utf8'))
-  const unreached = way.filter(
+  const path = [...readme.matchAll(/^\| \d+ \| `([a-z0-9-]+\.ts)` \|/gm)].map(
+    (match) => match[1] ?? '',
+  )
+  const imports = path.map((file) => readFileSync(new URL(file, FOLDER), 'utf8'))
+  const unreached = path.filter(
     (file, at) => at > 0 && !imports.slice(0, at).some((text) => text.includes(`'./${file}'`)),
   )
-  expect(way[0]).toBe('engine.ts')
+  expect(path[0]).toBe('engine.ts')
   expect(unreached).toEqual([])
 })

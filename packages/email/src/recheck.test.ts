@@ -29,7 +29,7 @@ async function startPair(then: string): Promise<{
 }
 
 function stateOf(answer: Answer<'email'> | undefined): readonly (Json | undefined)[] {
-  if (answer?.kind !== 'later') throw new Error(`expected later, met ${JSON.stringify(answer)}`)
+  if (answer?.kind !== 'later') throw new Error(`expected later, got ${JSON.stringify(answer)}`)
   return [answer.state]
 }
 

@@ -79,7 +79,7 @@ export function compileRule(rule: ReplyRule): CompiledRule {
 export function expanded(phrase: string): string {
   return phrase.replaceAll(/\{([a-z-]+)\}/g, (_, name: string) => {
     const words = REPLY_WORDS[name]
-    if (words === undefined) throw new Error(`phrase: expected a set of words, met {${name}}`)
+    if (words === undefined) throw new Error(`phrase: expected a set of words, got {${name}}`)
     return `(?:${words.join('|')})`
   })
 }

@@ -693,7 +693,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
       '5\\.1\\.1 bad address': '550 5.1.1 #5.1.1 bad address ada@x.example',
       '(?:nosuch|unknown)_?user':
         '550 5.1.1 https://support.google.com/mail/?p=NoSuchUser x-20020a - gsmtp',
-      // No reply with it was found. A directory reports a name that it does not have so (RFC 4511).
+      // No reply with it was found. LDAP servers report a missing entry so (RFC 4511).
       'no such object': null,
       'does not exist that user': "local server don't exists that user",
       'user not local': '551 User not local; please try <ada@z.example>',

@@ -735,8 +735,8 @@ const JUSTIFIED: Readonly<Record<string, string>> = {
 }
 
 test.each(SAMPLES)('%s %d %s is %s', (provider, code, text, reason, rule) => {
-  const met = classifyReply({ phase: 'rcpt', provider, code, text })
-  expect([met.reason, met.rule]).toEqual([reason, rule])
+  const classified = classifyReply({ phase: 'rcpt', provider, code, text })
+  expect([classified.reason, classified.rule]).toEqual([reason, rule])
 })
 
 test('every rule has a real sample with its source, or says why it has none', () => {
@@ -756,14 +756,14 @@ test('every provider has a real sample', () => {
 test('no 4xx is ever undeliverable, whatever its words', () => {
   for (const [provider, , text] of SAMPLES) {
     for (const code of [421, 450, 451, 452]) {
-      const met = classifyReply({
+      const classified = classifyReply({
         phase: 'rcpt',
         provider,
         code,
         enhanced: null,
         text: text.replace(/\b5\.(\d+\.\d+)/, '4.$1'),
       })
-      expect([text, met.status]).not.toEqual([text, 'undeliverable'])
+      expect([text, classified.status]).not.toEqual([text, 'undeliverable'])
     }
   }
 })
@@ -771,8 +771,8 @@ test('no 4xx is ever undeliverable, whatever its words', () => {
 test('no reply before RCPT is ever about the mailbox', () => {
   for (const [provider, code, text] of SAMPLES) {
     for (const phase of ['greeting', 'ehlo', 'starttls', 'mail'] as const) {
-      const met = classifyReply({ phase, provider, code, text })
-      expect([text, met.status, met.mailbox]).toEqual([text, 'unknown', 'unknown'])
+      const classified = classifyReply({ phase, provider, code, text })
+      expect([text, classified.status, classified.mailbox]).toEqual([text, 'unknown', 'unknown'])
     }
   }
 })

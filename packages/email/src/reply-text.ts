@@ -108,9 +108,9 @@ export function quotedReply(text: string): QuotedReply | null {
   const called = CALLOUT.exec(text)
   if (called === null || ABOUT_SENDER.test(text)) return null
   const rest = text.slice(called.index)
-  const met = QUOTE.exec(rest)
-  if (met === null) return null
-  return { code: Number(met[1]), text: rest.slice(met.index + met[0].length).trim() }
+  const match = QUOTE.exec(rest)
+  if (match === null) return null
+  return { code: Number(match[1]), text: rest.slice(match.index + match[0].length).trim() }
 }
 
 /** Characters that end a local part within a sentence. */

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { type Classified, classifyReply } from './classify.ts'
 
 /** The texts that are not classified as expected, each with the rule that decided. */
-function readOtherwise(
+function misclassified(
   texts: readonly string[],
-  wanted: (met: Classified) => boolean,
+  wanted: (classified: Classified) => boolean,
 ): readonly string[] {
   return texts.flatMap((given) => {
-    const met = classify(given)
-    return wanted(met) ? [] : [`${given} => ${met.reason} by ${met.rule}`]
+    const classified = classify(given)
+    return wanted(classified) ? [] : [`${given} => ${classified.reason} by ${classified.rule}`]
   })
 }
 
@@ -400,7 +400,7 @@ describe('an unknown user is recognized', () => {
       ],
     ],
   ])('%s', (_, texts) => {
-    expect(readOtherwise(texts, isMissing)).toEqual([])
+    expect(misclassified(texts, isMissing)).toEqual([])
   })
 })
 
@@ -570,7 +570,7 @@ describe('a refusal for another reason than the mailbox is never undeliverable',
       ],
     ],
   ])('%s', (_, texts) => {
-    expect(readOtherwise(texts, isUnknown)).toEqual([])
+    expect(misclassified(texts, isUnknown)).toEqual([])
   })
 })
 
@@ -586,7 +586,7 @@ describe('other refusals are classified', () => {
       '550 vdelivermail: account is locked email bounced',
       '550 mailbox is frozen',
     ]
-    expect(readOtherwise(texts, ({ reason }) => reason === 'mailbox_disabled')).toEqual([])
+    expect(misclassified(texts, ({ reason }) => reason === 'mailbox_disabled')).toEqual([])
   })
 
   test('a domain that the server does not know has the reason no_domain', () => {
@@ -596,6 +596,6 @@ describe('other refusals are classified', () => {
       '550 Host unknown',
       "550 Sorry, I couldn't find any host named x.example. (#5.1.2)",
     ]
-    expect(readOtherwise(texts, ({ reason }) => reason === 'no_domain')).toEqual([])
+    expect(misclassified(texts, ({ reason }) => reason === 'no_domain')).toEqual([])
   })
 })

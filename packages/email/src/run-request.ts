@@ -52,7 +52,7 @@ async function readSubjects(run: Run): Promise<void> {
     })
     const known = await tools.cache.results(
       page.map(({ memoryKey }) => memoryKey),
-      request.tenant,
+      request.account,
     )
     page.forEach((subject, at) => answerSubject(run, subject, known[at]))
     while (run.open.size >= tools.limits.window && run.left > 0) {
@@ -75,7 +75,7 @@ function begin(run: Run, index: number, text: string): Subject | null {
     return null
   }
   const address = `${mailbox.local}@${mailbox.domain}`
-  const account = run.request.tenant
+  const account = run.request.account
   const subject: Subject = {
     index,
     text,

@@ -81,7 +81,7 @@ async function testPort(
         if (socket.localAddress !== undefined) localAddresses.push(socket.localAddress)
         socket.destroy()
       } catch {
-        // Counted by what is missing in `reached`.
+        // Not counted in `reached`.
       }
     }),
   )
@@ -109,7 +109,7 @@ async function testHelo(options: SelfTestOptions, ours: readonly string[]): Prom
   const name = 'smtp helo name'
   const found = await findAddresses(resolver, () => true, heloName, signal)
   if (found.kind === 'failed') {
-    return { name, status: 'degraded', detail: `${heloName} could not be asked for` }
+    return { name, status: 'degraded', detail: `the DNS query for ${heloName} failed` }
   }
   if (found.kind !== 'addresses') {
     return {
@@ -130,14 +130,14 @@ async function testReverse(options: SelfTestOptions, address: string): Promise<E
   const reverse = reverseName(address)
   const answer = reverse === null ? null : await resolver.resolve(reverse, 'PTR', { signal })
   if (answer?.kind === 'failed') {
-    return { name, status: 'degraded', detail: 'could not be asked for' }
+    return { name, status: 'degraded', detail: 'the DNS query failed' }
   }
   const host = answer?.kind === 'records' ? answer.records[0] : undefined
   if (host === undefined)
     return { name, status: 'degraded', detail: 'no PTR record; large providers refuse' }
   const back = await findAddresses(resolver, () => true, host, signal)
   if (back.kind === 'failed') {
-    return { name, status: 'degraded', detail: `${host} could not be asked for` }
+    return { name, status: 'degraded', detail: `the DNS query for ${host} failed` }
   }
   return back.kind === 'addresses' && back.addresses.includes(address)
     ? { name, status: 'ok', detail: `${host}, confirmed` }
@@ -150,7 +150,7 @@ async function testSpf(options: SelfTestOptions, ours: readonly string[]): Promi
   const domain = mailFrom.slice(mailFrom.lastIndexOf('@') + 1)
   const answer = await resolver.resolve(domain, 'TXT', { signal })
   if (answer.kind === 'failed')
-    return { name, status: 'degraded', detail: `${domain} could not be asked` }
+    return { name, status: 'degraded', detail: `the SPF record of ${domain} could not be read` }
   const records = answer.kind === 'records' ? answer.records : []
   if (!records.some((record) => /^v=spf1(?: |$)/i.test(record))) {
     return { name, status: 'degraded', detail: `${domain} has no SPF record` }
@@ -160,7 +160,7 @@ async function testSpf(options: SelfTestOptions, ours: readonly string[]): Promi
   const result = await checkSpf(resolver, { sender: mailFrom, ip, helo: heloName }, signal)
   return result === 'pass'
     ? { name, status: 'ok', detail: `${domain} permits ${ip}` }
-    : { name, status: 'degraded', detail: `${domain} says ${result} to ${ip}` }
+    : { name, status: 'degraded', detail: `SPF of ${domain}: ${result} for ${ip}` }
 }
 
 async function testBlocklist(
@@ -173,11 +173,11 @@ async function testBlocklist(
   if (reverse === null) return { name, status: 'off', detail: 'no name for this address' }
   const asked = `${reverse.replace(/\.(?:in-addr|ip6)\.arpa$/, '')}.${zone}`
   const answer = await options.resolver.resolve(asked, 'A', { signal: options.signal })
-  if (answer.kind === 'failed') return { name, status: 'degraded', detail: 'gave no answer' }
+  if (answer.kind === 'failed') return { name, status: 'degraded', detail: 'did not reply' }
   // Answers of 127.255.255.x mean that the list refuses our resolver (spamhaus.org, return codes).
   const codes = answer.kind === 'records' ? answer.records : []
   if (codes.some((code) => code.startsWith('127.255.255.'))) {
-    return { name, status: 'degraded', detail: 'refuses questions from this resolver' }
+    return { name, status: 'degraded', detail: 'refuses queries from this resolver' }
   }
   return codes.some((code) => code.startsWith('127.'))
     ? { name, status: 'failed', detail: `${address} is listed (${codes.join(', ')})` }

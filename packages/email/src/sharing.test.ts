@@ -9,7 +9,7 @@ const NEXT_DAY = NOON + 86_400_000
 const EXTENDED = { depth: 'extended' } as const
 const zone = zoneOf({ 'a.test': '127.0.0.1' })
 
-// As some servers do: with the time and an id of the very question.
+// As some servers do: with the time and a transaction id.
 const script = {
   recipient: (address: string) =>
     address === 'ok@a.test'
@@ -17,13 +17,13 @@ const script = {
       : '550 5.1.1 User unknown [mx1.a.test 2026-11-01T12:34:56.789Z 08DE28F5F7]',
 }
 
-async function told(
+async function outcomeFor(
   engine: Engine<'email'>,
   subject: string,
-  tenant: string,
+  account: string,
   more: { depth?: 'extended'; lane?: 'bulk' } = {},
 ): Promise<Outcome<'email'>> {
-  const [answer] = await ask(engine, [subject], { tenant, ...more })
+  const [answer] = await ask(engine, [subject], { account, ...more })
   return outcomeOf(answer)
 }
 
@@ -32,13 +32,13 @@ test('a cached outcome shows its exact time to the account that found it out, an
   let nowMs = NOON
   const memory = processMemory(() => nowMs)
   await using one = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
-  await told(one, 'gone@a.test', 'first')
+  await outcomeFor(one, 'gone@a.test', 'first')
   nowMs = NEXT_DAY
   await using two = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
-  const own = await told(two, 'gone@a.test', 'first')
+  const own = await outcomeFor(two, 'gone@a.test', 'first')
   expect(own).toMatchObject({ cached: true, checkedAt: '2026-11-01T12:34:56.789Z' })
   expect(own.evidence).toHaveProperty('reply_text')
-  const anothers = await told(two, 'gone@a.test', 'second')
+  const anothers = await outcomeFor(two, 'gone@a.test', 'second')
   expect(anothers).toMatchObject({
     cached: true,
     checkedAt: '2026-11-01T00:00:00.000Z',
@@ -55,12 +55,12 @@ test("a result based on another account's domain fact shows the day only, cached
   let nowMs = NOON
   const memory = processMemory(() => nowMs)
   await using engine = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
-  await told(engine, 'one@a.test', 'first', EXTENDED)
+  await outcomeFor(engine, 'one@a.test', 'first', EXTENDED)
   nowMs += 60_000
-  await told(engine, 'two@a.test', 'second', EXTENDED)
-  const again = await told(engine, 'two@a.test', 'second', EXTENDED)
+  await outcomeFor(engine, 'two@a.test', 'second', EXTENDED)
+  const again = await outcomeFor(engine, 'two@a.test', 'second', EXTENDED)
   expect(again).toMatchObject({ cached: true, checkedAt: '2026-11-01T00:00:00.000Z' })
-  const own = await told(engine, 'one@a.test', 'first', EXTENDED)
+  const own = await outcomeFor(engine, 'one@a.test', 'first', EXTENDED)
   expect(own).toMatchObject({ cached: true, checkedAt: '2026-11-01T12:34:56.789Z' })
 })
 
@@ -69,10 +69,10 @@ test('a doubtful refusal that another account got counts as the first probe, and
   let nowMs = NOON
   const memory = processMemory(() => nowMs)
   await using engine = testEngine(smtp.port, zone, { memory, clock: () => nowMs })
-  await told(engine, 'ada@a.test', 'first')
+  await outcomeFor(engine, 'ada@a.test', 'first')
   nowMs += 60_000
-  const anothers = await told(engine, 'ada@a.test', 'second')
-  const [waits] = await ask(engine, ['ada@a.test'], { tenant: 'second', lane: 'bulk' })
+  const anothers = await outcomeFor(engine, 'ada@a.test', 'second')
+  const [waits] = await ask(engine, ['ada@a.test'], { account: 'second', lane: 'bulk' })
   expect(JSON.stringify([anothers, waits])).not.toContain(String(NOON))
   expect(JSON.stringify(anothers)).not.toContain('12:34:56')
 })
@@ -81,20 +81,20 @@ test('if accounts share nothing, each probes separately, even concurrently, and 
   await using smtp = await startSmtp(script)
   const memory = processMemory()
   await using engine = testEngine(smtp.port, zone, { memory, shareFindings: false })
-  const both = ['first', 'second'].map((tenant) => told(engine, 'ok@a.test', tenant))
+  const both = ['first', 'second'].map((account) => outcomeFor(engine, 'ok@a.test', account))
   for (const outcome of await Promise.all(both)) {
     expect(outcome).toMatchObject({ cached: false, reason: 'accepted' })
   }
   expect(smtp.lines.filter((line) => line.startsWith('RCPT'))).toHaveLength(2)
-  expect((await told(engine, 'ok@a.test', 'first')).cached).toBe(true)
-  expect((await told(engine, 'ok@a.test', 'third')).cached).toBe(false)
+  expect((await outcomeFor(engine, 'ok@a.test', 'first')).cached).toBe(true)
+  expect((await outcomeFor(engine, 'ok@a.test', 'third')).cached).toBe(false)
 })
 
 test('if accounts share nothing, accept-all facts of domains are still shared', async () => {
   await using smtp = await startSmtp({})
   const memory = processMemory()
   await using engine = testEngine(smtp.port, zone, { memory, shareFindings: false })
-  await told(engine, 'one@a.test', 'first', EXTENDED)
-  await told(engine, 'two@a.test', 'second', EXTENDED)
+  await outcomeFor(engine, 'one@a.test', 'first', EXTENDED)
+  await outcomeFor(engine, 'two@a.test', 'second', EXTENDED)
   expect(smtp.lines.filter((line) => line.startsWith('RCPT'))).toHaveLength(3)
 })

@@ -128,7 +128,7 @@ function replyTo(line: string, script: SmtpScript, session: SmtpSession): string
 
 /** A resolver over a fixed zone: `name TYPE` to records; other names do not exist. */
 export function fakeResolver(
-  zone: Readonly<Record<string, readonly unknown[] | DnsAnswer['kind'] | 'unvouched' | 'hang'>>,
+  zone: Readonly<Record<string, readonly unknown[] | DnsAnswer['kind'] | 'no_root' | 'hang'>>,
 ): Resolver & { readonly asked: string[] } {
   const asked: string[] = []
   const names = new Set(Object.keys(zone).map((key) => key.split(' ')[0]))
@@ -136,18 +136,18 @@ export function fakeResolver(
     asked,
     resolve(name, type, options) {
       asked.push(`${name} ${type}`)
-      const met = zone[`${name} ${type}`]
+      const entry = zone[`${name} ${type}`]
       const answer = (value: unknown) => Promise.resolve(value as never)
-      if (met === 'hang') {
+      if (entry === 'hang') {
         return new Promise((resolve) => {
           const end = (): void => resolve({ kind: 'failed', reason: 'timeout' })
           options?.signal?.addEventListener('abort', end)
         })
       }
-      if (met === 'failed') return answer({ kind: 'failed', reason: 'servfail' })
-      if (met === 'unvouched') return answer({ kind: 'failed', reason: met })
-      if (met === 'nodata' || met === 'nxdomain') return answer({ kind: met, ttlSeconds: 60 })
-      if (Array.isArray(met)) return answer({ kind: 'records', records: met, ttlSeconds: 60 })
+      if (entry === 'failed') return answer({ kind: 'failed', reason: 'servfail' })
+      if (entry === 'no_root') return answer({ kind: 'failed', reason: entry })
+      if (entry === 'nodata' || entry === 'nxdomain') return answer({ kind: entry, ttlSeconds: 60 })
+      if (Array.isArray(entry)) return answer({ kind: 'records', records: entry, ttlSeconds: 60 })
       return answer({ kind: names.has(name) ? 'nodata' : 'nxdomain', ttlSeconds: 60 })
     },
     ask: () => Promise.resolve({ kind: 'failed', reason: 'refused' }),
@@ -158,8 +158,8 @@ export function fakeResolver(
 export function processMemory(now: () => number = Date.now): Memory {
   const held = new Map<string, { value: Json; untilMs: number }>()
   const read = (key: string): Json | undefined => {
-    const met = held.get(key)
-    return met !== undefined && met.untilMs > now() ? met.value : undefined
+    const entry = held.get(key)
+    return entry !== undefined && entry.untilMs > now() ? entry.value : undefined
   }
   return {
     get: (keys) => Promise.resolve(keys.map(read)),

@@ -67,10 +67,10 @@ describe('reply reader', () => {
         const bytes = Buffer.from(text)
         const reader = createReplyReader()
         const edges = [0, ...cuts.toSorted((a, b) => a - b), bytes.length]
-        const met = edges
+        const replies = edges
           .slice(1)
           .flatMap((end, at) => [...reader.push(bytes.subarray(edges[at], end)).replies])
-        expect(met).toEqual(whole)
+        expect(replies).toEqual(whole)
       }),
     )
   })

@@ -43,15 +43,15 @@ export function createReplyReader(): ReplyReader {
 
   const readLine = (bytes: Buffer, start: number, end: number): Reply | null => {
     const last = end > start && bytes[end - 1] === CR ? end - 1 : end
-    const met = codeAt(bytes, start, last)
+    const lineCode = codeAt(bytes, start, last)
     const separator = bytes[start + 3]
     const isLast = last - start === 3 || separator === SPACE
     const known = isLast || separator === HYPHEN
-    if (met === 0 || !known || (lines.length > 0 && met !== code)) {
+    if (lineCode === 0 || !known || (lines.length > 0 && lineCode !== code)) {
       fault = 'malformed'
       return null
     }
-    code = met
+    code = lineCode
     replyBytes += end - start
     lines.push(bytes.toString('utf8', Math.min(start + 4, last), last))
     if (replyBytes > REPLY_MAX_BYTES || lines.length > REPLY_MAX_LINES) fault = 'too_long'
@@ -102,13 +102,13 @@ function replyOf(code: number, lines: readonly string[]): Reply {
   let enhanced: string | null = null
   const texts: string[] = []
   for (const line of lines) {
-    const met = ENHANCED.exec(line)
-    if (met === null || Number(line[0]) !== Math.floor(code / 100)) {
+    const match = ENHANCED.exec(line)
+    if (match === null || Number(line[0]) !== Math.floor(code / 100)) {
       texts.push(line)
       continue
     }
-    enhanced ??= met[1] ?? null
-    texts.push(line.slice(met[0].length))
+    enhanced ??= match[1] ?? null
+    texts.push(line.slice(match[0].length))
   }
   return { code, enhanced, text: texts.length === 1 ? (texts[0] ?? '') : texts.join(' '), lines }
 }

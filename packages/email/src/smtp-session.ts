@@ -218,7 +218,7 @@ async function askAtOnce(
 ): Promise<TransactionReplies> {
   if (!(await asked.mayName(asked.recipients.length))) {
     const reset = !asked.begin && asked.end ? await endTransaction(wire, times) : null
-    return { ...NOTHING_SAID, isDenied: true, fault: reset?.fault ?? null }
+    return { ...NO_REPLIES, isDenied: true, fault: reset?.fault ?? null }
   }
   const parts = asked.begin ? [mailCommand(asked)] : []
   for (const recipient of asked.recipients) parts.push(recipientCommand(recipient))
@@ -243,30 +243,30 @@ async function askInTurn(
   if (asked.begin) {
     const mail = await wire.exchange(mailCommand(asked), 1, times.commandMs)
     const reply = mail.replies[0]
-    if (reply === undefined) return { ...NOTHING_SAID, fault: mail.fault }
+    if (reply === undefined) return { ...NO_REPLIES, fault: mail.fault }
     if (reply.code !== 250) {
       // A server that refused MAIL may still count the transaction as open.
       const reset = asked.end ? await endTransaction(wire, times) : null
-      return { ...NOTHING_SAID, sender: reply, fault: reset?.fault ?? null }
+      return { ...NO_REPLIES, sender: reply, fault: reset?.fault ?? null }
     }
   }
   const replies: Reply[] = []
-  const said = { ...NOTHING_SAID, recipients: replies }
+  const transaction = { ...NO_REPLIES, recipients: replies }
   let isDenied = false
   for (const recipient of asked.recipients) {
     isDenied = !(await asked.mayName(1))
     if (isDenied) break
-    const met = await wire.exchange(recipientCommand(recipient), 1, times.recipientMs)
-    const reply = met.replies[0]
-    if (reply === undefined) return { ...said, fault: met.fault }
+    const received = await wire.exchange(recipientCommand(recipient), 1, times.recipientMs)
+    const reply = received.replies[0]
+    if (reply === undefined) return { ...transaction, fault: received.fault }
     replies.push(reply)
-    if (reply.code === 421) return { ...said, fault: 'closed' }
+    if (reply.code === 421) return { ...transaction, fault: 'closed' }
   }
   const reset = asked.end ? await endTransaction(wire, times) : null
-  return { ...said, isDenied, fault: reset?.fault ?? null }
+  return { ...transaction, isDenied, fault: reset?.fault ?? null }
 }
 
-const NOTHING_SAID: TransactionReplies = {
+const NO_REPLIES: TransactionReplies = {
   sender: null,
   recipients: [],
   isDenied: false,

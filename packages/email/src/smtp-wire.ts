@@ -149,7 +149,7 @@ function finish(wire: Open): void {
   const resolve = wire.settle
   wire.settle = null
   const { fault, got, wanted } = wire
-  // With a reply too many, none of them can be trusted to answer what was asked.
+  // After a surplus reply, none can be matched to its command.
   if (fault === 'unsolicited') resolve?.({ replies: [], fault })
   else resolve?.({ replies: got, fault: got.length >= wanted ? null : fault })
 }

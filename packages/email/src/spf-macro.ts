@@ -64,7 +64,7 @@ function valueOf(letter: string, { sender, helo, domain, address }: MacroValues)
       return address.version === 4
         ? formatAddress(address)
         : [...address.value.toString(16).padStart(32, '0')].join('.')
-    // Finding the name is discouraged; a receiver may say that it does not know it (section 7.3).
+    // Validating the name is discouraged; `unknown` is allowed (section 7.3).
     case 'p':
       return 'unknown'
     default:

@@ -117,7 +117,7 @@ async function matches(asking: Asking, domain: string, mechanism: Mechanism): Pr
 async function included(asking: Asking, target: string): Promise<boolean> {
   count(asking)
   const result = await checkHost(asking, target)
-  // A record that is not there is a fault of the one that includes it (RFC 7208 section 5.2).
+  // A missing record is an error of the one that includes it (RFC 7208 section 5.2).
   if (result === 'none') throw new SpfError('permerror')
   return result === 'pass'
 }

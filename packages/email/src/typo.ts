@@ -129,20 +129,20 @@ export function suggestDomain(address: string): string | null {
 /** The same for a domain in lower-case A-labels. */
 export function suggestFor(domain: string): string | null {
   if (domain.length > COMPARED_MAX_CHARS || TARGET_DOMAINS.has(domain)) return null
-  const met = targetOf(domain.includes('.') ? domain : withDot(domain))
+  const typed = targetOf(domain.includes('.') ? domain : withDot(domain))
   let best: Target | null = null
   let bestCost = Number.POSITIVE_INFINITY
   for (const target of TARGETS) {
-    const cost = slipCost(met, target)
+    const cost = slipCost(typed, target)
     if (cost < bestCost) {
       best = target
       bestCost = cost
     }
   }
   for (const target of EXACT_TARGETS) {
-    if (met.name !== target.name) continue
-    if (met.suffix !== target.suffix && isSuffix(met.suffix)) continue
-    const cost = slipCost(met, target)
+    if (typed.name !== target.name) continue
+    if (typed.suffix !== target.suffix && isSuffix(typed.suffix)) continue
+    const cost = slipCost(typed, target)
     if (cost < bestCost) {
       best = target
       bestCost = cost
@@ -151,15 +151,15 @@ export function suggestFor(domain: string): string | null {
   return best === null ? null : `${best.name}.${best.suffix}`
 }
 
-function slipCost(met: Target, target: Target): number {
-  const exact = met.name === target.name
-  if (!exact && REAL_NAMES.has(met.name)) return Number.POSITIVE_INFINITY
-  // No three letters more or fewer are worth so little.
-  if (Math.abs(met.name.length - target.name.length) > 2) return Number.POSITIVE_INFINITY
-  const suffix = suffixCost(met.suffix, target.suffix, exact, SINGLE_NAMES.has(target.name))
+function slipCost(typed: Target, target: Target): number {
+  const exact = typed.name === target.name
+  if (!exact && REAL_NAMES.has(typed.name)) return Number.POSITIVE_INFINITY
+  // Three letters more or fewer always cost more than the bound.
+  if (Math.abs(typed.name.length - target.name.length) > 2) return Number.POSITIVE_INFINITY
+  const suffix = suffixCost(typed.suffix, target.suffix, exact, SINGLE_NAMES.has(target.name))
   if (suffix === Number.POSITIVE_INFINITY) return suffix
   const bound = boundOf(target.name)
-  const name = exact ? 0 : nameCost(met.name, target.name)
+  const name = exact ? 0 : nameCost(typed.name, target.name)
   return name > bound || (name > 0 && name + suffix > bound + 0.3)
     ? Number.POSITIVE_INFINITY
     : name + suffix
@@ -174,20 +174,20 @@ function boundOf(name: string): number {
   return name.length <= 7 ? 1.3 : 1.6
 }
 
-function suffixCost(met: string, target: string, exactName: boolean, single: boolean): number {
-  if (met === target) return 0
-  if (met === '') return Number.POSITIVE_INFINITY
-  if (met === `${target}.${target}`) return 0.3
-  if (SLIPPED_COUNTRY_SUFFIXES.get(target)?.includes(met) === true) return 0.3
-  if (met.length === 1) return target.includes(met) ? 0.5 : Number.POSITIVE_INFINITY
-  if (met.length === 2 || met.includes('.') || target.includes('.')) {
+function suffixCost(typed: string, target: string, exactName: boolean, single: boolean): number {
+  if (typed === target) return 0
+  if (typed === '') return Number.POSITIVE_INFINITY
+  if (typed === `${target}.${target}`) return 0.3
+  if (SLIPPED_COUNTRY_SUFFIXES.get(target)?.includes(typed) === true) return 0.3
+  if (typed.length === 1) return target.includes(typed) ? 0.5 : Number.POSITIVE_INFINITY
+  if (typed.length === 2 || typed.includes('.') || target.includes('.')) {
     if (exactName && single) return 0.5
-    return !isSuffix(met) && editCost(met, target) <= 1.3 ? 0.3 : Number.POSITIVE_INFINITY
+    return !isSuffix(typed) && editCost(typed, target) <= 1.3 ? 0.3 : Number.POSITIVE_INFINITY
   }
-  if (OTHER_GENERIC.has(met)) return exactName && single ? 0.5 : Number.POSITIVE_INFINITY
-  if (KNOWN_SUFFIXES.has(met)) return Number.POSITIVE_INFINITY
-  if (Math.abs(met.length - target.length) > 1) return Number.POSITIVE_INFINITY
-  return editCost(met, target) <= 1.3 ? 0.3 : Number.POSITIVE_INFINITY
+  if (OTHER_GENERIC.has(typed)) return exactName && single ? 0.5 : Number.POSITIVE_INFINITY
+  if (KNOWN_SUFFIXES.has(typed)) return Number.POSITIVE_INFINITY
+  if (Math.abs(typed.length - target.length) > 1) return Number.POSITIVE_INFINITY
+  return editCost(typed, target) <= 1.3 ? 0.3 : Number.POSITIVE_INFINITY
 }
 
 /** Whether it is a public suffix. */
@@ -208,33 +208,33 @@ const KNOWN_SUFFIXES: ReadonlySet<string> = new Set([
   'ru',
 ])
 
-function nameCost(met: string, target: string): number {
+function nameCost(typed: string, target: string): number {
   const anagram =
-    met.length === target.length && met[0] === target[0] && sorted(met) === sorted(target)
-  const cost = editCost(met, target)
+    typed.length === target.length && typed[0] === target[0] && sorted(typed) === sorted(target)
+  const cost = editCost(typed, target)
   return anagram ? Math.min(cost, target.length <= 4 ? 0.5 : 1) : cost
 }
 
 /** Weighted Damerau-Levenshtein distance (optimal string alignment). */
-function editCost(met: string, target: string): number {
+function editCost(typed: string, target: string): number {
   const width = target.length + 1
   let beforeLast: number[] = []
   let last: number[] = []
   for (let column = 0; column < width; column++) {
     last.push(column === 0 ? 0 : (last[column - 1] ?? 0) + dropCost(target, column - 1))
   }
-  for (let row = 1; row <= met.length; row++) {
-    const current: number[] = [(last[0] ?? 0) + addCost(met, row - 1)]
+  for (let row = 1; row <= typed.length; row++) {
+    const current: number[] = [(last[0] ?? 0) + addCost(typed, row - 1)]
     for (let column = 1; column < width; column++) {
-      const same = met[row - 1] === target[column - 1]
-      let cost = (last[column - 1] ?? 0) + (same ? 0 : swapCost(met[row - 1], target[column - 1]))
-      cost = Math.min(cost, (last[column] ?? 0) + addCost(met, row - 1))
+      const same = typed[row - 1] === target[column - 1]
+      let cost = (last[column - 1] ?? 0) + (same ? 0 : swapCost(typed[row - 1], target[column - 1]))
+      cost = Math.min(cost, (last[column] ?? 0) + addCost(typed, row - 1))
       cost = Math.min(cost, (current[column - 1] ?? 0) + dropCost(target, column - 1))
       const swapped =
         row > 1 &&
         column > 1 &&
-        met[row - 1] === target[column - 2] &&
-        met[row - 2] === target[column - 1]
+        typed[row - 1] === target[column - 2] &&
+        typed[row - 2] === target[column - 1]
       if (swapped) cost = Math.min(cost, (beforeLast[column - 2] ?? 0) + 0.5)
       current.push(cost)
     }
@@ -254,18 +254,18 @@ function dropCost(target: string, at: number): number {
 /**
  * Cost of an extra letter: lower if it repeats, or is next on the keyboard to, the one beside it.
  */
-function addCost(met: string, at: number): number {
-  const letter = met[at] ?? ''
-  const beside = [met[at - 1], met[at + 1]]
+function addCost(typed: string, at: number): number {
+  const letter = typed[at] ?? ''
+  const beside = [typed[at - 1], typed[at + 1]]
   return beside.some((other) => other !== undefined && (other === letter || near(letter, other)))
     ? 0.5
     : 1
 }
 
-function swapCost(met: string | undefined, meant: string | undefined): number {
-  if (met === undefined || meant === undefined) return 1
-  if (near(met, meant) || looksAlike(met, meant)) return 0.5
-  return 'aeiou'.includes(met) && 'aeiou'.includes(meant) ? 0.8 : 1.2
+function swapCost(typed: string | undefined, meant: string | undefined): number {
+  if (typed === undefined || meant === undefined) return 1
+  if (near(typed, meant) || looksAlike(typed, meant)) return 0.5
+  return 'aeiou'.includes(typed) && 'aeiou'.includes(meant) ? 0.8 : 1.2
 }
 
 /** Rows of a QWERTY keyboard, each shifted half a key to the right of the one above. */

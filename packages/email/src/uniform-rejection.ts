@@ -53,16 +53,16 @@ export function createUniformRejection(now: () => number): UniformRejection {
     refused(group, address, words) {
       const watch = watchOf(group)
       if (now() - watch.acceptedMs < WATCH_MS) return false
-      const alike = likeness(words, address)
-      let met = watch.words.get(alike)
-      if (met === undefined) {
-        // A server with endless different words is not one that refuses everybody alike.
+      const alike = comparable(words, address)
+      let addresses = watch.words.get(alike)
+      if (addresses === undefined) {
+        // A server whose texts keep changing does not refuse everybody alike.
         if (watch.words.size >= SAME_REFUSALS) watch.words.clear()
-        met = new Set()
-        watch.words.set(alike, met)
+        addresses = new Set()
+        watch.words.set(alike, addresses)
       }
-      if (met.size < SAME_REFUSALS) met.add(address)
-      return met.size >= SAME_REFUSALS
+      if (addresses.size < SAME_REFUSALS) addresses.add(address)
+      return addresses.size >= SAME_REFUSALS
     },
   }
 }
@@ -73,7 +73,7 @@ export function createUniformRejection(now: () => number): UniformRejection {
 const COMPARED_MAX_CHARS = 2_000
 
 /** A text without the parts that differ between replies: addresses, names and numbers. */
-function likeness(words: string, address: string): string {
+function comparable(words: string, address: string): string {
   const local = address.slice(0, address.lastIndexOf('@'))
   return words
     .slice(0, COMPARED_MAX_CHARS)

@@ -69,7 +69,7 @@ interface Transaction {
 interface Answered {
   readonly probe: Probe
   readonly reply: Reply
-  readonly met: Classified
+  readonly meaning: Classified
 }
 
 /** Sessions that may break before a probe gets its reply; then it ends as unknown. */
@@ -110,12 +110,12 @@ export async function verifyRecipients(
   if (asked.sender !== null) return senderRefused(about, asked.sender)
   const answered = asked.recipients.flatMap((reply, at) => {
     const probe = probes[at]
-    return probe === undefined ? [] : [{ probe, reply, met: classified(about, reply, 'rcpt') }]
+    return probe === undefined ? [] : [{ probe, reply, meaning: classified(about, reply, 'rcpt') }]
   })
-  for (const { met, reply } of answered) {
-    if (met.reason === 'unclassified_reply') tools.unclassified(provider.id, reply)
+  for (const { meaning, reply } of answered) {
+    if (meaning.reason === 'unclassified_reply') tools.unclassified(provider.id, reply)
   }
-  const accepted = answered.some(({ met }) => met.mailbox === 'accepted')
+  const accepted = answered.some(({ meaning }) => meaning.mailbox === 'accepted')
   if (accepted) tools.uniform.accepted(group)
   const probesAcceptAll =
     wantsProbe &&
@@ -136,7 +136,7 @@ export async function verifyRecipients(
   // The session goes on while another one finds out whether the domain accepts all names.
   settleAll(about, answered, final, acceptAll, isUniform).catch((error: unknown) => {
     tools.failed(error)
-    // Nothing else holds these probes, and their callers must not wait for ever.
+    // Nothing else would settle these probes, and their callers would wait for ever.
     const result = unknownResult('protocol_error', { provider: provider.id })
     for (const { probe } of final) probe.settle(result)
   })
@@ -144,10 +144,10 @@ export async function verifyRecipients(
   return {
     unanswered: [...later, ...lost].filter((probe) => !probe.settled),
     accepted,
-    refusedUs: !accepted && answered.some(({ met }) => met.party === 'us'),
-    throttled: !tooMany && answered.some(({ met }) => met.party === 'rate'),
+    refusedUs: !accepted && answered.some(({ meaning }) => meaning.party === 'us'),
+    throttled: !tooMany && answered.some(({ meaning }) => meaning.party === 'rate'),
     tooMany,
-    refusals: answered.filter(({ met }) => met.status === 'undeliverable').length,
+    refusals: answered.filter(({ meaning }) => meaning.status === 'undeliverable').length,
   }
 }
 
@@ -183,8 +183,8 @@ async function isUniformRejection(
   answered: readonly Answered[],
 ): Promise<boolean> {
   let isAlike = false
-  for (const { probe, reply, met } of answered) {
-    if (!isRefusal(met, reply)) continue
+  for (const { probe, reply, meaning } of answered) {
+    if (!isRefusal(meaning, reply)) continue
     const words = `${reply.code} ${reply.enhanced ?? ''} ${reply.text}`
     if (tools.uniform.refused(group, probe.address, words)) isAlike = true
   }
@@ -204,9 +204,9 @@ async function isUniformRejection(
 }
 
 /** A permanent refusal that is not explicitly about us. */
-function isRefusal(met: Classified, reply: Reply): boolean {
-  if (met.status === 'undeliverable') return true
-  return reply.code >= 500 && met.reason === 'unclassified_reply'
+function isRefusal(meaning: Classified, reply: Reply): boolean {
+  if (meaning.status === 'undeliverable') return true
+  return reply.code >= 500 && meaning.reason === 'unclassified_reply'
 }
 
 /**
@@ -221,18 +221,18 @@ async function settleAll(
   isUniform: boolean,
 ): Promise<void> {
   const { recipients, provider, tools } = about
-  const met = answered.map((each) => each.met)
-  const acceptAll = await acceptAllFrom(recipients, known, met, isUniform, tools)
+  const meanings = answered.map((each) => each.meaning)
+  const acceptAll = await acceptAllFrom(recipients, known, meanings, isUniform, tools)
   const results: NewResult[] = []
   for (const each of final) {
     const { probe, reply } = each
     const evidence = evidenceOf(about, reply, probe.local)
-    if (isUniform && isRefusal(each.met, reply)) {
+    if (isUniform && isRefusal(each.meaning, reply)) {
       probe.settle(unknownResult('blanket_reject', evidence))
       continue
     }
-    const plain = resultOfReply(each.met, acceptAll.value, provider.acceptance, evidence)
-    const result = withWait(each.met, plain)
+    const plain = resultOfReply(each.meaning, acceptAll.value, provider.acceptance, evidence)
+    const result = withWait(each.meaning, plain)
     if (result.wait === undefined) {
       const isBoth = result.mailbox === 'accepted' && acceptAll.value !== 'unknown'
       const { memoryKey: key, account: by } = probe
@@ -245,11 +245,15 @@ async function settleAll(
 
 /** After a refusal of MAIL no recipient was sent, and all of them end with that reply. */
 function senderRefused(about: Transaction, reply: Reply): TransactionSummary {
-  const met = classified(about, reply, 'mail')
+  const meaning = classified(about, reply, 'mail')
   const evidence = { ...evidenceOf(about, reply, ''), phase: 'mail' }
-  const result = withWait(met, unknownResult(met.reason, evidence))
+  const result = withWait(meaning, unknownResult(meaning.reason, evidence))
   for (const probe of about.recipients.probes) probe.settle(result)
-  return { ...NOTHING_SHOWN, refusedUs: met.party === 'us', throttled: met.party === 'rate' }
+  return {
+    ...NOTHING_SHOWN,
+    refusedUs: meaning.party === 'us',
+    throttled: meaning.party === 'rate',
+  }
 }
 
 function evidenceOf(

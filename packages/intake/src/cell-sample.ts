@@ -20,14 +20,14 @@ export function createCellSample(): CellSample {
   let kept: Buffer[] = []
   const known = new Set<string>()
   let stride = 1
-  let met = 0
+  let seen = 0
 
   function take(cell: Buffer): void {
-    met += 1
-    if (met % stride !== 0) return
+    seen += 1
+    if (seen % stride !== 0) return
     const key = cell.toString('latin1')
     if (known.has(key)) return
-    // A set of those that were met lately is enough, and bounded.
+    // A bounded set of recent ones is enough.
     if (known.size > MAX_CELLS * 4) known.clear()
     known.add(key)
     kept.push(Buffer.from(cell))

@@ -116,7 +116,7 @@ describe('verdicts of another service', () => {
       { email: 'b@x.example', result: 'deliverable', accept_all: true, sendex: 1 },
       { email: 'c@x.example', result: { hostile: 'deliverable' }, sendex: null },
     ].map((row) => JSON.stringify(row))
-    // A value that is no word of theirs is why the plain name is not believed.
+    // A value that the service does not use shows that the plain name is not that of its column.
     expect(await wordsOf(json.slice(0, 2), { fileName: 'k.ndjson' })).toEqual([
       'deliverable',
       'billable',
@@ -211,7 +211,7 @@ describe('the day of a verdict', () => {
     ['20 November 2026', '2026-11-20'],
     // No day of its own: that of the whole export.
     ['', '2026-11-01'],
-    // Thirty whole days, and one more.
+    // Thirty full days, and one more.
     ['2026-10-23', '2026-10-23'],
     ['2026-10-22', 'billable'],
     // Today in the east; the day after is not.

@@ -120,7 +120,7 @@ export function createClaimReader(columns: ClaimColumns, rules: ClaimRules): Cla
     const verdict = Object.hasOwn(words, word) ? words[word] : null
     if (verdict === undefined || verdict === null) return undefined
     if (OPEN_DETAILS.has(plainWord(textOf(columns.detail)))) return undefined
-    // An address of a domain that takes everything is deliverable in name only.
+    // At a domain that accepts all, `deliverable` proves nothing.
     if (isYes(textOf(columns.acceptAll))) return undefined
     const at = dayOf(textOf(columns.at))
     return at === undefined ? undefined : { verdict, word, at }
@@ -135,13 +135,13 @@ const DAY_MS = 86_400_000
 function createDayReader(rules: ClaimRules): (text: string) => string | undefined {
   const asOfMs = rules.asOf.getTime()
   const isFresh = (ms: number): boolean =>
-    // In the east it is tomorrow.
+    // East of UTC it may already be the next day.
     ms <= asOfMs + DAY_MS && Math.floor((asOfMs - ms) / DAY_MS) <= rules.days
   const read = createDateReader(rules.dates)
   const ofAll = rules.at === undefined ? undefined : Date.parse(`${rules.at}T00:00:00Z`)
   return (text) => {
     const readings = text === '' ? (ofAll === undefined ? [] : [ofAll]) : read(text)
-    // Where day and month may be either way around, it must be fresh both ways.
+    // If day and month are ambiguous, it must be recent in both readings.
     if (readings.length === 0 || !readings.every(isFresh)) return undefined
     return new Date(Math.min(...readings)).toISOString().slice(0, 10)
   }

@@ -7,8 +7,8 @@ export function nameScore(check: Check, name: string): number {
   if (words === '') return 0
   const rules = NAMES[check]
   const whole = rules.ranks.find(([pattern]) => pattern.test(words))?.[1] ?? 0
-  // Whole names stand above the words that speak against a part of one: "email id".
-  if (whole >= WHOLE_NAME && !asideIsAbout(check, name)) return whole
+  // A known full name outweighs words that exclude a part of it: "email id".
+  if (whole >= WHOLE_NAME && !bracketsExclude(check, name)) return whole
   if (!rules.subject.test(words) || isAbout(check, name)) return whole < WHOLE_NAME ? whole : 0
   const others = words.replaceAll(new RegExp(rules.subject, 'g'), ' ').split(' ').filter(Boolean)
   return others.every((word) => QUALIFIERS.has(word) || /^\d$/.test(word)) ? QUALIFIED : UNCERTAIN
@@ -33,11 +33,11 @@ const QUALIFIED = 0.65
 const UNCERTAIN = 0.55
 
 function isAbout(check: Check, name: string): boolean {
-  return NAMES[check].not.test(nameWords(name)) || asideIsAbout(check, name)
+  return NAMES[check].not.test(nameWords(name)) || bracketsExclude(check, name)
 }
 
 /** Text in brackets says whose it is ("billing") or how to write it, unless it says "verified". */
-function asideIsAbout(check: Check, name: string): boolean {
+function bracketsExclude(check: Check, name: string): boolean {
   const [, aside = ''] = /\(([^()]*)\)/.exec(name) ?? []
   return (
     /\b(?:status|valid|verified|confirmed|opt|consent|date|time|type|count|yes|no|flag)\b/.test(

@@ -74,7 +74,8 @@ function confidenceOf(check: Check, name: string | null, shares: Shares): number
   const looks = looksLike(check, shares, name !== null && byName === 0)
   if (shares.filled === 0) return round(byName * 0.5)
   if (byName > 0) {
-    // Fuller columns go first among those with names alike; a good name keeps most of its word.
+    // Of columns with equal names the fuller one comes first; a good name keeps most of its
+    // confidence.
     const fullness = 0.9 + 0.1 * shares.filled
     const least = looks > 0 || byName >= SURE_NAME ? 0.6 : UNLIKE_ITS_NAME
     return round(byName * fullness * (least + (1 - least) * Math.min(1, looks * 1.25)))

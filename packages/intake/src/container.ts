@@ -89,7 +89,7 @@ async function openPacked(
     const { fileName, entry, dispose } = file
     const named = options.format === 'records' ? undefined : formatOfName(fileName)
     if (named === 'xlsx' || named === 'ods') {
-      // What is called a workbook and is a text is read as one.
+      // A text with the name of a workbook is read as text.
       return { kind: 'text', named: undefined, bytes, entry, [Symbol.asyncDispose]: dispose }
     }
     return { kind: 'text', named, bytes, entry, [Symbol.asyncDispose]: dispose }

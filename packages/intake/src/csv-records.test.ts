@@ -72,7 +72,7 @@ it('any text is read as papaparse alone reads it, or is refused', { timeout: 30_
       const plain = Papa.parse<string[]>(whole, { delimiter: ',', newline: '\n' })
       plain.data.pop()
       const rows = readOrRefuse(cut(whole, at))
-      // What is refused has a fault for papaparse too, which reads on all the same.
+      // If it is refused, papaparse reports an error too, but continues.
       expect(rows ?? plain.errors.length > 0).toEqual(rows === undefined ? true : plain.data)
     }),
     { numRuns: 6_000 },

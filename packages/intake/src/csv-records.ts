@@ -111,7 +111,7 @@ function keep(scan: Scan, text: string, scanned: number): void {
   scan.rest = text
   scan.at = scanned
   scan.restHasQuote = text.includes('"')
-  // One more may be half of the line's end.
+  // One more may be half of the line end.
   if (text.length <= scan.maxRecordBytes + 1) return
   // Blanks after a quote that fill a line: whether it closes cannot be told in bounded memory.
   if (scan.skipping && text.length - scanned > scan.maxRecordBytes) throw unclosed(scan.quoteLine)
@@ -236,7 +236,7 @@ function readCells(text: string, delimiter: string, newline: string): string[][]
   // papaparse takes one byte order mark off every text; this one would be part of a cell.
   const kept = text.charCodeAt(0) === 0xfeff ? `\ufeff${text}` : text
   const { data } = Papa.parse<string[]>(kept, { delimiter, newline: newlineOf(newline) })
-  // What follows the last newline reads as one more record.
+  // papaparse returns what follows the last newline as another record.
   data.pop()
   return data
 }

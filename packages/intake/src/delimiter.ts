@@ -47,7 +47,7 @@ export function findDelimiter(sample: string, newline: '\n' | '\r'): string | nu
 
 function fitOf(text: string, delimiter: string, newline: '\n' | '\r'): number {
   const { data } = Papa.parse<string[]>(text, { delimiter, newline, preview: SAMPLE_ROWS })
-  // The last record of a cut sample is mostly not whole.
+  // The last record of a cut sample is usually incomplete.
   const rows = data.length > 2 ? data.slice(0, -1) : data
   const widths = rows
     .filter((row) => row.some((cell) => cell.trim() !== ''))

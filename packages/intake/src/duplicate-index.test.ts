@@ -23,15 +23,15 @@ it('finds the first row of every duplicate, among any records', () => {
 
 it('stores 300,000 records, with rows between them, in 28 bytes each', { timeout: 30_000 }, () => {
   const duplicates = createDuplicateIndex()
-  let met = 0
+  let seen = 0
   for (let at = 0; at < 300_000; at++) {
-    if (duplicates.find(at * 2, `user${at}@firm.example`) !== -1) met += 1
+    if (duplicates.find(at * 2, `user${at}@firm.example`) !== -1) seen += 1
   }
   let lost = 0
   for (let at = 0; at < 300_000; at += 7) {
     if (duplicates.find(1_000_000, `user${at}@firm.example`) !== at * 2) lost += 1
   }
-  expect({ met, lost }).toEqual({ met: 0, lost: 0 })
+  expect({ seen, lost }).toEqual({ seen: 0, lost: 0 })
   expect(duplicates.sizeBytes / 300_000).toBeLessThan(28)
 })
 

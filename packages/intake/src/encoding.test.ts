@@ -29,7 +29,7 @@ function withMarksApart(text: string): string {
 
 const CASES = PEOPLE.flatMap(({ language, encodings, cells }) =>
   encodings.map((encoding) => {
-    // What an encoding has no place for cannot have been in its file.
+    // Characters that an encoding lacks cannot have been in its file.
     const own = (language === 'Vietnamese' ? cells.map(withMarksApart) : cells).filter(
       (cell) => iconv.decode(iconv.encode(cell, encoding), encoding) === cell,
     )
@@ -134,7 +134,7 @@ describe('a file of UTF-8 with broken rows', { timeout: 30_000 }, () => {
       cells: ['0', 'Zo\ufffd', 'bad@example.com', ''],
       error: 'the record is not valid UTF-8',
     })
-    // What the file itself holds of replaced characters is no fault.
+    // Replacement characters in the file itself are no fault.
     expect(rows[0]).toMatchObject({
       kind: 'billable',
       cells: ['0', 'Zoë', 'zoe@example.com', 'A \ufffd'],

@@ -48,7 +48,7 @@ export function encodingOfStart(
     const markBytes = marked?.[0] === asked ? marked[1].length : 0
     return { encoding: asked, markBytes, confidence: 1 }
   }
-  // A mark of UTF-8 is believed once the bytes behind it were looked at.
+  // After a UTF-8 mark, the bytes that follow are examined first.
   if (marked !== undefined && marked[0] !== 'utf-8') {
     return { encoding: marked[0], markBytes: marked[1].length, confidence: 1 }
   }

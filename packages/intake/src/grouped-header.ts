@@ -31,7 +31,7 @@ export function findGroupedHeader(
   for (let at = 0; at + 1 < rows.length; at++) {
     const upper = rows[at] ?? []
     const kinds = upper.map(cellKind)
-    // What may be a record must not be lost.
+    // A row that may be a record must not be dropped.
     if (kinds.some((kind) => DATA.has(kind))) return undefined
     const header = joined(upper, rows[at + 1] ?? [])
     if (header !== undefined && isAbove(header, records.slice(at + 2, at + 2 + SAMPLE_ROWS))) {

@@ -50,7 +50,7 @@ export function createHashTable(): HashTable {
   function grow(): void {
     const { buffer } = index
     index = largerIndex(segments, count, index.length * 2)
-    // Detached it is freed now, not when memory is collected next: it is megabytes.
+    // Detaching frees its megabytes now, not at the next garbage collection.
     buffer.transfer(0)
   }
 

@@ -19,7 +19,7 @@ export function findPreamble(rows: readonly (readonly string[])[]): number {
     const isHeader =
       known >= 2 && known * 3 >= cells.length && !cells.map(cellKind).some((kind) => DATA.has(kind))
     if (isHeader) return cells.length >= 2 * widest && widest > 0 ? at : 0
-    // What may be a record must not be lost.
+    // A row that may be a record must not be dropped.
     if (cells.map(cellKind).some((kind) => DATA.has(kind))) return 0
     widest = Math.max(widest, cells.length)
   }

@@ -321,7 +321,7 @@ describe('odd headers', () => {
     )
     expect(file.header).toEqual(['__proto__', 'email', '', 'constructor', 'email'])
     expect(file.mapping.email).toMatchObject({ column: 1, header: 'email' })
-    // Two columns claim the same: it is not sure which.
+    // Two columns match equally: which one is uncertain.
     expect(file.mapping.email?.confidence).toBeLessThan(0.8)
     expect(read[0]?.cells).toEqual(['x', 'a@b.example', '', 'y', 'c@d.example'])
     expect(Object.getPrototypeOf({})).not.toHaveProperty('x')

@@ -108,7 +108,7 @@ export function jsonCells(text: string, columns: readonly string[]): JsonCells {
     return { cells, rest: JSON.stringify(Object.fromEntries(others)) }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    // Nested deeper than the stack goes.
+    // Nested deeper than the stack allows.
     return { cells: cellsBy(valueText), rest: text }
   }
 }
@@ -184,7 +184,7 @@ function fieldsOf(record: JsonRecord, keys: JsonKeys): FieldText {
     const key = keys[field]
     const value = key !== undefined && Object.hasOwn(record, key) ? record[key] : undefined
     if (typeof value === 'string') return value
-    // Others may have lost digits on their way.
+    // Other numbers may have been rounded.
     return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined
   }
 }

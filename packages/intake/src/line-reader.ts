@@ -29,7 +29,7 @@ export function createLineReader(newline: '\n' | '\r', maxBytes: number): LineRe
       const ended = line.endsWith('\r') ? line.slice(0, -1) : line
       lines[at] = isOver(ended, maxBytes) ? undefined : ended
     }
-    // One more may be half of the line's end.
+    // One more may be half of the line end.
     if (rest.length > maxBytes + 1) skipping = true
     if (skipping) rest = ''
     return lines

@@ -100,7 +100,7 @@ export function patterned(digits: string, pattern: readonly PatternPart[]): stri
     const part = pattern[at]
     if (part === undefined) continue
     if (part.digit === undefined) {
-      // Signs between places stand only where digits stand before them.
+      // Separators are only written after digits.
       if (left !== '' || at < first || needsZero(pattern, at)) out.unshift(part.sign)
       continue
     }
@@ -135,7 +135,7 @@ export function plainNumber(value: number): string {
   if (match === null) return text
   const [, minus = '', whole = '', fraction = '', exponent = '0'] = match
   const power = Number(exponent)
-  // Beyond this the zeros would say less than the exponent does.
+  // Beyond this an exponent is clearer than zeros.
   if (Math.abs(power) > 40) return String(Number(text))
   const digits = whole + fraction
   const point = whole.length + power

@@ -53,7 +53,7 @@ export async function openOds(zip: ZipArchive, signal: AbortSignal): Promise<Wor
     rows: async function* (sheet, ending) {
       const parser = createSheetParser(Number(sheet.part))
       for await (const chunk of zip.read(entry, ending)) {
-        // What follows is unpacked all the same: at its end the sum of all bytes is checked.
+        // The rest is unpacked nevertheless: the checksum is verified at its end.
         if (parser.isOver()) continue
         parser.push(chunk)
         yield parser.take()
@@ -232,7 +232,7 @@ function readCell({ attributes, paragraphs }: OpenCell): { text: string; kind: n
       const number = Number(attributes['office:value'])
       if (!Number.isFinite(number)) break
       const plain = plainNumber(number)
-      // A number that is shown as a word is a truth: LibreOffice keeps them so.
+      // A number shown as a word is a boolean: LibreOffice stores booleans so.
       if ((plain === '0' || plain === '1') && /^\p{L}+$/u.test(shown)) {
         return { text: plain === '1' ? 'TRUE' : 'FALSE', kind: KIND_BITS.boolean }
       }

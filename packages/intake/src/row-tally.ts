@@ -27,13 +27,13 @@ export function createRowTally(): RowTally {
       if (row.kind !== 'refused') return
       const said = row.error ?? OTHERS
       const reason = refused.has(said) || refused.size < REASONS ? said : OTHERS
-      const met = refused.get(reason) ?? { count: 0, examples: [] }
-      met.count += 1
-      if (met.examples.length < PREVIEW.examples) {
+      const tally = refused.get(reason) ?? { count: 0, examples: [] }
+      tally.count += 1
+      if (tally.examples.length < PREVIEW.examples) {
         const cells = row.cells.slice(0, EXAMPLE_CELLS).map(cutValue)
-        met.examples.push({ row: row.row + 1, cells })
+        tally.examples.push({ row: row.row + 1, cells })
       }
-      refused.set(reason, met)
+      refused.set(reason, tally)
     },
     counts: () => ({ refused: mostOf(refused), repeats }),
   }

@@ -90,7 +90,7 @@ export function readPhone(text: string, defaultCountry: string | undefined): Rea
   })
   const read = number !== undefined && E164.test(number.number) ? number : undefined
   if (read?.isValid() === true) return { subject: read.number }
-  // Spreadsheets take the plus off what they hold for a number.
+  // Spreadsheets remove the plus of a value that they take for a number.
   const plain = bare.replaceAll(/[\s\-./()\u00a0]/g, '')
   const [, digits] = /^(?:00)?([1-9]\d{7,14})$/.exec(plain) ?? []
   const restored = digits === undefined ? undefined : parsePhoneNumberFromString(`+${digits}`)
@@ -120,7 +120,7 @@ export function readIp(text: string): Reading {
     case 4:
       return { subject: text }
     case 6:
-      // A zone is local to one machine and no part of an address.
+      // A zone identifier is local to one machine and not part of the address.
       if (text.includes('%')) break
       return { subject: text, key: new URL(`http://[${text}]`).hostname.slice(1, -1) }
   }

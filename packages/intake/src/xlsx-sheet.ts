@@ -31,7 +31,7 @@ export async function* sheetRows(
 ): AsyncGenerator<readonly SheetRow[]> {
   const parser = createSheetParser(rules)
   for await (const chunk of chunks) {
-    // What follows the rows is unpacked all the same: at its end the sum of all bytes is checked.
+    // What follows the rows is unpacked nevertheless: the checksum is verified at its end.
     if (parser.isOver) continue
     parser.push(chunk)
     const rows = await parser.take()

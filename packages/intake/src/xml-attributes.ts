@@ -22,7 +22,7 @@ export interface TagAttributes extends XmlAttributes {
   readonly isEmptyTag: boolean
 }
 
-/** Returned by a scan that met the end of the available text. */
+/** Returned by a scan that reached the end of the available text. */
 export const INCOMPLETE = -1
 
 const TAB = 9
@@ -77,7 +77,7 @@ export function createAttributes(
       const { text, filled, places } = scan
       for (let place = 0; place < filled; place += FIELDS) {
         const from = places[place] ?? 0
-        if (standsAt(text, from, places[place + 1] ?? 0, name)) return valueAt(scan, place)
+        if (matchesAt(text, from, places[place + 1] ?? 0, name)) return valueAt(scan, place)
       }
       return undefined
     },
@@ -161,7 +161,7 @@ function valueAt({ text, places, decode, fault }: Scan, place: number): string {
 /**
  * Whether the text between two positions equals a name; fast for names of one letter, as most are.
  */
-export function standsAt(text: string, from: number, to: number, name: string): boolean {
+export function matchesAt(text: string, from: number, to: number, name: string): boolean {
   if (to - from !== name.length) return false
   return name.length === 1
     ? text.charCodeAt(from) === name.charCodeAt(0)

@@ -56,7 +56,7 @@ function theirs(document: string): Event[] {
   parser.on('text', (text) => events.push(['text', text]))
   parser.on('cdata', (text) => events.push(['text', text]))
   parser.write(document).close()
-  // Outside of the root there are only blanks, which nobody asks for.
+  // Outside of the root there are only blanks, which are not reported.
   let depth = 0
   return joined(
     events.filter(([kind]) => {
@@ -141,7 +141,7 @@ const head = fc.constantFrom(
 const whole = fc
   .record({ head, element, tail: fc.constantFrom('', '\n', '\r\n<!-- b -->', ' ') })
   .map(({ head: first, element: root, tail }) => `${first}${root}${tail}`)
-  // The end of literal text in a text is refused by the other, for what old readers make of it.
+  // The other parser refuses `]]>` in text, as the specification requires.
   .filter((document) => !/\]\]>/.test(document.replaceAll(/<!\[CDATA\[[^]*?\]\]>/g, '')))
 
 describe('an XML document', () => {
@@ -168,8 +168,8 @@ describe('an XML document', () => {
           try {
             expected = theirs(broken)
           } catch {
-            // What the other refuses we may read: there are documents that only the letter of XML
-            // forbids.
+            // We may read what the other parser refuses: some documents violate only formal rules
+            // of XML.
             return
           }
           expect(ours(Buffer.from(broken), pieceBytes)).toEqual(expected)

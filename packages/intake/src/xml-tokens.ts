@@ -3,7 +3,7 @@ import {
   createAttributes,
   endOfName,
   INCOMPLETE,
-  standsAt,
+  matchesAt,
   type TagAttributes,
   type XmlAttributes,
 } from './xml-attributes.ts'
@@ -82,7 +82,7 @@ export function createXmlTokenizer(handler: XmlHandler): XmlTokenizer {
         if (bytes.indexOf(BYTE_ORDER_MARK) === 0) bytes = bytes.subarray(BYTE_ORDER_MARK.length)
         isStart = false
       }
-      // A line end of two may be cut in the middle.
+      // A line end of two characters may be split.
       const held = bytes.at(-1) === RETURN ? 1 : 0
       if (bytes.includes(RETURN)) bytes = withoutReturns(bytes, held)
       scan.isPlain = isAscii(bytes)
@@ -157,7 +157,7 @@ function readCloseTag({ handler, open }: Scan, text: string, from: number): numb
   if (end === -1) return INCOMPLETE
   let nameEnd = end
   while (text.charCodeAt(nameEnd - 1) <= BLANK) nameEnd--
-  if (name === undefined || !standsAt(text, from, nameEnd, name.bytes)) {
+  if (name === undefined || !matchesAt(text, from, nameEnd, name.bytes)) {
     return handler.fault('a tag that closes another')
   }
   open.pop()
@@ -195,7 +195,7 @@ function behind(text: string, mark: string, from: number): number {
 function endOfText(text: string, from: number): number {
   const reference = text.lastIndexOf('&')
   let end = reference < from || text.indexOf(';', reference) !== -1 ? text.length : reference
-  // Bytes that go on a character are 80 to BF, those that begin one of several are above.
+  // Continuation bytes are 80 to BF, lead bytes are above.
   const least = Math.max(from, end - 3)
   for (let at = end - 1; at >= least; at--) {
     const code = text.charCodeAt(at)

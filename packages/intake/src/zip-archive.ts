@@ -86,7 +86,7 @@ async function* readEntry(
       budget.left -= chunk.length
       sum = crc32(chunk, sum)
       if (total > Math.max(RATIO_FREE_BYTES, packedBytes * MAX_RATIO) || budget.left < 0) {
-        throw swells()
+        throw inflatesTooMuch()
       }
       yield chunk
     }
@@ -112,7 +112,7 @@ function refuseUnreadable(entry: Entry): void {
   }
   const swelling =
     entry.uncompressedSize > Math.max(RATIO_FREE_BYTES, entry.compressedSize * MAX_RATIO)
-  if (swelling || entry.uncompressedSize > MAX_UNPACKED_BYTES) throw swells()
+  if (swelling || entry.uncompressedSize > MAX_UNPACKED_BYTES) throw inflatesTooMuch()
 }
 
 async function* unpack(
@@ -162,7 +162,7 @@ export function damaged(cause: unknown): IntakeError {
   )
 }
 
-function swells(): IntakeError {
+function inflatesTooMuch(): IntakeError {
   return new IntakeError(
     'payload_too_large',
     `A file in it unpacks to more than ${MAX_RATIO} times its size or to over 4 GiB; upload it as CSV.`,

@@ -52,19 +52,20 @@ export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
       () => stampOf(listsDir),
       () => loadIpLists(listsDir),
     ),
-    followShipped(options.cityDb, listsDir, UPDATED_FILES.city, async () => ({
+    followDefault(options.cityDb, listsDir, UPDATED_FILES.city, async () => ({
       databases: await Promise.all(packagedCityFiles().map(openIpDatabase)),
       asnTable: null,
     })),
-    ...setFiles(options).map((path) =>
+    ...configuredFiles(options).map((path) =>
       follow(
         () => fileStamp(path),
         () => openIpDatabase(path),
       ),
     ),
   ])
-  // By itself: its text is as large as all the rest but the city data, and gone once read.
-  const asn = await followShipped(options.asnDb, listsDir, UPDATED_FILES.asn, async () => ({
+  // Loaded alone: its text is as large as all other data but the city data, and is freed once
+  // parsed.
+  const asn = await followDefault(options.asnDb, listsDir, UPDATED_FILES.asn, async () => ({
     databases: [],
     asnTable: await packagedAsn(),
   }))
@@ -100,8 +101,8 @@ export async function loadIpData(options: IpDataOptions): Promise<IpDataStore> {
       return healthOf(
         current,
         {
-          city: options.cityDb !== undefined || tells(city.value),
-          asn: options.asnDb !== undefined || tells(asn.value),
+          city: options.cityDb !== undefined || hasData(city.value),
+          asn: options.asnDb !== undefined || hasData(asn.value),
         },
         faults,
       )
@@ -140,37 +141,37 @@ export async function loadIpLists(dir: string | null): Promise<IpLists> {
 }
 
 /** Data used if no files are configured. */
-interface Shipped {
+interface DefaultData {
   readonly databases: readonly IpDatabase[]
   readonly asnTable: PackagedAsn | null
   /** Why the updated file is not used; absent if it is. */
   readonly fault?: string
 }
 
-function tells({ databases, asnTable }: Shipped): boolean {
+function hasData({ databases, asnTable }: DefaultData): boolean {
   return databases.length > 0 || asnTable !== null
 }
 
 /** The updated file of the folder, else the packaged data; nothing if files are configured. */
-async function followShipped(
-  set: string | undefined,
+async function followDefault(
+  configured: string | undefined,
   dir: string | null,
   name: string,
-  packaged: () => Promise<Shipped>,
-): Promise<Followed<Shipped>> {
-  const path = set === undefined && dir !== null ? join(dir, name) : null
+  packaged: () => Promise<DefaultData>,
+): Promise<Followed<DefaultData>> {
+  const path = configured === undefined && dir !== null ? join(dir, name) : null
   const stampIfThere = async (): Promise<string> =>
     path === null ? '' : await fileStamp(path).catch(() => '')
   let isFirst = true
   return await follow(stampIfThere, async () => {
-    if (set !== undefined) return { databases: [], asnTable: null }
+    if (configured !== undefined) return { databases: [], asnTable: null }
     const wasFirst = isFirst
     isFirst = false
     if (path === null || (await stampIfThere()) === '') return await packaged()
     try {
       return { databases: [await openIpDatabase(path)], asnTable: null }
     } catch (error) {
-      // Later on the state before is kept.
+      // Later, the data in use is kept.
       if (!wasFirst) throw error
       return {
         ...(await packaged()),
@@ -181,7 +182,7 @@ async function followShipped(
 }
 
 /** Files that the operator configured: they take precedence, in their order. */
-function setFiles({ cityDb, asnDb }: IpDataOptions): readonly string[] {
+function configuredFiles({ cityDb, asnDb }: IpDataOptions): readonly string[] {
   return [...new Set([...splitPaths(cityDb ?? ''), ...splitPaths(asnDb ?? '')])]
 }
 

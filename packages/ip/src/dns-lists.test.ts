@@ -93,7 +93,7 @@ test('an engine queries the configured zones, and never about private or allowed
     subjects,
     depth: 'basic',
     lane: 'bulk',
-    tenant: 't',
+    account: 't',
     signal: new AbortController().signal,
   })
   expect(answers).toMatchObject([

@@ -187,7 +187,7 @@ test('answers are in the order of the subjects, and those of an aborted run are 
     log,
   })
   const subjects = ['5.1.2.3', '10.0.0.1', '6.6.6.6']
-  const request = { subjects, depth: 'basic', lane: 'bulk', tenant: 't' } as const
+  const request = { subjects, depth: 'basic', lane: 'bulk', account: 't' } as const
   const heard: number[] = []
   const answers = await engine.run({
     ...request,

@@ -39,7 +39,7 @@ export function lookupIp(
 ): IpLookup {
   const address = parseAddress(text)
   if (address === null)
-    throw new Error(`expected an IPv4 or IPv6 literal, met ${text.length} characters`)
+    throw new Error(`expected an IPv4 or IPv6 literal, got ${text.length} characters`)
   const { reachable, judged, form } = data.judge(address)
   const place = placeOf(data, judged)
   const carried = form === null ? {} : { carried_ipv4: formatAddress(judged), carried_as: form }

@@ -32,7 +32,7 @@ export function createRoutabilityJudge(): RoutabilityJudge {
   const v4 = collectors[4].table()
   const v6 = collectors[6].table()
   return (address) => {
-    const { judged, form } = carried(address)
+    const { judged, form } = embedded(address)
     return { reachable: reachableIn(judged.length === 4 ? v4 : v6, judged), judged, form }
   }
 }
@@ -50,7 +50,7 @@ function reachableIn(table: RangeTable, address: AddressBytes): boolean {
  * The IPv4 address embedded in an IPv6 one. Source: RFC 4291 2.5.5.2, RFC 6052 2.1, RFC 3056 2, RFC
  * 4380 4.
  */
-function carried(address: AddressBytes): Pick<Routability, 'judged' | 'form'> {
+function embedded(address: AddressBytes): Pick<Routability, 'judged' | 'form'> {
   if (address.length === 4) return { judged: address, form: null }
   const [a = 0, b = 0, c = 0, d = 0] = address
   if (a === 0x20 && b === 0x02) return { judged: address.subarray(2, 6), form: '6to4' }

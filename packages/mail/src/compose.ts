@@ -207,5 +207,5 @@ function oneLine(text: string): string {
 }
 
 function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (met) => `&#${met.charCodeAt(0)};`)
+  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

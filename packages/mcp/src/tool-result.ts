@@ -59,9 +59,9 @@ function visibleJson(value: object): string {
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
 
 function visible(text: string): string {
-  return text.replaceAll(INVISIBLE, (met) =>
-    Array.from({ length: met.length }, (_, at) => {
-      const unit = met.charCodeAt(at).toString(16).padStart(4, '0')
+  return text.replaceAll(INVISIBLE, (run) =>
+    Array.from({ length: run.length }, (_, at) => {
+      const unit = run.charCodeAt(at).toString(16).padStart(4, '0')
       return `\\u${unit}`
     }).join(''),
   )

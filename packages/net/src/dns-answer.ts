@@ -17,8 +17,8 @@ export type DirectAnswer =
   | { readonly kind: 'failed'; readonly reason: DnsFailure | 'forbidden' }
 
 /**
- * Why a query has no result; which does not mean "no such record". `unvouched`: denied, or failed,
- * by a server that does not know the DNS root.
+ * Why a query has no result; which does not mean "no such record". `no_root`: denied, or failed,
+ * by a server that does not know the root of the DNS.
  */
 export type DnsFailure =
   | 'servfail'
@@ -27,12 +27,12 @@ export type DnsFailure =
   | 'malformed'
   | 'loop'
   | 'network'
-  | 'unvouched'
+  | 'no_root'
 
 /** The cause of a failure: the name servers of the domain, or our resolver. */
 export type DnsFault = 'dns_failed' | 'dns_unavailable'
 
 /** The reason code of a failure. */
 export function dnsFault(failure: DnsFailure): DnsFault {
-  return failure === 'unvouched' ? 'dns_unavailable' : 'dns_failed'
+  return failure === 'no_root' ? 'dns_unavailable' : 'dns_failed'
 }

@@ -45,7 +45,7 @@ const MAX_ROUNDS = 2
 /** Priority of failures: a reply of one server tells more than the silence of another. */
 const WEIGHT: Readonly<Record<DnsFailure, number>> = {
   servfail: 2,
-  unvouched: 1,
+  no_root: 1,
   refused: 0,
   timeout: 0,
   malformed: 0,
@@ -98,12 +98,13 @@ export function createServerPool(options: ServerPoolOptions): ServerPool {
       if (member.losses >= LOSSES_UNTIL_LAST) member.lastUntil = now() + LAST_FOR_MS
     }
     if (result.kind === 'failed') return result.reason
-    const met = faultOf(result.reply) ?? result.reply
+    const outcome = faultOf(result.reply) ?? result.reply
     // A server without the root can neither deny a name nor report a fault of the name's own
     // servers.
-    const isNegative = met === 'servfail' || (typeof met !== 'string' && denies(met, question))
-    if (!isNegative || question.name === ROOT || (await member.root.knowsRoot())) return met
-    return 'unvouched'
+    const isNegative =
+      outcome === 'servfail' || (typeof outcome !== 'string' && denies(outcome, question))
+    if (!isNegative || question.name === ROOT || (await member.root.knowsRoot())) return outcome
+    return 'no_root'
   }
 
   return {

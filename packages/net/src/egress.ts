@@ -227,8 +227,8 @@ async function settled(
 // The kernel reports the actual peer, in case a proxy or a NAT rule of the host has changed it.
 function assertSamePeer(address: string, socket: Socket): void {
   const asked = canonical(address)
-  const met = socket.remoteAddress === undefined ? null : canonical(socket.remoteAddress)
-  if (asked === null || met === null || asked.value !== met.value) {
+  const actual = socket.remoteAddress === undefined ? null : canonical(socket.remoteAddress)
+  if (asked === null || actual === null || asked.value !== actual.value) {
     throw new DialError('forbidden', 'the connection went to another address')
   }
 }

@@ -70,7 +70,7 @@ export interface ResolverOptions {
 /**
  * Makes a resolver over recursive servers: concurrent equal queries are shared, results are cached,
  * a failure moves on to the next server, truncated replies are repeated over TCP. A negative reply
- * of a server that does not know the DNS root is a failure, `unvouched`.
+ * of a server that does not know the DNS root is a failure, `no_root`.
  *
  * @throws if `servers` is empty or malformed
  */

@@ -13,6 +13,6 @@ export async function rootFault(resolver: Resolver, signal: AbortSignal): Promis
     case 'nxdomain':
       return 'denies the root of the DNS: it serves a closed network, and what it denies is unknown'
     case 'failed':
-      return `says nothing about the root of the DNS (${answer.reason})`
+      return `gives no usable reply about the root of the DNS (${answer.reason})`
   }
 }

@@ -33,7 +33,7 @@ test('one of a closed network denies it', async () => {
 })
 
 test('silence is distinguished from a denial', async () => {
-  expect(await faultWith(null)).toMatch(/^says nothing .*\(timeout\)$/)
+  expect(await faultWith(null)).toMatch(/^gives no usable reply .*\(timeout\)$/)
 })
 
 describe('a watch over the root', () => {
@@ -65,12 +65,12 @@ describe('a watch over the root', () => {
       ask: async () => words.shift() ?? 'silent',
       changed: (knowsRoot) => changes.push(knowsRoot),
     })
-    const vouched: boolean[] = []
+    const known: boolean[] = []
     while (words.length > 0) {
-      vouched.push(await watch.knowsRoot())
+      known.push(await watch.knowsRoot())
       nowMs += MINUTE_MS
     }
-    expect(vouched).toEqual([false, true, true, false, false, true])
+    expect(known).toEqual([false, true, true, false, false, true])
     expect(changes).toEqual([false, true])
   })
 
@@ -137,27 +137,27 @@ const SOA: Answer = {
 }
 
 const KNOWN: Reply = { answers: [{ name: '.', type: 'NS', ttl: 60, data: 'a.root-servers.net' }] }
-const UNVOUCHED = { kind: 'failed', reason: 'unvouched' }
+const NO_ROOT = { kind: 'failed', reason: 'no_root' }
 
-describe('a server that cannot vouch for the root', () => {
+describe('a server that does not know the root', () => {
   test.each([
     ['denies it', DENIED],
-    ['says nothing of it', null],
+    ['does not reply about it', null],
     ['refuses it', { flags: RA | 5 }],
   ])('that %s is not believed when it denies a name or fails', async (_, root) => {
     await using closed = await startClosable(root)
     const { resolver } = closed
-    expect(await resolver.resolve('gmail.test', 'MX')).toEqual(UNVOUCHED)
-    expect(await resolver.resolve('there.test', 'MX')).toEqual(UNVOUCHED)
-    expect(await resolver.resolve('alias.test', 'A')).toEqual(UNVOUCHED)
-    expect(await resolver.resolve('sick.test', 'A')).toEqual(UNVOUCHED)
+    expect(await resolver.resolve('gmail.test', 'MX')).toEqual(NO_ROOT)
+    expect(await resolver.resolve('there.test', 'MX')).toEqual(NO_ROOT)
+    expect(await resolver.resolve('alias.test', 'A')).toEqual(NO_ROOT)
+    expect(await resolver.resolve('sick.test', 'A')).toEqual(NO_ROOT)
     expect(await resolver.resolve('there.test', 'A')).toMatchObject({ kind: 'records' })
   })
 
   test('is believed once it knows the root, and nothing that it denied before stays cached', async () => {
     await using closed = await startClosable(DENIED)
     const { resolver } = closed
-    expect(await resolver.resolve('gmail.test', 'MX')).toEqual(UNVOUCHED)
+    expect(await resolver.resolve('gmail.test', 'MX')).toEqual(NO_ROOT)
     closed.root = KNOWN
     closed.nowMs = MINUTE_MS
     expect(await resolver.resolve('gmail.test', 'MX')).toMatchObject({ kind: 'nxdomain' })
@@ -171,8 +171,8 @@ describe('a server that cannot vouch for the root', () => {
     expect(await resolver.resolve('gmail.test', 'MX')).toMatchObject({ kind: 'nxdomain' })
     closed.root = DENIED
     closed.nowMs = MINUTE_MS
-    expect(await resolver.resolve('other.test', 'A')).toEqual(UNVOUCHED)
-    expect(await resolver.resolve('gmail.test', 'MX')).toEqual(UNVOUCHED)
+    expect(await resolver.resolve('other.test', 'A')).toEqual(NO_ROOT)
+    expect(await resolver.resolve('gmail.test', 'MX')).toEqual(NO_ROOT)
     expect(closed.changes).toEqual([false])
     const before = closed.dns.asked.length
     expect(await resolver.resolve('there.test', 'A')).toMatchObject({ kind: 'records' })

@@ -36,7 +36,7 @@ const SILENCE_MS = 5_000
  * the root is not believed.
  */
 export function createRootWatch(options: RootWatchOptions): RootWatch {
-  let vouched: boolean | null = null
+  let known: boolean | null = null
   let untilMs = -Infinity
   let asking: Promise<void> | null = null
 
@@ -45,8 +45,8 @@ export function createRootWatch(options: RootWatchOptions): RootWatch {
     untilMs = options.now() + (word === 'silent' ? SILENCE_MS : REPLY_MS)
     if (word === 'silent') return
     const knowsRoot = word === 'knows'
-    if (vouched !== null && vouched !== knowsRoot) options.changed?.(knowsRoot)
-    vouched = knowsRoot
+    if (known !== null && known !== knowsRoot) options.changed?.(knowsRoot)
+    known = knowsRoot
   }
 
   return {
@@ -55,7 +55,7 @@ export function createRootWatch(options: RootWatchOptions): RootWatch {
         asking ??= ask().finally(() => (asking = null))
         await asking
       }
-      return vouched === true
+      return known === true
     },
   }
 }

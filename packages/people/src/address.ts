@@ -39,7 +39,7 @@ export async function changeEmail(
   wanted: Wanted,
 ): Promise<boolean> {
   if (!people.settings.hasMail) {
-    await inTransaction(people.db, (tx) => putInForce(people, tx, user.id, wanted, false))
+    await inTransaction(people.db, (tx) => applyNewAddress(people, tx, user.id, wanted, false))
     return true
   }
   await inTransaction(people.db, async (tx) => {
@@ -131,7 +131,7 @@ async function follow(
       const opened = people.sealer.decrypt(code.detail ?? '', NEW_ADDRESS_SEALED_AS)
       if (opened === undefined || code.userId === null) throw staleLink()
       // Safe because only `changeEmail` hides anything under this name.
-      await putInForce(people, tx, code.userId, JSON.parse(opened) as Wanted, true)
+      await applyNewAddress(people, tx, code.userId, JSON.parse(opened) as Wanted, true)
       return 'email_changed'
     }
     case 'reset':
@@ -141,7 +141,7 @@ async function follow(
   }
 }
 
-async function putInForce(
+async function applyNewAddress(
   people: People,
   tx: Tx,
   userId: string,

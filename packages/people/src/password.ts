@@ -42,7 +42,7 @@ export async function isPassword(password: string, kept: string | undefined): Pr
   const [, memory = COST.memory, passes = COST.passes, lanes = COST.parallelism, salt, tag] =
     parts ?? []
   const expected = tag === undefined ? randomBytes(TAG_BYTES) : Buffer.from(tag, 'base64')
-  const met = await digest(
+  const actual = await digest(
     password,
     salt === undefined ? randomBytes(SALT_BYTES) : Buffer.from(salt, 'base64'),
     {
@@ -51,7 +51,7 @@ export async function isPassword(password: string, kept: string | undefined): Pr
       parallelism: Number(lanes),
     },
   )
-  return met.length === expected.length && timingSafeEqual(met, expected) && parts !== null
+  return actual.length === expected.length && timingSafeEqual(actual, expected) && parts !== null
 }
 
 const SHAPE = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([\w+/]{22})\$([\w+/]{43})$/

@@ -77,7 +77,7 @@ export async function signUp(
   refuseMode(people)
   await refuseCommonPassword(form.password, [form.name, form.email])
   await refuseDomain(people, form.email)
-  await refuseFarming(people, visitor, form.email)
+  await limitSignUps(people, visitor, form.email)
   const pending: Pending = {
     name: form.name,
     email: form.email,
@@ -256,7 +256,7 @@ async function refuseDomain(people: People, email: string): Promise<void> {
   )
 }
 
-async function refuseFarming(people: People, visitor: Visitor, email: string): Promise<void> {
+async function limitSignUps(people: People, visitor: Visitor, email: string): Promise<void> {
   const { signUpsPerNetwork: ofNetwork, signUpsPerDomain: ofDomain, hasMail } = people.settings
   const { network, site } = visitor
   if (!(await take(people, 'network', network, ofNetwork))) throw tooMany('from this network')

@@ -84,7 +84,7 @@ export async function createPhoneEngine(options: PhoneEngineOptions): Promise<En
     run: (request) => run(context, request),
     health: () => hlr.health(),
     async [Symbol.asyncDispose]() {
-      // What is being bought is waited for, so that its outcome is kept.
+      // Purchases in flight are awaited, so that their results are stored.
       await hlr.idle()
       closing.abort()
     },
@@ -142,10 +142,10 @@ async function run(
 }
 
 function callerOf({ closing }: RunContext, request: EngineRequest<'phone'>): HlrCaller {
-  const { lane, tenant, signal, drain } = request
+  const { lane, account, signal, drain } = request
   const gone = AbortSignal.any([signal, closing])
   const stop = drain === undefined ? gone : AbortSignal.any([gone, drain])
-  return { lane, tenant, stop, gone }
+  return { lane, account, stop, gone }
 }
 
 /** Why no HLR lookup is made; null if one is. */
@@ -197,14 +197,14 @@ function settle(
 
 function fromNetwork(
   context: RunContext,
-  { tenant }: EngineRequest<'phone'>,
+  { account }: EngineRequest<'phone'>,
   read: Read,
   { bought, cached }: Extract<LookupAnswer, { kind: 'verdict' }>,
 ): Outcome<'phone'> {
   const { verdict, provider, by } = bought
-  const at = new Date(momentFor(bought.atMs, by, tenant)).toISOString()
-  // The provider's id of the query belongs to who paid for it.
-  const id = by === tenant ? verdict.id : null
+  const at = new Date(momentFor(bought.atMs, by, account)).toISOString()
+  // Only the account that paid sees the provider's id of the query.
+  const id = by === account ? verdict.id : null
   const hlr = { provider, status: verdict.status, id, at }
   const reason = REASON_OF[verdict.connectivity]
   const base = outcome(context, read, reason, {
@@ -245,8 +245,8 @@ function overlay(facts: PhoneFacts, verdict: HlrResult, countries: CountryNames)
   }
 }
 
-/** Reasons of a missing HLR result although a lookup was wanted. */
-const OPEN: ReadonlySet<Reason<'phone'>> = new Set([
+/** Reasons of a missing HLR result where a lookup was wanted. */
+const WITHOUT_RESULT: ReadonlySet<Reason<'phone'>> = new Set([
   'hlr_undetermined',
   'hlr_in_doubt',
   'hlr_paused',
@@ -264,7 +264,7 @@ function outcome(
   const { facts, timezones, callingCode, fictional } = numbering
   return {
     kind: 'outcome',
-    status: OPEN.has(reason) ? 'unknown' : 'answered',
+    status: WITHOUT_RESULT.has(reason) ? 'unknown' : 'answered',
     reason,
     facts,
     evidence: {

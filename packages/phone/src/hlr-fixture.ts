@@ -84,7 +84,7 @@ export function ask(
     subjects,
     depth: 'basic',
     lane: 'live',
-    tenant: 't',
+    account: 't',
     signal: new AbortController().signal,
     ...more,
   })

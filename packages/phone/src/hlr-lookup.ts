@@ -2,7 +2,7 @@ import { createSingleFlight } from '@plumbline/concurrency/single-flight'
 import type { EngineHealth } from '@plumbline/ports/engine'
 import type { Memory } from '@plumbline/ports/memory'
 import {
-  begunPurchases,
+  purchasesByOthers,
   buy,
   type PurchaseOptions,
   storedResults,
@@ -67,11 +67,11 @@ export function createHlrLookup(options: HlrLookupOptions): HlrLookup {
   }
   return {
     ask(numbers, caller) {
-      const together = createGathering((open: OpenLookups) => begin(open, caller))
+      const collect = createCollector((open: OpenLookups) => begin(open, caller))
       return new Map(
         [...new Set(numbers)].map((number) => {
-          const name = nameFor(number, caller.tenant, options)
-          return [number, shared(name, caller.stop, () => together(number))]
+          const name = nameFor(number, caller.account, options)
+          return [number, shared(name, caller.stop, () => collect(number))]
         }),
       )
     },
@@ -89,19 +89,19 @@ type OpenLookups = ReadonlyMap<string, PromiseWithResolvers<LookupAnswer>>
  * Collects the numbers that one caller asks for in the same turn of the event loop, since providers
  * take several in a request.
  */
-function createGathering(
+function createCollector(
   begin: (open: OpenLookups) => void,
 ): (number: string) => Promise<LookupAnswer> {
-  let gathered = new Map<string, PromiseWithResolvers<LookupAnswer>>()
+  let collected = new Map<string, PromiseWithResolvers<LookupAnswer>>()
   const send = (): void => {
-    const open = gathered
-    gathered = new Map()
+    const open = collected
+    collected = new Map()
     begin(open)
   }
   return (number) => {
-    if (gathered.size === 0) queueMicrotask(send)
+    if (collected.size === 0) queueMicrotask(send)
     const open = Promise.withResolvers<LookupAnswer>()
-    gathered.set(number, open)
+    collected.set(number, open)
     return open.promise
   }
 }
@@ -113,10 +113,10 @@ async function lookUp(
   caller: HlrCaller,
 ): Promise<void> {
   const answered = (number: string, answer: LookupAnswer): void => open.get(number)?.resolve(answer)
-  const purchases = memoryFor(options.purchases, caller.tenant, options)
+  const purchases = memoryFor(options.purchases, caller.account, options)
   try {
     await buyFromProviders(
-      { ...options, purchases, account: caller.tenant, caller },
+      { ...options, purchases, account: caller.account, caller },
       [...open.keys()],
       answered,
     )
@@ -140,9 +140,9 @@ async function buyFromProviders(
   for (const [number, bought] of kept) answered(number, { kind: 'verdict', bought, cached: true })
   const unkept = numbers.filter((number) => !kept.has(number))
   const { stop } = options.caller
-  if (stop.aborted) return await tellBegun(options, unkept, answered)
+  if (stop.aborted) return await awaitBegun(options, unkept, answered)
   let open: ReadonlyMap<string, LookupAnswer> = new Map(
-    unkept.map((number) => [number, noneAsked()]),
+    unkept.map((number) => [number, noProvider()]),
   )
   for (const provider of options.providers) {
     if (open.size === 0 || stop.aborted) break
@@ -155,12 +155,12 @@ async function buyFromProviders(
 }
 
 /** When a run is stopped: waits for purchases in flight, and buys nothing. */
-async function tellBegun(
+async function awaitBegun(
   options: BuyingOptions,
   numbers: readonly string[],
   answered: Answered,
 ): Promise<void> {
-  const begun = await begunPurchases(options, numbers, options.caller)
+  const begun = await purchasesByOthers(options, numbers, options.caller)
   for (const number of numbers) {
     const purchase = begun.get(number)
     const isKnown = purchase?.kind === 'bought' || purchase?.kind === 'in_doubt'
@@ -279,7 +279,7 @@ function pausedBy(provider: HlrProviderSettings, detail: string): LookupAnswer {
   return unknown('hlr_paused', provider.name, detail)
 }
 
-function noneAsked(): LookupAnswer {
+function noProvider(): LookupAnswer {
   return unknown('hlr_failed', null, 'no provider was asked')
 }
 

@@ -176,7 +176,7 @@ test('the slot of a killed worker at a provider is free within seconds, that of 
   while (fixture.bought.length === 0) await new Promise(setImmediate)
   const other = ['+41791239999']
   await using engine = await engineOf(fixture, [FIRST], { concurrency: 1, timeoutMs: 9_000 })
-  // Nine seconds of waiting for the one place.
+  // Nine seconds of waiting for the only slot.
   expect(await ask(engine, other)).toMatchObject([{ reason: 'hlr_throttled' }])
   gate.resolve(json(connected()))
   await asking

@@ -55,7 +55,7 @@ export type Purchase =
 /** Milliseconds, beyond a request's own time-out, for storing a result. */
 const STORE_MS = 10_000
 /** Milliseconds between two checks of what another worker is buying. */
-const LOOK_MS = 250
+const POLL_MS = 250
 
 /**
  * Buys results of one provider for at most `maxBatch` numbers. An intent is stored before the query
@@ -76,16 +76,16 @@ export async function buy(
   try {
     const claimed = await claimAll(options, provider, numbers)
     foreign = numbers.filter((number) => !claimed.has(number))
-    for (const [number, purchase] of await spend(options, provider, [...claimed], caller)) {
+    for (const [number, purchase] of await buyClaimed(options, provider, [...claimed], caller)) {
       results.set(number, purchase)
     }
   } finally {
     await slot.release()
   }
-  const watched = foreign.map(
-    async (number) => [number, await watch(options, number, caller)] as const,
+  const awaited = foreign.map(
+    async (number) => [number, await awaitPurchase(options, number, caller)] as const,
   )
-  for (const [number, purchase] of await Promise.all(watched)) results.set(number, purchase)
+  for (const [number, purchase] of await Promise.all(awaited)) results.set(number, purchase)
   return results
 }
 
@@ -104,7 +104,7 @@ export async function storedResults(
   return kept
 }
 
-async function spend(
+async function buyClaimed(
   options: PurchaseOptions,
   provider: HlrProviderSettings,
   claimed: readonly string[],
@@ -131,13 +131,13 @@ async function spend(
   for (const [number, answer] of outcomes) {
     results.set(number, purchaseOf(options, provider, answer))
   }
-  const unsold = allowed.filter((number) => results.get(number)?.kind === 'refused')
-  // What cannot be stored is paid for all the same.
-  if (unsold.length < allowed.length) {
-    options.onPurchase(provider.name, allowed.length - unsold.length)
+  const notCharged = allowed.filter((number) => results.get(number)?.kind === 'refused')
+  // A result that cannot be stored was paid for nevertheless.
+  if (notCharged.length < allowed.length) {
+    options.onPurchase(provider.name, allowed.length - notCharged.length)
   }
   await store(options, provider, outcomes)
-  if (unsold.length > 0) await spending.giveBack(unsold.length)
+  if (notCharged.length > 0) await spending.giveBack(notCharged.length)
   return results
 }
 
@@ -255,7 +255,7 @@ async function dropClaims(
 }
 
 /** Results of purchases of these numbers by other workers; those without one are left out. */
-export async function begunPurchases(
+export async function purchasesByOthers(
   options: PurchaseOptions,
   numbers: readonly string[],
   caller: HlrCaller,
@@ -263,17 +263,18 @@ export async function begunPurchases(
   if (numbers.length === 0) return new Map()
   const intents = await options.purchases.get(numbers.map(KEYS.intent))
   const begun = numbers.filter((_, at) => intents[at] !== undefined)
-  const watched = begun.map(
-    async (number) => [number, await watch(options, number, { ...caller, lane: 'live' })] as const,
+  const awaited = begun.map(
+    async (number) =>
+      [number, await awaitPurchase(options, number, { ...caller, lane: 'live' })] as const,
   )
-  return new Map(await Promise.all(watched))
+  return new Map(await Promise.all(awaited))
 }
 
 /**
  * A purchase by another worker: a single call waits for it, a batch tries again; in doubt once its
  * intent has expired.
  */
-async function watch(
+async function awaitPurchase(
   options: PurchaseOptions,
   number: string,
   { lane, gone }: HlrCaller,
@@ -283,22 +284,22 @@ async function watch(
     const [verdict, intent] = await purchases.get([KEYS.verdict(number), KEYS.intent(number)])
     const bought = readBoughtResult(verdict)
     if (bought !== null) return { kind: 'bought', bought, cached: true }
-    if (intent === undefined) return noRoom()
+    if (intent === undefined) return throttledLocally()
     const { provider, untilMs } = readIntent(intent)
     if (gone.aborted) return { kind: 'stopped' }
     if (clock.now() >= untilMs || signal.aborted) {
       return { kind: 'in_doubt', provider, detail: 'a query was begun and its outcome was lost' }
     }
     if (lane === 'bulk') return { kind: 'begun', provider, retryMs: untilMs - clock.now() }
-    await clock.wait(LOOK_MS, gone)
+    await clock.wait(POLL_MS, gone)
   }
 }
 
 function notBought(caller: HlrCaller): Purchase {
-  return caller.stop.aborted ? { kind: 'stopped' } : noRoom()
+  return caller.stop.aborted ? { kind: 'stopped' } : throttledLocally()
 }
 
-function noRoom(): Purchase {
+function throttledLocally(): Purchase {
   const detail = 'no room at the provider within the time of a request'
   return { kind: 'refused', failure: failure('throttled', false, detail) }
 }

@@ -45,7 +45,7 @@ const FICTIONAL = /^\+1\d{3}55501\d{2}$/
 /** Parses a number in E.164 by the numbering plan. */
 export function readNumbering(tables: NumberingTables, e164: string): PhoneNumbering {
   const number = parsePhoneNumberFromString(e164, { extract: false })
-  // A number whose calling code leaves digits over or lacks some is read as another number.
+  // A number with too many or too few digits for its calling code is parsed as another number.
   if (number === undefined || number.number !== e164) return impossible(tables, e164, number)
   const type = number.getType()
   const valid = type !== undefined || number.isValid()

@@ -10,7 +10,7 @@ export interface HlrProviderSettings extends HlrAccount {
 export interface HlrPolicy {
   /** Milliseconds that a result is valid. */
   readonly cacheMs: number
-  /** Milliseconds that a result is stored which says that the network could not tell. */
+  /** The same for a result which says that the network could not tell. */
   readonly undeterminedCacheMs: number
   /** Time-out of one request to a provider. */
   readonly timeoutMs: number
@@ -22,7 +22,7 @@ export interface HlrPolicy {
   readonly dailyCap: number | null
   /** Numbers bought for one account in a UTC day, from all providers together; null: no limit. */
   readonly accountDailyCap: number | null
-  /** Milliseconds for which a provider is paused that refused our account. */
+  /** Milliseconds for which a provider that refused our account is paused. */
   readonly pauseMs: number
 }
 
@@ -45,7 +45,7 @@ export const HLR_POLICY: HlrPolicy = {
 export interface HlrCaller {
   readonly lane: 'live' | 'bulk'
   /** Opaque name of the account that the numbers are counted for. */
-  readonly tenant: string
+  readonly account: string
   /** Aborts when nothing new is to be bought for this run. */
   readonly stop: AbortSignal
   /** Aborts when nobody waits for the results any more. */

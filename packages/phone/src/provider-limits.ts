@@ -20,7 +20,7 @@ const LIVE_SHARE = 0.2
 /** Milliseconds for which a slot's lease survives its worker; renewed three times within it. */
 const SLOT_MS = 6_000
 /** Milliseconds between two attempts to get a slot, at most. */
-const LOOK_MS = 250
+const POLL_MS = 250
 
 /**
  * Takes a slot for a concurrent request, waiting as long as a request may take; null if none became
@@ -38,14 +38,14 @@ export async function takeSlot(
     const lease = await limiter.lease(`hlr:slot:${provider.name}`, limit, SLOT_MS)
     if (lease.granted) return renewed(clock, lease)
     if (clock.now() >= deadline || stop.aborted) return null
-    await clock.wait(Math.min(lease.retryMs, LOOK_MS), stop)
+    await clock.wait(Math.min(lease.retryMs, POLL_MS), stop)
   }
 }
 
 /** A lease renewed until it is released. */
 function renewed(clock: Clock, lease: GrantedLease): { release(): Promise<void> } {
   const { now, every } = clock
-  // A lease that is lost all the same (its server forgot it) only lets one request more through.
+  // If the lease is lost nevertheless (its server lost its data), one more request may be sent.
   const ignore = (): void => undefined
   const renewal = createLeaseRenewal({
     leaseMs: SLOT_MS,
@@ -96,11 +96,11 @@ export interface DailySpending extends BudgetGrant {
 export async function takeDailyBudget(
   { budget, policy, accountCapOf }: ProviderLimitsOptions,
   provider: HlrProviderSettings,
-  { tenant }: HlrCaller,
+  { account }: HlrCaller,
   count: number,
 ): Promise<DailySpending> {
-  const cap = (await accountCapOf?.(tenant)) ?? policy.accountDailyCap
-  const own = await take(budget, accountBudgetName(tenant), count, cap)
+  const cap = (await accountCapOf?.(account)) ?? policy.accountDailyCap
+  const own = await take(budget, accountBudgetName(account), count, cap)
   const all = await take(budget, budgetName(provider.name), own.count, policy.dailyCap).catch(
     async (error: unknown) => {
       await own.giveBack(own.count).catch(() => undefined)

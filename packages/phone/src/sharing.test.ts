@@ -5,8 +5,8 @@ import { ask, connected, createHlrFixture, json, MOBILE, type HlrFixture } from 
 import { FIRST } from './hlr-fixture.ts'
 import { createPhoneEngine } from './engine.ts'
 
-async function told(engine: Engine<'phone'>, tenant: string): Promise<Outcome<'phone'>> {
-  const [answer] = await ask(engine, [MOBILE], { tenant })
+async function outcomeFor(engine: Engine<'phone'>, account: string): Promise<Outcome<'phone'>> {
+  const [answer] = await ask(engine, [MOBILE], { account })
   if (answer?.kind !== 'outcome') throw new Error('no outcome')
   return answer
 }
@@ -24,13 +24,13 @@ function dayOf(moment: string): string {
 test('an account that did not buy a result sees only its day, and not the id of the purchase', async () => {
   const fixture = createHlrFixture(() => json({ ...connected(), id: 'purchase-4711' }))
   await using engine = await open(fixture)
-  const first = await told(engine, 'buyer')
+  const first = await outcomeFor(engine, 'buyer')
   expect(first.evidence['hlr']).toMatchObject({ id: 'purchase-4711' })
   fixture.clock.advance(1_234)
-  const own = await told(engine, 'buyer')
+  const own = await outcomeFor(engine, 'buyer')
   expect(own).toMatchObject({ cached: true, checkedAt: first.checkedAt })
   expect(own.evidence['hlr']).toEqual(first.evidence['hlr'])
-  const anothers = await told(engine, 'neighbour')
+  const anothers = await outcomeFor(engine, 'neighbour')
   expect(anothers).toMatchObject({ cached: true, checkedAt: dayOf(first.checkedAt) })
   expect(anothers.facts).toEqual(own.facts)
   expect(anothers.evidence['hlr']).toEqual({
@@ -46,7 +46,10 @@ test('an account that did not buy a result sees only its day, and not the id of 
 test('an account that asks while another buys gets the result without the id of the purchase', async () => {
   const fixture = createHlrFixture(() => json({ ...connected(), id: 'purchase-4711' }))
   await using engine = await open(fixture)
-  const [buyer, neighbour] = await Promise.all([told(engine, 'buyer'), told(engine, 'neighbour')])
+  const [buyer, neighbour] = await Promise.all([
+    outcomeFor(engine, 'buyer'),
+    outcomeFor(engine, 'neighbour'),
+  ])
   expect(fixture.bought).toEqual([MOBILE])
   expect(buyer.evidence['hlr']).toMatchObject({ id: 'purchase-4711' })
   expect(neighbour.evidence['hlr']).toMatchObject({ id: null, at: dayOf(buyer.checkedAt) })
@@ -56,11 +59,11 @@ test('an account that asks while another buys gets the result without the id of 
 test('if accounts share nothing, each buys for itself, even concurrently', async () => {
   const fixture = createHlrFixture()
   await using engine = await open(fixture, false)
-  const asked = ['buyer', 'neighbour'].map((tenant) => told(engine, tenant))
+  const asked = ['buyer', 'neighbour'].map((account) => outcomeFor(engine, account))
   for (const outcome of await Promise.all(asked)) {
     expect(outcome).toMatchObject({ cached: false, evidence: { hlr: { id: 'a1' } } })
   }
   expect(fixture.bought).toEqual([MOBILE, MOBILE])
-  expect((await told(engine, 'buyer')).cached).toBe(true)
+  expect((await outcomeFor(engine, 'buyer')).cached).toBe(true)
   expect(fixture.bought).toHaveLength(2)
 })

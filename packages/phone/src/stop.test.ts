@@ -15,10 +15,10 @@ import {
 
 const NUMBERS = Array.from({ length: 40 }, (_, at) => `+4179123${4000 + at}`)
 
-/** Providers that reply only once `sell` is called. */
-function createHeldProviders(): HlrFixture & { sell(): void } {
+/** Providers that reply only once `reply` is called. */
+function createHeldProviders(): HlrFixture & { reply(): void } {
   const gate = Promise.withResolvers<HttpAnswer>()
-  return { ...createHlrFixture(() => gate.promise), sell: () => gate.resolve(json(connected())) }
+  return { ...createHlrFixture(() => gate.promise), reply: () => gate.resolve(json(connected())) }
 }
 
 async function untilBuying(fixture: HlrFixture, count: number): Promise<void> {
@@ -36,7 +36,7 @@ test.each([[FIRST], [SECOND]])(
     drain.abort()
     for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
     const begun = [...fixture.bought]
-    fixture.sell()
+    fixture.reply()
     const answers = await running
     expect(fixture.bought).toEqual(begun)
     for (const [at, answer] of answers.entries()) {
@@ -59,7 +59,7 @@ test('a drained batch gets results bought before and purchases in flight, and bu
   await untilBuying(fixture, 2)
   await using other = await engineOf(fixture, [FIRST])
   const look = ask(other, [first, second, third], { lane: 'bulk', drain: AbortSignal.abort() })
-  fixture.sell()
+  fixture.reply()
   await running
   expect(await look).toMatchObject([
     { reason: 'hlr_connected', cached: true },
@@ -87,9 +87,9 @@ test('a number that a drained batch did not buy is bought by another batch that 
   const canceled = ask(engine, NUMBERS, { lane: 'bulk', drain: drain.signal })
   await untilBuying(fixture, 1)
   const last = NUMBERS.at(-1) ?? ''
-  const other = ask(engine, [last], { lane: 'bulk', tenant: 'another' })
+  const other = ask(engine, [last], { lane: 'bulk', account: 'another' })
   drain.abort()
-  fixture.sell()
+  fixture.reply()
   expect(await other).toMatchObject([{ reason: 'hlr_connected' }])
   expect((await canceled).at(-1)?.kind).toBe('later')
   expect(fixture.bought.filter((number) => number === last)).toHaveLength(1)
@@ -104,7 +104,7 @@ test('a run without a waiting caller completes its purchases in flight and buys 
   ending.abort()
   const answers = await running
   expect(answers.every((answer) => answer.reason === 'timeout')).toBe(true)
-  fixture.sell()
+  fixture.reply()
   expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
   expect(fixture.bought).toHaveLength(6)
 })
@@ -128,8 +128,8 @@ test('an account buys as much as its own daily cap allows from all providers, an
     dailyCap: 10,
     accountDailyCap: 4,
   })
-  const reasons = async (tenant: string, from: number, to: number): Promise<number> => {
-    const answers = await ask(engine, NUMBERS.slice(from, to), { tenant })
+  const reasons = async (account: string, from: number, to: number): Promise<number> => {
+    const answers = await ask(engine, NUMBERS.slice(from, to), { account })
     const paused = answers.filter((answer) => answer.reason === 'hlr_paused')
     expect(paused.length + answers.filter(({ kind }) => kind === 'outcome').length).toBeGreaterThan(
       0,
@@ -139,7 +139,7 @@ test('an account buys as much as its own daily cap allows from all providers, an
   expect(await reasons('a', 0, 3)).toBe(3)
   expect(await reasons('a', 3, 9)).toBe(1)
   expect(await reasons('b', 10, 19)).toBe(4)
-  // What was bought is known, to whoever asks.
+  // Results that were bought are available to every account.
   expect(await reasons('a', 0, 4)).toBe(4)
   expect(fixture.bought).toHaveLength(8)
   fixture.clock.advance(12 * 3_600_000)

@@ -69,7 +69,7 @@ export function requestOf(
     ...(states === null ? {} : { states: asked.map((at) => states[at] ?? undefined) }),
     depth: task.depth,
     lane: 'bulk',
-    tenant: task.accountId,
+    account: task.accountId,
     signal,
     drain,
     answered: (index, answer, group) => {

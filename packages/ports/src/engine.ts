@@ -14,7 +14,7 @@ export interface EngineRequest<C extends Check> {
    * Opaque name of the account: rate limits apply to it, and cached facts may be kept apart by it.
    * Never shown or logged.
    */
-  readonly tenant: string
+  readonly account: string
   /** Ends the run: subjects without an outcome by then are unknown with reason `timeout`. */
   readonly signal: AbortSignal
   /**

@@ -51,6 +51,6 @@ export function budgetName(provider: HlrProviderName): string {
 export const ACCOUNT_BUDGETS = 'hlr:account:'
 
 /** The name of an account's daily budget. */
-export function accountBudgetName(tenant: string): string {
-  return `${ACCOUNT_BUDGETS}${tenant}`
+export function accountBudgetName(account: string): string {
+  return `${ACCOUNT_BUDGETS}${account}`
 }

@@ -311,8 +311,8 @@ function settle(
   }
   const named = reply.ids.flatMap((id) => pending.get(id) ?? [])
   if (reply.kind === 'refused') {
-    for (const { tenant, reject } of named) {
-      if (reply.cause === 'account') heldBack.add(tenant)
+    for (const { account, reject } of named) {
+      if (reply.cause === 'account') heldBack.add(account)
       reject(reply.cause === 'account' ? slowShareUsed() : atLimit())
     }
     return []

@@ -8,7 +8,7 @@ export interface Question {
   readonly subject: string
   readonly depth: Depth
   /** Opaque name of the account. */
-  readonly tenant: string
+  readonly account: string
 }
 
 /** A question in a job, with the number that the calling process gave it. */
@@ -120,11 +120,11 @@ export function writeLiveJob({
   queuedMs,
   questions,
 }: Omit<LiveJob, 'canBeRefused'>): JobData {
-  const asked = questions.map(({ id, subject, depth, tenant, span }) => [
+  const asked = questions.map(({ id, subject, depth, account, span }) => [
     id,
     subject,
     depth,
-    tenant,
+    account,
     ...(span === undefined ? [] : [span]),
   ])
   // As text within the data: a subject may contain NUL or half a surrogate pair, which jsonb
@@ -152,11 +152,11 @@ export function readLiveJob(data: JobData): LiveJob {
     untilMs: until,
     queuedMs: queued,
     canBeRefused: refusals === true,
-    questions: asked.map(([id, subject, depth, tenant, span]) => ({
+    questions: asked.map(([id, subject, depth, account, span]) => ({
       id,
       subject,
       depth,
-      tenant,
+      account,
       span,
     })),
   }

@@ -168,7 +168,7 @@ function takeOver<C extends Check>(
   const open: OpenQuestion = { id, jobId, replyTo, takenAtMs, abort: new AbortController() }
   server.open.add(open)
   server.admission.request({
-    account: question.tenant,
+    account: question.account,
     endsAtMs,
     begin(place) {
       if (queuedForMs !== null) server.onBegin?.(queuedForMs + performance.now() - takenAtMs)
@@ -191,14 +191,14 @@ function takeOver<C extends Check>(
 async function answer<C extends Check>(
   server: LiveServer<C>,
   open: OpenQuestion,
-  { subject, depth, tenant, span }: NumberedQuestion,
+  { subject, depth, account, span }: NumberedQuestion,
   place: AdmittedSubject,
 ): Promise<void> {
   const { id, jobId, replyTo } = open
   const { signal } = open.abort
   let outcome: Outcome<C> | undefined
   try {
-    const request = { subject, depth, tenant, signal, heard: place.heard }
+    const request = { subject, depth, account, signal, heard: place.heard }
     const { check, tracer } = server
     const answering = {
       name: `answer ${check}`,

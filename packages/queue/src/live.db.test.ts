@@ -290,7 +290,7 @@ function ask(caller: LiveCaller, subject: string) {
 }
 
 function questionOf(subject: string): Question {
-  return { subject, depth: 'basic', tenant: 'tenant' }
+  return { subject, depth: 'basic', account: 'account' }
 }
 
 /** A channel that delivers each reply twice, as one announced and fetched in the same moment. */

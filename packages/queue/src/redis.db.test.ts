@@ -30,7 +30,7 @@ describe.skipIf(WITHOUT_REDIS)('a Redis cluster', () => {
       async ({ subject }) => emailOutcome(subject),
       { onError: fail },
     )
-    const question = { subject: 'a@example.com', depth: 'basic', tenant: 't' } as const
+    const question = { subject: 'a@example.com', depth: 'basic', account: 't' } as const
     const outcomes = await Promise.all(
       Array.from({ length: 200 }, () => caller.ask('email', question)),
     )
@@ -86,7 +86,7 @@ describe.skipIf(WITHOUT_REDIS)('a Redis cluster', () => {
     if (dropped === undefined) throw new Error('no node has the channel of replies')
     await dropSlotFor(dropped.node, dropped.channel)
     expect(await owner()).toBeUndefined()
-    const question = { subject: 'a@example.com', depth: 'basic', tenant: 't' } as const
+    const question = { subject: 'a@example.com', depth: 'basic', account: 't' } as const
     await vi.waitFor(async () => {
       await caller.ask('email', question)
       expect(await owner()).toEqual(dropped)
@@ -135,7 +135,7 @@ describe.skipIf(WITHOUT_REDIS)('a Redis server that died', () => {
       onError: ignore,
     })
     await server.stop()
-    const question = { subject: 'a@example.com', depth: 'basic', tenant: 't' } as const
+    const question = { subject: 'a@example.com', depth: 'basic', account: 't' } as const
     const refused = caller.ask('email', question).catch((error: unknown) => error)
     await worker[Symbol.asyncDispose]()
     await caller[Symbol.asyncDispose]()

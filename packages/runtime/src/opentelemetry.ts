@@ -54,7 +54,7 @@ export function openOpenTelemetry(to: Destination): Tracing {
     'service.name': `plumbline-${to.program}`,
     'service.instance.id': `${hostname()}:${process.pid}`,
   })
-  setGlobalErrorHandler(complainNowAndThen(to.log))
+  setGlobalErrorHandler(warnAtIntervals(to.log))
   const { endpoint, headers } = to
   const sendingTo = (path: string) => ({
     url: `${endpoint.replace(/\/+$/, '')}${path}`,
@@ -158,7 +158,7 @@ function isRefusal(error: unknown): boolean {
   )
 }
 
-function complainNowAndThen(log: Log): (error: unknown) => void {
+function warnAtIntervals(log: Log): (error: unknown) => void {
   let lastMs = Number.NEGATIVE_INFINITY
   return (error) => {
     if (performance.now() - lastMs < COMPLAIN_MS) return

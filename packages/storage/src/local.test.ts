@@ -101,11 +101,11 @@ test('names with a prefix are listed from a given one on', async () => {
     await writeFile(join(dir, 'x'), 'x')
     await storage.put(`uploads/${name}`, join(dir, 'x'))
   }
-  const met: string[] = []
+  const keys: string[] = []
   for await (const page of storage.list('uploads', { prefix: 'bat_', after: 'bat_1' })) {
-    met.push(...page.map(({ key }) => key))
+    keys.push(...page.map(({ key }) => key))
   }
-  expect(met.toSorted()).toEqual(['uploads/bat_2', 'uploads/bat_3'])
+  expect(keys.toSorted()).toEqual(['uploads/bat_2', 'uploads/bat_3'])
 })
 
 test('many files come in bounded pages, each once, while they are being removed', async () => {
@@ -113,12 +113,12 @@ test('many files come in bounded pages, each once, while they are being removed'
   await writeFile(join(dir, 'x'), 'x')
   await storage.put('uploads/0', join(dir, 'x'))
   for (let no = 1; no < 1_500; no += 1) await writeFile(join(dir, 'files/uploads', `${no}`), '')
-  const met = new Set<string>()
+  const keys = new Set<string>()
   for await (const page of storage.list('uploads')) {
     expect(page.length).toBeLessThanOrEqual(1_000)
-    for (const { key } of page) met.add(key)
+    for (const { key } of page) keys.add(key)
     await storage.remove(page.map(({ key }) => key))
   }
-  expect(met.size).toBe(1_500)
+  expect(keys.size).toBe(1_500)
   expect(await readdir(join(dir, 'files/uploads'))).toEqual([])
 })

@@ -25,9 +25,9 @@ export async function claimStore(
   storage: Storage,
   { id, scratchDir }: { readonly id: string; readonly scratchDir: string },
 ): Promise<StoreClaim> {
-  const met = await readMarker(storage)
-  if (met === undefined) await writeMarker(storage, id, scratchDir)
-  const owner = met ?? (await readMarker(storage))
+  const present = await readMarker(storage)
+  if (present === undefined) await writeMarker(storage, id, scratchDir)
+  const owner = present ?? (await readMarker(storage))
   return owner === id ? { kind: 'ours' } : { kind: 'foreign', owner: owner ?? 'nobody' }
 }
 

@@ -98,21 +98,21 @@ export function openS3Client(options: {
     return error
   }
 
-  async function insist<T>(once: () => Promise<T>): Promise<T> {
+  async function withRetries<T>(once: () => Promise<T>): Promise<T> {
     for (let attempts = 1; ; attempts += 1) {
       try {
         return await once()
       } catch (error) {
-        if (attempts >= ATTEMPTS || !mayPass(error)) throw error
+        if (attempts >= ATTEMPTS || !isTemporary(error)) throw error
         await wait(PAUSE_MS * 2 ** (attempts - 1) * (1 + Math.random()))
       }
     }
   }
 
   return {
-    open: async (request) => await insist(() => attempt(request)),
+    open: async (request) => await withRetries(() => attempt(request)),
     send: async (request) =>
-      await insist(async () => {
+      await withRetries(async () => {
         const reply = await attempt(request)
         const text = await readText(reply)
         // A multipart upload is completed by a reply that begins with 200 and may end in an error.
@@ -158,7 +158,7 @@ const PASSING_CODES = new Set([
 /**
  * Whether an error is temporary, as after a broken connection, so that the request may be repeated.
  */
-function mayPass(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   if (!(error instanceof S3Error)) return error instanceof Error && 'code' in error
   return error.status >= 500 || error.status === 429 || PASSING_CODES.has(error.code)
 }

@@ -37,7 +37,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true })
 })
 
-function lent(minutes: number): string {
+function credentialsReply(minutes: number): string {
   return JSON.stringify({
     AccessKeyId: 'ASIALENT',
     SecretAccessKey: 'secret',
@@ -94,7 +94,7 @@ test('a web identity is exchanged for a role', async () => {
 })
 
 test('a container requests its role with its token, once for many requests', async () => {
-  replies.set('GET /role', lent(60))
+  replies.set('GET /role', credentialsReply(60))
   const source = credentialSource(
     {
       AWS_CONTAINER_CREDENTIALS_FULL_URI: `${url}/role`,
@@ -115,14 +115,14 @@ test('a machine fetches its role with a token, and again before it expires', asy
   const roles = '/latest/meta-data/iam/security-credentials/'
   replies.set('PUT /latest/api/token', 'short')
   replies.set(`GET ${roles}`, 'files\n')
-  replies.set(`GET ${roles}files`, lent(4))
+  replies.set(`GET ${roles}files`, credentialsReply(4))
   const source = credentialSource(
     { AWS_EC2_METADATA_SERVICE_ENDPOINT: url, HOME: dir },
     'eu-test-1',
   )
   await source()
   expect(asked.at(-1)?.headers['x-aws-ec2-metadata-token']).toBe('short')
-  replies.set(`GET ${roles}files`, lent(60))
+  replies.set(`GET ${roles}files`, credentialsReply(60))
   await source()
   await source()
   expect(asked).toHaveLength(6)

@@ -94,7 +94,7 @@ async function webIdentity(
     WebIdentityToken: (await readFile(tokenFile, 'utf8')).trim(),
   })
   const xml = await ask(endpoint, { method: 'POST', body: form })
-  return lentFrom({
+  return temporaryCredentials({
     AccessKeyId: textOf(xml, 'AccessKeyId'),
     SecretAccessKey: textOf(xml, 'SecretAccessKey'),
     Token: textOf(xml, 'SessionToken'),
@@ -112,7 +112,7 @@ async function containerRole(environment: Environment): Promise<TemporaryCredent
     ? (await readFile(tokenFile, 'utf8')).trim()
     : environment['AWS_CONTAINER_AUTHORIZATION_TOKEN']
   const url = relative ? `http://169.254.170.2${relative}` : (full ?? '')
-  return lentFrom(
+  return temporaryCredentials(
     JSON.parse(await ask(url, { headers: token ? { Authorization: token } : {} })) as unknown,
   )
 }
@@ -134,10 +134,10 @@ async function machineRole(environment: Environment): Promise<TemporaryCredentia
   const headers = { 'X-aws-ec2-metadata-token': token }
   const roles = new URL('/latest/meta-data/iam/security-credentials/', base).href
   const [role = ''] = (await ask(roles, { headers })).trim().split('\n')
-  return lentFrom(JSON.parse(await ask(`${roles}${role}`, { headers })) as unknown)
+  return temporaryCredentials(JSON.parse(await ask(`${roles}${role}`, { headers })) as unknown)
 }
 
-function lentFrom(reply: unknown): TemporaryCredentials {
+function temporaryCredentials(reply: unknown): TemporaryCredentials {
   // Safe because each member is checked before it is used.
   const fields = reply as Readonly<Record<string, unknown>>
   const { AccessKeyId, SecretAccessKey, Token, Expiration } = fields

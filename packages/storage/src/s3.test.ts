@@ -155,17 +155,17 @@ test('many files are listed in bounded pages, each once, while they are being re
   for (let no = 0; no < 1_500; no += 1) server.objects.set(`plumb/line/uploads/${no}`, EMPTY)
   server.objects.set('plumb/line/results/1', EMPTY)
   server.objects.set('other/uploads/1', EMPTY)
-  const met = new Set<string>()
+  const listedKeys = new Set<string>()
   for await (const page of storage.list('uploads')) {
     expect(page.length).toBeLessThanOrEqual(1_000)
     for (const { key, storedAt } of page) {
       expect(Date.now() - storedAt.getTime()).toBeLessThan(60_000)
-      met.add(key)
+      listedKeys.add(key)
     }
     await storage.remove(page.slice(0, 100).map(({ key }) => key))
   }
-  expect(met.size).toBe(1_500)
-  expect([...met].every((key) => /^uploads\/\d+$/.test(key))).toBe(true)
+  expect(listedKeys.size).toBe(1_500)
+  expect([...listedKeys].every((key) => /^uploads\/\d+$/.test(key))).toBe(true)
   expect(server.objects.size).toBe(1_302)
 })
 
@@ -176,11 +176,15 @@ test('names with a prefix are listed from a given one on, over several pages', a
       server.objects.set(`plumb/line/uploads/${prefix}_${no}`, EMPTY)
     }
   }
-  const met: string[] = []
+  const listedKeys: string[] = []
   for await (const page of storage.list('uploads', { prefix: 'bat_', after: 'bat_2' })) {
-    met.push(...page.map(({ key }) => key))
+    listedKeys.push(...page.map(({ key }) => key))
   }
-  expect([met.length, met[0], met.at(-1)]).toEqual([1_500, 'uploads/bat_2000', 'uploads/bat_3499'])
+  expect([listedKeys.length, listedKeys[0], listedKeys.at(-1)]).toEqual([
+    1_500,
+    'uploads/bat_2000',
+    'uploads/bat_3499',
+  ])
 })
 
 test('a request to a store that is briefly busy is repeated', async () => {

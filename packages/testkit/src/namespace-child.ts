@@ -294,7 +294,7 @@ async function askEngines(
   const request = {
     depth: 'basic',
     lane: 'bulk',
-    tenant: 'namespace',
+    account: 'namespace',
     signal: AbortSignal.timeout(RUN_MS),
   } as const
   const answers = [

@@ -60,7 +60,7 @@ export async function startPostfix(users: Readonly<Record<string, string>>): Pro
   const port = await freePort()
   const greyPort = await freePort()
   if (canRunPostgrey()) stack.use(await startPostgrey(root, greyPort))
-  await layOut(root, port, greyPort, users)
+  await prepare(root, port, greyPort, users)
   const master = spawn(join(DAEMONS, 'master'), ['-c', join(root, 'etc'), '-d'], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
@@ -99,7 +99,7 @@ export async function startPostfix(users: Readonly<Record<string, string>>): Pro
   }
 }
 
-async function layOut(
+async function prepare(
   root: string,
   port: number,
   greyPort: number,

@@ -74,10 +74,10 @@ export async function startWorker(args: readonly string[]): Promise<WorkerProces
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const exited = once(child, 'exit')
-  const met = new Set<unknown>()
-  child.on('message', (message) => met.add(message))
+  const received = new Set<unknown>()
+  child.on('message', (message) => received.add(message))
   async function receives(message: string): Promise<void> {
-    while (!met.has(message)) {
+    while (!received.has(message)) {
       if (child.exitCode !== null) throw new Error(`the worker ended with ${child.exitCode}`)
       await Promise.race([once(child, 'message'), exited])
     }

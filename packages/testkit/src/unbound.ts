@@ -47,10 +47,10 @@ export async function startUnbound(): Promise<Unbound> {
     const child = spawn(BINARY, ['-d', '-c', file], { stdio: 'ignore' })
     running = child
     const ended = once(child, 'exit').then(() => 'ended' as const)
-    const met = await Promise.race([untilAnswered(port), ended])
-    if (met === 'answered') return
+    const found = await Promise.race([untilAnswered(port), ended])
+    if (found === 'answered') return
     const log = await readFile(join(dir, 'log'), 'utf8').catch(() => 'nothing was logged')
-    throw new Error(`unbound on port ${port}: ${met}\n${log}`)
+    throw new Error(`unbound on port ${port}: ${found}\n${log}`)
   }
   const close = (): Promise<void> => restart(['server:', '  local-zone: "." static'])
   await close()
@@ -104,9 +104,9 @@ async function isFreeForUdp(port: number): Promise<boolean> {
     () => false,
   )
   socket.bind(port, '127.0.0.1')
-  const met = await isFree
+  const found = await isFree
   socket.close()
-  return met
+  return found
 }
 
 async function isFreeForTcp(port: number): Promise<boolean> {
@@ -116,9 +116,9 @@ async function isFreeForTcp(port: number): Promise<boolean> {
     () => false,
   )
   server.listen(port, '127.0.0.1')
-  const met = await isFree
+  const found = await isFree
   server.close()
-  return met
+  return found
 }
 
 /** A query for the A record of `ready.invalid`, which every server answers in some way. */

@@ -108,10 +108,10 @@ function taskIn(data: Readonly<Record<string, unknown>>): { taskId: number; leas
 /** Passes one question to the engine. */
 async function answerLive<C extends Check>(
   engine: Engine<C>,
-  { subject, depth, tenant, signal, heard }: LiveRequest,
+  { subject, depth, account, signal, heard }: LiveRequest,
 ): Promise<Outcome<C> | undefined> {
   const subjects = [subject]
-  const [answer] = await engine.run({ subjects, depth, lane: 'live', tenant, signal, heard })
+  const [answer] = await engine.run({ subjects, depth, lane: 'live', account, signal, heard })
   if (answer?.kind === 'later') throw new Error(`${engine.check} delayed a single call`)
   return answer
 }

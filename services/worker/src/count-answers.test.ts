@@ -9,7 +9,7 @@ import { createAnswerCounter } from './count-answers.ts'
 const REQUEST = {
   depth: 'basic',
   lane: 'bulk',
-  tenant: 'an account',
+  account: 'an account',
   signal: new AbortController().signal,
 } as const
 

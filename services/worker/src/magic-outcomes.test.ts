@@ -206,7 +206,7 @@ test.each(MAGIC_IPS)(
       subjects: [subject],
       depth: 'basic',
       lane: 'live',
-      tenant: 't',
+      account: 't',
       signal: reason === 'timeout' ? AbortSignal.abort() : new AbortController().signal,
     })
     if (live?.kind !== 'outcome') throw new Error('expected an outcome')

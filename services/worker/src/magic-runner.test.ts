@@ -9,7 +9,7 @@ test.each(CHECKS)('no row of %s gets the outcome of another subject', async (che
     subjects,
     depth: 'basic',
     lane: 'bulk',
-    tenant: 'tenant',
+    account: 'account',
     signal: new AbortController().signal,
   })
   expect(answers).toHaveLength(subjects.length)
@@ -35,7 +35,7 @@ test('a refusal of any kind is a failed row', async () => {
       subjects: [values[check]],
       depth: 'extended',
       lane: 'bulk',
-      tenant: 'tenant',
+      account: 'account',
       signal: new AbortController().signal,
       answered: (index) => told.push(index),
     })

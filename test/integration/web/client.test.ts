@@ -93,6 +93,6 @@ const EVERY_WAY = `(async () => { ${OPEN}
 })()`
 
 const AS_NOBODY = `(async () => { ${OPEN}
-  const error = await client.account().catch((met) => met)
+  const error = await client.account().catch((reason) => reason)
   return [error.name, error.status]
 })()`

@@ -50,7 +50,7 @@ describe.skipIf(!canRunChromium())('an account with 10,000 batches', () => {
   })
 
   test('shows 5,000,000 rows, names of 500 characters and names from right to left within every window', async () => {
-    const met: string[] = []
+    const problems: string[] = []
     for (const [path, heading] of [
       ['/app', 'Overview'],
       ['/app/batches', 'Batches'],
@@ -66,9 +66,9 @@ describe.skipIf(!canRunChromium())('an account with 10,000 batches', () => {
       } else await settle(page, heading)
       expect(await page.locator('h1').textContent()).toBe(heading)
       const faults = [...(await widthFaults(page)), ...(await faultsOfPage(page, ONE_VIEW))]
-      met.push(...faults.map((fault) => `${path} ${fault}`))
+      problems.push(...faults.map((fault) => `${path} ${fault}`))
     }
-    expect(met).toEqual([])
+    expect(problems).toEqual([])
     await page.goto('/app/batches/bat_long')
     const total = new Intl.NumberFormat('en-US').format(ROWS)
     await expect.poll(() => page.locator('main').textContent()).toContain(`of ${total} rows`)
@@ -90,7 +90,7 @@ describe.skipIf(!canRunChromium())('an account with 10,000 batches', () => {
       uploadThroughput: 50_000,
     })
     await slow.context.addInitScript(WATCH)
-    const met: string[] = []
+    const problems: string[] = []
     for (const [path, heading] of [
       ['/app', 'Overview'],
       ['/app/batches', 'Batches'],
@@ -106,11 +106,11 @@ describe.skipIf(!canRunChromium())('an account with 10,000 batches', () => {
         headings: string[]
         shift: number
       }>('seen')
-      if (!seen.skeleton) met.push(`${path} does not show that it is loading`)
-      if (seen.headings.length === 0) met.push(`${path} has no heading meanwhile`)
-      if (seen.shift >= MOST_SHIFT) met.push(`${path} jumps by ${seen.shift.toFixed(2)}`)
+      if (!seen.skeleton) problems.push(`${path} does not show that it is loading`)
+      if (seen.headings.length === 0) problems.push(`${path} has no heading meanwhile`)
+      if (seen.shift >= MOST_SHIFT) problems.push(`${path} jumps by ${seen.shift.toFixed(2)}`)
     }
-    expect(met).toEqual([])
+    expect(problems).toEqual([])
     expect(exceptMissingRows(slow.faults)).toEqual([])
   })
 })

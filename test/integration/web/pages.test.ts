@@ -44,14 +44,14 @@ describe.skipIf(!canRunChromium())('the app', () => {
 
   test('has no violation found by axe on any page, in two themes and widths, and logs nothing', async () => {
     await using stranger = await openWindow(started.service.url)
-    const met: string[] = []
+    const problems: string[] = []
     const look = async ({ page }: TestWindow, pages: readonly PageOf[]): Promise<void> => {
       for (const { path, heading } of pages) {
         await page.goto(path)
         await settle(page, heading)
         expect(await page.getByRole('main').count()).toBe(1)
         expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1)
-        met.push(...(await faultsOfPage(page)).map((fault) => `${path} ${fault}`))
+        problems.push(...(await faultsOfPage(page)).map((fault) => `${path} ${fault}`))
       }
     }
     await look(stranger, SIGN_IN_PAGES)
@@ -62,7 +62,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
       cookies: await window.context.cookies(),
     })
     await look(operator, operatorPagesOf(person.accountId))
-    expect([...met, ...stranger.faults, ...window.faults, ...operator.faults]).toEqual([])
+    expect([...problems, ...stranger.faults, ...window.faults, ...operator.faults]).toEqual([])
   })
 
   test('follows a link that is opened while its page is already open', async () => {
@@ -153,7 +153,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
       cookies: await window.context.cookies(),
     })
     const { page } = other
-    const met: string[] = []
+    const problems: string[] = []
     for (const { path, heading } of pagesOf(filled)) {
       const isSeen = Promise.withResolvers<void>()
       let askedCount = 0
@@ -174,18 +174,18 @@ describe.skipIf(!canRunChromium())('the app', () => {
       if (!READS_NOTHING.has(path)) await page.getByText(REFUSED).first().waitFor()
       await settle(page, title)
       const refused = await faultsOfPage(page, ONE_VIEW)
-      met.push(
+      problems.push(
         ...reading.map((fault) => `${path} while it is read: ${fault}`),
         ...refused.map((fault) => `${path} refused: ${fault}`),
       )
       await page.unroute(READS)
     }
-    expect(met).toEqual([])
+    expect(problems).toEqual([])
   })
 
   test('says that the service cannot be reached, and continues by itself once it is back', async () => {
     const { page } = window
-    // Where the links stand beside the page, not behind a menu.
+    // At this width the links are beside the page, not in a menu.
     await page.setViewportSize({ width: 1_280, height: 860 })
     await page.goto('/app/batches')
     await settle(page, 'Batches')

@@ -61,7 +61,7 @@ export async function startHlr(
   const handler: RequestListener = (request, response) => {
     void readBody(request).then((body) => {
       const act = (): void =>
-        misbehave(faults, random.int(1000), response, () => answer(context, request, body))
+        sendOrFail(faults, random.int(1000), response, () => answer(context, request, body))
       if (faults.delayMs === undefined) act()
       else setTimeout(act, faults.delayMs)
     })
@@ -70,7 +70,7 @@ export async function startHlr(
 }
 
 /** Sends the reply, or the fault for this random number of 0 to 999. */
-function misbehave(
+function sendOrFail(
   faults: HlrFaults,
   draw: number,
   response: ServerResponse,

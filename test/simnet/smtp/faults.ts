@@ -54,7 +54,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'banner-half': says('22', true),
   'banner-twice': fault(({ wire }) => {
     wire.write(BANNER)
-    converse(wire, {}, BANNER)
+    serveCommands(wire, {}, BANNER)
   }),
   'all-replies-early': fault(({ wire }) => {
     wire.write(`${BANNER}${HONEST['EHLO'] ?? ''}250 ok\r\n250 ok\r\n250 ok\r\n221 bye\r\n`)
@@ -123,7 +123,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'tls-endless-garbage': tls((wire) => flood(wire, '', () => BLOCK)),
   'tls-injected-plaintext': fault((context) => {
     context.wire.write(BANNER)
-    converse(
+    serveCommands(
       context.wire,
       {
         EHLO: text('250-hostile\r\n250 STARTTLS\r\n'),
@@ -160,14 +160,14 @@ function says(banner: string | Buffer, closes = false): Fault {
 function answers(steps: Readonly<Record<string, Step>>): Fault {
   return fault(({ wire, socket }) => {
     wire.write(BANNER)
-    converse(wire, steps, undefined, socket)
+    serveCommands(wire, steps, undefined, socket)
   })
 }
 
 function tls(handshake: (wire: Duplex, socket: Socket, context: FaultContext) => void): Fault {
   return fault((context) => {
     context.wire.write(BANNER)
-    converse(
+    serveCommands(
       context.wire,
       {
         EHLO: text('250-hostile\r\n250 STARTTLS\r\n'),
@@ -192,11 +192,11 @@ function close(wire: Duplex): void {
 
 /** A step that stops replying. */
 function silence(wire: Duplex): void {
-  deafen(wire)
+  discardInput(wire)
 }
 
 /** Discards everything that the client sends from now on. */
-function deafen(wire: Duplex): void {
+function discardInput(wire: Duplex): void {
   wire.removeAllListeners('data')
   wire.resume()
 }
@@ -205,7 +205,7 @@ function deafen(wire: Duplex): void {
  * Replies to each command, correctly except for those with a step of their own. A step for STARTTLS
  * takes over the connection.
  */
-function converse(
+function serveCommands(
   wire: Duplex,
   steps: Readonly<Record<string, Step>>,
   always?: string,
@@ -243,7 +243,7 @@ function drip(wire: Duplex, reply: string): void {
     else wire.write(reply.charAt(at++))
   }, DRIP_MS)
   wire.on('close', () => clearInterval(timer))
-  deafen(wire)
+  discardInput(wire)
 }
 
 /** Sends as much as the client reads, without end or up to a number of bytes. */
@@ -259,7 +259,7 @@ function flood(wire: Duplex, opening: string, block: () => Buffer, limitBytes = 
       }
     }
   }
-  deafen(wire)
+  discardInput(wire)
   wire.write(opening)
   pour()
 }
@@ -268,7 +268,7 @@ function secureAndServe(
   wire: Duplex,
   socket: Socket,
   context: FaultContext,
-  then: (secured: Duplex) => void = (secured) => converse(secured, {}, undefined, socket),
+  then: (secured: Duplex) => void = (secured) => serveCommands(secured, {}, undefined, socket),
 ): void {
   // TLSSocket takes any duplex; its type names only net.Socket.
   const secured = new TLSSocket(wire, {

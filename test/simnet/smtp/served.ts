@@ -109,7 +109,7 @@ export function createServedHost(
       const nowMs = Date.now()
       const since = triplets.get(key)
       if (since !== undefined) return nowMs - since < waitMs
-      if (triplets.size >= TRIPLETS) forgetHalf(triplets)
+      if (triplets.size >= TRIPLETS) removeOlderHalf(triplets)
       triplets.set(key, nowMs)
       return true
     },
@@ -121,7 +121,7 @@ export function createLimitGroup(): LimitGroup {
   return { open: 0, rcptTimes: createTimes() }
 }
 
-function forgetHalf(triplets: Map<string, number>): void {
+function removeOlderHalf(triplets: Map<string, number>): void {
   let left = triplets.size / 2
   for (const key of triplets.keys()) {
     if (left-- <= 0) return

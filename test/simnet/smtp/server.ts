@@ -107,11 +107,11 @@ function accept(
     return
   }
   if (group.open > (profile.limits?.maxConnections ?? Infinity)) {
-    turnAway(wire, texts.tooManyConnections)
+    refuseClient(wire, texts.tooManyConnections)
     return
   }
   if (profile.refusal?.phase === 'banner') {
-    turnAway(wire, texts.refusal)
+    refuseClient(wire, texts.refusal)
     return
   }
   const startTls = (secured: (wire: Duplex) => void): void => {
@@ -131,7 +131,7 @@ function accept(
   else setTimeout(greet, bannerMs)
 }
 
-function turnAway(wire: Duplex, reply: string): void {
+function refuseClient(wire: Duplex, reply: string): void {
   wire.end(reply, 'latin1')
   // While commands are unread, the close of the connection by the client would not be noticed.
   wire.resume()

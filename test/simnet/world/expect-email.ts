@@ -79,17 +79,17 @@ export function expectEmail(
     return { ...known, status: 'undeliverable', reason: 'no_mail_host' }
   if (mail.kind === 'null-mx') return { ...known, status: 'undeliverable', reason: 'null_mx' }
   const host = firstAlive(world, domain)
-  const met = { ...known, mxFound: mail.kind === 'mx' }
+  const withMx = { ...known, mxFound: mail.kind === 'mx' }
   // An address without a listener: no mail is accepted, but it may be later.
   if (host?.profile === undefined)
     return {
-      ...met,
+      ...withMx,
       smtpValid: null,
       status: 'unknown',
       reason: 'connect_failed',
       alternatives: ['undeliverable'],
     }
-  return { ...met, ...expectSession(world, domain, host, local, depth) }
+  return { ...withMx, ...expectSession(world, domain, host, local, depth) }
 }
 
 type Part = Partial<ExpectedEmail> & Pick<ExpectedEmail, 'status'>

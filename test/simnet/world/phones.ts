@@ -174,12 +174,12 @@ export function phoneOf(seed: number, number: string): Phone {
     callingCode,
     original: at(country.networks, pick),
     ...(isPorted ? { ported: at(country.networks, pick + 1) } : {}),
-    ...(isRoaming ? { roaming: abroad(callingCode, pick) } : {}),
+    ...(isRoaming ? { roaming: foreignNetwork(callingCode, pick) } : {}),
     throttledOnce: hashFraction(seed, `throttled:${digits}`) < 0.02,
   }
 }
 
-function abroad(
+function foreignNetwork(
   home: string,
   pick: number,
 ): Network & { countryCode: string; countryName: string } {

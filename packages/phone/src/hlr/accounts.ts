@@ -16,7 +16,7 @@ export function readHlrAccounts(
   settings: HlrAccountSettings,
 ): readonly (HlrAccount & { readonly name: HlrProviderName })[] {
   const { providers } = settings
-  // With one provider a value is taken whole: keys may hold commas.
+  // With one provider a value is not split: keys may contain commas.
   const each = (value: string | undefined): readonly string[] =>
     value === undefined ? [] : providers.length === 1 ? [value] : value.split(',')
   const [urls, keys, secrets] = [settings.urls, settings.keys, settings.secrets].map(each)

@@ -67,7 +67,10 @@ function judged(answer: HttpAnswer, accepted: readonly number[]): SignIn {
   if (status === 401 || status === 403) {
     return { kind: 'refused', detail: `credentials refused, status ${status}` }
   }
-  return { kind: 'unclear', detail: `answers ${status}, which says nothing of the credentials` }
+  return {
+    kind: 'unclear',
+    detail: `replied ${status}, which does not show whether the credentials are accepted`,
+  }
 }
 
 /**

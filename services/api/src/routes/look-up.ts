@@ -126,7 +126,7 @@ async function askAll(
   await Promise.all(
     checksIn(request).map(async (check) => {
       const subject = request.values[check] ?? ''
-      const asked = { subject, depth, tenant: caller.accountId }
+      const asked = { subject, depth, account: caller.accountId }
       const limits = { waitMs: deadline.leftMs(), budgetMs }
       outcomes[check] = await deadline.first(ctx.live.ask(check, asked, limits))
     }),

@@ -20,7 +20,7 @@ export async function examineDns(
         const tookMs = Math.round(performance.now() - startedAt)
         if (answer.kind === 'records') return [ok(`dns ${server}`, `answers in ${tookMs} ms`)]
         const advice = 'Set DNS_SERVERS to resolvers of the public DNS that this machine may ask.'
-        if (answer.kind === 'failed' && answer.reason !== 'unvouched') {
+        if (answer.kind === 'failed' && answer.reason !== 'no_root') {
           return [trouble(`dns ${server}`, 'failed', `no answer: ${answer.reason}`, advice)]
         }
         const fault = await rootFault(resolver, signal)
