@@ -8,7 +8,7 @@ import { isSoak } from './packages/testkit/src/soak.ts'
 const PATIENCE = {
   testTimeout: isSoak() ? 900_000 : 120_000,
   hookTimeout: 120_000,
-  expect: { poll: { timeout: 30_000, interval: 20 } },
+  expect: { poll: { timeout: 30_000, interval: 60 } },
   // CI may run on a shared, loaded machine. `npm test` names the tests that passed only when run again.
   retry: isCi() ? 1 : 0,
 }
@@ -16,7 +16,7 @@ const PATIENCE = {
 const WHOLE_PROCESSES = {
   ...PATIENCE,
   testTimeout: isSoak() ? 900_000 : 400_000,
-  expect: { poll: { timeout: 120_000, interval: 50 } },
+  expect: { poll: { timeout: 120_000, interval: 150 } },
 }
 
 const PROCESSORS = availableParallelism()

@@ -67,6 +67,8 @@ export type CustomerResponse = {
 
 /** Virtual milliseconds for which a customer retries a request. */
 const RETRY_FOR_MS = 120_000
+/** Minimum attempts: a lost connection is given up after real seconds, in which virtual minutes may pass. */
+const MIN_ATTEMPTS = 3
 const RETRY_MS = 1_000
 
 /** Milliseconds for which the service stores an `Idempotency-Key`, minus an hour. */
@@ -172,7 +174,7 @@ export function createCustomers(
     { key, about, body, firstMs }: RepeatedRequest & { readonly firstMs: number },
   ): Promise<CustomerResponse> {
     const until = time.nowMs() + RETRY_FOR_MS
-    for (;;) {
+    for (let attempts = 1; ; attempts += 1) {
       const headers = { 'idempotency-key': key }
       const asked = await timed(about, () =>
         send(account, 'POST', path, { body: body?.() ?? {}, headers }),
@@ -180,7 +182,7 @@ export function createCustomers(
       if (about !== undefined && momentMs() - firstMs > KEY_MS) about.isKeyExpired = true
       if (asked !== null && asked.status < 500 && ![409, 429].includes(asked.status)) return asked
       if (asked?.status === 409 && !asked.text.includes('dempotency')) return asked
-      if (time.nowMs() > until) return asked
+      if (time.nowMs() > until && attempts >= MIN_ATTEMPTS) return asked
       await time.wait(RETRY_MS)
     }
   }
