@@ -10,6 +10,7 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { createClient } from '@plumbline/client/client'
 import { progressLine } from '@plumbline/client/progress'
 import { table } from '@plumbline/cli/table'
+import { lockDataDir } from '@plumbline/local/data-dir-lock'
 import Papa from 'papaparse'
 import { spawnSimnet } from '../simnet/child.ts'
 
@@ -18,7 +19,8 @@ import { spawnSimnet } from '../simnet/child.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CONTACTS = fileURLToPath(new URL('contacts.csv', import.meta.url))
-const DATA_DIR = join(ROOT, '.data', 'demo')
+/** Folders of demos that run at the same time. */
+const FOLDERS = ['demo', 'demo-2', 'demo-3', 'demo-4'].map((name) => join(ROOT, '.data', name))
 const SHOWN_COLUMNS = [
   'E-mail',
   'result.fraud_score',
@@ -35,8 +37,9 @@ const wantedRows = Number(process.argv[2] ?? Number.POSITIVE_INFINITY)
 // The progress line as shown last.
 let shown = ''
 
-await rm(DATA_DIR, { recursive: true, force: true })
-await mkdir(DATA_DIR, { recursive: true })
+await using folder = await lockFolder()
+const dataDir = join(folder.path, 'data')
+await rm(dataDir, { recursive: true, force: true })
 console.log('Starting a simulated internet, and the service ...')
 const simnet = await spawnSimnet({ seed: 1 })
 const service = await startService(simnet.settings)
@@ -49,6 +52,20 @@ try {
   // The service may have received the same ctrl-C.
   if (service.process.exitCode === null) await once(service.process, 'exit')
   await simnet[Symbol.asyncDispose]()
+}
+
+/** Locks the first folder that no other demo uses. @throws if all are in use */
+async function lockFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+  const errors: unknown[] = []
+  for (const path of FOLDERS) {
+    await mkdir(path, { recursive: true })
+    try {
+      return { path, ...(await lockDataDir(path)) }
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  throw new AggregateError(errors, 'no folder for the demo')
 }
 
 interface DemoService {
@@ -66,7 +83,7 @@ async function startService(settings: Readonly<Record<string, string>>): Promise
     env: {
       ...process.env,
       ...settings,
-      DATA_DIR,
+      DATA_DIR: dataDir,
       DATABASE_URL: '',
       REDIS_URL: '',
       // The defaults are for real providers; simulated ones have no such limits.
@@ -96,7 +113,7 @@ async function startService(settings: Readonly<Record<string, string>>): Promise
   const url = /listens on (\S+)/.exec(greeting)?.[1]
   if (url === undefined) throw new Error(`unexpected greeting: ${greeting}`)
   // Safe because the service that has just started wrote it.
-  const first = JSON.parse(await readFile(join(DATA_DIR, 'first-keys.json'), 'utf8')) as {
+  const first = JSON.parse(await readFile(join(dataDir, 'first-keys.json'), 'utf8')) as {
     readonly live_key: string
     readonly welcome_url: string
   }
@@ -122,7 +139,7 @@ async function enrich({ url, liveKey, welcomeUrl }: DemoService): Promise<void> 
   if (batch.status !== 'completed') {
     throw new Error(`the batch ended as ${batch.status}: ${JSON.stringify(batch.error)}`)
   }
-  const path = join(DATA_DIR, 'contacts-result.csv')
+  const path = join(folder.path, 'contacts-result.csv')
   const results = await client.batches.results(batch.id)
   await pipeline(Readable.fromWeb(results.body), createWriteStream(path))
   const after = await client.account()
