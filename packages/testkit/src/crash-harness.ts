@@ -152,6 +152,9 @@ export async function untilDebitsAreClosed(service: TestService): Promise<void> 
   })
 }
 
+/** Options of polls for a state that ends by itself. */
+const BEFORE_IT_ENDS = { ...PATIENT, interval: 20 }
+
 /** Waits until tasks of a batch are leased. */
 export async function untilLeased({ service }: CrashContext, id: string): Promise<void> {
   const leased = async (): Promise<number | null> =>
@@ -161,14 +164,14 @@ export async function untilLeased({ service }: CrashContext, id: string): Promis
         [id],
       )
     ).rowCount
-  await vi.waitFor(async () => expect(await leased()).toBeGreaterThan(0), PATIENT)
+  await vi.waitFor(async () => expect(await leased()).toBeGreaterThan(0), BEFORE_IT_ENDS)
 }
 
 /** Waits until at least this many debits are neither final nor refunded. */
 export async function untilUnanswered(service: TestService, count: number): Promise<void> {
   await vi.waitFor(
     async () => expect(await unanswered(service)).toBeGreaterThanOrEqual(count),
-    PATIENT,
+    BEFORE_IT_ENDS,
   )
 }
 

@@ -70,7 +70,7 @@ test.skipIf(!canRunChromium()).each(CASES)(
     await expect.poll(() => page.locator('.figure').textContent()).toBe(String(ROWS))
     await user.press('Start')
 
-    await expect.poll(() => page.getByRole('progressbar').count()).toBe(1)
+    await expect.poll(() => page.getByRole('progressbar').count(), { interval: 20 }).toBe(1)
     await expect.poll(() => page.getByText('Completed').count()).toBeGreaterThan(0)
     await user.choose('Show', 'Deliverable')
     await expect
