@@ -11,7 +11,6 @@ import {
   type Cookie,
   type Page,
 } from 'playwright-core'
-import { afterAll } from 'vitest'
 
 // A real browser, Debian's Chromium, with a new profile.
 
@@ -99,7 +98,7 @@ export async function openWindow(
   }
 }
 
-/** One browser for all windows of a file, each with cookies and a cache of its own: a start takes seconds. */
+/** One browser for all windows of a process, each with cookies and a cache of its own: a start takes seconds. */
 let shared: Promise<Browser> | undefined
 
 async function shareBrowser(): Promise<Browser> {
@@ -111,11 +110,12 @@ async function shareBrowser(): Promise<Browser> {
   return await shared
 }
 
-afterAll(async () => {
+/** Closes the browser of all windows; must be called at the end of what opens them. */
+export async function closeBrowser(): Promise<void> {
   const browser = shared
   shared = undefined
   await (await browser)?.close()
-})
+}
 
 /** Opens a separate browser, whose debugger gives other tools access to the same signed-in profile. */
 async function openProfile(

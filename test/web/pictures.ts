@@ -5,7 +5,7 @@ import { openDatabase } from '@plumbline/db/database'
 import { setOperator } from '@plumbline/db/people/users'
 import type { Page } from 'playwright-core'
 import { settle } from '../integration/axe.ts'
-import { openWindow, type TestWindow } from '../integration/chromium.ts'
+import { closeBrowser, openWindow, type TestWindow } from '../integration/chromium.ts'
 import { SIGN_IN_PAGES, operatorPagesOf, signUp, type PageOf } from '../integration/web-seed.ts'
 import { spawnSimnet } from '../simnet/child.ts'
 import { startLocal } from './local.ts'
@@ -52,6 +52,8 @@ export async function takePictures(): Promise<void> {
   await rm(ALL, { recursive: true, force: true })
   await using simnet = await spawnSimnet({ seed: 1 })
   await using local = await startLocal(simnet.settings)
+  await using atEnd = new AsyncDisposableStack()
+  atEnd.defer(closeBrowser)
   await using stranger = await openWindow(local.url)
   await using window = await openWindow(local.url)
   await using db = openDatabase({ url: local.ownerUrl, poolSize: 1, applicationName: 'pictures' })

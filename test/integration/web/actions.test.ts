@@ -5,7 +5,7 @@ import jsQr from 'jsqr'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsOfPage, ONE_VIEW, settle } from '../axe.ts'
-import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
+import { canRunChromium, closeBrowser, openWindow, type TestWindow } from '../chromium.ts'
 import {
   fillAccount,
   pagesOf,
@@ -42,7 +42,10 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     page = window.page
     person = await signUp(started.service, window.context.request, { email: 'ada@people.test' })
   })
-  afterAll(() => stack.disposeAsync())
+  afterAll(async () => {
+    await stack.disposeAsync()
+    await closeBrowser()
+  })
 
   test('an endpoint is added, tested, viewed, replayed, rotated and removed', async () => {
     receiver.answer((_message, res) => res.writeHead(200).end(HOSTILE))

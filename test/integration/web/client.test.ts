@@ -3,7 +3,7 @@ import { backends } from '@plumbline/testkit/backends'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildClient, type BuiltClient } from '../built-client.ts'
-import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
+import { canRunChromium, closeBrowser, openWindow, type TestWindow } from '../chromium.ts'
 import { signUp } from '../web-seed.ts'
 import { startWebService, type WebService } from '../web-service.ts'
 
@@ -28,7 +28,10 @@ describe.skipIf(!canRunChromium())('in a page of the service', () => {
     await signUp(started.service, window.context.request, { email: 'ada@people.test' })
     await serveClient(window.page)
   })
-  afterAll(() => stack.disposeAsync())
+  afterAll(async () => {
+    await stack.disposeAsync()
+    await closeBrowser()
+  })
 
   async function serveClient(page: Page): Promise<void> {
     await page.route('**/app/client/*', async (route) => {

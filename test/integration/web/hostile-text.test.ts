@@ -4,9 +4,9 @@ import { setOperator } from '@plumbline/db/people/users'
 import { HOSTILE_DOMAIN } from '@plumbline/testkit/instant-engines'
 import type { TestService } from '@plumbline/testkit/service'
 import type { Page } from 'playwright-core'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { settle } from '../axe.ts'
-import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
+import { canRunChromium, closeBrowser, openWindow, type TestWindow } from '../chromium.ts'
 import { signUp, type TestPerson } from '../web-seed.ts'
 import { startWebService } from '../web-service.ts'
 
@@ -58,6 +58,8 @@ const NAMES = [MARKUP, PIECES[1], PIECES[13], PIECES[14], PIECES[15]].filter(
 )
 
 const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
+
+afterAll(closeBrowser)
 
 test.skipIf(!canRunChromium())(
   '200 hostile texts as names, file names, headers and cells are text on every page',

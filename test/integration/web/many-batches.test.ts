@@ -2,7 +2,7 @@ import { backends } from '@plumbline/testkit/backends'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsOfPage, ONE_VIEW, settle, widthFaults } from '../axe.ts'
-import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
+import { canRunChromium, closeBrowser, openWindow, type TestWindow } from '../chromium.ts'
 import { addManyBatches, LONG_NAME, RIGHT_TO_LEFT, ROWS } from '../many-batches.ts'
 import { fillAccount, signUp, type FilledAccount } from '../web-seed.ts'
 import { startWebService, type WebService } from '../web-service.ts'
@@ -32,7 +32,10 @@ describe.skipIf(!canRunChromium())('an account with 10,000 batches', () => {
     filled = await fillAccount(person)
     await addManyBatches(started.service.db, filled.done, person.accountId)
   }, FILL_MS)
-  afterAll(() => stack.disposeAsync())
+  afterAll(async () => {
+    await stack.disposeAsync()
+    await closeBrowser()
+  })
 
   test('lists 10,000 batches page by page, and finds one of them by its name', async () => {
     await page.goto('/app/batches')

@@ -4,8 +4,8 @@ import { backends, type Backend } from '@plumbline/testkit/backends'
 import { openSpreadsheet, WITHOUT_SPREADSHEET } from '@plumbline/testkit/spreadsheet'
 import Papa from 'papaparse'
 import type { Page } from 'playwright-core'
-import { expect, test } from 'vitest'
-import { canRunChromium, openWindow } from '../chromium.ts'
+import { afterAll, expect, test } from 'vitest'
+import { canRunChromium, closeBrowser, openWindow } from '../chromium.ts'
 import { byKeyboard, byMouse, type PageUser, type OpenPageUser } from '../page-user.ts'
 import { pathOfLink, startWebService } from '../web-service.ts'
 
@@ -22,6 +22,8 @@ const CASES: readonly (Backend & { readonly by: string; readonly userOf: OpenPag
       ? { ...backend, by: 'keyboard', userOf: byKeyboard }
       : { ...backend, by: 'mouse', userOf: byMouse },
   )
+
+afterAll(closeBrowser)
 
 test.skipIf(!canRunChromium()).each(CASES)(
   'on $name, by $by, a new person signs up, gets a key, has a file checked and sees what it cost',

@@ -4,7 +4,7 @@ import { backends } from '@plumbline/testkit/backends'
 import { Secret, TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsOfPage, ONE_VIEW, settle } from '../axe.ts'
-import { canRunChromium, openWindow, type TestWindow } from '../chromium.ts'
+import { canRunChromium, closeBrowser, openWindow, type TestWindow } from '../chromium.ts'
 import {
   addUnended,
   fillAccount,
@@ -40,7 +40,10 @@ describe.skipIf(!canRunChromium())('the app', () => {
     person = await signUp(started.service, window.context.request, { email: 'ada@people.test' })
     filled = await fillAccount(person)
   })
-  afterAll(() => stack.disposeAsync())
+  afterAll(async () => {
+    await stack.disposeAsync()
+    await closeBrowser()
+  })
 
   test('has no violation found by axe on any page, in two themes and widths, and logs nothing', async () => {
     await using stranger = await openWindow(started.service.url)
