@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { memoryFlags } from '@plumbline/local/children'
 import { call, formOf, runBatch, type Caller } from '@plumbline/testkit/batches'
+import { peakMebibytes, resetPeak } from '@plumbline/testkit/peak-memory'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { openSlowReader, requestResults } from '@plumbline/testkit/slow-readers'
 import { bounded, type Figure } from './figure.ts'
@@ -116,7 +116,7 @@ async function readSlowly(
   service: TestService,
   callers: readonly { key: string; id: string }[],
 ): Promise<Measured> {
-  const before = await resetPeak(service)
+  const before = await resetPeak(service.api)
   const health = watchHealth(service)
   const readers = callers.map(({ key, id }) =>
     openSlowReader({
@@ -133,7 +133,7 @@ async function readSlowly(
   clearInterval(trickle)
   for (const { socket } of readers) socket.destroy()
   const healthMs = await health.slowestMs()
-  return { megabytes: (await peakMegabytes(service)) - before, healthMs }
+  return { megabytes: (await peakMebibytes(service.api)) - before, healthMs }
 }
 
 /** 10,000 silent connections, all from one address. */
@@ -248,18 +248,4 @@ function watchHealth({ url }: TestService): { slowestMs: () => Promise<number> }
       return await watching
     },
   }
-}
-
-/**
- * Resets the high-water mark of the API to its resident memory, and returns that. Source:
- * proc_pid_clear_refs(5), value 5.
- */
-async function resetPeak(service: TestService): Promise<number> {
-  await writeFile(`/proc/${service.api.process.pid}/clear_refs`, '5')
-  return await peakMegabytes(service)
-}
-
-async function peakMegabytes({ api }: TestService): Promise<number> {
-  const status = await readFile(`/proc/${api.process.pid}/status`, 'utf8')
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
 }

@@ -1,9 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises'
 import { memoryFlags } from '@plumbline/local/children'
 import { sendHostile, type HostileUpload, type Outcome } from '@plumbline/testkit/hostile-send'
 import { HOSTILE_UPLOADS } from '@plumbline/testkit/hostile-uploads'
 import { call, formOf, runBatch, type Caller } from '@plumbline/testkit/batches'
-import { startService, type Member } from '@plumbline/testkit/service'
+import { peakMebibytes, resetPeak } from '@plumbline/testkit/peak-memory'
+import { startService } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
 import { measureClients } from './hostile-clients.ts'
 import { startServers } from './servers.ts'
@@ -46,7 +46,7 @@ export async function run(): Promise<readonly Figure[]> {
     figures.push(
       bounded({ ...head, name: 'hostile: slowest upload' }, slowestMs / 1000, MOST_SECONDS),
     )
-    const peaks = await Promise.all(measured.map(peakMegabytes))
+    const peaks = await Promise.all(measured.map(peakMebibytes))
     for (const [at, { name }] of measured.entries()) {
       const grown = (peaks[at] ?? Number.NaN) - (before[at] ?? Number.NaN)
       figures.push(
@@ -75,18 +75,4 @@ function isExpected({ verdict }: Outcome, { verdict: wanted }: HostileUpload): b
   if ('status' in verdict) return 'status' in wanted && verdict.status === wanted.status
   if ('failed' in verdict) return 'failed' in wanted && verdict.failed === wanted.failed
   return 'rows' in wanted && verdict.rows === wanted.rows
-}
-
-/**
- * Resets the high-water mark of a process to its resident memory, and returns that. Source:
- * proc_pid_clear_refs(5), value 5.
- */
-async function resetPeak(member: Member): Promise<number> {
-  await writeFile(`/proc/${member.process.pid}/clear_refs`, '5')
-  return await peakMegabytes(member)
-}
-
-async function peakMegabytes({ process }: Member): Promise<number> {
-  const status = await readFile(`/proc/${process.pid}/status`, 'utf8')
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
 }

@@ -1,7 +1,8 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MEMORY_ENVIRONMENT, memoryFlags } from '@plumbline/local/children'
+import { peakMebibytes } from '@plumbline/testkit/peak-memory'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
 import { startServers } from './servers.ts'
@@ -57,10 +58,9 @@ async function peaks(
   service: TestService,
 ): Promise<readonly { name: string; megabytes: number }[]> {
   return await Promise.all(
-    [service.api, ...service.workers].map(async ({ name, process }) => {
-      const status = await readFile(`/proc/${process.pid}/status`, 'utf8')
-      const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]
-      return { name, megabytes: Number(kilobytes) / 1024 }
-    }),
+    [service.api, ...service.workers].map(async (member) => ({
+      name: member.name,
+      megabytes: await peakMebibytes(member),
+    })),
   )
 }

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
+import { peakMebibytes } from '@plumbline/testkit/peak-memory'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { spawnSimnet } from '../simnet/child.ts'
 import { atLeast, bounded, type Figure } from './figure.ts'
@@ -100,7 +100,10 @@ async function measure(
     }),
   })
   const perSecond = await measureRate(service, callers * workers)
-  return { perSecond, peakMib: Math.max(...(await peaksMib(service))) }
+  return {
+    perSecond,
+    peakMib: Math.max(...(await Promise.all(service.workers.map(peakMebibytes)))),
+  }
 }
 
 /** Responses a second of callers, each of which makes one call after another. */
@@ -133,10 +136,4 @@ async function measureRate(service: TestService, callers: number): Promise<numbe
   }
   await Promise.all(Array.from({ length: callers }, call))
   return answered / SECONDS
-}
-
-/** Peak memory of each worker (`VmHWM`, proc(5)). */
-async function peaksMib({ workers }: TestService): Promise<readonly number[]> {
-  const texts = workers.map(({ process }) => readFile(`/proc/${process.pid}/status`, 'utf8'))
-  return (await Promise.all(texts)).map((text) => Number(/VmHWM:\s+(\d+)/.exec(text)?.[1]) / 1_024)
 }

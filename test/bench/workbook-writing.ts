@@ -1,7 +1,8 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { memoryFlags } from '@plumbline/local/children'
+import { peakMebibytes } from '@plumbline/testkit/peak-memory'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
 import { startServers } from './servers.ts'
@@ -36,7 +37,7 @@ export async function run(): Promise<readonly Figure[]> {
       bounded({ name: 'workbook: writing', backend, unit: 's' }, seconds, MOST_SECONDS),
       bounded(
         { name: 'workbook: writing, peak memory', backend, unit: 'MB' },
-        await peakMegabytes(service),
+        await peakMebibytes(service.api),
         MOST_MEGABYTES,
       ),
       bounded(
@@ -59,10 +60,4 @@ async function download(service: TestService, account: Account, id: string): Pro
   let bytes = 0
   for await (const piece of response.body) bytes += piece.length
   return bytes
-}
-
-/** Peak resident memory of the API, by the kernel's high-water mark. */
-async function peakMegabytes(service: TestService): Promise<number> {
-  const status = await readFile(`/proc/${service.api.process.pid}/status`, 'utf8')
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
 }

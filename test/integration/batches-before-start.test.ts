@@ -14,6 +14,7 @@ import {
   type Caller,
 } from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { BEFORE_IT_ENDS } from '@plumbline/testkit/patience'
 import { startService, type TestService } from '@plumbline/testkit/service'
 
 // Batches before their start, paused, and with waiting rows, in whole processes.
@@ -83,9 +84,8 @@ describe.each(backends())('on $name', ({ redisUrl }) => {
     await expect
       .poll(async () => (await call(caller, 'POST', `${path}/start`)).status, { timeout: 30_000 })
       .toBe(200)
-    // Often, since the batch must be paused before it ends.
     await expect
-      .poll(async () => (await viewBatch(caller, id)).rows.done, { interval: 20 })
+      .poll(async () => (await viewBatch(caller, id)).rows.done, BEFORE_IT_ENDS)
       .toBeGreaterThan(60)
     const paused = await json<BatchView>(caller, 'POST', `${path}/pause`)
     expect(paused).toMatchObject({ status: 'paused', credits: { held: expect.any(Number) } })

@@ -1,10 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises'
 import { memoryFlags } from '@plumbline/local/children'
 import { expect, test } from 'vitest'
 import { sendHostile } from '@plumbline/testkit/hostile-send'
 import { HOSTILE_UPLOADS } from '@plumbline/testkit/hostile-uploads'
 import { call, type Caller } from '@plumbline/testkit/batches'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { peakMebibytes, resetPeak } from '@plumbline/testkit/peak-memory'
 import { startService } from '@plumbline/testkit/service'
 
 /** Less than `npm start` gives the API. */
@@ -48,17 +48,13 @@ test.runIf(process.platform === 'linux')(
     })
     const account = await service.account()
     const caller: Caller = { service, account, key: account.liveKey }
-    const { pid } = service.api.process
     const records = Array.from({ length: 10_000 }, (_, at) => ({ email: `a${at}@example.com` }))
     const list = { product: 'email', start: false, records }
     for (let round = 0; round < 3; round += 1) await call(caller, 'POST', '/v1/batches', list)
     for (const hostile of JSON_UPLOADS) {
-      // Source: proc_pid_clear_refs(5), value 5: the high-water mark is set back to what is
-      // resident.
-      await writeFile(`/proc/${pid}/clear_refs`, '5')
-      const before = await peakMegabytes(pid)
+      const before = await resetPeak(service.api)
       const { answeredMs, verdict } = await sendHostile(caller, hostile)
-      const grown = Math.round((await peakMegabytes(pid)) - before)
+      const grown = Math.round((await peakMebibytes(service.api)) - before)
       const refused = typeof verdict === 'object' && 'status' in verdict
       const seconds = refused ? Math.round(answeredMs / 100) / 10 : 0
       expect.soft([hostile.name, grown < MOST_MEGABYTES]).toEqual([hostile.name, true])
@@ -68,8 +64,3 @@ test.runIf(process.platform === 'linux')(
     expect((await call(caller, 'GET', '/v1/account')).status).toBe(200)
   },
 )
-
-async function peakMegabytes(pid: number | undefined): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
-}

@@ -1,7 +1,7 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, vi } from 'vitest'
-import { PATIENT } from './patience.ts'
+import { BEFORE_IT_ENDS } from './patience.ts'
 import { createTestDatabase } from './postgres.ts'
 import { soakSize } from './soak.ts'
 import { startService, type Account, type Member, type TestService } from './service.ts'
@@ -151,9 +151,6 @@ export async function untilDebitsAreClosed(service: TestService): Promise<void> 
     interval: 100,
   })
 }
-
-/** Options of polls for a state that ends by itself. */
-const BEFORE_IT_ENDS = { ...PATIENT, interval: 20 }
 
 /** Waits until tasks of a batch are leased. */
 export async function untilLeased({ service }: CrashContext, id: string): Promise<void> {

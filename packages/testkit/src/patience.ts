@@ -4,3 +4,6 @@
  * take processor time from the test files that run concurrently.
  */
 export const PATIENT = { timeout: 60_000, interval: 60 } as const
+
+/** As `PATIENT`, for a state that ends by itself: a longer interval could miss it. */
+export const BEFORE_IT_ENDS = { ...PATIENT, interval: 20 } as const

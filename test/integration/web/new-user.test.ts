@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { backends, type Backend } from '@plumbline/testkit/backends'
+import { BEFORE_IT_ENDS } from '@plumbline/testkit/patience'
 import { openSpreadsheet, WITHOUT_SPREADSHEET } from '@plumbline/testkit/spreadsheet'
 import Papa from 'papaparse'
 import type { Page } from 'playwright-core'
@@ -72,7 +73,7 @@ test.skipIf(!canRunChromium()).each(CASES)(
     await expect.poll(() => page.locator('.figure').textContent()).toBe(String(ROWS))
     await user.press('Start')
 
-    await expect.poll(() => page.getByRole('progressbar').count(), { interval: 20 }).toBe(1)
+    await expect.poll(() => page.getByRole('progressbar').count(), BEFORE_IT_ENDS).toBe(1)
     await expect.poll(() => page.getByText('Completed').count()).toBeGreaterThan(0)
     await user.choose('Show', 'Deliverable')
     await expect
