@@ -49,6 +49,8 @@ async function answer(asked: SeedRequest): Promise<void> {
       tracePath: join(asked.folder, 'trace.ndjson'),
     }
     const result = await runWorld(servers, time)
+    // Before the reply, after which the parent may end this process.
+    await rm(dataDir, { recursive: true, force: true })
     const { user, system } = process.cpuUsage(begun)
     process.send?.({ result, cpuMs: (user + system) / 1_000 } satisfies SeedReply)
   } catch (error) {

@@ -1,7 +1,7 @@
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { parseAddress } from '@plumbline/net/address-bytes'
 import { loadRangesInWorker } from './load-in-worker.ts'
 import { loadAsns, loadNames, loadRanges } from './load.ts'
@@ -9,6 +9,7 @@ import { judgeMailDomain, loadMailDomainLists } from './mail-domains.ts'
 
 async function folder(files: Readonly<Record<string, string>>): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'lists-'))
+  onTestFinished(() => rm(dir, { recursive: true }))
   for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text)
   return dir
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { mirrorAt } from './sources.ts'
 import type { SourceUpdate } from './update.ts'
 import { readVersions } from './versions.ts'
@@ -76,6 +76,7 @@ async function openMirror(): Promise<Mirror> {
   const egress = createEgress({ allow: ['127.0.0.0/8'] })
   const resolver = createResolver({ servers: ['127.0.0.1:9'], egress })
   const dir = await mkdtemp(join(tmpdir(), 'databases-'))
+  onTestFinished(() => rm(dir, { recursive: true }))
   return {
     files,
     fetched,
@@ -191,6 +192,7 @@ test('a file that is damaged or missing on disk is fetched again', async () => {
 
 test('a worker reads the packaged data if the updated file is damaged, and reports that', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'databases-'))
+  onTestFinished(() => rm(dir, { recursive: true }))
   await writeFile(join(dir, UPDATED_FILES.city), GOOD.subarray(0, 400))
   const store = await loadIpData({ listsDir: dir, asnDb: '' })
   expect(store.current.databases.some(({ path }) => path.startsWith(dir))).toBe(false)

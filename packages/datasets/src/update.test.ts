@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { HttpAnswer } from '@plumbline/net/http'
 import { readFormat } from './formats.ts'
 import { loadRanges } from './load.ts'
@@ -51,8 +51,10 @@ function response(status: number, text: string): HttpAnswer {
   }
 }
 
-function emptyFolder(): Promise<string> {
-  return mkdtemp(join(tmpdir(), 'update-'))
+async function emptyFolder(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'update-'))
+  onTestFinished(() => rm(dir, { recursive: true }))
+  return dir
 }
 
 test('a fetched list is a file with source, licence and date, and no other file is left beside it', async () => {

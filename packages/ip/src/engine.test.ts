@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { loadIpData } from './data.ts'
 import { createIpEngine } from './engine.ts'
 import { lookupIp } from './lookup.ts'
@@ -15,6 +15,7 @@ const OSLO = {
 
 async function folder(files: Readonly<Record<string, string | Buffer>>): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'ip-'))
+  onTestFinished(() => rm(dir, { recursive: true }))
   for (const [name, content] of Object.entries(files)) await writeFile(join(dir, name), content)
   return dir
 }

@@ -1,7 +1,7 @@
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { parseAddress } from '@plumbline/net/address-bytes'
 import { loadIpLists } from './data.ts'
 import { flagAddress, type IpFlags, type IpLists } from './flags.ts'
@@ -41,6 +41,7 @@ test('40 public resolvers and 20 addresses of Googlebot have no flags, whatever 
   expect([RESOLVERS.length, GOOGLEBOT.length]).toEqual([40, 20])
   const all = [...RESOLVERS, ...GOOGLEBOT]
   const dir = await mkdtemp(join(tmpdir(), 'flags-'))
+  onTestFinished(() => rm(dir, { recursive: true }))
   for (const list of ['vpn', 'proxy', 'tor', 'datacenter', 'relay', 'threat']) {
     await writeFile(join(dir, `${list}.txt`), `${all.join('\n')}\n`)
   }

@@ -1,4 +1,4 @@
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { magicAnswer } from '@plumbline/contract/magic'
@@ -11,7 +11,7 @@ import {
 import type { BareOutcome, DomainFacts, Outcome, Signal } from '@plumbline/contract/outcome'
 import type { Check, Depth } from '@plumbline/contract/products'
 import type { Reason } from '@plumbline/contract/reasons'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { badNameOutcome, domainOutcome, NO_DNS, NO_MAIL } from '@plumbline/domain/outcome'
 import { UNKNOWN } from '@plumbline/domain/registration'
 import { resultOfRoute } from '@plumbline/email/answer-subject'
@@ -178,6 +178,7 @@ test.each(MAGIC_IPS)(
   '$value has the outcome that engines give for $reason',
   async ({ value, reason, facts = {} }) => {
     const dir = await mkdtemp(join(tmpdir(), 'magic-ip-'))
+    onTestFinished(() => rm(dir, { recursive: true }))
     const subject =
       reason === 'not_routable' ? '10.0.0.1' : reason === 'no_data' ? '6.6.6.6' : '5.1.2.3'
     for (const [flag, list] of Object.entries(FLAG_LISTS)) {
