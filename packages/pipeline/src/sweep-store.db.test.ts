@@ -208,3 +208,32 @@ test('a store that does not reply prevents no start, and no file from being stor
   ])
   await expect(sweepStore({ ...harness.pipeline, storage })).rejects.toThrow('AccessDenied')
 })
+
+test('a process that stops leaves the rest of a sweep to the next one', async () => {
+  await using harness = await openHarness()
+  const { db, storage } = harness.pipeline
+  await harness.put(`uploads/${NONE}`)
+  await harness.put(`uploads/${named('other')}`)
+  const stop = new AbortController()
+  const pages: string[] = []
+  const inPages = {
+    ...storage,
+    list: async function* (folder: string) {
+      for await (const page of storage.list(folder)) {
+        for (const file of page) {
+          pages.push(file.key)
+          yield [file]
+          stop.abort()
+        }
+      }
+    },
+  }
+  await expect(
+    sweepStore({ ...harness.pipeline, storage: inPages }, { signal: stop.signal }),
+  ).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }))
+  expect(pages).toHaveLength(2)
+  expect((await db.pool.query('select from stray_files')).rowCount).toBe(1)
+  // The sweep of the whole store is still due.
+  await sweepStore(harness.pipeline)
+  expect((await db.pool.query('select from stray_files')).rowCount).toBe(2)
+})

@@ -73,6 +73,14 @@ export async function refuseForeignStore(parts: StoreParts & Pick<Pipeline, 'log
  */
 const WHOLE_EVERY_HOURS = 24
 
+/** Options of a sweep of the store. */
+export interface StoreSweepOptions {
+  /** Days after which an unreferenced file is removed; default 7. */
+  readonly graceDays?: number
+  /** Ends the sweep before its next page. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /**
  * Removes uploads and results that no batch references, once they have been known for `graceDays`:
  * leftovers of killed processes. Touches only names of our own form, in a store with our marker.
@@ -80,15 +88,18 @@ const WHOLE_EVERY_HOURS = 24
  * older than `graceDays`. To be run every few minutes; safe in several processes at once.
  *
  * @returns how many files were removed
- * @throws ForeignStoreError
+ * @throws ForeignStoreError; the signal's reason if it aborts: a large store has thousands of pages
  */
-export async function sweepStore(parts: StoreParts, graceDays = STRAY_FILES_DAYS): Promise<number> {
+export async function sweepStore(
+  parts: StoreParts,
+  { graceDays = STRAY_FILES_DAYS, signal }: StoreSweepOptions = {},
+): Promise<number> {
   await requireOwnStore(parts)
   const isWhole = await isWholeSweepDue(parts.db, WHOLE_EVERY_HOURS)
   let count = 0
   for (const folder of ['uploads', 'results']) {
     for (const names of isWhole ? [undefined] : youngNames(graceDays + 1)) {
-      count += await sweepNames(parts, { folder, names, graceDays })
+      count += await sweepNames(parts, { folder, names, graceDays, signal })
     }
   }
   if (isWhole) await noteWholeSweep(parts.db)
@@ -109,14 +120,16 @@ interface NamesToSweep {
   /** All names if left out. */
   readonly names: NameRange | undefined
   readonly graceDays: number
+  readonly signal: AbortSignal | undefined
 }
 
 async function sweepNames(
   parts: StoreParts,
-  { folder, names, graceDays }: NamesToSweep,
+  { folder, names, graceDays, signal }: NamesToSweep,
 ): Promise<number> {
   let count = 0
   for await (const page of parts.storage.list(folder, names)) {
+    signal?.throwIfAborted()
     const ours = page.map(({ key }) => key).filter((key) => batchOf(key) !== undefined)
     const ids = new Set(ours.map((key) => batchOf(key) ?? ''))
     const known = await namedFiles(parts.db, [...ids])
@@ -143,14 +156,15 @@ const PARTS_HOURS = 20
  * leftovers of killed processes.
  *
  * @returns of how many files
- * @throws ForeignStoreError
+ * @throws ForeignStoreError; the signal's reason if it aborts
  */
-export async function sweepParts(parts: StoreParts): Promise<number> {
+export async function sweepParts(parts: StoreParts, signal?: AbortSignal): Promise<number> {
   await requireOwnStore(parts)
   const before = new Date(Date.now() - PARTS_HOURS * 3_600_000)
   let count = 0
   for (const folder of ['uploads', 'results']) {
-    count += await parts.storage.dropParts(folder, before, (key) => batchOf(key) !== undefined)
+    const isOurs = (key: string): boolean => batchOf(key) !== undefined
+    count += await parts.storage.dropParts(folder, { before, isOurs, signal })
   }
   if (count > 0) await countRepairs(parts.db, 'stray_file', count)
   return count

@@ -86,8 +86,8 @@ export async function runSweeps(
     ['what was stored for days', () => sweepLongStored(db, signal)],
   ]
   const files: readonly Sweep[] = [
-    ['files', () => sweepStore(pipeline, options.strayFilesDays)],
-    ['parts of files', () => sweepParts(pipeline)],
+    ['files', () => sweepStore(pipeline, { graceDays: options.strayFilesDays, signal })],
+    ['parts of files', () => sweepParts(pipeline, signal)],
   ]
   await Promise.all([
     repeat(pipeline, debits, options.everyMs, signal),

@@ -1,5 +1,6 @@
 import type { S3Client } from './s3-client.ts'
 import { elements, textOf } from './s3-xml.ts'
+import type { PartsToDrop } from './storage.ts'
 
 /** Maximum pages of open uploads that are read in one call; the next call continues. */
 const MOST_PAGES = 100
@@ -9,18 +10,16 @@ const MOST_PAGES = 100
  * them; those with foreign keys stay. Source: AWS, "ListMultipartUploads" (pages of 1,000).
  *
  * @returns how many
+ * @throws the signal's reason if it aborts
  */
 export async function abortUploads(
   client: S3Client,
-  wanted: {
-    readonly prefix: string
-    readonly before: Date
-    readonly isOurs: (key: string) => boolean
-  },
+  wanted: PartsToDrop & { readonly prefix: string },
 ): Promise<number> {
   let count = 0
   let from: { readonly key: string; readonly uploadId: string } | undefined
   for (let page = 0; page < MOST_PAGES; page += 1) {
+    wanted.signal?.throwIfAborted()
     const { text } = await client.send({
       method: 'GET',
       key: '',
@@ -38,6 +37,7 @@ export async function abortUploads(
       if (key === undefined || uploadId === undefined || !(begun < wanted.before.getTime()))
         continue
       if (!wanted.isOurs(key)) continue
+      wanted.signal?.throwIfAborted()
       await client.send({ method: 'DELETE', key, query: { uploadId } })
       count += 1
     }

@@ -120,9 +120,14 @@ test('uploads that a killed process left are aborted in pages, but neither recen
   server.leaveUpload('plumb/line/results/bat_1', hoursAgo(25))
   server.leaveUpload('other/uploads/bat_1', hoursAgo(25))
   server.uploadsListed = 2
-  const day = hoursAgo(24)
-  const count = await storage.dropParts('uploads', day, (key) => key.startsWith('uploads/bat_'))
-  expect(count).toBe(6)
+  const wanted = {
+    before: hoursAgo(24),
+    isOurs: (key: string) => key.startsWith('uploads/bat_'),
+  }
+  const stopped = storage.dropParts('uploads', { ...wanted, signal: AbortSignal.abort() })
+  await expect(stopped).rejects.toThrow('aborted')
+  expect(server.openUploads.size).toBe(10)
+  expect(await storage.dropParts('uploads', wanted)).toBe(6)
   expect([...server.openUploads.values()].map(({ key }) => key)).toEqual([
     'plumb/line/uploads/bat_9',
     'plumb/line/uploads/notes',

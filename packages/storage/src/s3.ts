@@ -80,10 +80,10 @@ export async function openS3Storage(
       for (const key of keys) await client.send({ method: 'DELETE', key: at(key) })
     },
     list,
-    dropParts: async (folder, before, isOurs) =>
+    dropParts: async (folder, { isOurs, ...wanted }) =>
       await abortUploads(client, {
+        ...wanted,
         prefix: at(`${folder}/`),
-        before,
         isOurs: (key) => isOurs(key.slice(at('').length)),
       }),
     [Symbol.asyncDispose]: async () => client[Symbol.dispose](),

@@ -18,12 +18,13 @@ export interface Storage extends AsyncDisposable {
    */
   list(folder: string, names?: NameRange): AsyncGenerator<readonly StoredFile[], void, undefined>
   /**
-   * Deletes the parts of files in a folder that were begun before a time and never completed, if
-   * their keys are ours. They are in no listing, and cost as much as files.
+   * Deletes the parts of files in a folder that were never completed. They are in no listing, and
+   * cost as much as files.
    *
    * @returns the number of these files
+   * @throws the signal's reason if it aborts
    */
-  dropParts(folder: string, before: Date, isOurs: (key: string) => boolean): Promise<number>
+  dropParts(folder: string, wanted: PartsToDrop): Promise<number>
 }
 
 /** A file that is being written; if disposed before it is complete, it leaves nothing in the store. */
@@ -35,6 +36,14 @@ export interface NewFile extends AsyncDisposable {
    * one.
    */
   end(): Promise<void>
+}
+
+/** Which parts of incomplete files are deleted. */
+export interface PartsToDrop {
+  /** The file was begun before this time. */
+  readonly before: Date
+  readonly isOurs: (key: string) => boolean
+  readonly signal?: AbortSignal | undefined
 }
 
 /** A part of a file: its first and last byte, from 0. */
