@@ -41,13 +41,13 @@ export interface WindowOptions {
   readonly width?: number
   readonly height?: number
   readonly colorScheme?: 'light' | 'dark'
-  /** Cookies of a person who is signed in in another window. */
+  /** Cookies of a user who is signed in in another window. */
   readonly cookies?: readonly Cookie[]
   /** Port of the browser's debugger, for other tools. */
   readonly debugPort?: number
 }
 
-/** A browser with one person's cookies. */
+/** A browser with one user's cookies. */
 export interface TestWindow extends AsyncDisposable {
   readonly context: BrowserContext
   readonly page: Page

@@ -15,7 +15,7 @@ const POLL_MS = 100
 const PATIENCE_MS = 120_000
 
 /** A user who is signed in in a window. */
-export interface TestPerson {
+export interface TestUser {
   readonly userId: string
   readonly accountId: string
   /** Sends a request as the app does. */
@@ -36,7 +36,7 @@ export async function signUp(
   service: { readonly url: string },
   requests: APIRequestContext,
   { email, name = 'Ada' }: { readonly email: string; readonly name?: string },
-): Promise<TestPerson> {
+): Promise<TestUser> {
   const headers = { origin: service.url, 'sec-fetch-site': 'same-origin' }
   const send = async (method: string, path: string, body?: unknown): Promise<unknown> => {
     const answer = await requests.fetch(`${service.url}${path}`, {
@@ -86,22 +86,22 @@ export async function signUp(
  * Fills the account: an erasure, a lookup, a completed batch, one that waits to be started, a key,
  * a webhook.
  */
-export async function fillAccount(person: TestPerson): Promise<FilledAccount> {
+export async function fillAccount(user: TestUser): Promise<FilledAccount> {
   // Before there is any data that it could erase.
   const { id: erasure } = erasureView.parse(
-    await person.send('POST', '/v1/erase', { email: 'nobody@example.com' }),
+    await user.send('POST', '/v1/erase', { email: 'nobody@example.com' }),
   )
-  await person.send('POST', '/v1/email', { email: 'a@example.com' })
+  await user.send('POST', '/v1/email', { email: 'a@example.com' })
   const text = `Name,Email\n${Array.from({ length: 60 }, (_, at) => `P ${at},p${at}@example.com`).join('\n')}\n`
-  const done = await person.upload({ fileName: 'done.csv', text })
-  const ready = await person.upload({ fileName: 'قائمة العملاء.csv', text })
-  await person.until(done, 'ready')
-  await person.send('POST', `/v1/batches/${done}/start`)
-  await person.until(done, 'completed')
-  await person.until(ready, 'ready')
-  await person.send('POST', '/app/api/keys', { mode: 'live' })
+  const done = await user.upload({ fileName: 'done.csv', text })
+  const ready = await user.upload({ fileName: 'قائمة العملاء.csv', text })
+  await user.until(done, 'ready')
+  await user.send('POST', `/v1/batches/${done}/start`)
+  await user.until(done, 'completed')
+  await user.until(ready, 'ready')
+  await user.send('POST', '/app/api/keys', { mode: 'live' })
   const wish = { url: 'https://example.com/hook', events: ['key.replaced'] }
-  const { id: webhook } = webhookView.loose().parse(await person.send('POST', '/v1/webhooks', wish))
+  const { id: webhook } = webhookView.loose().parse(await user.send('POST', '/v1/webhooks', wish))
   return { done, ready, webhook, erasure }
 }
 
@@ -114,21 +114,21 @@ export interface FilledAccount {
 }
 
 /** Adds a batch that does not end, since no worker checks phones, and one whose file cannot be read. */
-export async function addUnended(person: TestPerson): Promise<readonly PageOf[]> {
+export async function addUnended(user: TestUser): Promise<readonly PageOf[]> {
   const rows = Array.from({ length: 40 }, (_, at) => `r${at}@example.com,+4930${1_000_000 + at}`)
-  const running = await person.upload({
+  const running = await user.upload({
     fileName: 'running.csv',
     product: 'contact-intel',
     text: `Email,Phone\n${rows.join('\n')}\n`,
   })
-  const failed = await person.upload({
+  const failed = await user.upload({
     fileName: 'failed.csv',
     text: 'Email\na\0b@example.com\n',
   })
-  await person.until(running, 'ready')
-  await person.send('POST', `/v1/batches/${running}/start`)
-  await person.until(running, 'running')
-  await person.until(failed, 'failed')
+  await user.until(running, 'ready')
+  await user.send('POST', `/v1/batches/${running}/start`)
+  await user.until(running, 'running')
+  await user.until(failed, 'failed')
   return [
     { path: `/app/batches/${running}`, heading: 'running.csv' },
     { path: `/app/batches/${failed}`, heading: 'failed.csv' },

@@ -87,8 +87,8 @@ async function checkPages(): Promise<void> {
   await using window = await openWindow(local.url, { debugPort: port })
   const strangerPort = await freePort()
   await using stranger = await openWindow(local.url, { debugPort: strangerPort })
-  const person = await signUp(local, window.context.request, { email: 'ada@people.test' })
-  const batches = await fillAccount(person)
+  const user = await signUp(local, window.context.request, { email: 'ada@people.test' })
+  const batches = await fillAccount(user)
   const found: string[][] = []
   for (const [{ page }, pages] of [
     [stranger, SIGN_IN_PAGES],
@@ -107,7 +107,7 @@ async function checkPages(): Promise<void> {
   // The sign-in page redirects users who are signed in, so it is measured without a session.
   await measure(local.url, { port, strangerPort }, batches.done)
   await using db = openDatabase({ url: local.ownerUrl, poolSize: 1, applicationName: 'web-check' })
-  await addManyBatches(db, batches.done, person.accountId)
+  await addManyBatches(db, batches.done, user.accountId)
   await checkInteractions(window, batches.done)
 }
 

@@ -57,21 +57,21 @@ export async function takePictures(): Promise<void> {
   await using stranger = await openWindow(local.url)
   await using window = await openWindow(local.url)
   await using db = openDatabase({ url: local.ownerUrl, poolSize: 1, applicationName: 'pictures' })
-  const person = await signUp(local, window.context.request, {
+  const user = await signUp(local, window.context.request, {
     email: 'ada@people.test',
     name: 'Ada Lovelace',
   })
   await takeAll(stranger, 'sign-in', SIGN_IN_PAGES)
   await takeAll(window, 'empty', STANDING)
   await takeUnread(window)
-  const { ready, others } = await fillSample(db, person)
+  const { ready, others } = await fillSample(db, user)
   await takeAll(window, 'full', [...STANDING, ready, ...others])
   await takeShown(window, ready)
-  await db.kysely.transaction().execute((tx) => setOperator(tx, person.userId, true))
+  await db.kysely.transaction().execute((tx) => setOperator(tx, user.userId, true))
   await using operator = await openWindow(local.adminUrl, {
     cookies: await window.context.cookies(),
   })
-  await takeAll(operator, 'operator', operatorPagesOf(person.accountId))
+  await takeAll(operator, 'operator', operatorPagesOf(user.accountId))
   console.log(`Pictures are in ${ALL} and ${SHOWN}.`)
 }
 

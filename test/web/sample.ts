@@ -4,7 +4,7 @@ import { erasureView } from '@plumbline/contract/erasure'
 import { webhookView } from '@plumbline/contract/webhook'
 import type { Db } from '@plumbline/db/database'
 import { changePlan, grantPack } from '@plumbline/metering/grant'
-import type { PageOf, TestPerson } from '../integration/web-seed.ts'
+import type { PageOf, TestUser } from '../integration/web-seed.ts'
 
 // Sample data for screenshots: an account after some weeks of use.
 
@@ -19,48 +19,48 @@ export interface SamplePages {
 /**
  * Gives an account a plan, weeks of use, and a batch in each state; the longest takes some minutes.
  */
-export async function fillSample(db: Db, person: TestPerson): Promise<SamplePages> {
-  await changePlan(db, person.accountId, 'pro')
-  await grantPack(db, person.accountId, 'growth', 'sample')
-  await addUsage(db, person.accountId)
+export async function fillSample(db: Db, user: TestUser): Promise<SamplePages> {
+  await changePlan(db, user.accountId, 'pro')
+  await grantPack(db, user.accountId, 'growth', 'sample')
+  await addUsage(db, user.accountId)
   const { id: erasure } = erasureView.parse(
-    await person.send('POST', '/v1/erase', { email: 'nobody@example.com' }),
+    await user.send('POST', '/v1/erase', { email: 'nobody@example.com' }),
   )
   const contacts = (await readFile(CONTACTS, 'utf8')).trimEnd().split('\n')
   const upload = async (name: string, rows: number, product = 'email'): Promise<string> => {
     const text = `${contacts.slice(0, rows + 1).join('\n')}\n`
-    const id = await person.upload({ fileName: `${name}.csv`, text, product })
+    const id = await user.upload({ fileName: `${name}.csv`, text, product })
     if (product !== 'email') {
-      await person.until(id, 'ready')
-      await person.send('PATCH', `/v1/batches/${id}`, { default_country: 'DE' })
+      await user.until(id, 'ready')
+      await user.send('PATCH', `/v1/batches/${id}`, { default_country: 'DE' })
     }
     return id
   }
   const start = async (id: string): Promise<void> => {
-    await person.until(id, 'ready')
-    await person.send('POST', `/v1/batches/${id}/start`)
+    await user.until(id, 'ready')
+    await user.send('POST', `/v1/batches/${id}/start`)
   }
   const done = await upload('Trade fair visitors', 150, 'fraud-signals')
   const dropped = await upload('Webinar sign-ups', 300)
-  const failed = await person.upload({
+  const failed = await user.upload({
     fileName: 'Old export.csv',
     text: 'Email\na\0@example.com\n',
   })
   await start(done)
-  await person.until(done, 'completed')
+  await user.until(done, 'completed')
   await start(dropped)
-  await person.send('POST', `/v1/batches/${dropped}/cancel`)
-  await person.until(dropped, 'canceled')
-  await person.until(failed, 'failed')
+  await user.send('POST', `/v1/batches/${dropped}/cancel`)
+  await user.until(dropped, 'canceled')
+  await user.until(failed, 'failed')
   const ready = await upload('Newsletter subscribers', 400)
-  await person.until(ready, 'ready')
+  await user.until(ready, 'ready')
   const running = await upload('All contacts', 2_000, 'contact-intel')
   await start(running)
-  await person.send('POST', '/app/api/keys', { mode: 'live' })
-  await person.send('POST', '/app/api/keys', { mode: 'test' })
-  await person.send('POST', '/app/api/invitations', { email: 'grace@people.test', role: 'viewer' })
+  await user.send('POST', '/app/api/keys', { mode: 'live' })
+  await user.send('POST', '/app/api/keys', { mode: 'test' })
+  await user.send('POST', '/app/api/invitations', { email: 'grace@people.test', role: 'viewer' })
   const { id: webhook } = webhookView.loose().parse(
-    await person.send('POST', '/v1/webhooks', {
+    await user.send('POST', '/v1/webhooks', {
       url: 'https://example.com/hooks/plumbline',
       events: ['batch.completed', 'batch.failed'],
     }),

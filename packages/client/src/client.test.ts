@@ -222,11 +222,11 @@ describe('batches', () => {
   test('wait until a batch has ended, reporting each response', async () => {
     const at = (status: string) => () => Response.json({ id: 'bat_1', status })
     const { client } = clientOf(at('analyzing'), at('running'), at('completed'))
-    const met: string[] = []
-    const onProgress = ({ status }: { status: string }): void => void met.push(status)
+    const seen: string[] = []
+    const onProgress = ({ status }: { status: string }): void => void seen.push(status)
     const batch = await client.batches.wait('bat_1', { everyMs: 1, onProgress })
     expect(batch.status).toBe('completed')
-    expect(met).toEqual(['analyzing', 'running', 'completed'])
+    expect(seen).toEqual(['analyzing', 'running', 'completed'])
   })
 
   test('send the options of results', async () => {

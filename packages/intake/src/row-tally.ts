@@ -11,7 +11,7 @@ const OTHERS = 'other reasons'
 
 /** Counts of a file's rows for its preview. */
 export interface RowTally {
-  meet(row: FileRow): void
+  add(row: FileRow): void
   counts(): PreviewCounts
 }
 
@@ -20,7 +20,7 @@ export function createRowTally(): RowTally {
   const refused = new Map<string, { count: number; examples: RefusedRows['examples'] }>()
   const repeats: PreviewCounts['repeats'] = []
   return {
-    meet: (row) => {
+    add: (row) => {
       if (row.kind === 'duplicate' && row.ofRow !== undefined && repeats.length < PREVIEW.rows) {
         repeats.push({ row: row.row + 1, of_row: row.ofRow + 1 })
       }

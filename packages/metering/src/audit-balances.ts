@@ -30,9 +30,9 @@ export async function checkBalances(
     }
     const to: string | null = await endOfRun(db, from)
     await renewAudit(db, at)
-    const met = await judge(db, at, from, to)
-    count += met.count
-    examples.push(...met.examples.slice(0, MOST_EXAMPLES - examples.length))
+    const found = await judge(db, at, from, to)
+    count += found.count
+    examples.push(...found.examples.slice(0, MOST_EXAMPLES - examples.length))
     from = to
   }
   return { run: at, faults: { count, examples } }

@@ -57,7 +57,7 @@ export interface People {
    */
   readonly tries: {
     readonly pair: AttemptLimit
-    readonly person: AttemptLimit
+    readonly user: AttemptLimit
     readonly network: AttemptLimit
   }
   /** Limits of messages to one address, and of messages caused by one network. */

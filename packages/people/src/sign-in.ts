@@ -59,7 +59,7 @@ export async function signIn(
  * @throws Problem after too many attempts
  */
 export async function isFactor(people: People, user: User, code: string): Promise<boolean> {
-  if (!(await people.tries.person(`factor ${user.id}`))) throw tooManyTries()
+  if (!(await people.tries.user(`factor ${user.id}`))) throw tooManyTries()
   const secret = people.sealer.decrypt(user.factor ?? '', factorName(user.id))
   return await useFactor(people.db, user, secret, code)
 }
@@ -70,7 +70,7 @@ export async function isFactor(people: People, user: User, code: string): Promis
  * @throws Problem `unprocessable` if it is wrong, `too_many_requests` after many attempts
  */
 export async function requirePassword(people: People, user: User, password: string): Promise<void> {
-  if (!(await people.tries.person(`password ${user.id}`))) throw tooManyTries()
+  if (!(await people.tries.user(`password ${user.id}`))) throw tooManyTries()
   if (await isPassword(password, user.passwordDigest)) return
   throw new Problem('unprocessable', 'The password is not right; enter it again.')
 }
@@ -89,11 +89,11 @@ export function wrongCode(): Problem {
 }
 
 async function refuseManyTries(people: People, visitor: Visitor, emailKey: string): Promise<void> {
-  const { pair, person, network } = people.tries
+  const { pair, user, network } = people.tries
   const isAllowed =
     (await network(visitor.network)) &&
     (await pair(`${emailKey} ${visitor.network}`)) &&
-    ((await person(emailKey)) || (await isSeenNetwork(people, visitor, emailKey)))
+    ((await user(emailKey)) || (await isSeenNetwork(people, visitor, emailKey)))
   if (!isAllowed) throw tooManyTries()
 }
 

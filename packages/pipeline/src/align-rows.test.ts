@@ -11,10 +11,10 @@ async function aligned(
   right: readonly string[],
   isPart = false,
 ): Promise<readonly AlignedRow<string>[]> {
-  const met: AlignedRow<string>[] = []
+  const rows: AlignedRow<string>[] = []
   const pages = [inPages(left, 7), inPages(right, 11)] as const
-  for await (const row of alignRows(...pages, (key) => key, isPart)) met.push(row)
-  return met
+  for await (const row of alignRows(...pages, (key) => key, isPart)) rows.push(row)
+  return rows
 }
 
 function shown(rows: readonly AlignedRow<string>[]): string {

@@ -36,17 +36,17 @@ export function blankChunk(
   const cells = blankCells(unpackCells(chunk.cells), asked.rows, batch, finder)
   const parts = chunk.parts.flatMap((part) => blankPart(part, asked.left, finder.scrub))
   const tasks = chunk.tasks.flatMap((task) => blankTask(task, asked.left, finder.scrub))
-  const isMet = asked.met.length > 0 || cells.rows.size > 0
-  if (!isMet && parts.length === 0 && tasks.length === 0) return undefined
+  const hasErased = asked.erased.length > 0 || cells.rows.size > 0
+  if (!hasErased && parts.length === 0 && tasks.length === 0) return undefined
   return {
     blanked: {
-      ...(asked.met.length === 0 ? {} : { subjects: pack(asked.left) }),
+      ...(asked.erased.length === 0 ? {} : { subjects: pack(asked.left) }),
       ...(cells.rows.size === 0 ? {} : { cells: pack(cells.left) }),
       parts,
       tasks,
     },
     rowCount: cells.rows.size,
-    subjects: asked.met,
+    subjects: asked.erased,
   }
 }
 
@@ -65,30 +65,30 @@ export function blankLate(chunk: HeldChunk): BlankedChunk {
 
 interface BlankedSubjects {
   readonly left: ChunkSubjects
-  readonly met: readonly { readonly check: Check; readonly subject: string }[]
+  readonly erased: readonly { readonly check: Check; readonly subject: string }[]
   /** The checks whose subject was erased, by position of the row. */
   readonly rows: ReadonlyMap<number, ReadonlySet<Check>>
 }
 
 function blankSubjects(subjects: ChunkSubjects, finder: ValueFinder): BlankedSubjects {
   const left: { [C in Check]?: NonNullable<ChunkSubjects[C]> } = {}
-  const met: { check: Check; subject: string }[] = []
+  const erased: { check: Check; subject: string }[] = []
   const rows = new Map<number, Set<Check>>()
   for (const check of CHECKS) {
     const held = subjects[check]
     if (held === undefined) continue
     const kept = held.subjects.map((subject, at) => {
-      if (!isMet(finder, check, subject)) return subject
-      met.push({ check, subject })
+      if (!isErased(finder, check, subject)) return subject
+      erased.push({ check, subject })
       addTo(rows, held.places[at] ?? -1, check)
       return ERASED_SUBJECT
     })
     left[check] = { subjects: kept, places: held.places }
   }
-  return { left, met, rows }
+  return { left, erased, rows }
 }
 
-function isMet(finder: ValueFinder, check: Check, subject: string): boolean {
+function isErased(finder: ValueFinder, check: Check, subject: string): boolean {
   return finder.isErased(check, subject) || finder.scrub(subject) !== subject
 }
 
@@ -113,7 +113,7 @@ function blankCells(
       const kept = Object.fromEntries(
         Object.entries(subjects).map(([check, subject]) => {
           const of = CHECKS.find((one) => one === check)
-          if (of === undefined || subject === undefined || !isMet(finder, of, subject)) {
+          if (of === undefined || subject === undefined || !isErased(finder, of, subject)) {
             return [check, subject]
           }
           addTo(checksOf, Number(place), of)

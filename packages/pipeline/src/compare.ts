@@ -98,9 +98,9 @@ async function* pairsOf(
   const rows = [before, after].map((batch) => answersOf(pipeline, batch, turn))
   const [old = rows[0], recent] = rows
   if (old === undefined || recent === undefined) return
-  for await (const met of alignRows(old, recent, ({ key }) => key, isPart)) {
-    if (met.kind !== 'both') yield met.kind === 'left' ? 'only_before' : 'only_after'
-    else yield { before: met.left, after: met.right, changed: changesOf(met.left, met.right) }
+  for await (const row of alignRows(old, recent, ({ key }) => key, isPart)) {
+    if (row.kind !== 'both') yield row.kind === 'left' ? 'only_before' : 'only_after'
+    else yield { before: row.left, after: row.right, changed: changesOf(row.left, row.right) }
   }
 }
 
@@ -110,7 +110,7 @@ async function* answersOf(
   batch: BatchRow,
   turn: () => Promise<void>,
 ): AsyncGenerator<readonly Answer[], void, undefined> {
-  let met: Answer[] = []
+  let answers: Answer[] = []
   const lines = {
     header: '',
     line: (
@@ -120,7 +120,7 @@ async function* answersOf(
     ) => {
       const answer = answerOf(row, cells.refs[place] ?? null)
       if (answer === null) return ''
-      met.push(answer)
+      answers.push(answer)
       // Rows without any text would not be yielded.
       return '.'
     },
@@ -130,8 +130,8 @@ async function* answersOf(
     only: null,
     turn,
   })) {
-    yield met
-    met = []
+    yield answers
+    answers = []
   }
 }
 

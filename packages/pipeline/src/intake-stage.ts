@@ -211,21 +211,27 @@ async function storeChunks(
   const tally = createRowTally()
   for await (const block of rows) {
     for (const row of block) {
-      unpaid.meet(row.kind)
-      tally.meet(row)
-      claimed.meet(row)
+      unpaid.add(row.kind)
+      tally.add(row)
+      claimed.add(row)
       if (row.kind === 'billable') estimate += priceOf(batch, row)
       open.push(row)
       openChars += charsOf(row)
       const full = open.length >= pipeline.limits.chunkRecords || openChars >= CHUNK_CHARS
       if (full && !(await closeChunk())) return 'lost'
     }
-    if (!(await unpaid.count())) return 'lost'
+    if (!(await unpaid.store())) return 'lost'
   }
-  if (!(await unpaid.count(1))) return 'lost'
+  if (!(await unpaid.store(1))) return 'lost'
   if (open.length > 0) await closeChunk()
   if (!(await flush()) || !(await inserting)) return 'lost'
-  const found = { ...rows.summary(), lease, estimate, met: tally.counts(), claims: claimed.counts }
+  const found = {
+    ...rows.summary(),
+    lease,
+    estimate,
+    preview: tally.counts(),
+    claims: claimed.counts,
+  }
   return await storeSummary(pipeline, batch, file, found)
 }
 
@@ -241,7 +247,7 @@ async function storeSummary(
   found: FileSummary & {
     lease: number
     estimate: number
-    met: PreviewCounts
+    preview: PreviewCounts
     /** Known rows of each chunk, whose verdicts come from another service. */
     claims: readonly number[]
   },
@@ -279,7 +285,7 @@ async function storeSummary(
       known: knownOf(batch, file, asked),
       credits_estimate: batch.mode === 'test' ? 0 : estimate,
     })
-    await storePreviewCounts(tx, { batchId: batch.id, lease: found.lease }, found.met)
+    await storePreviewCounts(tx, { batchId: batch.id, lease: found.lease }, found.preview)
     if (counts.duplicate > 0) await storeRepeatedRows(tx, batch.id, found.repeated)
     return 'read'
   })

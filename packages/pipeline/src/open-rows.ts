@@ -56,8 +56,8 @@ async function waitsOf(
     for (const check of CHECKS.filter((one) => one === task.check)) {
       const places = subjects[check]?.places ?? []
       for (const place of task.indexes?.map((at) => places[at] ?? -1) ?? places) {
-        const met = waits.get(place)
-        if (met === undefined || met.until < task.until) waits.set(place, task)
+        const known = waits.get(place)
+        if (known === undefined || known.until < task.until) waits.set(place, task)
       }
     }
   }

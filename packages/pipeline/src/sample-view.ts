@@ -78,7 +78,7 @@ export function sharesOf(
 ): BatchSample['shares'] {
   const n = verdicts.length
   return names.map((verdict) => {
-    const count = verdicts.filter((met) => met === verdict).length
+    const count = verdicts.filter((each) => each === verdict).length
     if (n === 0) return { verdict, count: 0, share: 0, low: 0, high: 1 }
     const share = count / n
     const middle = (share + Z ** 2 / (2 * n)) / (1 + Z ** 2 / n)

@@ -9,7 +9,7 @@ import { isErasedSubject } from './erased-row.ts'
 
 /** Counts the known rows of each chunk, whose verdicts come from another service. */
 export interface ClaimedRows {
-  meet(row: FileRow): void
+  add(row: FileRow): void
   /** Closes a chunk: later rows count for the next one. */
   endChunk(): void
   /** Numbers by chunk. */
@@ -19,14 +19,14 @@ export interface ClaimedRows {
 /** Makes the counter for a batch that is being read. */
 export function countClaimedRows(): ClaimedRows {
   const counts: number[] = []
-  let met = 0
+  let count = 0
   return {
-    meet: ({ kind, claim }) => {
-      if (kind === 'known' && claim !== undefined) met += 1
+    add: ({ kind, claim }) => {
+      if (kind === 'known' && claim !== undefined) count += 1
     },
     endChunk: () => {
-      counts.push(met)
-      met = 0
+      counts.push(count)
+      count = 0
     },
     counts,
   }

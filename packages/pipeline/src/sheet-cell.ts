@@ -82,7 +82,7 @@ function textCell(place: string, text: string, style?: number): string {
 export function xmlText(text: string): string {
   const cut = text.length > CELL_MAX_CHARS ? cutAt(text, CELL_MAX_CHARS) : text
   if (!HAS_UNSAFE.test(cut)) return cut
-  const escaped = cut.replace(UNSAFE, (met, at: number) => escapeOf(cut, met, at))
+  const escaped = cut.replace(UNSAFE, (char, at: number) => escapeOf(cut, char, at))
   return MARKUP.test(escaped)
     ? escaped.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
     : escaped
@@ -93,11 +93,11 @@ function cutAt(text: string, chars: number): string {
   return text.slice(0, isPair ? chars - 1 : chars)
 }
 
-function escapeOf(text: string, met: string, at: number): string {
-  const code = met.charCodeAt(0)
+function escapeOf(text: string, char: string, at: number): string {
+  const code = char.charCodeAt(0)
   // The halves of a pair are adjacent; one alone is not a character.
-  if (isHigh(code) && isLow(text.charCodeAt(at + 1))) return met
-  if (isLow(code) && isHigh(text.charCodeAt(at - 1))) return met
+  if (isHigh(code) && isLow(text.charCodeAt(at + 1))) return char
+  if (isLow(code) && isHigh(text.charCodeAt(at - 1))) return char
   if (isHigh(code) || isLow(code)) return '\ufffd'
   return `_x${code.toString(16).toUpperCase().padStart(4, '0')}_`
 }

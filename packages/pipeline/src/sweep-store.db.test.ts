@@ -141,16 +141,16 @@ test('between two sweeps of the whole store only names of the last days are list
   await sweepStore(pipeline)
   for (const id of [old, fresh]) await harness.put(`uploads/${id}`)
   await sweepStore(pipeline)
-  const met = async (): Promise<unknown[]> => {
+  const recorded = async (): Promise<unknown[]> => {
     const { rows } = await pipeline.db.pool.query<{ key: string }>('select key from stray_files')
     return rows.map(({ key }) => key).toSorted()
   }
-  expect(await met()).toEqual([`uploads/${fresh}`])
+  expect(await recorded()).toEqual([`uploads/${fresh}`])
   await pipeline.db.pool.query(
     `update file_store_owner set looked_through_at = looked_through_at - interval '25 hours'`,
   )
   await sweepStore(pipeline)
-  expect(await met()).toEqual([`uploads/${old}`, `uploads/${fresh}`])
+  expect(await recorded()).toEqual([`uploads/${old}`, `uploads/${fresh}`])
 })
 
 test('names in another form are never touched', async () => {

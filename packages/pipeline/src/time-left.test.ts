@@ -71,9 +71,9 @@ function limited(seconds: number, providers: Providers): Run {
   const begun = steady(0, seconds)
   const partsAt = (second: number) =>
     Object.entries(providers).map(([key, [share, takes]]) => {
-      const met = share * (1 - begun(second))
-      const answered = Math.min(met, (share * second) / takes)
-      return { key, met, answered }
+      const dispatched = share * (1 - begun(second))
+      const answered = Math.min(dispatched, (share * second) / takes)
+      return { key, dispatched, answered }
     })
   return {
     checks: {
@@ -81,10 +81,10 @@ function limited(seconds: number, providers: Providers): Run {
     },
     groups: (second) =>
       partsAt(second)
-        .map(({ key, met, answered }) => ({
+        .map(({ key, dispatched, answered }) => ({
           check: 'email' as const,
           key,
-          open: Math.round((met - answered) * SUBJECTS),
+          open: Math.round((dispatched - answered) * SUBJECTS),
           answered: Math.round(answered * SUBJECTS),
         }))
         .filter(({ open }) => open > 0),

@@ -75,8 +75,8 @@ test('a batch that is read again is counted once, and refused again if it was re
   await using harness = await openTestPipeline()
   const { id } = await harness.submit(contentOf(1))
   const stage = { batchId: id, lease: 1 }
-  const take = async (met: number): Promise<string> =>
-    await takeUnpaidRows(harness.pipeline.db, stage, { met, mostPerDay: 100 })
+  const take = async (count: number): Promise<string> =>
+    await takeUnpaidRows(harness.pipeline.db, stage, { count, mostPerDay: 100 })
   // A worker that is killed after 60 rows; the next one starts from the first.
   expect([await take(30), await take(60)]).toEqual(['taken', 'taken'])
   expect([await take(30), await take(60), await take(90)]).toEqual(['taken', 'taken', 'taken'])
@@ -84,7 +84,11 @@ test('a batch that is read again is counted once, and refused again if it was re
   expect([await take(120), await take(120)]).toEqual(['over', 'over'])
   expect(await countedToday(harness)).toBe(100)
   expect(
-    await takeUnpaidRows(harness.pipeline.db, { ...stage, lease: 2 }, { met: 1, mostPerDay: 100 }),
+    await takeUnpaidRows(
+      harness.pipeline.db,
+      { ...stage, lease: 2 },
+      { count: 1, mostPerDay: 100 },
+    ),
   ).toBe('lost')
 })
 
@@ -96,8 +100,8 @@ test('concurrent batches share the daily limit exactly', async () => {
   )
   const taken = await Promise.all(
     batches.flatMap(({ id }) =>
-      [10, 20, 30].map((met) =>
-        takeUnpaidRows(harness.pipeline.db, { batchId: id, lease: 1 }, { met, mostPerDay: 100 }),
+      [10, 20, 30].map((count) =>
+        takeUnpaidRows(harness.pipeline.db, { batchId: id, lease: 1 }, { count, mostPerDay: 100 }),
       ),
     ),
   )

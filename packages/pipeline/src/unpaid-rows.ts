@@ -11,14 +11,14 @@ const STEP_ROWS = 10_000
 /** Counts the rows of a batch that cost nothing, while its file is read. */
 export interface UnpaidRows {
   /** Adds a row to the count. */
-  meet(kind: RowKind): void
+  add(kind: RowKind): void
   /**
    * Stores the rows added since the last call, if they are `least` or more. False if another worker
    * has the batch.
    *
    * @throws IntakeError if the account's daily limit is reached
    */
-  count(least?: number): Promise<boolean>
+  store(least?: number): Promise<boolean>
 }
 
 /**
@@ -31,16 +31,16 @@ export function countUnpaidRows(
   lease: number,
 ): UnpaidRows {
   const mostPerDay = limits.unpaidRowsPerDay
-  let met = 0
-  let counted = 0
+  let count = 0
+  let stored = 0
   return {
-    meet: (kind) => {
-      if (batch.mode === 'test' || kind !== 'billable') met += 1
+    add: (kind) => {
+      if (batch.mode === 'test' || kind !== 'billable') count += 1
     },
-    count: async (least = STEP_ROWS) => {
-      if (met - counted < least) return true
-      counted = met
-      switch (await takeUnpaidRows(db, { batchId: batch.id, lease }, { met, mostPerDay })) {
+    store: async (least = STEP_ROWS) => {
+      if (count - stored < least) return true
+      stored = count
+      switch (await takeUnpaidRows(db, { batchId: batch.id, lease }, { count, mostPerDay })) {
         case 'taken':
           return true
         case 'lost':

@@ -33,18 +33,18 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
     )
     await enqueue(adder.backend, 'bulk-phone', [])
     expect(await depth(adder.backend, 'bulk-phone')).toEqual({ waiting: 500, active: 0 })
-    const met: unknown[] = []
+    const seen: unknown[] = []
     await using _ = await work(
       worker.backend,
       'bulk-phone',
       async ({ id, data }) => {
         expect(data).toEqual({ of: id })
-        met.push(id)
+        seen.push(id)
       },
       { concurrency: 10, onError: failOn },
     )
-    await vi.waitFor(() => expect(met).toHaveLength(500), PATIENT)
-    expect(met.toSorted()).toEqual(ids.toSorted())
+    await vi.waitFor(() => expect(seen).toHaveLength(500), PATIENT)
+    expect(seen.toSorted()).toEqual(ids.toSorted())
     await vi.waitFor(async () => {
       expect(await depth(adder.backend, 'bulk-phone')).toEqual({ waiting: 0, active: 0 })
     }, PATIENT)
@@ -102,16 +102,16 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
     await using victim = await place.startWorker('hold')
     await enqueue(queue.backend, 'bulk-email', [{ id: 'held', data: {} }])
     await victim.receives('taken')
-    const met: string[] = []
+    const seen: string[] = []
     const startedMs = performance.now()
-    await using _ = await work(queue.backend, 'bulk-email', async ({ id }) => void met.push(id), {
+    await using _ = await work(queue.backend, 'bulk-email', async ({ id }) => void seen.push(id), {
       concurrency: 1,
       lockMs: 20_000,
       stalledMs: 500,
       onError: failOn,
     })
     await victim.kill()
-    await vi.waitFor(() => expect(met).toEqual(['held']), PATIENT)
+    await vi.waitFor(() => expect(seen).toEqual(['held']), PATIENT)
     // Two searches, however long this worker's own locks last.
     expect(performance.now() - startedMs).toBeLessThan(20_000)
   })
@@ -121,7 +121,7 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
     await using queue = await place.open()
     const began = Promise.withResolvers<void>()
     const ending = Promise.withResolvers<void>()
-    const met: string[] = []
+    const seen: string[] = []
     const options = { concurrency: 1, lockMs: 3_000, stalledMs: 200, onError: failOn }
     await using _ = await work(
       queue.backend,
@@ -129,7 +129,7 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
       async ({ signal }) => {
         began.resolve()
         await ending.promise
-        met.push(signal.aborted ? 'lost' : 'kept')
+        seen.push(signal.aborted ? 'lost' : 'kept')
       },
       options,
     )
@@ -142,7 +142,7 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
       await wait(200)
     }
     ending.resolve()
-    await expect.poll(() => met, PATIENT).toEqual(['kept'])
+    await expect.poll(() => seen, PATIENT).toEqual(['kept'])
     await searcher.kill()
   })
 

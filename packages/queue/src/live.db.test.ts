@@ -154,18 +154,18 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     const limits = { waitMs: 300, budgetMs: 100 }
     const late = caller.ask('email', questionOf('late@example.com'), limits)
     await expect(late).rejects.toMatchObject({ code: 'timeout' })
-    const met: string[] = []
+    const seen: string[] = []
     await using _ = await serveLive(
       queue.backend,
       'email',
       async ({ subject }) => {
-        met.push(subject)
+        seen.push(subject)
         return emailOutcome(subject)
       },
       { onError: fail },
     )
     await ask(caller, 'later@example.com')
-    expect(met).toEqual(['later@example.com'])
+    expect(seen).toEqual(['later@example.com'])
   })
 
   test('without a worker the queue holds no job of a call that has ended', async () => {

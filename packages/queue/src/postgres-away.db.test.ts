@@ -65,8 +65,8 @@ test('while its server is down a consumer uses little processor time, and contin
   await using gate = await openGate(database.url)
   await using queue = await openPostgresTestQueue(gate.url)
   await using adder = await openPostgresTestQueue(database.url)
-  const met: string[] = []
-  await using _ = await work(queue.backend, 'intake', async ({ id }) => void met.push(id), {
+  const seen: string[] = []
+  await using _ = await work(queue.backend, 'intake', async ({ id }) => void seen.push(id), {
     concurrency: 1,
     onError: () => undefined,
   })
@@ -75,5 +75,5 @@ test('while its server is down a consumer uses little processor time, and contin
   expect(queue.errors.length).toBeLessThan(30)
   gate.isShut = false
   await enqueue(adder.backend, 'intake', [{ id: 'after', data: {} }])
-  await vi.waitFor(() => expect(met).toEqual(['after']), PATIENT)
+  await vi.waitFor(() => expect(seen).toEqual(['after']), PATIENT)
 })

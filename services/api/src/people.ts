@@ -13,7 +13,7 @@ const QUARTER_SECONDS = 900
 const HOUR_SECONDS = 3_600
 
 /** Factor for the limits of one user from many networks, and of one network for many users. */
-const TRIES_OF_PERSON = 10
+const TRIES_OF_USER = 10
 const TRIES_OF_NETWORK = 20
 /** Hourly messages to one address, and caused by one network. */
 const MESSAGES_TO_ADDRESS = 5
@@ -58,7 +58,7 @@ export function openPeople(
     mailDomains: createMailDomains(db),
     tries: {
       pair: most('sign-in', tries, QUARTER_SECONDS),
-      person: most('sign-in-person', tries * TRIES_OF_PERSON, QUARTER_SECONDS),
+      user: most('sign-in-user', tries * TRIES_OF_USER, QUARTER_SECONDS),
       network: most('sign-in-network', tries * TRIES_OF_NETWORK, QUARTER_SECONDS),
     },
     messages: {

@@ -1,12 +1,12 @@
 import { isAtLeast } from '@plumbline/contract/app/roles'
 import { Problem } from '@plumbline/contract/problem'
-import type { SessionOwner } from '@plumbline/db/people/sessions'
+import type { Session } from '@plumbline/db/people/sessions'
 import type { Request } from 'express'
 import { refuseForeignOrigin, sessionSecretOf } from './browser.ts'
 import type { Caller } from './request-context.ts'
 import type { SessionCache } from './session-cache.ts'
 
-/** Dependencies of finding signed-in users. */
+/** Dependencies of finding sessions. */
 export interface SessionAccess {
   readonly sessions: SessionCache
   readonly publicUrl: string | undefined
@@ -18,11 +18,8 @@ const MODE_HEADER = 'x-key-mode'
 /** Methods that change nothing, the only ones for a viewer. */
 const READING: readonly string[] = ['GET', 'HEAD']
 
-/** The signed-in user of a request; undefined if there is none. */
-export async function personOf(
-  access: SessionAccess,
-  req: Request,
-): Promise<SessionOwner | undefined> {
+/** The session of a request; undefined if it has none, or one that has ended. */
+export async function sessionOf(access: SessionAccess, req: Request): Promise<Session | undefined> {
   const secret = sessionSecretOf(req, access.publicUrl)
   return secret === undefined ? undefined : await access.sessions.find(secret)
 }
@@ -41,18 +38,18 @@ export function comesWithSession(access: SessionAccess, req: Request): boolean {
  * viewer, and if the account requires a second factor that the user has not set
  */
 export async function sessionCaller(access: SessionAccess, req: Request): Promise<Caller> {
-  const person = await personOf(access, req)
-  if (person === undefined) throw endedSession()
+  const session = await sessionOf(access, req)
+  if (session === undefined) throw endedSession()
   const reads = READING.includes(req.method)
   if (!reads) refuseForeignOrigin(req, access.publicUrl)
-  const { membership } = person
+  const { membership } = session
   if (membership === null) throw noAccount()
-  if (!reads) refuseReader(person)
+  if (!reads) refuseReader(session)
   const mode = req.headers[MODE_HEADER]
   if (mode !== undefined && mode !== 'live' && mode !== 'test') {
     throw new Problem('bad_request', 'X-Key-Mode is live or test.')
   }
-  return { ...membership, keyId: null, sessionId: person.sessionId, mode: mode ?? 'live' }
+  return { ...membership, keyId: null, sessionId: session.sessionId, mode: mode ?? 'live' }
 }
 
 /** Whether the session of an admitted request is still valid for its account and its action. */
@@ -61,7 +58,7 @@ export async function isStillSignedIn(
   req: Request,
   accountId: string | undefined,
 ): Promise<boolean> {
-  const membership = (await personOf(access, req))?.membership
+  const membership = (await sessionOf(access, req))?.membership
   if (membership === undefined || membership === null) return false
   if (accountId !== undefined && membership.accountId !== accountId) return false
   return READING.includes(req.method) || isAtLeast(membership.role, 'member')
@@ -72,7 +69,7 @@ export async function isStillSignedIn(
  *
  * @throws Problem `forbidden`
  */
-export function refuseReader({ membership, hasFactor }: SessionOwner): void {
+export function refuseReader({ membership, hasFactor }: Session): void {
   if (membership !== null && !isAtLeast(membership.role, 'member')) {
     throw new Problem(
       'forbidden',

@@ -1,11 +1,11 @@
 import type { Db } from '@plumbline/db/database'
-import { findSession, noteSessionsUsed, type SessionOwner } from '@plumbline/db/people/sessions'
+import { findSession, noteSessionsUsed, type Session } from '@plumbline/db/people/sessions'
 import { digestOfSecret, isSecretForm } from '@plumbline/people/secret'
 
-/** Finds signed-in users by the secrets of their cookies, and caches them for a short time. */
+/** Finds sessions by the secrets of their cookies, and caches them for a short time. */
 export interface SessionCache extends AsyncDisposable {
-  /** The user of a secret; undefined if the session was ended, has expired or never existed. */
-  find(secret: string): Promise<SessionOwner | undefined>
+  /** Undefined if the session was ended, has expired or never existed. */
+  find(secret: string): Promise<Session | undefined>
   /** Empties the cache after a change of privileges. Other processes notice within a second. */
   forget(): void
 }
@@ -19,7 +19,7 @@ const MAX_SESSIONS = 50_000
 const USED_MS = 10_000
 
 interface CachedSession {
-  readonly found: Promise<SessionOwner | undefined>
+  readonly found: Promise<Session | undefined>
   /** When the query was sent, not when its result came. */
   readonly askedAt: number
 }
@@ -44,19 +44,15 @@ export function createSessionCache(options: {
   const timer = setInterval(() => void writeUsed().catch(onError), USED_MS)
   timer.unref()
 
-  async function ask(
-    name: string,
-    digest: Buffer,
-    askedAt: number,
-  ): Promise<SessionOwner | undefined> {
+  async function ask(name: string, digest: Buffer, askedAt: number): Promise<Session | undefined> {
     const forget = (): void => {
       if (sessions.get(name)?.askedAt === askedAt) sessions.delete(name)
     }
     try {
-      const owner = await findSession(db, digest)
-      if (owner === undefined) forget()
-      else used.add(owner.sessionId)
-      return owner
+      const session = await findSession(db, digest)
+      if (session === undefined) forget()
+      else used.add(session.sessionId)
+      return session
     } catch (error) {
       forget()
       throw error

@@ -12,7 +12,7 @@ import {
   PASSWORD,
   signUp,
   type FilledAccount,
-  type TestPerson,
+  type TestUser,
 } from '../web-seed.ts'
 import { startWebService, type WebService } from '../web-service.ts'
 
@@ -31,7 +31,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
   let started: WebService
   let window: TestWindow
   let page: Page
-  let person: TestPerson
+  let user: TestUser
   let receiver: WebhookReceiver
 
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     started = stack.use(await startWebService({ backend, env: { EGRESS_ALLOW: '127.0.0.0/8' } }))
     window = stack.use(await openWindow(started.service.url))
     page = window.page
-    person = await signUp(started.service, window.context.request, { email: 'ada@people.test' })
+    user = await signUp(started.service, window.context.request, { email: 'ada@people.test' })
   })
   afterAll(async () => {
     await stack.disposeAsync()
@@ -101,7 +101,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     await press(page, 'Remove')
     await press(page, 'Remove it')
     await settle(page, 'Settings')
-    expect(await person.send('GET', '/v1/webhooks')).toEqual({ data: [] })
+    expect(await user.send('GET', '/v1/webhooks')).toEqual({ data: [] })
   })
 
   test('an ambiguous address is refused beside the input', async () => {
@@ -118,10 +118,10 @@ describe.skipIf(!canRunChromium())('in the app', () => {
 
   test('rows of a batch are checked again at a price shown first, and the changes are shown', async () => {
     const rows = Array.from({ length: 60 }, (_, at) => `p${at}@example.com`)
-    const done = await person.upload({ fileName: 'done.csv', text: `Email\n${rows.join('\n')}\n` })
-    await person.until(done, 'ready')
-    await person.send('POST', `/v1/batches/${done}/start`)
-    await person.until(done, 'completed')
+    const done = await user.upload({ fileName: 'done.csv', text: `Email\n${rows.join('\n')}\n` })
+    await user.until(done, 'ready')
+    await user.send('POST', `/v1/batches/${done}/start`)
+    await user.until(done, 'completed')
     await page.goto(`/app/batches/${done}`)
     await settle(page, 'done.csv')
     await page.getByText('Check some rows again').click()
@@ -151,8 +151,8 @@ describe.skipIf(!canRunChromium())('in the app', () => {
   test('verdicts of another service are kept if the user chooses so, and differing ones are shown', async () => {
     const rows = Array.from({ length: 53 }, (_, at) => `k${at}@example.com,valid,${HOSTILE}`)
     const text = `Email,ZB Status,Id\n${rows.join('\n')}\nq@example.com,catch-all,\n`
-    const judged = await person.upload({ fileName: 'judged.csv', text })
-    await person.until(judged, 'ready')
+    const judged = await user.upload({ fileName: 'judged.csv', text })
+    await user.until(judged, 'ready')
     await page.goto(`/app/batches/new?id=${judged}`)
     await settle(page, 'New batch')
     const kept = page.getByLabel('Verdicts of another service', { exact: true })
@@ -196,8 +196,8 @@ describe.skipIf(!canRunChromium())('in the app', () => {
 
   test('numbers without country code are reported; choosing a country makes them valid', async () => {
     const text = 'Name,Phone\nA,030 1234567\nB,+44 20 7946 0958\n'
-    const called = await person.upload({ fileName: 'called.csv', product: 'phone', text })
-    await person.until(called, 'ready')
+    const called = await user.upload({ fileName: 'called.csv', product: 'phone', text })
+    await user.until(called, 'ready')
     await page.goto(`/app/batches/new?id=${called}`)
     await settle(page, 'New batch')
     await page.getByText('Why rows are refused').click()
@@ -214,14 +214,14 @@ describe.skipIf(!canRunChromium())('in the app', () => {
   })
 
   test('a batch with scores is scored again, free of charge', async () => {
-    const done = await person.upload({
+    const done = await user.upload({
       fileName: 'scored.csv',
       product: 'fraud-signals',
       text: 'Email,IP\na@example.com,203.0.113.9\n',
     })
-    await person.until(done, 'ready')
-    await person.send('POST', `/v1/batches/${done}/start`)
-    await person.until(done, 'completed')
+    await user.until(done, 'ready')
+    await user.send('POST', `/v1/batches/${done}/start`)
+    await user.until(done, 'completed')
     await page.goto(`/app/batches/${done}`)
     await settle(page, 'scored.csv')
     await page.getByText('Score it again').click()
@@ -241,10 +241,10 @@ describe.skipIf(!canRunChromium())('in the app', () => {
 
   test('values are erased after they are shown and confirmed, and all stored data is one file', async () => {
     const list = 'Email\ngone@example.com\nkept@example.com\n'
-    const batch = await person.upload({ fileName: 'people.csv', text: list })
-    await person.until(batch, 'ready')
-    await person.send('POST', `/v1/batches/${batch}/start`)
-    await person.until(batch, 'completed')
+    const batch = await user.upload({ fileName: 'people.csv', text: list })
+    await user.until(batch, 'ready')
+    await user.send('POST', `/v1/batches/${batch}/start`)
+    await user.until(batch, 'completed')
     await page.goto('/app/settings')
     await settle(page, 'Settings')
     await page.getByRole('link', { name: 'Erase values', exact: true }).click()
@@ -262,7 +262,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     await page.getByText('1 email, 1 domain', { exact: true }).waitFor()
     await erase.click()
     await press(page, 'Keep as it is')
-    expect(await person.send('GET', '/v1/erase')).toEqual({ data: [], next_cursor: null })
+    expect(await user.send('GET', '/v1/erase')).toEqual({ data: [], next_cursor: null })
     await erase.click()
     await press(page, 'Erase them')
     await page.locator('.notice', { hasText: 'Nothing of these values is left.' }).waitFor()
@@ -283,15 +283,15 @@ describe.skipIf(!canRunChromium())('in the app', () => {
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'Download all of it', exact: true }).click(),
     ])
-    expect(file.suggestedFilename()).toBe(`${person.accountId}.zip`)
+    expect(file.suggestedFilename()).toBe(`${user.accountId}.zip`)
     expect(await file.failure()).toBeNull()
   })
 
   test('a viewer sees no action that they may not do, and is refused it', async () => {
     const wish = { email: 'vera@people.test', role: 'viewer' }
-    const sent = await person.send('POST', '/app/api/invitations', wish)
+    const sent = await user.send('POST', '/app/api/invitations', wish)
     const { link } = invitationResponse.parse(sent)
-    const filled = await fillAccount(person)
+    const filled = await fillAccount(user)
     await using other = await openWindow(started.service.url)
     const { page: seen } = other
     await seen.goto(/\/app\/\S+$/.exec(link ?? '')?.[0] ?? '')

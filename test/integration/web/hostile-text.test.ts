@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, expect, test } from 'vitest'
 import { settle } from '../axe.ts'
 import { canRunChromium, closeBrowser, openWindow, type TestWindow } from '../chromium.ts'
-import { signUp, type TestPerson } from '../web-seed.ts'
+import { signUp, type TestUser } from '../web-seed.ts'
 import { startWebService } from '../web-service.ts'
 
 // Text of customers is shown as text in every place of the app.
@@ -68,7 +68,7 @@ test.skipIf(!canRunChromium())(
     await using started = await startWebService({ backend })
     await using window = await openWindow(started.service.url, { width: 360, height: 740 })
     const { page } = window
-    const person = await signUp(started.service, window.context.request, {
+    const user = await signUp(started.service, window.context.request, {
       email: 'eve@people.test',
       name: `${MARKUP} Ada`,
     })
@@ -79,20 +79,20 @@ test.skipIf(!canRunChromium())(
       '',
     ].join('\n')
     const name = `${MARKUP} cells`
-    const done = await person.upload({ name, fileName: 'cells.csv', text })
+    const done = await user.upload({ name, fileName: 'cells.csv', text })
     for (const [at, piece] of NAMES.entries()) {
       const fileName = `${NAMES.at(-1 - at) ?? ''}.csv`
-      const id = await person.upload({ name: piece, fileName, text: 'Email\na@example.com\n' })
-      await person.until(id, 'ready')
+      const id = await user.upload({ name: piece, fileName, text: 'Email\na@example.com\n' })
+      await user.until(id, 'ready')
     }
-    await person.until(done, 'ready')
+    await user.until(done, 'ready')
 
     await page.goto(`/app/batches/new?id=${done}`)
     await settle(page, 'New batch')
     await page.getByText('First rows', { exact: true }).click()
     await expectText(page, MARKUP)
-    await person.send('POST', `/v1/batches/${done}/start`)
-    await person.until(done, 'completed')
+    await user.send('POST', `/v1/batches/${done}/start`)
+    await user.until(done, 'completed')
     for (const [path, heading] of [
       [`/app/batches/${done}`, name],
       ['/app', 'Overview'],
@@ -123,7 +123,7 @@ test.skipIf(!canRunChromium())(
     await settle(page, 'Erase values')
     await expectText(page, '')
     expect(window.faults).toEqual([])
-    await expectOperatorText(started.service, person, window)
+    await expectOperatorText(started.service, user, window)
   },
 )
 
@@ -133,7 +133,7 @@ test.skipIf(!canRunChromium())(
     await using started = await startWebService({ backend })
     await using window = await openWindow(started.service.url, { width: 360, height: 740 })
     const { page } = window
-    const person = await signUp(started.service, window.context.request, {
+    const user = await signUp(started.service, window.context.request, {
       email: 'eve@people.test',
     })
     await page.goto('/app/try')
@@ -147,10 +147,10 @@ test.skipIf(!canRunChromium())(
     await page.getByRole('button', { name: 'Look up', exact: true }).click()
     await expectText(page, MARKUP)
     const text = `Domain\n${HOSTILE_DOMAIN}\n`
-    const done = await person.upload({ fileName: 'names.csv', product: 'domain', text })
-    await person.until(done, 'ready')
-    await person.send('POST', `/v1/batches/${done}/start`)
-    await person.until(done, 'completed')
+    const done = await user.upload({ fileName: 'names.csv', product: 'domain', text })
+    await user.until(done, 'ready')
+    await user.send('POST', `/v1/batches/${done}/start`)
+    await user.until(done, 'completed')
     await page.goto(`/app/batches/${done}`)
     await settle(page, 'names.csv')
     await expectText(page, MARKUP)
@@ -161,7 +161,7 @@ test.skipIf(!canRunChromium())(
 /** The operator's pages show texts of users, and texts of operators about them, as text. */
 async function expectOperatorText(
   { db, adminUrl }: TestService,
-  { userId, accountId }: TestPerson,
+  { userId, accountId }: TestUser,
   { context }: TestWindow,
 ): Promise<void> {
   await db.kysely.transaction().execute(async (tx) => {

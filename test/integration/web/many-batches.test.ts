@@ -26,11 +26,11 @@ describe.skipIf(!canRunChromium())('an account with 10,000 batches', () => {
     started = stack.use(await startWebService({ backend }))
     window = stack.use(await openWindow(started.service.url))
     page = window.page
-    const person = await signUp(started.service, window.context.request, {
+    const user = await signUp(started.service, window.context.request, {
       email: 'ada@people.test',
     })
-    filled = await fillAccount(person)
-    await addManyBatches(started.service.db, filled.done, person.accountId)
+    filled = await fillAccount(user)
+    await addManyBatches(started.service.db, filled.done, user.accountId)
   }, FILL_MS)
   afterAll(async () => {
     await stack.disposeAsync()

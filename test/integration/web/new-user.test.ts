@@ -27,7 +27,7 @@ const CASES: readonly (Backend & { readonly by: string; readonly userOf: OpenPag
 afterAll(closeBrowser)
 
 test.skipIf(!canRunChromium()).each(CASES)(
-  'on $name, by $by, a new person signs up, gets a key, has a file checked and sees what it cost',
+  'on $name, by $by, a new user signs up, gets a key, has a file checked and sees what it cost',
   async ({ userOf, ...backend }) => {
     await using started = await startWebService({ backend, hasMail: true, words: ['--delay=40'] })
     const { service, mail } = started

@@ -15,7 +15,7 @@ import {
   signUp,
   type FilledAccount,
   type PageOf,
-  type TestPerson,
+  type TestUser,
 } from '../web-seed.ts'
 import { startWebService, type WebService } from '../web-service.ts'
 
@@ -27,7 +27,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
   let stack: AsyncDisposableStack
   let started: WebService
   let window: TestWindow
-  let person: TestPerson
+  let user: TestUser
   let filled: FilledAccount
 
   beforeAll(async () => {
@@ -37,8 +37,8 @@ describe.skipIf(!canRunChromium())('the app', () => {
       await startWebService({ backend, kinds: ['email', 'ip', 'domain', 'batch'] }),
     )
     window = stack.use(await openWindow(started.service.url))
-    person = await signUp(started.service, window.context.request, { email: 'ada@people.test' })
-    filled = await fillAccount(person)
+    user = await signUp(started.service, window.context.request, { email: 'ada@people.test' })
+    filled = await fillAccount(user)
   })
   afterAll(async () => {
     await stack.disposeAsync()
@@ -58,13 +58,13 @@ describe.skipIf(!canRunChromium())('the app', () => {
       }
     }
     await look(stranger, SIGN_IN_PAGES)
-    await look(window, [...pagesOf(filled), ...(await addUnended(person))])
+    await look(window, [...pagesOf(filled), ...(await addUnended(user))])
     const { service } = started
-    await service.db.kysely.transaction().execute((tx) => setOperator(tx, person.userId, true))
+    await service.db.kysely.transaction().execute((tx) => setOperator(tx, user.userId, true))
     await using operator = await openWindow(service.adminUrl, {
       cookies: await window.context.cookies(),
     })
-    await look(operator, operatorPagesOf(person.accountId))
+    await look(operator, operatorPagesOf(user.accountId))
     expect([...problems, ...stranger.faults, ...window.faults, ...operator.faults]).toEqual([])
   })
 
@@ -118,7 +118,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
     await page.goto('/app/usage')
     await signIn(other)
     await settle(page, 'Usage')
-    await person.send('POST', '/app/api/sign-out-everywhere')
+    await user.send('POST', '/app/api/sign-out-everywhere')
     const whoIs = async (): Promise<unknown> =>
       await (await other.context.request.get('/app/api/session')).json()
     await expect.poll(whoIs).toMatchObject({ user: null })

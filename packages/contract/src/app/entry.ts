@@ -13,7 +13,7 @@ export const signUpRequest = z.strictObject({
   name: nameField,
   email: emailField,
   password: newPasswordField,
-  /** The code of an invitation, if sign-up requires one or the person has one. */
+  /** The code of an invitation, if sign-up requires one or the user has one. */
   invitation: linkCodeField.optional(),
 })
 
@@ -78,8 +78,8 @@ export const passwordRequest = z.strictObject({
  */
 export const emailRequest = z.strictObject({ email: emailField, password: passwordField })
 
-/** `PATCH me`: the person's own name. */
-export const personChange = z.strictObject({ name: nameField })
+/** `PATCH me`: the user's own name. */
+export const userChange = z.strictObject({ name: nameField })
 
 /** `POST second-factor/begin`: the password again. */
 export const passwordProof = z.strictObject({ password: passwordField })

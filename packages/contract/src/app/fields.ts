@@ -40,7 +40,7 @@ export const passwordField = z
   .min(1, 'Enter your password.')
   .max(PASSWORD_MAX_CHARS, `A password has at most ${PASSWORD_MAX_CHARS} characters.`)
 
-/** The name of a person or account. */
+/** The name of a user or account. */
 export const nameField = z
   .string('Send `name` as a string.')
   .trim()

@@ -7,7 +7,7 @@ export const APP_API = '/app/api'
  * Who may use a route: anybody, any signed-in user, or a member of the shown account with at least
  * a role. API keys are not accepted.
  */
-export type AppAccess = 'anybody' | 'person' | Role
+export type AppAccess = 'anybody' | 'user' | Role
 
 /** A route of the web app, for signed-in users only. */
 export interface AppPath {
@@ -16,7 +16,7 @@ export interface AppPath {
   readonly path: string
   readonly access: AppAccess
   /**
-   * Whether a person with a second factor must have proven it within 15 minutes (`POST step-up`).
+   * Whether a user with a second factor must have proven it within 15 minutes (`POST step-up`).
    */
   readonly proof?: true
 }
@@ -41,18 +41,18 @@ export const APP_PATHS = {
   beginReset: { method: 'POST', path: '/reset', access: 'anybody' },
   confirmReset: { method: 'POST', path: '/reset/confirm', access: 'anybody' },
   lookAtInvitation: { method: 'POST', path: '/invitations/look', access: 'anybody' },
-  changePerson: { method: 'PATCH', path: '/me', access: 'person' },
-  changePassword: { method: 'POST', path: '/password', access: 'person', proof: true },
-  changeEmail: { method: 'POST', path: '/email', access: 'person', proof: true },
-  listSessions: { method: 'GET', path: '/sessions', access: 'person' },
-  endSession: { method: 'DELETE', path: '/sessions/:id', access: 'person' },
-  signOutEverywhere: { method: 'POST', path: '/sign-out-everywhere', access: 'person' },
-  beginSecondFactor: { method: 'POST', path: '/second-factor/begin', access: 'person' },
-  confirmSecondFactor: { method: 'POST', path: '/second-factor/confirm', access: 'person' },
-  disableSecondFactor: { method: 'POST', path: '/second-factor/disable', access: 'person' },
-  stepUp: { method: 'POST', path: '/step-up', access: 'person' },
-  acceptInvitation: { method: 'POST', path: '/invitations/accept', access: 'person' },
-  switchAccount: { method: 'POST', path: '/switch', access: 'person' },
+  changeUser: { method: 'PATCH', path: '/me', access: 'user' },
+  changePassword: { method: 'POST', path: '/password', access: 'user', proof: true },
+  changeEmail: { method: 'POST', path: '/email', access: 'user', proof: true },
+  listSessions: { method: 'GET', path: '/sessions', access: 'user' },
+  endSession: { method: 'DELETE', path: '/sessions/:id', access: 'user' },
+  signOutEverywhere: { method: 'POST', path: '/sign-out-everywhere', access: 'user' },
+  beginSecondFactor: { method: 'POST', path: '/second-factor/begin', access: 'user' },
+  confirmSecondFactor: { method: 'POST', path: '/second-factor/confirm', access: 'user' },
+  disableSecondFactor: { method: 'POST', path: '/second-factor/disable', access: 'user' },
+  stepUp: { method: 'POST', path: '/step-up', access: 'user' },
+  acceptInvitation: { method: 'POST', path: '/invitations/accept', access: 'user' },
+  switchAccount: { method: 'POST', path: '/switch', access: 'user' },
   listKeys: { method: 'GET', path: '/keys', access: 'viewer' },
   createKey: { method: 'POST', path: '/keys', access: 'member', proof: true },
   revokeKey: { method: 'POST', path: '/keys/:mode/revoke', access: 'member', proof: true },

@@ -40,7 +40,7 @@ export const sessionView = z.strictObject({
       requires_second_factor: z.boolean(),
     })
     .nullable(),
-  /** All accounts of the person, by name. */
+  /** All accounts of the user, by name. */
   accounts: z.array(membership),
   session: z
     .strictObject({
@@ -70,7 +70,7 @@ export const sessionView = z.strictObject({
 /** Who is signed in. */
 export type SessionView = z.infer<typeof sessionView>
 
-/** `GET /app/api/sessions`: where the person is signed in, the newest use first. */
+/** `GET /app/api/sessions`: where the user is signed in, the newest use first. */
 export const sessionList = z.strictObject({
   data: z.array(
     z.strictObject({

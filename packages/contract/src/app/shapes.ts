@@ -24,7 +24,7 @@ export const APP_SHAPES = {
   beginReset: { body: entry.addressRequest, response: entry.entryResponse },
   confirmReset: { body: entry.resetConfirmRequest, response: entry.entryResponse },
   lookAtInvitation: { body: members.invitationLook, response: members.invitationView },
-  changePerson: { body: entry.personChange, response: sessionView },
+  changeUser: { body: entry.userChange, response: sessionView },
   changePassword: { body: entry.passwordRequest },
   changeEmail: { body: entry.emailRequest, response: entry.entryResponse },
   listSessions: { response: sessionList },

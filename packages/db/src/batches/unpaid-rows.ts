@@ -4,7 +4,7 @@ import type { Db } from '../database.ts'
 export type UnpaidRowsTaken = 'taken' | 'over' | 'lost'
 
 /**
- * Adds rows of a batch that cost nothing to its account's count of the day; `met` is the number
+ * Adds rows of a batch that cost nothing to its account's count of the day; `count` is the number
  * counted for this batch so far, so that a batch that is read again counts once. `over` if the
  * account's daily limit is reached, after counting up to it; `lost` if the fencing number does not
  * own the batch any more.
@@ -12,12 +12,12 @@ export type UnpaidRowsTaken = 'taken' | 'over' | 'lost'
 export async function takeUnpaidRows(
   db: Db,
   stage: { batchId: string; lease: number },
-  rows: { met: number; mostPerDay: number },
+  rows: { count: number; mostPerDay: number },
 ): Promise<UnpaidRowsTaken> {
   const found = await db.pool.query<{ taken: UnpaidRowsTaken }>({
     name: 'unpaid-rows.take',
     text: 'select take_unpaid_rows($1, $2, $3, $4) as taken',
-    values: [stage.batchId, stage.lease, rows.met, rows.mostPerDay],
+    values: [stage.batchId, stage.lease, rows.count, rows.mostPerDay],
   })
   return found.rows[0]?.taken ?? 'lost'
 }

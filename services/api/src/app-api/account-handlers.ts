@@ -14,7 +14,7 @@ import { readSpending, setSpending } from '@plumbline/metering/spending'
 import { linkTo } from '@plumbline/people/link'
 import { queueMessage } from '@plumbline/people/people'
 import { requirePassword } from '@plumbline/people/sign-in'
-import { shownAccount, signedIn, type AppHandlers } from './call.ts'
+import { shownAccount, requireSession, type AppHandlers } from './call.ts'
 
 /** Handlers for the shown account: its keys and settings. */
 export const ACCOUNT_HANDLERS = {
@@ -26,7 +26,7 @@ export const ACCOUNT_HANDLERS = {
 
   createKey: async ({ ctx, people }, call) => {
     const { accountId } = shownAccount(call)
-    const { userId } = signedIn(call)
+    const { userId } = requireSession(call)
     const { mode } = call.body
     const service = ctx.settings.KEY_PREFIX
     const made = await inTransaction(ctx.db, async (tx) => {
@@ -60,7 +60,7 @@ export const ACCOUNT_HANDLERS = {
     const { accountId } = shownAccount(call)
     const mode = keyMode.safeParse(call.param('mode')).data
     if (mode === undefined) throw new Problem('not_found', 'A key is live or test.')
-    if (!(await revokeAuditedKey(ctx.db, { accountId, mode }, signedIn(call).userId))) {
+    if (!(await revokeAuditedKey(ctx.db, { accountId, mode }, requireSession(call).userId))) {
       throw new Problem('not_found', `The account has no active ${mode} key; load the list again.`)
     }
     return undefined
@@ -71,9 +71,9 @@ export const ACCOUNT_HANDLERS = {
 
   changeAccount: async ({ ctx }, call) => {
     const { accountId } = shownAccount(call)
-    const person = signedIn(call)
+    const session = requireSession(call)
     const { body } = call
-    if (body.requires_second_factor === true && !person.hasFactor) {
+    if (body.requires_second_factor === true && !session.hasFactor) {
       throw new Problem(
         'conflict',
         'Set a second factor of your own before you ask others for one.',
@@ -92,14 +92,14 @@ export const ACCOUNT_HANDLERS = {
           ...(dailyLimit === undefined ? {} : { dailyLimit }),
           ...(lowMark === undefined ? {} : { lowMark }),
         }
-        await setSpending(tx, { actor: person.userId, accountId, bounds })
+        await setSpending(tx, { actor: session.userId, accountId, bounds })
       }
       await writeAudit(tx, {
-        actor: person.userId,
+        actor: session.userId,
         action: 'account.settings',
         accountId,
         before: null,
-        // What an account is called may be a person's name.
+        // What an account is called may be a session's name.
         after: { changed: Object.keys(body).toSorted() },
       })
     })
@@ -108,7 +108,7 @@ export const ACCOUNT_HANDLERS = {
 
   deleteAccount: async ({ ctx, people }, call) => {
     const { accountId } = shownAccount(call)
-    const { userId } = signedIn(call)
+    const { userId } = requireSession(call)
     const account = await settingsOf(ctx.db, accountId)
     await requirePassword(people, await getUser(ctx.db, userId), call.body.password)
     if (call.body.confirm_name.trim() !== account.name) {

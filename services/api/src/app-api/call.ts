@@ -1,6 +1,6 @@
 import type { AppRouteName } from '@plumbline/contract/app/paths'
 import type { AppResponse, AppBody } from '@plumbline/contract/app/shapes'
-import type { SessionOwner } from '@plumbline/db/people/sessions'
+import type { Session } from '@plumbline/db/people/sessions'
 import type { People, Visitor } from '@plumbline/people/people'
 import type { Request, Response } from 'express'
 import type { Context } from '../context.ts'
@@ -17,8 +17,8 @@ export interface AppCall<Body> {
   readonly res: Response
   readonly body: Body
   readonly visitor: Visitor
-  /** The signed-in user; undefined if there is none. */
-  readonly person: SessionOwner | undefined
+  /** The session of the signed-in user; undefined if nobody is signed in. */
+  readonly session: Session | undefined
   /** A path parameter; '' if the path has none of this name. */
   param(name: string): string
   /** Sets the session cookie. */
@@ -37,13 +37,14 @@ export type AppHandler<N extends AppRouteName> = (
 export type AppHandlers = { readonly [N in AppRouteName]: AppHandler<N> }
 
 /**
- * The user of a call to a route that requires one.
+ * The session of a call to a route that requires one.
  *
  * @throws if the route is open to anybody: a bug
  */
-export function signedIn({ person }: { readonly person: SessionOwner | undefined }): SessionOwner {
-  if (person === undefined) throw new Error('a route without access control needs a signed-in user')
-  return person
+export function requireSession({ session }: { readonly session: Session | undefined }): Session {
+  if (session === undefined)
+    throw new Error('a route without access control needs a signed-in user')
+  return session
 }
 
 /**
@@ -52,9 +53,9 @@ export function signedIn({ person }: { readonly person: SessionOwner | undefined
  * @throws if the route requires no role: a bug
  */
 export function shownAccount(call: {
-  readonly person: SessionOwner | undefined
-}): NonNullable<SessionOwner['membership']> {
-  const { membership } = signedIn(call)
+  readonly session: Session | undefined
+}): NonNullable<Session['membership']> {
+  const { membership } = requireSession(call)
   if (membership === null) throw new Error('a route without a role needs an account')
   return membership
 }

@@ -30,30 +30,30 @@ export const ENTRY_HANDLERS = {
     return view
   },
 
-  signUp: async ({ ctx, people }, { req, visitor, body, setSession, person }) => {
+  signUp: async ({ ctx, people }, { req, visitor, body, setSession, session }) => {
     refuseOpenHttp(req, ctx.access.publicUrl)
     return await evenly(async () => {
       await refuseManyMessages(people, visitor, body.email)
       const begun = await signUp(people, visitor, body)
       if (begun === undefined) return { outcome: 'check_mail' as const }
-      if (person !== undefined) await endSession(ctx.db, person.userId, person.sessionId)
+      if (session !== undefined) await endSession(ctx.db, session.userId, session.sessionId)
       setSession(begun.secret)
       return { outcome: 'signed_in' as const }
     })
   },
 
-  signIn: async ({ ctx, people }, { req, visitor, body, person, setSession }) => {
+  signIn: async ({ ctx, people }, { req, visitor, body, session, setSession }) => {
     refuseOpenHttp(req, ctx.access.publicUrl)
     const met = await refuseEvenly(() => signIn(people, visitor, body))
     if (met.outcome === 'code_needed') return { outcome: 'code_needed' }
     // The browser has one session: the one before must not live on unseen.
-    if (person !== undefined) await endSession(ctx.db, person.userId, person.sessionId)
+    if (session !== undefined) await endSession(ctx.db, session.userId, session.sessionId)
     setSession(met.session.secret)
     return { outcome: 'signed_in' }
   },
 
-  signOut: async ({ ctx }, { person, clearSession, res }) => {
-    if (person !== undefined) await endSession(ctx.db, person.userId, person.sessionId)
+  signOut: async ({ ctx }, { session, clearSession, res }) => {
+    if (session !== undefined) await endSession(ctx.db, session.userId, session.sessionId)
     clearSession()
     // ASVS 5.0, 14.3.1: what the pages kept goes with the session.
     res.setHeader('Clear-Site-Data', '"cache", "storage"')

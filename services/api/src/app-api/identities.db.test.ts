@@ -289,7 +289,7 @@ function mayCall({ access, method, path }: Operation, role: Role): boolean {
   switch (access) {
     case 'open':
     case 'anybody':
-    case 'person':
+    case 'user':
       return true
     case 'account':
       return method === 'GET' || role !== 'viewer'

@@ -10,13 +10,13 @@ import {
   withdrawInvitation,
   type Actor,
 } from '@plumbline/people/membership'
-import { shownAccount, signedIn, type AppHandlers } from './call.ts'
+import { shownAccount, requireSession, type AppHandlers } from './call.ts'
 
 /** Handlers for the members of the shown account. */
 export const MEMBER_HANDLERS = {
   listMembers: async ({ ctx }, call) => {
     const { accountId } = shownAccount(call)
-    const { userId: self } = signedIn(call)
+    const { userId: self } = requireSession(call)
     const [members, invitations] = await Promise.all([
       listMembers(ctx.db, accountId),
       listInvitations(ctx.db, accountId),
@@ -77,6 +77,6 @@ export const MEMBER_HANDLERS = {
   },
 } satisfies Partial<AppHandlers>
 
-function actorOf(call: Parameters<typeof signedIn>[0]): Actor {
-  return { accountId: shownAccount(call).accountId, userId: signedIn(call).userId }
+function actorOf(call: Parameters<typeof requireSession>[0]): Actor {
+  return { accountId: shownAccount(call).accountId, userId: requireSession(call).userId }
 }

@@ -8,7 +8,7 @@ import {
 import { isAtLeast } from '@plumbline/contract/app/roles'
 import { APP_SHAPES } from '@plumbline/contract/app/shapes'
 import { Problem } from '@plumbline/contract/problem'
-import type { SessionOwner } from '@plumbline/db/people/sessions'
+import type { Session } from '@plumbline/db/people/sessions'
 import { SESSION_DAYS } from '@plumbline/db/people/sessions'
 import { PROVEN_MINUTES } from '@plumbline/people/session'
 import type { Request, Response } from 'express'
@@ -19,16 +19,16 @@ import { refuseForeignOrigin, setSessionCookie, visitorOf } from '../browser.ts'
 import { refuseQuery } from '../query.ts'
 import { jsonResponse, sendEmpty, sendResponse } from '../response.ts'
 import type { Handler, Route } from '../routes/handler.ts'
-import { endedSession, noAccount, personOf, refuseReader } from '../session-access.ts'
+import { endedSession, noAccount, sessionOf, refuseReader } from '../session-access.ts'
 import { ACCOUNT_HANDLERS } from './account-handlers.ts'
 import type { AppCall, AppContext, AppHandlers } from './call.ts'
 import { ENTRY_HANDLERS } from './entry-handlers.ts'
 import { MEMBER_HANDLERS } from './member-handlers.ts'
-import { PERSON_HANDLERS } from './person-handlers.ts'
+import { USER_HANDLERS } from './user-handlers.ts'
 
 const HANDLERS: AppHandlers = {
   ...ENTRY_HANDLERS,
-  ...PERSON_HANDLERS,
+  ...USER_HANDLERS,
   ...ACCOUNT_HANDLERS,
   ...MEMBER_HANDLERS,
 }
@@ -58,12 +58,12 @@ function handlerOf(app: AppContext, name: AppRouteName, row: AppPath): Handler {
   return async (req, res) => {
     refuseQuery(req)
     if (row.method !== 'GET') refuseForeignOrigin(req, access.publicUrl)
-    const person = await personOf(access, req)
-    judge(row, person, res)
-    await takeCall(app, req, person)
+    const session = await sessionOf(access, req)
+    judge(row, session, res)
+    await takeCall(app, req, session)
     const shape: z.ZodType | undefined = bodyOf(name)
     const body = shape === undefined ? undefined : parse(shape, await readJson(req, res, settings))
-    const answer = await run(app, name, callOf(app, req, res, person, body))
+    const answer = await run(app, name, callOf(app, req, res, session, body))
     // Sessions, roles and accounts may have changed: the next call of this process must know.
     if (row.method !== 'GET' && name !== 'signIn') access.sessions.forget()
     if (answer === undefined) sendEmpty(res)
@@ -89,11 +89,11 @@ async function run(
   return await handler(app, call)
 }
 
-function judge(row: AppPath, person: SessionOwner | undefined, res: Response): void {
+function judge(row: AppPath, session: Session | undefined, res: Response): void {
   if (row.access === 'anybody') return
-  if (person === undefined) throw endedSession()
-  if (row.access !== 'person') {
-    const { membership } = person
+  if (session === undefined) throw endedSession()
+  if (row.access !== 'user') {
+    const { membership } = session
     if (membership === null) throw noAccount()
     if (!isAtLeast(membership.role, row.access)) {
       throw new Problem(
@@ -105,15 +105,15 @@ function judge(row: AppPath, person: SessionOwner | undefined, res: Response): v
     }
     // A viewer may leave, too.
     if (row.method !== 'GET' && row.access !== 'viewer') {
-      refuseReader(person)
+      refuseReader(session)
       refuseSuspended(membership)
     }
   }
-  if (row.proof === true) requireProof(person, res)
+  if (row.proof === true) requireProof(session, res)
 }
 
 /** Requires the second factor again if it was shown too long ago. */
-function requireProof({ hasFactor, provenAt }: SessionOwner, res: Response): void {
+function requireProof({ hasFactor, provenAt }: Session, res: Response): void {
   if (!hasFactor) return
   const until = (provenAt?.getTime() ?? 0) + PROVEN_MINUTES * 60_000
   if (until > Date.now()) return
@@ -127,9 +127,9 @@ function requireProof({ hasFactor, provenAt }: SessionOwner, res: Response): voi
 async function takeCall(
   { ctx }: AppContext,
   req: Request,
-  person: SessionOwner | undefined,
+  session: Session | undefined,
 ): Promise<void> {
-  const name = person === undefined ? visitorOf(req).network : person.userId
+  const name = session === undefined ? visitorOf(req).network : session.userId
   const { granted, retryMs } = await ctx.access.calls.take(`app ${name}`)
   if (granted) return
   throw new Problem('too_many_requests', 'Too many calls at once; try again in a moment.', {
@@ -157,7 +157,7 @@ function callOf(
   app: AppContext,
   req: Request,
   res: Response,
-  person: SessionOwner | undefined,
+  session: Session | undefined,
   body: unknown,
 ): AppCall<unknown> {
   const { publicUrl } = app.ctx.access
@@ -166,7 +166,7 @@ function callOf(
     req,
     res,
     body,
-    person,
+    session,
     visitor: visitorOf(req),
     param: (name) => {
       const value: unknown = req.params[name]

@@ -23,8 +23,8 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]())
 
 let count = 0
-/** A new person with an account of their own, signed in. */
-async function person(name = 'Ada'): Promise<TestBrowser & { email: string; accountId: string }> {
+/** A new user with an account of their own, signed in. */
+async function newUser(name = 'Ada'): Promise<TestBrowser & { email: string; accountId: string }> {
   const browser = openBrowser(api)
   const email = `person${(count += 1)}@company${count}.example`
   const signedUp = await browser.app('signUp', { name, email, password: PASSWORD })
@@ -33,7 +33,7 @@ async function person(name = 'Ada'): Promise<TestBrowser & { email: string; acco
   return Object.assign(browser, { email, accountId: answer.account?.id ?? '' })
 }
 
-/** A person who joined another's account by an invitation. */
+/** A user who joined another's account by an invitation. */
 async function joined(
   owner: TestBrowser,
   role: 'owner' | 'member' | 'viewer',
@@ -49,7 +49,7 @@ async function joined(
 
 describe('signing up without mail', () => {
   test('creates an account with 200 credits, a session, and no key', async () => {
-    const browser = await person('Ada Lovelace')
+    const browser = await newUser('Ada Lovelace')
     const session = sessionView.parse((await browser.app('readSession')).json)
     expect(session.user).toMatchObject({ name: 'Ada Lovelace', verified: false })
     expect(session.account).toMatchObject({ name: 'Ada Lovelace', role: 'owner', plan: 'free' })
@@ -59,7 +59,7 @@ describe('signing up without mail', () => {
   })
 
   test('accepts an address once, whatever its plus tag', async () => {
-    const { email } = await person()
+    const { email } = await newUser()
     const again = await openBrowser(api).app('signUp', {
       name: 'Eve',
       email: email.replace('@', '+two@').toUpperCase(),
@@ -111,7 +111,7 @@ describe('signing up without mail', () => {
 
 describe('signing in', () => {
   test('an unknown address and a wrong password get the same message', async () => {
-    const { email } = await person()
+    const { email } = await newUser()
     const wrong = await openBrowser(api).app('signIn', { email, password: 'wrong wrong wrong' })
     const unknown = await openBrowser(api).app('signIn', {
       email: 'no@body.example',
@@ -122,7 +122,7 @@ describe('signing in', () => {
   })
 
   test('a session is accepted by the routes for API keys, and ends everywhere at sign-out', async () => {
-    const { email, cookie } = await person()
+    const { email, cookie } = await newUser()
     const second = openBrowser(api)
     expect((await second.app('signIn', { email, password: PASSWORD })).json).toEqual({
       outcome: 'signed_in',
@@ -136,7 +136,7 @@ describe('signing in', () => {
   })
 
   test('the cookie is HttpOnly, for this host only, with the root path', async () => {
-    const { email } = await person()
+    const { email } = await newUser()
     const answer = await openBrowser(api).app('signIn', { email, password: PASSWORD })
     expect(answer.headers.getSetCookie()).toEqual([
       expect.stringMatching(
@@ -146,7 +146,7 @@ describe('signing in', () => {
   })
 
   test('a request with a session that changes something must come from a page of the service', async () => {
-    const { cookie } = await person()
+    const { cookie } = await newUser()
     const body = { email: 'a@example.com' }
     const foreign = { cookie, 'sec-fetch-site': 'cross-site' }
     expect((await api.call('/v1/email', { body, headers: foreign })).status).toBe(403)
@@ -156,7 +156,7 @@ describe('signing in', () => {
   })
 
   test('a changed password ends the other sessions and gives this one a new secret', async () => {
-    const browser = await person()
+    const browser = await newUser()
     const other = openBrowser(api)
     await other.app('signIn', { email: browser.email, password: PASSWORD })
     const before = browser.cookie
@@ -173,7 +173,7 @@ describe('signing in', () => {
 })
 
 test('signing out everywhere takes effect at once, also in browsers whose session was just cached', async () => {
-  const browser = await person()
+  const browser = await newUser()
   const other = openBrowser(api)
   await other.app('signIn', { email: browser.email, password: PASSWORD })
   const kept = other.cookie
@@ -186,7 +186,7 @@ test('signing out everywhere takes effect at once, also in browsers whose sessio
 
 describe('keys', () => {
   test('a key is created in a session, shown once, replaced and revoked', async () => {
-    const browser = await person()
+    const browser = await newUser()
     const first = newKeyResponse.parse((await browser.app('createKey', { mode: 'live' })).json)
     expect(first.replaced).toBeNull()
     expect((await api.call('/v1/account', { key: first.key })).status).toBe(200)
@@ -202,7 +202,7 @@ describe('keys', () => {
   })
 
   test('the owner of a suspended account sees why, and can neither create nor invite', async () => {
-    const browser = await person()
+    const browser = await newUser()
     const act = { actor: 'an operator', accountId: browser.accountId }
     await suspendAccount(api.db, { ...act, reason: 'invoice 17 is unpaid' })
     const key = async (): Promise<number> =>
@@ -226,7 +226,7 @@ describe('keys', () => {
 
 describe('the second factor', () => {
   test('is required at sign-in and again before keys are changed, and each code works once', async () => {
-    const browser = await person()
+    const browser = await newUser()
     const begun = await browser.app('beginSecondFactor', { password: PASSWORD })
     const totp = new TOTP({ secret: Secret.fromBase32(begun.json.secret) })
     expect(begun.json.uri).toContain('otpauth://totp/')
@@ -265,7 +265,7 @@ describe('the second factor', () => {
 
 describe('members', () => {
   test('are invited, change their role, hand over, and leave', async () => {
-    const owner = await person('Olga')
+    const owner = await newUser('Olga')
     const viewer = await joined(owner, 'viewer')
     expect((await viewer.call('/v1/account')).status).toBe(200)
     const looking = await viewer.call('/v1/email', { body: { email: 'a@example.com' } })
@@ -298,9 +298,9 @@ describe('members', () => {
   })
 
   test('an invitation is valid for its address only, and once', async () => {
-    const owner = await person()
-    const friend = await person()
-    const stranger = await person()
+    const owner = await newUser()
+    const friend = await newUser()
+    const stranger = await newUser()
     const made = await owner.app('invite', { email: friend.email, role: 'member' })
     const token = new URL(made.json.link ?? '').hash.slice(1)
     expect((await stranger.app('acceptInvitation', { token })).status).toBe(403)
@@ -319,8 +319,8 @@ describe('members', () => {
   })
 
   test('an invitation that is accepted twice concurrently makes one member', async () => {
-    const owner = await person()
-    const friend = await person()
+    const owner = await newUser()
+    const friend = await newUser()
     const made = await owner.app('invite', { email: friend.email, role: 'member' })
     const token = new URL(made.json.link ?? '').hash.slice(1)
     const accepted = await Promise.all(
@@ -332,7 +332,7 @@ describe('members', () => {
   })
 
   test('of two owners who leave concurrently one stays', async () => {
-    const owner = await person()
+    const owner = await newUser()
     const other = await joined(owner, 'owner')
     const { json: answer } = await owner.app('listMembers')
     const self = answer.data.find((one) => one.self)?.id ?? ''
@@ -345,7 +345,7 @@ describe('members', () => {
 })
 
 describe('a printed link', () => {
-  test('makes the first person the owner of its account, once', async () => {
+  test('makes the first user the owner of its account, once', async () => {
     const { id } = await api.account()
     const code = await newWelcomeCode(api.db, id)
     const form = { code, email: `first${(count += 1)}@company.example`, password: PASSWORD }
@@ -362,7 +362,7 @@ describe('a printed link', () => {
   })
 
   test('sets a new password and ends all sessions', async () => {
-    const { email, cookie } = await person()
+    const { email, cookie } = await newUser()
     const made = await newAccessCode(api.db, { email, isLocalOnly: true })
     const code = made?.secret ?? ''
     const password = 'seven gentle harbours west'

@@ -1,7 +1,7 @@
 import type { SessionView } from '@plumbline/contract/app/session'
 import { readPreferences } from '@plumbline/db/accounts'
 import { membershipsOf } from '@plumbline/db/people/members'
-import { SESSION_IDLE_DAYS, type SessionOwner } from '@plumbline/db/people/sessions'
+import { SESSION_IDLE_DAYS, type Session } from '@plumbline/db/people/sessions'
 import { findSession } from '@plumbline/db/people/sessions'
 import { getUser } from '@plumbline/db/people/users'
 import { digestOfSecret } from '@plumbline/people/secret'
@@ -12,9 +12,9 @@ const DAY_MS = 86_400_000
 
 /** The user of a session secret, read from the database, so that recent changes are included. */
 export async function viewOf(app: AppContext, secret: string | undefined): Promise<SessionView> {
-  const owner =
+  const session =
     secret === undefined ? undefined : await findSession(app.ctx.db, digestOfSecret(secret))
-  return owner === undefined ? ofNobody(app) : await ofPerson(app, owner)
+  return session === undefined ? ofNobody(app) : await ofUser(app, session)
 }
 
 function ofNobody({ ctx, people }: AppContext): SessionView {
@@ -33,15 +33,16 @@ function ofNobody({ ctx, people }: AppContext): SessionView {
   }
 }
 
-async function ofPerson(app: AppContext, owner: SessionOwner): Promise<SessionView> {
+async function ofUser(app: AppContext, session: Session): Promise<SessionView> {
   const { db } = app.ctx
-  const { membership } = owner
+  const { membership } = session
   const [user, memberships, preferences] = await Promise.all([
-    getUser(db, owner.userId),
-    membershipsOf(db, owner.userId),
+    getUser(db, session.userId),
+    membershipsOf(db, session.userId),
     membership === null ? undefined : readPreferences(db, membership.accountId),
   ])
-  const proven = owner.provenAt?.getTime() ?? owner.createdAt.getTime() - PROVEN_MINUTES * 60_000
+  const proven =
+    session.provenAt?.getTime() ?? session.createdAt.getTime() - PROVEN_MINUTES * 60_000
   return {
     ...ofNobody(app),
     user: {
@@ -49,7 +50,7 @@ async function ofPerson(app: AppContext, owner: SessionOwner): Promise<SessionVi
       name: user.name,
       email: user.email,
       verified: user.isVerified,
-      second_factor: owner.hasFactor,
+      second_factor: session.hasFactor,
     },
     account:
       membership === null || preferences === undefined
@@ -68,13 +69,13 @@ async function ofPerson(app: AppContext, owner: SessionOwner): Promise<SessionVi
       role,
     })),
     session: {
-      id: owner.sessionId,
-      created_at: owner.createdAt.toISOString(),
+      id: session.sessionId,
+      created_at: session.createdAt.toISOString(),
       idle_until: new Date(
-        Math.min(owner.usedAt.getTime() + SESSION_IDLE_DAYS * DAY_MS, owner.endsAt.getTime()),
+        Math.min(session.usedAt.getTime() + SESSION_IDLE_DAYS * DAY_MS, session.endsAt.getTime()),
       ).toISOString(),
-      ends_at: owner.endsAt.toISOString(),
-      proven_until: owner.hasFactor
+      ends_at: session.endsAt.toISOString(),
+      proven_until: session.hasFactor
         ? new Date(proven + PROVEN_MINUTES * 60_000).toISOString()
         : null,
     },

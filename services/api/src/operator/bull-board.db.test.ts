@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 
 const SUBJECT = 'marked.subject@hidden.example'
 
-async function person(api: ApiHarness, email: string, isOperator: boolean): Promise<TestBrowser> {
+async function newUser(api: ApiHarness, email: string, isOperator: boolean): Promise<TestBrowser> {
   const browser = openBrowser(api)
   await browser.app('signUp', { name: 'Ada', email, password: 'tidal lantern cactus seven' })
   const { json: answer } = await browser.app('readSession')
@@ -46,8 +46,8 @@ test.skipIf(WITHOUT_REDIS)(
     const queues = stack.use(await openRedisQueues({ redisUrl: redis.url, onError: () => {} }))
     // Nobody works on this queue here.
     await enqueue(queues, 'intake', [{ id: 'job-1', data: { questions: SUBJECT } }])
-    const operator = await person(api, 'ada@one.example', true)
-    const stranger = await person(api, 'eve@two.example', false)
+    const operator = await newUser(api, 'ada@one.example', true)
+    const stranger = await newUser(api, 'eve@two.example', false)
 
     const board = await ask(api, operator, '/')
     expect([board.status, board.text]).toEqual([200, expect.stringContaining('/operator/board/')])
@@ -90,7 +90,7 @@ test.skipIf(WITHOUT_REDIS)(
 
 test('on Postgres a message says where the queues are shown', async () => {
   await using api = await openApiHarness()
-  const operator = await person(api, 'ada@one.example', true)
+  const operator = await newUser(api, 'ada@one.example', true)
   const { status, text } = await ask(api, operator, '')
   expect([status, text]).toEqual([200, expect.stringContaining('these are on Postgres')])
 })

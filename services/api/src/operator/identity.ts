@@ -4,7 +4,7 @@ import { PROVEN_MINUTES } from '@plumbline/people/session'
 import type { Request } from 'express'
 import { refuseForeignOrigin } from '../browser.ts'
 import type { Context } from '../context.ts'
-import { personOf } from '../session-access.ts'
+import { sessionOf } from '../session-access.ts'
 
 /**
  * The id of the signed-in operator, who has recently shown a second factor if one is set.
@@ -16,28 +16,28 @@ export async function requireOperator(
   req: Request,
   { acts }: { readonly acts: boolean } = { acts: false },
 ): Promise<string> {
-  const person = await personOf(ctx.access, req)
-  if (person === undefined) {
+  const session = await sessionOf(ctx.access, req)
+  if (session === undefined) {
     throw new Problem(
       'unauthorized',
       'Sign in to the app in this browser first, then load this page.',
     )
   }
-  const { isOperator } = await getUser(ctx.db, person.userId)
+  const { isOperator } = await getUser(ctx.db, session.userId)
   if (!isOperator) {
     throw new Problem(
       'forbidden',
       'These pages are the operator’s; "user operator EMAIL" names one.',
     )
   }
-  const provenUntil = (person.provenAt?.getTime() ?? 0) + PROVEN_MINUTES * 60_000
-  if (acts && person.hasFactor && provenUntil < Date.now()) {
+  const provenUntil = (session.provenAt?.getTime() ?? 0) + PROVEN_MINUTES * 60_000
+  if (acts && session.hasFactor && provenUntil < Date.now()) {
     throw new Problem(
       'forbidden',
       'Show your second factor again in the settings of the app first.',
     )
   }
-  return person.userId
+  return session.userId
 }
 
 /**

@@ -14,13 +14,13 @@ let operator: TestBrowser & { userId: string }
 let stranger: TestBrowser & { userId: string }
 beforeAll(async () => {
   api = await openApiHarness()
-  operator = await person('ada@one.example')
-  stranger = await person('eve@two.example')
+  operator = await newUser('ada@one.example')
+  stranger = await newUser('eve@two.example')
   await api.db.kysely.transaction().execute((tx) => setOperator(tx, operator.userId, true))
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
-async function person(email: string): Promise<TestBrowser & { userId: string }> {
+async function newUser(email: string): Promise<TestBrowser & { userId: string }> {
   const browser = openBrowser(api)
   await browser.app('signUp', { name: 'Ada', email, password: 'tidal lantern cactus seven' })
   const { json: answer } = await browser.app('readSession')
@@ -191,8 +191,8 @@ describe('the acts', () => {
   })
 
   test('sessions of one member are ended without others, and then those of everybody', async () => {
-    const other = await person('ann@three.example')
-    const third = await person('bob@four.example')
+    const other = await newUser('ann@three.example')
+    const third = await newUser('bob@four.example')
     const [own] = (await other.app('readSession')).json.accounts
     const at = `/operator/accounts/${own?.id ?? ''}`
     expect((await ask(operator, at)).text).toContain('ann@three.example')

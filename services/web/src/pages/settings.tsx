@@ -5,7 +5,7 @@ import { AccountSettings } from './settings/account.tsx'
 import { DeleteAccount } from './settings/delete-account.tsx'
 import { StoredData } from './settings/stored-data.tsx'
 import { Members } from './settings/members.tsx'
-import { Person } from './settings/person.tsx'
+import { Profile } from './settings/profile.tsx'
 import { SecondFactor } from './settings/second-factor.tsx'
 import { Sessions } from './settings/sessions.tsx'
 import { Webhooks } from './settings/webhooks.tsx'
@@ -18,7 +18,7 @@ export function Settings(): JSX.Element {
       <AccountSettings />
       <Members />
       <Webhooks />
-      <Person />
+      <Profile />
       <SecondFactor />
       <Sessions />
       <StoredData />

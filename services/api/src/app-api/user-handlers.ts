@@ -22,19 +22,19 @@ import { newFactor, newRecoveryCodes, stepOf } from '@plumbline/people/second-fa
 import { newSecret } from '@plumbline/people/secret'
 import { factorName, isFactor, requirePassword, wrongCode } from '@plumbline/people/sign-in'
 import { sessionSecretOf } from '../browser.ts'
-import { signedIn, type AppContext, type AppHandlers } from './call.ts'
+import { requireSession, type AppContext, type AppHandlers } from './call.ts'
 import { viewOf } from './session-view.ts'
 
 /** Handlers for a user's own data, whatever account is shown. */
-export const PERSON_HANDLERS = {
-  changePerson: async (app, call) => {
+export const USER_HANDLERS = {
+  changeUser: async (app, call) => {
     const { ctx } = app
-    await renameUser(ctx.db, signedIn(call).userId, call.body.name)
+    await renameUser(ctx.db, requireSession(call).userId, call.body.name)
     return await viewOf(app, sessionSecretOf(call.req, ctx.access.publicUrl))
   },
 
   changePassword: async ({ people }, call) => {
-    const { userId, sessionId } = signedIn(call)
+    const { userId, sessionId } = requireSession(call)
     const { current_password: current, password } = call.body
     const user = await getUser(people.db, userId)
     await requirePassword(people, user, current)
@@ -53,7 +53,7 @@ export const PERSON_HANDLERS = {
   },
 
   changeEmail: async ({ people }, call) => {
-    const { userId, sessionId } = signedIn(call)
+    const { userId, sessionId } = requireSession(call)
     const { email, password } = call.body
     const user = await getUser(people.db, userId)
     await requirePassword(people, user, password)
@@ -71,7 +71,7 @@ export const PERSON_HANDLERS = {
   },
 
   listSessions: async ({ ctx }, call) => {
-    const { userId, sessionId } = signedIn(call)
+    const { userId, sessionId } = requireSession(call)
     const entries = await listSessions(ctx.db, userId)
     return {
       data: entries.map(({ id, createdAt, usedAt, network, browser }) => ({
@@ -86,7 +86,7 @@ export const PERSON_HANDLERS = {
   },
 
   endSession: async ({ ctx }, call) => {
-    const { userId, sessionId } = signedIn(call)
+    const { userId, sessionId } = requireSession(call)
     const id = call.param('id')
     if (!(await endSession(ctx.db, userId, id))) {
       throw new Problem('not_found', 'You have no such session; load the list again.')
@@ -96,13 +96,13 @@ export const PERSON_HANDLERS = {
   },
 
   signOutEverywhere: async ({ ctx }, call) => {
-    await endSessions(ctx.db, signedIn(call).userId)
+    await endSessions(ctx.db, requireSession(call).userId)
     call.clearSession()
     return undefined
   },
 
   beginSecondFactor: async ({ people, ctx }, call) => {
-    const { userId } = signedIn(call)
+    const { userId } = requireSession(call)
     const user = await getUser(people.db, userId)
     await requirePassword(people, user, call.body.password)
     const { hostname } = new URL(ctx.access.publicUrl ?? call.visitor.origin)
@@ -115,8 +115,8 @@ export const PERSON_HANDLERS = {
   },
 
   confirmSecondFactor: async ({ people }, call) => {
-    const { userId, sessionId } = signedIn(call)
-    if (!(await people.tries.person(`factor ${userId}`))) throw tooManyTries()
+    const { userId, sessionId } = requireSession(call)
+    if (!(await people.tries.user(`factor ${userId}`))) throw tooManyTries()
     const codes = newRecoveryCodes()
     const renewed = newSecret()
     await inTransaction(people.db, async (tx) => {
@@ -140,7 +140,7 @@ export const PERSON_HANDLERS = {
   },
 
   disableSecondFactor: async ({ people }, call) => {
-    const { userId, sessionId } = signedIn(call)
+    const { userId, sessionId } = requireSession(call)
     const user = await getUser(people.db, userId)
     await requirePassword(people, user, call.body.password)
     if (user.factor === null) throw new Problem('conflict', 'No second factor is set.')
@@ -164,7 +164,7 @@ export const PERSON_HANDLERS = {
   },
 
   stepUp: async ({ people }, call) => {
-    const { userId, sessionId } = signedIn(call)
+    const { userId, sessionId } = requireSession(call)
     const user = await getUser(people.db, userId)
     if (user.factor === null) {
       throw new Problem('conflict', 'No second factor is set; there is nothing to show.')
@@ -177,14 +177,14 @@ export const PERSON_HANDLERS = {
   },
 
   acceptInvitation: async (app, call) => {
-    const user = await getUser(app.people.db, signedIn(call).userId)
+    const user = await getUser(app.people.db, requireSession(call).userId)
     const accountId = await acceptInvitation(app.people, user, call.body.token)
     return await show(app, call, accountId)
   },
 
   switchAccount: async (app, call) => {
     const { account_id: accountId } = call.body
-    const role = await roleOf(app.people.db, accountId, signedIn(call).userId)
+    const role = await roleOf(app.people.db, accountId, requireSession(call).userId)
     if (role === undefined) {
       throw new Problem('not_found', 'You belong to no such account; load the page again.')
     }
@@ -195,11 +195,11 @@ export const PERSON_HANDLERS = {
 /** Switches to another account, with a new session secret, since the privileges change. */
 async function show(
   app: AppContext,
-  call: Parameters<typeof signedIn>[0] & { setSession(secret: string): void },
+  call: Parameters<typeof requireSession>[0] & { setSession(secret: string): void },
   accountId: string,
 ): ReturnType<typeof viewOf> {
   const { secret, digest } = newSecret()
-  await renewSession(app.people.db, signedIn(call).sessionId, { digest, accountId })
+  await renewSession(app.people.db, requireSession(call).sessionId, { digest, accountId })
   call.setSession(secret)
   return await viewOf(app, secret)
 }

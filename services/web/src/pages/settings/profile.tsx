@@ -10,7 +10,7 @@ import { useSession, useSessionActions } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
 
 /** The user's own name, address and password. */
-export function Person(): JSX.Element {
+export function Profile(): JSX.Element {
   return (
     <Card title="You">
       <NameForm />
@@ -28,7 +28,7 @@ function NameForm(): JSX.Element {
   const [name, setName] = useState(user?.name ?? '')
   const { isBusy, fault, run } = useSubmission()
   const save = async (): Promise<void> => {
-    await callApp('changePerson', { name })
+    await callApp('changeUser', { name })
     await refresh()
   }
   return (
