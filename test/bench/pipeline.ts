@@ -9,7 +9,7 @@ import { startServers } from './servers.ts'
 import { uploadBatch, waitForEnd, writeContacts } from './upload.ts'
 
 const RECORDS = 200_000
-const RUNS = 3
+const RUNS = 5
 
 /** Milliseconds between two polls of the batch; the measured end is the `completed_at` of the batch. */
 const POLL_MS = 100
