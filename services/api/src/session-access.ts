@@ -1,6 +1,6 @@
 import { isAtLeast } from '@plumbline/contract/app/roles'
 import { Problem } from '@plumbline/contract/problem'
-import type { Session } from '@plumbline/db/people/sessions'
+import type { UserSession } from '@plumbline/db/people/sessions'
 import type { Request } from 'express'
 import { refuseForeignOrigin, sessionSecretOf } from './browser.ts'
 import type { Caller } from './request-context.ts'
@@ -19,7 +19,10 @@ const MODE_HEADER = 'x-key-mode'
 const READING: readonly string[] = ['GET', 'HEAD']
 
 /** The session of a request; undefined if it has none, or one that has ended. */
-export async function sessionOf(access: SessionAccess, req: Request): Promise<Session | undefined> {
+export async function sessionOf(
+  access: SessionAccess,
+  req: Request,
+): Promise<UserSession | undefined> {
   const secret = sessionSecretOf(req, access.publicUrl)
   return secret === undefined ? undefined : await access.sessions.find(secret)
 }
@@ -69,7 +72,7 @@ export async function isStillSignedIn(
  *
  * @throws Problem `forbidden`
  */
-export function refuseReader({ membership, hasFactor }: Session): void {
+export function refuseReader({ membership, hasFactor }: UserSession): void {
   if (membership !== null && !isAtLeast(membership.role, 'member')) {
     throw new Problem(
       'forbidden',

@@ -1,11 +1,11 @@
 import type { Db } from '@plumbline/db/database'
-import { findSession, noteSessionsUsed, type Session } from '@plumbline/db/people/sessions'
+import { findSession, noteSessionsUsed, type UserSession } from '@plumbline/db/people/sessions'
 import { digestOfSecret, isSecretForm } from '@plumbline/people/secret'
 
 /** Finds sessions by the secrets of their cookies, and caches them for a short time. */
 export interface SessionCache extends AsyncDisposable {
   /** Undefined if the session was ended, has expired or never existed. */
-  find(secret: string): Promise<Session | undefined>
+  find(secret: string): Promise<UserSession | undefined>
   /** Empties the cache after a change of privileges. Other processes notice within a second. */
   forget(): void
 }
@@ -19,7 +19,7 @@ const MAX_SESSIONS = 50_000
 const USED_MS = 10_000
 
 interface CachedSession {
-  readonly found: Promise<Session | undefined>
+  readonly found: Promise<UserSession | undefined>
   /** When the query was sent, not when its result came. */
   readonly askedAt: number
 }
@@ -44,7 +44,11 @@ export function createSessionCache(options: {
   const timer = setInterval(() => void writeUsed().catch(onError), USED_MS)
   timer.unref()
 
-  async function ask(name: string, digest: Buffer, askedAt: number): Promise<Session | undefined> {
+  async function ask(
+    name: string,
+    digest: Buffer,
+    askedAt: number,
+  ): Promise<UserSession | undefined> {
     const forget = (): void => {
       if (sessions.get(name)?.askedAt === askedAt) sessions.delete(name)
     }

@@ -17,7 +17,7 @@ export interface SessionMembership extends AccountStanding {
 }
 
 /** A user's session: one sign-in, in one browser, until it ends. */
-export interface Session {
+export interface UserSession {
   readonly sessionId: string
   readonly userId: string
   /** Null if the user has left the account that was shown. */
@@ -82,7 +82,7 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<string
  * The user that a token belongs to, by its digest; undefined if the session was ended or has
  * expired. Always reads the database: a caller that caches the result must drop it within a second.
  */
-export async function findSession(db: Db, digest: Buffer): Promise<Session | undefined> {
+export async function findSession(db: Db, digest: Buffer): Promise<UserSession | undefined> {
   const { rows } = await db.pool.query<{
     id: string
     user_id: string

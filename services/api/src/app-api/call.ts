@@ -1,6 +1,6 @@
 import type { AppRouteName } from '@plumbline/contract/app/paths'
 import type { AppResponse, AppBody } from '@plumbline/contract/app/shapes'
-import type { Session } from '@plumbline/db/people/sessions'
+import type { UserSession } from '@plumbline/db/people/sessions'
 import type { People, Visitor } from '@plumbline/people/people'
 import type { Request, Response } from 'express'
 import type { Context } from '../context.ts'
@@ -18,7 +18,7 @@ export interface AppCall<Body> {
   readonly body: Body
   readonly visitor: Visitor
   /** The session of the signed-in user; undefined if nobody is signed in. */
-  readonly session: Session | undefined
+  readonly session: UserSession | undefined
   /** A path parameter; '' if the path has none of this name. */
   param(name: string): string
   /** Sets the session cookie. */
@@ -41,7 +41,11 @@ export type AppHandlers = { readonly [N in AppRouteName]: AppHandler<N> }
  *
  * @throws if the route is open to anybody: a bug
  */
-export function requireSession({ session }: { readonly session: Session | undefined }): Session {
+export function requireSession({
+  session,
+}: {
+  readonly session: UserSession | undefined
+}): UserSession {
   if (session === undefined)
     throw new Error('a route without access control needs a signed-in user')
   return session
@@ -53,8 +57,8 @@ export function requireSession({ session }: { readonly session: Session | undefi
  * @throws if the route requires no role: a bug
  */
 export function shownAccount(call: {
-  readonly session: Session | undefined
-}): NonNullable<Session['membership']> {
+  readonly session: UserSession | undefined
+}): NonNullable<UserSession['membership']> {
   const { membership } = requireSession(call)
   if (membership === null) throw new Error('a route without a role needs an account')
   return membership

@@ -8,7 +8,7 @@ import {
 import { isAtLeast } from '@plumbline/contract/app/roles'
 import { APP_SHAPES } from '@plumbline/contract/app/shapes'
 import { Problem } from '@plumbline/contract/problem'
-import type { Session } from '@plumbline/db/people/sessions'
+import type { UserSession } from '@plumbline/db/people/sessions'
 import { SESSION_DAYS } from '@plumbline/db/people/sessions'
 import { PROVEN_MINUTES } from '@plumbline/people/session'
 import type { Request, Response } from 'express'
@@ -89,7 +89,7 @@ async function run(
   return await handler(app, call)
 }
 
-function judge(row: AppPath, session: Session | undefined, res: Response): void {
+function judge(row: AppPath, session: UserSession | undefined, res: Response): void {
   if (row.access === 'anybody') return
   if (session === undefined) throw endedSession()
   if (row.access !== 'user') {
@@ -113,7 +113,7 @@ function judge(row: AppPath, session: Session | undefined, res: Response): void 
 }
 
 /** Requires the second factor again if it was shown too long ago. */
-function requireProof({ hasFactor, provenAt }: Session, res: Response): void {
+function requireProof({ hasFactor, provenAt }: UserSession, res: Response): void {
   if (!hasFactor) return
   const until = (provenAt?.getTime() ?? 0) + PROVEN_MINUTES * 60_000
   if (until > Date.now()) return
@@ -127,7 +127,7 @@ function requireProof({ hasFactor, provenAt }: Session, res: Response): void {
 async function takeCall(
   { ctx }: AppContext,
   req: Request,
-  session: Session | undefined,
+  session: UserSession | undefined,
 ): Promise<void> {
   const name = session === undefined ? visitorOf(req).network : session.userId
   const { granted, retryMs } = await ctx.access.calls.take(`app ${name}`)
@@ -157,7 +157,7 @@ function callOf(
   app: AppContext,
   req: Request,
   res: Response,
-  session: Session | undefined,
+  session: UserSession | undefined,
   body: unknown,
 ): AppCall<unknown> {
   const { publicUrl } = app.ctx.access

@@ -1,7 +1,7 @@
 import type { SessionView } from '@plumbline/contract/app/session'
 import { readPreferences } from '@plumbline/db/accounts'
 import { membershipsOf } from '@plumbline/db/people/members'
-import { SESSION_IDLE_DAYS, type Session } from '@plumbline/db/people/sessions'
+import { SESSION_IDLE_DAYS, type UserSession } from '@plumbline/db/people/sessions'
 import { findSession } from '@plumbline/db/people/sessions'
 import { getUser } from '@plumbline/db/people/users'
 import { digestOfSecret } from '@plumbline/people/secret'
@@ -33,7 +33,7 @@ function ofNobody({ ctx, people }: AppContext): SessionView {
   }
 }
 
-async function ofUser(app: AppContext, session: Session): Promise<SessionView> {
+async function ofUser(app: AppContext, session: UserSession): Promise<SessionView> {
   const { db } = app.ctx
   const { membership } = session
   const [user, memberships, preferences] = await Promise.all([
