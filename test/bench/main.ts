@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util'
 import { table } from '@plumbline/cli/table'
+import { parseOrExit } from '../parse-or-exit.ts'
 import type { Figure } from './figure.ts'
 
 // npm run bench -- NAME... [--json] [--scale 0.1]: runs benchmarks one after the other, each with
@@ -48,10 +48,15 @@ const BENCHMARKS: Readonly<Record<string, readonly Benchmark[]>> = {
 
 const HEADINGS = ['', 'what', 'on', 'figure', 'baseline', 'ratio', 'target', 'unit']
 
-const { values, positionals } = parseArgs({
-  options: { json: { type: 'boolean', default: false }, scale: { type: 'string', default: '1' } },
-  allowPositionals: true,
-})
+const USAGE = 'bench: [NAME ...] [--json] [--scale 0.1]'
+
+const { values, positionals } = parseOrExit(
+  {
+    options: { json: { type: 'boolean', default: false }, scale: { type: 'string', default: '1' } },
+    allowPositionals: true,
+  },
+  USAGE,
+)
 const names = positionals.length === 0 ? Object.keys(BENCHMARKS) : positionals
 const unknown = names.find((name) => BENCHMARKS[name] === undefined)
 if (unknown !== undefined) {

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { parseOrExit } from '../parse-or-exit.ts'
 import { runScenario } from './run-scenario.ts'
 import { scenariosOf } from './scenarios.ts'
 import { mayMount } from './small-disk.ts'
@@ -9,15 +9,21 @@ import { passes, rowOf, TABLE_HEAD } from './table.ts'
 // in Markdown, and exits with 1 if a charge is wrong, a record is lost, a recovery exceeds its limit, or a
 // scenario reports a violation of its own. Needs Debian's postgresql and redis-server.
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    queue: { type: 'string' },
-    scale: { type: 'string', default: '1' },
-    times: { type: 'string', default: '1' },
-    away: { type: 'string', default: '60' },
+const USAGE =
+  'lab: [--only NAME] [--queue redis or embedded] [--scale 0.1] [--times N] [--away SECONDS]'
+
+const { values } = parseOrExit(
+  {
+    options: {
+      only: { type: 'string' },
+      queue: { type: 'string' },
+      scale: { type: 'string', default: '1' },
+      times: { type: 'string', default: '1' },
+      away: { type: 'string', default: '60' },
+    },
   },
-})
+  USAGE,
+)
 const scale = Number(values.scale)
 const times = Number(values.times)
 const away = Number(values.away)

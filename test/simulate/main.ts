@@ -2,7 +2,6 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { openDatabase } from '@plumbline/db/database'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
@@ -10,6 +9,7 @@ import { grantServing } from '@plumbline/db/serving-role'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
 import { startRedis } from '@plumbline/testkit/redis'
 import { useSimulatedClock, prepareTemplate } from './database-clock.ts'
+import { parseOrExit } from '../parse-or-exit.ts'
 import { AWAY_MS, planOf } from './plan.ts'
 import { RESTORED_FAULTS, type RestoredFault } from './restored-faults.ts'
 import type { SeedReply } from './run-seed.ts'
@@ -37,17 +37,20 @@ const REPORTS = join(
 /** Numbered databases of a Redis with default settings, without database 0: one for each concurrent world. */
 const MOST_JOBS = 15
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string' },
-    seeds: { type: 'string', default: '1' },
-    jobs: { type: 'string', default: '2' },
-    times: { type: 'string', default: '1' },
-    plan: { type: 'boolean', default: false },
-    away: { type: 'string', default: String(AWAY_MS / 1_000) },
-    'put-back': { type: 'string' },
+const { values } = parseOrExit(
+  {
+    options: {
+      seed: { type: 'string' },
+      seeds: { type: 'string', default: '1' },
+      jobs: { type: 'string', default: '2' },
+      times: { type: 'string', default: '1' },
+      plan: { type: 'boolean', default: false },
+      away: { type: 'string', default: String(AWAY_MS / 1_000) },
+      'put-back': { type: 'string' },
+    },
   },
-})
+  USAGE,
+)
 const [first, count, jobs, away, times] = [
   Number(values.seed ?? 1),
   Number(values.seeds),
