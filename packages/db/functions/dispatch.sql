@@ -23,9 +23,9 @@ begin
       account := '';
     else
       if wrapped and account > after then return; end if;
-      if exists (select from batches_in_turn(kind, account, is_bought, 1))
-        and (is_bought or exists (
-          select from accounts a where a.id = accounts_in_turn.account and a.status = 'active')) then
+      if (is_bought or exists (
+          select from accounts a where a.id = accounts_in_turn.account and a.status = 'active'))
+        and exists (select from batches_in_turn(kind, account, is_bought, 1)) then
         place := place + 1;
         if account <> all(busy) then free_count := free_count + 1; end if;
         return next;
@@ -76,23 +76,28 @@ begin
   where t.check_kind = kind and t.account_id = account
     and t.lease_until is null and t.group_key is null and t.due_at is null
   order by t.batch_id desc limit 1;
+  if first = last then
+    -- Nearly all accounts have one batch, and this runs for each account whose batch is paused.
+    select b.id, b.status = 'running', b.created_at into batch, is_running, since from batches b
+    where b.id = first and (b.status = 'running' or (is_bought and b.status = 'canceling'));
+    if found then return next; end if;
+    return;
+  end if;
   start := place_between(first, last);
-  if first <> last then
-    -- The random id may lie in a large gap, as between a few old batches and many new ones, and the batch after the
-    -- gap would be chosen too often. So the start is chosen again among the ids after it (or before, if backward).
-    if is_forward then
-      select t.batch_id into beside from tasks t
-      where t.check_kind = kind and t.account_id = account and t.batch_id > start
-        and t.lease_until is null and t.group_key is null and t.due_at is null
-      order by t.batch_id limit 1;
-      start := place_between(coalesce(beside, first), last);
-    else
-      select t.batch_id into beside from tasks t
-      where t.check_kind = kind and t.account_id = account and t.batch_id < start
-        and t.lease_until is null and t.group_key is null and t.due_at is null
-      order by t.batch_id desc limit 1;
-      start := place_between(first, coalesce(beside, last));
-    end if;
+  -- The random id may lie in a large gap, as between a few old batches and many new ones, and the batch after the
+  -- gap would be chosen too often. So the start is chosen again among the ids after it (or before, if backward).
+  if is_forward then
+    select t.batch_id into beside from tasks t
+    where t.check_kind = kind and t.account_id = account and t.batch_id > start
+      and t.lease_until is null and t.group_key is null and t.due_at is null
+    order by t.batch_id limit 1;
+    start := place_between(coalesce(beside, first), last);
+  else
+    select t.batch_id into beside from tasks t
+    where t.check_kind = kind and t.account_id = account and t.batch_id < start
+      and t.lease_until is null and t.group_key is null and t.due_at is null
+    order by t.batch_id desc limit 1;
+    start := place_between(first, coalesce(beside, last));
   end if;
   batch := start;
   while found_count < most loop
