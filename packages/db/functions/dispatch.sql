@@ -128,3 +128,60 @@ begin
     end if;
   end loop;
 end $$;
+
+-- Due groups of a check, those due longest first, until `most` of them have a task to dispatch: that of the account
+-- after the one which the group served last. If only the reserve is free (`is_reserve`), only accounts without leased
+-- tasks (not in `busy`) are served, and groups without one are left out. Groups without a task that may be dispatched
+-- are returned with none, so that they can be skipped for a while; 64 groups are looked at.
+create or replace function groups_in_turn(kind text, most integer, is_reserve boolean, busy text[])
+returns table (group_key text, version xid, is_out boolean, task bigint, account text)
+language plpgsql stable rows 4 as $$
+declare
+  due record;
+  wrapped boolean;
+  is_wanted boolean;
+  found_count integer := 0;
+begin
+  for due in
+    select g.group_key, g.last_account_id, g.xmin as version, exists (
+      select from tasks l where l.id = g.out_task and l.lease_until is not null) as is_out
+    from task_groups g
+    where g.check_kind = kind and greatest(g.next_at, g.quiet_until) <= now() and not g.opened
+    order by greatest(g.next_at, g.quiet_until) limit 64
+  loop
+    group_key := due.group_key;
+    version := due.version;
+    is_out := due.is_out;
+    task := null;
+    account := due.last_account_id;
+    wrapped := false;
+    is_wanted := true;
+    while not is_out loop
+      select t.account_id into account from tasks t
+      where t.check_kind = kind and t.group_key = due.group_key and t.account_id > account
+        and t.lease_until is null
+      order by t.account_id limit 1;
+      if account is null then
+        exit when wrapped;
+        wrapped := true;
+        account := '';
+        continue;
+      end if;
+      exit when wrapped and account > due.last_account_id;
+      continue when not exists (select from accounts a
+        where a.id = groups_in_turn.account and a.status = 'active');
+      select t.id into task from tasks t
+      where t.check_kind = kind and t.group_key = due.group_key and t.account_id = account
+        and t.lease_until is null and t.due_at <= now()
+        and exists (select from batches b where b.id = t.batch_id and b.status = 'running')
+      order by t.id limit 1;
+      continue when task is null;
+      is_wanted := not is_reserve or account <> all(busy);
+      exit when is_wanted;
+    end loop;
+    continue when not is_wanted;
+    return next;
+    if task is not null then found_count := found_count + 1; end if;
+    exit when found_count = most;
+  end loop;
+end $$;

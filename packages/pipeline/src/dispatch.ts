@@ -242,6 +242,7 @@ async function dispatchTasks(
     leaseMs,
     growing,
     served,
+    waitingFirst: Math.random() < 0.5,
     replan,
     ...held,
   })

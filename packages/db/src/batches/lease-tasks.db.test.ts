@@ -13,7 +13,7 @@ import { add, idsOf, lease, openTwoAccounts } from './tasks-fixture.ts'
 async function run(
   db: Db,
   part: LeasePart,
-  { slots = 2, reserve = 1, holder = '', served = '' } = {},
+  { slots = 2, reserve = 1, holder = '', served = '', waitingFirst = false } = {},
 ): Promise<readonly Record<string, unknown>[]> {
   const values = [
     CHECKS,
@@ -24,6 +24,7 @@ async function run(
     holder === '' ? null : holder,
     CHECKS.map(() => served),
     true,
+    waitingFirst,
   ]
   return (await db.pool.query<Record<string, unknown>>(leaseStatement(part), values)).rows
 }
@@ -151,24 +152,76 @@ test('accounts: those with ready tasks of a check with free slots, the one after
   expect(await met({ slots: 4 })).toEqual([])
 })
 
-test('awake: groups with due tasks and without a leased one, those due longest first', async () => {
+test('awake: due groups, those due longest first, until two have a task', async () => {
   await using place = await openTwoAccounts()
   const { db } = place
   const out = await add(db)
   await lease(db, out, 1)
+  const [fresh, newest] = [
+    await add(db, { group: 'mx:new', due: -1 }),
+    await add(db, { group: 'mx:newest', due: -1 }),
+  ]
+  await add(db, { group: 'mx:last', due: -1 })
   await db.pool
     .query(`insert into task_groups (check_kind, group_key, next_at, quiet_until, opened, out_task)
     values ('email', 'mx:new', now() - interval '1 min', '-infinity', false, null),
       ('email', 'mx:old', now() - interval '2 min', '-infinity', false, ${out}),
+      ('email', 'mx:empty', now() - interval '1 min 1 s', '-infinity', false, null),
       ('email', 'mx:newest', now() - interval '1 s', '-infinity', false, null),
+      ('email', 'mx:last', now() - interval '0.5 s', '-infinity', false, null),
       ('email', 'mx:quiet', now() - interval '3 min', now() + interval '1 min', false, null),
       ('email', 'mx:later', now() + interval '1 min', '-infinity', false, null),
       ('email', 'mx:open', now() - interval '4 min', '-infinity', true, null)`)
-  // No more than two a round.
   expect(await run(db, 'awake')).toMatchObject([
-    { group_key: 'mx:old', is_out: true },
-    { group_key: 'mx:new', is_out: false },
+    { group_key: 'mx:old', is_out: true, task: null },
+    { group_key: 'mx:empty', is_out: false, task: null },
+    { group_key: 'mx:new', is_out: false, task: fresh },
+    { group_key: 'mx:newest', is_out: false, task: newest },
   ])
+})
+
+test('thousands of groups whose tasks are gone or belong to a suspended account are soon skipped', async () => {
+  await using place = await openTwoAccounts()
+  const { db } = place
+  await db.pool.query(`
+    insert into task_groups (check_kind, group_key, next_at)
+    select 'email', 'mx:' || no, now() - interval '1 h' from generate_series(1, 1000) no;
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size, group_key, due_at)
+    select 'bat_b', 'b', 'live', 'email', 'full', 0, 1, 'mx:' || no, now() from generate_series(1, 500) no;
+    update accounts set status = 'suspended' where id = 'b';
+    insert into task_groups (check_kind, group_key, next_at) values ('email', 'mx:a', now())`)
+  const ofA = await add(db, { group: 'mx:a', due: -1 })
+  let leased: readonly LeasedTask[] = []
+  for (let round = 0; round < 20 && leased.length === 0; round++) {
+    leased = await leaseTasks(db, { slots: SLOTS, reserve: 0, leaseMs: 60_000 })
+  }
+  expect(leased.map(({ taskId }) => taskId)).toEqual([ofA])
+})
+
+test('while one account has all slots, another has the reserve for its waiting task, also behind groups of the first', async () => {
+  await using place = await openTwoAccounts()
+  const { db } = place
+  for (const group of ['mx:1', 'mx:2', 'mx:3', 'mx:shared']) await add(db, { group, due: -2 })
+  const ofB = await add(db, { group: 'mx:shared', due: -1, account: 'b' })
+  for (const chunk of [1, 2, 3]) await add(db, { chunk })
+  await lease(db, await add(db), 1)
+  await lease(db, await add(db), 1)
+  await db.pool.query(`insert into task_groups (check_kind, group_key, next_at)
+    select 'email', key, now() - interval '1 min' from unnest('{mx:1,mx:2,mx:3,mx:shared}'::text[]) key`)
+  expect(idsOf(await run(db, 'chosen', { slots: 2, reserve: 1 }))).toEqual([ofB])
+})
+
+test('of one account ready and waiting tasks come first alternately', async () => {
+  await using place = await openTwoAccounts()
+  const { db } = place
+  const ready = await add(db)
+  const waiting = await add(db, { group: 'mx:a', due: -1 })
+  await db.pool.query(
+    `insert into task_groups (check_kind, group_key, next_at) values ('email', 'mx:a', now())`,
+  )
+  const one = { slots: 1, reserve: 0 }
+  expect(idsOf(await run(db, 'chosen', one))).toEqual([ready])
+  expect(idsOf(await run(db, 'chosen', { ...one, waitingFirst: true }))).toEqual([waiting])
 })
 
 test('placed and chosen: accounts take turns, and one without leased tasks may use the reserve', async () => {

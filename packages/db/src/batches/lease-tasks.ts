@@ -32,6 +32,11 @@ export interface LeaseOptions {
   readonly leaseMs: number
   /** Tasks of the previous round that still grow; this round then reads no other groups. */
   readonly growing?: readonly LeasedTask[]
+  /**
+   * Whether an account's waiting tasks come before its ready ones. Neither always: each kind would
+   * wait for as long as there are others.
+   */
+  readonly waitingFirst?: boolean
   /** The account that was served last, by check; the others come first. */
   readonly served?: ReadonlyMap<Check, string>
   /** The process that must hold the duty of dispatching; absent if no other process can lease. */
@@ -77,6 +82,7 @@ async function leaseMore(run: RunPlanned, options: LeaseOptions): Promise<readon
       options.holder ?? null,
       checks.map((check) => options.served?.get(check) ?? ''),
       growing.length === 0,
+      options.waitingFirst ?? false,
     ],
   })
   return rows.map((row) => ({
@@ -109,8 +115,8 @@ const CHECKS_OF = ({ slots }: LeaseOptions): readonly Check[] => Object.keys(slo
 const LONGEST_QUIET_MS = 300_000
 
 /**
- * Maximum number of groups of a check that a round reads: each yields one task, with more subjects
- * of its chunk. None while tasks of the previous round grow.
+ * Maximum number of groups of a check from which a round dispatches: each yields one task, with more
+ * subjects of its chunk. None while tasks of the previous round grow.
  */
 const GROUPS_A_ROUND = 2
 
@@ -124,15 +130,15 @@ const BATCHES_A_ROUND = 16
  * The parts of the statement that leases tasks; each is read by those after it. Parameters: $1
  * checks, $2 their slots and $3 reserves, $4 length of a lease in milliseconds, $5 checks that are
  * paid for, $6 the process that dispatches, $7 the account of each check that was served last, $8
- * whether to look at groups. The cost grows with what is leased, not with what waits: ready
- * accounts, batches and groups are stepped through by index.
+ * whether to look at groups, $9 whether waiting tasks come first. The cost grows with what is leased,
+ * not with what waits: ready accounts, batches and groups are stepped through by index.
  */
 const PARTS = {
   /** Declares the type of every parameter, whichever parts are used. */
   parameters: `
     select $1::text[] as checks, $2::int[] as slots, $3::int[] as reserve, $4::int as lease_ms,
       $5::text[] as purchased, $6::text as holder, $7::text[] as served,
-      $8::boolean as groups_too`,
+      $8::boolean as groups_too, $9::boolean as waiting_first`,
   /**
    * Only the process that holds the duty leases, and its row stays locked until the end of the
    * statement, so that the bound on leased tasks is exact.
@@ -214,34 +220,15 @@ const PARTS = {
     order by t.place + coalesce((select n from busy
       where busy.check_kind = a.check_kind and busy.batch_id = b.batch), 0), b.since, t.id
     limit ceil(greatest(a.free, 1)::float8 / a.n)::int + 1) t`,
-  /** Groups that may have due tasks, those due longest first. */
+  /** Due groups, those due longest first, each with the task to dispatch; without one if none may be. */
   awake: `
-  select g.* from kinds k cross join lateral (
-    select check_kind, group_key, last_account_id, xmin as version, exists (
-        select from tasks l where l.id = out_task and l.lease_until is not null) as is_out
-    from task_groups
-    where $8 and check_kind = k.check_kind and greatest(next_at, quiet_until) <= now() and not opened
-    order by greatest(next_at, quiet_until) limit ${GROUPS_A_ROUND}) g`,
-  /** One due task of each group that has none leased: of the account after the one served last. */
+  select k.check_kind, g.* from kinds k cross join lateral groups_in_turn(k.check_kind,
+    ${GROUPS_A_ROUND}, k.free <= 0,
+    array(select b.account_id from busy b where b.check_kind = k.check_kind)) g
+  where $8`,
+  /** The tasks of these groups. */
   waiting: `
-  select t.id, g.check_kind, t.account_id, g.group_key
-  from awake g
-    cross join lateral (
-      (select id, account_id from tasks
-       where check_kind = g.check_kind and group_key = g.group_key and ${isTask('waiting', 'tasks')}
-         and due_at <= now() and account_id > g.last_account_id
-         and exists (select from batches b where b.id = batch_id and b.status = 'running')
-         and account_id not in (select id from resting)
-       order by account_id, id limit 1)
-      union all
-      (select id, account_id from tasks
-       where check_kind = g.check_kind and group_key = g.group_key and ${isTask('waiting', 'tasks')}
-         and due_at <= now() and account_id <= g.last_account_id
-         and exists (select from batches b where b.id = batch_id and b.status = 'running')
-         and account_id not in (select id from resting)
-       order by account_id, id limit 1)
-      limit 1) t
-  where not g.is_out`,
+  select task as id, check_kind, account as account_id, group_key from awake where task is not null`,
   /**
    * Other groups are skipped until a task in them is due, or the leased task may be lost. Only
    * groups that have not changed since they were read: a task may have added subjects.
@@ -255,18 +242,23 @@ const PARTS = {
           and ${isTask('waiting', 't')} and t.due_at > now()), ${LONGEST_QUIET_MS})) end as after_ms
     from awake a join task_groups h
       on h.check_kind = a.check_kind and h.group_key = a.group_key and h.xmin = a.version
-    where not exists (select from waiting w
-      where w.check_kind = a.check_kind and w.group_key = a.group_key)
+    where a.task is null
     for no key update of h skip locked) q
   where g.check_kind = q.check_kind and g.group_key = q.group_key
   returning g.group_key`,
-  /** Position of each candidate among the tasks of its account, after the leased ones. */
+  /**
+   * Position of each candidate among the tasks of its account, after the leased ones; the ready or
+   * the waiting ones first.
+   */
   placed: `
   select p.*, k.free, k.room, p.account_id <= k.served as is_later, row_number() over (
       partition by p.check_kind, p.account_id order by p.seq
     ) + coalesce(b.n, 0) as place
-  from (select *, row_number() over () as seq
-      from (select * from fresh union all select * from waiting) each) p
+  from (select id, check_kind, account_id, group_key,
+        row_number() over (order by (group_key is null) = $9, seq) as seq
+      from (
+        select *, row_number() over () as seq from fresh
+        union all select *, row_number() over () from waiting) each) p
     join kinds k on k.check_kind = p.check_kind
     left join (select check_kind, account_id, sum(n)::int as n from busy group by 1, 2) b
       on b.check_kind = p.check_kind and b.account_id = p.account_id`,
