@@ -171,8 +171,8 @@ describe('the manifests for Kubernetes', () => {
 
   test('scale by metrics that the API exports, and name programs that exist', () => {
     const shown = readFileSync(join(ROOT, 'services/api/src/admin-program.ts'), 'utf8')
-    const queries = [...text.matchAll(/query: max\((\w+)\{check="(\w+)"\}\)/g)]
-    expect(queries).toHaveLength(8)
+    const queries = [...text.matchAll(/max\((\w+)\{check="(\w+)"\}\)/g)]
+    expect(queries).toHaveLength(12)
     for (const [, metric, check] of queries) {
       expect(shown).toContain(`'${metric}'`)
       expect(Object.keys(workerKinds())).toContain(check)

@@ -74,17 +74,22 @@ function byProcessor(): Trigger {
 
 /** Every API reports the same numbers from the database, so the highest is the total. */
 function backlogTriggers(check: string): Trigger[] {
-  const trigger = (metric: string, threshold: number): Trigger => ({
+  const highest = (metric: string): string => `max(${metric}{check="${check}"})`
+  const trigger = (query: string, threshold: number): Trigger => ({
     type: 'prometheus',
     metricType: 'AverageValue',
     metadata: {
       serverAddress: prometheus,
-      query: `max(${metric}{check="${check}"})`,
+      query,
       threshold: String(threshold),
     },
   })
+  const claimable = highest('batch_claimable_tasks')
+  const age = highest('batch_backlog_age_seconds')
+  // However old the backlog, no more workers than there are tasks for them.
+  const cappedAge = `clamp_max(${age}, ${BACKLOG_SECONDS_A_WORKER} * scalar(${claimable}))`
   return [
-    trigger('batch_claimable_tasks', TASKS_A_WORKER[check] ?? 16),
-    trigger('batch_backlog_age_seconds', BACKLOG_SECONDS_A_WORKER),
+    trigger(claimable, TASKS_A_WORKER[check] ?? 16),
+    trigger(cappedAge, BACKLOG_SECONDS_A_WORKER),
   ]
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Check } from '@plumbline/contract/products'
-import { emptyOpenGroups } from '@plumbline/db/batches/groups'
+import { advanceGroups, emptyOpenGroups } from '@plumbline/db/batches/groups'
 import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { openWork, type OpenWork } from '@plumbline/db/batches/tasks'
@@ -41,11 +41,13 @@ const RENEW_MS = 1_500
 const STANDBY_MS = 1_000
 
 /**
- * Milliseconds between two reads of the workers' capacity, two searches for unclaimed tasks, two
- * searches for finished batches that no worker closed, and two plans of the lease statement, which
- * is planned again as tables grow; planning takes longer than a round.
+ * Milliseconds between two reads of the workers' capacity, two searches for accounts whose groups are
+ * far behind, two searches for unclaimed tasks, two searches for finished batches that no worker
+ * closed, and two plans of the lease statement, which is planned again as tables grow; planning takes
+ * longer than a round.
  */
 const CAPACITY_MS = 1_000
+const ADVANCE_MS = 500
 const RECALL_MS = 1_000
 const CLOSE_MS = 5_000
 const PLAN_MS = 5_000
@@ -80,7 +82,10 @@ export interface DispatcherState {
   readonly held: Map<LeasedTask, number>
   /** Milliseconds until something may be due, as of the last round. */
   quietMs: number
+  /** The batch that the last search for groups that are far behind ended with. */
+  advancedAfter: string
   /** When it last did its periodic work, by the clock of the process. */
+  advancedMs: number
   recalledMs: number
   closedMs: number
   plannedMs: number
@@ -106,6 +111,8 @@ export function newDispatcherState(holder?: string): DispatcherState {
     growing: [],
     held: new Map(),
     quietMs: 0,
+    advancedAfter: '',
+    advancedMs: -Infinity,
     recalledMs: -Infinity,
     closedMs: -Infinity,
     plannedMs: -Infinity,
@@ -190,6 +197,10 @@ export async function dispatchOnce(
   if (found !== 'none' && !stagesToo) return REST_AFTER[found]
   await emptyOpenGroups(db)
   const nowMs = performance.now()
+  if (nowMs - state.advancedMs > ADVANCE_MS) {
+    state.advancedMs = nowMs
+    state.advancedAfter = await advanceGroups(db, state.advancedAfter)
+  }
   if (nowMs - state.recalledMs > RECALL_MS) {
     state.recalledMs = nowMs
     const held = [...state.held.keys()]

@@ -65,7 +65,7 @@ export async function runSweeps(
     ['billing cycles', () => startDueCycles(db)],
     ['paused batches', () => resumeDue(pipeline)],
     ['what ran out', () => sweepExpired(db, signal)],
-    ['groups', () => sweepGroups(db)],
+    ['groups', () => sweepGroups(db, signal)],
     ['what should not be', () => reconcile(pipeline, { signal })],
   ]
   const retention: readonly Sweep[] = [

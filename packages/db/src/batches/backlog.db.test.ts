@@ -2,6 +2,7 @@ import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { expect, test } from 'vitest'
 import { openDatabase } from '../database.ts'
 import { countOpenChunks, readBacklog } from './backlog.ts'
+import { add, openTwoAccounts } from './tasks-fixture.ts'
 
 test('the backlog is the work that workers could begin now, without paused batches and waiting tasks', async () => {
   await using database = await createTestDatabase()
@@ -40,15 +41,23 @@ test('the backlog is the work that workers could begin now, without paused batch
   expect((await readBacklog(db))[0]).toMatchObject({ claimable: 1 })
 })
 
-test('a waiting group that is due counts; one that is not due, or has a leased task, does not', async () => {
-  await using database = await createTestDatabase()
-  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+test('a waiting group that is due counts; one that is not due, has a leased task or none to begin, does not', async () => {
+  await using place = await openTwoAccounts()
+  const { db } = place
   await db.pool.query(`
+    update accounts set status = 'suspended' where id = 'b';
     insert into task_groups (check_kind, group_key, next_at, out_task)
     select 'domain', 'due ' || no, now(), null::bigint from generate_series(1, 12000) no
     union all select 'domain', 'later', now() + interval '1 hour', null
     union all select 'email', 'due', now(), null
-    union all select 'email', 'out', now(), 7`)
+    union all select 'email', 'out', now(), 7
+    union all select 'email', 'canceled', now(), null
+    union all select 'email', 'suspended', now(), null;
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size, group_key, due_at)
+    select 'bat_a', 'a', 'live', 'domain', 'full', 0, 1, group_key, now()
+    from task_groups where check_kind = 'domain'`)
+  for (const group of ['due', 'out']) await add(db, { group, due: 0 })
+  await add(db, { group: 'suspended', due: 0, account: 'b' })
   const [email, , , domain] = await readBacklog(db)
   expect(email).toMatchObject({ check: 'email', claimable: 1 })
   // Numbers above the capacity of any installation need no exact count.

@@ -19,14 +19,17 @@ const MOST_COUNTED = 100_000
 /** Upper bound of the count per batch and check; more than any number of workers can take. */
 const MOST_OF_BATCH = 1_000
 
-/** Upper bound of the waiting groups that are due, per check; each of them has a claimable task. */
+/** Upper bound of the waiting groups that are due, per check. */
 const MOST_GROUPS = 10_000
+
+/** Upper bound of the due tasks of a group that are read to find one of a running batch. */
+const MOST_OF_GROUP = 20
 
 /**
  * Reads how many tasks of each check workers could begin now, and how long the oldest of their
- * batches has been running. Tasks of paused batches and of suspended accounts do not count, unless
- * they wait in a group that is due. Exact up to 1,000 per batch, 10,000 due groups per check, and
- * 100,000 in all.
+ * batches has been running. Tasks of paused and canceled batches and of suspended accounts do not
+ * count. A group that is due counts as one task. Exact up to 1,000 per batch, 10,000 due groups per
+ * check, and 100,000 in all.
  */
 export async function readBacklog(db: Db): Promise<readonly Backlog[]> {
   const { rows } = await db.pool.query<Backlog>({
@@ -53,10 +56,14 @@ export async function readBacklog(db: Db): Promise<readonly Backlog[]> {
       ), due_groups as (
         select k.kind, count(g) as n, null::timestamptz as since
         from unnest($1::text[]) as k(kind) cross join lateral (
-          select 1 as g from task_groups
+          select group_key as g from task_groups
           where check_kind = k.kind and greatest(next_at, quiet_until) <= now() and not opened
             and out_task is null
           limit ${MOST_GROUPS}) due
+        where exists (select from (
+            select batch_id from tasks t where t.check_kind = k.kind and t.group_key = due.g
+              and ${isTask('waiting', 't')} and t.due_at <= now() limit ${MOST_OF_GROUP}) first
+          join going on going.id = first.batch_id)
         group by k.kind
       ), found as (
         select kind, sum(n) as n, min(since) as since
