@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import type { Check } from '@plumbline/contract/products'
-import { emptyOpenGroups } from '@plumbline/db/batches/groups'
+import { advanceGroups, emptyOpenGroups } from '@plumbline/db/batches/groups'
 import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { openWork } from '@plumbline/db/batches/tasks'
@@ -34,7 +34,7 @@ import { bounded, quantile, type Figure } from './figure.ts'
 const CHUNKS = 1_000
 const TASKS_A_CHUNK = 1_000
 const SUBJECTS = CHUNKS * TASKS_A_CHUNK
-/** Subjects of the other account, which wait for nothing. */
+/** Subjects of each other account: of one they wait for nothing, of one in a group that is due last. */
 const FEW = 10
 const GROUPS = 300_000
 const RUNNING = 10_000
@@ -52,13 +52,27 @@ const TASK_MS = 100
  */
 const ROUND_MS = 20
 const OTHERS_MS = 5_000
+const WAITING_OTHERS_MS = 3_000
 const ALL_MINUTES = 20
 
 /** State that the dispatcher keeps between rounds. */
 interface Turn {
   readonly served: Map<Check, string>
   readonly growing: LeasedTask[]
+  /** When groups were last brought forward, and where that ended. */
+  advancedMs: number
+  advancedAfter: string
 }
+
+const newTurn = (): Turn => ({
+  served: new Map(),
+  growing: [],
+  advancedMs: -Infinity,
+  advancedAfter: '',
+})
+
+/** Milliseconds between two steps that bring groups forward, as in the dispatcher. */
+const ADVANCE_MS = 500
 
 /** Measures rounds while groups wait, while batches run, and with many accounts. */
 export async function run(): Promise<readonly Figure[]> {
@@ -67,7 +81,7 @@ export async function run(): Promise<readonly Figure[]> {
 
 /** Rounds, each followed by a few tasks that are answered and settled, until nothing waits. */
 async function waitingGroups(): Promise<readonly Figure[]> {
-  await using place = await openDispatchDatabase(2)
+  await using place = await openDispatchDatabase(3)
   const { db } = place
   await fill(
     db,
@@ -75,7 +89,8 @@ async function waitingGroups(): Promise<readonly Figure[]> {
        ip_count, domain_count, remaining, subjects, cells)
      select batch, no, no * size, size, size, size, 0, 0, 0, size, subjects, ''
      from (values ('bat_1', ${CHUNKS}, ${TASKS_A_CHUNK}, ${packedSubjects(TASKS_A_CHUNK)}),
-         ('bat_2', 1, ${FEW}, ${packedSubjects(FEW)})) b(batch, chunks, size, subjects),
+         ('bat_2', 1, ${FEW}, ${packedSubjects(FEW)}),
+         ('bat_3', 1, ${FEW}, ${packedSubjects(FEW)})) b(batch, chunks, size, subjects),
        generate_series(0, chunks - 1) no`,
     `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size, states,
        group_key, due_at)
@@ -86,20 +101,27 @@ async function waitingGroups(): Promise<readonly Figure[]> {
      select 'email', 'mx:' || no, now() from generate_series(0, ${GROUPS - 1}) no`,
     `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
      values ('bat_2', 'acc_2', 'live', 'email', 'full', 0, ${FEW})`,
+    `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size, group_key, due_at)
+     values ('bat_3', 'acc_3', 'live', 'email', 'full', 0, ${FEW}, 'mx:last', now())`,
+    `insert into task_groups (check_kind, group_key, next_at)
+     values ('email', 'mx:last', now())`,
   )
   await holdCredits(db, 'acc_1', 'bat_1', SUBJECTS)
   await holdCredits(db, 'acc_2', 'bat_2', FEW)
+  await holdCredits(db, 'acc_3', 'bat_3', FEW)
   await using worker = await openWorker(place)
   const roundsMs: number[] = []
-  const turn: Turn = { served: new Map(), growing: [] }
+  const turn = newTurn()
   const under: LeasedTask[] = []
   let ownRound = 0
+  let lastMs = 0
   const startedMs = performance.now()
   const minutes = (): number => (performance.now() - startedMs) / 60_000
-  while (worker.answeredCount() < SUBJECTS + FEW && minutes() < ALL_MINUTES) {
+  while (worker.answeredCount() < SUBJECTS + 2 * FEW && minutes() < ALL_MINUTES) {
     const { tasks, ms } = await timedRound(db, turn)
     roundsMs.push(ms)
     if (tasks.some(({ accountId }) => accountId === 'acc_2')) ownRound = roundsMs.length
+    if (tasks.some(({ accountId }) => accountId === 'acc_3')) lastMs = performance.now() - startedMs
     under.push(...tasks)
     await worker.settle(under.splice(0, ENDING))
   }
@@ -126,6 +148,11 @@ async function waitingGroups(): Promise<readonly Figure[]> {
       { ...head, name: 'dispatch: a task of another account is dispatched after', unit: 'rounds' },
       ownRound,
       10,
+    ),
+    bounded(
+      { ...head, name: 'dispatch: ten records in a group that is due last are dispatched after' },
+      lastMs,
+      WAITING_OTHERS_MS,
     ),
   ]
 }
@@ -210,7 +237,7 @@ async function runningBatches(): Promise<readonly Figure[]> {
      select id, account_id, 'live', 'email', 'full', 0, 1 from batches`,
   )
   const roundsMs: number[] = []
-  const turn: Turn = { served: new Map(), growing: [] }
+  const turn = newTurn()
   const under: LeasedTask[] = []
   for (let round = 1; round <= ROUNDS; round++) {
     const { tasks, ms } = await timedRound(db, turn)
@@ -246,7 +273,7 @@ async function manyAccounts(): Promise<readonly Figure[]> {
      select 'bat_' || a, 'acc_' || a, 'live', 'email', 'full', no, 1000
      from generate_series(1, ${CROWD}) a, generate_series(0, 99) no`,
   )
-  const turn: Turn = { served: new Map(), growing: [] }
+  const turn = newTurn()
   const ending: Promise<unknown>[] = []
   const last = `acc_${CROWD + 1}`
   let sentMs = 0
@@ -280,8 +307,9 @@ async function manyAccounts(): Promise<readonly Figure[]> {
 /** One round of the dispatcher, without the queue. */
 async function timedRound(
   db: Db,
-  { served, growing }: Turn,
+  turn: Turn,
 ): Promise<{ readonly tasks: readonly LeasedTask[]; readonly ms: number }> {
+  const { served, growing } = turn
   const startedMs = performance.now()
   await openWork(db)
   const leased = await leaseTasks(db, {
@@ -290,8 +318,13 @@ async function timedRound(
     leaseMs: 30_000,
     served,
     growing: growing.splice(0),
+    waitingFirst: Math.random() < 0.5,
   })
   await emptyOpenGroups(db)
+  if (startedMs - turn.advancedMs > ADVANCE_MS) {
+    turn.advancedMs = startedMs
+    turn.advancedAfter = await advanceGroups(db, turn.advancedAfter)
+  }
   await leaseStages(db, 30_000)
   const ms = performance.now() - startedMs
   for (const { check, accountId } of leased) served.set(check, accountId)
