@@ -213,9 +213,15 @@ export async function dispatchOnce(
   }
   await keepQueuedStages(pipeline)
   const stages = await leaseStages(db, limits.leaseMs, LONG_STAGES * state.batchWorkers)
-  for (const leased of stages) {
-    const { batchId, stage, lease } = leased
-    await enqueue(queue, stage, [{ id: jobOfStage(leased), data: { batchId, lease } }])
+  for (const [stage, leased] of Map.groupBy(stages, (each) => each.stage)) {
+    await enqueue(
+      queue,
+      stage,
+      leased.map(({ batchId, lease }) => ({
+        id: jobOfStage({ batchId, lease }),
+        data: { batchId, lease },
+      })),
+    )
   }
   if (found === 'none' && stages.length === 0) state.quietMs = work.quietMs
   return starting ? 'dispatched' : REST_AFTER[found]

@@ -2,13 +2,12 @@ import { text } from 'node:stream/consumers'
 import type { EngineRequest } from '@plumbline/ports/engine'
 import { PURCHASED_CHECKS, type Check } from '@plumbline/contract/products'
 import type { BatchView } from '@plumbline/contract/batch-view'
-import { leaseStages } from '@plumbline/db/batches/stages'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import Papa from 'papaparse'
 import { expect, test, vi } from 'vitest'
 import { instantEngine, outcomeFor } from '@plumbline/testkit/instant-engines'
-import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { leaseDueStages, openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
 import { runFinish } from './finish.ts'
 import { createTaskLeases } from './task-lease.ts'
@@ -99,8 +98,7 @@ function slowProvider(): CheckRunner & { readonly begun: string[]; sell(): void 
 }
 
 async function finishOnce(harness: TestPipeline, signal: AbortSignal = never): Promise<void> {
-  const { db } = harness.pipeline
-  for (const { batchId, lease } of await leaseStages(db, 60_000)) {
+  for (const { batchId, lease } of await leaseDueStages(harness.pipeline)) {
     await runFinish(harness.pipeline, { batchId, lease }, signal)
   }
 }

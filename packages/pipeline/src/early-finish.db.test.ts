@@ -1,10 +1,10 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
+import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { expect, test, vi } from 'vitest'
 import { allowAnyTransition } from '@plumbline/testkit/any-transition'
-import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { leaseDueStages, openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
 import { pagesOfChunks } from './chunk-pages.ts'
 import { finishNext } from './early-finish.ts'
@@ -30,7 +30,7 @@ async function openHarness(): Promise<TestPipeline> {
 /** Runs the open finish stages, as a dispatcher and a worker would. */
 async function finishAll({ pipeline }: TestPipeline): Promise<number> {
   await closeFinishedBatches(pipeline.db)
-  const stages = await leaseStages(pipeline.db, pipeline.limits.leaseMs)
+  const stages = await leaseDueStages(pipeline, pipeline.limits.leaseMs)
   for (const stage of stages) await runFinish(pipeline, stage, never)
   return stages.length
 }

@@ -1,16 +1,15 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { StoredChunk } from '@plumbline/db/batches/chunks'
-import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
+import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
-import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { leaseDueStages, openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
 import { pagesOfChunks } from './chunk-pages.ts'
 import { finish, runFinish } from './finish.ts'
 import { getBatch } from './read.ts'
 
 const ROWS = 60
-const LEASE_MS = 60_000
 const never = new AbortController().signal
 
 /** A batch whose result is still to be written, and whose hold has credits to release. */
@@ -33,7 +32,7 @@ async function openHarness(): Promise<
 }
 
 async function leaseOne({ pipeline }: TestPipeline): Promise<{ batchId: string; lease: number }> {
-  const [stage] = await leaseStages(pipeline.db, LEASE_MS)
+  const [stage] = await leaseDueStages(pipeline)
   if (stage === undefined) throw new Error('no stage is open')
   return stage
 }
@@ -67,7 +66,7 @@ test('if the database refuses to end a batch, nothing is released or counted, an
   expect(await holdOf(harness)).toEqual({ released: 0, closed: false })
   expect(counted).toEqual([])
   // Not at once, and not repeatedly.
-  expect(await leaseStages(pipeline.db, LEASE_MS)).toEqual([])
+  expect(await leaseDueStages(pipeline)).toEqual([])
 
   await pipeline.db.pool.query('drop trigger skip_end on batches')
   await loseLease(harness)
@@ -100,6 +99,6 @@ async function expectEnded(
   })
   expect(await holdOf(harness)).toEqual({ released: free, closed: true })
   expect(counted).toEqual([free])
-  expect(await leaseStages(pipeline.db, LEASE_MS)).toEqual([])
+  expect(await leaseDueStages(pipeline)).toEqual([])
   expect(await auditLedger(pipeline.db)).toEqual([])
 }

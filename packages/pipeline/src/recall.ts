@@ -6,9 +6,9 @@ import {
   type UnclaimedTask,
 } from '@plumbline/db/batches/unclaimed'
 import {
-  giveUpStageLease,
   readLapsedStages,
-  renewStage,
+  renewLapsedStages,
+  returnLapsedStages,
   type Stage,
 } from '@plumbline/db/batches/stages'
 import type { QueueBackend } from '@plumbline/queue/backend'
@@ -75,17 +75,24 @@ export function jobOfStage({ batchId, lease }: Pick<Stage, 'batchId' | 'lease'>)
 
 /**
  * Extends the leases of stages whose jobs still wait in their queue, so that none is enqueued a
- * second time while all workers are busy; ends the leases of stages whose jobs are lost.
+ * second time while all workers are busy; ends the leases of stages whose jobs are lost, so that
+ * they are leased again.
  */
 export async function keepQueuedStages({
   db,
   queue,
   limits,
 }: Pick<Pipeline, 'db' | 'queue' | 'limits'>): Promise<void> {
-  for (const stage of await readLapsedStages(db, limits.leaseMs)) {
-    // A worker that claims a stage takes the next lease number, which has no job.
-    const state = await recall(queue, stage.stage, jobOfStage(stage), false)
-    if (state === 'lost') await giveUpStageLease(db, stage)
-    else await renewStage(db, stage, limits.leaseMs)
-  }
+  const stages = await readLapsedStages(db, limits.leaseMs)
+  const areLost = await Promise.all(
+    stages.map(async (stage) => {
+      // A worker that claims a stage takes the next lease number, which has no job.
+      const state = await recall(queue, stage.stage, jobOfStage(stage), false)
+      return state === 'lost'
+    }),
+  )
+  const lost = stages.filter((_, at) => areLost[at])
+  const waiting = stages.filter((_, at) => areLost[at] !== true)
+  await returnLapsedStages(db, lost)
+  await renewLapsedStages(db, waiting, limits.leaseMs)
 }

@@ -151,7 +151,10 @@ test('a stage whose lease ends in days after a jump of the clock is leased to an
   await using harness = await openTestPipeline({ limits: { chunkRecords: 3 } })
   const { db } = harness.pipeline
   const { id } = await harness.submit(CONTENT)
-  await db.pool.query(`update batches set lease_until = now() + interval '300 days'`)
+  // As a worker leaves it that claimed the stage and was killed.
+  await db.pool.query(
+    `update batches set lease = lease + 1, lease_until = now() + interval '300 days'`,
+  )
   await harness.workStages()
   expect((await getBatch(harness.pipeline, harness.owner, id)).status).toBe('analyzing')
   expect(await reconcileTwice(harness)).toBe(1)

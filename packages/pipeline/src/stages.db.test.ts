@@ -2,7 +2,7 @@ import { createAccount } from '@plumbline/db/accounts'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { depth, recall } from '@plumbline/queue/jobs'
 import { expect, test } from 'vitest'
-import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { leaseDueStages, openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { dispatchOnce } from './dispatch.ts'
 import { runFinish } from './finish.ts'
 import { runIntake } from './intake-stage.ts'
@@ -42,7 +42,7 @@ test.each([
   ['within an hour, however often it failed', 1_000, 3_600_000 + 10, 1],
 ])('a failed stage is tried again %s', async (_, attempts, overMs, count) => {
   await using harness = await openHarness(attempts, overMs)
-  expect(await leaseStages(harness.pipeline.db, LEASE_MS)).toHaveLength(count)
+  expect(await leaseDueStages(harness.pipeline, LEASE_MS)).toHaveLength(count)
 })
 
 test('a result that a temporary fault prevented is retried long before its lease would expire', async () => {
@@ -53,7 +53,7 @@ test('a result that a temporary fault prevented is retried long before its lease
     storage: { ...pipeline.storage, create: async () => await Promise.reject(new Error('full')) },
   }
   const tryOnce = async (): Promise<void> => {
-    const [stage] = await leaseStages(pipeline.db, 60_000)
+    const [stage] = await leaseDueStages(pipeline, LEASE_MS)
     const job = { batchId: id, lease: stage?.lease ?? 0 }
     await expect(runFinish(full, job, signal)).rejects.toThrow('full')
   }
@@ -68,13 +68,13 @@ test('a result that a temporary fault prevented is retried long before its lease
     expect((await leaseLeftMs()) > pipeline.limits.leaseMs / 2).toBe(isLong)
     await pipeline.db.pool.query(`update batches set lease_until = now() - interval '1 ms'`)
   }
-  expect(await leaseStages(pipeline.db, 60_000)).toHaveLength(0)
+  expect(await leaseDueStages(pipeline, LEASE_MS)).toHaveLength(0)
 })
 
 test('a result that could not be written a hundred times is written the next time', async () => {
   await using harness = await openHarness(100, 3_600_000 + 10)
   const { pipeline, owner, id } = harness
-  const [stage] = await leaseStages(pipeline.db, LEASE_MS)
+  const [stage] = await leaseDueStages(pipeline, LEASE_MS)
   await runFinish(pipeline, { batchId: id, lease: stage?.lease ?? 0 }, signal)
   expect(await getBatch(pipeline, owner, id)).toMatchObject({
     status: 'completed',
@@ -85,7 +85,7 @@ test('a result that could not be written a hundred times is written the next tim
 test('a stage that a stopping worker interrupts is leased again at once, its attempt not counted', async () => {
   await using harness = await openHarness(2, 10)
   const { pipeline } = harness
-  const [first] = await leaseStages(pipeline.db, 60_000)
+  const [first] = await leaseDueStages(pipeline, LEASE_MS)
   const job = { batchId: harness.id, lease: first?.lease ?? 0 }
   await runFinish(pipeline, job, AbortSignal.abort(new Error('stopping')))
   expect(await leaseStages(pipeline.db, 60_000)).toHaveLength(1)
@@ -97,10 +97,11 @@ test('a batch is read however often its stage was leased and not claimed, as whi
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness
   const { id } = await harness.submit('email\na@b.example\n')
+  await recall(pipeline.queue, 'intake', `${id}-1`, true)
   let lease = 1
   for (let times = 0; times < 20; times++) {
     await pipeline.db.pool.query(`update batches set lease_until = now() - interval '1 hour 1 s'`)
-    const [stage] = await leaseStages(pipeline.db, LEASE_MS)
+    const [stage] = await leaseDueStages(pipeline, LEASE_MS)
     lease = stage?.lease ?? 0
   }
   await runIntake(pipeline, { batchId: id, lease }, signal)
@@ -121,7 +122,7 @@ test('a batch that crashes its workers fails after six attempts', async () => {
   while (lease > 0) {
     await runIntake(dead, { batchId: id, lease }, signal).catch(() => undefined)
     await pipeline.db.pool.query(`update batches set lease_until = now() - interval '1 hour 1 s'`)
-    const [stage] = await leaseStages(pipeline.db, LEASE_MS)
+    const [stage] = await leaseDueStages(pipeline, LEASE_MS)
     lease = stage?.lease ?? 0
   }
   expect(reads).toBe(6)
@@ -215,4 +216,21 @@ test('a stage whose job waits in its queue is not enqueued again; one whose job 
   expect(await recall(pipeline.queue, 'intake', `${id}-1`, true)).toBe('lost')
   await lapse()
   expect(await recall(pipeline.queue, 'intake', `${id}-2`, false)).toBe('waiting')
+})
+
+test('of more stages than one round looks at, none is enqueued a second time while its job waits', async () => {
+  const count = 120
+  await using harness = await openTestPipeline({ limits: { unfinishedBatches: count } })
+  const { pipeline, submit } = harness
+  for (let no = 0; no < count; no += 1) await submit('email\na@b.example\n')
+  const { pool } = pipeline.db
+  await pool.query(`update batches set lease_until = now() - interval '1 s'`)
+  const lapsed = async (): Promise<number> =>
+    (await pool.query('select from batches where lease_until < now()')).rowCount ?? 0
+  for (let left = count, rounds = 0; left > 0; left = await lapsed(), rounds += 1) {
+    expect(rounds).toBeLessThan(10)
+    await dispatchOnce(pipeline)
+  }
+  expect(await depth(pipeline.queue, 'intake')).toMatchObject({ waiting: count })
+  expect((await pool.query('select from batches where lease > 1')).rowCount).toBe(0)
 })

@@ -7,7 +7,7 @@ import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { Weights } from '@plumbline/contract/score'
 import { createAccount } from '@plumbline/db/accounts'
 import type { BatchOwner } from '@plumbline/db/batches/rows'
-import { leaseStages } from '@plumbline/db/batches/stages'
+import { leaseStages, type Stage } from '@plumbline/db/batches/stages'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { openDatabase } from '@plumbline/db/database'
 import { reportWorker, type TaskCapacity } from '@plumbline/db/workers'
@@ -19,6 +19,7 @@ import { createTaskLeases } from '@plumbline/pipeline/task-lease'
 import { runIntake } from '@plumbline/pipeline/intake-stage'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import { getBatch } from '@plumbline/pipeline/read'
+import { keepQueuedStages } from '@plumbline/pipeline/recall'
 import { runTask } from '@plumbline/pipeline/run-task'
 import { openScorers } from '@plumbline/pipeline/scorers'
 import { makeTasks } from '@plumbline/pipeline/start'
@@ -129,7 +130,7 @@ export async function openTestPipeline(
     },
     workStages: async () => {
       const { signal } = new AbortController()
-      for (const { batchId, stage, lease } of await leaseStages(db, 60_000)) {
+      for (const { batchId, stage, lease } of await leaseDueStages(pipeline)) {
         const run = stage === 'intake' ? runIntake : runFinish
         await run(pipeline, { batchId, lease }, signal)
       }
@@ -139,6 +140,15 @@ export async function openTestPipeline(
 }
 
 const TASKS_A_ROUND = 16
+
+/** Leases the open stages as a round of the dispatcher does, those whose lease ran out among them. */
+export async function leaseDueStages(
+  pipeline: Pipeline,
+  leaseMs = 60_000,
+): Promise<readonly Stage[]> {
+  await keepQueuedStages({ ...pipeline, limits: { ...pipeline.limits, leaseMs } })
+  return await leaseStages(pipeline.db, leaseMs)
+}
 
 /** Registers a worker of each check for the duration of a test; none of them takes tasks. */
 async function reportCapacity(

@@ -1,4 +1,4 @@
-import { sql, type RawBuilder, type Updateable } from 'kysely'
+import { sql, type Updateable } from 'kysely'
 import { preparedAs, queriesOf, type Db, type Tx } from '../database.ts'
 import type { BatchesTable } from '../tables/batches.ts'
 import { NOW_TEXT, type BatchRow } from './rows.ts'
@@ -52,21 +52,13 @@ const SHORT_RESULT_ROWS = 10_000
 const IS_LONG = sql<boolean>`${sql.raw(`case when status = 'analyzing'
   then file_bytes > ${SHORT_FILE_BYTES} else coalesce(rows_total, 0) > ${SHORT_RESULT_ROWS} end`)}`
 
-/** Whether a stage may be leased: after its lease, and the delay that failed attempts add. */
-function isDueAfter(leaseMs: number): RawBuilder<boolean> {
-  return sql<boolean>`(lease_until is null or lease_until < clock_timestamp()
-    - least(${MAX_DELAY_MS}, ${leaseMs} * (power(2, least(20, greatest(0,
-      stage_attempts - ${TRIES_AT_ONCE}))) - 1)) * interval '1 ms')`
-}
-
 /** Short stages that one round leases at most. */
 const SHORT_STAGES_A_ROUND = 100
 
 /**
  * Leases the stages that no worker has, by database time: short ones in order of age, long ones in
  * turn by account, so that no account's files wait for all of another's. A stage whose lease ran
- * out is leased again, from the third time on after a delay that doubles: a full disk, and a batch
- * that kills its workers, take time.
+ * out is not among them until that lease is given up, as its job may still wait in its queue.
  *
  * @param longStages long stages leased at once, at most
  */
@@ -76,11 +68,10 @@ export async function leaseStages(
   longStages = SHORT_STAGES_A_ROUND,
 ): Promise<readonly Stage[]> {
   const states = sql.raw(sqlStates(STAGE_STATES))
-  const isDue = isDueAfter(leaseMs)
   const { rows } = await sql<{ id: string; status: string; lease: number }>`
     ${preparedAs('stages.lease')}
     with stages as (
-      select id, account_id, created_at, ${IS_LONG} as is_long, ${isDue} as is_due,
+      select id, account_id, created_at, ${IS_LONG} as is_long, lease_until is null as is_due,
         lease_until > clock_timestamp() as is_leased
       from batches where status in ${states}
     ), leased as (
@@ -102,7 +93,7 @@ export async function leaseStages(
     set lease = lease + 1, lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
     where id in (
       select id from batches
-      where id in (select id from chosen) and status in ${states} and ${isDue}
+      where id in (select id from chosen) and status in ${states} and lease_until is null
       for update skip locked
     )
     returning id, status, lease
@@ -110,16 +101,60 @@ export async function leaseStages(
   return rows.map(stageOf)
 }
 
-/** Leased stages that are due again since their lease expired, claimed or not. */
+/**
+ * Lapsed leases that one round looks at, at most, since it asks the queue for each. The others are
+ * left for the next rounds.
+ */
+const LAPSED_A_ROUND = 20
+
+/**
+ * Stages whose lease ran out, claimed or not, the longest ago first. From the third attempt on they
+ * follow after a delay that doubles: a full disk, and a batch that kills its workers, take time.
+ */
 export async function readLapsedStages(db: Db | Tx, leaseMs: number): Promise<readonly Stage[]> {
   const { rows } = await sql<{ id: string; status: string; lease: number }>`
     ${preparedAs('stages.lapsed')}
     select id, status, lease from batches
-    where status in ${sql.raw(sqlStates(STAGE_STATES))} and lease_until is not null
-      and ${isDueAfter(leaseMs)}
-    order by lease_until limit ${SHORT_STAGES_A_ROUND}
+    where status in ${sql.raw(sqlStates(STAGE_STATES))} and lease_until < clock_timestamp()
+      - least(${MAX_DELAY_MS}, ${leaseMs} * (power(2, least(20, greatest(0,
+        stage_attempts - ${TRIES_AT_ONCE}))) - 1)) * interval '1 ms'
+    order by lease_until limit ${LAPSED_A_ROUND}
   `.execute(queriesOf(db))
   return rows.map(stageOf)
+}
+
+/** Extends lapsed leases of stages whose jobs still wait in their queue. */
+export async function renewLapsedStages(
+  db: Db | Tx,
+  stages: readonly Stage[],
+  leaseMs: number,
+): Promise<void> {
+  await changeLapsed(db, stages, leaseMs)
+}
+
+/** Ends lapsed leases of stages whose jobs are lost, so that they are leased again in their turn. */
+export async function returnLapsedStages(db: Db | Tx, stages: readonly Stage[]): Promise<void> {
+  await changeLapsed(db, stages, null)
+}
+
+/** Locked ones are left for a later round. */
+async function changeLapsed(
+  db: Db | Tx,
+  stages: readonly Stage[],
+  leaseMs: number | null,
+): Promise<void> {
+  if (stages.length === 0) return
+  await sql`
+    ${preparedAs('stages.change-lapsed')}
+    update batches set lease_until = clock_timestamp() + ${leaseMs}::int * interval '1 ms'
+    where id = any(array(
+      select b.id from batches b
+        join unnest(${stages.map(({ batchId }) => batchId)}::text[],
+          ${stages.map(({ lease }) => lease)}::int[]) as s(id, lease)
+          on s.id = b.id and s.lease = b.lease
+      where b.status in ${sql.raw(sqlStates(STAGE_STATES))}
+      for no key update of b skip locked))
+  `.execute(queriesOf(db))
 }
 
 function stageOf(row: { id: string; status: string; lease: number }): Stage {
