@@ -10,7 +10,9 @@ import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { startWorker } from '@plumbline/testkit/queue-harness'
 import { cancelBatch } from './cancel.ts'
 import { dispatchOnce, newDispatcherState, runDispatcher } from './dispatch.ts'
+import type { Pipeline } from './pipeline.ts'
 import { startBatch } from './start.ts'
+import { createTaskLeases } from './task-lease.ts'
 import { testRedisUrl } from '@plumbline/testkit/backends'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
@@ -243,6 +245,70 @@ test('one of two dispatchers leases tasks, and the other takes over when it is s
   second.abort()
   await Promise.all(loops)
   expect(await holder()).toBeUndefined()
+})
+
+/** The pipeline with connections of its own, which can be lost and found again. */
+function losable(pipeline: Pipeline): {
+  readonly pipeline: Pipeline
+  lose(): void
+  find(): void
+} {
+  const db = { ...pipeline.db }
+  const refuse = () => Promise.reject(new Error('Connection terminated'))
+  return {
+    pipeline: { ...pipeline, db },
+    lose: () => void (db.pool = new Proxy(pipeline.db.pool, { get: () => refuse })),
+    find: () => void (db.pool = pipeline.db.pool),
+  }
+}
+
+test('after an outage longer than a lease a task stays with its worker; that of a dead one is dispatched again', async () => {
+  await using harness = await openTestPipeline({
+    limits: { chunkRecords: 1, leaseMs: 2_000 },
+    capacity: FEW_SLOTS,
+  })
+  const { db, limits } = harness.pipeline
+  await harness.read(`email\n${rowsOf(2)}`)
+  const slots = { email: 2, phone: 0, ip: 0, domain: 0 }
+  const claimed = []
+  for (const task of await leaseTasks(db, { slots, reserve: 0, leaseMs: limits.leaseMs })) {
+    claimed.push(await claimTask(db, task, limits.leaseMs))
+  }
+  const [live, dead] = claimed
+  if (live === undefined || dead === undefined) throw new Error('a task was not claimed')
+  const rowOf = async (id: number): Promise<{ lease: number; lapsed: boolean | null }> => {
+    const { rows } = await db.pool.query<{ lease: number; lapsed: boolean | null }>(
+      'select lease, lease_until < clock_timestamp() as lapsed from tasks where id = $1',
+      [id],
+    )
+    return rows[0] ?? { lease: 0, lapsed: null }
+  }
+  const [dispatcher, worker] = [losable(harness.pipeline), losable(harness.pipeline)]
+  using leases = createTaskLeases(worker.pipeline)
+  using lease = leases.keep(live)
+  const stop = new AbortController()
+  let roundCount = 0
+  const dispatching = runDispatcher(dispatcher.pipeline, stop.signal, {
+    onRound: () => (roundCount += 1),
+  })
+  try {
+    await expect
+      .poll(async () => (await rowOf(dead.taskId)).lease, PATIENT)
+      .toBeGreaterThan(dead.lease)
+    dispatcher.lose()
+    worker.lose()
+    await expect.poll(async () => (await rowOf(live.taskId)).lapsed, PATIENT).toBe(true)
+    const before = roundCount
+    dispatcher.find()
+    await expect.poll(() => roundCount, PATIENT).toBeGreaterThan(before + 1)
+    worker.find()
+    await expect.poll(async () => (await rowOf(live.taskId)).lapsed, PATIENT).toBe(false)
+    expect((await rowOf(live.taskId)).lease).toBe(live.lease)
+    expect(lease.lost.aborted).toBe(false)
+  } finally {
+    stop.abort()
+    await dispatching
+  }
 })
 
 test.each([

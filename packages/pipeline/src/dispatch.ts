@@ -6,6 +6,7 @@ import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { openWork, type OpenWork } from '@plumbline/db/batches/tasks'
 import { holdDuty, leaveDuty } from '@plumbline/db/duties'
+import { isTemporary } from '@plumbline/db/retry'
 import { countBatchWorkers, readCapacity, type TaskCapacity } from '@plumbline/db/workers'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import { enqueue } from '@plumbline/queue/jobs'
@@ -68,6 +69,13 @@ const STAGES_MS = 60
  */
 const HELD_MS = 60_000
 
+/**
+ * Milliseconds after an outage, and after a takeover, in which workers renew the leases that ran
+ * out meanwhile: they try once a second, and three times in the time of a lease. Until then no such
+ * task is given to another worker. At most the time of a lease.
+ */
+const RENEWAL_MS = 5_000
+
 const PAUSES_MS = { dispatched: BUSY_MS, waiting: WAITING_MS, idle: IDLE_MS } as const
 
 /** State that a dispatcher keeps between rounds; the next dispatcher starts without it. */
@@ -89,6 +97,8 @@ export interface DispatcherState {
   recalledMs: number
   closedMs: number
   plannedMs: number
+  /** From when on expired leases are given to other workers; null: some time after the next round. */
+  lostFromMs: number | null
   /** Capacity of all workers, and when it was last read. */
   capacity: Readonly<Record<Check, TaskCapacity>>
   /** Live workers that read files and write results; at least this one. */
@@ -116,6 +126,7 @@ export function newDispatcherState(holder?: string): DispatcherState {
     recalledMs: -Infinity,
     closedMs: -Infinity,
     plannedMs: -Infinity,
+    lostFromMs: -Infinity,
     capacity: DEFAULT_CAPACITY,
     batchWorkers: 1,
     capacityMs: -Infinity,
@@ -146,7 +157,7 @@ export async function runDispatcher(
       const nowMs = performance.now()
       if (state === undefined || nowMs - renewedMs > RENEW_MS) {
         const isOurs = await holdDuty(db, 'dispatch', holder, TERM_MS)
-        state = isOurs ? (state ?? newDispatcherState(holder)) : undefined
+        state = isOurs ? (state ?? { ...newDispatcherState(holder), lostFromMs: null }) : undefined
         renewedMs = nowMs
       }
       if (state !== undefined) {
@@ -160,6 +171,7 @@ export async function runDispatcher(
         onRound?.(performance.now() - startedMs)
       }
     } catch (error) {
+      if (state !== undefined && isTemporary(error)) state.lostFromMs = null
       if (!signal.aborted) log.warn({ err: error }, 'dispatch failed; trying again')
     }
     await wait(pauseMs, undefined, { signal }).catch(() => undefined)
@@ -249,6 +261,7 @@ async function dispatchTasks(
   }
   const replan = nowMs - state.plannedMs > PLAN_MS
   if (replan) state.plannedMs = nowMs
+  state.lostFromMs ??= nowMs + Math.min(RENEWAL_MS, leaseMs)
   const held = holder === undefined ? {} : { holder }
   const slots = ofEach(state.capacity, ({ slots: count }) => count)
   const reserve = ofEach(state.capacity, ({ reserve: count }) => count)
@@ -261,6 +274,7 @@ async function dispatchTasks(
     served,
     waitingFirst: Math.random() < 0.5,
     replan,
+    keepLost: nowMs < state.lostFromMs,
     ...held,
   })
   for (const { check, accountId } of leased.slice(growing.length)) served.set(check, accountId)

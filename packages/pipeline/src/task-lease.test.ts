@@ -1,5 +1,5 @@
 import { openDatabase } from '@plumbline/db/database'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { DEFAULT_LIMITS } from './pipeline.ts'
 import { createTaskLeases } from './task-lease.ts'
 
@@ -17,4 +17,27 @@ test('a run is stopped as lost if its own process claims the task again', async 
   first[Symbol.dispose]()
   const third = leases.keep({ taskId: 7, lease: 6, canceling: false })
   expect([second, third].map(({ lost }) => lost.aborted)).toEqual([true, false])
+})
+
+test('a renewal that failed is tried again each second until it succeeds', async () => {
+  vi.useFakeTimers()
+  try {
+    const url = 'postgres://nobody@127.0.0.1/none'
+    await using db = openDatabase({ url, poolSize: 1, applicationName: 'test' })
+    const askedMs: number[] = []
+    const startedMs = Date.now()
+    const query = vi.spyOn(db.pool, 'query').mockImplementation(async () => {
+      askedMs.push(Date.now() - startedMs)
+      if (askedMs.length < 3) throw new Error('Connection terminated')
+      return { rows: [{ id: 7 }] }
+    })
+    using leases = createTaskLeases({ db, log, limits: { ...DEFAULT_LIMITS, leaseMs: 30_000 } })
+    using lease = leases.keep({ taskId: 7, lease: 2, canceling: true })
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(askedMs).toEqual([10_000, 11_000, 12_000, 20_000])
+    expect(lease.lost.aborted).toBe(false)
+    query.mockRestore()
+  } finally {
+    vi.useRealTimers()
+  }
 })

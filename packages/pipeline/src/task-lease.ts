@@ -32,6 +32,12 @@ interface HeldTask {
 const HALT_CHECK_MS = 200
 
 /**
+ * Milliseconds after which a failed renewal is tried again: after an outage of the database a worker
+ * has its leases back before the dispatcher gives those that ran out to others.
+ */
+const RETRY_MS = 1_000
+
+/**
  * Starts the renewals, three in the time of a lease, and the checks for canceled and paused
  * batches.
  */
@@ -46,11 +52,18 @@ export function createTaskLeases(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log
       if (!alive.has(taskId) && entry?.lease === lease) entry.lost.abort()
     }
   }
-  const timer = setInterval(() => {
-    renew().catch((error: unknown) => {
+  let isOpen = true
+  let retry: NodeJS.Timeout | undefined
+  const tryToRenew = async (): Promise<void> => {
+    try {
+      await renew()
+    } catch (error) {
       pipeline.log.warn({ err: error }, 'leases could not be renewed')
-    })
-  }, pipeline.limits.leaseMs / 3)
+      clearTimeout(retry)
+      if (isOpen) retry = setTimeout(() => void tryToRenew(), RETRY_MS)
+    }
+  }
+  const timer = setInterval(() => void tryToRenew(), pipeline.limits.leaseMs / 3)
   let checking = false
   const checkHalted = async (): Promise<void> => {
     const open = [...held].filter(([, { canceled }]) => !canceled.signal.aborted)
@@ -92,6 +105,8 @@ export function createTaskLeases(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log
       }
     },
     [Symbol.dispose]: () => {
+      isOpen = false
+      clearTimeout(retry)
       clearInterval(timer)
       clearInterval(haltTimer)
     },

@@ -13,7 +13,7 @@ import { add, idsOf, lease, openTwoAccounts } from './tasks-fixture.ts'
 async function run(
   db: Db,
   part: LeasePart,
-  { slots = 2, reserve = 1, holder = '', served = '', waitingFirst = false } = {},
+  { slots = 2, reserve = 1, holder = '', served = '', waitingFirst = false, keepLost = false } = {},
 ): Promise<readonly Record<string, unknown>[]> {
   const values = [
     CHECKS,
@@ -25,6 +25,7 @@ async function run(
     CHECKS.map(() => served),
     true,
     waitingFirst,
+    keepLost,
   ]
   return (await db.pool.query<Record<string, unknown>>(leaseStatement(part), values)).rows
 }
@@ -57,6 +58,7 @@ test('lost: an expired lease is taken back, with a delay from the second attempt
     [held, 1],
   ] as const)
     await lease(place.db, id, minutes)
+  expect(await run(place.db, 'lost', { keepLost: true })).toEqual([])
   expect(idsOf(await run(place.db, 'lost')).toSorted()).toEqual([first, third])
   const { rows } = await place.db.pool.query(
     `select id, due_at > now() + interval '59 s' as rests from tasks where lease_until is null order by id`,

@@ -43,6 +43,11 @@ export interface LeaseOptions {
   readonly holder?: string
   /** Whether the statements are planned again, as is necessary from time to time while tables grow. */
   readonly replan?: boolean
+  /**
+   * Whether claimed tasks stay leased though their lease ran out: after an outage of the database
+   * their workers, who could not renew them, are still at work.
+   */
+  readonly keepLost?: boolean
 }
 
 /**
@@ -83,6 +88,7 @@ async function leaseMore(run: RunPlanned, options: LeaseOptions): Promise<readon
       checks.map((check) => options.served?.get(check) ?? ''),
       growing.length === 0,
       options.waitingFirst ?? false,
+      options.keepLost ?? false,
     ],
   })
   return rows.map((row) => ({
@@ -130,15 +136,16 @@ const BATCHES_A_ROUND = 16
  * The parts of the statement that leases tasks; each is read by those after it. Parameters: $1
  * checks, $2 their slots and $3 reserves, $4 length of a lease in milliseconds, $5 checks that are
  * paid for, $6 the process that dispatches, $7 the account of each check that was served last, $8
- * whether to look at groups, $9 whether waiting tasks come first. The cost grows with what is leased,
- * not with what waits: ready accounts, batches and groups are stepped through by index.
+ * whether to look at groups, $9 whether waiting tasks come first, $10 whether claimed tasks stay
+ * leased though their lease ran out. The cost grows with what is leased, not with what waits: ready
+ * accounts, batches and groups are stepped through by index.
  */
 const PARTS = {
   /** Declares the type of every parameter, whichever parts are used. */
   parameters: `
     select $1::text[] as checks, $2::int[] as slots, $3::int[] as reserve, $4::int as lease_ms,
       $5::text[] as purchased, $6::text as holder, $7::text[] as served,
-      $8::boolean as groups_too, $9::boolean as waiting_first`,
+      $8::boolean as groups_too, $9::boolean as waiting_first, $10::boolean as keep_lost`,
   /**
    * Only the process that holds the duty leases, and its row stays locked until the end of the
    * statement, so that the bound on leased tasks is exact.
@@ -158,7 +165,7 @@ const PARTS = {
       clock_timestamp()
         + $4::int * interval '1 ms' * 2 ^ (t.attempts - 2) * (0.5 + random()) end
   where t.id = any(array(select id from tasks cross join turn
-    where turn.ours and lease_until < clock_timestamp() and claimed
+    where turn.ours and not $10 and lease_until < clock_timestamp() and claimed
     for no key update of tasks skip locked))
   returning t.id`,
   /** Tasks whose delay is over are ready. */
