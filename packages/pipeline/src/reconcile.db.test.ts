@@ -137,23 +137,23 @@ test('the hold of an ended batch is released', async () => {
   expect(await auditLedger(harness.pipeline.db)).toEqual([])
 })
 
-test('a task whose lease ends in days after a jump of the clock is dispatched again', async () => {
+test('a task whose lease ends in hours after a jump of the clock is dispatched again', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db
   await allowAnyTransition(harness.pipeline.db)
-  await pool.query(`update tasks set lease_until = now() + interval '300 days' where chunk_no = 0`)
+  await pool.query(`update tasks set lease_until = now() + interval '6 hours' where chunk_no = 0`)
   expect(await reconcileTwice(harness)).toBe(1)
   expect(await readRepairs(harness.pipeline.db)).toEqual([{ kind: 'lease_without_end', count: 1 }])
   await expectCompleted(harness)
 })
 
-test('a stage whose lease ends in days after a jump of the clock is leased to another worker', async () => {
+test('a stage whose lease ends in hours after a jump of the clock is leased to another worker', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 3 } })
   const { db } = harness.pipeline
   const { id } = await harness.submit(CONTENT)
   // As a worker leaves it that claimed the stage and was killed.
   await db.pool.query(
-    `update batches set lease = lease + 1, lease_until = now() + interval '300 days'`,
+    `update batches set lease = lease + 1, lease_until = now() + interval '6 hours'`,
   )
   await harness.workStages()
   expect((await getBatch(harness.pipeline, harness.owner, id)).status).toBe('analyzing')
@@ -195,7 +195,7 @@ test('an inconsistency that ends before it was seen for a minute is neither repa
   await using harness = await openHarness()
   const { db } = harness.pipeline
   await allowAnyTransition(db)
-  await db.pool.query(`update tasks set lease_until = now() + interval '300 days'`)
+  await db.pool.query(`update tasks set lease_until = now() + interval '6 hours'`)
   expect(await reconcile(harness.pipeline)).toBe(0)
   await db.pool.query(`update tasks set lease_until = null`)
   await db.pool.query(`update reconciler_findings set seen_at = seen_at - interval '61 s'`)

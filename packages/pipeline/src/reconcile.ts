@@ -44,6 +44,14 @@ const EXTEND_MS = 5_000
 /** Identifies this process. */
 const HOLDER = randomUUID()
 
+/** Five minutes, in milliseconds; workers may have leases of different lengths. */
+const LEAST_BEYOND_MS = 300_000
+
+/** Milliseconds within which every lease should end: more than any, unless the clock was set back. */
+function mostLeaseMs({ limits }: Pipeline): number {
+  return Math.max(LEAST_BEYOND_MS, 2 * limits.leaseMs)
+}
+
 /** One kind of inconsistency, and its repair. */
 export interface Reconciler {
   readonly kind: FindingKind
@@ -59,8 +67,8 @@ const RECONCILERS: readonly Reconciler[] = [
   { kind: 'hold_of_ended_batch', find: findHolds, repair: releaseHold },
   {
     kind: 'lease_without_end',
-    find: ({ db }) => leasesWithoutEnd(db),
-    repair: ({ db }, subject) => endLease(db, subject),
+    find: (pipeline) => leasesWithoutEnd(pipeline.db, mostLeaseMs(pipeline)),
+    repair: (pipeline, subject) => endLease(pipeline.db, subject, mostLeaseMs(pipeline)),
   },
   {
     kind: 'rest_without_end',

@@ -26,7 +26,7 @@ const MOST_REPAIRED = 2_000
 /** Maximum number of files that one search checks in the store. */
 export const MOST_FILES = 100
 
-/** Longer than any lease or delay: only a jump of the clock leaves such times. */
+/** Longer than any delay: only a jump of the clock leaves such times. */
 const BEYOND_HOURS = 24
 
 /** Seconds that a batch may wait for intake before its file is checked in the store. */
@@ -126,31 +126,33 @@ interface MissingOf {
 }
 
 /**
- * Batches and tasks whose leases end in days, as after a jump of the clock: `batch:id` and
+ * Batches and tasks whose leases end too late, as after a jump of the clock: `batch:id` and
  * `task:id`.
+ *
+ * @param beyondMs milliseconds from now within which every lease should end
  */
-export async function leasesWithoutEnd(db: Db): Promise<readonly string[]> {
+export async function leasesWithoutEnd(db: Db, beyondMs: number): Promise<readonly string[]> {
   const { rows } = await sql<{ subject: string }>`
     (select 'batch:' || id as subject from batches
      where status in ${sql.raw(sqlStates(STAGE_STATES))}
-       and lease_until > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
+       and lease_until > clock_timestamp() + ${beyondMs} * interval '1 ms'
      order by lease_until, id limit ${MOST_FINDINGS})
     union all
     (select 'task:' || id from tasks
-     where lease_until > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
+     where lease_until > clock_timestamp() + ${beyondMs} * interval '1 ms'
      order by lease_until, id limit ${MOST_FINDINGS})
   `.execute(queriesOf(db))
   return rows.map(({ subject }) => subject)
 }
 
 /** Ends such a lease now. Its holder, if alive, renews the lease or learns that it is lost. */
-export async function endLease(db: Db, subject: string): Promise<boolean> {
+export async function endLease(db: Db, subject: string, beyondMs: number): Promise<boolean> {
   const [what, id = ''] = subject.split(':', 2)
   const table = sql.table(what === 'batch' ? 'batches' : 'tasks')
   const { rows } = await sql`
     update ${table} set lease_until = clock_timestamp()
     where id::text = ${id}
-      and lease_until > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
+      and lease_until > clock_timestamp() + ${beyondMs} * interval '1 ms'
     returning 1
   `.execute(queriesOf(db))
   return rows.length > 0
