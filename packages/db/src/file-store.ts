@@ -149,7 +149,14 @@ export async function recordStrays(
   return rows.map(({ key }) => key)
 }
 
-/** Deletes the records of files that are removed, or referenced by a batch. */
-export async function deleteStrayRecords(db: Db, keys: readonly string[]): Promise<void> {
-  await db.pool.query('delete from stray_files where key = any($1)', [[...keys]])
+/**
+ * Deletes the records of files that are removed, or referenced by a batch.
+ *
+ * @returns how many there were: of several processes only one deletes each
+ */
+export async function deleteStrayRecords(db: Db, keys: readonly string[]): Promise<number> {
+  const { rowCount } = await db.pool.query('delete from stray_files where key = any($1)', [
+    [...keys],
+  ])
+  return rowCount ?? 0
 }

@@ -110,6 +110,31 @@ test('uploads and results that no batch references are removed after seven days'
   expect(await readRepairs(db)).toEqual([{ kind: 'stray_file', count: 5 }])
 })
 
+test('a file that two processes remove at once is counted once', async () => {
+  await using harness = await openHarness()
+  const { db, storage } = harness.pipeline
+  await fill(harness)
+  await sweepStore(harness.pipeline)
+  await agedBy(db, 8)
+  let calls = 0
+  let both = Promise.withResolvers<void>()
+  const remove = async (keys: readonly string[]): Promise<void> => {
+    calls += 1
+    const { promise, resolve } = both
+    if (calls % 2 === 0) {
+      both = Promise.withResolvers()
+      resolve()
+    }
+    await promise
+    await storage.remove(keys)
+  }
+  const sweep = async (): Promise<number> =>
+    await sweepStore({ ...harness.pipeline, storage: { ...storage, remove } })
+  const counts = await Promise.all([sweep(), sweep()])
+  expect(counts.reduce((sum, count) => sum + count)).toBe(5)
+  expect(await readRepairs(db)).toEqual([{ kind: 'stray_file', count: 5 }])
+})
+
 test('a file that a batch references again is no longer unreferenced, however long it was', async () => {
   await using harness = await openHarness()
   const { db } = harness.pipeline

@@ -138,9 +138,11 @@ async function sweepNames(
     const due = await recordStrays(parts.db, { strays, named }, graceDays)
     if (due.length === 0) continue
     await parts.storage.remove(due)
-    await deleteStrayRecords(parts.db, due)
-    count += due.length
-    await countRepairs(parts.db, 'stray_file', due.length)
+    // Another process may have removed some of them at the same time.
+    const removedCount = await deleteStrayRecords(parts.db, due)
+    if (removedCount === 0) continue
+    count += removedCount
+    await countRepairs(parts.db, 'stray_file', removedCount)
   }
   return count
 }
