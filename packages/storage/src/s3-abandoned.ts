@@ -1,4 +1,4 @@
-import type { S3Client } from './s3-client.ts'
+import { S3Error, type S3Client } from './s3-client.ts'
 import { elements, textOf } from './s3-xml.ts'
 import type { PartsToDrop } from './storage.ts'
 
@@ -38,8 +38,7 @@ export async function abortUploads(
         continue
       if (!wanted.isOurs(key)) continue
       wanted.signal?.throwIfAborted()
-      await client.send({ method: 'DELETE', key, query: { uploadId } })
-      count += 1
+      if (await abortUpload(client, key, uploadId)) count += 1
     }
     const key = textOf(text, 'NextKeyMarker')
     const uploadId = textOf(text, 'NextUploadIdMarker')
@@ -47,4 +46,15 @@ export async function abortUploads(
     from = { key, uploadId }
   }
   return count
+}
+
+/** False if it is no longer there: another process has aborted it. */
+async function abortUpload(client: S3Client, key: string, uploadId: string): Promise<boolean> {
+  try {
+    await client.send({ method: 'DELETE', key, query: { uploadId } })
+    return true
+  } catch (error) {
+    if (error instanceof S3Error && error.code === 'NoSuchUpload') return false
+    throw error
+  }
 }

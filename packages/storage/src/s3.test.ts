@@ -136,6 +136,18 @@ test('uploads that a killed process left are aborted in pages, but neither recen
   ])
 })
 
+test('of two processes that abort uploads at once each is counted by one, and neither fails', async () => {
+  await using first = await open()
+  await using second = await open()
+  const before = new Date()
+  for (let no = 0; no < 5; no += 1) server.leaveUpload(`plumb/line/uploads/bat_${no}`, new Date(0))
+  const counts = await Promise.all(
+    [first, second].map((storage) => storage.dropParts('uploads', { before, isOurs: () => true })),
+  )
+  expect(counts.reduce((sum, count) => sum + count)).toBe(5)
+  expect(server.openUploads.size).toBe(0)
+})
+
 test('requests to a store whose clock is ahead are signed by its clock', async () => {
   await using storage = await open()
   server.aheadMs = 3_600_000
