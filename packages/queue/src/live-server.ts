@@ -61,9 +61,10 @@ const ENDING_MS = 2_000
 /**
  * Answers the single calls of a check. Concurrency is limited by subject and accounts are admitted
  * in turn, see `LiveAdmission`. Questions that the handler leaves unanswered, or throws on, are
- * reported to the calling process, which sends them once more, unless their time was too short. A
- * job ends when the worker has recorded its questions: if the worker then dies, the calling process
- * no longer receives messages that they are in work, and sends them again.
+ * reported to the calling process, which sends them once more, unless their time was too short; so
+ * are those that the worker's closing interrupts. A job ends when the worker has recorded its
+ * questions: if the worker then dies, the calling process no longer receives messages that they are
+ * in work, and sends them again.
  */
 export async function serveLive<C extends Check>(
   backend: QueueBackend,
@@ -211,6 +212,10 @@ async function answer<C extends Check>(
   } finally {
     place.leave()
   }
+  const isKnown = outcome !== undefined && outcome.status !== 'unknown'
+  // An interrupted engine answers unknown. The question stays open: `endAll` reports it, so that
+  // another worker answers it.
+  if (signal.reason === CLOSING && !isKnown) return
   if (!server.open.delete(open)) return
   if (outcome !== undefined) reply(server, { replyTo, outcome: writeOutcome(id, outcome) })
   // A question that was only late would be late again.
@@ -229,13 +234,16 @@ function replyWorking<C extends Check>(server: LiveServer<C>): void {
   }
 }
 
-/** Waits for questions in work to end, and reports those that do not. */
+/** Reason of the abort of runs that outlast the grace of a closing worker. */
+const CLOSING = new Error('the worker is closing')
+
+/** Waits for questions in work to end, and reports those that do not or are interrupted. */
 async function endAll<C extends Check>(server: LiveServer<C>, graceMs: number): Promise<void> {
   const ended = async (): Promise<void> => {
     while (server.runs.size > 0) await Promise.all(server.runs)
   }
   await within(graceMs, ended())
-  for (const { abort } of server.open) abort.abort(new Error('the worker is closing'))
+  for (const { abort } of server.open) abort.abort(CLOSING)
   await within(ENDING_MS, ended())
   const left = [...server.open]
   server.open.clear()

@@ -243,6 +243,44 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     expect(runs).toBe(1)
   })
 
+  test('a question that a closing worker interrupts is answered by another, a known outcome is sent', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    await using caller = await createLiveCaller(queue.backend, { onError: fail })
+    const begun: string[] = []
+    const first = await serveLive(
+      queue.backend,
+      'email',
+      async ({ subject, signal }) => {
+        begun.push(subject)
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+        const known = emailOutcome(subject, { worker: 'first' })
+        if (subject === 'paid@example.com') return known
+        if (subject === 'thrown@example.com') throw new Error('interrupted')
+        return { ...known, status: 'unknown', reason: 'timeout' }
+      },
+      { onError: () => {}, graceMs: 100 },
+    )
+    const subjects = ['slow@example.com', 'thrown@example.com', 'paid@example.com']
+    const asked = Promise.all(subjects.map((subject) => ask(caller, subject)))
+    await vi.waitFor(() => expect(begun.toSorted()).toEqual(subjects.toSorted()), PATIENT)
+    const closed = first[Symbol.asyncDispose]()
+    await using _ = await serveLive(
+      queue.backend,
+      'email',
+      async ({ subject }) => emailOutcome(subject, { worker: 'second' }),
+      { onError: fail },
+    )
+    const outcomes = await asked
+    expect(outcomes.map(({ evidence }) => evidence['worker'])).toEqual([
+      'second',
+      'second',
+      'first',
+    ])
+    expect(outcomes.map(({ status }) => status)).toEqual(outcomes.map(() => 'deliverable'))
+    await closed
+  })
+
   test('calls are answered again after every connection was cut', async () => {
     await using place = await stage()
     await using queue = await place.open()
