@@ -44,6 +44,49 @@ test('the provider is that of the mailbox, or the one that looked up the number'
   expect(text).toMatch(/outcomes_total\{check="email",.*provider="google"\} 1/)
 })
 
+test('of a batch only what is reported before an abort is counted, of a single call what is returned', async () => {
+  const metrics = createMetrics()
+  const counter = createAnswerCounter(metrics)
+  const stop = new AbortController()
+  const engine = counter({
+    ...instantEngine('email'),
+    run: async ({ subjects, answered }) => {
+      const answers = subjects.map((subject) => outcomeFor('email', subject))
+      if (answers[0] !== undefined) answered?.(0, answers[0])
+      stop.abort()
+      if (answers[1] !== undefined) answered?.(1, answers[1])
+      return answers
+    },
+  })
+  const subjects = ['ada@a.example', 'bob@a.example', 'eve@a.example']
+  const reported: number[] = []
+  const answered = (index: number): void => void reported.push(index)
+  await engine.run({ ...REQUEST, signal: stop.signal, subjects, answered })
+  expect(reported, 'the caller is told as before').toEqual([0, 1])
+  expect(sumOf(await metrics.registry.metrics(), 'outcomes_total')).toBe(1)
+  await engine.run({ ...REQUEST, lane: 'live', signal: stop.signal, subjects })
+  expect(sumOf(await metrics.registry.metrics(), 'outcomes_total')).toBe(1 + subjects.length)
+})
+
+test('what an engine reports before it throws is counted, and nothing twice', async () => {
+  const metrics = createMetrics()
+  const counter = createAnswerCounter(metrics)
+  const engine = counter({
+    ...instantEngine('ip'),
+    run: async ({ subjects, answered }) => {
+      const answers = subjects.map((subject) => outcomeFor('ip', subject))
+      for (const [index, answer] of answers.entries()) answered?.(index, answer)
+      if (subjects.includes('192.0.2.3')) throw new Error('a bug')
+      return answers
+    },
+  })
+  await engine.run({ ...REQUEST, subjects: ['192.0.2.1', '192.0.2.2'] })
+  expect(sumOf(await metrics.registry.metrics(), 'outcomes_total')).toBe(2)
+  const failing = engine.run({ ...REQUEST, subjects: ['192.0.2.3'] })
+  await expect(failing).rejects.toThrow('a bug')
+  expect(sumOf(await metrics.registry.metrics(), 'outcomes_total')).toBe(3)
+})
+
 function sumOf(text: string, name: string): number {
   const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`))
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)

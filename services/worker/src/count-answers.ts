@@ -1,6 +1,6 @@
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
-import type { Engine } from '@plumbline/ports/engine'
+import type { Answer, Engine, EngineRequest } from '@plumbline/ports/engine'
 import type { Metrics } from '@plumbline/runtime/metrics'
 
 /** Wraps an engine and counts its answers. */
@@ -11,7 +11,7 @@ const SECONDS = [0.01, 0.05, 0.25, 1, 2.5, 5, 10, 30, 120]
 
 /**
  * Counts outcomes by status, reason and provider, waiting subjects by reason, and the time of
- * outcomes from the network.
+ * outcomes from the network. Of a batch only the answers that it keeps are counted.
  */
 export function createAnswerCounter(metrics: Metrics): AnswerCounter {
   const outcomes = metrics.counter(
@@ -29,31 +29,72 @@ export function createAnswerCounter(metrics: Metrics): AnswerCounter {
     ['check', 'lane'],
     SECONDS,
   )
+  function count<C extends Check>(
+    check: C,
+    lane: Lane,
+    answers: readonly (Answer<C> | undefined)[],
+  ): void {
+    const tallies = new Tallies()
+    for (const answer of answers) {
+      if (answer === undefined) continue
+      if (answer.kind === 'later') {
+        waits.inc({ check, reason: answer.reason })
+        continue
+      }
+      const { cached, durationMs } = answer
+      tallies.add(answer.status, answer.reason, providerOf(answer))
+      // An outcome from lists or syntax alone takes no time.
+      if (!cached && durationMs > 0) seconds.observe({ check, lane }, durationMs / 1_000)
+    }
+    for (const { status, reason, provider, count } of tallies.all()) {
+      outcomes.inc({ check, lane, status, reason, provider }, count)
+    }
+  }
   return (engine) => ({
     check: engine.check,
     health: () => engine.health(),
     run: async (request) => {
-      const answers = await engine.run(request)
       const { check } = engine
       const { lane } = request
-      const tallies = new Tallies()
-      for (const answer of answers) {
-        if (answer.kind === 'later') {
-          waits.inc({ check, reason: answer.reason })
-          continue
-        }
-        const { cached, durationMs } = answer
-        tallies.add(answer.status, answer.reason, providerOf(answer))
-        // An outcome from lists or syntax alone takes no time.
-        if (!cached && durationMs > 0) seconds.observe({ check, lane }, durationMs / 1_000)
+      if (lane === 'live') {
+        const answers = await engine.run(request)
+        count(check, lane, answers)
+        return answers
       }
-      for (const { status, reason, provider, count } of tallies.all()) {
-        outcomes.inc({ check, lane, status, reason, provider }, count)
+      const kept: (Answer<typeof check> | undefined)[] = []
+      try {
+        return await runKeeping(engine, request, kept)
+      } finally {
+        count(check, lane, kept)
       }
-      return answers
     },
     [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
   })
+}
+
+type Lane = EngineRequest<Check>['lane']
+
+/**
+ * Runs an engine for a batch and records the answers that the batch keeps, by subject: those
+ * reported before an abort or an error, and what is returned without one. The rest is run again.
+ */
+async function runKeeping<C extends Check>(
+  engine: Engine<C>,
+  request: EngineRequest<C>,
+  kept: (Answer<C> | undefined)[],
+): Promise<readonly Answer<C>[]> {
+  const keep = (index: number, answer: Answer<C>): void => {
+    if (!request.signal.aborted) kept[index] ??= answer
+  }
+  const answers = await engine.run({
+    ...request,
+    answered(index, answer, group) {
+      keep(index, answer)
+      request.answered?.(index, answer, group)
+    },
+  })
+  for (const [index, answer] of answers.entries()) keep(index, answer)
+  return answers
 }
 
 interface Tally {
