@@ -11,7 +11,7 @@ import { waitBriefly } from './database-time-limit.ts'
 import type { Deadline } from './deadline.ts'
 import type { Run } from './idempotency.ts'
 import { callerOf, requestContextOf } from './request-context.ts'
-import type { JsonResponse } from './response.ts'
+import { problemOf, type JsonResponse } from './response.ts'
 
 /** The debit of one call. */
 interface Debit {
@@ -45,10 +45,13 @@ export async function debitOrRefuse(
     credits,
     use: { product, source: callerOf(res).keyId === null ? 'app' : 'api' },
   })
+  let isLate = false
   const refundLate = (): void => {
+    if (isLate) return
+    isLate = true
     debiting
       .then((late) =>
-        late.granted ? ctx.metering.refund({ ...operation, reason: 'timeout' }) : null,
+        late.granted ? refund(ctx, { ...operation, product, credits }, 'timeout') : null,
       )
       .catch(ctx.onError)
   }
@@ -64,35 +67,39 @@ export async function debitOrRefuse(
 }
 
 /**
- * Makes a debit final: in one transaction with the response stored for repeats, or in the
- * background if none is stored. Nothing can fail between that and sending the response, so a slow
- * client does not affect the price.
+ * Makes a debit final: in one transaction with the response stored for repeats, by the deadline, or
+ * in the background if none is stored. Nothing can fail between that and sending the response, so a
+ * slow client does not affect the price.
  *
- * @throws Problem `unavailable` if the debit was refunded meanwhile because of its age
+ * @throws Problem `unavailable` if the debit was refunded meanwhile because of its age. After
+ * `timeout`, and where a connection broke, it may be final all the same: see `endFailed`
  */
 export async function finalizeDebit(
   ctx: Context,
   run: Run,
   response: JsonResponse,
   request: FinalizeRequest & { readonly giveBack: number },
+  deadline: Deadline,
 ): Promise<void> {
   const { keep } = run
   if (keep !== undefined) {
-    await ctx.db.kysely.transaction().execute(async (tx) => {
-      await keep(tx, response)
-      refuseRefunded(await ctx.metering.finalizeIn(tx, request))
-    })
-  } else if (request.giveBack > 0) {
-    refuseRefunded(await ctx.metering.finalize(request))
-  } else {
-    const { metering, onError } = ctx
-    // Where the process dies before this is written, the sweep refunds a call that may have been
-    // answered.
-    void finalizeInBackground(
-      { metering, timeoutMs: ctx.settings.DEBIT_TIMEOUT_SECONDS * 1_000, onError },
-      request,
+    await deadline.first(
+      ctx.db.kysely.transaction().execute(async (tx) => {
+        await keep(tx, response)
+        refuseRefunded(await ctx.metering.finalizeIn(tx, request))
+      }),
     )
+    return
   }
+  const { metering, onError } = ctx
+  // Where the process dies before this is written, the sweep refunds a call that may have been
+  // answered.
+  const finalizing = finalizeInBackground(
+    { metering, timeoutMs: ctx.settings.DEBIT_TIMEOUT_SECONDS * 1_000, onError },
+    request,
+  )
+  // The next call may need the credits that are given back.
+  if (request.giveBack > 0) await waitBriefly(finalizing)
 }
 
 /** The refusal of a call beyond the account's own daily limit. */
@@ -103,25 +110,78 @@ function dailyLimitReached(): Problem {
   )
 }
 
-/** Refunds a failed call; if that fails, the sweep does it later. */
-export async function refundDebit(ctx: Context, operation: Debit, error: unknown): Promise<void> {
+/**
+ * Ends a call that failed after its debit: refunds it, or leaves that to the sweep, and records the
+ * credits.
+ *
+ * @param response the response if the debit was being made final together with it
+ * @returns the response if it is stored and the debit final: only the reply to the commit was lost
+ * @throws `error`, or a Problem of the same code if the debit may yet turn out to be final
+ */
+export async function endFailed(
+  ctx: Context,
+  res: Response,
+  debit: Debit & Price,
+  error: unknown,
+  response: JsonResponse | undefined,
+): Promise<JsonResponse> {
   const reason = error instanceof Problem ? error.code : 'internal'
-  const refunding = ctx.metering.refund({ ...operation, reason })
-  await waitBriefly(refunding.then(() => undefined, ctx.onError))
+  const refunding = refund(ctx, debit, reason).catch((cause: unknown) => {
+    ctx.onError(cause)
+    return undefined
+  })
+  const closed = await waitBriefly(refunding)
+  if (response !== undefined && closed === undefined) throw inDoubt(error)
+  const back = closed?.given ?? debit.credits
+  if (response !== undefined && closed?.state === 'answered') {
+    showCredits(ctx, res, { charged: debit.credits - back, back })
+    return response
+  }
+  showCredits(ctx, res, { charged: 0, back })
+  throw error
 }
 
-/**
- * Counts the credits of a call, and records them with the balance in the request context, for the
- * headers of the response.
- */
+/** Refunds a debit, unless it is final, and counts the credits by what became of it. */
+async function refund(
+  ctx: Context,
+  { product, credits, ...operation }: Debit & Price,
+  reason: string,
+): Promise<ClosedDebit> {
+  const closed = await ctx.metering.refund({ ...operation, reason })
+  const { state, given } = closed
+  ctx.countCredits(product, { charged: state === 'answered' ? credits - given : 0, back: given })
+  return closed
+}
+
+/** The refusal of a call whose debit is final if the commit of its response took effect. */
+function inDoubt(error: unknown): Problem {
+  const { code, retryAfterSeconds } = problemOf(error)
+  return new Problem(
+    code,
+    'The call may have been charged; send it again with the same Idempotency-Key, and it is charged once.',
+    { cause: error, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) },
+  )
+}
+
+/** The credits of one call: what it cost, and what of its debit was returned. */
+interface CallCredits {
+  readonly charged: number
+  readonly back: number
+}
+
+/** Counts and records the credits of a call whose debit is final. */
 export function recordCredits(
   ctx: Context,
   res: Response,
   product: Product,
-  credits: { readonly charged: number; readonly back: number },
+  credits: CallCredits,
 ): void {
   ctx.countCredits(product, credits)
-  const { charged, back } = credits
+  showCredits(ctx, res, credits)
+}
+
+/** Records credits and balance in the request context, for the headers of the response. */
+function showCredits(ctx: Context, res: Response, { charged, back }: CallCredits): void {
   const context = requestContextOf(res)
   context.creditsCharged = charged
   if (back === 0 || context.creditsRemaining === undefined) return

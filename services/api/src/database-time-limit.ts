@@ -46,7 +46,10 @@ export function createDatabaseTimeLimit(): DatabaseTimeLimit {
   }
 }
 
-/** Waits up to `REFUSAL_MS` for work that never rejects; it then goes on in the background. */
-export async function waitBriefly(work: Promise<void>): Promise<void> {
-  await withTimeOut(REFUSAL_MS, work).catch(() => undefined)
+/**
+ * Waits up to `REFUSAL_MS` for work that never rejects; it then goes on in the background, and its
+ * value is undefined.
+ */
+export async function waitBriefly<T>(work: Promise<T>): Promise<T | undefined> {
+  return await withTimeOut(REFUSAL_MS, work).catch(() => undefined)
 }

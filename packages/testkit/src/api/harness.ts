@@ -70,9 +70,14 @@ export interface ApiResponse {
   readonly json: unknown
 }
 
-/** Starts a harness; settings are given as in the environment. */
+/**
+ * Starts a harness; settings are given as in the environment.
+ *
+ * @param through opens a proxy in front of the database, which only the API uses
+ */
 export async function openApiHarness(
   env: Readonly<Record<string, string>> = {},
+  through?: (databaseUrl: string) => Promise<AsyncDisposable & { readonly url: string }>,
 ): Promise<ApiHarness> {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await createTestDatabase())
@@ -82,8 +87,9 @@ export async function openApiHarness(
   const metering = stack.use(createMetering(db))
   const servingUrl = servingUrlOf(database.url)
   await grantServing(db, servingUrl)
+  const proxy = through === undefined ? undefined : stack.use(await through(servingUrl))
   const settings = readSettings(apiSettings, {
-    DATABASE_URL: servingUrl,
+    DATABASE_URL: proxy?.url ?? servingUrl,
     WORKERS_WAIT_SECONDS: '0',
     DATA_DIR: dataDir,
     PORT: '0',

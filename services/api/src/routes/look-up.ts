@@ -19,7 +19,7 @@ import type { Context } from '../context.ts'
 import { startDeadline, type Deadline } from '../deadline.ts'
 import { callerOf, type Caller } from '../request-context.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
-import { debitOrRefuse, finalizeDebit, recordCredits, refundDebit } from '../charge.ts'
+import { debitOrRefuse, endFailed, finalizeDebit, recordCredits } from '../charge.ts'
 import { withIdempotency, type Run } from '../idempotency.ts'
 import { refuseQuery } from '../query.ts'
 import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
@@ -83,21 +83,21 @@ async function chargeAndAnswer(
   await ctx.tracer.span(debiting, () =>
     debitOrRefuse(ctx, res, operation, { product, credits }, deadline),
   )
+  let response: JsonResponse | undefined
   try {
     const outcomes = await askAll(ctx, product, request, caller, deadline)
-    const response = responseOf(ctx, product, request, withWayOut(outcomes))
+    response = responseOf(ctx, product, request, withWayOut(outcomes))
     const charged = chargedCredits(
       product,
       { outcomes, failed: false },
       ctx.settings.CHARGE_UNKNOWN,
     )
-    await finalizeDebit(ctx, run, response, { ...operation, giveBack: credits - charged })
-    recordCredits(ctx, res, product, { charged, back: credits - charged })
+    const back = credits - charged
+    await finalizeDebit(ctx, run, response, { ...operation, giveBack: back }, deadline)
+    recordCredits(ctx, res, product, { charged, back })
     return response
   } catch (error) {
-    await refundDebit(ctx, operation, error)
-    recordCredits(ctx, res, product, { charged: 0, back: credits })
-    throw error
+    return await endFailed(ctx, res, { ...operation, product, credits }, error, response)
   }
 }
 
