@@ -9,6 +9,7 @@ test.each([
   [Object.assign(new Error('x'), { code: '57P01' }), 'unavailable'],
   [new AggregateError([Object.assign(new Error('x'), { code: 'ECONNREFUSED' })]), 'unavailable'],
   [new Error('timeout exceeded when trying to connect'), 'unavailable'],
+  [new Error('Client has encountered a connection error and is not queryable'), 'unavailable'],
   [Object.assign(new Error('x'), { code: '23505' }), 'internal'],
   [new TypeError('secret'), 'internal'],
   ['a text', 'internal'],

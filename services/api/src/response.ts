@@ -158,7 +158,7 @@ function isOutage(error: unknown): boolean {
   if ('code' in error && typeof error.code === 'string') {
     return OUTAGE_CODES.has(error.code) || isOutageState(error.code)
   }
-  return /connection (terminated|timeout|is closed)|query read timeout|timeout exceeded when trying/i.test(
+  return /connection (terminated|timeout|is closed)|query read timeout|timeout exceeded when trying|is not queryable/i.test(
     error.message,
   )
 }
