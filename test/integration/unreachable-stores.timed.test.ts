@@ -77,7 +77,7 @@ test.skipIf(WITHOUT_REDIS)(
 )
 
 test.each(backends())(
-  'with Postgres silent and the queue on $name, a call is refused within two seconds and free',
+  'with Postgres silent and the queue on $name, a call is refused within two seconds and free, and one under way ends by its deadline',
   async ({ redisUrl }) => {
     await using stack = new AsyncDisposableStack()
     const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-away-'))
@@ -87,17 +87,34 @@ test.each(backends())(
     const { caller, slowMs, calls } = await startCalling(stack, {
       databaseUrl: postgres.url,
       redisUrl,
-      workers: [['email']],
-      env: { REDIS_PREFIX: `away-${process.pid}` },
+      workers: [['email'], ['ip', '--delay=1500']],
+      env: { REDIS_PREFIX: `away-${process.pid}`, CALL_TIMEOUT_SECONDS: '4' },
     })
+    const lookup = await begunLookup(caller)
+    const slow = { path: '/v1/ip', body: { ip: '8.8.8.8' }, headers: { 'idempotency-key': 'slow' } }
+    const underWay = timedCall(caller, slow)
+    await expect.poll(() => openDebits(caller)).toBe(1)
     const pids = await processesOf(postgres.url)
     using _ = continuedAtEnd(pids)
     signal(pids, 'SIGSTOP')
-    await expectAllRefused(caller, 20, 2_000 + slowMs)
+    const later = { headers: { prefer: 'respond-async' } }
+    await Promise.all([
+      expectAllRefused(caller, 20, 2_000 + slowMs),
+      expectRefused(caller, 2_000 + slowMs, later),
+      expectRefused(caller, 2_000 + slowMs, lookup),
+    ])
     await expectRefused(caller, 2_000 + slowMs)
+    await expectRefused(caller, 2_000 + slowMs, later)
+    await expectRefused(caller, 2_000 + slowMs, lookup)
+    const ended = await underWay
+    expect([503, 504]).toContain(ended.status)
+    expect(ended.ms).toBeLessThan(5_000 + slowMs)
     signal(pids, 'SIGCONT')
     await untilAnswered(caller)
-    await expectCharged(caller, calls + 1)
+    await untilAnswered(caller, slow)
+    await expectCharged(caller, calls + 2)
+    const begun = 'select count(*)::int as count from batches where is_lookup'
+    expect((await caller.service.db.pool.query(begun)).rows).toEqual([{ count: 1 }])
   },
 )
 
@@ -133,41 +150,66 @@ interface Timed {
   readonly ms: number
 }
 
+/** A request; default: a POST to `/v1/email` with an address that no call has named before. */
+interface Request {
+  readonly method?: string
+  readonly path?: string
+  readonly body?: object | null
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 let count = 0
 
-async function timedCall({ service, key }: Caller): Promise<Timed> {
+async function timedCall(
+  { service, key }: Caller,
+  { method = 'POST', path = '/v1/email', body, headers: own }: Request = {},
+): Promise<Timed> {
   count += 1
   const beganMs = performance.now()
-  const response = await service.call(key, 'POST', '/v1/email', {
-    email: `user${count}@example.com`,
+  const response = await fetch(new URL(path, service.url), {
+    method,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...own },
+    body: body === null ? null : JSON.stringify(body ?? { email: `user${count}@example.com` }),
   })
   await response.text()
   const { status, headers } = response
   return { status, headers, ms: performance.now() - beganMs }
 }
 
-async function untilAnswered(caller: Caller): Promise<void> {
-  await expect.poll(async () => (await timedCall(caller)).status).toBe(200)
+/** The request that reads a lookup begun for it. */
+async function begunLookup(caller: Caller): Promise<Request> {
+  const { status, headers } = await timedCall(caller, { headers: { prefer: 'respond-async' } })
+  expect(status).toBe(202)
+  return { method: 'GET', path: headers.get('location') ?? '', body: null }
+}
+
+async function untilAnswered(caller: Caller, request?: Request): Promise<void> {
+  await expect.poll(async () => (await timedCall(caller, request)).status).toBe(200)
 }
 
 async function expectAllRefused(caller: Caller, atOnce: number, withinMs: number): Promise<void> {
   await Promise.all(Array.from({ length: atOnce }, () => expectRefused(caller, withinMs)))
 }
 
-async function expectRefused(caller: Caller, withinMs: number): Promise<void> {
-  const { status, headers, ms } = await timedCall(caller)
+async function expectRefused(caller: Caller, withinMs: number, request?: Request): Promise<void> {
+  const { status, headers, ms } = await timedCall(caller, request)
   expect(status).toBe(503)
   expect(headers.get('retry-after')).toBe('2')
   expect(ms).toBeLessThan(withinMs)
   expect(headers.get('x-credits-charged') ?? '0').toBe('0')
 }
 
-/** All debits are final or refunded, and those of `calls` calls remain. */
-async function expectCharged({ service, account }: Caller, calls: number): Promise<void> {
-  const { pool } = service.db
+/** How many debits of the account are neither final nor refunded. */
+async function openDebits({ service, account }: Caller): Promise<unknown> {
   const open = 'select count(*)::int as count from credit_unanswered where account_id = $1'
-  await expect.poll(async () => (await pool.query(open, [account.id])).rows).toEqual([{ count: 0 }])
-  const { rows } = await pool.query(
+  return (await service.db.pool.query<{ count: number }>(open, [account.id])).rows[0]?.count
+}
+
+/** All debits are final or refunded, and those of `calls` calls remain. */
+async function expectCharged(caller: Caller, calls: number): Promise<void> {
+  await expect.poll(() => openDebits(caller)).toBe(0)
+  const { service, account } = caller
+  const { rows } = await service.db.pool.query(
     `select coalesce(-sum(allowance_delta + packs_delta), 0)::int as sum from credit_entries
      where account_id = $1 and kind in ('debit', 'refund', 'give_back')`,
     [account.id],

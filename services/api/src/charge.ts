@@ -153,8 +153,8 @@ async function refund(
   return closed
 }
 
-/** The refusal of a call whose debit is final if the commit of its response took effect. */
-function inDoubt(error: unknown): Problem {
+/** The refusal of a keyed call which is charged if the commit of its response took effect. */
+export function inDoubt(error: unknown): Problem {
   const { code, retryAfterSeconds } = problemOf(error)
   return new Problem(
     code,

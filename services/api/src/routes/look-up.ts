@@ -50,7 +50,11 @@ export function lookUp(ctx: Context, product: Product): Handler {
           : chargeAndAnswer(ctx, res, product, request, run)
       },
     )
-    if (caller.mode === 'test' || isLater) await showBalance(ctx.access, res, false)
+    // Only a header: what is done is not refused for it.
+    if (caller.mode === 'test' || isLater) {
+      const shown = showBalance(ctx.access, res, false)
+      await ctx.database.orRefused(shown, { isCached: true }).catch(ctx.onError)
+    }
     sendResponse(res, response)
   }
 }

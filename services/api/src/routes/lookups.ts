@@ -1,10 +1,15 @@
 import { LOOKUP_WAIT_SECONDS } from '@plumbline/contract/lookup'
+import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import { CHECKS, priceCredits, type Product } from '@plumbline/contract/products'
 import type { ProductRequest } from '@plumbline/contract/requests'
+import type { BatchOwner } from '@plumbline/db/batches/rows'
+import { retryStatement } from '@plumbline/db/retry'
+import { cancelBatch } from '@plumbline/pipeline/cancel'
 import { beginLookup as begin, noSuchLookup, readLookup as read } from '@plumbline/pipeline/lookup'
 import type { Request, Response } from 'express'
 import { setTimeout as wait } from 'node:timers/promises'
 import { admit, showBalance } from '../access.ts'
+import { inDoubt } from '../charge.ts'
 import type { Context } from '../context.ts'
 import type { Run } from '../idempotency.ts'
 import { readQuery } from '../query.ts'
@@ -20,7 +25,13 @@ export function prefersAsync({ headers }: Request): boolean {
   )
 }
 
-/** Begins an asynchronous lookup, and responds with its URL. */
+/**
+ * Begins an asynchronous lookup, and responds with its URL. A lookup whose call was refused is not
+ * begun, or canceled if only the reply to its commit was missing; with an idempotency key it then
+ * stays, for the repeat.
+ *
+ * @throws Problem `unavailable` if the database is down, and the refusals of the pipeline
+ */
 export async function beginLookup(
   ctx: Context,
   res: Response,
@@ -29,8 +40,9 @@ export async function beginLookup(
   { keep }: Run,
 ): Promise<JsonResponse> {
   const { accountId, mode } = callerOf(res)
-  let response: JsonResponse | undefined
-  await begin(
+  let isRefused = false
+  let begun: { readonly id: string; readonly response: JsonResponse } | undefined
+  const beginning = begin(
     ctx.pipeline,
     {
       accountId,
@@ -42,13 +54,39 @@ export async function beginLookup(
       most: ctx.settings.LOOKUPS_LIMIT,
     },
     async (tx, view) => {
-      response = jsonResponse(202, view, `/v1/lookups/${view.id}`)
+      if (isRefused) throw new Problem('unavailable', MESSAGES.unavailable)
+      const response = jsonResponse(202, view, `/v1/lookups/${view.id}`)
       await keep?.(tx, response, view.id)
+      begun = { id: view.id, response }
     },
   )
-  if (response === undefined) throw new Error('a lookup was begun without a response')
+  try {
+    await ctx.database.orRefused(beginning, { late: () => (isRefused = true) })
+  } catch (error) {
+    if (begun === undefined) throw error
+    if (keep !== undefined) throw inDoubt(error)
+    void cancelLate(ctx, { accountId, mode }, begun.id, beginning)
+    throw error
+  }
+  if (begun === undefined) throw new Error('a lookup was begun without a response')
   if (mode === 'live') requestContextOf(res).creditsCharged = priceOf(product, request)
-  return response
+  return begun.response
+}
+
+/** Cancels a lookup that may have been begun although its call was refused. */
+async function cancelLate(
+  { pipeline, onError }: Context,
+  owner: BatchOwner,
+  id: string,
+  beginning: Promise<void>,
+): Promise<void> {
+  try {
+    await beginning.catch(() => undefined)
+    await retryStatement(() => cancelBatch(pipeline, owner, id))
+  } catch (error) {
+    const wasNotBegun = error instanceof Problem && error.code === 'not_found'
+    if (!wasNotBegun) onError(error)
+  }
 }
 
 function priceOf(product: Product, { values }: ProductRequest): number {
@@ -67,19 +105,21 @@ const POLL_MS = 250
  */
 export function readLookup(ctx: Context): Handler {
   return async (req, res) => {
-    const owner = await admit(ctx.access, req, res, { spends: false })
+    const { database } = ctx
+    const admitted = admit(ctx.access, req, res, { spends: false })
+    const owner = await database.orRefused(admitted, { isCached: true })
     const id = lookupIdOf(req)
     const query = readQuery(req, ['wait'])
     const seconds = query.wholeNumber('wait', { fallback: 0, min: 0, max: LOOKUP_WAIT_SECONDS })
     using _ = ctx.calls.enter(owner.accountId)
     const until = performance.now() + seconds * 1_000
-    let view = await read(ctx.pipeline, owner, id)
+    let view = await database.orRefused(read(ctx.pipeline, owner, id))
     while (view.status === 'running' && performance.now() < until) {
       if (ctx.stopping.aborted || res.destroyed) break
       await wait(POLL_MS)
-      view = await read(ctx.pipeline, owner, id)
+      view = await database.orRefused(read(ctx.pipeline, owner, id))
     }
-    await showBalance(ctx.access, res)
+    await database.orRefused(showBalance(ctx.access, res))
     sendResponse(res, jsonResponse(200, view))
   }
 }
