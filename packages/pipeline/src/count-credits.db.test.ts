@@ -1,9 +1,16 @@
+import type { Check } from '@plumbline/contract/products'
+import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
+import { openDatabase } from '@plumbline/db/database'
 import { allowAnyTransition } from '@plumbline/testkit/any-transition'
+import { instantEngine } from '@plumbline/testkit/instant-engines'
+import { openLossyProxy } from '@plumbline/testkit/lossy-proxy'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test } from 'vitest'
 import { cancelBatch, failBatch } from './cancel.ts'
 import type { BatchCreditCounter } from './pipeline.ts'
 import { reconcile } from './reconcile.ts'
+import { runTask } from './run-task.ts'
+import { createTaskLeases } from './task-lease.ts'
 
 /** A pipeline with two records a chunk, and the calls of its counter since the last read. */
 async function openCounted(): Promise<TestPipeline & { counted(): readonly string[] }> {
@@ -32,6 +39,25 @@ test('credits of batches are counted as they are charged and released, by produc
   await cancelBatch(pipeline, owner, id)
   await workStages()
   expect(counted()).toEqual(['email charged 2', 'email released 1'])
+})
+
+test('the charge of a chunk whose commit had no reply is counted', async () => {
+  await using harness = await openCounted()
+  await using proxy = await openLossyProxy(harness.databaseUrl)
+  await using db = openDatabase({ url: proxy.url, poolSize: 2, applicationName: 'lossy' })
+  const pipeline = { ...harness.pipeline, db }
+  await harness.read('email\na@b.example\nb@b.example\n')
+  const slots = { email: 1, phone: 0, ip: 0, domain: 0 }
+  const [task] = await leaseTasks(db, { slots, reserve: 0, leaseMs: pipeline.limits.leaseMs })
+  if (task === undefined) throw new Error('no task went out')
+  using leases = createTaskLeases(pipeline)
+  const engineOf = (check: Check) => {
+    proxy.loseNextReply('commit')
+    return instantEngine<Check>(check)
+  }
+  await runTask(pipeline, leases, engineOf, task, new AbortController().signal)
+  expect(proxy.lostCount()).toBe(1)
+  expect(harness.counted()).toEqual(['email charged 2'])
 })
 
 test('credits that a failed batch returns are counted once', async () => {

@@ -137,9 +137,12 @@ export async function storeOutcomes(
 ): Promise<number> {
   const { check } = task
   const scorer = await pipeline.scorers.of(task.weights)
+  /** What an attempt stored if its commit, of which nothing was heard, took effect. */
+  let unheard: Stored | undefined
   const store = async (tx: Tx): Promise<Stored> => {
     const stored = await storeTaskOutcomes(tx, brought)
     if (stored === undefined) {
+      if (unheard !== undefined) return unheard
       pipeline.log.info({ task: task.taskId }, 'lease lost; outcomes dropped')
       return { charged: null, paceAgeMs: 0 }
     }
@@ -164,7 +167,8 @@ export async function storeOutcomes(
       onlyPart:
         onlyCheck && brought.indexes === null ? { check, indexes: null, outcomes } : undefined,
     })
-    return { charged, paceAgeMs }
+    unheard = { charged, paceAgeMs }
+    return unheard
   }
   const { charged, paceAgeMs } = await retryStatement(
     () => pipeline.db.kysely.transaction().execute(store),
