@@ -64,6 +64,11 @@ export const RESTORED_FAULTS: readonly RestoredFault[] = [
         from: 'accounts_in_turn(k.check_kind, k.served,\n      k.check_kind = any($5), k.most,',
         to: "accounts_in_turn(k.check_kind, '',\n      k.check_kind = any($5), 1,",
       },
+      {
+        file: 'packages/db/src/batches/lease-tasks.ts',
+        from: 'small_tasks(k.check_kind, k.room - greatest(k.free, 0),',
+        to: 'small_tasks(k.check_kind, 0,',
+      },
     ],
   },
   {
@@ -73,8 +78,8 @@ export const RESTORED_FAULTS: readonly RestoredFault[] = [
     edits: [
       {
         file: 'packages/db/src/batches/lease-tasks.ts',
-        from: 'where r.turn_no <= r.free or (r.place = 1 and r.turn_no <= r.room)',
-        to: 'where r.turn_no <= greatest(4, r.free)',
+        from: 'from turns where turn_no <= free',
+        to: 'from turns where turn_no <= greatest(4, free)',
       },
       {
         file: 'packages/db/src/batches/lease-tasks.ts',

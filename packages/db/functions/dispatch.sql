@@ -185,3 +185,52 @@ begin
     exit when found_count = most;
   end loop;
 end $$;
+
+-- Up to `most` small ready tasks of a check, each of another active account without leased tasks (not in `busy`). The
+-- accounts are walked from a random one on; 100 are looked at, since the batches of many may be paused.
+create or replace function small_tasks(kind text, most integer, busy text[])
+returns table (task bigint, account text) language plpgsql volatile rows 4 as $$
+declare
+  first text;
+  last text;
+  start text;
+  wrapped boolean := false;
+  found_count integer := 0;
+begin
+  if most <= 0 then return; end if;
+  select t.account_id into first from tasks t
+  where t.check_kind = kind and t.size <= 100
+    and t.lease_until is null and t.group_key is null and t.due_at is null
+  order by t.account_id limit 1;
+  if first is null then return; end if;
+  select t.account_id into last from tasks t
+  where t.check_kind = kind and t.size <= 100
+    and t.lease_until is null and t.group_key is null and t.due_at is null
+  order by t.account_id desc limit 1;
+  start := place_between(first, last);
+  account := start;
+  for step in 1..100 loop
+    select t.account_id into account from tasks t
+    where t.check_kind = kind and t.account_id > account and t.size <= 100
+      and t.lease_until is null and t.group_key is null and t.due_at is null
+    order by t.account_id limit 1;
+    if account is null then
+      exit when wrapped;
+      wrapped := true;
+      account := '';
+      continue;
+    end if;
+    exit when wrapped and account > start;
+    continue when account = any(busy) or not exists (select from accounts a
+      where a.id = small_tasks.account and a.status = 'active');
+    select t.id into task from tasks t
+    where t.check_kind = kind and t.account_id = account and t.size <= 100
+      and t.lease_until is null and t.group_key is null and t.due_at is null
+      and exists (select from batches b where b.id = t.batch_id and b.status = 'running')
+    limit 1;
+    continue when task is null;
+    return next;
+    found_count := found_count + 1;
+    exit when found_count = most;
+  end loop;
+end $$;

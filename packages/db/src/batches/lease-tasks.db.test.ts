@@ -242,6 +242,31 @@ test('placed and chosen: accounts take turns, and one without leased tasks may u
   expect(idsOf(await run(db, 'chosen', { slots: 3 })).toSorted()).toEqual([second, other])
 })
 
+test('half of the reserve is kept for small tasks, also behind many accounts with large ones', async () => {
+  await using place = await openTwoAccounts()
+  const { db } = place
+  await db.pool.query(`
+    insert into accounts (id, email, plan)
+    select 'c' || no, no || '@c.example', 'pro' from generate_series(100, 160) no;
+    insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,
+      retention_days, requested, source_key, file_bytes, ats)
+    select 'bat_' || id, id, 'live', 'email', 'analyzing', false, true, true, 30, '{}', 'u', 1, '{}'
+    from accounts where id like 'c1%';
+    update batches set status = 'running' where account_id like 'c1%';
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
+    select id, account_id, 'live', 'email', 'full', no, 1000 from batches, generate_series(0, 9) no
+    where account_id like 'c1%'`)
+  const options = { slots: { ...SLOTS, email: 8 }, reserve: 4, leaseMs: 60_000 }
+  for (const count of [8, 1, 1, 0]) {
+    expect(await leaseTasks(db, options)).toHaveLength(count)
+  }
+  const small = [await add(db), await add(db, { account: 'b' })]
+  const leased = await leaseTasks(db, options)
+  expect(leased.map(({ taskId }) => taskId).toSorted()).toEqual(small.toSorted())
+  await add(db)
+  expect(await leaseTasks(db, options)).toEqual([])
+})
+
 test('accounts whose batches are all paused delay no other account, however many they are', async () => {
   await using place = await openTwoAccounts()
   const { db } = place

@@ -27,7 +27,10 @@ export interface LeasedTask {
 export interface LeaseOptions {
   /** Maximum number of leased tasks of each check. */
   readonly slots: Readonly<Record<Check, number>>
-  /** Further tasks for accounts that have none leased; a single number applies to every check. */
+  /**
+   * Further tasks for accounts that have none leased, half of them small ones only; a single number
+   * applies to every check.
+   */
   readonly reserve: number | Readonly<Record<Check, number>>
   readonly leaseMs: number
   /** Tasks of the previous round that still grow; this round then reads no other groups. */
@@ -127,6 +130,13 @@ const LONGEST_QUIET_MS = 300_000
 const GROUPS_A_ROUND = 2
 
 /**
+ * Maximum number of subjects of a small task, that of a short batch: a part of the reserve is kept
+ * for these, so that they do not wait for the tasks of many long batches. As in the index
+ * `tasks_small` and the function `small_tasks`.
+ */
+const SMALL = 100
+
+/**
  * Maximum number of batches of an account that one round reads; no more of its tasks could be
  * leased.
  */
@@ -181,11 +191,15 @@ const PARTS = {
   from tasks, turn
   where turn.ours and lease_until is not null and id <> all(array(select id from lost))
   group by check_kind, account_id, batch_id`,
-  /** Free slots of each check, without and with the reserve; checks without any are left out. */
+  /**
+   * Free slots of each check, without and with the reserve, and the part of it that is kept for small
+   * tasks; checks without any are left out.
+   */
   kinds: `
   select k.check_kind, k.served, k.slots - coalesce(sum(b.n), 0)::int as free,
     k.slots + k.reserve - coalesce(sum(b.n), 0)::int as room,
-    greatest(k.slots - coalesce(sum(b.n), 0)::int, 1) + count(distinct b.account_id)::int as most
+    greatest(k.slots - coalesce(sum(b.n), 0)::int, 1) + count(distinct b.account_id)::int as most,
+    k.reserve / 2 as kept
   from unnest($1::text[], $2::int[], $3::int[], $7::text[]) as k(check_kind, slots, reserve, served)
     cross join turn left join busy b on b.check_kind = k.check_kind
   where turn.ours
@@ -211,14 +225,14 @@ const PARTS = {
    * something may have been bought, to store the result; of a paused one none.
    */
   fresh: `
-  select t.id, a.check_kind, a.account_id, null as group_key
+  select t.id, a.check_kind, a.account_id, null as group_key, t.size <= ${SMALL} as is_small
   from accounts a cross join lateral (
-    select t.id
+    select t.id, t.size
     from batches_in_turn(a.check_kind, a.account_id, a.check_kind = any($5),
         least(${BATCHES_A_ROUND}, ceil(greatest(a.free, 1)::float8 / a.n)::int + 1)) b
       cross join lateral (
-        select id, row_number() over (order by chunk_no, id) as place from (
-          select id, chunk_no from tasks
+        select id, size, row_number() over (order by chunk_no, id) as place from (
+          select id, size, chunk_no from tasks
           where check_kind = a.check_kind and account_id = a.account_id and batch_id = b.batch
             and ${isTask('pending', 'tasks')} and due_at is null
             and (b.is_running or lease > 0 or indexes is not null)
@@ -227,6 +241,12 @@ const PARTS = {
     order by t.place + coalesce((select n from busy
       where busy.check_kind = a.check_kind and busy.batch_id = b.batch), 0), b.since, t.id
     limit ceil(greatest(a.free, 1)::float8 / a.n)::int + 1) t`,
+  /** Small tasks for the reserve, of accounts without leased tasks. */
+  small: `
+  select s.task as id, k.check_kind, s.account as account_id, null as group_key, true as is_small
+  from kinds k cross join lateral small_tasks(k.check_kind, k.room - greatest(k.free, 0),
+    array(select b.account_id from busy b where b.check_kind = k.check_kind)) s
+  where s.task <> all(array(select id from fresh))`,
   /** Due groups, those due longest first, each with the task to dispatch; without one if none may be. */
   awake: `
   select k.check_kind, g.* from kinds k cross join lateral groups_in_turn(k.check_kind,
@@ -235,7 +255,8 @@ const PARTS = {
   where $8`,
   /** The tasks of these groups. */
   waiting: `
-  select task as id, check_kind, account as account_id, group_key from awake where task is not null`,
+  select task as id, check_kind, account as account_id, group_key, true as is_small
+  from awake where task is not null`,
   /**
    * Other groups are skipped until a task in them is due, or the leased task may be lost. Only
    * groups that have not changed since they were read: a task may have added subjects.
@@ -258,27 +279,35 @@ const PARTS = {
    * the waiting ones first.
    */
   placed: `
-  select p.*, k.free, k.room, p.account_id <= k.served as is_later, row_number() over (
+  select p.*, k.free, k.room, k.kept, p.account_id <= k.served as is_later, row_number() over (
       partition by p.check_kind, p.account_id order by p.seq
     ) + coalesce(b.n, 0) as place
-  from (select id, check_kind, account_id, group_key,
+  from (select id, check_kind, account_id, group_key, is_small,
         row_number() over (order by (group_key is null) = $9, seq) as seq
       from (
         select *, row_number() over () as seq from fresh
+        union all select *, 0 from small
         union all select *, row_number() over () from waiting) each) p
     join kinds k on k.check_kind = p.check_kind
     left join (select check_kind, account_id, sum(n)::int as n from busy group by 1, 2) b
       on b.check_kind = p.check_kind and b.account_id = p.account_id`,
+  /** The candidates in turn: accounts with the fewest leased tasks first. */
+  turns: `
+  select *, row_number() over (
+    partition by check_kind order by place, is_later, account_id, seq) as turn_no
+  from placed`,
   /**
-   * Candidates to lease: accounts with the fewest leased tasks first, then in turn, within the free
-   * slots; within the reserve only the first of an account that has none leased.
+   * Candidates to lease, within the free slots; within the reserve only the first of an account that
+   * has none leased, the small ones first, for which a part of it is kept.
    */
   chosen: `
-  select r.id, r.group_key, r.turn_no from (
-    select *, row_number() over (
-      partition by check_kind order by place, is_later, account_id, seq) as turn_no
-    from placed) r
-  where r.turn_no <= r.free or (r.place = 1 and r.turn_no <= r.room)`,
+  select id, group_key, turn_no from turns where turn_no <= free
+  union all
+  select id, group_key, turn_no from (
+    select *, room - greatest(free, 0) as extra, row_number() over (
+      partition by check_kind order by is_small desc, turn_no) as extra_no
+    from turns where turn_no > free and place = 1) r
+  where extra_no <= extra - case when is_small then 0 else kept end`,
   /** Chosen tasks that no other transaction has locked. */
   locked: `
   select id from tasks
