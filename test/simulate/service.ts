@@ -170,7 +170,7 @@ function doublingJobs(queue: QueueBackend, { time, stalls }: World): QueueBacken
 /** Bytes that the file store delivers in a virtual second, so that reading a long file takes time. */
 const BYTES_A_SECOND = 16_384
 
-/** A file store that never replies to a dead process, and not before the end of a stall. */
+/** A file store whose every call waits for the end of a stall, and for ever if the process is dead. */
 function stallingStorage(storage: Storage, { owner, time, stalls }: World): Storage {
   async function open(): Promise<void> {
     while (owner.isDead || stalls.storageUntilMs > time.nowMs()) {
@@ -183,6 +183,24 @@ function stallingStorage(storage: Storage, { owner, time, stalls }: World): Stor
     put: async (key, path) => {
       await open()
       await storage.put(key, path)
+    },
+    create: async (key) => {
+      await open()
+      const file = await storage.create(key)
+      return {
+        write: async (bytes) => {
+          await open()
+          await file.write(bytes)
+        },
+        end: async () => {
+          await open()
+          await file.end()
+        },
+        [Symbol.asyncDispose]: async () => {
+          await open()
+          await file[Symbol.asyncDispose]()
+        },
+      }
     },
     open: async (key, range) => {
       await open()
@@ -197,6 +215,17 @@ function stallingStorage(storage: Storage, { owner, time, stalls }: World): Stor
     remove: async (keys) => {
       await open()
       await storage.remove(keys)
+    },
+    list: async function* (folder, names) {
+      await open()
+      for await (const page of storage.list(folder, names)) {
+        yield page
+        await open()
+      }
+    },
+    dropParts: async (folder, wanted) => {
+      await open()
+      return await storage.dropParts(folder, wanted)
     },
   }
 }
