@@ -124,7 +124,7 @@ export const RESTORED_FAULTS: readonly RestoredFault[] = [
     edits: [
       {
         file: 'packages/pipeline/src/sweeps.ts',
-        from: 'options.onSwept((await sweepUnanswered(db, options.debitTimeoutSeconds)).length)',
+        from: 'options.onSwept(await sweepUnanswered(db, options.debitTimeoutSeconds))',
         to: 'undefined',
       },
     ],

@@ -94,14 +94,15 @@ test('a debit from before the clock went back by days is refunded no earlier tha
     `update credit_unanswered set created_at = created_at + interval '2 days'`,
   )
   expect(await sweepUnanswered(context.db, 60)).toEqual([])
-  expect(await sweepUnanswered(context.db, 0)).toEqual([{ accountId, opKey: 'a' }])
+  expect(await sweepUnanswered(context.db, 0)).toMatchObject([{ accountId, opKey: 'a' }])
 })
 
 test('an unanswered debit is refunded once, an answered one never', async () => {
   await using context = await openMeteringContext()
   const id = await context.account()
+  const use = { product: 'email', source: 'api' } as const
   for (const opKey of ['a', 'b', 'c']) {
-    await context.metering.debit({ accountId: id, opKey, credits: 10 })
+    await context.metering.debit({ accountId: id, opKey, credits: 10, use })
   }
   expect(await context.metering.finalize({ accountId: id, opKey: 'a' })).toEqual({
     state: 'answered',
@@ -110,7 +111,8 @@ test('an unanswered debit is refunded once, an answered one never', async () => 
   const refund = { accountId: id, opKey: 'b', reason: 'timeout' }
   expect(await context.metering.refund(refund)).toEqual({ state: 'refunded', given: 10 })
   expect(await context.metering.refund(refund)).toEqual({ state: 'refunded', given: 10 })
-  expect(await sweepUnanswered(context.db, 0)).toEqual([{ accountId: id, opKey: 'c' }])
+  const swept = { accountId: id, opKey: 'c', product: 'email', given: 10 }
+  expect(await sweepUnanswered(context.db, 0)).toEqual([swept])
   expect(await sweepUnanswered(context.db, 0)).toEqual([])
   expect(await context.metering.finalize({ accountId: id, opKey: 'c' })).toEqual({
     state: 'refunded',

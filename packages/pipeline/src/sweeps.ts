@@ -3,7 +3,7 @@ import { storeRunningSums } from '@plumbline/db/batches/running-sums'
 import { sweepGroups } from '@plumbline/db/batches/groups'
 import { sweepExpired, sweepLongStored } from '@plumbline/db/sweep-expired'
 import { auditWhenDue } from '@plumbline/metering/audit'
-import { startDueCycles, sweepUnanswered } from '@plumbline/metering/sweep'
+import { startDueCycles, sweepUnanswered, type SweptDebit } from '@plumbline/metering/sweep'
 import { RESULTS_EVERY_MS, restoreResults } from './lost-results.ts'
 import { eraseBatches, expireBatches } from './erase.ts'
 import { eraseClosedAccounts } from './erase-accounts.ts'
@@ -38,8 +38,8 @@ export interface SweepOptions {
   readonly debitTimeoutSeconds: number
   /** Days after which files of the store that no batch references are removed. */
   readonly strayFilesDays: number
-  /** Called with the number of calls whose debits were refunded. */
-  readonly onSwept: (callCount: number) => void
+  /** Called with the debits that were refunded. */
+  readonly onSwept: (debits: readonly SweptDebit[]) => void
 }
 
 /**
@@ -58,7 +58,7 @@ export async function runSweeps(
   const debits: readonly Sweep[] = [
     [
       'unanswered debits',
-      async () => options.onSwept((await sweepUnanswered(db, options.debitTimeoutSeconds)).length),
+      async () => options.onSwept(await sweepUnanswered(db, options.debitTimeoutSeconds)),
     ],
   ]
   const others: readonly Sweep[] = [

@@ -11,6 +11,7 @@ import type { Job } from '@plumbline/queue/backend'
 import { work } from '@plumbline/queue/jobs'
 import type { WorkerContext } from './context.ts'
 import type { ListUpdates } from './list-updates.ts'
+import { createSweptDebitCounter } from './count-swept-debits.ts'
 import { graceOf, jobLockOf } from './settings.ts'
 import { factNames } from './fact-names.ts'
 
@@ -45,11 +46,6 @@ export async function serveBatches(
     [],
     ROUND_SECONDS,
   )
-  const swept = metrics.counter(
-    'debits_swept_total',
-    'Single calls that had no answer within their time and were given their credits back.',
-    [],
-  )
   await using stack = new AsyncDisposableStack()
   const loops = Promise.all([
     runDispatcher(pipeline, stop.signal, {
@@ -63,7 +59,7 @@ export async function serveBatches(
         everyMs: settings.SWEEP_SECONDS * 1000,
         debitTimeoutSeconds: settings.DEBIT_TIMEOUT_SECONDS,
         strayFilesDays: settings.STRAY_FILES_DAYS,
-        onSwept: (callCount) => swept.inc(callCount),
+        onSwept: createSweptDebitCounter(metrics),
       },
       stop.signal,
     ),
