@@ -7,7 +7,7 @@ import { openServerClock } from './clock.ts'
 import type { QueueName } from './names.ts'
 import { createRedisChannel } from './redis-channel.ts'
 import { createRedisReplyChannel } from './redis-reply-channel.ts'
-import { closeRedis, CLOSE_MS, openRedis, type RedisServer } from './redis.ts'
+import { closeRedis, CLOSE_MS, openRedis, POLL_SECONDS, type RedisServer } from './redis.ts'
 import { createLazyResources } from './lazy-resources.ts'
 import { telemetryOf } from './telemetry.ts'
 
@@ -104,12 +104,6 @@ async function refuseLoneNode({ commands }: RedisServer): Promise<void> {
       'write redis-cluster:// (rediss-cluster:// with TLS) and name its nodes with commas',
   )
 }
-
-/**
- * Polling interval in seconds. A consumer blocks in the server until there is a job: a poll is one
- * command.
- */
-const POLL_SECONDS = 2
 
 /** Time-out of a command in milliseconds: a cluster without slots never replies. */
 const COMMAND_MS = 10_000

@@ -3,11 +3,12 @@ import { connect, createServer, type Socket } from 'node:net'
 import { Redis } from 'ioredis'
 import { CHECKS } from '@plumbline/contract/products'
 import { describe, expect, test, vi } from 'vitest'
+import { openLossyProxy } from '@plumbline/testkit/lossy-proxy'
 import { emailOutcome } from '@plumbline/testkit/outcomes'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { openRedisTestQueue } from '@plumbline/testkit/queue'
 import { startRedis, type TestRedis } from '@plumbline/testkit/redis'
-import { enqueue, recall, work } from './jobs.ts'
+import { depth, enqueue, recall, work } from './jobs.ts'
 import { bulkQueueOf } from './names.ts'
 import { serveLive } from './live-server.ts'
 import { createLiveCaller } from './live-caller.ts'
@@ -183,6 +184,45 @@ describe.skipIf(WITHOUT_REDIS)('a network that drops packets without a reset', (
       expect(await recall(backend, 'intake', 'after', false)).toBe('waiting')
     } finally {
       await backend[Symbol.asyncDispose]()
+      await server.stop()
+    }
+  })
+
+  test('does not stop a worker, which ends its job over another connection and takes the next', async () => {
+    const server = await startRedis()
+    if (server === null) throw new Error('redis-server is not installed')
+    await using network = await openLossyProxy(server.url)
+    const onError = (): void => undefined
+    const prefix = 'partition'
+    try {
+      await using near = await openRedisTestQueue(server.url, prefix)
+      await using far = await openRedisQueues({
+        redisUrl: network.url,
+        prefix,
+        commandMs: 500,
+        onError,
+      })
+      const gate = Promise.withResolvers<void>()
+      const taken: string[] = []
+      await using _ = await work(
+        far,
+        'intake',
+        async ({ id }) => {
+          taken.push(id)
+          await gate.promise
+        },
+        { concurrency: 1, graceMs: 0, onError },
+      )
+      await enqueue(near.backend, 'intake', [{ id: 'before', data: {} }])
+      await vi.waitFor(() => expect(taken).toEqual(['before']), PATIENT)
+      network.loseAll()
+      gate.resolve()
+      await enqueue(near.backend, 'intake', [{ id: 'after', data: {} }])
+      await vi.waitFor(() => expect(taken).toEqual(['before', 'after']), PATIENT)
+      await vi.waitFor(async () => {
+        expect(await depth(near.backend, 'intake')).toEqual({ waiting: 0, active: 0 })
+      }, PATIENT)
+    } finally {
       await server.stop()
     }
   })

@@ -16,10 +16,7 @@ export interface RedisServer extends AsyncDisposable {
   readonly isSharded: boolean
 }
 
-/**
- * Purpose of a connection: `fetch` waits as long as the server is down, `add` and `listen` use
- * ioredis's defaults.
- */
+/** Purpose of a connection; `add` is for all commands that do not block. */
 export type ConnectionRole = 'add' | 'fetch' | 'listen'
 
 /** Options of `openRedis`. */
@@ -47,17 +44,16 @@ export function openRedis({
   onError,
   commandMs = COMMAND_MS,
 }: RedisServerOptions): RedisServer {
-  const inTime = { commandTimeout: commandMs, socketTimeout: commandMs }
   const open = (options: ConnectionSettings): Redis | Cluster => {
     const client = connectionOf(url, options)
     client.on('error', onError)
     return client
   }
-  const commands = open({ enableAutoPipelining: true, maxRetriesPerRequest: 3, ...inTime })
+  const commands = open({ enableAutoPipelining: true, ...settingsOf('add', commandMs) })
   return {
     commands,
     prefix,
-    connect: (role) => open(role === 'add' ? { ...ROLES.add, ...inTime } : ROLES[role]),
+    connect: (role) => open(settingsOf(role, commandMs)),
     isSharded: commands.isCluster,
     [Symbol.asyncDispose]: () => closeRedis(commands),
   }
@@ -74,22 +70,36 @@ export const CLOSE_MS = 1_000
 
 /**
  * Time-out of a command in milliseconds. Without it, a network that drops packets would block a
- * command for a quarter of an hour. Commands that fetch and listen block on purpose.
+ * command for a quarter of an hour.
  */
 const COMMAND_MS = 10_000
 
-const ROLES: Readonly<Record<ConnectionRole, ConnectionSettings>> = {
-  add: { maxRetriesPerRequest: 3 },
-  // BullMQ refuses to fetch over a connection with a limit of retries.
-  fetch: { maxRetriesPerRequest: null },
-  listen: { maxRetriesPerRequest: null },
+/** Seconds for which a command that fetches may block in the server until there is a job. */
+export const POLL_SECONDS = 2
+
+/**
+ * Commands that fetch and listen wait for a server that is down. One that fetches does not fail,
+ * since the server may have given it a job: it is sent again over another connection. A connection
+ * that listens may wait for messages without a limit.
+ */
+function settingsOf(role: ConnectionRole, commandMs: number): ConnectionSettings {
+  switch (role) {
+    case 'add':
+      return { maxRetriesPerRequest: 3, commandTimeout: commandMs, socketTimeout: commandMs }
+    case 'fetch':
+      // BullMQ refuses to fetch over a connection with a limit of retries.
+      return { maxRetriesPerRequest: null, socketTimeout: POLL_SECONDS * 1_000 + commandMs }
+    case 'listen':
+      return { maxRetriesPerRequest: null }
+  }
 }
 
 interface ConnectionSettings {
   readonly maxRetriesPerRequest: number | null
   readonly enableAutoPipelining?: boolean
-  /** Milliseconds after which a command fails, and its connection is reopened. */
+  /** Milliseconds after which a command fails. */
   readonly commandTimeout?: number
+  /** Milliseconds without a reply after which the connection is reopened. */
   readonly socketTimeout?: number
 }
 
