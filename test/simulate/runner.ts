@@ -44,15 +44,24 @@ export function openRunner(fault?: string): Runner {
   }
 }
 
+// A world whose servers are gone may never notice that its parent has ended.
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 function start(fault: string | undefined): ChildProcess {
   const hook = new URL(`restore-fault.ts?${fault}`, import.meta.url).href
-  return fork(fileURLToPath(new URL('run-seed.ts', import.meta.url)), {
+  const child = fork(fileURLToPath(new URL('run-seed.ts', import.meta.url)), {
     execArgv: [
       '--disable-warning=ExperimentalWarning',
       ...(fault === undefined ? [] : [`--import=${hook}`]),
     ],
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
   })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  return child
 }
 
 /** Runs a world in a process; if that process exits, the world has failed. */
