@@ -66,8 +66,8 @@ export const RESTORED_FAULTS: readonly RestoredFault[] = [
       },
       {
         file: 'packages/db/src/batches/lease-tasks.ts',
-        from: 'small_tasks(k.check_kind, k.room - greatest(k.free, 0),',
-        to: 'small_tasks(k.check_kind, 0,',
+        from: 'small_tasks(k.check_kind, k.room,',
+        to: 'small_tasks(null, k.room,',
       },
     ],
   },

@@ -197,7 +197,6 @@ declare
   wrapped boolean := false;
   found_count integer := 0;
 begin
-  if most <= 0 then return; end if;
   select t.account_id into first from tasks t
   where t.check_kind = kind and t.size <= 100
     and t.lease_until is null and t.group_key is null and t.due_at is null

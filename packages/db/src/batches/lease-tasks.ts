@@ -241,12 +241,12 @@ const PARTS = {
     order by t.place + coalesce((select n from busy
       where busy.check_kind = a.check_kind and busy.batch_id = b.batch), 0), b.since, t.id
     limit ceil(greatest(a.free, 1)::float8 / a.n)::int + 1) t`,
-  /** Small tasks for the reserve, of accounts without leased tasks. */
+  /** Small tasks for the reserve, once no slot is free: of accounts without leased tasks. */
   small: `
   select s.task as id, k.check_kind, s.account as account_id, null as group_key, true as is_small
-  from kinds k cross join lateral small_tasks(k.check_kind, k.room - greatest(k.free, 0),
+  from kinds k cross join lateral small_tasks(k.check_kind, k.room,
     array(select b.account_id from busy b where b.check_kind = k.check_kind)) s
-  where s.task <> all(array(select id from fresh))`,
+  where k.free <= 0 and s.task <> all(array(select id from fresh))`,
   /** Due groups, those due longest first, each with the task to dispatch; without one if none may be. */
   awake: `
   select k.check_kind, g.* from kinds k cross join lateral groups_in_turn(k.check_kind,
