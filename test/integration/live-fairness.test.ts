@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { backends, type Backend } from '@plumbline/testkit/backends'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { startService, type Account, type TestService } from '@plumbline/testkit/service'
@@ -50,6 +51,48 @@ async function runOn({ redisUrl, name }: Backend): Promise<void> {
     expect(headers.get('retry-after')).toBe('1')
     expect(headers.get('x-credits-charged')).toBe('0')
   }
+  await expect.poll(() => openDebits(service, flooder)).toBe(0)
+  expect(before - (await remaining(service, flooder))).toBe(answered.length)
+}
+
+test('once too many calls wait for a provider that is silent, those of any account to it are refused, free, and those to others answered', async () => {
+  await Promise.all(backends().map(runSilentProviderOn))
+})
+
+async function runSilentProviderOn({ redisUrl, name }: Backend): Promise<void> {
+  await using simnet = await spawnSimnet({
+    bulkDomains: { prefix: name, count: 2, kinds: ['silent', 'no-tls'] },
+  })
+  await using database = await createTestDatabase()
+  await using service = await startService({
+    databaseUrl: database.url,
+    redisUrl,
+    engines: 'real',
+    workers: [['email']],
+    // Only the provider's share is reached.
+    env: { ...simnet.settings, LIVE_SLOW_PER_ACCOUNT: '1000' },
+  })
+  const flooder = await service.account({ credits: 1_000 })
+  const other = await service.account({ credits: 1_000 })
+  const before = await remaining(service, flooder)
+  const flood: Promise<Response>[] = []
+  const statuses: number[] = []
+  while (!statuses.includes(429) && flood.length < 300) {
+    const call = ask(service, flooder, `user${flood.length}@${name}0.example`)
+    flood.push(call)
+    call.then(
+      ({ status }) => statuses.push(status),
+      () => undefined,
+    )
+    await wait(25)
+  }
+  expect(statuses).toContain(429)
+  const refused = await ask(service, other, `other@${name}0.example`)
+  expect(refused.status).toBe(429)
+  expect(refused.headers.get('retry-after')).toBe('1')
+  expect(refused.headers.get('x-credits-charged')).toBe('0')
+  expect((await ask(service, other, `other@${name}1.example`)).status).toBe(200)
+  const answered = (await Promise.all(flood)).filter(({ status }) => status === 200)
   await expect.poll(() => openDebits(service, flooder)).toBe(0)
   expect(before - (await remaining(service, flooder))).toBe(answered.length)
 }

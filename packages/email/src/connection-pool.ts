@@ -90,7 +90,7 @@ function submit(pool: Pool, probe: Probe, to: Destination): void {
     return
   }
   if (probe.lane === 'live' && isSilent(pool, group)) {
-    probe.settle(waitingResult('rate_limit', 0))
+    probe.settle(waitingResult('slow_share', 0))
     return
   }
   group.queue.push(probe, to.route)

@@ -39,7 +39,8 @@ type LaterAnswer = Answer<'email'> & { readonly kind: 'later' }
 /** The `later` answer of a waiting subject; null if it may not wait, or not any longer. */
 export function laterOf(waiting: Waiting): LaterAnswer | null {
   const { result, wait, state, domain, group, limits, nowMs } = waiting
-  if (waiting.lane === 'live') return null
+  // A call is answered with what is known, or refused if its host was not asked.
+  if (waiting.lane === 'live' && wait.cause !== 'slow_share') return null
   const sinceMs = state.sinceMs === 0 ? nowMs : state.sinceMs
   const { reason } = result
   switch (wait.cause) {
@@ -82,6 +83,7 @@ export function laterOf(waiting: Waiting): LaterAnswer | null {
       }
     }
     case 'rate_limit':
+    case 'slow_share':
     case 'guard':
     case 'blocked': {
       const longestMs = wait.cause === 'rate_limit' ? limits.rateWaitMs : limits.guardWaitMs

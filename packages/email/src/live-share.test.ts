@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ask, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
+import { ask, brief, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
 import { createProbeQueue, type HostsRoute, type Probe } from './probe-queue.ts'
 import { startSmtp } from './smtp-fixture.ts'
 
@@ -56,7 +56,7 @@ test('waiting callers are notified of each reply of the host, and of nothing whi
   expect(new Set(heard)).toEqual(new Set([0]))
 })
 
-test('a silent group keeps a limited number of callers waiting', async () => {
+test('a silent group keeps a limited number of callers waiting, and others are put off without an outcome', async () => {
   await using server = await startSmtp({ greeting: null })
   const zone = zoneOf({ 'silent.test': '127.0.0.1' })
   await using engine = testEngine(server.port, zone, {
@@ -72,13 +72,17 @@ test('a silent group keeps a limited number of callers waiting', async () => {
   const rest = names.map(async (name) => {
     const [answer] = await ask(engine, [name], { signal: over.signal })
     if (!over.signal.aborted) waiting -= 1
-    return outcomeOf(answer).reason
+    return brief(answer)
   })
   // Besides those that wait, each of the two connections may have taken a probe.
   await expect.poll(() => waiting).toBeLessThanOrEqual(3 + 2)
   over.abort()
   const reasons = await Promise.all(rest)
-  expect(reasons.filter((reason) => reason === 'rate_limited').length).toBeGreaterThanOrEqual(5)
+  const putOff = reasons.filter((reason) => reason === 'later rate_limited')
+  expect(putOff.length).toBeGreaterThanOrEqual(5)
+  expect(reasons.filter((reason) => reason === 'unknown timeout')).toHaveLength(
+    reasons.length - putOff.length,
+  )
   await first
 })
 

@@ -37,9 +37,16 @@ export interface ProbeWait {
  * limits of its provider group, `guard` for the dictionary-attack guard, `blocked` while the group
  * refuses us, `recheck` for another try at a refusal that one reply does not prove, `no_reply` for
  * another try at hosts or name servers that did not reply, perhaps because of the network in
- * between.
+ * between, `slow_share` for a group that does not reply while as many callers wait for it as may.
  */
-export type WaitCause = 'greylist' | 'rate_limit' | 'guard' | 'blocked' | 'recheck' | 'no_reply'
+export type WaitCause =
+  | 'greylist'
+  | 'rate_limit'
+  | 'slow_share'
+  | 'guard'
+  | 'blocked'
+  | 'recheck'
+  | 'no_reply'
 
 /** Whether a domain accepts mail for names that do not exist. */
 export type AcceptAll = 'yes' | 'no' | 'unknown'

@@ -160,13 +160,14 @@ export function refuseWaiting(group: ProviderGroup, openMs: number): void {
 
 /** The result of a probe that was not sent: why, and the milliseconds until it may be. */
 export function waitingResult(
-  cause: 'guard' | 'blocked' | 'rate_limit',
+  cause: 'guard' | 'blocked' | 'rate_limit' | 'slow_share',
   afterMs: number,
 ): ProbeResult {
   const reason = {
     guard: 'probe_limit',
     blocked: 'blocked',
     rate_limit: 'rate_limited',
+    slow_share: 'rate_limited',
   } as const
   return { ...unknownResult(reason[cause]), wait: { cause, afterMs } }
 }

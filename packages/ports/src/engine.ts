@@ -8,7 +8,11 @@ export interface EngineRequest<C extends Check> {
   /** Value of `Later.state` for each subject; absent on the first try. */
   readonly states?: readonly (Json | undefined)[]
   readonly depth: Depth
-  /** `live` must end within its deadline and never returns `later`; `bulk` may. */
+  /**
+   * `live` must end within its deadline, and returns `later` only for a subject that it could not
+   * ask about, since its group does not reply and has as many callers waiting as it may: the call is
+   * refused. `bulk` returns it for whatever must wait.
+   */
   readonly lane: 'live' | 'bulk'
   /**
    * Opaque name of the account: rate limits apply to it, and cached facts may be kept apart by it.

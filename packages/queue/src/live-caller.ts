@@ -14,7 +14,13 @@ import {
   type LiveReply,
   type Question,
 } from './live-protocol.ts'
-import { atLimit, createHeldBackAccounts, queueAway, slowShareUsed } from './live-refusals.ts'
+import {
+  atLimit,
+  createHeldBackAccounts,
+  queueAway,
+  serverShareUsed,
+  slowShareUsed,
+} from './live-refusals.ts'
 import type { HeldBackAccounts } from './live-refusals.ts'
 import { findLost, type PendingQuestion } from './lost-questions.ts'
 import { liveQueueOf } from './names.ts'
@@ -24,7 +30,8 @@ export interface LiveCaller extends AsyncDisposable {
   /**
    * Resolves with the outcome of a question, however often its job or reply is lost. Rejects with a
    * `Problem`: `timeout` when its time is up, `too_many_requests` if its account has used its share
-   * of slow subjects, `unavailable` if too many questions wait or the queue's server is down,
+   * of slow subjects, or the server asked about it does not reply and has its share of callers waiting,
+   * `unavailable` if too many questions wait or the queue's server is down,
    * `internal` if workers failed on it twice.
    */
   ask<C extends Check>(check: C, question: Question, limits?: AskLimits): Promise<Outcome<C>>
@@ -296,6 +303,8 @@ function createQuestionBatcher(
   }
 }
 
+const REFUSALS = { account: slowShareUsed, server: serverShareUsed, room: atLimit } as const
+
 /**
  * Settles the questions that a reply answers; returns those that failed for the first time, to be
  * sent again.
@@ -313,7 +322,7 @@ function settle(
   if (reply.kind === 'refused') {
     for (const { account, reject } of named) {
       if (reply.cause === 'account') heldBack.add(account)
-      reject(reply.cause === 'account' ? slowShareUsed() : atLimit())
+      reject(REFUSALS[reply.cause]())
     }
     return []
   }

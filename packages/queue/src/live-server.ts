@@ -27,6 +27,14 @@ export interface LiveRequest extends Question {
   readonly heard: () => void
 }
 
+/**
+ * Answers a question; `refused` if the server that it is about does not reply and has as many callers
+ * waiting as it may, undefined if there is no outcome.
+ */
+type LiveHandler<C extends Check> = (
+  request: LiveRequest,
+) => Promise<Outcome<C> | 'refused' | undefined>
+
 /** Options of `serveLive`. */
 export interface ServeLiveOptions {
   /** Limits of concurrent subjects; default `DEFAULT_LIVE_LIMITS`. */
@@ -69,7 +77,7 @@ const ENDING_MS = 2_000
 export async function serveLive<C extends Check>(
   backend: QueueBackend,
   check: C,
-  handler: (request: LiveRequest) => Promise<Outcome<C> | undefined>,
+  handler: LiveHandler<C>,
   { limits = DEFAULT_LIVE_LIMITS, graceMs = 10_000, onError, onBegin }: ServeLiveOptions,
 ): Promise<QueueWorker> {
   const server: LiveServer<C> = {
@@ -130,7 +138,7 @@ export async function serveLive<C extends Check>(
 interface LiveServer<C extends Check> {
   readonly check: C
   readonly tracer: Tracer
-  readonly handler: (request: LiveRequest) => Promise<Outcome<C> | undefined>
+  readonly handler: LiveHandler<C>
   readonly onError: (error: unknown) => void
   readonly onBegin: ((waitedMs: number) => void) | undefined
   readonly admission: LiveAdmission
@@ -146,6 +154,8 @@ interface OpenQuestion {
   readonly id: number
   readonly jobId: string
   readonly replyTo: string
+  /** See `LiveJob`. */
+  readonly canBeRefused: boolean
   readonly takenAtMs: number
   /** Aborts its run. */
   readonly abort: AbortController
@@ -166,7 +176,8 @@ function takeOver<C extends Check>(
   const { id } = question
   const { id: jobId, replyTo, canBeRefused, queuedForMs } = job
   const takenAtMs = performance.now()
-  const open: OpenQuestion = { id, jobId, replyTo, takenAtMs, abort: new AbortController() }
+  const abort = new AbortController()
+  const open: OpenQuestion = { id, jobId, replyTo, canBeRefused, takenAtMs, abort }
   server.open.add(open)
   server.admission.request({
     account: question.account,
@@ -195,9 +206,9 @@ async function answer<C extends Check>(
   { subject, depth, account, span }: NumberedQuestion,
   place: AdmittedSubject,
 ): Promise<void> {
-  const { id, jobId, replyTo } = open
+  const { id, jobId, replyTo, canBeRefused } = open
   const { signal } = open.abort
-  let outcome: Outcome<C> | undefined
+  let outcome: Outcome<C> | 'refused' | undefined
   try {
     const request = { subject, depth, account, signal, heard: place.heard }
     const { check, tracer } = server
@@ -217,7 +228,9 @@ async function answer<C extends Check>(
   // another worker answers it.
   if (signal.reason === CLOSING && !isKnown) return
   if (!server.open.delete(open)) return
-  if (outcome !== undefined) reply(server, { replyTo, outcome: writeOutcome(id, outcome) })
+  if (outcome === 'refused') {
+    if (canBeRefused) reply(server, { replyTo, text: writeRefused('server', [id]) })
+  } else if (outcome !== undefined) reply(server, { replyTo, outcome: writeOutcome(id, outcome) })
   // A question that was only late would be late again.
   else if (!signal.aborted) reply(server, { replyTo, text: writeFailed(jobId, [id]) })
 }

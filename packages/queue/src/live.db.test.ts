@@ -147,6 +147,25 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     expect(good.map(({ status }) => status)).toEqual(good.map(() => 'fulfilled'))
   })
 
+  test('a question that its worker refuses is refused, and the next one of its account is asked', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    await using caller = await createLiveCaller(queue.backend, { onError: fail })
+    await using _ = await serveLive(
+      queue.backend,
+      'email',
+      async ({ subject }) => (subject === 'full@a.example' ? 'refused' : emailOutcome(subject)),
+      { onError: fail },
+    )
+    await expect(ask(caller, 'full@a.example')).rejects.toMatchObject({
+      code: 'too_many_requests',
+      limit: 'slow_share',
+      retryAfterSeconds: 1,
+    })
+    expect(caller.refusal(questionOf('').account)).toBeNull()
+    expect((await ask(caller, 'one@b.example')).facts.address).toBe('one@b.example')
+  })
+
   test('without a worker a call ends at its time limit, and is not worked on later', async () => {
     await using place = await stage()
     await using queue = await place.open()

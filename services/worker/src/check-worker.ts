@@ -105,13 +105,12 @@ function taskIn(data: Readonly<Record<string, unknown>>): { taskId: number; leas
   return { taskId, lease }
 }
 
-/** Passes one question to the engine. */
+/** Passes one question to the engine; `refused` if the engine could not ask about it. */
 async function answerLive<C extends Check>(
   engine: Engine<C>,
   { subject, depth, account, signal, heard }: LiveRequest,
-): Promise<Outcome<C> | undefined> {
+): Promise<Outcome<C> | 'refused' | undefined> {
   const subjects = [subject]
   const [answer] = await engine.run({ subjects, depth, lane: 'live', account, signal, heard })
-  if (answer?.kind === 'later') throw new Error(`${engine.check} delayed a single call`)
-  return answer
+  return answer?.kind === 'later' ? 'refused' : answer
 }
