@@ -79,7 +79,7 @@ export class TooManyRequestsError extends RefusedError {
   override readonly name = 'TooManyRequestsError'
 }
 
-/** 500, 502, 503, 504: the service could not answer; nothing was charged. */
+/** 500, 502, 503, 504: the service could not answer; its message says whether nothing was charged. */
 export class UnavailableError extends RefusedError {
   override readonly name = 'UnavailableError'
 }
