@@ -223,16 +223,19 @@ async function answer<C extends Check>(
   } finally {
     place.leave()
   }
-  const isKnown = outcome !== undefined && outcome.status !== 'unknown'
   // An interrupted engine answers unknown. The question stays open: `endAll` reports it, so that
   // another worker answers it.
-  if (signal.reason === CLOSING && !isKnown) return
+  if (signal.reason === CLOSING && !isKnown(outcome)) return
   if (!server.open.delete(open)) return
   if (outcome === 'refused') {
     if (canBeRefused) reply(server, { replyTo, text: writeRefused('server', [id]) })
   } else if (outcome !== undefined) reply(server, { replyTo, outcome: writeOutcome(id, outcome) })
   // A question that was only late would be late again.
   else if (!signal.aborted) reply(server, { replyTo, text: writeFailed(jobId, [id]) })
+}
+
+function isKnown<C extends Check>(outcome: Outcome<C> | 'refused' | undefined): boolean {
+  return outcome !== undefined && outcome !== 'refused' && outcome.status !== 'unknown'
 }
 
 function reply<C extends Check>({ send, onError }: LiveServer<C>, outgoing: OutgoingReply): void {
