@@ -148,8 +148,12 @@ function readBody(
   return body
 }
 
-async function refuseEmpty({ balances }: IdempotencyStore, accountId: string): Promise<void> {
-  if ((await balances.now(accountId)) <= 0) throw insufficientCredits()
+async function refuseEmpty(
+  { balances, database }: IdempotencyStore,
+  accountId: string,
+): Promise<void> {
+  const credits = await database.orRefused(balances.now(accountId))
+  if (credits <= 0) throw insufficientCredits()
 }
 
 function callOf(
