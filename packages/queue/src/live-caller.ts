@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { createSilenceWatch, type SilenceWatch } from '@plumbline/concurrency/silence'
 import { createBatcher } from '@plumbline/concurrency/batcher'
+import { withTimeOut } from '@plumbline/concurrency/time-out'
 import type { Outcome } from '@plumbline/contract/outcome'
 import { Problem } from '@plumbline/contract/problem'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { OpenReplyChannel } from '@plumbline/ports/channel'
+import { createAbandonedJobs, type AbandonedJobs } from './abandoned-jobs.ts'
 import type { QueueBackend } from './backend.ts'
 import { enqueue } from './jobs.ts'
 import {
@@ -78,6 +80,9 @@ const SWEEP_EVERY_MS = 250
  */
 const AWAY_MS = { redis: 600, postgres: 1_000 } as const
 
+/** Milliseconds that the removal of jobs may delay the end of a process. */
+const REMOVE_MS = 1_000
+
 /** Opens the reply channel of this process and asks questions until it is disposed of. */
 export async function createLiveCaller(
   backend: QueueBackend,
@@ -87,7 +92,9 @@ export async function createLiveCaller(
   const pending = new Map<number, PendingQuestion>()
   const heldBack = createHeldBackAccounts()
   const server = createSilenceWatch(AWAY_MS[backend.kind])
-  const batcher = createQuestionBatcher(backend, server, replyTo, pending)
+  const abandoned = createAbandonedJobs(backend, pending)
+  const state: CallerState = { server, replyTo, pending, abandoned }
+  const batcher = createQuestionBatcher(backend, state)
   const replies = await backend.replyChannel.listen(replyTo, (text) => {
     for (const question of settle(readLiveReply(text), pending, heldBack)) {
       void batcher.askAgain(question).catch(onError)
@@ -95,14 +102,13 @@ export async function createLiveCaller(
   })
 
   const refuseWhileAway = (): void => {
-    if (!server.isSilent()) return
-    for (const { reject } of pending.values()) reject(queueAway())
+    if (server.isSilent()) giveUp(state, pending.values(), queueAway)
   }
   const sweep = createSweep(backend, server, replies, batcher, pending)
   const timer = setInterval(() => {
-    const late = timeOut(pending)
+    giveUp(state, late(pending), timedOut)
     refuseWhileAway()
-    if (late.length > 0 && !server.isSilent()) removeJobs(backend, late).catch(onError)
+    if (!server.isSilent()) abandoned.remove().catch(onError)
     sweep().catch(onError).finally(refuseWhileAway)
   }, SWEEP_EVERY_MS)
   timer.unref()
@@ -144,12 +150,19 @@ export async function createLiveCaller(
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      for (const { reject } of pending.values()) {
-        reject(new Problem('unavailable', 'The service is stopping; try again.'))
-      }
+      giveUp(state, pending.values(), stopping)
+      if (!server.isSilent()) await withTimeOut(REMOVE_MS, abandoned.remove()).catch(onError)
       await replies[Symbol.asyncDispose]()
     },
   }
+}
+
+/** State of the questions of a process. */
+interface CallerState {
+  readonly server: SilenceWatch
+  readonly replyTo: string
+  readonly pending: Map<number, PendingQuestion>
+  readonly abandoned: AbandonedJobs
 }
 
 /** Makes the sweep that fetches missed replies and repeats lost questions; runs do not overlap. */
@@ -185,45 +198,30 @@ function pendingFrom(asked: Asked): PendingQuestion {
   return { ...asked, heardAtMs: askedAtMs, jobId: null, silentSinceMs: null, hasFailed: false }
 }
 
-/** A job without a waiting question. */
-interface LateJob {
-  readonly check: Check
-  readonly id: string
-}
-
-/**
- * Ends questions whose time is over. One timer serves all: a timer and a signal for each question
- * would cost more than its share of a job.
- *
- * @returns the jobs that no caller waits for
- */
-function timeOut(pending: Map<number, PendingQuestion>): readonly LateJob[] {
-  const now = performance.now()
-  const late: PendingQuestion[] = []
-  for (const question of pending.values()) {
-    if (question.endsAtMs >= now) continue
-    late.push(question)
-    pending.delete(question.id)
-    question.reject(timedOut())
+/** Ends questions without an outcome; their jobs are no longer wanted. */
+function giveUp(
+  { pending, abandoned }: CallerState,
+  questions: Iterable<PendingQuestion>,
+  problem: () => Problem,
+): void {
+  for (const { id, check, jobId, reject } of questions) {
+    pending.delete(id)
+    if (jobId !== null) abandoned.add(check, jobId)
+    reject(problem())
   }
-  if (late.length === 0) return []
-  const jobs = new Map<string, LateJob>()
-  for (const { check, jobId } of late) if (jobId !== null) jobs.set(jobId, { check, id: jobId })
-  for (const { jobId } of pending.values()) if (jobId !== null) jobs.delete(jobId)
-  return [...jobs.values()]
 }
 
 /**
- * Removes jobs that no worker has taken: while no worker runs, the queue would grow with every
- * call.
+ * Questions whose time is over. One timer serves all: a timer and a signal for each question would
+ * cost more than its share of a job.
  */
-async function removeJobs(backend: QueueBackend, jobs: readonly LateJob[]): Promise<void> {
-  await Promise.all(
-    jobs.map(async ({ check, id }) => {
-      const producer = await backend.producer(liveQueueOf(check))
-      await producer.remove(id)
-    }),
-  )
+function late(pending: ReadonlyMap<number, PendingQuestion>): Iterable<PendingQuestion> {
+  const now = performance.now()
+  return pending.values().filter(({ endsAtMs }) => endsAtMs < now)
+}
+
+function stopping(): Problem {
+  return new Problem('unavailable', 'The service is stopping; try again.')
 }
 
 function timedOut(): Problem {
@@ -242,9 +240,7 @@ interface QuestionBatcher {
 
 function createQuestionBatcher(
   backend: QueueBackend,
-  server: SilenceWatch,
-  replyTo: string,
-  pending: ReadonlyMap<number, PendingQuestion>,
+  { server, replyTo, pending, abandoned }: CallerState,
 ): QuestionBatcher {
   let lastJob = 0
   async function add(batch: readonly PendingQuestion[]): Promise<readonly undefined[]> {
@@ -268,7 +264,8 @@ function createQuestionBatcher(
           backend.tracer.within(first.span, () => enqueue(backend, queue, [{ id: jobId, data }])),
         )
       } catch (error) {
-        // The job may not have been added: then the next sweep sends its questions again.
+        // Whether the job was added is not known: the next sweep sends its questions again.
+        abandoned.add(first.check, jobId)
         for (const question of questions) {
           if (question.jobId === jobId) question.jobId = null
           question.heardAtMs = Number.NEGATIVE_INFINITY

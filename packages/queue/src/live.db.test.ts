@@ -196,10 +196,47 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     )
     const ends = await Promise.allSettled(asked)
     expect(ends.filter(({ status }) => status === 'fulfilled')).toEqual([])
-    await vi.waitFor(async () => {
-      const { waiting } = await depth(queue.backend, 'live-email')
-      expect(waiting).toBe(0)
-    }, PATIENT)
+    await vi.waitFor(() => expectWaiting(queue.backend, 0), PATIENT)
+  })
+
+  test('the queue holds no job of a call that was refused while its server did not reply', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    let isAway = false
+    const { replyChannel } = queue.backend
+    const backend: QueueBackend = {
+      ...queue.backend,
+      replyChannel: {
+        ...replyChannel,
+        async listen(replyTo, onReply) {
+          const replies = await replyChannel.listen(replyTo, onReply)
+          const fetchMissed = async (): Promise<void> => {
+            if (isAway) throw new Error('no reply')
+            await replies.fetchMissed()
+          }
+          return { ...replies, fetchMissed }
+        },
+      },
+    }
+    await using caller = await createLiveCaller(backend, { onError: () => {} })
+    const refused = ask(caller, 'a@example.com').catch((error: unknown) => error)
+    await vi.waitFor(() => expectWaiting(queue.backend, 1), PATIENT)
+    isAway = true
+    expect(await refused).toMatchObject({ code: 'unavailable' })
+    await expectWaiting(queue.backend, 1)
+    isAway = false
+    await vi.waitFor(() => expectWaiting(queue.backend, 0), PATIENT)
+  })
+
+  test('the queue holds no job of a calling process that has stopped', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    const caller = await createLiveCaller(queue.backend, { onError: fail })
+    const refused = ask(caller, 'a@example.com').catch((error: unknown) => error)
+    await vi.waitFor(() => expectWaiting(queue.backend, 1), PATIENT)
+    await caller[Symbol.asyncDispose]()
+    expect(await refused).toMatchObject({ code: 'unavailable' })
+    await expectWaiting(queue.backend, 0)
   })
 
   test('the run ends at its time limit', async () => {
@@ -348,6 +385,10 @@ function ask(caller: LiveCaller, subject: string) {
 
 function questionOf(subject: string): Question {
   return { subject, depth: 'basic', account: 'account' }
+}
+
+async function expectWaiting(backend: QueueBackend, count: number): Promise<void> {
+  expect((await depth(backend, 'live-email')).waiting).toBe(count)
 }
 
 /** A channel that delivers each reply twice, as one announced and fetched in the same moment. */

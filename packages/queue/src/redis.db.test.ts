@@ -162,6 +162,28 @@ describe.skipIf(WITHOUT_REDIS)('a Redis server that is silent', () => {
       await server.stop()
     }
   })
+
+  test('adds the job of a call that was refused, which is then removed', async () => {
+    const server = await startRedis()
+    if (server === null) throw new Error('redis-server is not installed')
+    const ignore = (): void => undefined
+    try {
+      await using backend = await openRedisQueues({ redisUrl: server.url, onError: ignore })
+      await using caller = await createLiveCaller(backend, { onError: ignore })
+      expect(await depth(backend, 'live-email')).toMatchObject({ waiting: 0 })
+      process.kill(server.pid, 'SIGSTOP')
+      const question = { subject: 'a@example.com', depth: 'basic', account: 't' } as const
+      const asked = caller.ask('email', question)
+      await expect(asked).rejects.toMatchObject({ code: 'unavailable' })
+      process.kill(server.pid, 'SIGCONT')
+      // Sent after the job was, over the same connection.
+      await vi.waitFor(async () => {
+        expect(await depth(backend, 'live-email')).toMatchObject({ waiting: 0 })
+      }, PATIENT)
+    } finally {
+      await server.stop()
+    }
+  })
 })
 
 describe.skipIf(WITHOUT_REDIS)('a network that drops packets without a reset', () => {
