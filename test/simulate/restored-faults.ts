@@ -45,7 +45,7 @@ export const RESTORED_FAULTS: readonly RestoredFault[] = [
   {
     name: 'sent-again',
     what: 'a task that no worker claims is enqueued again while its first job is still in the queue',
-    seed: 1,
+    seed: 6,
     edits: [
       {
         file: 'packages/pipeline/src/recall.ts',
