@@ -49,6 +49,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0129_running_sums.sql': '08863a05b6a6cdfc0cf39a8b2b245bc2aaf015971bad38447f2d05f80ad0cb2d',
   '0130_large_batches.sql': '7a039d1575b13917054b26af762e6b238fe8f8c4e0adee2a22b1615a1561eedc',
   '0131_store_listings.sql': '3777c72628400c52b4e4a174f1a1a6099c3bbb3d3460163aea1199c99758a998',
+  '0132_small_tasks.sql': '1aab7ef16177fbfac1882afe940c841f3f9b317324b797078b99a3930858f16c',
 }
 
 test('a released migration is never edited; a change of the schema is a new file', () => {

@@ -26,17 +26,17 @@ test('a renewal that failed is tried again each second until it succeeds', async
     await using db = openDatabase({ url, poolSize: 1, applicationName: 'test' })
     const askedMs: number[] = []
     const startedMs = Date.now()
-    const query = vi.spyOn(db.pool, 'query').mockImplementation(async () => {
+    const renew = async (): Promise<object> => {
       askedMs.push(Date.now() - startedMs)
       if (askedMs.length < 3) throw new Error('Connection terminated')
       return { rows: [{ id: 7 }] }
-    })
+    }
+    Object.assign(db.pool, { query: renew })
     using leases = createTaskLeases({ db, log, limits: { ...DEFAULT_LIMITS, leaseMs: 30_000 } })
     using lease = leases.keep({ taskId: 7, lease: 2, canceling: true })
     await vi.advanceTimersByTimeAsync(20_000)
     expect(askedMs).toEqual([10_000, 11_000, 12_000, 20_000])
     expect(lease.lost.aborted).toBe(false)
-    query.mockRestore()
   } finally {
     vi.useRealTimers()
   }
