@@ -59,7 +59,10 @@ export async function injectFault(world: World, fault: Fault): Promise<void> {
       return await time.wait(fault.forMs)
     }
     case 'stall_storage':
-      if (member !== undefined) member.stalls.storageUntilMs = time.nowMs() + fault.forMs
+      if (member !== undefined) {
+        member.stalls.storageUntilMs = time.nowMs() + fault.forMs
+        member.stalls.writingUntilMs = time.nowMs() + fault.forMs
+      }
       return await time.wait(fault.forMs)
   }
 }

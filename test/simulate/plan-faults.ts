@@ -44,7 +44,7 @@ export type Fault =
       readonly member: MemberName
       readonly forMs: number
     }
-  /** The file store does not reply to batch workers while a batch without retention ends. */
+  /** The file store replies to batch workers only for results while a batch without retention ends. */
   | { readonly kind: 'stall_expiring'; readonly atMs: number; readonly forMs: number }
 
 /** Themes of worlds, by which successive seeds differ; docs/reliability.md describes each. */

@@ -52,6 +52,8 @@ export interface ReachedApi {
 export interface Stalls {
   /** The file store does not reply until this time. */
   storageUntilMs: number
+  /** The same for files that are written in pieces, as results are. */
+  writingUntilMs: number
   /** Each job is delivered twice until this time. */
   doubleUntilMs: number
 }
@@ -75,7 +77,7 @@ const QUICK = {
 export async function startMember(setup: MemberSetup, name: MemberName): Promise<Member> {
   const { plan, time, databaseUrl, redisUrl } = setup
   const owner: Owner = { name, isDead: false, frozenUntilMs: 0 }
-  const stalls: Stalls = { storageUntilMs: 0, doubleUntilMs: 0 }
+  const stalls: Stalls = { storageUntilMs: 0, writingUntilMs: 0, doubleUntilMs: 0 }
   const openProxy = (kind: 'postgres' | 'redis', target: string): Promise<FaultProxy> =>
     openFaultProxy({ kind, target, time, owner, onFault: (fault) => setup.onFault(name, fault) })
   const postgres = await openProxy('postgres', databaseUrl)
@@ -172,8 +174,8 @@ const BYTES_A_SECOND = 16_384
 
 /** A file store whose every call waits for the end of a stall, and for ever if the process is dead. */
 function stallingStorage(storage: Storage, { owner, time, stalls }: World): Storage {
-  async function open(): Promise<void> {
-    while (owner.isDead || stalls.storageUntilMs > time.nowMs()) {
+  async function open(until: 'storageUntilMs' | 'writingUntilMs' = 'storageUntilMs') {
+    while (owner.isDead || stalls[until] > time.nowMs()) {
       if (owner.isDead) await new Promise(() => undefined)
       await waitRealTime(2)
     }
@@ -185,19 +187,19 @@ function stallingStorage(storage: Storage, { owner, time, stalls }: World): Stor
       await storage.put(key, path)
     },
     create: async (key) => {
-      await open()
+      await open('writingUntilMs')
       const file = await storage.create(key)
       return {
         write: async (bytes) => {
-          await open()
+          await open('writingUntilMs')
           await file.write(bytes)
         },
         end: async () => {
-          await open()
+          await open('writingUntilMs')
           await file.end()
         },
         [Symbol.asyncDispose]: async () => {
-          await open()
+          await open('writingUntilMs')
           await file[Symbol.asyncDispose]()
         },
       }
