@@ -253,7 +253,7 @@ const PARTS = {
     ${GROUPS_A_ROUND}, k.free <= 0,
     array(select b.account_id from busy b where b.check_kind = k.check_kind)) g
   where $8`,
-  /** The tasks of these groups. */
+  /** The tasks of these groups; they count as small. */
   waiting: `
   select task as id, check_kind, account as account_id, group_key, true as is_small
   from awake where task is not null`,
