@@ -131,8 +131,9 @@ end $$;
 
 -- Due groups of a check, those due longest first, until `most` of them have a task to dispatch: that of the account
 -- after the one which the group served last. If only the reserve is free (`is_reserve`), only accounts without leased
--- tasks (not in `busy`) are served, and groups without one are left out. Groups without a task that may be dispatched
--- are returned with none, so that they can be skipped for a while; 64 groups are looked at.
+-- tasks (not in `busy`) are served, and groups without one are left out: eight at most, as `advanceGroups` brings the
+-- others forward. Groups without a task that may be dispatched are returned with none, so that they can be skipped for
+-- a while; 64 groups are looked at.
 create or replace function groups_in_turn(kind text, most integer, is_reserve boolean, busy text[])
 returns table (group_key text, version xid, is_out boolean, task bigint, account text)
 language plpgsql stable rows 4 as $$
@@ -141,6 +142,7 @@ declare
   wrapped boolean;
   is_wanted boolean;
   found_count integer := 0;
+  left_out_count integer := 0;
 begin
   for due in
     select g.group_key, g.last_account_id, g.xmin as version, exists (
@@ -179,10 +181,13 @@ begin
       is_wanted := not is_reserve or account <> all(busy);
       exit when is_wanted;
     end loop;
-    continue when not is_wanted;
-    return next;
-    if task is not null then found_count := found_count + 1; end if;
-    exit when found_count = most;
+    if is_wanted then
+      return next;
+      if task is not null then found_count := found_count + 1; end if;
+    else
+      left_out_count := left_out_count + 1;
+    end if;
+    exit when found_count = most or left_out_count = 8;
   end loop;
 end $$;
 
