@@ -1,5 +1,11 @@
 import { createAccount } from '@plumbline/db/accounts'
-import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
+import {
+  closeFinishedBatches,
+  leaseStages,
+  readLapsedStages,
+  renewStage,
+  returnLapsedStages,
+} from '@plumbline/db/batches/stages'
 import { depth, recall } from '@plumbline/queue/jobs'
 import { expect, test } from 'vitest'
 import { leaseDueStages, openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
@@ -233,4 +239,15 @@ test('of more stages than one round looks at, none is enqueued a second time whi
   }
   expect(await depth(pipeline.queue, 'intake')).toMatchObject({ waiting: count })
   expect((await pool.query('select from batches where lease > 1')).rowCount).toBe(0)
+})
+
+test('a lease that its worker renews after it was found lapsed is not given up', async () => {
+  await using harness = await openHarness(1, 10)
+  const { db } = harness.pipeline
+  await db.pool.query(`update batches set lease_until = now() - interval '1 ms'`)
+  const [lapsed] = await readLapsedStages(db, LEASE_MS)
+  if (lapsed === undefined) throw new Error('no lease is lapsed')
+  expect(await renewStage(db, lapsed, LEASE_MS)).toBe(true)
+  await returnLapsedStages(db, [lapsed])
+  expect(await leaseStages(db, LEASE_MS)).toEqual([])
 })

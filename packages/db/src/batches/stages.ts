@@ -137,7 +137,7 @@ export async function returnLapsedStages(db: Db | Tx, stages: readonly Stage[]):
   await changeLapsed(db, stages, null)
 }
 
-/** Locked ones are left for a later round. */
+/** A lease that its worker has renewed meanwhile stays; locked ones are left for a later round. */
 async function changeLapsed(
   db: Db | Tx,
   stages: readonly Stage[],
@@ -152,7 +152,7 @@ async function changeLapsed(
         join unnest(${stages.map(({ batchId }) => batchId)}::text[],
           ${stages.map(({ lease }) => lease)}::int[]) as s(id, lease)
           on s.id = b.id and s.lease = b.lease
-      where b.status in ${sql.raw(sqlStates(STAGE_STATES))}
+      where b.status in ${sql.raw(sqlStates(STAGE_STATES))} and b.lease_until < clock_timestamp()
       for no key update of b skip locked))
   `.execute(queriesOf(db))
 }
