@@ -11,24 +11,48 @@ const SLOW_SHARE = 8
 const FLOOD = 60
 const QUICK = 12
 
+interface Scene extends AsyncDisposable {
+  readonly service: TestService
+  readonly flooder: Account
+  readonly other: Account
+}
+
+/** A worker with real engines, this many hosts, and a share of slow calls for each account. */
+async function openScene(
+  { redisUrl, name }: Backend,
+  hosts: number,
+  slowShare: number,
+): Promise<Scene> {
+  await using stack = new AsyncDisposableStack()
+  const simnet = stack.use(
+    await spawnSimnet({
+      bulkDomains: { prefix: name, count: hosts, kinds: ['silent', 'no-tls'] },
+    }),
+  )
+  const database = stack.use(await createTestDatabase())
+  const service = stack.use(
+    await startService({
+      databaseUrl: database.url,
+      redisUrl,
+      engines: 'real',
+      workers: [['email']],
+      env: { ...simnet.settings, LIVE_SLOW_PER_ACCOUNT: String(slowShare) },
+    }),
+  )
+  const flooder = await service.account({ credits: 1_000 })
+  const other = await service.account({ credits: 1_000 })
+  const owned = stack.move()
+  return { service, flooder, other, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
 test('calls to responsive hosts are answered while another account waits for silent ones; its calls beyond its share are refused, free', async () => {
   await Promise.all(backends().map(runOn))
 })
 
-async function runOn({ redisUrl, name }: Backend): Promise<void> {
-  await using simnet = await spawnSimnet({
-    bulkDomains: { prefix: name, count: 400, kinds: ['silent', 'no-tls'] },
-  })
-  await using database = await createTestDatabase()
-  await using service = await startService({
-    databaseUrl: database.url,
-    redisUrl,
-    engines: 'real',
-    workers: [['email']],
-    env: { ...simnet.settings, LIVE_SLOW_PER_ACCOUNT: String(SLOW_SHARE) },
-  })
-  const flooder = await service.account({ credits: 1_000 })
-  const other = await service.account({ credits: 1_000 })
+async function runOn(backend: Backend): Promise<void> {
+  const { name } = backend
+  await using scene = await openScene(backend, 400, SLOW_SHARE)
+  const { service, flooder, other } = scene
   const before = await remaining(service, flooder)
   let openCount = FLOOD
   const flood = Array.from({ length: FLOOD }, async (_, at) => {
@@ -59,21 +83,11 @@ test('once too many calls wait for a provider that is silent, those of any accou
   await Promise.all(backends().map(runSilentProviderOn))
 })
 
-async function runSilentProviderOn({ redisUrl, name }: Backend): Promise<void> {
-  await using simnet = await spawnSimnet({
-    bulkDomains: { prefix: name, count: 2, kinds: ['silent', 'no-tls'] },
-  })
-  await using database = await createTestDatabase()
-  await using service = await startService({
-    databaseUrl: database.url,
-    redisUrl,
-    engines: 'real',
-    workers: [['email']],
-    // Only the provider's share is reached.
-    env: { ...simnet.settings, LIVE_SLOW_PER_ACCOUNT: '1000' },
-  })
-  const flooder = await service.account({ credits: 1_000 })
-  const other = await service.account({ credits: 1_000 })
+async function runSilentProviderOn(backend: Backend): Promise<void> {
+  const { name } = backend
+  // Only the provider's share is reached.
+  await using scene = await openScene(backend, 2, 1_000)
+  const { service, flooder, other } = scene
   const before = await remaining(service, flooder)
   const flood: Promise<Response>[] = []
   const statuses: number[] = []
