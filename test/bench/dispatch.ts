@@ -39,6 +39,8 @@ const FEW = 10
 const GROUPS = 300_000
 const RUNNING = 10_000
 const CROWD = 49
+/** Accounts with one batch each; those of all but each tenth are paused. */
+const PAUSED = 10_000
 const SLOTS = { email: 16, phone: 16, ip: 8, domain: 64 }
 const ROUNDS = 400
 /** Tasks that end between two rounds. */
@@ -80,6 +82,7 @@ export async function run(): Promise<readonly Figure[]> {
   return [
     ...(await waitingGroups()),
     ...(await runningBatches()),
+    await pausedBatches(),
     await manyAccounts(TASK_MS, 'ten records beside 49 accounts of 100,000 each'),
     await manyAccounts(SLOW_TASK_MS, 'the same, dispatched where tasks take 15 s'),
   ]
@@ -270,6 +273,30 @@ async function runningBatches(): Promise<readonly Figure[]> {
   ]
 }
 
+/** Rounds while most accounts have paused their batch, whose tasks are ready. */
+async function pausedBatches(): Promise<Figure> {
+  await using place = await openDispatchDatabase(PAUSED, PAUSED)
+  const { db } = place
+  await fill(
+    db,
+    `update batches set status = 'paused' where right(id, 1) <> '0'`,
+    `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
+     select id, account_id, 'live', 'email', 'full', 0, 1000 from batches`,
+  )
+  const roundsMs: number[] = []
+  const turn = newTurn()
+  const under: LeasedTask[] = []
+  for (let round = 1; round <= ROUNDS / 2; round++) {
+    const { tasks, ms } = await timedRound(db, turn)
+    roundsMs.push(ms)
+    under.push(...tasks)
+    await end(db, under.splice(0, ENDING))
+  }
+  const name = 'dispatch: round beside 9,000 accounts with a paused batch, p99'
+  const head = { backend: 'postgres', unit: 'ms' }
+  return bounded({ ...head, name }, quantile(roundsMs, 0.99), ROUND_MS)
+}
+
 async function manyAccounts(taskMs: number, what: string): Promise<Figure> {
   await using place = await openDispatchDatabase(CROWD + 1)
   const { db } = place
@@ -344,8 +371,8 @@ interface DispatchDatabase extends AsyncDisposable {
   readonly directory: string
 }
 
-/** A database with this many running batches, of a hundred accounts at most. */
-async function openDispatchDatabase(batches: number): Promise<DispatchDatabase> {
+/** A database with this many running batches, of a hundred accounts at most by default. */
+async function openDispatchDatabase(batches: number, accounts = 100): Promise<DispatchDatabase> {
   await using stack = new AsyncDisposableStack()
   const directory = await mkdtemp(join(tmpdir(), 'plumbline-bench-'))
   stack.defer(() => rm(directory, { recursive: true, force: true }))
@@ -362,13 +389,13 @@ async function openDispatchDatabase(batches: number): Promise<DispatchDatabase> 
   await migrate(db)
   await db.pool.query(
     `insert into accounts (id, email, plan)
-     select 'acc_' || no, no || '@b.example', 'pro' from generate_series(1, least(${batches}, 100)) no`,
+     select 'acc_' || no, no || '@b.example', 'pro' from generate_series(1, least(${batches}, ${accounts})) no`,
   )
   await fill(
     db,
     `insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,
        retention_days, requested, source_key, file_bytes, ats)
-     select 'bat_' || no, 'acc_' || (no - 1) % 100 + 1, 'live', 'email', 'running', false, true, true, 30,
+     select 'bat_' || no, 'acc_' || (no - 1) % ${accounts} + 1, 'live', 'email', 'running', false, true, true, 30,
        '{}', 'u', 1, jsonb_build_object('running', now())
      from generate_series(1, ${batches}) no`,
   )

@@ -1,12 +1,14 @@
 -- Up to `most` accounts with ready tasks of a check, in order of their ids: first those after the account `after`,
 -- then from the beginning. Each step is one index look-up of the next account, so the cost does not depend on how
--- many tasks each has. Accounts without a batch to dispatch from are skipped, and inactive ones unless the check is
--- a purchased one. The caller serves accounts without leased tasks (not in `busy`) first, so the search ends once
--- `room` of them are found.
+-- many tasks each has. Accounts without a batch to dispatch from are passed over in one step, however many follow each
+-- other; inactive ones are skipped unless the check is a purchased one. The caller serves accounts without leased tasks
+-- (not in `busy`) first, so the search ends once `room` of them are found.
 create or replace function accounts_in_turn(kind text, after text, is_bought boolean, most integer,
   busy text[], room integer)
 returns table (account text, place integer) language plpgsql stable rows 16 as $$
 declare
+  -- No account before this one is looked for.
+  beginning text := '';
   wrapped boolean := false;
   free_count integer := 0;
 begin
@@ -14,22 +16,27 @@ begin
   place := 0;
   while place < most and free_count < room loop
     select t.account_id into account from tasks t
-    where t.check_kind = kind and t.account_id > account
+    where t.check_kind = kind and t.account_id > account and t.account_id >= beginning
       and t.lease_until is null and t.group_key is null and t.due_at is null
     order by t.account_id limit 1;
-    if account is null then
-      if wrapped then return; end if;
-      wrapped := true;
-      account := '';
-    else
+    if account is not null then
       if wrapped and account > after then return; end if;
-      if (is_bought or exists (
-          select from accounts a where a.id = accounts_in_turn.account and a.status = 'active'))
-        and exists (select from batches_in_turn(kind, account, is_bought, 1)) then
+      if not exists (select from batches_in_turn(kind, account, is_bought, 1)) then
+        select b.account_id into beginning from batches b
+        where b.account_id > account and b.status in ('running', 'canceling') and (b.status = 'running' or is_bought)
+        order by b.account_id limit 1;
+      elsif is_bought or exists (
+          select from accounts a where a.id = accounts_in_turn.account and a.status = 'active') then
         place := place + 1;
         if account <> all(busy) then free_count := free_count + 1; end if;
         return next;
       end if;
+    end if;
+    if account is null or beginning is null then
+      if wrapped then return; end if;
+      wrapped := true;
+      account := '';
+      beginning := '';
     end if;
   end loop;
 end $$;

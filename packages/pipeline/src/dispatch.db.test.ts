@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { claimTask } from '@plumbline/db/batches/tasks'
+import type { Db } from '@plumbline/db/database'
 import { storeHeartbeat, deleteWorkerReport, reportWorker } from '@plumbline/db/workers'
 import { depth } from '@plumbline/queue/jobs'
 import { describe, expect, test, vi } from 'vitest'
@@ -262,54 +263,82 @@ function losable(pipeline: Pipeline): {
   }
 }
 
-test('after an outage longer than a lease a task stays with its worker; that of a dead one is dispatched again', async () => {
-  await using harness = await openTestPipeline({
-    limits: { chunkRecords: 1, leaseMs: 2_000 },
-    capacity: FEW_SLOTS,
-  })
-  const { db, limits } = harness.pipeline
-  await harness.read(`email\n${rowsOf(2)}`)
-  const slots = { email: 2, phone: 0, ip: 0, domain: 0 }
-  const claimed = []
-  for (const task of await leaseTasks(db, { slots, reserve: 0, leaseMs: limits.leaseMs })) {
-    claimed.push(await claimTask(db, task, limits.leaseMs))
-  }
-  const [live, dead] = claimed
-  if (live === undefined || dead === undefined) throw new Error('a task was not claimed')
-  const rowOf = async (id: number): Promise<{ lease: number; lapsed: boolean | null }> => {
-    const { rows } = await db.pool.query<{ lease: number; lapsed: boolean | null }>(
-      'select lease, lease_until < clock_timestamp() as lapsed from tasks where id = $1',
-      [id],
-    )
-    return rows[0] ?? { lease: 0, lapsed: null }
-  }
-  const [dispatcher, worker] = [losable(harness.pipeline), losable(harness.pipeline)]
-  using leases = createTaskLeases(worker.pipeline)
-  using lease = leases.keep(live)
-  const stop = new AbortController()
-  let roundCount = 0
-  const dispatching = runDispatcher(dispatcher.pipeline, stop.signal, {
-    onRound: () => (roundCount += 1),
-  })
-  try {
+type Losable = ReturnType<typeof losable>
+
+/** Loses all connections of the dispatcher; returns how they are found again. */
+async function loseConnections(dispatcher: Losable): Promise<() => Promise<void>> {
+  dispatcher.lose()
+  return async () => dispatcher.find()
+}
+
+/** Locks the dispatcher's duty, for which it waits; returns how the lock is released after its term. */
+async function lockDuty(_: Losable, db: Db): Promise<() => Promise<void>> {
+  const client = await db.pool.connect()
+  const isHeld = `select held_until > clock_timestamp() as held from duties where name = 'dispatch'`
+  await client.query(`begin; ${isHeld} for update`)
+  return async () => {
     await expect
-      .poll(async () => (await rowOf(dead.taskId)).lease, PATIENT)
-      .toBeGreaterThan(dead.lease)
-    dispatcher.lose()
-    worker.lose()
-    await expect.poll(async () => (await rowOf(live.taskId)).lapsed, PATIENT).toBe(true)
-    const before = roundCount
-    dispatcher.find()
-    await expect.poll(() => roundCount, PATIENT).toBeGreaterThan(before + 1)
-    worker.find()
-    await expect.poll(async () => (await rowOf(live.taskId)).lapsed, PATIENT).toBe(false)
-    expect((await rowOf(live.taskId)).lease).toBe(live.lease)
-    expect(lease.lost.aborted).toBe(false)
-  } finally {
-    stop.abort()
-    await dispatching
+      .poll(async () => (await db.pool.query<{ held: boolean }>(isHeld)).rows[0]?.held, PATIENT)
+      .toBe(false)
+    await client.query('commit')
+    client.release()
   }
-})
+}
+
+test.each([
+  { name: 'an outage', halt: loseConnections },
+  { name: 'a standstill', halt: lockDuty },
+])(
+  'after $name longer than a lease a task stays with its worker; that of a dead one is dispatched again',
+  async ({ halt }) => {
+    await using harness = await openTestPipeline({
+      limits: { chunkRecords: 1, leaseMs: 2_000 },
+      capacity: FEW_SLOTS,
+    })
+    const { db, limits } = harness.pipeline
+    await harness.read(`email\n${rowsOf(2)}`)
+    const slots = { email: 2, phone: 0, ip: 0, domain: 0 }
+    const claimed = []
+    for (const task of await leaseTasks(db, { slots, reserve: 0, leaseMs: limits.leaseMs })) {
+      claimed.push(await claimTask(db, task, limits.leaseMs))
+    }
+    const [live, dead] = claimed
+    if (live === undefined || dead === undefined) throw new Error('a task was not claimed')
+    const rowOf = async (id: number): Promise<{ lease: number; lapsed: boolean | null }> => {
+      const { rows } = await db.pool.query<{ lease: number; lapsed: boolean | null }>(
+        'select lease, lease_until < clock_timestamp() as lapsed from tasks where id = $1',
+        [id],
+      )
+      return rows[0] ?? { lease: 0, lapsed: null }
+    }
+    const [dispatcher, worker] = [losable(harness.pipeline), losable(harness.pipeline)]
+    using leases = createTaskLeases(worker.pipeline)
+    using lease = leases.keep(live)
+    const stop = new AbortController()
+    let roundCount = 0
+    const dispatching = runDispatcher(dispatcher.pipeline, stop.signal, {
+      onRound: () => (roundCount += 1),
+    })
+    try {
+      await expect
+        .poll(async () => (await rowOf(dead.taskId)).lease, PATIENT)
+        .toBeGreaterThan(dead.lease)
+      const goOn = await halt(dispatcher, db)
+      worker.lose()
+      await expect.poll(async () => (await rowOf(live.taskId)).lapsed, PATIENT).toBe(true)
+      const before = roundCount
+      await goOn()
+      await expect.poll(() => roundCount, PATIENT).toBeGreaterThan(before + 1)
+      worker.find()
+      await expect.poll(async () => (await rowOf(live.taskId)).lapsed, PATIENT).toBe(false)
+      expect((await rowOf(live.taskId)).lease).toBe(live.lease)
+      expect(lease.lost.aborted).toBe(false)
+    } finally {
+      stop.abort()
+      await dispatching
+    }
+  },
+)
 
 test.each([
   {

@@ -70,9 +70,9 @@ const STAGES_MS = 60
 const HELD_MS = 60_000
 
 /**
- * Milliseconds after an outage, and after a takeover, in which workers renew the leases that ran
- * out meanwhile: they try once a second, and three times in the time of a lease. Until then no such
- * task is given to another worker. At most the time of a lease.
+ * Milliseconds after an outage or a standstill of the database, and after a takeover, in which
+ * workers renew the leases that ran out meanwhile: they try once a second, and three times in the
+ * time of a lease. Until then no such task is given to another worker. At most the time of a lease.
  */
 const RENEWAL_MS = 5_000
 
@@ -157,7 +157,11 @@ export async function runDispatcher(
       const nowMs = performance.now()
       if (state === undefined || nowMs - renewedMs > RENEW_MS) {
         const isOurs = await holdDuty(db, 'dispatch', holder, TERM_MS)
-        state = isOurs ? (state ?? { ...newDispatcherState(holder), lostFromMs: null }) : undefined
+        // Database or process may have stood still for longer than the term, and with it renewals.
+        const isLate = performance.now() - renewedMs > TERM_MS
+        if (!isOurs) state = undefined
+        else if (state === undefined) state = { ...newDispatcherState(holder), lostFromMs: null }
+        else if (isLate) state.lostFromMs = null
         renewedMs = nowMs
       }
       if (state !== undefined) {

@@ -130,7 +130,10 @@ async function workAndKeep(
   }
   try {
     const response = await work({ opKey: call.opKey, keep })
-    if (!kept) await store.db.kysely.transaction().execute((tx) => keep(tx, response))
+    if (!kept) {
+      const keeping = store.db.kysely.transaction().execute((tx) => keep(tx, response))
+      await store.database.orRefused(keeping)
+    }
     return response
   } catch (error) {
     await waitBriefly(freeKey(store.db, call).catch(store.onError))

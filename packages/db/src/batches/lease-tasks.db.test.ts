@@ -154,6 +154,43 @@ test('accounts: those with ready tasks of a check with free slots, the one after
   expect(await met({ slots: 4 })).toEqual([])
 })
 
+test.each([
+  { isBought: false, found: ['acc_1', 'acc_6', 'acc_7'] },
+  { isBought: true, found: ['acc_1', 'acc_3', 'acc_5', 'acc_6', 'acc_7'] },
+])(
+  'accounts_in_turn passes over accounts without a batch to dispatch from (purchased: $isBought)',
+  async ({ isBought, found }) => {
+    await using place = await openTwoAccounts()
+    const { db } = place
+    await allowAnyTransition(db)
+    await db.pool.query(`
+      insert into accounts (id, email, plan)
+      select 'acc_' || no, no || '@b.example', 'pro' from generate_series(0, 9) no;
+      insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,
+        retention_days, requested, source_key, file_bytes, ats)
+      select 'bat_' || id, id, 'live', 'email', 'analyzing', false, true, true, 30, '{}', 'u', 1, '{}'
+      from accounts where id like 'acc%';
+      update batches b set status = s.status
+      from unnest(array['paused', 'running', 'paused', 'canceling', 'running', 'running', 'running', 'running',
+        'paused', 'paused']) with ordinality s(status, no)
+      where b.id = 'bat_acc_' || s.no - 1;
+      update accounts set status = 'suspended' where id = 'acc_5';
+      -- Account 4 has no ready task.
+      insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
+      select id, account_id, 'live', 'phone', 'full', 0, 1 from batches
+      where account_id like 'acc%' and account_id <> 'acc_4'`)
+    for (let after = 0; after < 10; after += 1) {
+      const { rows } = await db.pool.query<{ account: string }>(
+        `select account from accounts_in_turn('phone', $1, $2, 100, '{}', 100) order by place`,
+        [`acc_${after}`, isBought],
+      )
+      const later = found.filter((id) => id > `acc_${after}`)
+      const others = found.filter((id) => id <= `acc_${after}`)
+      expect(rows.map(({ account }) => account)).toEqual([...later, ...others])
+    }
+  },
+)
+
 test('awake: due groups, those due longest first, until two have a task', async () => {
   await using place = await openTwoAccounts()
   const { db } = place
