@@ -45,27 +45,31 @@ test('turn: only the holder of the duty leases, and only until its term ends', a
   expect(await run(place.db, 'leased', { holder: 'other' })).toHaveLength(1)
 })
 
-test('lost: an expired lease is taken back, with a delay from the second attempt on', async () => {
+test('lost: an expired lease is taken back, with a bounded delay from the second attempt on', async () => {
   await using place = await openTwoAccounts()
-  const [first, third, held] = [
+  const [first, third, sixtieth, held] = [
     await add(place.db),
     await add(place.db, { attempts: 3 }),
+    await add(place.db, { attempts: 60 }),
     await add(place.db),
   ]
   for (const [id, minutes] of [
     [first, -1],
     [third, -1],
+    [sixtieth, -1],
     [held, 1],
   ] as const)
     await lease(place.db, id, minutes)
   expect(await run(place.db, 'lost', { keepLost: true })).toEqual([])
-  expect(idsOf(await run(place.db, 'lost')).toSorted()).toEqual([first, third])
+  expect(idsOf(await run(place.db, 'lost')).toSorted()).toEqual([first, third, sixtieth].toSorted())
   const { rows } = await place.db.pool.query(
-    `select id, due_at > now() + interval '59 s' as rests from tasks where lease_until is null order by id`,
+    `select id, due_at > now() + interval '59 s' as rests, due_at > now() + interval '2 h' as "tooLong"
+     from tasks where lease_until is null order by id`,
   )
   expect(rows).toEqual([
-    { id: first, rests: null },
-    { id: third, rests: true },
+    { id: first, rests: null, tooLong: null },
+    { id: third, rests: true, tooLong: false },
+    { id: sixtieth, rests: true, tooLong: false },
   ])
 })
 

@@ -166,16 +166,17 @@ const PARTS = {
     for no key update) is not null as ours`,
   /**
    * Claimed tasks whose lease ran out are returned. The more workers died with them, the longer they
-   * are delayed, times a random factor of 0.5 to 1.5: tasks that failed together are separated, and
-   * a machine that keeps restarting is not taken for a subject that crashes its check. Locked ones
-   * are left for a later round.
+   * are delayed, up to 64 leases, times a random factor of 0.5 to 1.5: tasks that failed together are
+   * separated, and a machine that keeps restarting is not taken for a subject that crashes its check.
+   * Locked ones are left for a later round, as are those whose lease ran out during this statement:
+   * the database may stand still meanwhile, and nobody can renew.
    */
   lost: `
   update tasks t set lease_until = null, due_at = case when t.attempts < 2 then null else
       clock_timestamp()
-        + $4::int * interval '1 ms' * 2 ^ (t.attempts - 2) * (0.5 + random()) end
+        + $4::int * interval '1 ms' * 2 ^ least(t.attempts - 2, 6) * (0.5 + random()) end
   where t.id = any(array(select id from tasks cross join turn
-    where turn.ours and not $10 and lease_until < clock_timestamp() and claimed
+    where turn.ours and not $10 and lease_until < now() and claimed
     for no key update of tasks skip locked))
   returning t.id`,
   /** Tasks whose delay is over are ready. */
