@@ -61,6 +61,15 @@ function fileOf(rows: number): string {
   return ['email,phone,ip', ...lines, ''].join('\n')
 }
 
+test('an API whose stop is shown for longer than it may close after its drain stops without an error', async () => {
+  await using database = await createTestDatabase()
+  const env = { STOP_DELAY_SECONDS: '12', DRAIN_SECONDS: '1' }
+  await using service = await startService({ databaseUrl: database.url, workers: [], env })
+  const { process } = service.api
+  await service.api.kill('SIGTERM')
+  expect(process.exitCode).toBe(0)
+})
+
 async function restart(member: Member): Promise<number | null> {
   const { process } = member
   await member.kill('SIGTERM')

@@ -21,7 +21,7 @@ await startOrExit(program, () => leaveRoot(needs, (message) => log.warn({}, mess
 /** Resolves when the parent process reports that the command line can find the service. */
 const found = process.argv.includes('--found-later') ? parentMessage('found') : undefined
 
-const graceMs = settings.DRAIN_SECONDS * 1_000 + 10_000
+const graceMs = (settings.STOP_DELAY_SECONDS + settings.DRAIN_SECONDS) * 1_000 + 10_000
 await runUntilStopped({ program, log, graceMs }, async (stop) => {
   const api = await serve(settings, log, stop, found)
   log.info({ address: api.address, port: api.port, admin_port: api.adminPort }, 'api ready')

@@ -29,22 +29,27 @@ import { localSettings, type LocalSettings } from './settings.ts'
 // for batches. Prints where it listens and, the first time, the keys of a first account; without a
 // terminal the keys go to a file.
 
-/**
- * Milliseconds that a program may take to stop beyond `DRAIN_SECONDS`: its delay on `/readyz`, and
- * closing.
- */
-const GRACE_BEYOND_DRAIN_MS = 10_000
+/** Milliseconds that closing a program may take beyond its delay on `/readyz` and its drain. */
+const CLOSING_MS = 10_000
 
 const program = 'Plumbline'
 keepFilesPrivate()
 const settings = await startOrExit(program, () => readSettings(localSettings))
 const log = createLog({ name: 'local', level: settings.LOG_LEVEL, destination: 2 })
-// The API and then the workers each have their drain and what goes beyond it.
-const stopMs = 2 * (settings.DRAIN_SECONDS * 1000 + GRACE_BEYOND_DRAIN_MS) + 30_000
+// The API stops first, then the workers.
+const stopMs = 2 * graceOf(settings) + 30_000
 await runUntilStopped({ program, log, graceMs: stopMs }, () => startEverything(settings, log))
 
+/** Milliseconds that a program may take to stop. */
+function graceOf({
+  STOP_DELAY_SECONDS,
+  DRAIN_SECONDS,
+}: Pick<LocalSettings, 'STOP_DELAY_SECONDS' | 'DRAIN_SECONDS'>): number {
+  return (STOP_DELAY_SECONDS + DRAIN_SECONDS) * 1000 + CLOSING_MS
+}
+
 async function startEverything(
-  { DATA_DIR, REDIS_URL, KEY_PREFIX, HOST, DRAIN_SECONDS, ...given }: LocalSettings,
+  { DATA_DIR, REDIS_URL, KEY_PREFIX, HOST, ...given }: LocalSettings,
   out: Log,
 ): Promise<AsyncDisposable> {
   const dataDir = resolve(DATA_DIR)
@@ -83,7 +88,7 @@ async function startEverything(
     out.error({ err: error }, 'the command line does not find the service')
     announced.reject(error)
   }
-  const graceMs = DRAIN_SECONDS * 1000 + GRACE_BEYOND_DRAIN_MS
+  const graceMs = graceOf(given)
   const shared = { env: environmentOfChildren(dataDir, urls.serving), log: out, graceMs }
   const [api, ...workers] = PROGRAMS.map((program) =>
     supervise(program, {

@@ -19,6 +19,7 @@ const eachSetting = z.object({
   REDIS_URL: storeSettings.REDIS_URL,
   KEY_PREFIX: keyPrefix(),
   LOG_LEVEL: logLevel('warn'),
+  STOP_DELAY_SECONDS: wholeNumber({ min: 0, max: 600 }).default(1),
   DRAIN_SECONDS: wholeNumber({ min: 1, max: 600 }).default(25),
 })
 
