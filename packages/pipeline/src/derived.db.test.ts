@@ -7,6 +7,7 @@ import { overlayWeights } from '@plumbline/scoring/weights'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import Papa from 'papaparse'
 import { describe, expect, test } from 'vitest'
+import { cancelBatch } from './cancel.ts'
 import { deleteBatch } from './erase.ts'
 import { getBatch } from './read.ts'
 import { recheckBatch } from './recheck.ts'
@@ -196,6 +197,25 @@ describe('a rescore', () => {
     expect(await auditLedger(pipeline.db)).toEqual([])
     await deleteBatch(pipeline, owner, first.id)
     expect(await tableOf(harness, again.id, { columns })).toEqual(facts)
+  })
+
+  test('of a canceled batch scores what was done, also if chunks were left untouched', async () => {
+    await using harness = await openTestPipeline({ limits: { chunkRecords: 14 } })
+    const { pipeline, owner } = harness
+    const begun = await harness.read(scored, { product: 'fraud-signals' })
+    await harness.answer(1)
+    await cancelBatch(pipeline, owner, begun.id)
+    await harness.workStages()
+    const first = await getBatch(pipeline, owner, begun.id)
+    expect(first).toMatchObject({ status: 'canceled', rows: { total: 42 } })
+    await openScorers(pipeline.db, light, createScorer)
+    const made = await rescoreBatch(pipeline, owner, first.id, { weights: light.version })
+    const again = await run(harness, made)
+    expect(again).toMatchObject({ status: 'completed', error: null, rows: first.rows })
+    const columns = ['input', 'result.email.status', 'result.ip.reason', 'result.error']
+    expect(await tableOf(harness, again.id, { columns })).toEqual(
+      await tableOf(harness, first.id, { columns }),
+    )
   })
 
   test('is refused for unknown weights, and for products without a score', async () => {

@@ -10,8 +10,9 @@ export interface CopiedChunks {
 }
 
 /**
- * Copies settled chunks with their outcomes into another batch, if the fencing number still owns
- * that; nothing is charged for them.
+ * Copies chunks of an ended batch with their outcomes into another batch, if the fencing number
+ * still owns that; nothing is charged for them. Chunks that a cancel left untouched count as
+ * settled without outcomes.
  *
  * @returns false if another worker has the stage, or the chunks were erased meanwhile
  */
@@ -27,12 +28,12 @@ export async function copyChunks(
         ip_count, domain_count, remaining, subjects, cells, settled_at, charged, verdicts, done_count,
         known_count)
       select b.id, c.no, c.first_row, c.row_count, c.billable_count, c.email_count, c.phone_count,
-        c.ip_count, c.domain_count, c.remaining, c.subjects, c.cells, c.settled_at, 0, v.verdicts,
-        c.done_count, c.known_count
+        c.ip_count, c.domain_count, c.remaining, c.subjects, c.cells, coalesce(c.settled_at, clock_timestamp()), 0,
+        v.verdicts, case when c.settled_at is null then 0 else c.done_count end, c.known_count
       from (select id from batches where id = ${stage.batchId} and lease = ${stage.lease} for share) b,
         chunks c join jsonb_to_recordset(${JSON.stringify(counted)}::jsonb)
           as v(no integer, verdicts integer[]) on v.no = c.no
-      where c.batch_id = ${of} and c.settled_at is not null
+      where c.batch_id = ${of}
       returning 1
     `.execute(queriesOf(tx))
     if (chunks.rows.length !== nos.length) return false
