@@ -25,9 +25,15 @@ begin
     moment := extract(epoch from clock_timestamp()) * 1000000;
     before := greatest(moment, before);
     each := 1000000 / ask.rate;
-    following := ceil(before + ask.count * each);
     -- Rounded like `following`; else nothing could be taken from a bucket with a burst of one.
     ceiling := ceil(moment + ask.burst * each);
+    -- An empty bucket is full at `ceiling`. One that is full more than a minute later was written before the clock
+    -- was set back, or at a much slower rate: it is empty now.
+    if before > ceiling + 60 * 1000000 then
+      before := ceiling;
+      update rate_buckets b set full_at = before where b.key = ask.key;
+    end if;
+    following := ceil(before + ask.count * each);
     place := ask.place;
     granted := following <= ceiling;
     if granted then
@@ -70,6 +76,12 @@ begin
       wait_ms := 0;
     else
       wait_ms := extract(epoch from first_expiry - clock_timestamp()) * 1000;
+      -- Taken before the clock was set back: their holders renew them, or are gone.
+      update leases l set expires_at = clock_timestamp() + ask.ttl_ms * interval '1 millisecond'
+      where l.ctid = any(array(
+        select s.ctid from leases s where s.key = ask.key
+          and s.expires_at > clock_timestamp() + 2 * ask.ttl_ms * interval '1 millisecond'
+        for update skip locked));
     end if;
     return next;
   end loop;

@@ -16,7 +16,18 @@ import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 const redisUrl = testRedisUrl()
 
 describe.skipIf(WITHOUT_REDIS)('on Redis', () => {
-  testPorts(() => openRedisTestQueue(redisUrl ?? ''))
+  testPorts(() => openRedisTestQueue(redisUrl ?? ''), {
+    emptyBucket: async ({ backend: { redis } }, key) => {
+      await redis?.commands.set(
+        `${redis.prefix}:rate:${key}`,
+        String((Date.now() + AHEAD_MS) * 1_000),
+      )
+    },
+    holdLease: async ({ backend: { redis } }, key) => {
+      const untilMicros = String((Date.now() + AHEAD_MS) * 1_000)
+      await redis?.commands.zadd(`${redis.prefix}:lease:${key}`, untilMicros, 'dead')
+    },
+  })
 })
 
 describe('on Postgres', () => {
@@ -26,14 +37,29 @@ describe('on Postgres', () => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  testPorts(() => openPostgresTestQueue(database.url))
+  let db: Db
+  beforeAll(() => {
+    db = openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' })
+  })
+  afterAll(() => db[Symbol.asyncDispose]())
+
+  testPorts(() => openPostgresTestQueue(database.url), {
+    emptyBucket: async (_, key) => {
+      await db.pool.query('insert into rate_buckets (key, full_at) values ($1, $2)', [
+        key,
+        (Date.now() + AHEAD_MS) * 1_000,
+      ])
+    },
+    holdLease: async (_, key) => {
+      await db.pool.query(
+        `insert into leases (key, holder, expires_at)
+         values ($1, gen_random_uuid(), now() + $2 * interval '1 ms')`,
+        [key, AHEAD_MS],
+      )
+    },
+  })
 
   describe('durable memory', () => {
-    let db: Db
-    beforeAll(() => {
-      db = openDatabase({ url: database.url, poolSize: 4, applicationName: 'test' })
-    })
-    afterAll(() => db[Symbol.asyncDispose]())
     testMemory(() => memoryOf(createPostgresMemory(db, { durable: true })))
   })
 
@@ -60,7 +86,18 @@ describe('on Postgres', () => {
   })
 })
 
-function testPorts(open: () => Promise<TestQueue>): void {
+/** Two days. */
+const AHEAD_MS = 2 * 86_400_000
+
+/** What is left of the time before the clock was set back by `AHEAD_MS`. */
+interface BeforeStep {
+  /** Empties a bucket. */
+  emptyBucket(queue: TestQueue, key: string): Promise<void>
+  /** Takes a lease. */
+  holdLease(queue: TestQueue, key: string): Promise<void>
+}
+
+function testPorts(open: () => Promise<TestQueue>, before: BeforeStep): void {
   let queue: TestQueue
   beforeAll(async () => {
     queue = await open()
@@ -72,6 +109,28 @@ function testPorts(open: () => Promise<TestQueue>): void {
   })
   describe('limiter', () => {
     testLimiter(() => limiterOf(queue.limiter))
+  })
+
+  test('a bucket that was empty before the clock was set back costs one refill', async () => {
+    const rate = { perSecond: 20, burst: 5 }
+    await before.emptyBucket(queue, 'step')
+    const first = await queue.limiter.take('step', 5, rate)
+    if (first.granted) throw new Error('an empty bucket must refuse')
+    expect(first.retryMs).toBeLessThanOrEqual(250)
+    await vi.waitFor(
+      async () =>
+        expect(await queue.limiter.take('step', 5, rate)).toMatchObject({ granted: true }),
+      PATIENT,
+    )
+  })
+
+  test('a lease taken before the clock was set back ends after its time to live', async () => {
+    await before.holdLease(queue, 'step')
+    expect(await queue.limiter.lease('step', 1, 50)).toMatchObject({ granted: false })
+    await vi.waitFor(
+      async () => expect(await queue.limiter.lease('step', 1, 50)).toMatchObject({ granted: true }),
+      PATIENT,
+    )
   })
 
   test('messages reach every subscriber of their topic and no other, until it leaves', async () => {

@@ -42,12 +42,22 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 `
 
+/**
+ * Microseconds. A bucket that is full later than an empty one would be, by more than this, was
+ * written before the clock was set back, or at a much slower rate: it is empty now.
+ */
+const BEYOND_MICROS = 60_000_000
+
 /** Rounds up, so that no time window grants more than its share. */
 const TAKE = scriptOf(`${NOW}
 local interval = 1000000 / ARGV[2]
 local full = math.max(now, tonumber(redis.call('GET', KEYS[1]) or '0'))
-local following = math.ceil(full + ARGV[1] * interval)
 local limit = math.ceil(now + ARGV[3] * interval)
+if full > limit + ${BEYOND_MICROS} then
+  full = limit
+  redis.call('SET', KEYS[1], string.format('%.0f', full), 'PX', math.ceil((full - now) / 1000) + 1)
+end
+local following = math.ceil(full + ARGV[1] * interval)
 if following > limit then
   local left = math.max(0, math.floor((limit - full) / interval))
   return {0, math.ceil((following - limit) / 1000), left}
@@ -57,9 +67,17 @@ redis.call('SET', KEYS[1], string.format('%.0f', following), 'PX', ttl)
 return {1, 0, math.floor((limit - following) / interval)}
 `)
 
+/**
+ * Leases that end later than twice their time were taken before the clock was set back: their
+ * holders renew them, or are gone.
+ */
 const LEASE = scriptOf(`${NOW}
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then
+  local beyond = string.format('(%.0f', now + 2 * ARGV[3] * 1000)
+  for _, holder in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], beyond, '+inf')) do
+    redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[3] * 1000), holder)
+  end
   local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
   return {0, math.ceil((first[2] - now) / 1000)}
 end
