@@ -27,3 +27,49 @@ test('everything that has expired is deleted, however much it is, and nothing el
       (select count(*) from stray_files) as strays`)
   expect(rows).toEqual([{ facts: 3, keys: 2, strays: 1 }])
 })
+
+/** What was written before the clock was set back by two days. */
+const BEFORE_STEP = [
+  `insert into accounts (id, email, plan) values ('acc_1', 'ada@example.com', 'free')`,
+  `insert into webhook_endpoints (id, account_id, url, events, secret)
+   values ('whk_0000000000000001', 'acc_1', 'https://example.com', '{batch.completed}', '')`,
+  // One made before the step, one tried before it, and one that waits for days by a longer schedule.
+  `insert into webhook_deliveries (id, endpoint_id, webhook_id, type, subject, body, created_at,
+     attempted_at, due_at)
+   select 'dlv_000000000000000' || n, 'whk_0000000000000001', 'msg_' || n, 'batch.completed', '', '',
+     now() + made, now() + tried, now() + due
+   from (values
+     (1, interval '2 days', null, interval '2 days'),
+     (2, interval '-1 day', interval '2 days', interval '2 days 1 hour'),
+     (3, interval '-1 day', interval '-1 hour', interval '2 days')) as t (n, made, tried, due)`,
+  `insert into mails (kind, sealed, expires_at, next_at)
+   select 'k' || n, '', now() + interval '3 days', now() + after
+   from (values (1, interval '2 days'), (2, interval '1 hour')) as t (n, after)`,
+  `insert into erasures (id, account_id, mode, value_count, include_addresses, target, place,
+     lease_until)
+   select 'ers_000000000000000' || n, 'acc_1', 'live', 1, false, '', '{}', now() + after
+   from (values (1, interval '2 days'), (2, interval '1 minute')) as t (n, after)`,
+  `insert into file_removals (key, next_at)
+   select 'f' || n, now() + after
+   from (values (1, interval '2 days'), (2, interval '1 hour')) as t (n, after)`,
+]
+
+test('what was written before the clock was set back is due now, and nothing that waits', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  for (const statement of BEFORE_STEP) await db.pool.query(statement)
+  await sweepExpired(db, new AbortController().signal)
+  const { rows } = await db.pool.query(`
+    select id as due from webhook_deliveries where due_at <= now()
+    union all select kind from mails where next_at <= now()
+    union all select id from erasures where lease_until <= now()
+    union all select key from file_removals where next_at <= now()
+    order by due`)
+  expect(rows.map(({ due }) => due)).toEqual([
+    'dlv_0000000000000001',
+    'dlv_0000000000000002',
+    'ers_0000000000000001',
+    'f1',
+    'k1',
+  ])
+})

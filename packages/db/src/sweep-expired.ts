@@ -9,8 +9,10 @@ const MAX_ROWS = 10_000
 /**
  * Deletes what has expired within minutes or hours, in bounded statements until nothing is left:
  * shared facts, idempotency keys, buckets that were full for an hour, leases, live replies older
- * than a minute, sessions, links. An idempotency key dated in the future is dated now. Safe in
- * several processes at once; the signal stops it between two statements.
+ * than a minute, sessions, links. An idempotency key dated in the future is dated now, and a
+ * delivery, mail, erasure or removal that is due later than any delay of its kind is due now: its
+ * time was written before the clock was set back. Safe in several processes at once; the signal
+ * stops it between two statements.
  */
 export async function sweepExpired(db: Db, signal: AbortSignal): Promise<void> {
   await runAll(db, SOON, signal)
@@ -32,6 +34,15 @@ async function runAll(db: Db, statements: readonly string[], signal: AbortSignal
     }
   }
 }
+
+/** Longer than any delay of a mail, erasure or removal of a file. */
+const BEYOND = "interval '2 hours'"
+
+/**
+ * Longer than any delay of a delivery by the default schedule and by `Retry-After`: a day, and a
+ * tenth of it at random. If `WEBHOOK_RETRY_SECONDS` has a longer one, its attempt is in the past.
+ */
+const BEYOND_DELIVERY = "interval '27 hours'"
 
 const SOON = [
   `delete from memory_entries where ctid = any(array(
@@ -62,6 +73,20 @@ const SOON = [
       limit $1 for update skip locked))`,
   `delete from link_codes where ctid = any(array(
      select ctid from link_codes where expires_at <= now() limit $1 for update skip locked))`,
+  `update webhook_deliveries set due_at = now() where ctid = any(array(
+     select ctid from webhook_deliveries
+      where status = 'pending' and due_at > now() + ${BEYOND_DELIVERY}
+        and coalesce(attempted_at, created_at) > now()
+      limit $1 for update skip locked))`,
+  `update mails set next_at = now() where ctid = any(array(
+     select ctid from mails where next_at > now() + ${BEYOND} limit $1 for update skip locked))`,
+  // Its holder, if alive, learns that its lease is lost, and another continues where it was.
+  `update erasures set lease_until = now() where ctid = any(array(
+     select ctid from erasures where status = 'running' and lease_until > now() + ${BEYOND}
+      limit $1 for update skip locked))`,
+  `update file_removals set next_at = now() where ctid = any(array(
+     select ctid from file_removals where next_at > now() + ${BEYOND}
+      limit $1 for update skip locked))`,
 ] as const
 
 const FOR_DAYS = [

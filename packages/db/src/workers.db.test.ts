@@ -38,6 +38,16 @@ test('a worker is listed by its last report, until it stops or is silent for lon
   expect(rows).toEqual([{ name: 'a' }])
 })
 
+test('a worker that died before the clock was set back is deleted with the next report', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  for (const name of ['a', 'b', 'c']) await reportWorker(db, { name, kind: 'ip', health: [] })
+  await db.pool.query(`update workers set seen_at = seen_at + interval '2 days' where name <> 'c'`)
+  await storeHeartbeat(db, 'a')
+  await reportWorker(db, { name: 'c', kind: 'ip', health: [] })
+  expect((await readWorkers(db)).map(({ name }) => name)).toEqual(['a', 'c'])
+})
+
 test('workers that count each other as gone do not wait for each other', async () => {
   await using database = await createTestDatabase()
   await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })

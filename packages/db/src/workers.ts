@@ -48,9 +48,10 @@ const CAPACITY_MS = 30_000
 export const GONE_MS = 3 * REPORT_MS
 
 /**
- * Stores a worker's report and deletes those of workers that are gone. Two statements, of which the
- * one that touches other workers' rows waits for no lock: after a pause of the database each worker
- * counts all others as gone.
+ * Stores a worker's report and deletes those of workers that are gone, and those dated in the future
+ * since the clock was set back: a live worker's next heartbeat reports it again. Two statements, of
+ * which the one that touches other workers' rows waits for no lock: after a pause of the database
+ * each worker counts all others as gone.
  */
 export async function reportWorker(
   db: Db,
@@ -61,7 +62,8 @@ export async function reportWorker(
     text: `
       delete from workers where ctid = any(array(
         select ctid from workers
-        where seen_at < clock_timestamp() - $2::int * interval '1 ms' and name <> $1
+        where seen_at not between clock_timestamp() - $2::int * interval '1 ms'
+          and clock_timestamp() + $2::int * interval '1 ms' and name <> $1
         for update skip locked))`,
     values: [name, GONE_MS],
   })

@@ -33,14 +33,22 @@ const LEASE = "interval '15 minutes'"
 
 const RUN = `id, lease, whole, coalesce(generation, id) as generation, audited_to as "auditedTo"`
 
-/** Takes over the open audit if its process is gone. */
+/**
+ * Takes over the open audit if its process is gone: its lease ran out, or ends later than any, since
+ * the clock was set back.
+ */
 export async function takeOverAudit(db: Db): Promise<AuditRun | undefined> {
   const { rows } = await db.pool.query<AuditRun>(`
     update ledger_audits set lease = lease + 1, lease_until = clock_timestamp() + ${LEASE}
-    where finished_at is null and lease_until < clock_timestamp()
+    where finished_at is null and (lease_until < clock_timestamp()
+      or lease_until > clock_timestamp() + 2 * ${LEASE})
     returning ${RUN}`)
   return rows[0]
 }
+
+/** An audit that began in the future, before the clock was set back, does not count. */
+const within = (age: string): string =>
+  `started_at between clock_timestamp() - interval '${age}' and clock_timestamp() + interval '1 minute'`
 
 /**
  * Begins an audit if none is open and one is due by database time: each day from the last audited
@@ -54,9 +62,9 @@ export async function beginAudit(db: Db): Promise<AuditRun | undefined> {
       select * from ledger_audits where finished_at is not null order by id desc limit 1
     ), due as (
       select not exists (select from ledger_audits where finished_at is not null and whole
-          and started_at > clock_timestamp() - interval '1 month')
+          and ${within('1 month')})
           or exists (select from last where not whole and balance_faults > 0) as whole,
-        not exists (select from last where started_at > clock_timestamp() - interval '1 day')
+        not exists (select from last where ${within('1 day')})
           as any
     )
     insert into ledger_audits

@@ -299,6 +299,19 @@ test('a process that lost an audit writes no more results', async () => {
   expect(await readLastAudit(context.db)).toBeUndefined()
 })
 
+test('an audit from before the clock was set back delays no other', async () => {
+  await using context = await openMeteringContext()
+  await account(context)
+  const lost = await beginAudit(context.db)
+  await context.db.pool.query("update ledger_audits set lease_until = now() + interval '2 days'")
+  expect(await takeOverAudit(context.db)).toMatchObject({ id: lost?.id })
+  await context.db.pool.query('update ledger_audits set lease_until = now()')
+  expect(await auditWhenDue(context.db, never)).toMatchObject({ id: lost?.id })
+  expect(await beginAudit(context.db)).toBeUndefined()
+  await pass(context, -2)
+  expect(await beginAudit(context.db)).toBeDefined()
+})
+
 test('audits concurrent with all moves of credits find no violations', async () => {
   await using context = await openMeteringContext(20)
   const { db, metering } = context
