@@ -79,11 +79,16 @@ begin
   return rolled;
 end $$;
 
+-- Whether a day is over: its end is past, or later than that of any day, since the clock was set back.
+create or replace function credit_day_is_over(day_end timestamptz) returns boolean language sql stable as $$
+  select day_end <= now() or day_end > now() + interval '26 hours'
+$$;
+
 -- Starts the account's next day, with nothing spent, if the current one is over.
 create or replace function credit_turn_day(account text) returns void language sql as $$
   update credit_accounts c set day = t.day, spent = 0,
     day_end = (t.day + 1)::timestamp at time zone t.time_zone
   from (select (now() at time zone a.time_zone)::date as day, a.time_zone
     from accounts a where a.id = account) t
-  where c.account_id = account and c.day_end <= now()
+  where c.account_id = account and credit_day_is_over(c.day_end)
 $$;

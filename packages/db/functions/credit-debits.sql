@@ -23,7 +23,7 @@ begin
   perform credit_roll(account_id) from credit_accounts
     where account_id = any (accounts) and period_end <= now();
   perform credit_turn_day(account_id) from credit_accounts
-    where account_id = any (accounts) and day_end <= now();
+    where account_id = any (accounts) and credit_day_is_over(day_end);
   return query
   with judged as materialized (
     select a.n, a.account_id, a.op_key, a.credits, a.product, a.source, c.allowance, c.packs,
@@ -110,7 +110,7 @@ begin
   select * into balance from credit_accounts where account_id = payer for no key update;
   foreach credits in array asked loop total := total + credits; end loop;
   allows := total <= balance.allowance;
-  if balance.period_end > now() and balance.day_end > now()
+  if balance.period_end > now() and not credit_day_is_over(balance.day_end)
     and (allows or balance.allowance = 0 and total <= balance.packs)
     and (balance.daily_limit is null or balance.spent + total <= balance.daily_limit)
     -- Each key by itself: for `op_key = any (op_keys)`, a plan made for a small ledger reads all of the account's

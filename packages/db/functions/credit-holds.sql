@@ -14,7 +14,7 @@ begin
   if not found then
     raise exception 'account % has no credits', account using errcode = 'foreign_key_violation';
   end if;
-  if c.day_end <= now() then
+  if credit_day_is_over(c.day_end) then
     perform credit_turn_day(account);
     select * into c from credit_accounts where account_id = account;
   end if;

@@ -113,6 +113,29 @@ test('a new day begins with nothing spent, and refunds of the day before do not 
   expect(await readSpending(db, id)).toMatchObject({ today: 10 })
 })
 
+test('after the clock was set back, a daily limit counts one day, not those until it has caught up', async () => {
+  await using context = await openMeteringContext()
+  const { db, metering } = context
+  const [called, held] = [
+    await limited(context, { dailyLimit: 10 }),
+    await limited(context, { dailyLimit: 10 }),
+  ]
+  const spend = (opKey: string) => [
+    metering.debit({ accountId: called, opKey, credits: 10 }),
+    db.kysely.transaction().execute((tx) => hold(tx, { accountId: held, ref: opKey, credits: 10 })),
+  ]
+  for (const answer of await Promise.all(spend('a')))
+    expect(answer).toMatchObject({ granted: true })
+  await db.pool.query(
+    `update credit_accounts set day = day + 2, day_end = day_end + interval '2 days'`,
+  )
+  expect(await readSpending(db, called)).toMatchObject({ today: 0 })
+  for (const answer of await Promise.all(spend('b')))
+    expect(answer).toMatchObject({ granted: true })
+  for (const answer of await Promise.all(spend('c')))
+    expect(answer).toMatchObject({ granted: false })
+})
+
 test('falling below the low-credit mark is recorded once a day, whatever the cause', async () => {
   await using context = await openMeteringContext()
   const { db, metering } = context

@@ -28,7 +28,7 @@ export async function readSpending(db: Db | Tx, accountId: string): Promise<Spen
   const rows = await runStatement<Spending>(db, {
     name: 'metering.spending',
     text: `select daily_limit as "dailyLimit", low_mark as "lowMark",
-        case when day_end > now() then spent else 0 end as today
+        case when credit_day_is_over(day_end) then 0 else spent end as today
       from credit_accounts where account_id = $1`,
     values: [accountId],
   })
