@@ -2,7 +2,6 @@ import { text } from 'node:stream/consumers'
 import { LOOKUP_KEPT_DAYS, type LookupView } from '@plumbline/contract/lookup'
 import { MESSAGES, PROBLEMS, Problem } from '@plumbline/contract/problem'
 import { CHECKS, priceCredits, type Check, type Product } from '@plumbline/contract/products'
-import { lockAccount } from '@plumbline/db/accounts'
 import { insertOwnChunk } from '@plumbline/db/batches/chunks'
 import {
   countOpenLookups,
@@ -44,7 +43,6 @@ export async function beginLookup(
   const { db, limits, scorers } = pipeline
   const id = newTimedId('lkp')
   await db.kysely.transaction().execute(async (tx) => {
-    await lockAccount(tx, request.accountId)
     if ((await countOpenLookups(tx, request.accountId)) >= request.most) throw tooMany(request.most)
     await insertBatch(tx, rowOf(id, request), limits.leaseMs)
     await insertOwnChunk(tx, id, buildChunk(0, [recordOf(request)]))

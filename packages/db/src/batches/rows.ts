@@ -89,8 +89,18 @@ export async function sumFileBytes(db: Db | Tx, accountId: string): Promise<numb
   return row.file_bytes
 }
 
-/** How many asynchronous lookups of an account are not answered yet. */
+/** Seed of the advisory locks of lookups, by account; no other lock of the product has it. */
+const LOOKUPS_SEED = 203
+
+/**
+ * How many asynchronous lookups of an account are not answered yet; concurrent callers wait for the
+ * end of the transaction. They do not wait by the account's row: a change of plan locks that
+ * after the balance, and a lookup locks the balance next.
+ */
 export async function countOpenLookups(tx: Tx, accountId: string): Promise<number> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${accountId}, ${LOOKUPS_SEED}))`.execute(
+    tx,
+  )
   const row = await tx
     .selectFrom('batches')
     .select(({ fn }) => fn.countAll<number>().as('open'))

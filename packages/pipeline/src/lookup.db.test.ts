@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { moveToPlan } from '@plumbline/metering/administer'
+import { blockChange } from '@plumbline/testkit/block-change'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { beginLookup } from './lookup.ts'
+
+async function begin({ pipeline, owner }: TestPipeline, most: number): Promise<void> {
+  await beginLookup(
+    pipeline,
+    {
+      ...owner,
+      product: 'email',
+      values: { email: 'ada@example.com' },
+      explain: false,
+      chargeUnknown: true,
+      most,
+    },
+    async () => {},
+  )
+}
+
+test('of concurrent lookups of an account as many begin as may be open', async () => {
+  await using harness = await openTestPipeline()
+  const begun = await Promise.allSettled(Array.from({ length: 6 }, () => begin(harness, 2)))
+  const refused = begun.filter(({ status }) => status === 'rejected')
+  expect(refused).toHaveLength(4)
+  for (const one of refused) {
+    expect(one).toMatchObject({ reason: { code: 'too_many_requests' } })
+  }
+})
+
+test('a change of plan does not wait for a lookup, which waits for the balance next', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner, databaseUrl } = harness
+  await using blocked = await blockChange(databaseUrl, { table: 'batches', change: 'insert' })
+  const beginning = begin(harness, 2)
+  await blocked.reached()
+  const { accountId } = owner
+  const changed = await moveToPlan(pipeline.db, { actor: 'ada', accountId, plan: 'starter' })
+  expect(changed).toMatchObject({ nextPlan: 'starter' })
+  await blocked.release()
+  await beginning
+})
