@@ -1,5 +1,5 @@
 import { MESSAGES, PROBLEMS, Problem, type ProblemCode } from '@plumbline/contract/problem'
-import { isOutageState, SQLSTATE } from '@plumbline/db/sqlstate'
+import { CONTENTION_STATES, isOutageState, SQLSTATE } from '@plumbline/db/sqlstate'
 import type { Response } from 'express'
 import { requestContextOf, type RequestContext } from './request-context.ts'
 
@@ -143,13 +143,17 @@ export function problemOf(error: unknown): Problem {
   return new Problem('internal', MESSAGES.internal, { cause: error })
 }
 
-/** System codes of broken connections, and of a statement that took too long. */
+/**
+ * System codes of broken connections, and of a statement that took too long or was aborted because
+ * of another one.
+ */
 const OUTAGE_CODES = new Set<string>([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
   SQLSTATE.queryCanceled,
+  ...CONTENTION_STATES,
 ])
 
 function isOutage(error: unknown): boolean {
