@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto'
 import type { WebhookType } from '@plumbline/contract/webhook'
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
-import { newId } from '../ids.ts'
 
 /** An event for subscribed endpoints. */
 export interface NotedEvent {
@@ -56,7 +56,7 @@ export async function createDeliveries(tx: Tx, messages: readonly EventMessage[]
   if (messages.length === 0) return
   const rows = messages.map(({ event, body }) => ({
     account: event.accountId,
-    webhook_id: newId('msg'),
+    webhook_id: webhookIdOf(event),
     type: event.type,
     subject: event.subject,
     body,
@@ -70,6 +70,17 @@ export async function createDeliveries(tx: Tx, messages: readonly EventMessage[]
     join webhook_endpoints e on e.account_id = m.account
       and e.disabled_at is null and m.type = any (e.events)
   `.execute(tx)
+}
+
+/**
+ * The id of an event's message, derived from the event: after a failover that lost the message it is
+ * made again, and a receiver that has it knows it by this id.
+ */
+function webhookIdOf({ id, happenedAt, accountId, type, subject }: NotedEvent): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([id, happenedAt, accountId, type, subject]))
+    .digest('base64')
+  return `msg_${digest.replaceAll(/[+/=]/g, 'x').slice(0, 16)}`
 }
 
 /** Deletes events whose messages are created. */
