@@ -4,11 +4,13 @@ import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { createScorer } from '@plumbline/scoring/score'
 import { overlayWeights } from '@plumbline/scoring/weights'
+import { losingDb } from '@plumbline/testkit/losing-db'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import Papa from 'papaparse'
 import { describe, expect, test } from 'vitest'
 import { cancelBatch } from './cancel.ts'
 import { deleteBatch } from './erase.ts'
+import { runIntake } from './intake-stage.ts'
 import { getBatch } from './read.ts'
 import { recheckBatch } from './recheck.ts'
 import { rescoreBatch } from './rescore.ts'
@@ -216,6 +218,18 @@ describe('a rescore', () => {
     expect(await tableOf(harness, again.id, { columns })).toEqual(
       await tableOf(harness, first.id, { columns }),
     )
+  })
+
+  test('has all rows, even if those of a commit were lost', async () => {
+    await using harness = await openTestPipeline({ limits: { chunkRecords: 4 } })
+    const { pipeline, owner } = harness
+    const first = await completed(harness, scored, { product: 'fraud-signals' })
+    const { id } = await rescoreBatch(pipeline, owner, first.id, {})
+    const db = losingDb(pipeline.db, (transaction) => transaction === 1)
+    const never = new AbortController().signal
+    const copied = runIntake({ ...pipeline, db }, { batchId: id, lease: 1 }, never)
+    await expect(copied).rejects.toThrow('rows are stored of 42')
+    expect(await run(harness, { id })).toMatchObject({ status: 'completed', rows: first.rows })
   })
 
   test('is refused for unknown weights, and for products without a score', async () => {

@@ -2,6 +2,7 @@ import { leaseStages } from '@plumbline/db/batches/stages'
 import type { Db } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
 import { allowAnyTransition } from '@plumbline/testkit/any-transition'
+import { losingDb } from '@plumbline/testkit/losing-db'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
 import { runIntake } from './intake-stage.ts'
@@ -47,6 +48,22 @@ test('rows read before their worker died are not read again, and a later cancel 
   expect(await getBatch(pipeline, owner, id)).toMatchObject({
     status: 'canceled',
     rows: { total: 2 },
+  })
+})
+
+test('a batch whose rows were lost with their commit is read again, and starts with its hold', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const { id } = await harness.submit('email\nada@example.com\nbob@example.com\n')
+  const db = losingDb(pipeline.db, (transaction) => transaction === 1)
+  const never = new AbortController().signal
+  const first = runIntake({ ...pipeline, db }, { batchId: id, lease: 1 }, never)
+  await expect(first).rejects.toThrow('read again')
+  await pipeline.db.pool.query('update batches set lease_until = null')
+  await harness.workStages()
+  expect(await getBatch(pipeline, owner, id)).toMatchObject({
+    status: 'running',
+    credits: { estimate: 2, held: 2 },
   })
 })
 

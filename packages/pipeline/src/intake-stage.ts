@@ -316,6 +316,9 @@ async function startOrStop(pipeline: Pipeline, id: string, lease: number): Promi
   await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, id)
     if (row === undefined || row.lease !== lease || row.status !== 'analyzing') return
+    // A failover may lose the commit that stored them, and without them there is no estimate to hold.
+    if (!row.read_whole)
+      throw new Error(`batch ${id}: its rows are not stored; they are read again`)
     if (row.requested.rescore !== undefined) {
       // All rows have outcomes: the batch is finished like any that has run.
       await moveBatch(tx, id, 'running', { weights: row.requested.rescore.weights })

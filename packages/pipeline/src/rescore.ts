@@ -6,7 +6,7 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { PROBLEMS, Problem } from '@plumbline/contract/problem'
 import type { Product } from '@plumbline/contract/products'
 import type { Scorer } from '@plumbline/contract/score'
-import type { StoredChunk } from '@plumbline/db/batches/chunks'
+import { countRows, type StoredChunk } from '@plumbline/db/batches/chunks'
 import { copyChunks } from '@plumbline/db/batches/copies'
 import { eraseLeftovers } from '@plumbline/db/batches/erase'
 import { readRepeatedRows, storeRepeatedRows } from '@plumbline/db/batches/repeated-rows'
@@ -141,6 +141,11 @@ async function storeCounts(
   return await db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, stage.batchId)
     if (row === undefined || row.lease !== stage.lease) return 'lost'
+    // A failover may lose a commit that copied chunks.
+    const stored = await countRows(tx, stage.batchId)
+    if (stored !== other.rows_total) {
+      throw new Error(`batch ${stage.batchId}: ${stored} rows are stored of ${other.rows_total}`)
+    }
     await updateBatch(tx, stage.batchId, {
       read_whole: true,
       file_format: other.file_format,
