@@ -17,7 +17,7 @@ import { resultKey, resultKeysBefore } from './result-keys.ts'
 import { STORED_FORM } from './line-format.ts'
 import { createRowFormatter } from './row-formatter.ts'
 import { runStage, type LeasedStage } from './stage-lease.ts'
-import { readBatchFile } from './intake-stage.ts'
+import { failAfterAttempts, readBatchFile } from './intake-stage.ts'
 
 /**
  * Writes the result file of a batch that is settled or being canceled, then ends the batch. Two
@@ -51,6 +51,7 @@ export async function finish(
   let batch = await readBatch(pipeline.db, batchId)
   if (batch === undefined) return
   if (!batch.read_whole) {
+    if (await failAfterAttempts(pipeline, batch, lease)) return
     // Canceled while it was read: the result still has every record.
     const read = await readBatchFile(pipeline, batch, lease, signal)
     if (read !== 'read') return

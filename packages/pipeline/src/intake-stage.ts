@@ -63,15 +63,7 @@ async function analyze(pipeline: Pipeline, stage: LeasedStage): Promise<void> {
   const { batchId, lease, signal } = stage
   const batch = await readBatch(pipeline.db, batchId)
   if (batch === undefined) return
-  if (batch.stage_attempts > MAX_ATTEMPTS) {
-    await failBatch(
-      pipeline,
-      batchId,
-      { error: 'Internal Server Error', message: READ_FAILED },
-      lease,
-    )
-    return
-  }
+  if (await failAfterAttempts(pipeline, batch, lease)) return
   // An earlier attempt may have read the file completely and died afterwards: its rows are stored,
   // and a cancel relies on them.
   const read = batch.read_whole ? 'read' : await readBatchFile(pipeline, batch, lease, signal)
@@ -80,6 +72,18 @@ async function analyze(pipeline: Pipeline, stage: LeasedStage): Promise<void> {
 
 const READ_FAILED =
   'The file could not be read because of a fault of the service; nothing was charged.'
+
+/** Ends a batch as failed if all attempts at its stage have failed; returns whether it did. */
+export async function failAfterAttempts(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  lease: number,
+): Promise<boolean> {
+  if (batch.stage_attempts <= MAX_ATTEMPTS) return false
+  const error = { error: 'Internal Server Error', message: READ_FAILED }
+  await failBatch(pipeline, batch.id, error, lease)
+  return true
+}
 
 /**
  * Reads the whole file into chunks under the stage's lease.

@@ -9,6 +9,7 @@ import {
 import { depth, recall } from '@plumbline/queue/jobs'
 import { expect, test } from 'vitest'
 import { leaseDueStages, openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { cancelBatch } from './cancel.ts'
 import { dispatchOnce } from './dispatch.ts'
 import { runFinish } from './finish.ts'
 import { runIntake } from './intake-stage.ts'
@@ -85,6 +86,26 @@ test('a result that could not be written a hundred times is written the next tim
   expect(await getBatch(pipeline, owner, id)).toMatchObject({
     status: 'completed',
     credits: { used: 1, held: 0 },
+  })
+})
+
+test('a batch that was canceled before its file could be read fails after as many attempts as another', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const { id } = await harness.submit('email\na@b.example\n')
+  await cancelBatch(pipeline, owner, id)
+  const local = async (): Promise<never> => await Promise.reject(new Error('crashed'))
+  const broken = { ...pipeline, storage: { ...pipeline.storage, local } }
+  const tryOnce = async (): Promise<void> => {
+    await pipeline.db.pool.query('update batches set lease_until = null')
+    const [stage] = await leaseDueStages(pipeline, LEASE_MS)
+    await runFinish(broken, { batchId: id, lease: stage?.lease ?? 0 }, signal)
+  }
+  for (let times = 0; times < 6; times++) await expect(tryOnce()).rejects.toThrow('crashed')
+  await tryOnce()
+  expect(await getBatch(pipeline, owner, id)).toMatchObject({
+    status: 'failed',
+    error: { message: expect.stringContaining('could not be read') },
   })
 })
 
