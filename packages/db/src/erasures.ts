@@ -104,15 +104,24 @@ export async function listErasures(db: Db, accountId: string): Promise<readonly 
     .execute()
 }
 
+/** An erasure whose lease this process holds. */
+export interface ClaimedErasure extends ErasureRow {
+  /** How often its progress was stored. */
+  readonly saves: number
+}
+
+/** How often the progress of an erasure was stored; kept with the progress. */
+const SAVES = sql`coalesce((place->>'saves')::int, 0)`
+
 /** Leases the erasure that has waited longest, by database time; undefined if there is none. */
-export async function claimErasure(db: Db, leaseMs: number): Promise<ErasureRow | undefined> {
-  const { rows } = await sql<ErasureRow>`
+export async function claimErasure(db: Db, leaseMs: number): Promise<ClaimedErasure | undefined> {
+  const { rows } = await sql<ClaimedErasure>`
     update erasures
     set lease = lease + 1, lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
     where id = (
       select id from erasures where status = 'running' and lease_until < clock_timestamp()
       order by lease_until, created_at limit 1 for update skip locked)
-    returning *
+    returning *, ${SAVES} as saves
   `.execute(queriesOf(db))
   return rows[0]
 }
@@ -138,31 +147,38 @@ export async function renewErasure(
 }
 
 /**
- * Thrown if another worker has the erasure, or its account is gone: the transaction is rolled back.
+ * Thrown if another worker has the erasure, its account is gone, or a failover lost an earlier step:
+ * the transaction is rolled back.
  */
 export class ErasureLost extends Error {}
 
+/** The fencing number of an erasure, and how often its progress was stored before. */
+export interface SavedErasure extends ErasureLease {
+  readonly saves: number
+}
+
 /**
- * Stores the progress of an erasure, in the transaction that made it.
+ * Stores the progress of an erasure, in the transaction that made it. What an earlier one stored
+ * must still be there.
  *
  * @throws ErasureLost
  */
 export async function noteErasure(
   db: Db | Tx,
-  { id, lease }: ErasureLease,
+  { id, lease, saves }: SavedErasure,
   place: Json,
   counts: Partial<ErasureCounts>,
 ): Promise<void> {
   const { rows } = await sql`
     update erasures
-    set place = ${jsonbText(place)}::jsonb,
+    set place = ${jsonbText(place)}::jsonb || jsonb_build_object('saves', ${saves}::int + 1),
       counts = counts || (select coalesce(jsonb_object_agg(key,
           value::bigint + coalesce((counts->>key)::bigint, 0)), '{}')
         from jsonb_each_text(${jsonbText(counts)}::jsonb))
-    where id = ${id} and lease = ${lease} and status = 'running'
+    where id = ${id} and lease = ${lease} and status = 'running' and ${SAVES} = ${saves}
     returning 1
   `.execute(queriesOf(db))
-  if (rows.length === 0) throw new ErasureLost('another worker has the erasure')
+  if (rows.length === 0) throw new ErasureLost('another worker has the erasure, or a step is lost')
 }
 
 /** Returns an erasure, to be continued after a delay. */
@@ -183,12 +199,12 @@ export async function postponeErasure(
  *
  * @throws ErasureLost
  */
-export async function completeErasure(db: Db, { id, lease }: ErasureLease): Promise<void> {
-  const { rowCount } = await db.pool.query(
-    `update erasures
-     set status = 'completed', completed_at = clock_timestamp(), target = null, place = '{}'
-     where id = $1 and lease = $2 and status = 'running'`,
-    [id, lease],
-  )
-  if (rowCount !== 1) throw new ErasureLost('another worker has the erasure')
+export async function completeErasure(db: Db, { id, lease, saves }: SavedErasure): Promise<void> {
+  const { rows } = await sql`
+    update erasures
+    set status = 'completed', completed_at = clock_timestamp(), target = null, place = '{}'
+    where id = ${id} and lease = ${lease} and status = 'running' and ${SAVES} = ${saves}
+    returning 1
+  `.execute(queriesOf(db))
+  if (rows.length === 0) throw new ErasureLost('another worker has the erasure, or a step is lost')
 }

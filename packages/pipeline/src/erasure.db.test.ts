@@ -4,6 +4,7 @@ import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { dyingDb } from '@plumbline/testkit/dying-db'
 import { openErasureHarness, type ErasureHarness } from '@plumbline/testkit/erasures'
+import { losingDb } from '@plumbline/testkit/losing-db'
 import { expect, test } from 'vitest'
 import { text } from 'node:stream/consumers'
 import { beginErasure, listErasures, readErasure } from './erasure.ts'
@@ -174,6 +175,30 @@ test('an erasure that is killed at any statement continues, leaves no value, and
   expect(await harness.traces(MARKS)).toEqual([])
   for (const batch of ids)
     expect(await read(harness, batch, 'ndjson')).toContain('bob@kept.example')
+})
+
+test('an erasure of which any step is lost with its commit continues before it, and counts each value once', async () => {
+  await using harness = await openErasureHarness()
+  const { pipeline, owner, facts } = harness
+  let lostCount = 0
+  for (let at = 1, isLost = true; isLost; at += 1) {
+    await harness.runBatch(LIST, { name: 'of ada@gone.example' })
+    const { id } = await harness.begin(TARGET)
+    isLost = false
+    const db = losingDb(pipeline.db, (transaction) => {
+      isLost ||= transaction === at
+      return transaction === at
+    })
+    await workErasure({ pipeline: { ...pipeline, db }, facts }, NEVER)
+    await harness.work()
+    expect(await readErasure(pipeline, owner, id)).toMatchObject({
+      status: 'completed',
+      erased: { batches: 1, rows: 6, uploads: 1, results: 1 },
+    })
+    expect(await harness.traces(MARKS)).toEqual([])
+    if (isLost) lostCount += 1
+  }
+  expect(lostCount).toBeGreaterThan(2)
 })
 
 test('an outcome that arrives after its subject was erased is blanked when it is stored', async () => {

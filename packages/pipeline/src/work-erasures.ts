@@ -92,8 +92,9 @@ export async function workErasure(stores: ErasureStores, stopping: AbortSignal):
     const target = targetOf(pipeline.installationKey, row)
     const finder = createValueFinder(target)
     const signal = AbortSignal.any([stopping, lost.signal])
-    const isDone = await runSteps({ ...stores, row, target, finder, signal })
-    if (isDone) await completeErasure(db, row)
+    const saves = { count: row.saves }
+    const isDone = await runSteps({ ...stores, row, saves, target, finder, signal })
+    if (isDone) await completeErasure(db, { ...row, saves: saves.count })
     else await postponeErasure(db, row, stopping.aborted ? 0 : RETRY_MS)
   } catch (error) {
     if (error instanceof ErasureLost || lost.signal.aborted) return true
@@ -108,6 +109,8 @@ export async function workErasure(stores: ErasureStores, stopping: AbortSignal):
 /** An erasure whose lease this process holds. */
 interface Work extends ErasureStores {
   readonly row: ErasureRow
+  /** How often the progress was stored: a step that a failover loses is missed by the next one. */
+  readonly saves: { count: number }
   readonly target: ErasureTarget
   readonly finder: ValueFinder
   readonly signal: AbortSignal
@@ -139,13 +142,14 @@ function placeOf({ place }: ErasureRow): ErasureProgress {
 }
 
 async function note(
-  { row }: Work,
+  { row: { id, lease }, saves }: Work,
   tx: Tx | Db,
   place: ErasureProgress,
   counts: Partial<ErasureCounts>,
 ): Promise<void> {
   // Safe because the progress consists of strings, numbers, booleans and arrays of them.
-  await noteErasure(tx, row, place as unknown as Json, counts)
+  await noteErasure(tx, { id, lease, saves: saves.count }, place as unknown as Json, counts)
+  saves.count += 1
 }
 
 async function takeStep(
