@@ -7,6 +7,7 @@ import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import Papa from 'papaparse'
 import { expect, test, vi } from 'vitest'
 import { instantEngine, outcomeFor } from '@plumbline/testkit/instant-engines'
+import { losingDb } from '@plumbline/testkit/losing-db'
 import { leaseDueStages, openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
 import { runFinish } from './finish.ts'
@@ -304,6 +305,26 @@ test('interrupted charging continues, and each credit is charged once', async ()
     await db.pool.query(`update batches set lease_until = null`)
   }
   await untilCanceled(harness)
+  await expectExplained(harness)
+})
+
+// Three chunks are settled, a search finds no other, the rest is released, the batch ends.
+test.each([
+  [1, 1],
+  [3, 3],
+  [3, 5],
+  [5, 5],
+  [6, 6],
+])('if commits %i to %i of a cancel are lost, each credit is charged once', async (from, to) => {
+  await using harness = await openHarness()
+  const { pipeline, owner, id } = harness
+  await runTasks(harness, 'phone', phones)
+  await cancelBatch(pipeline, owner, id)
+  const db = losingDb(pipeline.db, (no) => from <= no && no <= to)
+  await finishOnce({ ...harness, pipeline: { ...pipeline, db } }).catch(() => undefined)
+  await pipeline.db.pool.query('update batches set lease_until = null')
+  await untilCanceled(harness)
+  expect((await getBatch(pipeline, owner, id)).credits.used).toBe(ROWS * 2)
   await expectExplained(harness)
 })
 

@@ -1,6 +1,10 @@
 import { PURCHASED_CHECKS } from '@plumbline/contract/products'
 import type { Scorer } from '@plumbline/contract/score'
-import { deleteIdleTasks, lockPartlyAnswered } from '@plumbline/db/batches/drain'
+import {
+  deleteIdleTasks,
+  hasUnsettledOutcomes,
+  lockPartlyAnswered,
+} from '@plumbline/db/batches/drain'
 import { lockBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import { isSampling } from '@plumbline/db/batches/samples'
 import { postponeCanceled } from '@plumbline/db/batches/stages'
@@ -106,7 +110,20 @@ async function settleNext(
 async function releaseOnce(tx: Tx, { batchId, lease }: LeasedStage): Promise<number> {
   const row = await lockBatch(tx, batchId)
   if (row === undefined || row.lease !== lease) return 0
-  const released = await releaseRest(tx, row)
+  const released = await releaseSettled(tx, row)
   await updateBatch(tx, batchId, { credits_released: row.credits_released + released })
   return released
+}
+
+/**
+ * Releases the rest of the hold of a canceled batch; returns how many credits that were.
+ *
+ * @throws if known outcomes are not charged: a failover may lose a settlement, and the batch is
+ * drained again
+ */
+export async function releaseSettled(tx: Tx, row: BatchRow): Promise<number> {
+  if (await hasUnsettledOutcomes(tx, row.id)) {
+    throw new Error(`batch ${row.id}: a chunk with outcomes is not settled`)
+  }
+  return await releaseRest(tx, row)
 }

@@ -9,7 +9,7 @@ import type { NewFile } from '@plumbline/storage/storage'
 import { adoptSample } from './adopt-sample.ts'
 import { releaseRest } from './cancel.ts'
 import { pagesOfChunks } from './chunk-pages.ts'
-import { drainBatch } from './drain.ts'
+import { drainBatch, releaseSettled } from './drain.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 import { openDuplicateOutcomes } from './duplicate-outcomes.ts'
@@ -122,7 +122,7 @@ async function endBatch(
     }
     if (row.blank_count !== batch.blank_count) return row
     const canceled = row.status === 'canceling'
-    if (!canceled) released = await releaseRest(tx, row)
+    released = canceled ? await releaseSettled(tx, row) : await releaseRest(tx, row)
     // Killed attempts may have left files with values that were erased since.
     const left = row.blank_count > 0 ? resultKeysBefore(batch.id, lease) : []
     if (left.length > 0) await noteRemovals(tx, row.account_id, left)

@@ -95,6 +95,9 @@ export interface PartlyAnsweredChunk {
   readonly subjects: Buffer
 }
 
+const HAS_OUTCOMES = sql<boolean>`exists (select from parts p
+  where p.batch_id = chunks.batch_id and p.chunk_no = chunks.no)`
+
 /**
  * Locks the next such chunk from `fromNo` on for the rest of the transaction; a chunk that still
  * has a task is skipped.
@@ -110,12 +113,24 @@ export async function lockPartlyAnswered(
     .where('batch_id', '=', batchId)
     .where('no', '>=', fromNo)
     .where('settled_at', 'is', null)
-    .where(sql<boolean>`exists (select from parts p
-      where p.batch_id = chunks.batch_id and p.chunk_no = chunks.no)`)
+    .where(HAS_OUTCOMES)
     .where(sql<boolean>`not exists (select from tasks t
       where t.batch_id = chunks.batch_id and t.chunk_no = chunks.no)`)
     .orderBy('no')
     .limit(1)
     .forNoKeyUpdate()
     .executeTakeFirst()
+}
+
+/** Whether a chunk of a batch has outcomes and is not settled. */
+export async function hasUnsettledOutcomes(tx: Tx, batchId: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('chunks')
+    .select('no')
+    .where('batch_id', '=', batchId)
+    .where('settled_at', 'is', null)
+    .where(HAS_OUTCOMES)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
 }
