@@ -174,3 +174,21 @@ test('a batch that may not end yet keeps its hold, even if its result is written
   expect(rows).toEqual([{ released: 0, closed_at: null }])
   expect(await readdir(join(harness.files, 'results'))).toEqual([])
 })
+
+test('a chunk that is settled again after it was written is written as it is then', async () => {
+  await using harness = await openHarness()
+  const { id } = await harness.read(CONTENT)
+  const early = finishNext(harness.pipeline, ROWS, never, PATIENT)
+  await harness.answer(CHUNKS / 2)
+  await expect.poll(async () => (await sizesInTheMaking(harness))[0]).toBeGreaterThan(8_000)
+  // As after a failover that lost its first settlement.
+  await harness.pipeline.db.pool.query(
+    'update chunks set settled_at = clock_timestamp() where no = 0',
+  )
+  await harness.answer()
+  await early
+  expect(await statusOf(harness, id)).toBe('finalizing')
+  expect(await sizesInTheMaking(harness)).toEqual([])
+  expect(await finishAll(harness)).toBe(1)
+  expect(await statusOf(harness, id)).toBe('completed')
+})

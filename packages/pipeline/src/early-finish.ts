@@ -1,4 +1,5 @@
 import type { WakeUp } from '@plumbline/concurrency/wake-up'
+import { settledTimesOf } from '@plumbline/db/batches/chunks'
 import { claimRunning, closeFinishedBatch, abandonStage } from '@plumbline/db/batches/stages'
 import { pagesAsSettled, Stalled } from './chunk-pages.ts'
 import { finish } from './finish.ts'
@@ -79,12 +80,25 @@ export async function finishNext(
   return true
 }
 
-/** All pages; after the last one the batch is `finalizing`. */
+/**
+ * All pages; after the last one the batch is `finalizing`.
+ *
+ * @throws Stalled if a chunk was settled again after its page: a failover may lose a settlement, and
+ * the chunk is then checked again
+ */
 async function* pagesToTheEnd(
   pipeline: Pipeline,
   stage: LeasedStage,
   times: typeof CHUNK_TIMES,
 ): ReturnType<typeof pagesAsSettled> {
-  yield* pagesAsSettled(pipeline, stage, times)
+  const written: (number | undefined)[] = []
+  for await (const page of pagesAsSettled(pipeline, stage, times)) {
+    written.push(...page.map(({ settledAt }) => settledAt?.getTime()))
+    yield page
+  }
   await closeFinishedBatch(pipeline.db, stage.batchId)
+  const settled = await settledTimesOf(pipeline.db, stage.batchId)
+  if (settled.some((at, no) => at?.getTime() !== written[no])) {
+    throw new Stalled('a chunk was settled again after it was written')
+  }
 }

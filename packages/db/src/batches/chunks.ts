@@ -221,3 +221,17 @@ export async function firstRowsOf(
     .orderBy('no')
     .execute()
 }
+
+/** When each chunk of a batch was settled, in order; null for open ones. */
+export async function settledTimesOf(
+  db: Db | Tx,
+  batchId: string,
+): Promise<readonly (Date | null)[]> {
+  const rows = await queriesOf(db)
+    .selectFrom('chunks')
+    .select('settled_at')
+    .where('batch_id', '=', batchId)
+    .orderBy('no')
+    .execute()
+  return rows.map((row) => row.settled_at)
+}
