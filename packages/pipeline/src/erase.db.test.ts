@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { claimKey, storeResponse } from '@plumbline/db/idempotency'
 import { allowAnyTransition } from '@plumbline/testkit/any-transition'
+import { losingDb } from '@plumbline/testkit/losing-db'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { findPreview } from '@plumbline/db/batches/previews'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { cancelBatch } from './cancel.ts'
 import { deleteBatch, eraseBatches, expireBatches } from './erase.ts'
@@ -55,6 +57,18 @@ test('a deleted batch leaves no rows, however many chunks it has', async () => {
     tasks: 0,
     repeated: 0,
   })
+})
+
+test('a batch whose deletion was lost with its commit keeps its rows and preview', async () => {
+  await using harness = await openHarness()
+  const { pipeline, owner } = harness
+  const { id } = await harness.read(CONTENT, { autoStart: false })
+  const preview = await findPreview(pipeline.db, id)
+  const db = losingDb(pipeline.db, (transaction) => transaction === 1)
+  await deleteBatch({ ...pipeline, db }, owner, id)
+  expect(await rowsLeft(harness)).toMatchObject({ batches: 1, chunks: ROWS, repeated: 1 })
+  expect(preview).toBeDefined()
+  expect(await findPreview(pipeline.db, id)).toEqual(preview)
 })
 
 test.each(['deleted', 'expired'])(

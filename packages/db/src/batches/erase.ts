@@ -23,12 +23,14 @@ export async function erasingBatches(db: Db | Tx, most: number): Promise<readonl
 
 /**
  * Erases the next rows of a batch that is being erased, and clears its mark after the last. Each
- * step is a statement of bounded size; several processes may run steps at once.
+ * step is a statement of bounded size; several processes may run steps at once. Nothing is erased
+ * of a batch without the mark: a failover may have lost it.
  *
  * @returns `busy` if the rows that are left are locked by other processes
  */
 export async function eraseStep(db: Db, batchId: string): Promise<'more' | 'busy' | 'done'> {
   if (await eraseRows(db, batchId, null)) return 'more'
+  if (!(await isErasing(db, batchId))) return 'done'
   const isEmpty = sql<boolean>`not exists (select from chunks where batch_id = ${batchId})
     and not exists (select from tasks where batch_id = ${batchId})`
   await deletePreview(db, batchId)
@@ -47,6 +49,16 @@ export async function eraseStep(db: Db, batchId: string): Promise<'more' | 'busy
     select from batches where id = ${batchId} and id not in (select id from noted)
   `.execute(queriesOf(db))
   return rows.length === 0 ? 'done' : 'busy'
+}
+
+async function isErasing(db: Db, batchId: string): Promise<boolean> {
+  const row = await queriesOf(db)
+    .selectFrom('batches')
+    .select('id')
+    .where('id', '=', batchId)
+    .where('erasing', 'is not', null)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /**
@@ -70,12 +82,12 @@ export async function eraseLeftovers(
 /**
  * Deletes some rows, skipping those that other processes have locked.
  *
- * @param lease the fencing number that the batch must still have
+ * @param lease the fencing number that the batch must still have; null if it is being erased
  * @returns whether there were any
  */
 async function eraseRows(db: Db, batchId: string, lease: number | null): Promise<boolean> {
-  const owned = sql`(select id from batches
-    where id = ${batchId} and (${lease}::int is null or lease = ${lease}) for share)`
+  const isOwned = lease === null ? sql`erasing is not null` : sql`lease = ${lease}`
+  const owned = sql`(select id from batches where id = ${batchId} and ${isOwned} for share)`
   const tasks = await sql`
     delete from tasks where id in (
       select t.id from tasks t join ${owned} b on b.id = t.batch_id
