@@ -78,24 +78,32 @@ export async function blankChunks(
   return nextNo
 }
 
-/** Removes erased values from the batch's own row, and deletes its upload if that may hold one. */
+/**
+ * Removes erased values from the batch's own row, and deletes its upload if that may hold one.
+ *
+ * @param readNo the change of the batch after which its chunks were read
+ * @returns false if a change made it read its rows again: they are to be searched when it has
+ */
 export async function blankHead(
   pipeline: Pipeline,
   batchId: string,
+  readNo: number,
   finder: ValueFinder,
   note: NoteStep,
-): Promise<void> {
+): Promise<boolean> {
   const found = await readBatch(pipeline.db, batchId)
-  if (found === undefined) return
+  if (found === undefined) return true
+  if (found.change_count !== readNo) return false
   const drops = await dropsUpload(pipeline, found, finder)
   const preview = await findPreview(pipeline.db, batchId)
   const scrub = scrubberOf(finder, found)
   const texts = blankedTexts(found, scrub)
   const shown = preview === undefined ? undefined : blankedPreview(preview, scrub)
-  if (!drops && texts === undefined && shown === undefined) return
-  await pipeline.db.kysely.transaction().execute(async (tx) => {
+  if (!drops && texts === undefined && shown === undefined) return true
+  const isSearched = await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, batchId)
-    if (row === undefined || row.erasing === 'all') return
+    if (row === undefined || row.erasing === 'all') return true
+    if (row.change_count !== readNo) return false
     const kept = blankedTexts(row, scrub)
     if (kept !== undefined) await updateBatch(tx, batchId, kept)
     if (shown !== undefined) await writePreview(tx, batchId, shown)
@@ -108,8 +116,10 @@ export async function blankHead(
     // The header of the result file shows these columns of the batch's row.
     if (isMet) await countBlanked(tx, batchId)
     await note(tx, { counts: { uploads: removes ? 1 : 0 }, isMet, subjects: [] })
+    return true
   })
-  if (drops) await removeNoted(pipeline, [found.source_key])
+  if (drops && isSearched) await removeNoted(pipeline, [found.source_key])
+  return isSearched
 }
 
 /**

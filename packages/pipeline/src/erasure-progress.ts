@@ -19,7 +19,9 @@ export interface ErasureProgress {
   readonly batch: string | null
   readonly chunkNo: number
   readonly isMet: boolean
-  /** Batches whose rows were still being read. */
+  /** The change of the current batch after which its chunks were read. */
+  readonly readNo: number | null
+  /** Batches whose rows were still being read, or are read again since a change. */
   readonly waiting: readonly string[]
   /** Batches that are searched again. */
   readonly queue: readonly string[]
@@ -52,6 +54,7 @@ export function firstProgress(mode: KeyMode, since: string): ErasureProgress {
     batch: null,
     chunkNo: 0,
     isMet: false,
+    readNo: null,
     waiting: [],
     queue: [],
     since,

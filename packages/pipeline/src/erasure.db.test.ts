@@ -8,6 +8,8 @@ import { losingDb } from '@plumbline/testkit/losing-db'
 import { expect, test } from 'vitest'
 import { text } from 'node:stream/consumers'
 import { beginErasure, listErasures, readErasure } from './erasure.ts'
+import { changeBatch } from './change.ts'
+import { getBatch } from './read.ts'
 import { openResults } from './results.ts'
 import { workErasure } from './work-erasures.ts'
 
@@ -199,6 +201,47 @@ test('an erasure of which any step is lost with its commit continues before it, 
     if (isLost) lostCount += 1
   }
   expect(lostCount).toBeGreaterThan(2)
+})
+
+test('a batch that is changed while its upload is searched is searched again when it was read', async () => {
+  await using harness = await openErasureHarness()
+  const { pipeline, owner } = harness
+  // The value is in the first line only, which the second reading takes for a row.
+  const { id } = await harness.read('ada@gone.example\nbob@kept.example\n', {
+    autoStart: false,
+    header: true,
+  })
+  const begun = await harness.begin(TARGET)
+  let changes = 0
+  const open: typeof pipeline.storage.open = async (key) => {
+    if (changes++ === 0) await changeBatch(pipeline, owner, id, { header: false })
+    return await pipeline.storage.open(key)
+  }
+  await harness.work({ ...pipeline, storage: { ...pipeline.storage, open } })
+  expect(changes).toBeGreaterThan(0)
+  expect(await readErasure(pipeline, owner, begun.id)).toMatchObject({ status: 'running' })
+  await harness.workStages()
+  await harness.work()
+  expect(await readErasure(pipeline, owner, begun.id)).toMatchObject({ status: 'completed' })
+  expect(await getBatch(pipeline, owner, id)).toMatchObject({ status: 'ready', rows: { total: 2 } })
+  expect(await harness.traces(MARKS)).toEqual([])
+})
+
+test('a batch that was changed between two steps of its search is searched from its beginning', async () => {
+  await using harness = await openErasureHarness()
+  const { pipeline, owner } = harness
+  const { id } = await harness.read(LIST, { product: 'contact-intel', autoStart: false })
+  const begun = await harness.begin(TARGET)
+  await pipeline.db.pool.query(
+    `update erasures set place = place || '{"modes": ["test"], "chunkNo": 2, "readNo": 0}'
+      || jsonb_build_object('batch', $1::text)`,
+    [id],
+  )
+  await changeBatch(pipeline, owner, id, { default_country: 'GB' })
+  await harness.workStages()
+  await harness.work()
+  expect(await readErasure(pipeline, owner, begun.id)).toMatchObject({ status: 'completed' })
+  expect(await harness.traces(MARKS)).toEqual([])
 })
 
 test('an outcome that arrives after its subject was erased is blanked when it is stored', async () => {

@@ -135,10 +135,12 @@ async function runSteps(work: Work): Promise<boolean> {
 }
 
 /**
- * Safe because only this file writes it. Progress stored by an earlier version lacks `forgetting`.
+ * Safe because only this file writes it. Progress stored by an earlier version lacks `forgetting`
+ * and `readNo`.
  */
 function placeOf({ place }: ErasureRow): ErasureProgress {
-  return { forgetting: null, ...(place as unknown as Omit<ErasureProgress, 'forgetting'>) }
+  const later = { forgetting: null, readNo: null }
+  return { ...later, ...(place as unknown as Omit<ErasureProgress, keyof typeof later>) }
 }
 
 async function note(
@@ -216,8 +218,10 @@ async function runBatchStep(work: Work, place: ErasureProgress): Promise<Erasure
   const after = { ...place, batch: null }
   const batch = await readBatch(pipeline.db, id)
   if (batch === undefined || batch.erasing === 'all') return after
-  if (isBeingRead(batch)) return { ...after, waiting: [...place.waiting, id] }
-  let here = place
+  const later = { ...after, waiting: [...place.waiting, id] }
+  const readNo = place.chunkNo === 0 ? batch.change_count : (place.readNo ?? batch.change_count)
+  if (isBeingRead(batch) || batch.change_count !== readNo) return later
+  let here = { ...place, readNo }
   const noteStep = async (tx: Tx, step: Step): Promise<void> => {
     const forgotten = await forgetOnce(work, place, `${id} ${place.chunkNo}`, step.subjects)
     const counts = { ...step.counts, ...forgotten, batches: step.isMet && !here.isMet ? 1 : 0 }
@@ -231,7 +235,7 @@ async function runBatchStep(work: Work, place: ErasureProgress): Promise<Erasure
     await noteStep(tx, step)
   })
   if (nextNo !== undefined) return { ...here, chunkNo: nextNo }
-  await blankHead(pipeline, id, finder, noteStep)
+  if (!(await blankHead(pipeline, id, readNo, finder, noteStep))) return later
   await rewriteResult(pipeline, id, signal, noteStep)
   return { ...after, isMet: false }
 }
