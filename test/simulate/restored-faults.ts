@@ -136,7 +136,7 @@ export const RESTORED_FAULTS: readonly RestoredFault[] = [
     edits: [
       {
         file: 'packages/db/src/batches/stages.ts',
-        from: 'then file_bytes > ${SHORT_FILE_BYTES} else coalesce(rows_total, 0) > ${SHORT_RESULT_ROWS} end',
+        from: 'then file_bytes > ${SHORT_FILE_BYTES} or ${READS_MANY} else rows_total > ${SHORT_ROWS} end',
         to: 'then false else false end',
       },
       {

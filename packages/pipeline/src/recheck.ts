@@ -56,6 +56,7 @@ export async function recheckBatch(
       ...readingOf(batch),
       path,
       recheck,
+      originRows: batch.rows_total,
       product: batch.product,
       name: wanted.name ?? batch.name,
       defaultCountry: batch.default_country,

@@ -73,6 +73,7 @@ export async function rescoreBatch(
       ...owner,
       path,
       rescore,
+      originRows: batch.rows_total,
       product: batch.product,
       name: wanted.name ?? batch.name,
       fileName: batch.file_name,

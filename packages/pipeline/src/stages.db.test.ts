@@ -1,6 +1,7 @@
 import { createAccount } from '@plumbline/db/accounts'
 import {
   closeFinishedBatches,
+  isLongStage,
   leaseStages,
   readLapsedStages,
   renewStage,
@@ -15,6 +16,8 @@ import { runFinish } from './finish.ts'
 import { runIntake } from './intake-stage.ts'
 import { getBatch } from './read.ts'
 import { createLongStageLimit } from './long-stage-limit.ts'
+import { recheckBatch } from './recheck.ts'
+import { rescoreBatch } from './rescore.ts'
 
 const LEASE_MS = 1_000
 const { signal } = new AbortController()
@@ -226,6 +229,52 @@ test("an account's second long file waits for its turn, and a job beyond a worke
   // Once returned, it is leased again.
   const leased = await leaseStages(db, 60_000)
   expect(leased.map(({ batchId }) => batchId).toSorted()).toEqual([long.id, waiting.id].toSorted())
+})
+
+test('a recheck and a rescore of a large batch are long stages, also once canceled, and are read in turn', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const { db } = pipeline
+  const { id } = await harness.read('ip\n192.0.2.1\n', { product: 'ip' })
+  await harness.answer()
+  await closeFinishedBatches(db)
+  await harness.workStages()
+  const isLong = async (of: { id: string }): Promise<boolean> => await isLongStage(db, of.id)
+  const short = await rescoreBatch(pipeline, owner, id, {})
+  expect(await isLong(short)).toBe(false)
+  await db.pool.query('delete from batches where id = $1', [short.id])
+  await db.pool.query('update batches set rows_total = 10001 where id = $1', [id])
+  const first = await recheckBatch(pipeline, owner, id, { start: false, chargeUnknown: true })
+  const second = await rescoreBatch(pipeline, owner, id, {})
+  expect([await isLong(first), await isLong(second)]).toEqual([true, true])
+  const { rows } = await db.pool.query(
+    'select id from batches where lease_until is null and id = any($1)',
+    [[first.id, second.id]],
+  )
+  expect(rows, 'the second waits for its turn').toEqual([{ id: second.id }])
+  await cancelBatch(pipeline, owner, second.id)
+  expect(await isLong(second), 'its rows are still to be read').toBe(true)
+})
+
+test('short files are read in turn by account, too', async () => {
+  await using harness = await openTestPipeline()
+  const { db } = harness.pipeline
+  const other = await createAccount(db, { email: 'b@b.example', plan: 'pro' })
+  const names = new Map<string, string>()
+  const submit = async (name: string, accountId?: string): Promise<void> => {
+    const owned = accountId === undefined ? {} : { accountId }
+    names.set((await harness.submit('email\na@b.example\n', owned)).id, name)
+  }
+  for (const name of ['first', 'second', 'third']) await submit(name)
+  await submit('other', other.id)
+  await db.pool.query('update batches set lease_until = null')
+  const order = async (): Promise<readonly unknown[]> =>
+    (await leaseStages(db, 60_000)).map(({ batchId }) => names.get(batchId))
+  expect(await order()).toEqual(['first', 'other', 'second', 'third'])
+  await db.pool.query('update batches set lease_until = null where id <> $1', [
+    [...names.keys()][0],
+  ])
+  expect(await order()).toEqual(['other', 'second', 'third'])
 })
 
 test('a stage whose job waits in its queue is not enqueued again; one whose job is lost is', async () => {

@@ -5,7 +5,7 @@ import type { KeyMode } from '@plumbline/contract/plans'
 import type { Product } from '@plumbline/contract/products'
 import { Problem } from '@plumbline/contract/problem'
 import { lockAccount } from '@plumbline/db/accounts'
-import { hasLongStage, SHORT_FILE_BYTES } from '@plumbline/db/batches/stages'
+import { hasLongStage, isLongIntake } from '@plumbline/db/batches/stages'
 import { countUnfinished, insertBatch, readBatch, sumFileBytes } from '@plumbline/db/batches/rows'
 import type { Db, Tx } from '@plumbline/db/database'
 import { newTimedId } from '@plumbline/db/ids'
@@ -38,6 +38,8 @@ export interface Submission {
   readonly knownAt?: BatchRequest['knownAt']
   readonly recheck?: BatchRequest['recheck']
   readonly rescore?: BatchRequest['rescore']
+  /** Rows of the batch that it is made from, for a recheck or rescore. */
+  readonly originRows?: number
   readonly defaultCountry: string | null
   readonly autoStart: boolean
   readonly maxCredits: number | null
@@ -69,13 +71,14 @@ export async function submitBatch(
   const id = newTimedId('bat')
   const sourceKey = `uploads/${id}`
   await pipeline.storage.put(sourceKey, submission.path)
-  // A second large file of an account is read in its turn.
+  // A second long stage of an account is dispatched in its turn.
+  const isLong = isLongIntake(size, submission.originRows ?? 0)
   let mustWait = false
   try {
     const view = await pipeline.db.kysely.transaction().execute(async (tx) => {
       await lockAccount(tx, submission.accountId)
       await refuseBeyondLimits(tx, pipeline.limits, submission.accountId, size)
-      mustWait = size > SHORT_FILE_BYTES && (await hasLongStage(tx, submission.accountId))
+      mustWait = isLong && (await hasLongStage(tx, submission.accountId))
       const leaseMs = mustWait ? null : pipeline.limits.leaseMs
       await insertBatch(tx, rowOf(id, sourceKey, submission, size), leaseMs)
       const row = await readBatch(tx, id)

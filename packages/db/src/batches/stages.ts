@@ -45,22 +45,40 @@ const MAX_DELAY_MS = 3_600_000
 /** Bytes of a file up to which reading it is short; packed ones hold some 16 MB at most. */
 export const SHORT_FILE_BYTES = 131_072
 
-/** Rows up to which writing a result is short. */
-const SHORT_RESULT_ROWS = 10_000
+/** Rows up to which reading the rows of another batch, and writing a result, is short. */
+const SHORT_ROWS = 10_000
 
-/** Whether the stage of a batch takes long: reading a large file, or writing a large result. */
-const IS_LONG = sql<boolean>`${sql.raw(`case when status = 'analyzing'
-  then file_bytes > ${SHORT_FILE_BYTES} else coalesce(rows_total, 0) > ${SHORT_RESULT_ROWS} end`)}`
+/** Whether a batch is made from the rows of a large one: its own file is only a note of that. */
+const READS_MANY = `exists (select from batches o
+  where o.id = batches.origin_id and o.rows_total > ${SHORT_ROWS})`
+
+/**
+ * Whether the stage of a batch takes long: reading a large file or the rows of a large batch (also
+ * after a cancel, as its result has every row), or writing a large result.
+ */
+const IS_LONG = sql<boolean>`${sql.raw(`case when not read_whole
+  then file_bytes > ${SHORT_FILE_BYTES} or ${READS_MANY} else rows_total > ${SHORT_ROWS} end`)}`
+
+/**
+ * Whether the first stage of a new batch takes long.
+ *
+ * @param originRows rows of the batch that it is made from; 0 if it has a file of its own
+ */
+export function isLongIntake(fileBytes: number, originRows: number): boolean {
+  return fileBytes > SHORT_FILE_BYTES || originRows > SHORT_ROWS
+}
 
 /** Short stages that one round leases at most. */
 const SHORT_STAGES_A_ROUND = 100
 
 /**
- * Leases the stages that no worker has, by database time: short ones in order of age, long ones in
- * turn by account, so that no account's files wait for all of another's. A stage whose lease ran
- * out is not among them until that lease is given up, as its job may still wait in its queue.
+ * Leases the stages that no worker has, by database time, in turn by account, so that no account's
+ * files wait for all of another's: the long ones among themselves, and so the short ones. A stage
+ * whose lease ran out is not among them until that lease is given up, as its job may still wait in
+ * its queue.
  *
  * @param longStages long stages leased at once, at most
+ * @returns the leased stages in their turn
  */
 export async function leaseStages(
   db: Db | Tx,
@@ -75,28 +93,32 @@ export async function leaseStages(
         lease_until > clock_timestamp() as is_leased
       from batches where status in ${states}
     ), leased as (
-      select account_id, count(*)::int as stage_count from stages
-      where is_long and is_leased group by account_id
+      select account_id, is_long, count(*)::int as stage_count from stages
+      where is_leased group by account_id, is_long
     ), in_turn as (
-      select s.id, s.created_at, coalesce(l.stage_count, 0)
-        + row_number() over (partition by s.account_id order by s.created_at) as turn_no
-      from stages s left join leased l on l.account_id = s.account_id
-      where s.is_long and s.is_due
+      select s.id, s.is_long, s.created_at, coalesce(l.stage_count, 0) + row_number() over (
+        partition by s.account_id, s.is_long order by s.created_at) as turn_no
+      from stages s left join leased l on l.account_id = s.account_id and l.is_long = s.is_long
+      where s.is_due
     ), chosen as (
-      (select id from stages where is_due and not is_long
-       order by created_at limit ${SHORT_STAGES_A_ROUND})
+      (select id, turn_no, created_at from in_turn where not is_long
+       order by turn_no, created_at limit ${SHORT_STAGES_A_ROUND})
       union all
-      (select id from in_turn order by turn_no, created_at
-       limit greatest(0, ${longStages}::int - (select coalesce(sum(stage_count), 0) from leased)))
+      (select id, turn_no, created_at from in_turn where is_long
+       order by turn_no, created_at limit greatest(0, ${longStages}::int
+         - (select coalesce(sum(stage_count), 0) from leased where is_long)))
+    ), taken as (
+      update batches
+      set lease = lease + 1, lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
+      where id in (
+        select id from batches
+        where id in (select id from chosen) and status in ${states} and lease_until is null
+        for update skip locked
+      )
+      returning id, status, lease
     )
-    update batches
-    set lease = lease + 1, lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
-    where id in (
-      select id from batches
-      where id in (select id from chosen) and status in ${states} and lease_until is null
-      for update skip locked
-    )
-    returning id, status, lease
+    select t.id, t.status, t.lease from taken t join chosen c on c.id = t.id
+    order by c.turn_no, c.created_at
   `.execute(queriesOf(db))
   return rows.map(stageOf)
 }
