@@ -232,8 +232,8 @@ function timedOut(): Problem {
 interface QuestionBatcher {
   ask(question: PendingQuestion): Promise<void>
   /**
-   * Sends a question again, in a job without new ones, whose time it would shorten; a failed
-   * question is sent alone.
+   * Sends a question again, in a job without new ones, which would be lost with it if it ends its
+   * worker; a failed question is sent alone.
    */
   askAgain(question: PendingQuestion): Promise<void>
 }
@@ -254,9 +254,7 @@ function createQuestionBatcher(
         question.silentSinceMs = null
         question.jobId = jobId
       }
-      const untilMs = Math.min(...questions.map((question) => question.untilMs))
-      const queuedMs = backend.clock.nowMs()
-      const data = writeLiveJob({ replyTo, untilMs, queuedMs, questions })
+      const data = writeLiveJob({ replyTo, queuedMs: backend.clock.nowMs(), questions })
       try {
         const queue = liveQueueOf(first.check)
         // The job belongs to the first question's trace, whichever call this code runs for.

@@ -14,6 +14,11 @@ export interface Question {
 /** A question in a job, with the number that the calling process gave it. */
 export interface NumberedQuestion extends Question {
   readonly id: number
+  /**
+   * Time after which no caller waits for its outcome, in milliseconds since the Unix epoch by the
+   * server's clock.
+   */
+  readonly untilMs: number
   /** The caller's span, as `Tracer.current` returns it; absent without tracing. */
   readonly span?: string | undefined
 }
@@ -22,11 +27,6 @@ export interface NumberedQuestion extends Question {
 export interface LiveJob {
   /** Address of the reply channel of the calling process. */
   readonly replyTo: string
-  /**
-   * Time after which no caller waits for an outcome, in milliseconds since the Unix epoch by the
-   * server's clock.
-   */
-  readonly untilMs: number
   /**
    * When it was enqueued, in milliseconds since the Unix epoch by the server's clock; an older
    * version leaves it out.
@@ -119,10 +119,12 @@ export function readLiveReply(text: string): LiveReply {
   }
 }
 
-/** A job of questions as plain data. */
+/**
+ * A job of questions as plain data. A worker of an older version reads one time for all questions:
+ * the latest, as none may be dropped early.
+ */
 export function writeLiveJob({
   replyTo,
-  untilMs,
   queuedMs,
   questions,
 }: Omit<LiveJob, 'canBeRefused'>): JobData {
@@ -137,7 +139,8 @@ export function writeLiveJob({
   // rejects.
   const text = JSON.stringify(asked)
   const queued = queuedMs === undefined ? {} : { queued: Math.round(queuedMs) }
-  return { replyTo, until: Math.round(untilMs), refusals: true, questions: text, ...queued }
+  const untils = questions.map(({ untilMs }) => Math.round(untilMs))
+  return { replyTo, until: Math.max(...untils), untils, refusals: true, questions: text, ...queued }
 }
 
 /** A question in the form of a job; an older version leaves the span out. */
@@ -145,9 +148,11 @@ type Packed = readonly [number, string, Depth, string, string?]
 
 /** Safe cast: only `writeLiveJob` makes the data of live queues. */
 export function readLiveJob(data: JobData): LiveJob {
-  const { replyTo, until, queued, refusals, questions } = data as {
+  const { replyTo, until, untils, queued, refusals, questions } = data as {
     replyTo: string
     until: number
+    /** Of each question; a job of an older version leaves it out. */
+    untils?: readonly number[]
     queued?: number
     refusals?: true
     questions: string
@@ -155,11 +160,11 @@ export function readLiveJob(data: JobData): LiveJob {
   const asked = JSON.parse(questions) as readonly Packed[]
   return {
     replyTo,
-    untilMs: until,
     queuedMs: queued,
     canBeRefused: refusals === true,
-    questions: asked.map(([id, subject, depth, account, span]) => ({
+    questions: asked.map(([id, subject, depth, account, span], place) => ({
       id,
+      untilMs: untils?.[place] ?? until,
       subject,
       depth,
       account,

@@ -112,13 +112,12 @@ export async function serveLive<C extends Check>(
         async ({ id, data }) => {
           const job = readLiveJob(data)
           const nowMs = backend.clock.nowMs()
-          const leftMs = job.untilMs - nowMs
-          if (leftMs <= 0) return
           const { queuedMs } = job
           const queuedForMs = queuedMs === undefined ? null : Math.max(0, nowMs - queuedMs)
-          const endsAtMs = performance.now() + leftMs
-          for (const question of job.questions)
-            takeOver(server, { ...job, id, queuedForMs }, question, endsAtMs)
+          for (const question of job.questions) {
+            const leftMs = question.untilMs - nowMs
+            if (leftMs > 0) takeOver(server, { ...job, id, queuedForMs }, question, leftMs)
+          }
           while (server.admission.waitingCount() > MAX_WAITING) {
             server.swept ??= Promise.withResolvers()
             await server.swept.promise
@@ -171,7 +170,7 @@ function takeOver<C extends Check>(
   server: LiveServer<C>,
   job: TakenJob,
   question: NumberedQuestion,
-  endsAtMs: number,
+  leftMs: number,
 ): void {
   const { id } = question
   const { id: jobId, replyTo, canBeRefused, queuedForMs } = job
@@ -181,7 +180,7 @@ function takeOver<C extends Check>(
   server.open.add(open)
   server.admission.request({
     account: question.account,
-    endsAtMs,
+    endsAtMs: takenAtMs + leftMs,
     begin(place) {
       if (queuedForMs !== null) server.onBegin?.(queuedForMs + performance.now() - takenAtMs)
       const run = answer(server, open, question, place).finally(() => {

@@ -258,6 +258,35 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     expect((await outcome).facts.address).toBe('a@example.com')
   })
 
+  test('a question with little time left does not shorten the time of the others in its job', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    await using caller = await createLiveCaller(queue.backend, { onError: fail })
+    // Sent before there is a worker: the first has a job to itself, and the others share one.
+    const first = ask(caller, 'first@example.com')
+    const short = caller
+      .ask('email', questionOf('short@example.com'), { budgetMs: 2_000 })
+      .catch(() => undefined)
+    const long = ask(caller, 'long@example.com')
+    let wasAborted = false
+    await using _ = await serveLive(
+      queue.backend,
+      'email',
+      async ({ subject, signal }) => {
+        if (subject === 'short@example.com') {
+          await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+        } else if (subject === 'long@example.com') {
+          await short
+          wasAborted = signal.aborted
+        }
+        return emailOutcome(subject)
+      },
+      { onError: fail },
+    )
+    await Promise.all([first, short, long])
+    expect(wasAborted).toBe(false)
+  })
+
   test('a failure that is received twice counts once', async () => {
     await using place = await stage()
     await using queue = await place.open()

@@ -12,8 +12,6 @@ export interface PendingQuestion extends NumberedQuestion {
   readonly askedAtMs: number
   /** When its caller gets a time-out. */
   readonly endsAtMs: number
-  /** Time after which no worker begins with it, by the server's clock. */
-  readonly untilMs: number
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
   /** Its last job, whether or not it could be added; null before the first. */
