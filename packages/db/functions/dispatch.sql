@@ -199,7 +199,8 @@ begin
 end $$;
 
 -- Up to `most` small ready tasks of a check, each of another active account without leased tasks (not in `busy`). The
--- accounts are walked from a random one on; 100 are looked at, since the batches of many may be paused.
+-- accounts are walked from a random one on; 100 are looked at, since the batches of many may be paused. Each running
+-- batch of an account is looked up, so the cost does not depend on how many tasks a paused one has.
 create or replace function small_tasks(kind text, most integer, busy text[])
 returns table (task bigint, account text) language plpgsql volatile rows 4 as $$
 declare
@@ -234,11 +235,12 @@ begin
     exit when wrapped and account > start;
     continue when account = any(busy) or not exists (select from accounts a
       where a.id = small_tasks.account and a.status = 'active');
-    select t.id into task from tasks t
-    where t.check_kind = kind and t.account_id = account and t.size <= 100
-      and t.lease_until is null and t.group_key is null and t.due_at is null
-      and exists (select from batches b where b.id = t.batch_id and b.status = 'running')
-    limit 1;
+    select t.id into task from batches b cross join lateral (
+      select ready.id from tasks ready
+      where ready.check_kind = kind and ready.account_id = b.account_id and ready.batch_id = b.id
+        and ready.size <= 100 and ready.lease_until is null and ready.group_key is null and ready.due_at is null
+      limit 1) t
+    where b.account_id = account and b.status = 'running' limit 1;
     continue when task is null;
     return next;
     found_count := found_count + 1;

@@ -51,6 +51,8 @@ const LANDED: Readonly<Record<string, string>> = {
   '0131_store_listings.sql': '3777c72628400c52b4e4a174f1a1a6099c3bbb3d3460163aea1199c99758a998',
   '0132_small_tasks.sql': '1aab7ef16177fbfac1882afe940c841f3f9b317324b797078b99a3930858f16c',
   '0133_running_accounts.sql': '5d163eabe70d09e5c3c5ef4a4e4a1d06d1ae33fb063f7b3be02256937324238a',
+  '0134_small_tasks_of_batches.sql':
+    '1444bbdc9b1d849617b02e2dbb609ad07005f70e27df37f1e7964e016ac2adfa',
 }
 
 test('a released migration is never edited; a change of the schema is a new file', () => {

@@ -1,9 +1,11 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { allowAnyTransition } from '@plumbline/testkit/any-transition'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { Db } from '../database.ts'
 import { holdDuty } from '../duties.ts'
 import { newTimedId } from '../ids.ts'
+import { rowsRead } from '../rows-read-fixture.ts'
 import { emptyOpenGroups } from './groups.ts'
 import { leaseStatement, leaseTasks, type LeasedTask, type LeasePart } from './lease-tasks.ts'
 import { storeTaskOutcomes } from './settle.ts'
@@ -327,6 +329,26 @@ test('accounts whose batches are all paused delay no other account, however many
   expect(await leaseTasks(db, { slots, reserve: 0, leaseMs: 1, served })).toMatchObject([
     { accountId: 'a' },
   ])
+})
+
+test('small tasks of a paused batch are passed over in one step, however many they are', async () => {
+  await using place = await openTwoAccounts()
+  const { db } = place
+  await allowAnyTransition(db)
+  await db.pool.query(`
+    insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,
+      retention_days, requested, source_key, file_bytes, ats)
+    values ('bat_0', 'a', 'live', 'email', 'analyzing', false, true, true, 30, '{}', 'u', 1, '{}');
+    update batches set status = 'paused' where id = 'bat_0';
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
+    select 'bat_0', 'a', 'live', 'email', 'full', no, 1 from generate_series(1, 5000) no`)
+  const small = [await add(db), await add(db, { account: 'b' })]
+  await db.kysely.transaction().execute(async (tx) => {
+    const { rows } = await sql<{ id: number }>`
+      select task as id from small_tasks('email', 4, '{}')`.execute(tx)
+    expect(idsOf(rows).toSorted()).toEqual(small)
+    expect(await rowsRead(tx, 'tasks')).toBeLessThan(50)
+  })
 })
 
 test.each(['over a month', 'at once, behind one of a year before'])(

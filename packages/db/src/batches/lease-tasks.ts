@@ -132,7 +132,7 @@ const GROUPS_A_ROUND = 2
 /**
  * Maximum number of subjects of a small task, that of a short batch: a part of the reserve is kept
  * for these, so that they do not wait for the tasks of many long batches. As in the index
- * `tasks_small` and the function `small_tasks`.
+ * `tasks_small_of_batch` and the function `small_tasks`.
  */
 const SMALL = 100
 
