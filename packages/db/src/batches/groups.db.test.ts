@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Db } from '../database.ts'
 import { advanceGroups, sweepGroups } from './groups.ts'
 import { leaseTasks } from './lease-tasks.ts'
 import { add, idsOf, lease, openTwoAccounts } from './tasks-fixture.ts'
@@ -40,6 +41,30 @@ test('a group that waits for capacity is not brought forward, nor any if all due
   await advanceGroups(db, '')
   const { rows } = await db.pool.query(`select from task_groups where next_at = '-infinity'`)
   expect(rows).toEqual([])
+})
+
+test('due tasks of another check of the batch are not read, however many they are', async () => {
+  await using place = await openTwoAccounts()
+  const { db } = place
+  await db.pool.query(`
+    insert into task_groups (check_kind, group_key, next_at)
+    select 'email', 'mx:' || no, now() - interval '1 min' from generate_series(1, 3) no;
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size, group_key, due_at)
+    select 'bat_a', 'a', 'live', 'domain', 'full', no, 1, 'rdap:x', now() - interval '1 min'
+    from generate_series(1, 5000) no;
+    analyze tasks`)
+  const client = await db.pool.connect()
+  try {
+    await client.query('begin')
+    await advanceGroups({ ...db, pool: client as unknown as Db['pool'] }, '')
+    const { rows } = await client.query<{ read: number }>(
+      `select seq_tup_read + idx_tup_fetch as read from pg_stat_xact_user_tables
+       where relname = 'tasks'`,
+    )
+    expect(rows[0]?.read).toBeLessThan(50)
+  } finally {
+    client.release(true)
+  }
 })
 
 test('groups that nothing waits for are deleted, however many, and those with tasks stay', async () => {
