@@ -6,7 +6,7 @@ import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline
 import { expect, test } from 'vitest'
 import type { Pipeline } from './pipeline.ts'
 import { requireOwnStore } from './sweep-store.ts'
-import { runSweeps } from './sweeps.ts'
+import { inEveryFourthSweep, runSweeps } from './sweeps.ts'
 
 const CONTENT = 'email\na@b.example\nb@b.example\nc@b.example\n'
 
@@ -83,6 +83,18 @@ test('a file store that never replies delays neither expiry nor repairs', async 
       .toEqual([{ expired: 2, asked: 3 }])
     away.reject(new Error('the store is away'))
   }
+})
+
+test('inconsistent state is searched for in every fourth sweep, and at once again after a repair', async () => {
+  const repaired = [0, 0, 2_000, 1, 0]
+  const searches: number[] = []
+  let sweep = 0
+  const search = inEveryFourthSweep(async () => {
+    searches.push(sweep)
+    return repaired.shift() ?? 0
+  })
+  for (sweep = 1; sweep <= 15; sweep += 1) await search()
+  expect(searches).toEqual([1, 5, 9, 10, 11, 15])
 })
 
 test('a repair that waits for a lock delays neither expiry nor the removal of files', async () => {

@@ -28,6 +28,9 @@ const SUMS_EVERY_MS = 5_000
 /** Milliseconds between two checks whether an audit of the ledger is due. */
 const AUDIT_POLL_MS = 60_000
 
+/** One search for inconsistent state in so many sweeps. */
+const SWEEPS_A_SEARCH = 4
+
 /** Options of the sweeps. */
 export interface SweepOptions {
   readonly everyMs: number
@@ -66,7 +69,7 @@ export async function runSweeps(
     ['paused batches', () => resumeDue(pipeline)],
     ['what ran out', () => sweepExpired(db, signal)],
     ['groups', () => sweepGroups(db, signal)],
-    ['what should not be', () => reconcile(pipeline, { signal })],
+    ['what should not be', inEveryFourthSweep(() => reconcile(pipeline, { signal }))],
   ]
   const retention: readonly Sweep[] = [
     ['retention', () => expireBatches(pipeline, signal)],
@@ -122,6 +125,24 @@ async function auditAndLog({ db, log }: Pipeline, signal: AbortSignal): Promise<
   const fields = { whole, entries: entryCount, faults: faultCount }
   if (faultCount === 0) log.info(fields, 'ledger audit passed')
   else log.error({ ...fields, examples }, 'the ledger has faults')
+}
+
+/**
+ * Runs a search in every fourth sweep, once a minute by default, as it reads all that waits; in the
+ * next sweep, too, if it has repaired something, since more may be left.
+ *
+ * @param search returns how much it has repaired
+ */
+export function inEveryFourthSweep(search: () => Promise<number>): () => Promise<void> {
+  let skips = 0
+  return async () => {
+    if (skips > 0) {
+      skips -= 1
+      return
+    }
+    skips = SWEEPS_A_SEARCH - 1
+    if ((await search()) > 0) skips = 0
+  }
 }
 
 type Sweep = readonly [name: string, sweep: () => Promise<unknown>]
