@@ -47,6 +47,8 @@ export const CALL_LIMITS = {
    */
   CALLS_LIMIT: 2_000,
   CALLS_PER_ACCOUNT: 300,
+  /** Concurrent requests of one account in one process that have no limit of their own. */
+  REQUESTS_PER_ACCOUNT: 16,
   /** Time-out of a single call, which then gets 504 and its credits back. */
   CALL_TIMEOUT_SECONDS: 15,
 } as const

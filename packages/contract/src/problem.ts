@@ -40,6 +40,7 @@ export type RefusalLimit =
   | 'failed_keys'
   | 'calls_of_account'
   | 'calls_of_process'
+  | 'requests_of_account'
   | 'slow_share'
   | 'workers'
   | 'queue_away'

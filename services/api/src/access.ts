@@ -2,6 +2,7 @@ import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { IdempotencyScope } from '@plumbline/db/idempotency'
 import type { Request, Response } from 'express'
 import type { BalanceCache } from './balance-cache.ts'
+import type { ConcurrencyLimit } from './concurrency-limit.ts'
 import { requestContextOf, type Caller } from './request-context.ts'
 import type { FailedKeyLimit } from './failed-key-limit.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
@@ -24,22 +25,25 @@ export interface Access extends SessionAccess {
   readonly isRepeat: (scope: IdempotencyScope) => Promise<boolean>
   /** Rate limit of an account's calls. */
   readonly calls: RateLimit
+  /** Limits an account's concurrent requests that have no limit of their own. */
+  readonly requests: ConcurrencyLimit
   /** Limit of failed keys, by address. */
   readonly failedKeys: FailedKeyLimit
 }
 
 /**
  * Authenticates and admits a request, in the order of decision 9: key (401, and 403 for suspended
- * accounts and for test keys that the plan does not include), rate limit (429), and for calls that
- * spend, a balance of zero (402), which does not refuse repeats (decision 16). The body is not
- * read. With `mayBeFree` an account without credits is admitted, too, since only the body shows
- * whether the call spends.
+ * accounts and for test keys that the plan does not include), rate limit and concurrent requests
+ * (429), and for calls that spend, a balance of zero (402), which does not refuse repeats (decision
+ * 16). The body is not read. With `mayBeFree` an account without credits is admitted, too, since
+ * only the body shows whether the call spends. With `hasOwnLimit` the route itself limits how many
+ * of its requests an account has under way.
  */
 export async function admit(
   access: Access,
   req: Request,
   res: Response,
-  options: { spends: boolean; mayBeFree?: boolean },
+  options: { spends: boolean; mayBeFree?: boolean; hasOwnLimit?: boolean },
 ): Promise<Caller> {
   const context = requestContextOf(res)
   const key = bearer(req.headers.authorization)
@@ -64,6 +68,7 @@ export async function admit(
       retryAfterSeconds: Math.ceil(rate.retryMs / 1_000),
     })
   }
+  if (options.hasOwnLimit !== true) context.counted = access.requests.acquire(caller.accountId)
 
   if (options.spends && caller.mode === 'live') {
     const recent = access.balances.recent(caller.accountId)

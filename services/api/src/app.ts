@@ -7,6 +7,7 @@ import type { Context } from './context.ts'
 import { waitBriefly } from './database-time-limit.ts'
 import { docsPages } from './docs-pages.ts'
 import { requestContextOf, openRequestContext } from './request-context.ts'
+import { releaseRequest } from './request-limit.ts'
 import { logRequests } from './request-log.ts'
 import { traceHandler } from './trace-handler.ts'
 import { testKeysText } from './test-key-reference.ts'
@@ -66,7 +67,13 @@ function mount(
 }
 
 function asExpress(handler: Handler): RequestHandler {
-  return (req, res) => handler(req, res)
+  return async (req, res) => {
+    try {
+      await handler(req, res)
+    } finally {
+      releaseRequest(res)
+    }
+  }
 }
 
 /** The error handler: the only place where an error becomes a response (decision 8). */

@@ -34,6 +34,7 @@ import { keptKey, type IdempotencyStore } from './idempotency.ts'
 import { withLocalFallback } from './local-fallback.ts'
 import { openPeople } from './people.ts'
 import { createRateLimit } from './rate-limit.ts'
+import { createRequestLimit } from './request-limit.ts'
 import { createSessionCache } from './session-cache.ts'
 import { createOptimisticLimiter } from './optimistic-limiter.ts'
 import type { ApiSettings } from './settings.ts'
@@ -186,6 +187,7 @@ function openAccess(
       burst: settings.RATE_LIMIT_BURST,
       limiter: onRedis ? createOptimisticLimiter(limiter, onError) : limiter,
     }),
+    requests: createRequestLimit(settings),
     failedKeys: createFailedKeyLimit({
       perMinute: settings.FAILED_KEYS_PER_MINUTE,
       rate: createRateLimit({

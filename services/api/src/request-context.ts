@@ -24,6 +24,8 @@ export interface RequestContext {
   readonly isSecure: boolean
   caller: Caller | undefined
   rate: RateState | undefined
+  /** Where the request counts towards the concurrent requests of its account. */
+  counted: Disposable | undefined
   /**
    * Whether the request was admitted with a balance of zero: for a stored response, or for free
    * work.
@@ -53,6 +55,7 @@ export function openRequestContext(res: Response): RequestContext {
     isSecure: res.req.protocol === 'https',
     caller: undefined,
     rate: undefined,
+    counted: undefined,
     lacksCredits: false,
     isRepeat: false,
     creditsCharged: 0,

@@ -17,6 +17,7 @@ import { refuseSuspended } from '../access.ts'
 import { readJson } from '../body.ts'
 import { refuseForeignOrigin, setSessionCookie, visitorOf } from '../browser.ts'
 import { refuseQuery } from '../query.ts'
+import { requestContextOf } from '../request-context.ts'
 import { jsonResponse, sendEmpty, sendResponse } from '../response.ts'
 import type { Handler, Route } from '../routes/handler.ts'
 import { endedSession, noAccount, sessionOf, refuseReader } from '../session-access.ts'
@@ -52,7 +53,7 @@ function routeName(name: string): AppRouteName {
   return name as AppRouteName
 }
 
-/** Origin, session, role, second factor, rate, body: in this order. */
+/** Origin, session, role, second factor, rate, concurrent requests, body: in this order. */
 function handlerOf(app: AppContext, name: AppRouteName, row: AppPath): Handler {
   const { access, settings } = app.ctx
   return async (req, res) => {
@@ -61,6 +62,8 @@ function handlerOf(app: AppContext, name: AppRouteName, row: AppPath): Handler {
     const session = await sessionOf(access, req)
     judge(row, session, res)
     await takeCall(app, req, session)
+    if (session !== undefined)
+      requestContextOf(res).counted = access.requests.acquire(counterOf(session))
     const shape: z.ZodType | undefined = bodyOf(name)
     const body = shape === undefined ? undefined : parse(shape, await readJson(req, res, settings))
     const answer = await run(app, name, callOf(app, req, res, session, body))
@@ -135,6 +138,11 @@ async function takeCall(
   throw new Problem('too_many_requests', 'Too many calls at once; try again in a moment.', {
     retryAfterSeconds: Math.ceil(retryMs / 1_000),
   })
+}
+
+/** Whose concurrent requests a request with a session counts for: the shown account's, if any. */
+function counterOf({ membership, userId }: UserSession): string {
+  return membership?.accountId ?? userId
 }
 
 function parse(shape: z.ZodType, body: unknown): unknown {

@@ -15,7 +15,7 @@ import type { Downloads } from './read-results.ts'
 /** `GET /v1/batches/{id}/compare?with=ID`: the changes between two batches of the same records. */
 export function compareBatches(ctx: Context, { limit, turn }: Downloads): Handler {
   return async (req, res) => {
-    const owner = await admit(ctx.access, req, res, { spends: false })
+    const owner = await admit(ctx.access, req, res, { spends: false, hasOwnLimit: true })
     const query = readQuery(req, ['with', 'format', 'all'])
     const other = query.text('with', /^bat_\w{1,60}$/)
     if (other === undefined) {

@@ -44,7 +44,11 @@ export function createBatch(ctx: Context): Handler {
     storedBytes(ctx.db, accountId),
   )
   return async (req, res) => {
-    const { accountId } = await admit(ctx.access, req, res, { spends: true, mayBeFree: true })
+    const { accountId } = await admit(ctx.access, req, res, {
+      spends: true,
+      mayBeFree: true,
+      hasOwnLimit: true,
+    })
     const guard = createDryRunGuard(requestContextOf(res))
     using stack = new DisposableStack()
     try {

@@ -16,7 +16,10 @@ import type { Downloads } from './read-results.ts'
  */
 export function exportAccount(ctx: Context, { limit, turn }: Downloads): Handler {
   return async (req, res) => {
-    const { accountId, mode } = await admit(ctx.access, req, res, { spends: false })
+    const { accountId, mode } = await admit(ctx.access, req, res, {
+      spends: false,
+      hasOwnLimit: true,
+    })
     refuseQuery(req)
     using stack = new DisposableStack()
     stack.use(limit.acquire(accountId))

@@ -29,9 +29,12 @@ import { beginLookup, prefersAsync } from './lookups.ts'
 /** `POST /v1/<product>`: runs a product's checks on the values of the body (spec.md section 4). */
 export function lookUp(ctx: Context, product: Product): Handler {
   return async (req, res) => {
-    const caller = await ctx.database.orRefused(admit(ctx.access, req, res, { spends: true }), {
-      isCached: true,
-    })
+    const caller = await ctx.database.orRefused(
+      admit(ctx.access, req, res, { spends: true, hasOwnLimit: true }),
+      {
+        isCached: true,
+      },
+    )
     refuseQuery(req)
     const body = await readJson(req, res, ctx.settings)
     const request = readRequest(product, body)

@@ -106,7 +106,7 @@ const POLL_MS = 250
 export function readLookup(ctx: Context): Handler {
   return async (req, res) => {
     const { database } = ctx
-    const admitted = admit(ctx.access, req, res, { spends: false })
+    const admitted = admit(ctx.access, req, res, { spends: false, hasOwnLimit: true })
     const owner = await database.orRefused(admitted, { isCached: true })
     const id = lookupIdOf(req)
     const query = readQuery(req, ['wait'])

@@ -40,7 +40,10 @@ export function handleMcp(ctx: Context, app: RequestListener): Handler {
   return async (req, res) => {
     refuseForeignSite(req, ctx.settings.PUBLIC_URL)
     const key = keyOf(req)
-    await ctx.database.orRefused(admit(ctx.access, req, res, { spends: false }), { isCached: true })
+    await ctx.database.orRefused(
+      admit(ctx.access, req, res, { spends: false, hasOwnLimit: true }),
+      { isCached: true },
+    )
     refuseQuery(req)
     using _ = limit.acquire(callerOf(res).accountId)
     const body = await readJson(req, res, bounds)

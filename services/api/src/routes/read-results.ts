@@ -60,7 +60,7 @@ async function download(
   res: Response,
   readRequest: () => ResultsRequest,
 ): Promise<void> {
-  const owner = await admit(ctx.access, req, res, { spends: false })
+  const owner = await admit(ctx.access, req, res, { spends: false, hasOwnLimit: true })
   const id = batchIdOf(req)
   const request = readRequest()
   using stack = new DisposableStack()

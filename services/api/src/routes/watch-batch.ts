@@ -23,7 +23,7 @@ export function watchBatch(ctx: Context): Handler {
   const look = shareReads(ctx.pipeline, everyMs)
   const streams = createConcurrencyLimit(most, tooManyStreams)
   return async (req, res) => {
-    const owner = await admit(ctx.access, req, res, { spends: false })
+    const owner = await admit(ctx.access, req, res, { spends: false, hasOwnLimit: true })
     await using stack = new AsyncDisposableStack()
     stack.use(streams.acquire(owner.accountId))
     const gone = new AbortController()
