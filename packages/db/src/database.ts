@@ -76,6 +76,9 @@ export const STATEMENT_MS = 60_000
  */
 const SILENCE_MS = 5_000
 
+/** Milliseconds that a statement waits for a connection. */
+export const CONNECT_MS = 10_000
+
 /**
  * Opens a pool; connects with the first statement.
  *
@@ -92,7 +95,7 @@ export function openDatabase(options: DatabaseOptions): Db {
     max: options.poolSize,
     application_name: options.applicationName,
     types: { getTypeParser },
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: CONNECT_MS,
     // PgBouncer refuses a connection that begins with unknown settings.
     ...(options.pooled === true
       ? {}
@@ -105,7 +108,7 @@ export function openDatabase(options: DatabaseOptions): Db {
   // The pool listens to idle connections only; one that breaks between two statements of a
   // transaction would end the process.
   pool.on('connect', (client) => client.on('error', (error) => options.onIdleError?.(error)))
-  const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: droppingHung(pool) }) })
+  const kysely = queriesOver(pool)
   return {
     kysely,
     pool,
@@ -115,6 +118,14 @@ export function openDatabase(options: DatabaseOptions): Db {
       if (!pool.ending) await pool.end()
     },
   }
+}
+
+/** The part of a pool that kysely uses. */
+type QueryPool = Pick<pg.Pool, 'options' | 'connect' | 'end'>
+
+/** The query builder over a pool. */
+export function queriesOver(pool: QueryPool): Kysely<Tables> {
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: droppingHung(pool) }) })
 }
 
 /**
@@ -147,7 +158,7 @@ function isNamed(statement: unknown): statement is { readonly name: string } {
  * A pool for kysely that closes hung connections. Kysely itself would return them to the pool;
  * after a statement without a reply nothing more is sent on the connection, not even a rollback.
  */
-function droppingHung(pool: pg.Pool): PostgresPool {
+function droppingHung(pool: QueryPool): PostgresPool {
   return {
     options: pool.options,
     connect: async () => {

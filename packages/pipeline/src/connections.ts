@@ -8,6 +8,7 @@ import { readClockMs } from '@plumbline/db/channel-clock'
 import { createPostgresReplyChannel } from '@plumbline/db/channel-replies'
 import { openDatabase, type Db } from '@plumbline/db/database'
 import { noteInstallationKey } from '@plumbline/db/installation-key'
+import { limitConnections } from '@plumbline/db/limit-connections'
 import { createPostgresLimiter } from '@plumbline/db/limiter'
 import { createPostgresMemory } from '@plumbline/db/memory'
 import type { QueueBackend } from '@plumbline/queue/backend'
@@ -22,6 +23,11 @@ import type { Log } from '@plumbline/ports/log'
 /** The connections that every program of the service has. */
 export interface Connections extends AsyncDisposable {
   readonly db: Db
+  /**
+   * The same pool with the connections that `db` leaves free, for the short statements that single
+   * calls wait for.
+   */
+  readonly callDb: Db
   readonly queue: QueueBackend
   /** Shared by all processes: on Redis if there is one, else on Postgres. */
   readonly memory: Memory
@@ -78,6 +84,8 @@ export interface ConnectionOptions {
    * Postgres too.
    */
   poolSize?: number | undefined
+  /** Connections that `db` leaves free for `callDb`, of all but one; by default none. */
+  reserved?: number
   name: string
   log: Log
   /** Absent: no tracing. */
@@ -89,7 +97,7 @@ async function open(options: ConnectionOptions): Promise<Connections> {
   const sizes = poolSizes(redisUrl !== undefined, options.poolSize)
   const onError = (error: unknown): void => log.warn({ err: error }, 'connection error')
   await using stack = new AsyncDisposableStack()
-  const db = stack.use(
+  const callDb = stack.use(
     openDatabase({
       url: databaseUrl,
       pooled: databaseDirectUrl !== undefined,
@@ -98,7 +106,10 @@ async function open(options: ConnectionOptions): Promise<Connections> {
       onIdleError: onError,
     }),
   )
-  const queue = stack.use(await openQueue(db, options, sizes.queue, onError, stack))
+  const { reserved = 0 } = options
+  const most = Math.max(1, sizes.statements - reserved)
+  const db = reserved === 0 ? callDb : limitConnections(callDb, most)
+  const queue = stack.use(await openQueue(callDb, options, sizes.queue, onError, stack))
   if (key !== null && !(await noteInstallationKey(db, key.fingerprint))) throw otherKey()
   const timer = setInterval(() => void queue.clock.adjust().catch(onError), ADJUST_MS)
   timer.unref()
@@ -111,6 +122,7 @@ async function open(options: ConnectionOptions): Promise<Connections> {
   const owned = stack.move()
   return {
     db,
+    callDb,
     queue,
     memory: keyedMemory(facts, key),
     durable: keyedMemory(purchases, key),

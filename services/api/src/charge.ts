@@ -84,7 +84,7 @@ export async function finalizeDebit(
   const { keep } = run
   if (keep !== undefined) {
     await deadline.first(
-      ctx.db.kysely.transaction().execute(async (tx) => {
+      ctx.callDb.kysely.transaction().execute(async (tx) => {
         await keep(tx, response)
         refuseRefunded(await ctx.metering.finalizeIn(tx, request))
       }),

@@ -50,6 +50,8 @@ export interface Context extends AsyncDisposable {
   readonly countCredits: CreditCounter
   readonly countRefusal: RefusalCounter
   readonly db: Db
+  /** For the statements that single calls wait for: they do not wait for those of `db`. */
+  readonly callDb: Db
   readonly metering: Metering
   readonly live: LiveCaller
   /** Limits how long calls wait for the database. */
@@ -71,6 +73,12 @@ export interface Context extends AsyncDisposable {
   readonly onError: (error: unknown) => void
 }
 
+/**
+ * Connections to Postgres that only single calls use, so that they wait for no other request's
+ * statements: one for debits, and one for what comes before and after them.
+ */
+const CALL_CONNECTIONS = 2
+
 /** Opens the dependencies of the API. */
 export async function openContext(
   settings: ApiSettings,
@@ -86,20 +94,20 @@ export async function openContext(
   const connections = stack.use(
     await openConnections({ ...storesOf(settings), installationKey, name: 'api', log, tracer }),
   )
-  const { db, queue } = connections
+  const { db, callDb, queue } = connections
   const weights = await loadWeights(settings.SCORE_WEIGHTS_FILE)
   const scorers = await openScorers(db, weights, createScorer)
   const { DATA_DIR: dataDir, FILES_URL: url } = settings
   const { dir: scratchDir } = stack.use(await openScratch(dataDir, onError))
   const storage = stack.use(await openFiles({ url, dataDir, scratchDir }))
   await refuseForeignStore({ db, storage, scratchDir, log })
-  const metering = stack.use(createMetering(db))
+  const metering = stack.use(createMetering(callDb))
   const live = stack.use(await createLiveCaller(queue, { onError }))
   const runMs = settings.DEBIT_TIMEOUT_SECONDS * 1_000
   const kept = { runMs, installationKey, onError }
   const access = openAccess(settings, connections, metering, stack, kept)
   const database = createDatabaseTimeLimit()
-  const idempotency = { database, db, ...kept, balances: access.balances }
+  const idempotency = { database, db: callDb, ...kept, balances: access.balances }
   const pipeline: Pipeline = {
     db,
     queue,
@@ -110,7 +118,7 @@ export async function openContext(
     limits: limitsOf(settings),
     log,
   }
-  const startUp = createStartUp({ db, found, waitSeconds: settings.WORKERS_WAIT_SECONDS })
+  const startUp = createStartUp({ db: callDb, found, waitSeconds: settings.WORKERS_WAIT_SECONDS })
   const people = openPeople(settings, { connections, installationKey, log, stack })
   const owned = stack.move()
   return {
@@ -122,6 +130,7 @@ export async function openContext(
     countCredits: createCreditCounter(metrics),
     countRefusal: createRefusalCounter(metrics),
     db,
+    callDb,
     metering,
     live,
     database,
@@ -145,6 +154,7 @@ function storesOf(settings: ApiSettings) {
     redisUrl: settings.REDIS_URL,
     redisPrefix: settings.REDIS_PREFIX,
     poolSize: settings.DATABASE_POOL_SIZE,
+    reserved: CALL_CONNECTIONS,
   }
 }
 
@@ -165,9 +175,9 @@ function openAccess(
   const onRedis = connections.queue.kind === 'redis'
   const limiter = onRedis ? withLocalFallback(connections.limiter, own, onError) : own
   const apiKeys = stack.use(
-    createApiKeyCache({ db: connections.db, prefix: settings.KEY_PREFIX, onError }),
+    createApiKeyCache({ db: connections.callDb, prefix: settings.KEY_PREFIX, onError }),
   )
-  const sessions = stack.use(createSessionCache({ db: connections.db, onError }))
+  const sessions = stack.use(createSessionCache({ db: connections.callDb, onError }))
   return {
     apiKeys,
     sessions,
@@ -176,7 +186,7 @@ function openAccess(
     isRepeat: (scope) => {
       const key = keptKey(installationKey, scope.key)
       return isKeyHeld(
-        connections.db,
+        connections.callDb,
         { ...scope, key },
         { runMs, isRefunded: isRefundedSql('held') },
       )

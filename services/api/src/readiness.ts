@@ -10,5 +10,5 @@ export async function checkReadiness(ctx: Context): Promise<readonly ReadinessCh
     if (ctx.stopping.aborted) throw new Error('the program is stopping')
     await ctx.startUp.check()
   })
-  return [...(await checkStores({ db: ctx.db, queue: ctx.pipeline.queue })), await running]
+  return [...(await checkStores({ db: ctx.callDb, queue: ctx.pipeline.queue })), await running]
 }

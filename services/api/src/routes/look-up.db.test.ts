@@ -1,3 +1,4 @@
+import { batchView } from '@plumbline/contract/batch-view'
 import { explainShape } from '@plumbline/contract/explain'
 import { PRODUCTS, type Check } from '@plumbline/contract/products'
 import { RESULTS } from '@plumbline/contract/results'
@@ -9,6 +10,7 @@ import { PRICES } from '@plumbline/testkit/prices'
 import {
   openApiHarness,
   type ApiHarness,
+  type ApiResponse,
   type HarnessAccount,
 } from '@plumbline/testkit/api/harness'
 import { grantGoodwill } from '@plumbline/metering/grant'
@@ -381,6 +383,38 @@ describe('refusals', () => {
     }
     await vi.waitFor(async () => expect(await hasty.metering.remaining(id)).toBe(9), PATIENT)
   })
+})
+
+test('200 without waiting for the statements of other requests, however many', async () => {
+  const [busy, caller] = [await stage.account(), await stage.account({ credits: 10 })]
+  const records = { product: 'email', start: false, records: [bodyOf('email')] }
+  const { json } = await stage.call('/v1/batches', { key: busy.live, body: records })
+  const { id } = batchView.parse(json)
+  const client = await stage.db.pool.connect()
+  const cancels: Promise<ApiResponse>[] = []
+  try {
+    await client.query('begin')
+    await client.query('select from batches where id = $1 for update', [id])
+    for (let request = 0; request < 16; request += 1) {
+      const path = `/v1/batches/${id}/cancel`
+      cancels.push(stage.call(path, { key: busy.live, method: 'POST' }))
+    }
+    const waiting = `select from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`
+    // The others wait for a connection.
+    const count = async () => (await stage.db.pool.query(waiting)).rowCount
+    await expect.poll(count, PATIENT).toBe(5)
+    for (const headers of [{}, { 'idempotency-key': 'beside-others' }]) {
+      const body = bodyOf('email')
+      const answer = await stage.call('/v1/email', { key: caller.live, body, headers })
+      expect(answer.status).toBe(200)
+    }
+    expect((await stage.call('/readyz')).status).toBe(200)
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
+  expect(new Set((await Promise.all(cancels)).map(({ status }) => status))).toEqual(new Set([200]))
 })
 
 describe('429', () => {
