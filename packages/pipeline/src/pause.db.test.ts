@@ -108,6 +108,16 @@ test('no task of a paused batch is leased, its hold stays, and it completes once
   await completes(harness)
 })
 
+test('pausing a paused batch again does not go through its tasks', async () => {
+  await using harness = await openHarness()
+  const { pipeline, owner, id } = harness
+  await pauseBatch(pipeline, owner, id)
+  const connects = vi.spyOn(pipeline.db.pool, 'connect')
+  await pauseBatch(pipeline, owner, id)
+  // That of its transaction.
+  expect(connects).toHaveBeenCalledOnce()
+})
+
 test('a pause ends lookups of workers by the next check; outcomes known by then are stored', async () => {
   await using harness = await openHarness()
   const { pipeline, owner, id } = harness

@@ -25,15 +25,18 @@ export async function pauseBatch(
   id: string,
   inTransaction?: InTransaction,
 ): Promise<BatchView> {
+  let wasPaused = false
   const view = await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatchOf(tx, owner, id)
-    const paused = row.status === 'paused' ? row : await pauseRunning(tx, id)
+    wasPaused = row.status === 'paused'
+    const paused = wasPaused ? row : await pauseRunning(tx, id)
     if (paused === undefined) {
       throw new Problem('conflict', `The batch is ${row.status}; only a running batch is paused.`)
     }
     return await shown(tx, paused, inTransaction)
   })
-  await ungroupTasks(pipeline.db, id)
+  // Walks through all tasks, which a repeat must not cost.
+  if (!wasPaused) await ungroupTasks(pipeline.db, id)
   return view
 }
 
