@@ -18,11 +18,23 @@ export const rowCounts = {
 } as const
 const at = z.iso.datetime().optional()
 
+/**
+ * Characters of the name of a column, or of a file in an archive, that a batch shows at most; longer
+ * ones are cut and end with an ellipsis. A file may have names as long as a line.
+ */
+export const SHOWN_NAME_CHARS = 200
+
+/** Characters of the names of sheets that a batch shows at most, all together. */
+export const SHOWN_SHEETS_CHARS = 1_000
+
 /** The column mapped to a field, and the confidence of its detection (1 if the client chose it). */
 const mappedColumn = z.strictObject({
   /** 0-based. */
   column: count,
-  header: z.string().nullable(),
+  header: z
+    .string()
+    .meta({ description: `Name of the column; beyond ${SHOWN_NAME_CHARS} characters it is cut.` })
+    .nullable(),
   confidence: z.number().min(0).max(1),
 })
 
@@ -68,10 +80,10 @@ export const batchView = z.strictObject({
       /** Confidence of the encoding: 1 if the client or the file itself tells it. */
       encoding_confidence: z.number().min(0).max(1).nullable(),
       delimiter: z.string().nullable(),
-      /** The sheet of a workbook that was read, and all its sheets. */
+      /** The sheet of a workbook that was read, and its sheets, the first ones if they are many. */
       sheet: z.string().nullable(),
       sheets: z.array(z.string()).nullable(),
-      /** The file of an archive that was read. */
+      /** The file of an archive that was read; its path is cut as names of columns are. */
       entry: z.string().nullable(),
     })
     .nullable(),

@@ -36,14 +36,16 @@ export function previewHead(
     columns: Array.from({ length: sketch.columns }, (_, column) =>
       columnOf(sketch, mapping, column),
     ),
-    first_rows: sketch.rows.slice(0, PREVIEW.rows).map((row) => row.map(cutValue)),
+    first_rows: sketch.rows
+      .slice(0, PREVIEW.rows)
+      .map((row) => row.map((value) => cutValue(value))),
   }
 }
 
-/** A value shortened for display. */
-export function cutValue(value: string): string {
-  if (value.length <= PREVIEW.chars) return value
-  return `${value.slice(0, PREVIEW.chars - 1).toWellFormed()}…`
+/** A value shortened for display, to `chars` characters with an ellipsis. */
+export function cutValue(value: string, chars: number = PREVIEW.chars): string {
+  if (value.length <= chars) return value
+  return `${value.slice(0, chars - 1).toWellFormed()}…`
 }
 
 function columnOf(sketch: FileSketch, mapping: ColumnMapping, column: number): PreviewColumn {
@@ -53,7 +55,7 @@ function columnOf(sketch: FileSketch, mapping: ColumnMapping, column: number): P
   return {
     column,
     header: header === null ? null : cutValue(header),
-    values: values.map(cutValue),
+    values: values.map((value) => cutValue(value)),
     ...kindOf(sketch, mapping, column, cells),
     field: MAPPED_FIELDS.find((field) => mapping[field]?.column === column) ?? null,
   }

@@ -30,7 +30,7 @@ export function createRowTally(): RowTally {
       const tally = refused.get(reason) ?? { count: 0, examples: [] }
       tally.count += 1
       if (tally.examples.length < PREVIEW.examples) {
-        const cells = row.cells.slice(0, EXAMPLE_CELLS).map(cutValue)
+        const cells = row.cells.slice(0, EXAMPLE_CELLS).map((cell) => cutValue(cell))
         tally.examples.push({ row: row.row + 1, cells })
       }
       refused.set(reason, tally)

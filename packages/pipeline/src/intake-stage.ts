@@ -30,6 +30,7 @@ import { copyOutcomes } from './rescore.ts'
 import { runStage, type LeasedStage } from './stage-lease.ts'
 import { holdAndRun, shortMessage } from './start.ts'
 import { countUnpaidRows } from './unpaid-rows.ts'
+import { shownSheets } from './view.ts'
 
 /** Chunks stored by one statement at most, and bytes after which it is executed early. */
 const CHUNKS_AN_INSERT = 8
@@ -273,7 +274,7 @@ async function storeSummary(
       encoding_confidence: file.found?.confidence ?? null,
       entry: file.entry,
       sheet: file.layout.kind === 'sheet' ? file.layout.sheet : null,
-      sheets: file.layout.kind === 'sheet' ? JSON.stringify(file.layout.sheets) : null,
+      sheets: file.layout.kind === 'sheet' ? JSON.stringify(shownSheets(file.layout.sheets)) : null,
       column_types: found.columnKinds === null ? null : JSON.stringify(found.columnKinds),
       delimiter: found.delimiter,
       header: header === null ? null : JSON.stringify(header),

@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto'
+import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { countUnfinished, readBatches, sumFileBytes, sumsOf } from '@plumbline/db/batches/rows'
+import { pageOfOwnBatches } from '@plumbline/db/batches/blank'
+import {
+  countUnfinished,
+  pageOfBatches,
+  readBatches,
+  sumFileBytes,
+  sumsOf,
+} from '@plumbline/db/batches/rows'
 import { storeRunningSums, sumsOfPage } from '@plumbline/db/batches/running-sums'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { rowsRead } from '@plumbline/db/rows-read-fixture'
@@ -10,6 +18,7 @@ import { cancelBatch } from './cancel.ts'
 import { expireBatches } from './erase.ts'
 import { runFinish } from './finish.ts'
 import { getBatch, listBatches } from './read.ts'
+import { openResults } from './results.ts'
 
 const ROWS = 42
 
@@ -185,4 +194,59 @@ test('a listing shows the sums of a large batch from some seconds ago, and adds 
     `update batches set running_sums = running_sums || '{"rowsDone": 7, "at": 1}'`,
   )
   expect(await listed()).toMatchObject([{ rows: (await getBatch(pipeline, owner, id)).rows }])
+})
+
+test('a batch shows 200 characters of a name of its file, and its results have the name as it came', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const name = 'n'.repeat(60_000)
+  const { id } = await harness.read(`${name}\na@a.example\n`, {
+    header: true,
+    mapping: { email: 0 },
+  })
+  // As it may be in batches of earlier versions.
+  await pipeline.db.pool.query(
+    `update batches set entry = repeat('e', 60000), sheets = (
+       select jsonb_agg('sheet ' || repeat('s', 194)) from generate_series(1, 1000))`,
+  )
+  const shown = await getBatch(pipeline, owner, id)
+  expect(shown.mapping).toEqual({
+    email: { column: 0, header: `${'n'.repeat(199)}…`, confidence: 1 },
+  })
+  expect(shown.file?.entry).toBe(`${'e'.repeat(199)}…`)
+  expect(shown.file?.sheets).toHaveLength(5)
+  const page = { limit: 10, cursor: undefined }
+  const [listed] = (await listBatches(pipeline, owner, page)).data
+  expect(listed).toMatchObject({ mapping: shown.mapping, file: shown.file })
+  const request = { format: 'csv', only: [], raw: false, after: 0 } as const
+  const results = await text((await openResults(pipeline, owner, id, request)).stream)
+  expect(results.startsWith(`${name},`)).toBe(true)
+})
+
+test('listings and exports of batches read no header', async () => {
+  await using harness = await openTestPipeline()
+  const { db } = harness.pipeline
+  await harness.read(`${'n'.repeat(60_000)}\na@a.example\n`, {
+    header: true,
+    mapping: { email: 0 },
+  })
+  const { owner } = harness
+  const pages = [
+    await pageOfBatches(db, owner, { limit: 10, after: undefined }),
+    await pageOfOwnBatches(db, owner, null, 10),
+  ]
+  for (const page of pages) {
+    expect(page).toHaveLength(1)
+    expect(JSON.stringify(page).length).toBeLessThan(5_000)
+  }
+})
+
+test('a column is mapped by a name as long as it is shown', async () => {
+  await using harness = await openTestPipeline()
+  const name = 'n'.repeat(200)
+  const { mapping } = await harness.read(`id,${name}\n1,a@a.example\n`, {
+    mapping: { email: name },
+    autoStart: false,
+  })
+  expect(mapping.email).toEqual({ column: 1, header: name, confidence: 1 })
 })

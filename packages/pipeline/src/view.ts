@@ -1,7 +1,13 @@
 import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
 import { BATCH_STATES, type BatchState } from '@plumbline/contract/batch'
-import type { BatchView } from '@plumbline/contract/batch-view'
-import type { BatchRow, BatchSums } from '@plumbline/db/batches/rows'
+import {
+  SHOWN_NAME_CHARS,
+  SHOWN_SHEETS_CHARS,
+  type BatchView,
+} from '@plumbline/contract/batch-view'
+import type { BatchSums } from '@plumbline/db/batches/rows'
+import type { ShownBatch } from '@plumbline/db/batches/shown-columns'
+import { cutValue } from '@plumbline/intake/preview-columns'
 import { verdictNames } from './record.ts'
 import { timeLeftMs } from './time-left.ts'
 
@@ -26,7 +32,7 @@ const HOLDING: readonly BatchState[] = ['running', 'paused', 'finalizing', 'canc
  * sums that its row holds.
  */
 export function batchViewOf(
-  row: BatchRow,
+  row: ShownBatch,
   ofChunks: BatchSums = NOTHING,
   now = Date.now(),
 ): BatchView {
@@ -52,10 +58,10 @@ export function batchViewOf(
             encoding_confidence: hundredths(row.encoding_confidence),
             delimiter: row.delimiter,
             sheet: shown(row.sheet),
-            sheets: row.sheets?.map(withoutBidiControls) ?? null,
-            entry: shown(row.entry),
+            sheets: row.sheets === null ? null : shownSheets(row.sheets).map(withoutBidiControls),
+            entry: row.entry === null ? null : cutName(withoutBidiControls(row.entry)),
           },
-    mapping: row.mapping,
+    mapping: shownMapping(row.mapping),
     rows: {
       total: row.rows_total,
       blank: row.rows_blank,
@@ -88,7 +94,7 @@ function hundredths(share: number | null): number | null {
   return share === null ? null : Math.round(share * 100) / 100
 }
 
-function originOf({ origin_id: batch, origin_kind: kind }: BatchRow): BatchView['origin'] {
+function originOf({ origin_id: batch, origin_kind: kind }: ShownBatch): BatchView['origin'] {
   return batch === null || kind === null ? null : { batch, kind }
 }
 
@@ -97,7 +103,27 @@ function shown(name: string | null): string | null {
   return name === null ? null : withoutBidiControls(name)
 }
 
-function reachedAt(row: BatchRow): Partial<BatchView> {
+/** The names of the first sheets of a workbook, as many as are shown. */
+export function shownSheets(names: readonly string[]): readonly string[] {
+  let chars = 0
+  return names.filter((name) => (chars += name.length) <= SHOWN_SHEETS_CHARS)
+}
+
+/** A name that may be as long as a line of a file, cut for display. */
+function cutName(name: string): string {
+  return cutValue(name, SHOWN_NAME_CHARS)
+}
+
+function shownMapping(mapping: ShownBatch['mapping']): BatchView['mapping'] {
+  return Object.fromEntries(
+    Object.entries(mapping).map(([field, mapped]) => [
+      field,
+      { ...mapped, header: mapped.header === null ? null : cutName(mapped.header) },
+    ]),
+  )
+}
+
+function reachedAt(row: ShownBatch): Partial<BatchView> {
   return Object.fromEntries(
     BATCH_STATES.flatMap((state) => {
       const at = row.ats[state]
@@ -111,7 +137,7 @@ function rounded(share: number): number {
   return share === 1 ? 1 : Math.min(0.999, Math.round(share * 1000) / 1000)
 }
 
-function progressOf(row: BatchRow, sums: BatchSums): number {
+function progressOf(row: ShownBatch, sums: BatchSums): number {
   switch (row.status) {
     case 'analyzing':
     case 'ready':
@@ -132,7 +158,7 @@ function progressOf(row: BatchRow, sums: BatchSums): number {
 }
 
 /** Estimated seconds until a running batch is complete; null if nothing was done yet. */
-function etaSeconds(row: BatchRow, sums: BatchSums, now: number): number | null {
+function etaSeconds(row: ShownBatch, sums: BatchSums, now: number): number | null {
   const startedAt = row.ats.running
   if (row.status !== 'running' || startedAt === undefined || sums.answeredShare <= 0) return null
   const { answeredShare, waitMs } = sums

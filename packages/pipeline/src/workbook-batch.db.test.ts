@@ -28,6 +28,16 @@ test('a workbook in an archive is read into a batch that names the sheet and fil
   expect(rows).toEqual([{ column_types: ['text', 'number'] }])
 })
 
+test('the first sheets of very many are stored and shown', async () => {
+  await using harness = await openTestPipeline()
+  const names = Array.from({ length: 500 }, (_, no) => `Sheet ${1000 + no}`)
+  const sheets = Object.fromEntries(names.map((name) => [name, rowOf('ann@a.example')]))
+  const batch = await harness.read(await xlsxOf({ sheets }), { fileName: 'list.xlsx' })
+  expect(batch.file?.sheets).toEqual(names.slice(0, 100))
+  const { rows } = await harness.pipeline.db.pool.query('select sheets from batches')
+  expect(rows).toEqual([{ sheets: names.slice(0, 100) }])
+})
+
 test('an archive of several files fails with their names, and holds no credits', async () => {
   await using harness = await openTestPipeline()
   const batch = await harness.read(await zipOf({ 'a.csv': 'x', 'b.csv': 'x' }), {

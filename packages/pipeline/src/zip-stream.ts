@@ -14,34 +14,52 @@ export interface ZipEntry {
 const LEVEL = 3
 
 /**
- * A ZIP archive of files, written one after the other as fast as the archive is read. If one of
- * them fails, the archive fails; if the reader stops, the file being read is closed.
+ * A ZIP archive of files, written one after the other as fast as the archive is read; each is taken
+ * from `entries` when the one before is written. If one of them fails, the archive fails; if the
+ * reader stops, the file being read is closed.
  */
-export function zipStream(entries: readonly ZipEntry[]): Readable {
+export function zipStream(entries: Iterable<ZipEntry> | AsyncIterable<ZipEntry>): Readable {
   return Readable.from(archive(entries), { objectMode: false })
 }
 
-async function* archive(entries: readonly ZipEntry[]): AsyncGenerator<Buffer, void, undefined> {
+async function* archive(
+  entries: Iterable<ZipEntry> | AsyncIterable<ZipEntry>,
+): AsyncGenerator<Buffer, void, undefined> {
   const zip = new ZipFile()
   const output = outputOf(zip)
-  let current: Readable | undefined
-  zip.on('error', (error: Error) => output.destroy(error))
-  for (const { name, mayBeHuge = false, open } of entries) {
-    const options = { compressionLevel: LEVEL, forceZip64Format: mayBeHuge, mode: 0o100_644 }
-    zip.addReadStreamLazy(name, options, (give) => {
-      if (output.destroyed) return
-      const content = open()
-      current = typeof content === 'string' ? Readable.from([Buffer.from(content)]) : content
-      current.once('error', (error) => output.destroy(error))
-      give(null, current)
-    })
+  let entry: ZipEntry | undefined
+  let content: Readable | undefined
+  let written = (): void => {}
+  // One for all entries: the archive keeps it with each of them until its end.
+  const open = (give: (error: unknown, content: Readable) => void): void => {
+    if (entry === undefined || output.destroyed) return
+    const opened = entry.open()
+    content = typeof opened === 'string' ? Readable.from([Buffer.from(opened)]) : opened
+    content.once('error', (error) => output.destroy(error))
+    content.once('end', written)
+    give(null, content)
   }
-  zip.end()
+  const addAll = async (): Promise<void> => {
+    for await (entry of entries) {
+      const { name, mayBeHuge = false } = entry
+      const options = { compressionLevel: LEVEL, forceZip64Format: mayBeHuge, mode: 0o100_644 }
+      const isWritten = new Promise<void>((resolve) => {
+        written = resolve
+      })
+      zip.addReadStreamLazy(name, options, open)
+      await isWritten
+      if (output.destroyed) return
+    }
+    zip.end()
+  }
+  zip.on('error', (error: Error) => output.destroy(error))
+  output.once('close', () => written())
+  addAll().catch((error: Error) => output.destroy(error))
   try {
     yield* output
   } finally {
     output.destroy()
-    current?.destroy()
+    content?.destroy()
   }
 }
 

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { LEDGER_PAGE } from '@plumbline/contract/ledger'
 import { getAccount } from '@plumbline/db/accounts'
-import { pageOfOwnBatches, type BatchCursor } from '@plumbline/db/batches/blank'
-import type { BatchOwner, BatchRow } from '@plumbline/db/batches/rows'
+import { pageOfOwnBatches, type BatchCursor, type OwnBatch } from '@plumbline/db/batches/blank'
+import type { BatchOwner } from '@plumbline/db/batches/rows'
 import { listErasures } from '@plumbline/db/erasures'
 import { pageOfResponses } from '@plumbline/db/idempotency'
 import { listKeys } from '@plumbline/db/keys'
@@ -37,20 +37,17 @@ export interface ExportSource {
  * The files of an export, in order: with a live key everything that is stored for the account, with
  * a test key the data of calls with test keys. Each is read when its turn comes.
  */
-export async function exportFiles(source: ExportSource): Promise<readonly ZipEntry[]> {
+export async function* exportFiles(source: ExportSource): AsyncGenerator<ZipEntry> {
   const { owner } = source
   const modes = owner.mode === 'live' ? (['live', 'test'] as const) : (['test'] as const)
-  const files: ZipEntry[] = owner.mode === 'live' ? [...accountFiles(source)] : []
-  files.push(
-    lines('batches.ndjson', () => batchesOf(source, modes, false)),
-    lines('lookups.ndjson', () => lookupsOf(source, modes)),
-    lines('answers.ndjson', () => answersOf(source, modes)),
-    lines('erasures.ndjson', () => erasuresOf(source, modes)),
-  )
+  if (owner.mode === 'live') yield* accountFiles(source)
+  yield lines('batches.ndjson', () => batchesOf(source, modes, false))
+  yield lines('lookups.ndjson', () => lookupsOf(source, modes))
+  yield lines('answers.ndjson', () => answersOf(source, modes))
+  yield lines('erasures.ndjson', () => erasuresOf(source, modes))
   for await (const row of batchRows(source, modes)) {
-    if (!row.is_lookup && row.sample_of === null) files.push(...filesOfBatch(source, row))
+    if (!row.is_lookup && row.sample_of === null) yield* filesOfBatch(source, row)
   }
-  return files
 }
 
 /** Files about the account itself, for live keys. */
@@ -117,12 +114,12 @@ type Modes = readonly BatchOwner['mode'][]
 async function* batchRows(
   { pipeline, owner }: ExportSource,
   modes: Modes,
-): AsyncGenerator<BatchRow> {
+): AsyncGenerator<OwnBatch> {
   for (const mode of modes) {
     let after: BatchCursor | null = null
     for (;;) {
       const asked = { accountId: owner.accountId, mode }
-      const page: readonly (BatchRow & BatchCursor)[] = await pageOfOwnBatches(
+      const page: readonly (OwnBatch & BatchCursor)[] = await pageOfOwnBatches(
         pipeline.db,
         asked,
         after,
@@ -184,7 +181,7 @@ async function* erasuresOf(
 }
 
 /** Upload and rows of a batch, as far as they exist. */
-function filesOfBatch(source: ExportSource, row: BatchRow): readonly ZipEntry[] {
+function filesOfBatch(source: ExportSource, row: OwnBatch): readonly ZipEntry[] {
   const { id, file_bytes: bytes, rows_total: count } = row
   const isUpload = row.requested.recheck === undefined && row.requested.rescore === undefined
   const hasUpload = isUpload && !row.source_erased && row.erasing === null && bytes > 0
@@ -208,7 +205,7 @@ function filesOfBatch(source: ExportSource, row: BatchRow): readonly ZipEntry[] 
 }
 
 /** An upload; empty if it was deleted meanwhile. */
-async function* uploadOf({ pipeline }: ExportSource, row: BatchRow): AsyncGenerator<Buffer> {
+async function* uploadOf({ pipeline }: ExportSource, row: OwnBatch): AsyncGenerator<Buffer> {
   const stream = await pipeline.storage.open(row.source_key).catch(() => undefined)
   // Safe because a file is read as bytes.
   if (stream !== undefined) yield* stream as AsyncIterable<Buffer>
@@ -220,7 +217,7 @@ async function* uploadOf({ pipeline }: ExportSource, row: BatchRow): AsyncGenera
  */
 async function* rowsOf(
   { pipeline, owner, turn }: ExportSource,
-  row: BatchRow,
+  row: OwnBatch,
 ): AsyncGenerator<Buffer> {
   if (!HAVE_ROWS.has(row.status)) return
   const asked = { format: 'ndjson', only: [], raw: true, after: 0 } as const
@@ -230,7 +227,7 @@ async function* rowsOf(
   if (results !== undefined) yield* results.stream as AsyncIterable<Buffer>
 }
 
-const HAVE_ROWS: ReadonlySet<BatchRow['status']> = new Set([
+const HAVE_ROWS: ReadonlySet<OwnBatch['status']> = new Set([
   'running',
   'paused',
   'finalizing',

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { jsonbText } from '../jsonb.ts'
 import type { BatchRow } from './rows.ts'
+import { SHOWN_COLUMNS, SHOWN_NAMES, type ShownBatch } from './shown-columns.ts'
 
 /** Position in a walk through the batches of an account and mode, in order of creation. */
 export interface BatchCursor {
@@ -35,6 +36,20 @@ export async function nextBatch(
   return rows[0]
 }
 
+/** Columns of a batch that tell what is stored of it, beside those that its view needs. */
+const STORED_COLUMNS = [
+  'mode',
+  'is_lookup',
+  'sample_of',
+  'requested',
+  'source_key',
+  'source_erased',
+  'erasing',
+] as const satisfies readonly (keyof BatchRow)[]
+
+/** A batch as it is exported: its view, and what is stored of it. */
+export type OwnBatch = ShownBatch & Pick<BatchRow, (typeof STORED_COLUMNS)[number]>
+
 /**
  * Batches of an account and mode after a position, of any kind and state except those that are
  * being erased entirely.
@@ -44,14 +59,16 @@ export async function pageOfOwnBatches(
   owner: { readonly accountId: string; readonly mode: KeyMode },
   after: BatchCursor | null,
   most: number,
-): Promise<readonly (BatchRow & BatchCursor)[]> {
+): Promise<readonly (OwnBatch & BatchCursor)[]> {
   const behind =
     after === null
       ? sql<boolean>`true`
       : sql<boolean>`(created_at, id) > (${after.createdAt}::timestamptz, ${after.id})`
   return await db.kysely
     .selectFrom('batches')
-    .selectAll()
+    .select(SHOWN_COLUMNS)
+    .select(STORED_COLUMNS)
+    .select(SHOWN_NAMES)
     .select(sql<string>`created_at::text`.as('createdAt'))
     .where('account_id', '=', owner.accountId)
     .where('mode', '=', owner.mode)

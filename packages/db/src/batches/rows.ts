@@ -4,6 +4,7 @@ import { sql, type Insertable, type Selectable, type Updateable } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import type { BatchesTable, KeptSums, OpenSubjects } from '../tables/batches.ts'
 import { openSubjects } from './pace.ts'
+import { SHOWN_COLUMNS, SHOWN_NAMES, type ShownBatch } from './shown-columns.ts'
 import { FILELESS_STATES, RETAINED_STATES, sqlStates, statesBefore } from './states.ts'
 
 /** A row of `batches`. */
@@ -170,10 +171,11 @@ export async function pageOfBatches(
   db: Db | Tx,
   owner: BatchOwner,
   page: BatchPageRequest,
-): Promise<readonly (BatchRow & BatchPosition)[]> {
+): Promise<readonly (ShownBatch & BatchPosition)[]> {
   let query = queriesOf(db)
     .selectFrom('batches')
-    .selectAll()
+    .select(SHOWN_COLUMNS)
+    .select(SHOWN_NAMES)
     .select(sql<number>`(extract(epoch from created_at) * 1000000)::bigint`.as('createdUs'))
     .where('account_id', '=', owner.accountId)
     .where('mode', '=', owner.mode)
@@ -276,7 +278,7 @@ export async function sumsOf(
  */
 export async function sumsOfRows(
   db: Db | Tx,
-  rows: readonly BatchRow[],
+  rows: readonly Pick<BatchRow, 'id' | 'sums'>[],
 ): Promise<ReadonlyMap<string, BatchSums>> {
   const open = rows.filter(({ sums }) => sums === null).map(({ id }) => id)
   return open.length === 0 ? new Map() : await sumsOf(db, open)

@@ -1,7 +1,8 @@
 import type { BatchState } from '@plumbline/contract/batch'
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
-import { sumsOf, sumsOfRows, type BatchRow, type BatchSums } from './rows.ts'
+import { sumsOf, sumsOfRows, type BatchSums } from './rows.ts'
+import type { ShownBatch } from './shown-columns.ts'
 import { sqlStates } from './states.ts'
 
 /**
@@ -49,7 +50,7 @@ export async function storeRunningSums(db: Db, freshMs = FRESH_MS): Promise<numb
 /** The sums of listed batches by id; those of large running batches are a few seconds old. */
 export async function sumsOfPage(
   db: Db | Tx,
-  rows: readonly BatchRow[],
+  rows: readonly ShownBatch[],
 ): Promise<ReadonlyMap<string, BatchSums>> {
   const kept = new Map<string, BatchSums>()
   for (const { id, status, running_sums: sums } of rows) {

@@ -25,7 +25,7 @@ export function exportAccount(ctx: Context, { limit, turn }: Downloads): Handler
     stack.use(limit.acquire(accountId))
     await showBalance(ctx.access, res)
     const owner = { accountId, mode }
-    const files = await exportFiles({ pipeline: ctx.pipeline, owner, turn })
+    const files = exportFiles({ pipeline: ctx.pipeline, owner, turn })
     res.writeHead(
       200,
       headersWith(requestContextOf(res), {
