@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Turn } from '@plumbline/concurrency/event-loop-turns'
 import { CHECKS, PRODUCT_PLANS, type Check } from '@plumbline/contract/products'
 import { readChunks, type NewChunk } from '@plumbline/db/batches/chunks'
 import type { BatchRow } from '@plumbline/db/batches/rows'
@@ -26,8 +26,15 @@ export function seedOf(batchId: string): string {
 /**
  * Draws billable rows from the whole batch with equal chance; the same rows for the same seed.
  * Reads the chunks that hold them one after the other.
+ *
+ * @param turn awaited before each chunk is decoded, which blocks the process for a while
  */
-export async function drawSample(db: Db, batch: BatchRow, most: number): Promise<DrawnSample> {
+export async function drawSample(
+  db: Db,
+  batch: BatchRow,
+  most: number,
+  turn: Turn,
+): Promise<DrawnSample> {
   const chunks = await billableChunks(db, batch.id)
   const total = chunks.reduce((sum, { count }) => sum + count, 0)
   const ordinals = drawOrdinals(seedOf(batch.id), total, most)
@@ -40,6 +47,7 @@ export async function drawSample(db: Db, batch: BatchRow, most: number): Promise
     if (within.length === 0) continue
     const [chunk] = await readChunks(db, batch.id, { fromNo: no, most: 1 })
     if (chunk === undefined) continue
+    await turn()
     const subjects = unpackSubjects(chunk.subjects)
     const cells = unpackCells(chunk.cells)
     const billable = subjects[PRODUCT_PLANS[batch.product].required]?.places ?? []
@@ -47,7 +55,6 @@ export async function drawSample(db: Db, batch: BatchRow, most: number): Promise
       const place = billable[ordinal - first]
       if (place !== undefined) rows.push(drawnRow({ chunkNo: no, place }, subjects, cells))
     }
-    await nextTurn()
   }
   return packRows(rows)
 }

@@ -7,7 +7,7 @@ import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { findMarks, readPacked, readTables } from '@plumbline/testkit/marks'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import Papa from 'papaparse'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { cancelBatch } from './cancel.ts'
 import { changeBatch } from './change.ts'
 import { beginErasure } from './erasure.ts'
@@ -171,6 +171,15 @@ describe("a batch that accepts another service's verdicts", () => {
       const isDefinite = found?.verdict === 'deliverable' || found?.verdict === 'undeliverable'
       expect(agrees).toBe(isDefinite ? found.verdict === said.verdict : null)
     }
+  })
+
+  test('waits for a turn before each chunk that it decodes', async () => {
+    await using harness = await openTestPipeline(SMALL)
+    const { id } = await harness.read(LIST, { ...KNOWN, autoStart: false })
+    const turn = vi.fn<() => Promise<void>>(async () => {})
+    const { asked } = await readKnown(harness.pipeline, harness.owner, id, turn)
+    const chunks = new Set(asked.map(({ row }) => Math.floor((row - 1) / 7)))
+    expect(turn).toHaveBeenCalledTimes(chunks.size)
   })
 
   test('selects the same rows each time it is read, from the whole batch', async () => {

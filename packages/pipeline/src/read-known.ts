@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Turn } from '@plumbline/concurrency/event-loop-turns'
 import type { BatchKnown } from '@plumbline/contract/known-verdicts'
 import { Problem } from '@plumbline/contract/problem'
 import { readChunks } from '@plumbline/db/batches/chunks'
@@ -13,6 +15,7 @@ type AskedRow = BatchKnown['asked'][number]
  * Comparison of the accepted verdicts of another service with our own outcomes for the known rows
  * that were checked, as far as known. Reads the chunks that hold them one after the other.
  *
+ * @param turn awaited before each chunk is decoded, which blocks the process for a while
  * @throws Problem `not_found`, also once erased; `conflict` if the batch accepts no such verdicts,
  * or was not read yet
  */
@@ -20,11 +23,12 @@ export async function readKnown(
   pipeline: Pick<Pipeline, 'db'>,
   owner: BatchOwner,
   id: string,
+  turn: Turn = nextTurn,
 ): Promise<BatchKnown> {
   const batch = await findBatch(pipeline.db, owner, id)
   if (batch === undefined) throw noSuchBatch()
   const known = verdictsOf(batch)
-  const asked = await askedRows(pipeline, batch, known.asked)
+  const asked = await askedRows(pipeline, batch, known.asked, turn)
   const answered = asked.filter(({ found }) => found !== null)
   const agreed = answered.filter(({ agrees }) => agrees === true).length
   const disagreed = answered.filter(({ agrees }) => agrees === false).length
@@ -63,11 +67,13 @@ async function askedRows(
   { db }: Pick<Pipeline, 'db'>,
   batch: BatchRow,
   places: NonNullable<BatchRow['known']>['asked'],
+  turn: Turn,
 ): Promise<AskedRow[]> {
   const rows: AskedRow[] = []
   for (const [no, within] of Map.groupBy(places, ({ chunkNo }) => chunkNo)) {
     const [chunk] = await readChunks(db, batch.id, { fromNo: no, most: 1 })
     if (chunk === undefined) continue
+    await turn()
     const { claims = {}, refs } = unpackCells(chunk.cells)
     const records = recordsOf(chunk, unpackSubjects(chunk.subjects))
     for (const { place } of within) {

@@ -8,7 +8,7 @@ import { readBalance } from '@plumbline/metering/balance'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { text } from 'node:stream/consumers'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { cancelBatch } from './cancel.ts'
 import { changeBatch } from './change.ts'
 import { drawOrdinals } from './draw-sample.ts'
@@ -244,14 +244,27 @@ test('no notification is sent for a sample', async () => {
   expect(rows).toEqual([])
 })
 
-test('a sample is refused without its credits, and takes none then', async () => {
-  await using harness = await openHarness(60)
-  const { pipeline, owner, id } = harness
-  await pipeline.db.pool.query('update credit_accounts set allowance = 49, packs = 0')
-  await expect(sampleBatch(pipeline, owner, id)).rejects.toMatchObject({ code: 'payment_required' })
-  const { rows } = await pipeline.db.pool.query('select 1 from batches where sample_of is not null')
-  expect(rows).toEqual([])
-})
+test.each([
+  ['email', 49, 'no chunk is'],
+  // The addresses alone cost less, which shows only when the rows are drawn.
+  ['contact-intel', 51, 'its chunks are'],
+] as const)(
+  'a sample of %s is refused without its credits, and takes none then; with %i of them %s read',
+  async (product, credits, read) => {
+    await using harness = await openHarness(60, product)
+    const { pipeline, owner, id } = harness
+    await pipeline.db.pool.query('update credit_accounts set allowance = $1, packs = 0', [credits])
+    const turn = vi.fn<() => Promise<void>>(async () => {})
+    await expect(sampleBatch(pipeline, owner, id, undefined, turn)).rejects.toMatchObject({
+      code: 'payment_required',
+    })
+    expect(turn.mock.calls.length > 0).toBe(read === 'its chunks are')
+    const { rows } = await pipeline.db.pool.query(
+      'select 1 from batches where sample_of is not null',
+    )
+    expect(rows).toEqual([])
+  },
+)
 
 test('rows are drawn from the whole batch, the same for the same seed, and none twice', () => {
   const drawn = drawOrdinals('seed', 1_000_000, 50)

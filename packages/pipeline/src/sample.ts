@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Turn } from '@plumbline/concurrency/event-loop-turns'
 import { SAMPLE, type BatchSample } from '@plumbline/contract/batch-sample'
 import { Problem } from '@plumbline/contract/problem'
-import { priceCredits } from '@plumbline/contract/products'
+import { priceCredits, PRODUCT_PLANS } from '@plumbline/contract/products'
 import {
   findBatch,
   insertBatch,
@@ -11,8 +13,9 @@ import {
   type BatchRow,
 } from '@plumbline/db/batches/rows'
 import { insertSampleChunk, overdueSamples } from '@plumbline/db/batches/samples'
-import type { Tx } from '@plumbline/db/database'
+import type { Db, Tx } from '@plumbline/db/database'
 import { newTimedId } from '@plumbline/db/ids'
+import { readRemaining } from '@plumbline/metering/balance'
 import { lockBatchOf, noSuchBatch } from './batch-access.ts'
 import { drawSample, type DrawnSample } from './draw-sample.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -26,6 +29,7 @@ export type SampleInTransaction = (tx: Tx, view: BatchSample) => Promise<void>
  * Checks up to 50 rows of a batch that waits at `ready`, drawn from all of it. They are charged as
  * rows of the batch; starting the batch neither checks nor charges them again.
  *
+ * @param turn awaited before each chunk is decoded, which blocks the process for a while
  * @throws Problem `not_found`; `conflict` in other states, if it has a sample, and without billable
  * rows; `payment_required` without the credits
  */
@@ -34,12 +38,14 @@ export async function sampleBatch(
   owner: BatchOwner,
   id: string,
   inTransaction?: SampleInTransaction,
+  turn: Turn = nextTurn,
 ): Promise<BatchSample> {
   const found = await findBatch(pipeline.db, owner, id)
   if (found === undefined) throw noSuchBatch()
   refuseState(found)
+  await refuseShort(pipeline.db, found)
   // Before the lock: it reads up to fifty chunks.
-  const drawn = await drawSample(pipeline.db, found, SAMPLE.rows)
+  const drawn = await drawSample(pipeline.db, found, SAMPLE.rows, turn)
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatchOf(tx, owner, id)
     refuseState(row)
@@ -71,6 +77,17 @@ function refuseState(row: BatchRow): void {
       'The batch has no row that is checked; there is nothing to sample.',
     )
   }
+}
+
+/** Refuses what costs more than the balance in any case, before chunks are read for it. */
+async function refuseShort(db: Db, row: BatchRow): Promise<void> {
+  if (row.mode === 'test') return
+  const { required } = PRODUCT_PLANS[row.product]
+  const credits = Math.min(SAMPLE.rows, row.rows_billable) * priceCredits(row.product, [required])
+  const available = (await readRemaining(db, row.account_id)) ?? 0
+  if (available >= credits) return
+  const short = { kind: 'short', credits, available, lacks: 'balance' } as const
+  throw new Problem('payment_required', shortMessage(short))
 }
 
 function changedMeanwhile(): Problem {

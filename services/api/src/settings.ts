@@ -43,7 +43,10 @@ const eachSetting = z.object({
   LOOKUPS_LIMIT: count(1_000),
   /** Webhook endpoints of one account. */
   WEBHOOKS_LIMIT: count(100),
-  /** Concurrent downloads of results of one account on this process. */
+  /**
+   * Concurrent downloads of results of one account on this process, with what else decodes chunks:
+   * drawing a sample, comparing known rows.
+   */
   DOWNLOADS_LIMIT: count(4),
   MAX_CONNECTIONS: count(10_000),
   /** Seconds after the start for which `/readyz` waits for a worker of each kind. */

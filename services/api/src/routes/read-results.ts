@@ -16,8 +16,8 @@ import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 
 /**
- * State shared by all downloads of a process: their limit for each account, and a wait after each
- * piece, so that other calls are not delayed.
+ * State shared by all downloads of a process, and whatever else decodes chunks: their limit for each
+ * account, and a wait before each piece, so that other calls are not delayed.
  */
 export interface Downloads {
   readonly limit: ConcurrencyLimit

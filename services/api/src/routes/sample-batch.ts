@@ -6,19 +6,24 @@ import { callerOf } from '../request-context.ts'
 import { jsonResponse } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
+import type { Downloads } from './read-results.ts'
 import { respondOnce } from './respond-once.ts'
 import { showOfBatch } from './show-of-batch.ts'
 
 /**
  * `POST /v1/batches/{id}/sample`: checks a few rows of a ready batch; starting it does not check
- * them again.
+ * them again. It decodes as many chunks as it draws rows, so it counts as a download meanwhile.
  */
-export function sampleBatch(ctx: Context): Handler {
+export function sampleBatch(ctx: Context, { limit, turn }: Downloads): Handler {
   return async (req, res) => {
     await admit(ctx.access, req, res, { spends: true })
     const id = batchIdOf(req)
     await respondOnce<BatchSample>(ctx, req, res, {
-      work: (show) => sample(ctx.pipeline, callerOf(res), id, show),
+      work: async (show) => {
+        const owner = callerOf(res)
+        using _ = limit.acquire(owner.accountId)
+        return await sample(ctx.pipeline, owner, id, show, turn)
+      },
       respond: (view) => jsonResponse(202, view, `/v1/batches/${id}/sample`),
       batchOf: () => id,
     })
