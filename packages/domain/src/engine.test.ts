@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Json } from '@plumbline/contract/outcome'
+import type { Memory } from '@plumbline/ports/memory'
 import { expect, test, vi } from 'vitest'
 import { RA } from '@plumbline/net/dns-fixture'
 import {
@@ -79,6 +80,22 @@ test('a cached registration shows when the registry was queried, not when it is 
   expect(told).toMatchObject({ ...asked, cached: true })
   // The age is that of today.
   expect(told.facts.ageDays).toBe(2_192)
+})
+
+test('a registration is stored as cached, so that a full memory need not add it', async () => {
+  const stored: unknown[] = []
+  const memory: Memory = {
+    get: async (keys) => keys.map(() => undefined),
+    set: async (entries) => void stored.push(...entries),
+    claim: async () => true,
+    delete: async () => {},
+  }
+  await using fixture = await startFixtureServers({
+    rdap: (_req, res) => sendJson(res, 404, { errorCode: 404 }),
+    options: { memory },
+  })
+  await askOne(fixture, 'free.com')
+  expect(stored).toMatchObject([{ key: 'domain:registration:free.com', isCached: true }])
 })
 
 test('a registration stored without its time is still returned', async () => {

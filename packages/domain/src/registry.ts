@@ -71,7 +71,7 @@ async function lookUpOne(
     const ttlMs = lookup.registration.registered ? POSITIVE_TTL_MS : NEGATIVE_TTL_MS
     const atMs = options.clock().getTime()
     const value = { ...lookup.registration, atMs, by: account }
-    await options.memory.set([{ key, value, ttlMs }])
+    await options.memory.set([{ key, value, ttlMs, isCached: true }])
   }
   return lookup
 }

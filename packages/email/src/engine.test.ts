@@ -331,6 +331,28 @@ describe('memory', () => {
     expect(brief((await ask(engine, ['ok@a.test']))[0])).toBe('deliverable accepted')
   })
 
+  test('results and accept-all facts are stored as cached, so that a full memory need not add them', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    const memory = processMemory()
+    const stored: string[] = []
+    await using engine = testEngine(smtp.port, zone, {
+      memory: {
+        ...memory,
+        set(entries) {
+          for (const { key, isCached = false } of entries) {
+            stored.push(`${isCached ? 'cached' : 'kept'} ${key}`)
+          }
+          return memory.set(entries)
+        },
+      },
+    })
+    await ask(engine, ['ok@a.test'], { depth: 'extended' })
+    expect(stored.toSorted()).toEqual([
+      'cached email:accept-all:a.test',
+      'cached email:result:ok@a.test',
+    ])
+  })
+
   test('an error while results are settled ends the wait for them, but not the process', async () => {
     await using smtp = await startSmtp(ORDINARY)
     const memory = processMemory()

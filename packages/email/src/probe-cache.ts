@@ -124,7 +124,8 @@ export function createProbeCache(
         const { domain, value, by } = acceptAll
         const fact = { value, atMs, by }
         hold(domain, fact)
-        entries.push({ key: acceptAllKey(domain), value: fact, ttlMs: ACCEPT_ALL_TTL_MS[value] })
+        const ttlMs = ACCEPT_ALL_TTL_MS[value]
+        entries.push({ key: acceptAllKey(domain), value: fact, ttlMs, isCached: true })
       }
       write(entries)
     },
@@ -138,7 +139,8 @@ export function createProbeCache(
 function entryOf({ key, result, by }: NewResult, nowMs: number): MemoryEntry | null {
   if (result.mailbox === 'unknown') return null
   const ttlMs = needsRecheck(result) ? RECHECK_TTL_MS : RESULT_TTL_MS[result.mailbox]
-  return { key, value: resultJson({ ...result, atMs: result.atMs ?? nowMs, by }), ttlMs }
+  const value = resultJson({ ...result, atMs: result.atMs ?? nowMs, by })
+  return { key, value, ttlMs, isCached: true }
 }
 
 /** The key of an address's result for an account. */

@@ -51,6 +51,22 @@ describe('on Postgres', () => {
   })
 })
 
+test('of a fact under a key it stays known whether it is only cached', async () => {
+  const stored: boolean[] = []
+  const memory = keyedMemory(
+    {
+      get: async () => [],
+      set: async (entries) => void stored.push(...entries.map((entry) => entry.isCached === true)),
+      claim: async () => true,
+      delete: async () => {},
+    },
+    key,
+  )
+  await memory.set([{ key: `email:result:ada@${MARK}`, ...ENTRY, isCached: true }])
+  await memory.set([{ key: `email:dictionary:${MARK}`, ...ENTRY }])
+  expect(stored).toEqual([true, false])
+})
+
 test('a process with another key than the first one is refused with instructions', async () => {
   await using database = await createTestDatabase()
   await using queue = await openPostgresTestQueue(database.url)

@@ -16,9 +16,10 @@ const PLAIN = ['hlr:pause:', 'hlr:slot:', 'hlr:rate:'] as const
  */
 export function keyedMemory(memory: Memory, key: InstallationKey | null): Memory {
   const nameOf = (name: string): string => storedName(name, key)
-  const entryOf = ({ key: name, value, ttlMs }: MemoryEntry): MemoryEntry => {
-    if (key === null || isPlain(name)) return { key: nameOf(name), value, ttlMs }
-    return { key: nameOf(name), value: key.encrypt(JSON.stringify(value), name), ttlMs }
+  const entryOf = (entry: MemoryEntry): MemoryEntry => {
+    const { key: name, value } = entry
+    if (key === null || isPlain(name)) return { ...entry, key: nameOf(name) }
+    return { ...entry, key: nameOf(name), value: key.encrypt(JSON.stringify(value), name) }
   }
   return {
     async get(names) {

@@ -15,4 +15,9 @@ export interface MemoryEntry {
   readonly key: string
   readonly value: Json
   readonly ttlMs: number
+  /**
+   * Whether it can be found out again: `set` does not add it to a store that is short of memory, but
+   * replaces an earlier value.
+   */
+  readonly isCached?: boolean
 }

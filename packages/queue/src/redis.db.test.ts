@@ -12,7 +12,9 @@ import { depth, enqueue, recall, work } from './jobs.ts'
 import { bulkQueueOf } from './names.ts'
 import { serveLive } from './live-server.ts'
 import { createLiveCaller } from './live-caller.ts'
+import { createRedisMemory } from './redis-memory.ts'
 import { openRedisQueues } from './redis-queues.ts'
+import { readUsedShare } from './redis-used-memory.ts'
 import { openRedis } from './redis.ts'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
@@ -183,6 +185,70 @@ describe.skipIf(WITHOUT_REDIS)('a Redis server that is silent', () => {
     } finally {
       await server.stop()
     }
+  })
+})
+
+describe.skipIf(WITHOUT_REDIS)('a server that fills up', () => {
+  test('takes no more cached facts before it refuses jobs, claims and limits; all else is stored', async () => {
+    const server = await startRedis({ maxMemory: '10mb' })
+    if (server === null) throw new Error('redis-server is not installed')
+    try {
+      await using queue = await openRedisTestQueue(server.url)
+      const { redis } = queue.backend
+      if (redis === null) throw new Error('a queue on Redis has a server')
+      const memory = createRedisMemory(redis, 0)
+      const ttlMs = 60_000
+      const factOf = (no: number, text = 'x'.repeat(1_000)) => ({
+        key: `fact ${no}`,
+        value: text,
+        ttlMs,
+        isCached: true,
+      })
+      // Twice what the server could hold.
+      for (let no = 0; no < 20_000; no += 200) {
+        await memory.set(Array.from({ length: 200 }, (_, at) => factOf(no + at)))
+      }
+      const share = (await readUsedShare(redis)) ?? 0
+      expect(share).toBeGreaterThan(0.6)
+      expect(share).toBeLessThan(0.7)
+      await enqueue(queue.backend, 'intake', [{ id: 'job', data: {} }])
+      expect(await depth(queue.backend, 'intake')).toMatchObject({ waiting: 1 })
+      expect(await memory.claim({ key: 'claim', value: 1, ttlMs })).toBe(true)
+      const rate = { perSecond: 1, burst: 1 }
+      expect(await queue.limiter.take('a', 1, rate)).toMatchObject({ granted: true })
+      await memory.set([{ key: 'pause', value: 1, ttlMs }, factOf(0, 'newer'), factOf(20_000)])
+      expect(await memory.get(['pause', 'fact 0', 'fact 19999', 'fact 20000'])).toEqual([
+        1,
+        'newer',
+        undefined,
+        undefined,
+      ])
+      await memory.delete(Array.from({ length: 20_000 }, (_, no) => `fact ${no}`))
+      await vi.waitFor(async () => {
+        await memory.set([factOf(20_000)])
+        expect(await memory.get(['fact 20000'])).toEqual([factOf(20_000).value])
+      }, PATIENT)
+    } finally {
+      await server.stop()
+    }
+  })
+
+  test('is as full as its fullest node, if it is a cluster', async () => {
+    await using cluster = await startCluster()
+    await using server = openRedis({ url: cluster.url, prefix: 'full', onError: fail })
+    const shares: (number | null)[] = []
+    for (const { url } of cluster.nodes) {
+      const node = new Redis(url)
+      try {
+        await node.config('SET', 'maxmemory', '100mb')
+        shares.push(await readUsedShare(server))
+        await node.config('SET', 'maxmemory', '1gb')
+      } finally {
+        node.disconnect()
+      }
+    }
+    for (const share of shares) expect(share).toBeGreaterThan(0.005)
+    expect(await readUsedShare(server)).toBeLessThan(0.005)
   })
 })
 

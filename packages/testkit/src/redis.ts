@@ -20,16 +20,17 @@ const TRIES = 5
 /**
  * Starts Redis or Valkey on a free port of loopback, with its append-only file synced each second
  * as in production; null if neither is installed. With `cluster` it is a cluster of one node; `port` is
- * that of a server that was stopped.
+ * that of a server that was stopped; `maxMemory` a limit such as `10mb`.
  */
 export async function startRedis({
   cluster = false,
   port,
-}: { cluster?: boolean; port?: number } = {}): Promise<TestRedis | null> {
+  maxMemory = '0',
+}: { cluster?: boolean; port?: number; maxMemory?: string } = {}): Promise<TestRedis | null> {
   const binary = installed('redis-server') ?? installed('valkey-server')
   if (binary === null) return null
   for (let tries = 1; tries <= TRIES; tries++) {
-    const server = await startOn(port ?? (await freePort()), binary, cluster)
+    const server = await startOn(port ?? (await freePort()), binary, { cluster, maxMemory })
     if (server !== undefined) return server
   }
   throw new Error(`the Redis server ended while starting, ${TRIES} times over`)
@@ -39,7 +40,7 @@ export async function startRedis({
 async function startOn(
   port: number,
   binary: string,
-  cluster: boolean,
+  { cluster, maxMemory }: { readonly cluster: boolean; readonly maxMemory: string },
 ): Promise<TestRedis | undefined> {
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-redis-'))
   const settings = {
@@ -51,6 +52,7 @@ async function startOn(
     appendfsync: 'everysec',
     // BullMQ warns of any other.
     'maxmemory-policy': 'noeviction',
+    maxmemory: maxMemory,
     ...(cluster ? { 'cluster-enabled': 'yes', 'cluster-announce-ip': '127.0.0.1' } : {}),
   }
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])

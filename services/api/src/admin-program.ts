@@ -8,6 +8,7 @@ import { ACCOUNT_BUDGETS, readProviderStatus } from '@plumbline/ports/provider-s
 import { readLastAudit } from '@plumbline/metering/audit-run'
 import { depth } from '@plumbline/queue/jobs'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
+import { readUsedShare } from '@plumbline/queue/redis-used-memory'
 import { observeStores } from '@plumbline/storage/observe-disks'
 import type { AdminProgram } from '@plumbline/runtime/admin-server'
 import type { Context } from './context.ts'
@@ -58,6 +59,16 @@ function observeQueues(ctx: Context): void {
       { labels: { queue, state: 'active' }, value: active },
     ])
   })
+  ctx.metrics.observed(
+    'redis_memory_used_ratio',
+    'Share of its memory that Redis uses, in a cluster that of the fullest node; without Redis, or a limit, it has no value.',
+    [],
+    async () => {
+      const { redis } = ctx.pipeline.queue
+      const value = redis === null ? null : await readUsedShare(redis)
+      return value === null ? [] : [{ labels: {}, value }]
+    },
+  )
   ctx.metrics.observed(
     'reconciler_healed',
     'What should not be and was put right, ever; anything here wants an explanation.',

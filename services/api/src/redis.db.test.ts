@@ -9,7 +9,7 @@ const body = { email: 'ada@example.com' }
 test.skipIf(WITHOUT_REDIS)(
   'calls are answered on Redis; when it hangs, lookups are refused quickly and free, and other calls work',
   async () => {
-    const redis = await startRedis()
+    const redis = await startRedis({ maxMemory: '64mb' })
     if (redis === null) throw new Error('redis-server is not installed')
     await using stack = new AsyncDisposableStack()
     stack.defer(() => redis.stop())
@@ -28,6 +28,9 @@ test.skipIf(WITHOUT_REDIS)(
     expect(new Set(answers.map(({ headers }) => headers.get('ratelimit')))).toEqual(
       new Set(['"account";r=6;t=3', '"account";r=7;t=2', '"account";r=8;t=1']),
     )
+    const metrics = async (): Promise<string> =>
+      await (await fetch(`${stage.adminUrl}/metrics`)).text()
+    expect(await metrics()).toMatch(/^redis_memory_used_ratio 0\.\d+$/m)
     process.kill(redis.pid, 'SIGSTOP')
     for (let call = 0; call < 3; call += 1) {
       const beganMs = performance.now()
