@@ -19,7 +19,15 @@ export interface NewMail {
   readonly hours: number
   /** A message with this key is sent only once; absent: no limit. */
   readonly onceKey?: string
+  /** It replaces a message with this key that has not been sent, and can be withdrawn by it. */
+  readonly withdrawKey?: string
 }
+
+/**
+ * Messages with a link that somebody waits for, sent before all others; their index names them,
+ * too.
+ */
+const URGENT = `kind in ('verify', 'already_signed_up', 'confirm_email', 'reset')`
 
 /**
  * Stores a message, in the transaction of the event that it reports.
@@ -28,7 +36,7 @@ export interface NewMail {
  */
 export async function insertMail(tx: Db | Tx, mail: NewMail): Promise<boolean> {
   const queries = queriesOf(tx)
-  const { onceKey } = mail
+  const { onceKey, withdrawKey } = mail
   if (onceKey !== undefined) {
     const told = await queries
       .insertInto('mails_told')
@@ -38,10 +46,11 @@ export async function insertMail(tx: Db | Tx, mail: NewMail): Promise<boolean> {
       .executeTakeFirst()
     if (told === undefined) return false
   }
+  if (withdrawKey !== undefined) await withdrawMail(tx, withdrawKey)
   await queries
     .insertInto('mails')
     .values({
-      once_key: onceKey ?? null,
+      once_key: onceKey ?? withdrawKey ?? null,
       kind: mail.kind,
       sealed: mail.sealed,
       expires_at: sql<Date>`now() + ${mail.hours} * interval '1 hour'`,
@@ -52,8 +61,8 @@ export async function insertMail(tx: Db | Tx, mail: NewMail): Promise<boolean> {
 }
 
 /**
- * Leases messages that are due, for `leaseMs`. One that is not removed by then is due again, so
- * that a process that dies loses none. Expired messages are deleted and counted.
+ * Leases messages that are due, urgent ones first, for `leaseMs`. One that is not removed by then
+ * is due again, so that a process that dies loses none. Expired messages are deleted and counted.
  */
 export async function leaseMails(
   db: Db,
@@ -69,9 +78,15 @@ export async function leaseMails(
     attempts: number
   }>({
     name: 'mails.take',
-    text: `update mails set next_at = now() + $2::float8 * interval '1 ms', attempts = attempts + 1
-      where id in (
-        select id from mails where next_at <= now() order by next_at limit $1 for update skip locked)
+    text: `with urgent as (
+        select id from mails where next_at <= now() and ${URGENT}
+        order by next_at limit $1 for update skip locked
+      ), others as (
+        select id from mails where next_at <= now() and not ${URGENT}
+        order by next_at limit $1::int - (select count(*) from urgent) for update skip locked
+      )
+      update mails set next_at = now() + $2::float8 * interval '1 ms', attempts = attempts + 1
+      where id in (select id from urgent union all select id from others)
       returning id, kind, sealed, attempts - 1 as attempts`,
     values: [wanted.count, wanted.leaseMs],
   })
@@ -79,6 +94,11 @@ export async function leaseMails(
     mails: rows,
     givenUp: old.rows.map(({ kind, fault }) => `${kind}: ${fault ?? 'unknown'}`),
   }
+}
+
+/** Deletes the message with a `withdrawKey`, if it has not been sent. */
+export async function withdrawMail(tx: Db | Tx, withdrawKey: string): Promise<void> {
+  await queriesOf(tx).deleteFrom('mails').where('once_key', '=', withdrawKey).execute()
 }
 
 /** Deletes a message that the mail server accepted, or rejected for good. */

@@ -15,21 +15,22 @@ export const MAIL_SEALED_AS = 'mail'
 /**
  * Stores a message in the transaction of the event that it reports; it is sent after the commit.
  *
- * @param onceKey a message with this key is sent only once
+ * @param keys `onceKey`: a message with this key is sent only once; `withdrawKey`: it replaces a
+ * message with this key that has not been sent, and can be withdrawn by it
  * @returns whether it was stored
  */
 export async function queueMail(
   tx: Db | Tx,
   sealer: Pick<Sealer, 'encrypt'>,
   message: MailMessage,
-  onceKey?: string,
+  keys: { readonly onceKey?: string; readonly withdrawKey?: string } = {},
 ): Promise<boolean> {
   const sealed = sealer.encrypt(JSON.stringify(composeMail(message)), MAIL_SEALED_AS)
   return await insertMail(tx, {
     kind: message.kind,
     sealed,
     hours: MAIL_HOURS[message.kind],
-    ...(onceKey === undefined ? {} : { onceKey }),
+    ...keys,
   })
 }
 

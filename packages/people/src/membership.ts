@@ -4,6 +4,7 @@ import { Problem } from '@plumbline/contract/problem'
 import { lockAccount } from '@plumbline/db/accounts'
 import { writeAudit, type AuditAction } from '@plumbline/db/audit-log'
 import { inTransaction, type Tx } from '@plumbline/db/database'
+import { withdrawMail } from '@plumbline/db/mails'
 import {
   findInvitation,
   insertInvitation,
@@ -23,8 +24,11 @@ import {
 import { findUser, type User } from '@plumbline/db/people/users'
 import { emailKeyOf } from './email-key.ts'
 import { linkTo, staleLink } from './link.ts'
-import { queueMessage, type People, type Visitor } from './people.ts'
+import { queueMessage, type People, type TakenOfDay, type Visitor } from './people.ts'
 import { digestOfSecret, newSecret } from './secret.ts'
+
+/** Prefix of the budgets that count the invitations of accounts. */
+export const INVITATION_BUDGETS = 'invitations:'
 
 /** An account, and the user who acts in it. */
 export interface Actor {
@@ -41,9 +45,9 @@ export interface MadeInvitation {
 }
 
 /**
- * Invites an address to an account.
+ * Invites an address to an account. One that is refused does not count for the day.
  *
- * @throws Problem if the user is a member, or the account has reached its limit
+ * @throws Problem if the user is a member, or the account has reached a limit
  */
 export async function invite(
   people: People,
@@ -56,12 +60,31 @@ export async function invite(
     readonly inviterName: string
   },
 ): Promise<MadeInvitation> {
+  const { hasMail } = people.settings
+  // Without mail a link is passed on by hand, and nobody is written to.
+  const taken = hasMail ? await takeInvitation(people, actor.accountId) : undefined
+  try {
+    if (hasMail && !(await people.messages.address(emailKeyOf(wanted.email)))) {
+      throw tooManyMessages()
+    }
+    const made = await makeInvitation(people, visitor, actor, wanted)
+    people.wakeMail()
+    return { ...made, link: hasMail ? null : made.link }
+  } catch (error) {
+    await taken?.giveBack()
+    throw error
+  }
+}
+
+async function makeInvitation(
+  people: People,
+  visitor: Visitor,
+  actor: Actor,
+  { email, role, accountName, inviterName }: Parameters<typeof invite>[3],
+): Promise<MadeInvitation & { readonly link: string }> {
   const { secret, digest } = newSecret()
-  const { email, role } = wanted
   const emailKey = emailKeyOf(email)
   const link = linkTo(people, visitor, 'invitation', secret)
-  const { hasMail } = people.settings
-  if (hasMail && !(await people.messages.address(emailKey))) throw tooManyMessages()
   const made = await inTransaction(people.db, async (tx) => {
     await lockAccount(tx, actor.accountId)
     await refuseFull(tx, actor.accountId)
@@ -72,18 +95,15 @@ export async function invite(
     const { accountId, userId: invitedBy } = actor
     const row = await insertInvitation(tx, { accountId, email, emailKey, role, digest, invitedBy })
     await note(tx, actor, 'member.invite', null, { invitation_id: row.id, role })
-    const { accountName, inviterName } = wanted
-    await queueMessage(people, tx, {
-      kind: 'invitation',
-      to: email,
-      accountName,
-      inviterName,
-      link,
-    })
+    await queueMessage(
+      people,
+      tx,
+      { kind: 'invitation', to: email, accountName, inviterName, link },
+      { withdrawKey: mailKeyOf(row.id) },
+    )
     return row
   })
-  people.wakeMail()
-  return { ...made, link: hasMail ? null : link }
+  return { ...made, link }
 }
 
 /**
@@ -103,13 +123,14 @@ export async function lookAtInvitation(
 }
 
 /**
- * Withdraws an invitation.
+ * Withdraws an invitation, with its message if that has not been sent.
  *
  * @throws Problem `not_found` if the account has none with this id
  */
 export async function withdrawInvitation(people: People, actor: Actor, id: string): Promise<void> {
   await inTransaction(people.db, async (tx) => {
     if (!(await removeInvitation(tx, actor.accountId, id))) throw noSuch('invitation')
+    await withdrawMail(tx, mailKeyOf(id))
     await note(tx, actor, 'member.invite', { invitation_id: id }, null)
   })
 }
@@ -253,6 +274,24 @@ async function note(
   after: Record<string, string> | null,
 ): Promise<void> {
   await writeAudit(tx, { actor: actor.userId, action, accountId: actor.accountId, before, after })
+}
+
+/** Names the message of an invitation while it waits to be sent. */
+function mailKeyOf(invitationId: string): string {
+  return `invitation ${invitationId}`
+}
+
+async function takeInvitation(
+  { takeOfDay, settings: { invitationsPerDay: most } }: People,
+  accountId: string,
+): Promise<TakenOfDay> {
+  const taken = await takeOfDay(`${INVITATION_BUDGETS}${accountId}`, most)
+  if (taken !== undefined) return taken
+  throw new Problem(
+    'too_many_requests',
+    `An account may send ${most} invitations a day; try again tomorrow.`,
+    { retryAfterSeconds: 3_600 },
+  )
 }
 
 function noSuch(what: string): Problem {

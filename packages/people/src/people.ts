@@ -43,6 +43,8 @@ export interface PeopleSettings {
    */
   readonly signUpsPerNetwork: number
   readonly signUpsPerDomain: number
+  /** Invitations that one account may send by mail in a day. */
+  readonly invitationsPerDay: number
 }
 
 /** Dependencies of the functions about users. */
@@ -82,11 +84,17 @@ export interface Visitor {
   readonly origin: string
 }
 
-/** Queues a message in the transaction of the event that it reports, if mail can be sent. */
+/**
+ * Queues a message in the transaction of the event that it reports, if mail can be sent.
+ *
+ * @param keys `withdrawKey`: it replaces a message with this key that has not been sent, and can be
+ * withdrawn by it
+ */
 export async function queueMessage(
   people: Pick<People, 'settings' | 'sealer'>,
   tx: Db | Tx,
   message: MailMessage,
+  keys: { readonly withdrawKey?: string } = {},
 ): Promise<void> {
-  if (people.settings.hasMail) await queueMail(tx, people.sealer, message)
+  if (people.settings.hasMail) await queueMail(tx, people.sealer, message, keys)
 }

@@ -3,6 +3,7 @@ import { readRepairs } from '@plumbline/db/batches/reconcile'
 import { countSpenders, readSpending } from '@plumbline/db/budget'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { readWorkers, WORKER_KINDS, type SeenWorker } from '@plumbline/db/workers'
+import { INVITATION_BUDGETS } from '@plumbline/people/membership'
 import { SIGN_UP_BUDGETS } from '@plumbline/people/sign-up'
 import { ACCOUNT_BUDGETS, readProviderStatus } from '@plumbline/ports/provider-status'
 import { readLastAudit } from '@plumbline/metering/audit-run'
@@ -141,7 +142,11 @@ function observeProviders(ctx: Context): void {
     'What was spent of each capped budget on this UTC day.',
     ['budget'],
     async () => {
-      const spending = await readSpending(ctx.db, [ACCOUNT_BUDGETS, SIGN_UP_BUDGETS])
+      const spending = await readSpending(ctx.db, [
+        ACCOUNT_BUDGETS,
+        SIGN_UP_BUDGETS,
+        INVITATION_BUDGETS,
+      ])
       return [...spending].map(([budget, value]) => ({ labels: { budget }, value }))
     },
   )

@@ -53,6 +53,7 @@ export function openPeople(
       publicUrl: settings.PUBLIC_URL,
       signUpsPerNetwork: settings.SIGN_UPS_PER_NETWORK,
       signUpsPerDomain: settings.SIGN_UPS_PER_MAIL_DOMAIN,
+      invitationsPerDay: settings.INVITATIONS_PER_DAY,
     },
     sealer: installationKey,
     mailDomains: createMailDomains(db),

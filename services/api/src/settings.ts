@@ -69,6 +69,8 @@ const eachSetting = z.object({
    * providers are exempt.
    */
   SIGN_UPS_PER_MAIL_DOMAIN: count(20),
+  /** Invitations that one account may send by mail in a day. */
+  INVITATIONS_PER_DAY: count(50),
   /** Attempts to sign in of one user from one network, in a quarter of an hour. */
   SIGN_IN_TRIES: count(10),
   /** `smtp://user:password@host:587` or `smtps://...`; unset: no mail is sent. */

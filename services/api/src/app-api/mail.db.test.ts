@@ -1,5 +1,8 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { leaseMails } from '@plumbline/db/mails'
+import type { MailMessage } from '@plumbline/mail/message'
+import { queueMail } from '@plumbline/mail/outbox'
 import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openBrowser, type TestBrowser } from '@plumbline/testkit/api/browser'
 import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
@@ -277,4 +280,74 @@ test('sign-ups by strangers with addresses of a company do not use up its daily 
   // Refused for today, the link stays good.
   await small.db.pool.query(`delete from budgets where name like 'sign-up:domain:%'`)
   expect(await open(cyd ?? '')).toBe(200)
+})
+
+test('links that somebody waits for are sent before all other messages, however many wait', async () => {
+  await using quiet = await openApiHarness()
+  const sealer = { encrypt: (text: string) => text }
+  const link = 'https://app.service.example/'
+  const queue = async (message: MailMessage): Promise<boolean> =>
+    await queueMail(quiet.db, sealer, message)
+  const to = 'a@company.example'
+  for (let no = 0; no < 6; no++) {
+    await queue({ kind: 'invitation', to, accountName: 'A', inviterName: 'B', link })
+  }
+  await queue({ kind: 'reset', to, name: 'A', link })
+  await queue({ kind: 'verify', to, name: 'A', link })
+  await queue({ kind: 'confirm_email', to, name: 'A', link })
+  const taken = async (): Promise<readonly string[]> => {
+    const { mails } = await leaseMails(quiet.db, { count: 4, leaseMs: 60_000 })
+    return mails.map(({ kind }) => kind).toSorted()
+  }
+  expect(await taken()).toEqual(['confirm_email', 'invitation', 'reset', 'verify'])
+  expect(await taken()).toEqual(Array.from({ length: 4 }, () => 'invitation'))
+  expect(await taken()).toEqual(['invitation'])
+})
+
+test('the message of an invitation that is replaced or withdrawn before it was sent is never sent', async () => {
+  const owner = await signedUp('owner@company.example')
+  postbox.refusal = Object.assign(new Error('come later'), { responseCode: 451 })
+  const email = 'stranger@elsewhere.example'
+  const made = await owner.app('invite', { email, role: 'viewer' })
+  const waiting = async (): Promise<number | null> =>
+    (await api.db.pool.query(`select from mails where kind = 'invitation' and attempts > 0`))
+      .rowCount
+  await expect.poll(waiting).toBe(1)
+  await owner.app('invite', { email, role: 'member' })
+  await expect.poll(waiting).toBe(1)
+  await owner.app('withdrawInvitation', undefined, made.json.id)
+  expect(await waiting()).toBe(0)
+})
+
+test('an account sends so many invitations a day, withdrawn ones included and refused ones not', async () => {
+  await using small = await openApiHarness({
+    MAIL_URL: `smtp://127.0.0.1:${postbox.port}`,
+    MAIL_FROM: 'Plumbline <no-reply@service.example>',
+    PUBLIC_URL: 'https://app.service.example',
+    INVITATIONS_PER_DAY: '2',
+  })
+  const ownerOf = async (email: string): Promise<TestBrowser> => {
+    const browser = openBrowser(small)
+    await browser.app('signUp', { name: 'Ada', email, password: PASSWORD })
+    const { secret } = await newest(email, 'Verify your email')
+    await browser.app('verify', { token: secret })
+    await browser.app('signIn', { email, password: PASSWORD })
+    return browser
+  }
+  const owner = await ownerOf('limited@company.example')
+  const invite = async (email: string, by = owner) =>
+    await by.app('invite', { email, role: 'viewer' })
+  expect((await invite('limited@company.example')).status).toBe(409)
+  for (const name of ['one', 'two']) {
+    const made = await invite(`${name}@elsewhere.example`)
+    expect(made.status).toBe(200)
+    await owner.app('withdrawInvitation', undefined, made.json.id)
+  }
+  const refused = await invite('three@elsewhere.example')
+  expect([refused.status, refused.text]).toEqual([
+    429,
+    expect.stringContaining('An account may send 2 invitations a day'),
+  ])
+  const other = await ownerOf('other@company.example')
+  expect((await invite('three@elsewhere.example', other)).status).toBe(200)
 })
