@@ -40,6 +40,11 @@ export const CALL_LIMITS = {
   /** Keys of objects and items of arrays in a JSON body; in a batch, in each of its records. */
   JSON_KEYS_LIMIT: 100,
   UNFINISHED_BATCHES_LIMIT: 10,
+  /**
+   * Responses stored for repeats of calls that cost nothing, in a day, by their idempotency keys:
+   * all but single calls of live keys.
+   */
+  UNPAID_RESPONSES_PER_DAY: 100_000,
   /** Bytes of the uploads and results of an account together. */
   STORED_LIMIT_BYTES: 5 * GIB,
   /**

@@ -116,7 +116,7 @@ export const PARAMETERS: Part = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes the call take effect once: a repeat within 24 hours gets the first 2xx answer and is not charged, also when no credits are left.',
+      'Makes the call take effect once: a repeat within 24 hours gets the first 2xx answer and is not charged, also when no credits are left. An account may have a large number of keys a day for calls that cost nothing; beyond it a new one is 429.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
 }

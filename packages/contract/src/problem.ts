@@ -38,6 +38,7 @@ export const MESSAGES = {
 export type RefusalLimit =
   | 'rate'
   | 'failed_keys'
+  | 'unpaid_responses'
   | 'calls_of_account'
   | 'calls_of_process'
   | 'requests_of_account'

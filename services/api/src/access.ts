@@ -27,6 +27,8 @@ export interface Access extends SessionAccess {
   readonly calls: RateLimit
   /** Limits an account's concurrent requests that have no limit of their own. */
   readonly requests: ConcurrencyLimit
+  /** Limit of an account's stored responses of calls that cost nothing. */
+  readonly unpaidResponses: RateLimit
   /** Limit of failed keys, by address. */
   readonly failedKeys: FailedKeyLimit
 }

@@ -107,7 +107,8 @@ export async function openContext(
   const kept = { runMs, installationKey, onError }
   const access = openAccess(settings, connections, metering, stack, kept)
   const database = createDatabaseTimeLimit()
-  const idempotency = { database, db: callDb, ...kept, balances: access.balances }
+  const { balances, unpaidResponses } = access
+  const idempotency = { database, db: callDb, ...kept, balances, unpaidResponses }
   const pipeline: Pipeline = {
     db,
     queue,
@@ -158,6 +159,8 @@ function storesOf(settings: ApiSettings) {
   }
 }
 
+const DAY_SECONDS = 86_400
+
 function openAccess(
   settings: ApiSettings,
   connections: Connections,
@@ -174,6 +177,7 @@ function openAccess(
   const own = createLocalLimiter()
   const onRedis = connections.queue.kind === 'redis'
   const limiter = onRedis ? withLocalFallback(connections.limiter, own, onError) : own
+  const ofAccount = onRedis ? createOptimisticLimiter(limiter, onError) : limiter
   const apiKeys = stack.use(
     createApiKeyCache({ db: connections.callDb, prefix: settings.KEY_PREFIX, onError }),
   )
@@ -195,7 +199,13 @@ function openAccess(
       name: 'calls',
       perSecond: settings.RATE_LIMIT_PER_SECOND,
       burst: settings.RATE_LIMIT_BURST,
-      limiter: onRedis ? createOptimisticLimiter(limiter, onError) : limiter,
+      limiter: ofAccount,
+    }),
+    unpaidResponses: createRateLimit({
+      name: 'unpaid-responses',
+      perSecond: settings.UNPAID_RESPONSES_PER_DAY / DAY_SECONDS,
+      burst: settings.UNPAID_RESPONSES_PER_DAY,
+      limiter: ofAccount,
     }),
     requests: createRequestLimit(settings),
     failedKeys: createFailedKeyLimit({

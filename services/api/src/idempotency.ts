@@ -8,6 +8,7 @@ import type { Request, Response } from 'express'
 import { insufficientCredits } from './access.ts'
 import type { BalanceCache } from './balance-cache.ts'
 import { waitBriefly, type DatabaseTimeLimit } from './database-time-limit.ts'
+import type { RateLimit } from './rate-limit.ts'
 import { callerOf, requestContextOf } from './request-context.ts'
 import type { JsonResponse } from './response.ts'
 
@@ -33,6 +34,8 @@ export interface IdempotencyStore {
   /** Hashes keys and requests, which are only compared, and encrypts responses. */
   readonly installationKey: InstallationKey
   readonly balances: BalanceCache
+  /** How many responses of calls that cost nothing are stored for an account. */
+  readonly unpaidResponses: RateLimit
   readonly database: DatabaseTimeLimit
   readonly onError: (error: unknown) => void
 }
@@ -44,6 +47,7 @@ export interface IdempotencyStore {
  *
  * @param request determines whether two requests are the same, besides key, account, mode and path
  * @param isFree whether the work is allowed with a balance of zero
+ * @param isPaid whether the price of the call pays for storing its response; others are limited
  */
 export async function withIdempotency(
   store: IdempotencyStore,
@@ -51,7 +55,7 @@ export async function withIdempotency(
   res: Response,
   request: () => object,
   work: (run: Run) => Promise<JsonResponse>,
-  isFree = false,
+  { isFree = false, isPaid = false }: { isFree?: boolean; isPaid?: boolean } = {},
 ): Promise<JsonResponse> {
   const { requestId, lacksCredits } = requestContextOf(res)
   const opKey = `call:${requestId}`
@@ -94,6 +98,7 @@ export async function withIdempotency(
       return await workAndKeep(store, call, async (run) => {
         // The call that it was to repeat has failed since, and may have been refunded.
         if (lacksCredits && !isFree) await refuseEmpty(store, call.accountId)
+        if (!isPaid) await refuseBeyond(store, call.accountId)
         return await work(run)
       })
   }
@@ -157,6 +162,20 @@ async function refuseEmpty(
 ): Promise<void> {
   const credits = await database.orRefused(balances.now(accountId))
   if (credits <= 0) throw insufficientCredits()
+}
+
+/** Refuses to store the response of one more call that costs nothing. */
+async function refuseBeyond(
+  { unpaidResponses }: IdempotencyStore,
+  accountId: string,
+): Promise<void> {
+  const { granted, burst, retryMs } = await unpaidResponses.take(accountId)
+  if (granted) return
+  throw new Problem(
+    'too_many_requests',
+    `The account has used ${burst} idempotency keys in a day for calls that cost nothing; wait, or send such calls without one.`,
+    { limit: 'unpaid_responses', retryAfterSeconds: Math.ceil(retryMs / 1_000) },
+  )
 }
 
 function callOf(

@@ -85,7 +85,7 @@ async function submitOnce(
         file.stored()
         return submitted
       },
-      !batch.options.start,
+      { isFree: !batch.options.start },
     )
     await showBalance(ctx.access, res)
     sendResponse(res, response)

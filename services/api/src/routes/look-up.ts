@@ -52,6 +52,7 @@ export function lookUp(ctx: Context, product: Product): Handler {
           ? answerMagic(ctx, product, request)
           : chargeAndAnswer(ctx, res, product, request, run)
       },
+      { isPaid: caller.mode === 'live' },
     )
     // Only a header: what is done is not refused for it.
     if (caller.mode === 'test' || isLater) {

@@ -43,7 +43,7 @@ export async function respondOnce<View>(
       if (shown === undefined) throw new Error('the work was done without a response')
       return shown
     },
-    isFree,
+    { isFree },
   )
   await showBalance(ctx.access, res)
   sendResponse(res, response)
