@@ -4,7 +4,7 @@ import type { BatchesTable } from '../tables/batches.ts'
 
 type BatchRow = Selectable<BatchesTable>
 
-/** Columns of a batch that its view needs: the others may hold its whole header, twice. */
+/** Columns of a batch that its view needs; others hold its whole header. */
 export const SHOWN_COLUMNS = [
   'id',
   'product',
