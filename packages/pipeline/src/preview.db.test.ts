@@ -1,7 +1,7 @@
 import { batchPreview, type BatchPreview } from '@plumbline/contract/batch-preview'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { changeBatch } from './change.ts'
 import { deleteBatch } from './erase.ts'
 import { runIntake } from './intake-stage.ts'
@@ -103,6 +103,37 @@ test('the start of a file is shown while its rows are still counted', async () =
     cost: null,
     columns: [{ header: 'Nom' }, {}, {}, {}],
   })
+})
+
+test('a preview that is waited for is looked for less and less often', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const { id } = await harness.submit(FILE, dryRun)
+  const connects = vi.spyOn(pipeline.db.pool, 'connect')
+  const options = { patienceMs: 1_000, signal: new AbortController().signal }
+  await expect(previewBatch(pipeline, owner, id, options)).rejects.toMatchObject({
+    code: 'conflict',
+    retryAfterSeconds: 1,
+  })
+  // After 0, 50, 150, 350, 750 and 1,150 ms, two statements each.
+  expect(connects.mock.calls.length).toBeLessThanOrEqual(12)
+})
+
+test('a batch without a file is refused a preview at once', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const { id } = await harness.submit(FILE, dryRun)
+  await pipeline.db.pool.query(
+    `update batches set requested = requested || '{"rescore": {}}' where id = $1`,
+    [id],
+  )
+  const connects = vi.spyOn(pipeline.db.pool, 'connect')
+  const options = { patienceMs: 60_000, signal: new AbortController().signal }
+  await expect(previewBatch(pipeline, owner, id, options)).rejects.toMatchObject({
+    code: 'conflict',
+    message: 'There is no preview: no file is read for this batch.',
+  })
+  expect(connects).toHaveBeenCalledTimes(2)
 })
 
 test('a preview works without credits, and shows how many are missing', async () => {

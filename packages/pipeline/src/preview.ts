@@ -9,8 +9,12 @@ import { readBalance } from '@plumbline/metering/balance'
 import { noSuchBatch } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** Milliseconds between two checks whether the start of the file was read. */
+/**
+ * Milliseconds until the first check whether the start of the file was read; each further interval
+ * is twice as long, up to the longest: a small file is read at once, a large one may wait its turn.
+ */
 const POLL_MS = 50
+const LONGEST_POLL_MS = 400
 
 /**
  * Summary and cost of a batch. Waits until the start of its file was read, at most `patienceMs`.
@@ -24,17 +28,15 @@ export async function previewBatch(
   options: { readonly patienceMs: number; readonly signal: AbortSignal },
 ): Promise<BatchPreview> {
   const deadline = performance.now() + options.patienceMs
-  for (;;) {
+  for (let pollMs = POLL_MS; ; pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)) {
     const batch = await findBatch(pipeline.db, owner, id)
     if (batch === undefined) throw noSuchBatch()
     refuseEnded(batch)
     const preview = await findPreview(pipeline.db, id)
     if (preview !== undefined) return await shown(pipeline, batch, preview)
-    if (batch.status !== 'analyzing' && batch.error !== null) {
-      throw new Problem('conflict', `There is no preview: ${batch.error.message}`)
-    }
+    refuseUnreadable(batch)
     if (performance.now() > deadline || options.signal.aborted) throw notReadYet()
-    await wait(POLL_MS, undefined, { signal: options.signal }).catch(() => {})
+    await wait(pollMs, undefined, { signal: options.signal }).catch(() => {})
   }
 }
 
@@ -46,6 +48,17 @@ function refuseEnded(batch: BatchRow): void {
   if (batch.status === 'expired') {
     throw new Problem('not_found', 'The batch was erased when its retention ended.')
   }
+}
+
+/** Refuses a batch that has no preview and will have none: waiting for it would be in vain. */
+function refuseUnreadable({ status, error, requested }: BatchRow): void {
+  if (status === 'analyzing' && requested.rescore === undefined) return
+  throw new Problem(
+    'conflict',
+    error === null
+      ? 'There is no preview: no file is read for this batch.'
+      : `There is no preview: ${error.message}`,
+  )
 }
 
 function notReadYet(): Problem {
