@@ -112,6 +112,17 @@ export async function countOpenLookups(tx: Tx, accountId: string): Promise<numbe
   return row.open
 }
 
+/** Whether batches or lookups of any owner have not ended, in the order of their ids. */
+export async function areUnfinished(db: Db, ids: readonly string[]): Promise<readonly boolean[]> {
+  const { rows } = await db.pool.query<{ id: string }>({
+    name: 'batches.unfinished',
+    text: 'select id from batches where id = any($1) and status = any($2)',
+    values: [ids, UNFINISHED_STATES],
+  })
+  const unfinished = new Set(rows.map(({ id }) => id))
+  return ids.map((id) => unfinished.has(id))
+}
+
 /** The batch of this owner; undefined if there is none. */
 export async function findBatch(
   db: Db | Tx,

@@ -1,6 +1,8 @@
+import { lookupView } from '@plumbline/contract/lookup'
+import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openApiHarness, type ApiHarness, type ApiResponse } from '@plumbline/testkit/api/harness'
 import { openLossyProxy, type LossyProxy } from '@plumbline/testkit/lossy-proxy'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 
 let stage: ApiHarness
 let proxy: LossyProxy
@@ -57,4 +59,28 @@ test('with an Idempotency-Key it stays, and a repeat gets it', async () => {
   const again = await begin(live, key)
   expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([202, 'true'])
   expect(await statesOf(id)).toEqual(['running'])
+})
+
+test('clients that wait for lookups share one statement, and each is answered once its own has ended', async () => {
+  const { live } = await stage.account({ credits: 100 })
+  await allowAnyTransition(stage.db)
+  const ids: string[] = []
+  for (let no = 0; no < 20; no += 1) ids.push(lookupView.parse((await begin(live, {})).json).id)
+  const statements = vi.spyOn(Object.getPrototypeOf(stage.db.pool), 'query')
+  const waitsFor = async (id: string): Promise<string> => {
+    const answer = await stage.call(`/v1/lookups/${id}?wait=2`, { key: live })
+    return lookupView.parse(answer.json).status
+  }
+  const waits = ids.map(waitsFor)
+  const [first = ''] = ids
+  await stage.db.pool.query("update batches set status = 'failed' where id = $1", [first])
+  const ends = Promise.all(waits.slice(1))
+  expect(await Promise.race([waits[0], ends])).toBe('failed')
+  expect(new Set(await ends)).toEqual(new Set(['running']))
+  const checks = statements.mock.calls.filter(([asked]) =>
+    JSON.stringify(asked).includes('batches.unfinished'),
+  )
+  // Four a second.
+  expect(checks.length).toBeGreaterThan(0)
+  expect(checks.length).toBeLessThanOrEqual(20)
 })

@@ -1,13 +1,13 @@
+import { createBatcher } from '@plumbline/concurrency/batcher'
 import { LOOKUP_WAIT_SECONDS } from '@plumbline/contract/lookup'
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import { CHECKS, priceCredits, type Product } from '@plumbline/contract/products'
 import type { ProductRequest } from '@plumbline/contract/requests'
-import type { BatchOwner } from '@plumbline/db/batches/rows'
+import { areUnfinished, type BatchOwner } from '@plumbline/db/batches/rows'
 import { retryStatement } from '@plumbline/db/retry'
 import { cancelBatch } from '@plumbline/pipeline/cancel'
 import { beginLookup as begin, noSuchLookup, readLookup as read } from '@plumbline/pipeline/lookup'
 import type { Request, Response } from 'express'
-import { setTimeout as wait } from 'node:timers/promises'
 import { admit, showBalance } from '../access.ts'
 import { inDoubt } from '../charge.ts'
 import type { Context } from '../context.ts'
@@ -96,7 +96,7 @@ function priceOf(product: Product, { values }: ProductRequest): number {
   )
 }
 
-/** Polling interval of a lookup that a client waits for. */
+/** Milliseconds between two checks of the lookups that clients wait for. */
 const POLL_MS = 250
 
 /**
@@ -104,8 +104,13 @@ const POLL_MS = 250
  * the time is over.
  */
 export function readLookup(ctx: Context): Handler {
+  const { database } = ctx
+  // One statement at a time for all who wait, each of whom asks again once it is answered.
+  const isOpen = createBatcher(
+    (ids: readonly string[]) => database.orRefused(areUnfinished(ctx.db, ids)),
+    { maxItems: ctx.settings.CALLS_LIMIT, delayMs: () => POLL_MS },
+  )
   return async (req, res) => {
-    const { database } = ctx
     const admitted = admit(ctx.access, req, res, { spends: false, hasOwnLimit: true })
     const owner = await database.orRefused(admitted, { isCached: true })
     const id = lookupIdOf(req)
@@ -116,7 +121,7 @@ export function readLookup(ctx: Context): Handler {
     let view = await database.orRefused(read(ctx.pipeline, owner, id))
     while (view.status === 'running' && performance.now() < until) {
       if (ctx.stopping.aborted || res.destroyed) break
-      await wait(POLL_MS)
+      if (await isOpen(id)) continue
       view = await database.orRefused(read(ctx.pipeline, owner, id))
     }
     await database.orRefused(showBalance(ctx.access, res))
