@@ -1,4 +1,4 @@
-import { sumsOfPage } from '@plumbline/db/batches/running-sums'
+import { LARGE_ROWS, sumsOfPage } from '@plumbline/db/batches/running-sums'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import { UNFINISHED_STATES, type BatchState } from '@plumbline/contract/batch'
 import {
@@ -82,23 +82,53 @@ export type ReadBatch = (
  * Creates a reader that queries each batch at most once in `everyMs`, however many callers share
  * it.
  */
-export function shareReads(pipeline: Pipeline, everyMs: number): ReadBatch {
-  const reads = new Map<string, { readonly at: number; readonly view: Promise<BatchView> }>()
+export function shareReads(read: BatchReader, everyMs: number): ReadBatch {
+  const views = createSharedReads<BatchView>(everyMs)
   return async (owner, id, reading) => {
-    const now = performance.now()
     const key = `${owner.accountId} ${owner.mode} ${id}`
+    return await views(key, reading, () => read(owner, id))
+  }
+}
+
+/** Reads one batch; returns and throws the same as `getBatch`. */
+export type BatchReader = (owner: BatchOwner, id: string) => Promise<BatchView>
+
+/** Milliseconds for which the sums of a large batch are shared. */
+const SUMS_MS = 1_000
+
+/**
+ * Creates a reader that adds up the chunks of a large batch at most once a second in each of its
+ * states, however many callers share it; all else is read anew.
+ */
+export function createBatchReader(pipeline: Pipeline): BatchReader {
+  const { db } = pipeline
+  const shared = createSharedReads<Awaited<ReturnType<typeof sumsOfRows>>>(SUMS_MS)
+  return async (owner, id) => {
+    const row = await findBatch(db, owner, id)
+    if (row === undefined) throw noSuchBatch()
+    const reading = row.rows_total < LARGE_ROWS ? 'fresh' : 'shared'
+    const sums = await shared(`${id} ${row.status}`, reading, () => sumsOfRows(db, [row]))
+    return batchViewOf(row, sums.get(id))
+  }
+}
+
+/** Shares the result of a read with those who ask for the same within `everyMs`. */
+function createSharedReads<T>(everyMs: number) {
+  const reads = new Map<string, { readonly at: number; readonly result: Promise<T> }>()
+  return async (key: string, reading: 'fresh' | 'shared', read: () => Promise<T>): Promise<T> => {
+    const now = performance.now()
     const known = reads.get(key)
     const isShared = reading === 'shared' && known !== undefined && now - known.at < everyMs
-    if (isShared) return await known.view
+    if (isShared) return await known.result
     // The oldest reads are first; expired ones are no longer shared.
     for (const [old, { at }] of reads) {
       if (now - at < everyMs) break
       reads.delete(old)
     }
-    const view = getBatch(pipeline, owner, id)
+    const result = read()
     reads.delete(key)
-    reads.set(key, { at: now, view })
-    return await view
+    reads.set(key, { at: now, result })
+    return await result
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { text } from 'node:stream/consumers'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { pageOfOwnBatches } from '@plumbline/db/batches/blank'
 import {
   countUnfinished,
@@ -17,7 +17,8 @@ import { openTestPipeline } from '@plumbline/testkit/pipeline'
 import { cancelBatch } from './cancel.ts'
 import { expireBatches } from './erase.ts'
 import { runFinish } from './finish.ts'
-import { getBatch, listBatches } from './read.ts'
+import { pauseBatch } from './pause.ts'
+import { createBatchReader, getBatch, listBatches } from './read.ts'
 import { openResults } from './results.ts'
 
 const ROWS = 42
@@ -161,6 +162,31 @@ test('a batch of very many tasks estimates its time from answered rows, and is c
     await sumsOf(tx, [id])
     expect((await rowsRead(tx, 'tasks')) - before).toBeLessThan(20)
   })
+})
+
+test('readers of a large batch share its sums for a second, but not its state', async () => {
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 1 } })
+  const { pipeline, owner } = harness
+  const { id } = await harness.read(contentOf(ROWS))
+  const read = createBatchReader(pipeline)
+  const done = async (): Promise<number> => (await read(owner, id)).rows.done
+  vi.useFakeTimers({ toFake: ['performance'] })
+  try {
+    expect(await done()).toBe(0)
+    await harness.answer(1)
+    expect(await done()).toBe(1)
+    await pipeline.db.pool.query('update batches set rows_total = 100000')
+    expect(await done()).toBe(1)
+    await harness.answer(1)
+    expect(await done()).toBe(1)
+    vi.advanceTimersByTime(1_000)
+    expect(await done()).toBe(2)
+    await harness.answer(1)
+    await pauseBatch(pipeline, owner, id)
+    expect(await read(owner, id)).toMatchObject({ status: 'paused', rows: { done: 3 } })
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('a listing shows the sums of a large batch from some seconds ago, and adds up no chunks', async () => {

@@ -1,4 +1,5 @@
 import { PRODUCTS } from '@plumbline/contract/products'
+import { createBatchReader } from '@plumbline/pipeline/read'
 import { appRoutes } from './app-api/mount.ts'
 import type { Context } from './context.ts'
 import { cancelBatch, pauseBatch, resumeBatch, startBatch } from './routes/change-batch.ts'
@@ -44,6 +45,7 @@ import {
 /** Every path of the service except the pages of `/docs`; the most frequent ones first. */
 export function routesOf(ctx: Context): readonly Route[] {
   const downloads = createDownloads(ctx)
+  const read = createBatchReader(ctx.pipeline)
   return [
     ...PRODUCTS.map((product) => ({ path: `/v1/${product}`, post: lookUp(ctx, product) })),
     { path: '/v1/lookups/:id', get: readLookup(ctx) },
@@ -55,7 +57,7 @@ export function routesOf(ctx: Context): readonly Route[] {
     { path: '/v1/batches', get: listBatches(ctx), post: createBatch(ctx) },
     {
       path: '/v1/batches/:id',
-      get: readBatch(ctx),
+      get: readBatch(ctx, read),
       patch: patchBatch(ctx),
       delete: deleteBatch(ctx),
     },
@@ -69,7 +71,7 @@ export function routesOf(ctx: Context): readonly Route[] {
     { path: '/v1/batches/:id/compare', get: compareBatches(ctx, downloads) },
     { path: '/v1/batches/:id/recheck', post: recheck(ctx) },
     { path: '/v1/batches/:id/rescore', post: rescore(ctx) },
-    { path: '/v1/batches/:id/events', get: watchBatch(ctx) },
+    { path: '/v1/batches/:id/events', get: watchBatch(ctx, read) },
     { path: '/v1/batches/:id/results', get: readResults(ctx, downloads) },
     { path: '/v1/batches/:id/refused', get: readRefused(ctx, downloads) },
     { path: '/v1/webhooks', get: listWebhooks(ctx), post: createWebhook(ctx) },

@@ -9,7 +9,7 @@ import { sqlStates } from './states.ts'
  * Rows from which on the sums of a running batch are stored: smaller batches have a hundred chunks
  * at most.
  */
-const LARGE_ROWS = 100_000
+export const LARGE_ROWS = 100_000
 
 /** States in which the sums of a batch can still change after intake. */
 const SUMMED_STATES: readonly BatchState[] = ['running', 'paused', 'finalizing', 'canceling']

@@ -1,5 +1,5 @@
 import { Problem } from '@plumbline/contract/problem'
-import { shareReads, watchBatch as changesOf } from '@plumbline/pipeline/read'
+import { shareReads, watchBatch as changesOf, type BatchReader } from '@plumbline/pipeline/read'
 import type { Response } from 'express'
 import { admit, showBalance } from '../access.ts'
 import type { Context } from '../context.ts'
@@ -18,9 +18,9 @@ const ALIVE_EVERY_MS = 15_000
  * `GET /v1/batches/{id}/events`: the batch as an event `batch` each time it changes, and `end` when
  * it has stopped (WHATWG HTML 9.2, server-sent events).
  */
-export function watchBatch(ctx: Context): Handler {
+export function watchBatch(ctx: Context, read: BatchReader): Handler {
   const { EVENTS_EVERY_MS: everyMs, EVENT_STREAMS_LIMIT: most } = ctx.settings
-  const look = shareReads(ctx.pipeline, everyMs)
+  const look = shareReads(read, everyMs)
   const streams = createConcurrencyLimit(most, tooManyStreams)
   return async (req, res) => {
     const owner = await admit(ctx.access, req, res, { spends: false, hasOwnLimit: true })
