@@ -27,6 +27,8 @@ export function batchPaths(): Part {
         tags,
         operationId: 'listBatches',
         summary: 'Batches, newest first',
+        description:
+          'With `status` or `search`, a page may have fewer batches than `limit`, or none, although more follow: go on until `next_cursor` is null.',
         parameters: [
           query('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }),
           query('cursor', { type: 'string' }),

@@ -40,8 +40,10 @@ export async function viewsOf(
 }
 
 /**
- * Batches of an account, newest first. @throws Problem `bad_request` for a cursor of another
- * account
+ * Batches of an account, newest first. With a filter, a page may have fewer batches than its limit
+ * although more follow.
+ *
+ * @throws Problem `bad_request` for a cursor of another account
  */
 export async function listBatches(
   pipeline: Pipeline,
@@ -53,18 +55,16 @@ export async function listBatches(
     search?: string | undefined
   },
 ): Promise<BatchPage> {
-  const rows = await pageOfBatches(pipeline.db, owner, {
-    limit: page.limit + 1,
+  const { rows, next } = await pageOfBatches(pipeline.db, owner, {
+    limit: page.limit,
     after: page.cursor === undefined ? undefined : placeOf(owner, page.cursor),
     search: page.search,
     ...(page.states === undefined ? {} : { states: page.states }),
   })
-  const shown = rows.slice(0, page.limit)
-  const last = shown.at(-1)
-  const sums = await sumsOfPage(pipeline.db, shown)
+  const sums = await sumsOfPage(pipeline.db, rows)
   return {
-    data: shown.map((row) => batchViewOf(row, sums.get(row.id))),
-    next_cursor: last !== undefined && rows.length > page.limit ? cursorOf(owner, last) : null,
+    data: rows.map((row) => batchViewOf(row, sums.get(row.id))),
+    next_cursor: next === null ? null : cursorOf(owner, next),
   }
 }
 
@@ -101,9 +101,9 @@ const SUMS_MS = 1_000
  * states, however many callers share it; all else is read anew.
  */
 export function createBatchReader(pipeline: Pipeline): BatchReader {
-  const { db } = pipeline
   const shared = createSharedReads<Awaited<ReturnType<typeof sumsOfRows>>>(SUMS_MS)
   return async (owner, id) => {
+    const { db } = pipeline
     const row = await findBatch(db, owner, id)
     if (row === undefined) throw noSuchBatch()
     const reading = row.rows_total < LARGE_ROWS ? 'fresh' : 'shared'

@@ -258,7 +258,7 @@ test('listings and exports of batches read no header', async () => {
   })
   const { owner } = harness
   const pages = [
-    await pageOfBatches(db, owner, { limit: 10, after: undefined }),
+    (await pageOfBatches(db, owner, { limit: 10, after: undefined })).rows,
     await pageOfOwnBatches(db, owner, null, 10),
   ]
   for (const page of pages) {

@@ -13,6 +13,8 @@ import { Skeleton, Card, Empty, Notice, Page } from '../components/page.tsx'
 
 /** Batches of one page. */
 const PAGE_BATCHES = 50
+/** Pages without a hit that one search reads: each looks at 2,000 batches. */
+const MOST_READS = 20
 /** Milliseconds after the last keystroke until a search begins. */
 const TYPED_MS = 300
 /** Milliseconds between two reads of the list while a batch on it changes. */
@@ -69,7 +71,7 @@ export function Batches(): JSX.Element {
           </Notice>
         )}
         {list === undefined && batches.error === null && <Skeleton rows={8} />}
-        {list?.length === 0 && (isFiltered ? <NoneFound /> : <NoneYet />)}
+        {list?.length === 0 && !batches.hasNextPage && (isFiltered ? <NoneFound /> : <NoneYet />)}
         {rows}
         {batches.hasNextPage && (
           <div>
@@ -113,9 +115,16 @@ function useBatches({ search, state }: { readonly search: string; readonly state
       if (pageParam !== '') query.set('cursor', pageParam)
       if (search !== '') query.set('search', search)
       if (state !== '') query.set('status', state)
-      return await callJson<BatchPage>('GET', `/v1/batches?${query.toString()}`, undefined, {
-        signal,
-      })
+      let page: BatchPage
+      let reads = 0
+      do {
+        page = await callJson<BatchPage>('GET', `/v1/batches?${query.toString()}`, undefined, {
+          signal,
+        })
+        query.set('cursor', page.next_cursor ?? '')
+        reads += 1
+      } while (page.data.length === 0 && page.next_cursor !== null && reads < MOST_READS)
+      return page
     },
     initialPageParam: '',
     getNextPageParam: ({ next_cursor: next }) => next ?? undefined,
