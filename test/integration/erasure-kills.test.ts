@@ -20,8 +20,9 @@ import { ask, storedTexts, untilErased } from './erasure-service.ts'
 // delays the next change until the process is dead.
 
 const CHUNK_RECORDS = 25
-/** Chunks of the batch: a step processes sixteen, so that the second step is not the last. */
-const CHUNKS = 40
+/** Chunks of the batch, and those that a step processes: the second step is not the last. */
+const CHUNKS = 20
+const CHUNKS_A_STEP = 4
 const SEEDS = isSoak() ? [1, 2, 3, 4, 5] : [1]
 const KEY = 'the key of a test, which hides nothing'
 
@@ -212,7 +213,7 @@ function momentsOf(seed: number, onRedis: boolean): readonly RowChange[] {
   })
   const moments: readonly Moment[] = [
     // Some chunks of the step are written, and nothing is committed.
-    blanking(random.int(16)),
+    blanking(random.int(CHUNKS_A_STEP)),
     // The first fact is deleted, which no rollback undoes.
     {
       table: 'erasures',
@@ -220,7 +221,7 @@ function momentsOf(seed: number, onRedis: boolean): readonly RowChange[] {
       when: "coalesce((new.counts->>'facts')::int, 0) > coalesce((old.counts->>'facts')::int, 0)",
       always: 'everywhere',
     },
-    blanking(16 + random.int(16)),
+    blanking(CHUNKS_A_STEP + random.int(CHUNKS_A_STEP)),
     // The upload is about to be removed.
     { table: 'batches', change: 'update', when: 'new.source_erased and not old.source_erased' },
     // It is removed, but this is not recorded.

@@ -113,14 +113,19 @@ export interface ClaimedErasure extends ErasureRow {
 /** How often the progress of an erasure was stored; kept with the progress. */
 const SAVES = sql`coalesce((place->>'saves')::int, 0)`
 
-/** Leases the erasure that has waited longest, by database time; undefined if there is none. */
+/**
+ * Leases the oldest erasure of the account whose last turn was longest ago, by database time;
+ * undefined if none may be worked on. A turn ends when an erasure is completed or postponed.
+ */
 export async function claimErasure(db: Db, leaseMs: number): Promise<ClaimedErasure | undefined> {
   const { rows } = await sql<ClaimedErasure>`
     update erasures
     set lease = lease + 1, lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
     where id = (
-      select id from erasures where status = 'running' and lease_until < clock_timestamp()
-      order by lease_until, created_at limit 1 for update skip locked)
+      select id from erasures next where status = 'running' and lease_until < clock_timestamp()
+      order by (
+        select max(turn.lease_until) from erasures turn where turn.account_id = next.account_id
+      ), created_at, id limit 1 for update skip locked)
     returning *, ${SAVES} as saves
   `.execute(queriesOf(db))
   return rows[0]
@@ -202,7 +207,8 @@ export async function postponeErasure(
 export async function completeErasure(db: Db, { id, lease, saves }: SavedErasure): Promise<void> {
   const { rows } = await sql`
     update erasures
-    set status = 'completed', completed_at = clock_timestamp(), target = null, place = '{}'
+    set status = 'completed', completed_at = clock_timestamp(), lease_until = clock_timestamp(),
+      target = null, place = '{}'
     where id = ${id} and lease = ${lease} and status = 'running' and ${SAVES} = ${saves}
     returning 1
   `.execute(queriesOf(db))

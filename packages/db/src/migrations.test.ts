@@ -53,8 +53,9 @@ const LANDED: Readonly<Record<string, string>> = {
   '0133_running_accounts.sql': '5d163eabe70d09e5c3c5ef4a4e4a1d06d1ae33fb063f7b3be02256937324238a',
   '0134_small_tasks_of_batches.sql':
     '1444bbdc9b1d849617b02e2dbb609ad07005f70e27df37f1e7964e016ac2adfa',
-  '0139_due_tasks_by_check.sql': '3e357ccbb51b0473d5f9e56a7c1b6d56cba08e1aeeb1a0bee16ced8f877a9034',
+  '0135_turns_of_erasures.sql': 'b1a386629d0c6fe915810cce33269d0e97dc3ad4648eb11f6caf840ceeefdbba',
   '0138_urgent_mails.sql': '7db6dca59d02359650373ff5636321bc1db1fc4429d3886ccb4e99b746f63c04',
+  '0139_due_tasks_by_check.sql': '3e357ccbb51b0473d5f9e56a7c1b6d56cba08e1aeeb1a0bee16ced8f877a9034',
 }
 
 test('a released migration is never edited; a change of the schema is a new file', () => {

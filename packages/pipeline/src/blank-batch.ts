@@ -1,3 +1,4 @@
+import { createTurns } from '@plumbline/concurrency/event-loop-turns'
 import type { ErasureCounts } from '@plumbline/contract/erasure'
 import type { Check } from '@plumbline/contract/products'
 import {
@@ -6,6 +7,7 @@ import {
   nextResultAttempt,
   readHeldChunks,
   writeBlanked,
+  type HeldChunk,
 } from '@plumbline/db/batches/blank'
 import { findPreview, writePreview, type StoredPreview } from '@plumbline/db/batches/previews'
 import { lockBatch, readBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
@@ -19,8 +21,15 @@ import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
 import { mayHoldValue } from './search-upload.ts'
 
-/** Maximum number of chunks that one step searches: some 16,000 rows. */
-const CHUNKS_A_STEP = 16
+/** Maximum number of chunks that one step searches: some 4,000 rows. */
+const CHUNKS_A_STEP = 4
+
+/**
+ * Iterations of the event loop from one searched chunk to the next. A chunk takes some 20 ms, in
+ * which the process does nothing else, and other work often needs several iterations.
+ */
+const ROUNDS_A_CHUNK = 8
+const nextTurn = createTurns(ROUNDS_A_CHUNK)
 
 /** Result of one step of removing erased values from a batch. */
 export interface Step {
@@ -58,7 +67,11 @@ export async function blankChunks(
   const last = chunks.at(-1)
   const nextNo = last === undefined || chunks.length < CHUNKS_A_STEP ? undefined : last.no + 1
   // Most chunks hold no value; these are not locked.
-  const held = chunks.filter((chunk) => blankChunk(chunk, batch, finder) !== undefined)
+  const held: HeldChunk[] = []
+  for (const chunk of chunks) {
+    await nextTurn()
+    if (blankChunk(chunk, batch, finder) !== undefined) held.push(chunk)
+  }
   if (held.length === 0) return nextNo
   await pipeline.db.kysely.transaction().execute(async (tx) => {
     const subjects: Step['subjects'][number][] = []

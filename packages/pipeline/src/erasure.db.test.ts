@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { EraseRequest } from '@plumbline/contract/erasure'
+import { erasedValuesOf, type EraseRequest } from '@plumbline/contract/erasure'
+import type { Check } from '@plumbline/contract/products'
+import { createAccount } from '@plumbline/db/accounts'
+import { readBatch } from '@plumbline/db/batches/rows'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { dyingDb } from '@plumbline/testkit/dying-db'
@@ -7,6 +10,8 @@ import { openErasureHarness, type ErasureHarness } from '@plumbline/testkit/eras
 import { losingDb } from '@plumbline/testkit/losing-db'
 import { expect, test } from 'vitest'
 import { text } from 'node:stream/consumers'
+import { blankChunks } from './blank-batch.ts'
+import { createValueFinder } from './erased-values.ts'
 import { beginErasure, listErasures, readErasure } from './erasure.ts'
 import { changeBatch } from './change.ts'
 import { getBatch } from './read.ts'
@@ -242,6 +247,62 @@ test('a batch that was changed between two steps of its search is searched from 
   await harness.work()
   expect(await readErasure(pipeline, owner, begun.id)).toMatchObject({ status: 'completed' })
   expect(await harness.traces(MARKS)).toEqual([])
+})
+
+test('an erasure is done while another account has older and longer ones', async () => {
+  await using harness = await openErasureHarness()
+  const { pipeline, owner, facts } = harness
+  for (let batch = 0; batch < 4; batch += 1) await harness.runBatch(LIST)
+  const long = [await harness.begin(TARGET), await harness.begin(TARGET)]
+  const account = await createAccount(pipeline.db, { email: 'x@y.example', plan: 'pro' })
+  const other = { accountId: account.id, mode: 'live' } as const
+  let short = ''
+  await beginErasure(pipeline, other, TARGET, async (_tx, { id }) => void (short = id))
+  const isDone = async (of: typeof owner, id: string): Promise<boolean> =>
+    (await readErasure(pipeline, of, id)).status === 'completed'
+  // Each turn is a single step.
+  const turn = (): Promise<boolean> => workErasure({ pipeline, facts, turnMs: 0 }, NEVER)
+  while (!(await isDone(other, short))) expect(await turn()).toBe(true)
+  for (const { id } of long) expect(await isDone(owner, id)).toBe(false)
+  while (await turn()) {
+    // Until all are done.
+  }
+  expect(await readErasure(pipeline, owner, long[0]?.id ?? '')).toMatchObject({
+    status: 'completed',
+    erased: { batches: 4, rows: 24, uploads: 4, results: 4 },
+  })
+  expect(await isDone(owner, long[1]?.id ?? '')).toBe(true)
+  expect(await harness.traces(MARKS)).toEqual([])
+})
+
+test('other work of the process is done between the search of one chunk and that of the next', async () => {
+  await using harness = await openErasureHarness()
+  const { pipeline } = harness
+  const batch = await readBatch(pipeline.db, await harness.runBatch(LIST))
+  if (batch === undefined) throw new Error('the batch is gone')
+  let rounds = 0
+  let isOver = false
+  const other = (): void => {
+    rounds += 1
+    if (!isOver) setImmediate(other)
+  }
+  other()
+  const seen = new Map<string, number>()
+  const values = erasedValuesOf({ email: 'nobody@gone.example' })
+  const finder = createValueFinder({ values, includeAddresses: false })
+  const noting = {
+    ...finder,
+    isErased: (check: Check, subject: string) => {
+      // The first address occurs again in the second chunk.
+      if (!seen.has(subject)) seen.set(subject, rounds)
+      return false
+    },
+  }
+  await blankChunks(pipeline, batch, 0, noting, async () => {})
+  isOver = true
+  // A chunk has three rows.
+  const chunks = ['ada@gone.example', 'bob@kept.example'].map((subject) => seen.get(subject))
+  expect(chunks[1]).toBeGreaterThan(chunks[0] ?? Infinity)
 })
 
 test('an outcome that arrives after its subject was erased is blanked when it is stored', async () => {

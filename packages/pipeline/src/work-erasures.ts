@@ -43,6 +43,9 @@ const POLL_MS = 5_000
 /** Delay of an erasure that waits for rows to be read, or whose step failed, in milliseconds. */
 const RETRY_MS = 5_000
 
+/** Milliseconds for which an erasure is worked on before those of other accounts have a turn. */
+const TURN_MS = 10_000
+
 /** Milliseconds between two saves of the position of a search that finds nothing. */
 const NOTE_MS = 2_000
 
@@ -50,6 +53,8 @@ const NOTE_MS = 2_000
 export interface ErasureStores {
   readonly pipeline: Pipeline
   readonly facts: FactStores
+  /** Milliseconds of a turn; default ten seconds. */
+  readonly turnMs?: number
 }
 
 /** Works on erasures, one at a time, until the signal aborts; several processes may do so. */
@@ -68,8 +73,8 @@ export async function runErasures(stores: ErasureStores, signal: AbortSignal): P
 }
 
 /**
- * Works on the erasure that has waited longest until it is complete or must wait, in steps of one
- * transaction each: a process that dies loses one step.
+ * Works on the erasure whose turn it is until it is complete, must wait, or its turn ends, in steps
+ * of one transaction each: a process that dies loses one step.
  *
  * @returns false if there is none
  */
@@ -93,9 +98,9 @@ export async function workErasure(stores: ErasureStores, stopping: AbortSignal):
     const finder = createValueFinder(target)
     const signal = AbortSignal.any([stopping, lost.signal])
     const saves = { count: row.saves }
-    const isDone = await runSteps({ ...stores, row, saves, target, finder, signal })
-    if (isDone) await completeErasure(db, { ...row, saves: saves.count })
-    else await postponeErasure(db, row, stopping.aborted ? 0 : RETRY_MS)
+    const end = await runSteps({ ...stores, row, saves, target, finder, signal })
+    if (end === 'done') await completeErasure(db, { ...row, saves: saves.count })
+    else await postponeErasure(db, row, end === 'wait' && !stopping.aborted ? RETRY_MS : 0)
   } catch (error) {
     if (error instanceof ErasureLost || lost.signal.aborted) return true
     if (!stopping.aborted) {
@@ -116,22 +121,24 @@ interface Work extends ErasureStores {
   readonly signal: AbortSignal
 }
 
-/** Runs steps until none is left; false if it must wait, or the process stops. */
-async function runSteps(work: Work): Promise<boolean> {
-  let place: ErasureProgress | 'done' | 'wait' = placeOf(work.row)
-  let notedMs = performance.now()
-  while (place !== 'done' && place !== 'wait') {
-    if (performance.now() - notedMs > NOTE_MS) {
+/** Runs steps until none is left, it must wait, or its turn or the process ends. */
+async function runSteps(work: Work): Promise<'done' | 'wait' | 'turn'> {
+  const { turnMs = TURN_MS, signal } = work
+  const beganMs = performance.now()
+  let notedMs = beganMs
+  let place = placeOf(work.row)
+  for (;;) {
+    const next = await takeStep(work, place)
+    if (next === 'done' || next === 'wait') return next
+    place = next
+    const nowMs = performance.now()
+    const isOver = signal.aborted || nowMs - beganMs >= turnMs
+    if (isOver || nowMs - notedMs > NOTE_MS) {
       await note(work, work.pipeline.db, place, {})
-      notedMs = performance.now()
+      notedMs = nowMs
     }
-    if (work.signal.aborted) {
-      await note(work, work.pipeline.db, place, {})
-      return false
-    }
-    place = await takeStep(work, place)
+    if (isOver) return 'turn'
   }
-  return place === 'done'
 }
 
 /**

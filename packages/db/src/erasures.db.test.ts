@@ -1,0 +1,63 @@
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { expect, test } from 'vitest'
+import { createAccount } from './accounts.ts'
+import { openDatabase } from './database.ts'
+import {
+  claimErasure,
+  completeErasure,
+  createErasure,
+  newErasureId,
+  postponeErasure,
+} from './erasures.ts'
+
+test('accounts have turns with their erasures, each with its oldest one, however many it has', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  const accountOf = async (name: string): Promise<string> =>
+    (await createAccount(db, { email: `${name}@example.com`, plan: 'pro' })).id
+  const accounts = { busy: await accountOf('busy'), other: await accountOf('other') }
+  const names = new Map<string, string>()
+  const begin = async (account: keyof typeof accounts, name: string): Promise<void> => {
+    const erasure = {
+      id: newErasureId(),
+      accountId: accounts[account],
+      mode: 'live',
+      valueCount: 1,
+      includeAddresses: false,
+      target: '',
+      place: {},
+    } as const
+    names.set(erasure.id, name)
+    await db.kysely.transaction().execute((tx) => createErasure(tx, erasure))
+  }
+  const claimed = async () => {
+    const row = await claimErasure(db, 60_000)
+    if (row === undefined) throw new Error('no erasure may be worked on')
+    return row
+  }
+  const order: string[] = []
+  /** An erasure has a turn, and is completed if it is one of these. */
+  const turn = async (...short: readonly string[]): Promise<void> => {
+    const row = await claimed()
+    const name = names.get(row.id) ?? ''
+    order.push(name)
+    if (short.includes(name)) await completeErasure(db, row)
+    else await postponeErasure(db, row, 0)
+  }
+  for (const name of ['busy 1', 'busy 2', 'busy 3']) await begin('busy', name)
+  await begin('other', 'other 1')
+  await turn()
+  await turn()
+  await turn('busy 1')
+  await turn()
+  // Neither a completed erasure nor a new one gives its account another turn.
+  await begin('busy', 'busy 4')
+  await turn('busy 2')
+  await begin('busy', 'busy 5')
+  await turn('other 1')
+  expect(order).toEqual(['busy 1', 'other 1', 'busy 1', 'other 1', 'busy 2', 'other 1'])
+  // If no other account has any, several processes work on those of one.
+  const three = [await claimed(), await claimed(), await claimed()]
+  expect(three.map(({ id }) => names.get(id))).toEqual(['busy 3', 'busy 4', 'busy 5'])
+  expect(await claimErasure(db, 60_000)).toBeUndefined()
+})
