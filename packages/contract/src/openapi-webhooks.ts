@@ -46,9 +46,10 @@ function deliveryPaths(id: Part, once: Part): Part {
         tags,
         operationId: 'replayWebhookDelivery',
         summary: 'Send a message again, under the same `webhook-id`',
+        description: 'The delivery keeps its id, and shows the newest response.',
         parameters: [id, ref('parameters', 'DeliveryId'), once],
         responses: {
-          202: answer('The new delivery, on its way.', 'WebhookDelivery'),
+          202: answer('The delivery, on its way again.', 'WebhookDelivery'),
           ...refusals([...POSTING, 'not_found']),
         },
       },
@@ -58,6 +59,8 @@ function deliveryPaths(id: Part, once: Part): Part {
         tags,
         operationId: 'replayWebhook',
         summary: 'Send again all messages since a time',
+        description:
+          'Up to 10,000 messages, oldest first, each under its `webhook-id`. Those that wait for their next attempt are sent at once; those that are due already are not counted. While 100 messages or more wait to be sent to the endpoint, the call is refused with `conflict`.',
         parameters: [id, once],
         requestBody: {
           required: true,

@@ -1,4 +1,4 @@
-import { WEBHOOK_KEPT_DAYS } from '@plumbline/contract/webhook-limits'
+import { WEBHOOK_KEPT_DAYS, WEBHOOK_PENDING_MAX } from '@plumbline/contract/webhook-limits'
 import type { Db } from './database.ts'
 import { KEY_HOURS } from './idempotency.ts'
 import { FREE_MAILBOX_DAYS } from './people/free-mailboxes.ts'
@@ -20,7 +20,8 @@ export async function sweepExpired(db: Db, signal: AbortSignal): Promise<void> {
 
 /**
  * As `sweepExpired`, for data that is stored for days, to be run less often: budgets of past days,
- * invitations, free-credit records, old webhook messages, records of mails and stray files.
+ * invitations, free-credit records, old webhook messages, records of mails and stray files. Messages
+ * beyond those that may wait for an endpoint fail.
  */
 export async function sweepLongStored(db: Db, signal: AbortSignal): Promise<void> {
   await runAll(db, FOR_DAYS, signal)
@@ -106,6 +107,18 @@ const FOR_DAYS = [
   `delete from webhook_deliveries where ctid = any(array(
      select ctid from webhook_deliveries where created_at < now() - interval '${WEBHOOK_KEPT_DAYS} days'
       limit $1 for update skip locked))`,
+  // Those that are due first have waited longest; under way and tried ones are due later.
+  `update webhook_deliveries set status = 'failed',
+     error = 'Too many messages waited for the endpoint; newer ones took the place of this one.'
+   where ctid = any(array(
+     select d.ctid from webhook_endpoints e, lateral (
+       select due_at from webhook_deliveries where endpoint_id = e.id and status = 'pending'
+       order by due_at desc offset ${WEBHOOK_PENDING_MAX} limit 1
+     ) surplus, lateral (
+       select ctid from webhook_deliveries
+       where endpoint_id = e.id and status = 'pending' and due_at <= surplus.due_at
+       limit $1 for update skip locked
+     ) d limit $1))`,
   // Removed from the store by other means; a file that still exists is recorded again.
   `delete from stray_files where ctid = any(array(
      select ctid from stray_files where seen_at < now() - interval '400 days'

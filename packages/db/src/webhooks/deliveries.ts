@@ -1,12 +1,11 @@
 import type { KeyMode } from '@plumbline/contract/plans'
-import type { WebhookType } from '@plumbline/contract/webhook'
+import { WEBHOOK_TEST } from '@plumbline/contract/webhook'
 import type { DeliveryState } from '@plumbline/contract/webhook-limits'
-import { sql, type Selectable } from 'kysely'
+import { sql, type RawBuilder, type Selectable } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { newId } from '../ids.ts'
 import { jsonbText } from '../jsonb.ts'
 import type { WebhookDeliveryRow } from '../tables/webhooks.ts'
-import type { WebhookEndpoint } from './endpoints.ts'
 
 /** A message to one endpoint, as stored. */
 export type DeliveryRow = Readonly<Selectable<WebhookDeliveryRow>>
@@ -25,26 +24,25 @@ export interface DueDelivery {
   readonly secrets: readonly string[]
 }
 
-/** Adds one message to one endpoint, due at once. */
-export async function createDelivery(
-  db: Db | Tx,
-  endpoint: WebhookEndpoint,
-  message: {
-    readonly webhookId?: string
-    readonly type: WebhookType
-    readonly subject: string
-    readonly body: string
-  },
+/**
+ * Adds a test message to an endpoint, due at once. Only the newest `kept` of an endpoint stay,
+ * whether they were sent or not.
+ */
+export async function createTestDelivery(
+  tx: Tx,
+  endpointId: string,
+  { body, kept }: { readonly body: string; readonly kept: number },
 ): Promise<DeliveryRow> {
-  return await queriesOf(db)
+  const made = await tx
     .insertInto('webhook_deliveries')
     .values({
       id: newId('dlv'),
-      endpoint_id: endpoint.id,
-      webhook_id: message.webhookId ?? newId('msg'),
-      type: message.type,
-      subject: message.subject,
-      body: message.body,
+      endpoint_id: endpointId,
+      webhook_id: newId('msg'),
+      type: WEBHOOK_TEST,
+      // Found by the index of subjects when later ones take its place.
+      subject: endpointId,
+      body,
       attempted_at: null,
       duration_ms: null,
       url: null,
@@ -54,6 +52,14 @@ export async function createDelivery(
     })
     .returningAll()
     .executeTakeFirstOrThrow()
+  await sql`
+    delete from webhook_deliveries where id in (
+      select id from webhook_deliveries where id in (
+        select id from webhook_deliveries where subject = ${endpointId} and type = ${WEBHOOK_TEST}
+        order by created_at desc, id desc offset ${kept})
+      for update skip locked)
+  `.execute(tx)
+  return made
 }
 
 /** One message of an endpoint; undefined if there is none. */
@@ -101,28 +107,69 @@ export async function pageOfDeliveries(
     .execute()
 }
 
-/** Makes each message since a time due again, in the order of creation; returns how many. */
+/**
+ * Makes a message due again, under its id; one that waits for its next attempt is due at once.
+ *
+ * @returns the message as it is then; undefined if there is none
+ */
+export async function replayOne(
+  tx: Tx,
+  endpointId: string,
+  id: string,
+): Promise<DeliveryRow | undefined> {
+  await makeDue(tx, sql`id = ${id} and endpoint_id = ${endpointId}`, 1)
+  return await findDelivery(tx, endpointId, id)
+}
+
+/**
+ * Makes the messages since a time due again, in the order of creation, `most` at most; returns how
+ * many. Those that are due already are not counted.
+ */
 export async function replaySince(
   tx: Tx,
   endpointId: string,
   since: Date,
   most: number,
 ): Promise<number> {
+  return await makeDue(tx, sql`endpoint_id = ${endpointId} and created_at >= ${since}`, most)
+}
+
+/**
+ * Sends stored messages again. No row is added, so that repeats take no space. A message that waits
+ * for its next attempt keeps the number of its attempts: it may be under way.
+ */
+async function makeDue(tx: Tx, which: RawBuilder<unknown>, most: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     with told as (
-      select distinct on (webhook_id) webhook_id, type, subject, body, created_at
-      from webhook_deliveries
-      where endpoint_id = ${endpointId} and created_at >= ${since}
-      order by webhook_id, created_at
-    ), first as (select * from told order by created_at, webhook_id limit ${most}), again as (
-      insert into webhook_deliveries (id, endpoint_id, webhook_id, type, subject, body, created_at)
-      select 'dlv_' || substr(translate(encode(
-          sha256((webhook_id || clock_timestamp() || random())::bytea), 'base64'), '+/=', 'xyz'), 1, 16),
-        ${endpointId}, webhook_id, type, subject, body, clock_timestamp()
-      from first order by created_at, webhook_id
-      returning 1)
-    select count(*)::int as count from again
+      select id, status, created_at from webhook_deliveries
+      where ${which} and not (status = 'pending' and due_at <= clock_timestamp())
+      order by created_at, id limit ${most} for update skip locked
+    ), placed as (
+      select id, status,
+        clock_timestamp() + row_number() over (order by created_at, id) * interval '1 us' as due_at
+      from told
+    ), waiting as (
+      update webhook_deliveries d set due_at = p.due_at
+      from placed p where d.id = p.id and p.status = 'pending' returning 1
+    ), ended as (
+      update webhook_deliveries d
+      set status = 'pending', due_at = p.due_at, attempts = 0, attempted_at = null,
+        duration_ms = null, url = null, response_status = null, response_body = null, error = null
+      from placed p where d.id = p.id and p.status <> 'pending' returning 1
+    )
+    select ((select count(*) from waiting) + (select count(*) from ended))::int as count
   `.execute(tx)
+  return rows[0]?.count ?? 0
+}
+
+/** How many messages of an endpoint are due and not under way, counted up to `most`. */
+export async function countDue(db: Db | Tx, endpointId: string, most: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from (
+      select from webhook_deliveries
+      where endpoint_id = ${endpointId} and status = 'pending' and due_at <= clock_timestamp()
+      limit ${most}) due
+  `.execute(queriesOf(db))
   return rows[0]?.count ?? 0
 }
 

@@ -9,9 +9,11 @@ import {
 import { DELIVERY_STATES } from '@plumbline/contract/webhook-limits'
 import { inTransaction, type Tx } from '@plumbline/db/database'
 import {
-  createDelivery,
+  countDue,
+  createTestDelivery,
   findDelivery,
   pageOfDeliveries,
+  replayOne,
   replaySince,
   type DeliveryRow,
 } from '@plumbline/db/webhooks/deliveries'
@@ -34,6 +36,12 @@ const PAGE = { default: 20, max: 100 } as const
 
 /** Messages that one request sends again at most. */
 const REPLAY_MOST = 10_000
+
+/** Messages that are due from which on an endpoint is not sent others again. */
+const REPLAY_MAX_DUE = 100
+
+/** Test messages of one endpoint that are stored. */
+const TESTS_KEPT = 100
 
 /** `GET /v1/webhooks/{id}/deliveries`: the messages to an endpoint, newest first. */
 export function listDeliveries(ctx: Context): Handler {
@@ -69,7 +77,7 @@ export function listDeliveries(ctx: Context): Handler {
 export function testWebhook(ctx: Context): Handler {
   return sendingOnce(ctx, async (tx, endpoint) => {
     const body = messageBody(WEBHOOK_TEST, new Date(), webhookViewOf(endpoint))
-    const made = await createDelivery(tx, endpoint, { type: WEBHOOK_TEST, subject: '', body })
+    const made = await createTestDelivery(tx, endpoint.id, { body, kept: TESTS_KEPT })
     return shownDelivery(made, endpoint)
   })
 }
@@ -79,22 +87,27 @@ export function replayDelivery(ctx: Context): Handler {
   return sendingOnce(ctx, async (tx, endpoint, req) => {
     const { delivery: id } = req.params
     const isId = typeof id === 'string' && /^dlv_[A-Za-z0-9]{16}$/.test(id)
-    const told = isId ? await findDelivery(tx, endpoint.id, id) : undefined
+    const told = isId ? await replayOne(tx, endpoint.id, id) : undefined
     if (told === undefined) {
       throw new Problem('not_found', 'There is no delivery with this id.')
     }
-    const { webhook_id: webhookId, type, subject, body } = told
-    const made = await createDelivery(tx, endpoint, { webhookId, type, subject, body })
-    return shownDelivery(made, endpoint)
+    return shownDelivery(told, endpoint)
   })
 }
 
-/** `POST /v1/webhooks/{id}/replay`: sends all messages since a time again. */
+/**
+ * `POST /v1/webhooks/{id}/replay`: sends all messages since a time again, once those of the replay
+ * before have been sent.
+ */
 export function replayWebhook(ctx: Context): Handler {
   return sendingOnce(
     ctx,
     async (tx, endpoint, _req, body) => {
       const { since } = readBody(webhookReplay, body)
+      if ((await countDue(tx, endpoint.id, REPLAY_MAX_DUE)) === REPLAY_MAX_DUE) {
+        const message = `${REPLAY_MAX_DUE} messages or more wait to be sent to this endpoint; replay others when they have been.`
+        throw new Problem('conflict', message)
+      }
       const replayed = await replaySince(tx, endpoint.id, new Date(since), REPLAY_MOST)
       const answer: WebhookReplayed = { replayed }
       return jsonResponse(202, answer)

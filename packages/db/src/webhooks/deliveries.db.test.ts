@@ -1,0 +1,188 @@
+import { WEBHOOK_PENDING_MAX } from '@plumbline/contract/webhook-limits'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { expect, test } from 'vitest'
+import { createAccount } from '../accounts.ts'
+import { inTransaction, openDatabase, type Db } from '../database.ts'
+import { sweepLongStored } from '../sweep-expired.ts'
+import {
+  countDue,
+  createTestDelivery,
+  pageOfDeliveries,
+  replayOne,
+  replaySince,
+  storeAttemptResults,
+  takeDue,
+  type DeliveryRow,
+  type DueDelivery,
+} from './deliveries.ts'
+import { createWebhook, newWebhookId } from './endpoints.ts'
+
+const WANTED: Parameters<typeof takeDue>[1] = {
+  most: 100,
+  each: 100,
+  busy: {},
+  lostAfterMs: 60_000,
+}
+const LONG_AGO = new Date('2026-01-01T00:00:00Z')
+
+test('messages are sent again under their ids and in their order, however often, without a new row', async () => {
+  await using stage = await openStage()
+  const endpointId = await stage.endpoint(await stage.account())
+  await stage.send(endpointId, 5)
+  const first = await stage.deliverAll()
+  for (let round = 0; round < 3; round++) {
+    expect(await stage.replay(endpointId)).toBe(5)
+    // Due already: neither counted nor written.
+    expect(await stage.replay(endpointId)).toBe(0)
+    const again = await stage.deliverAll()
+    expect(again.map(({ webhookId }) => webhookId)).toEqual(first.map(({ webhookId }) => webhookId))
+  }
+  expect(await stage.all(endpointId)).toHaveLength(5)
+})
+
+test('a message that has ended begins anew, one that waits keeps its attempts and is due at once', async () => {
+  await using stage = await openStage()
+  const endpointId = await stage.endpoint(await stage.account())
+  await stage.send(endpointId, 1)
+  const [sent] = await stage.deliverAll()
+  const id = sent?.id ?? ''
+  const again = await inTransaction(stage.db, (tx) => replayOne(tx, endpointId, id))
+  expect(again).toMatchObject({
+    id,
+    webhook_id: sent?.webhookId,
+    status: 'pending',
+    attempts: 0,
+    attempted_at: null,
+    response_status: null,
+  })
+  expect(await stage.take()).toMatchObject([{ id, attempt: 1 }])
+  // Under way, with a lease: sent again all the same, with the next number.
+  await inTransaction(stage.db, (tx) => replayOne(tx, endpointId, id))
+  expect(await stage.take()).toMatchObject([{ id, attempt: 2 }])
+  const elsewhere = await stage.endpoint(await stage.account())
+  expect(await inTransaction(stage.db, (tx) => replayOne(tx, elsewhere, id))).toBeUndefined()
+})
+
+test('a replay takes so many messages, the oldest of those since a time', async () => {
+  await using stage = await openStage()
+  const endpointId = await stage.endpoint(await stage.account())
+  await stage.send(endpointId, 4)
+  const sent = await stage.deliverAll()
+  const rows = await stage.all(endpointId)
+  const since = rows.find(({ id }) => id === sent[1]?.id)?.created_at ?? new Date()
+  expect(await inTransaction(stage.db, (tx) => replaySince(tx, endpointId, since, 2))).toBe(2)
+  expect((await stage.take()).map(({ id }) => id)).not.toContain(sent[3]?.id)
+})
+
+test('of the test messages of an endpoint only the newest are stored, sent or not', async () => {
+  await using stage = await openStage()
+  const account = await stage.account()
+  const [endpointId, other] = [await stage.endpoint(account), await stage.endpoint(account)]
+  await stage.send(endpointId, 1)
+  const probe = (id: string, no: number): Promise<DeliveryRow> =>
+    inTransaction(stage.db, (tx) => createTestDelivery(tx, id, { body: String(no), kept: 3 }))
+  await probe(other, 0)
+  for (let no = 1; no <= 5; no++) await probe(endpointId, no)
+  const bodies = (await stage.all(endpointId)).map(({ body }) => body)
+  expect(bodies).toEqual(['5', '4', '3', 'message 1'])
+  expect(await stage.all(other)).toHaveLength(1)
+})
+
+test('of more messages than may wait for an endpoint those fail that have waited longest', async () => {
+  await using stage = await openStage()
+  const account = await stage.account()
+  const [full, other] = [await stage.endpoint(account), await stage.endpoint(account)]
+  await stage.send(other, 3)
+  await stage.send(full, WEBHOOK_PENDING_MAX + 3)
+  await sweepLongStored(stage.db, new AbortController().signal)
+  const { rows } = await stage.db.pool.query(
+    `select webhook_id, error from webhook_deliveries where status = 'failed' order by due_at`,
+  )
+  const error = expect.stringContaining('Too many messages waited')
+  expect(rows).toEqual([1, 2, 3].map((no) => ({ webhook_id: `msg_${no}`, error })))
+  expect(await countDue(stage.db, other, 100)).toBe(3)
+  expect(await countDue(stage.db, full, 100)).toBe(100)
+})
+
+interface Stage extends AsyncDisposable {
+  readonly db: Db
+  account(): Promise<string>
+  /** An endpoint of an account, subscribed to `batch.completed`. */
+  endpoint(accountId: string): Promise<string>
+  /** Stores due messages of one endpoint, a microsecond apart. */
+  send(endpointId: string, count: number): Promise<void>
+  take(wanted?: Partial<typeof WANTED>): Promise<readonly DueDelivery[]>
+  /** Takes all that is due, each as delivered; returns it in the order of being due. */
+  deliverAll(): Promise<readonly DueDelivery[]>
+  replay(endpointId: string): Promise<number>
+  /** All messages of an endpoint, newest first. */
+  all(endpointId: string): Promise<readonly DeliveryRow[]>
+}
+
+async function openStage(): Promise<Stage> {
+  const stack = new AsyncDisposableStack()
+  const database = stack.use(await createTestDatabase())
+  const db = stack.use(
+    openDatabase({ url: database.url, poolSize: 2, applicationName: 'webhooks-test' }),
+  )
+  const take: Stage['take'] = async (wanted = {}) => {
+    return await takeDue(db, { ...WANTED, ...wanted })
+  }
+  const all = async (endpointId: string): Promise<readonly DeliveryRow[]> =>
+    await pageOfDeliveries(db, endpointId, { limit: 100, before: undefined, status: undefined })
+  return {
+    db,
+    account: async () => (await createAccount(db, { email: 'a@b.example', plan: 'free' })).id,
+    endpoint: async (accountId) => {
+      const id = newWebhookId()
+      const events = ['batch.completed'] as const
+      await inTransaction(db, (tx) =>
+        createWebhook(tx, {
+          id,
+          accountId,
+          url: 'https://a.example',
+          events,
+          secret: 's',
+          most: 99,
+        }),
+      )
+      return id
+    },
+    send: async (endpointId, count) => {
+      await db.pool.query(
+        `insert into webhook_deliveries (id, endpoint_id, webhook_id, type, subject, body, created_at, due_at)
+         select 'dlv_' || substr(md5($1 || no), 1, 16), $1, 'msg_' || no, 'batch.completed', '',
+           'message ' || no, now() + no * interval '1 us', now() + no * interval '1 us'
+         from generate_series(1, $2) no`,
+        [endpointId, count],
+      )
+    },
+    take,
+    deliverAll: async () => {
+      const delivered: DueDelivery[] = []
+      for (;;) {
+        // One at a time, since those of one statement come in any order.
+        const [due] = await take({ most: 1 })
+        if (due === undefined) return delivered
+        const { id, endpointId, attempt, url } = due
+        const status = 'delivered'
+        const answer = { responseStatus: 200, responseBody: '', error: null, disable: null }
+        const result = {
+          id,
+          endpointId,
+          attempt,
+          url,
+          status,
+          againMs: 0,
+          durationMs: 1,
+          ...answer,
+        } as const
+        await storeAttemptResults(db, [result], 5)
+        delivered.push(due)
+      }
+    },
+    replay: (endpointId) => inTransaction(db, (tx) => replaySince(tx, endpointId, LONG_AGO, 1_000)),
+    all,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
