@@ -42,6 +42,8 @@ export interface FaultProxyOptions {
   readonly target: string
   readonly time: VirtualTime
   readonly owner: Owner
+  /** Whether connections outlast `lose_commit`, as behind a pooler. */
+  readonly isPooled: boolean
   /** Called when a fault is injected. */
   readonly onFault: (fault: ConnectionFault) => void
 }
@@ -147,12 +149,11 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
     if (connection.isLosing && hasEnded) return drop(connections, connection)
     if (isFrozen(options)) await delayedWhileSuspended(connection.server, options)
     if (connection.isAcknowledging && hasEnded) {
-      connection.client.write(replaced(piece, ROLLED_BACK, COMMITTED), () =>
-        drop(connections, connection),
-      )
-      return
-    }
-    if (!connection.isLosing) connection.client.write(piece)
+      connection.client.write(replaced(piece, ROLLED_BACK, COMMITTED), () => {
+        if (!options.isPooled) drop(connections, connection)
+      })
+      connection.isAcknowledging = !options.isPooled
+    } else if (!connection.isLosing) connection.client.write(piece)
     if (hasEnded) connection.busySince = null
   }
 

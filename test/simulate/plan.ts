@@ -60,6 +60,8 @@ export type PlannedRequest = PlannedBatch | PlannedCall | PlannedChange
 export interface Plan {
   readonly seed: number
   readonly backend: 'postgres' | 'redis'
+  /** Whether connections to Postgres outlast a failover, as behind a pooler. */
+  readonly isPooled: boolean
   readonly chunkRecords: number
   /** Milliseconds that an engine takes for a subject. */
   readonly delayMs: number
@@ -97,6 +99,7 @@ export function planOf(seed: number, redis: boolean, awayMs = AWAY_MS): Plan {
   return {
     seed,
     backend: redis && seed % 2 === 1 ? 'redis' : 'postgres',
+    isPooled: Math.floor(seed / 10) % 2 === 1,
     chunkRecords,
     delayMs,
     accounts,

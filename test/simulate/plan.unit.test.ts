@@ -37,6 +37,14 @@ test('any ten successive seeds have, on each backend, a world that kills workers
   }
 })
 
+test('of any twenty successive seeds, ten have connections that outlast a failover, with every theme on each backend', () => {
+  for (const first of SEEDS.slice(0, 20)) {
+    const plans = Array.from({ length: 20 }, (_, at) => planOf(first + at, true))
+    const pooled = plans.filter(({ isPooled }) => isPooled)
+    expect(new Set(pooled.map(({ seed, backend }) => `${seed % 5} ${backend}`)).size).toBe(10)
+  }
+})
+
 test('in a world without faults one account submits eight long files and then another a short one', () => {
   for (const seed of SEEDS.filter((one) => one % 5 === 0)) {
     const { requests } = planOf(seed, true)

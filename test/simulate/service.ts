@@ -79,7 +79,14 @@ export async function startMember(setup: MemberSetup, name: MemberName): Promise
   const owner: Owner = { name, isDead: false, frozenUntilMs: 0 }
   const stalls: Stalls = { storageUntilMs: 0, writingUntilMs: 0, doubleUntilMs: 0 }
   const openProxy = (kind: 'postgres' | 'redis', target: string): Promise<FaultProxy> =>
-    openFaultProxy({ kind, target, time, owner, onFault: (fault) => setup.onFault(name, fault) })
+    openFaultProxy({
+      kind,
+      target,
+      time,
+      owner,
+      isPooled: plan.isPooled,
+      onFault: (fault) => setup.onFault(name, fault),
+    })
   const postgres = await openProxy('postgres', databaseUrl)
   const redis = redisUrl === undefined ? undefined : await openProxy('redis', redisUrl)
   const env = {

@@ -76,7 +76,8 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
     members,
     setup: setupOf(servers, time, (member, fault) => {
       note(world, { happened: fault, member })
-      if (fault === 'lose_commit') for (const { postgres } of members.values()) postgres.cut()
+      if (fault === 'lose_commit' && !plan.isPooled)
+        for (const { postgres } of members.values()) postgres.cut()
     }),
     customers: createCustomers(time, accounts, {
       apis,
