@@ -8,6 +8,7 @@ import { newSecret } from './signature.ts'
 const installationKey = createInstallationKey('the key of a test, which hides nothing')
 const DUE = {
   id: 'dlv_1',
+  accountId: 'acc_1',
   endpointId: 'whk_1',
   webhookId: 'msg_1',
   attempt: 1,

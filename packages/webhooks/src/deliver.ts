@@ -6,6 +6,7 @@ import {
   takeDue,
   type AttemptResult,
   type DueDelivery,
+  type TakenDeliveries,
 } from '@plumbline/db/webhooks/deliveries'
 import type { Log } from '@plumbline/ports/log'
 import { attemptDelivery, type AttemptTools } from './attempt.ts'
@@ -22,9 +23,7 @@ export interface DeliverTools extends AttemptTools {
 /** Milliseconds between two checks for messages that are due. */
 const POLL_MS = 1_000
 
-/**
- * Milliseconds between two queries while there are more messages: each query reads all endpoints.
- */
+/** Milliseconds between two queries while there are more messages or endpoints. */
 const PAGE_PAUSE_MS = 25
 
 /** Results stored by one statement at most. */
@@ -70,15 +69,23 @@ export function startDelivery(tools: DeliverTools): Delivery {
     running.add(sent)
   }
   const loop = async (): Promise<void> => {
+    let after = ''
+    let hadSome = false
     while (!stop.signal.aborted) {
-      const taken = await takeSome(tools, slots).catch((error: unknown) => {
+      const taken = await takeSome(tools, slots, after).catch((error: unknown) => {
         log.error({ err: error }, 'webhook deliveries could not be read; tried again')
-        return []
+        return undefined
       })
-      for (const due of taken) send(due)
-      if (taken.length > 0) {
-        await pause(PAGE_PAUSE_MS, stop.signal)
-        continue
+      for (const due of taken?.due ?? []) send(due)
+      if (taken !== undefined) {
+        after = taken.after
+        hadSome ||= taken.due.length > 0
+        const isMore = after !== '' || hadSome
+        if (after === '') hadSome = false
+        if (isMore) {
+          await pause(PAGE_PAUSE_MS, stop.signal)
+          continue
+        }
       }
       woken = Promise.withResolvers<void>()
       await Promise.race([woken.promise, pause(POLL_MS, stop.signal)])
@@ -100,13 +107,15 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await wait(ms, undefined, { signal }).catch(() => undefined)
 }
 
+/** Takes messages of the endpoints behind an id; undefined if no slot is free. */
 async function takeSome(
   { db, timeoutMs }: DeliverTools,
   slots: DeliverySlots,
-): Promise<readonly DueDelivery[]> {
-  const { most, each, busy } = slots.left()
-  if (most === 0) return []
-  return await takeDue(db, { most, each, busy, lostAfterMs: timeoutMs + LOST_AFTER_MS })
+  after: string,
+): Promise<TakenDeliveries | undefined> {
+  const left = slots.left()
+  if (left.most === 0) return undefined
+  return await takeDue(db, { ...left, after, lostAfterMs: timeoutMs + LOST_AFTER_MS })
 }
 
 async function sendOne(
@@ -116,7 +125,7 @@ async function sendOne(
   due: DueDelivery,
   signal: AbortSignal,
 ): Promise<void> {
-  const leave = slots.enter(due.endpointId)
+  const leave = slots.enter(due)
   let arrived = false
   try {
     const result = await attemptDelivery(tools, due, signal)

@@ -1,28 +1,44 @@
 import { expect, test } from 'vitest'
-import { createDeliverySlots } from './delivery-slots.ts'
+import { createDeliverySlots, type Destination } from './delivery-slots.ts'
+
+const of = (endpointId: string, accountId = `account of ${endpointId}`): Destination => ({
+  endpointId,
+  accountId,
+})
+const A = of('a')
 
 test('an endpoint begins with one message at a time, and gets more as deliveries succeed', () => {
   const slots = createDeliverySlots()
-  const first = slots.enter('a')
+  const first = slots.enter(A)
   expect(slots.left().busy).toEqual({ a: 0 })
   first(true)
   expect(slots.left().busy).toEqual({ a: 2 })
-  for (let no = 0; no < 20; no++) slots.enter('a')(true)
+  for (let no = 0; no < 20; no++) slots.enter(A)(true)
   expect(slots.left().busy).toEqual({ a: 8 })
-  slots.enter('a')(false)
+  slots.enter(A)(false)
   expect(slots.left().busy).toEqual({ a: 1 })
 })
 
 test('endpoints that fail share few slots, however many they are', () => {
   const slots = createDeliverySlots()
   const ids = Array.from({ length: 300 }, (_, no) => `dead${no}`)
-  for (const id of ids) slots.enter(id)(false)
+  for (const id of ids) slots.enter(of(id))(false)
   const asked = Object.values(slots.left().busy).filter((count) => count > 0)
   expect(asked).toHaveLength(32)
-  const leave = ids.slice(0, 32).map((id) => slots.enter(id))
+  const leave = ids.slice(0, 32).map((id) => slots.enter(of(id)))
   expect(Object.values(slots.left().busy).filter((count) => count > 0)).toEqual([])
   expect(slots.left().most).toBe(224)
   expect(slots.left().each).toBe(1)
   for (const each of leave) each(true)
   expect(slots.left().busy['dead0']).toBe(2)
+})
+
+test('an account has a quarter of the slots at most, however many endpoints it has', () => {
+  const slots = createDeliverySlots()
+  expect(slots.left()).toMatchObject({ ofAccount: 64, busyAccounts: {} })
+  const leave = Array.from({ length: 64 }, (_, no) => slots.enter(of(`slow${no}`, 'one')))
+  slots.enter(of('b', 'other'))
+  expect(slots.left()).toMatchObject({ most: 191, busyAccounts: { one: 0, other: 63 } })
+  for (const each of leave) each(true)
+  expect(slots.left().busyAccounts).toEqual({ other: 63 })
 })

@@ -1,3 +1,5 @@
+import type { WantedDeliveries } from '@plumbline/db/webhooks/deliveries'
+
 /** Concurrent messages in this process. */
 const SLOTS = 256
 
@@ -7,18 +9,29 @@ const FAILING_SLOTS = 32
 /** Concurrent messages to one endpoint that has proven to accept them. */
 const MOST_EACH = 8
 
-/** Limits concurrent messages, in all and to each endpoint. */
+/**
+ * Concurrent messages of one account: a quarter, so that slow endpoints of one leave slots for
+ * others.
+ */
+const MOST_OF_ACCOUNT = SLOTS / 4
+
+/** An endpoint and its account. */
+export interface Destination {
+  readonly endpointId: string
+  readonly accountId: string
+}
+
+/** Limits concurrent messages, in all, of each account and to each endpoint. */
 export interface DeliverySlots {
-  /** Free slots: in all, for an unknown endpoint, and for those with messages in flight. */
-  left(): {
-    readonly most: number
-    readonly each: number
-    readonly busy: Readonly<Record<string, number>>
-  }
+  /**
+   * Free slots: in all, for an unknown endpoint, for those with messages in flight, for an account
+   * without any in flight, and for those with some.
+   */
+  left(): WantedDeliveries
   /**
    * Takes a slot for that endpoint until the returned function is called, once, with the result.
    */
-  enter(endpointId: string): (arrived: boolean) => void
+  enter(destination: Destination): (arrived: boolean) => void
 }
 
 interface EndpointSlots {
@@ -32,10 +45,12 @@ const REMEMBERED = 10_000
 
 /**
  * Each endpoint starts with one message at a time; each success allows one more, up to eight, and a
- * failure resets it to one. Failing endpoints share a few slots.
+ * failure resets it to one. Failing endpoints share a few slots, and no account has more than a
+ * quarter of all.
  */
 export function createDeliverySlots(): DeliverySlots {
   const endpoints = new Map<string, EndpointSlots>()
+  const accounts = new Map<string, number>()
   let underWay = 0
   let failingUnderWay = 0
 
@@ -50,25 +65,36 @@ export function createDeliverySlots(): DeliverySlots {
       if (endpoint.failing && own > 0 && !isOut) failingGiven += 1
       busy[id] = isOut ? 0 : own
     }
-    return { most: SLOTS - underWay, each: 1, busy }
+    const busyAccounts = Object.fromEntries(
+      [...accounts].map(([id, count]) => [id, Math.max(0, MOST_OF_ACCOUNT - count)]),
+    )
+    return { most: SLOTS - underWay, each: 1, busy, ofAccount: MOST_OF_ACCOUNT, busyAccounts }
   }
 
-  function enter(endpointId: string): (arrived: boolean) => void {
+  function enter({ endpointId, accountId }: Destination): (arrived: boolean) => void {
     const endpoint = endpoints.get(endpointId) ?? { underWay: 0, limit: 1, failing: false }
     endpoints.delete(endpointId)
     endpoints.set(endpointId, endpoint)
     const wasFailing = endpoint.failing
     endpoint.underWay += 1
     underWay += 1
+    countOf(accountId, 1)
     if (wasFailing) failingUnderWay += 1
     return (arrived) => {
       endpoint.underWay -= 1
       underWay -= 1
+      countOf(accountId, -1)
       if (wasFailing) failingUnderWay -= 1
       endpoint.failing = !arrived
       endpoint.limit = arrived ? Math.min(MOST_EACH, endpoint.limit + 1) : 1
       forget()
     }
+  }
+
+  function countOf(accountId: string, more: 1 | -1): void {
+    const count = (accounts.get(accountId) ?? 0) + more
+    if (count === 0) accounts.delete(accountId)
+    else accounts.set(accountId, count)
   }
 
   function forget(): void {

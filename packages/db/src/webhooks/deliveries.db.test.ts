@@ -21,6 +21,9 @@ const WANTED: Parameters<typeof takeDue>[1] = {
   most: 100,
   each: 100,
   busy: {},
+  ofAccount: 100,
+  busyAccounts: {},
+  after: '',
   lostAfterMs: 60_000,
 }
 const LONG_AGO = new Date('2026-01-01T00:00:00Z')
@@ -104,6 +107,85 @@ test('of more messages than may wait for an endpoint those fail that have waited
   expect(await countDue(stage.db, full, 100)).toBe(100)
 })
 
+test('accounts take turns, the one with the fewest messages under way first', async () => {
+  await using stage = await openStage()
+  const [busy, quiet] = [await stage.account(), await stage.account()]
+  // Many endpoints and older messages give an account no more.
+  for (let no = 0; no < 5; no++) await stage.send(await stage.endpoint(busy), 4)
+  const quietEndpoint = await stage.endpoint(quiet)
+  await stage.send(quietEndpoint, 3)
+  const ofQuiet = (due: readonly DueDelivery[]): number =>
+    due.filter(({ accountId }) => accountId === quiet).length
+  expect(ofQuiet(await stage.take({ most: 2 }))).toBe(1)
+  const single = { most: 1, ofAccount: 10, busyAccounts: { [busy]: 7, [quiet]: 8 } }
+  expect(ofQuiet(await stage.take(single))).toBe(1)
+  // No account has more than it may, even if nobody else has any.
+  await stage.take({ most: 1, busyAccounts: { [busy]: 0 } })
+  expect(await stage.take({ ofAccount: 4 })).toHaveLength(4)
+  expect(await stage.take({ busyAccounts: { [busy]: 2 } })).toHaveLength(2)
+  expect(await stage.take({ busyAccounts: { [busy]: 0 } })).toEqual([])
+  expect(await stage.take()).toHaveLength(13)
+})
+
+test('endpoints are looked at from where the last statement ended, each once a round', async () => {
+  await using stage = await openStage()
+  const account = await stage.account()
+  const endpoints = await Promise.all([1, 2, 3, 4, 5].map(() => stage.endpoint(account)))
+  for (const id of endpoints) await stage.send(id, 1)
+  const order: string[] = []
+  let after = ''
+  for (let no = 0; no < 3; no++) {
+    const taken = await takeDue(stage.db, { ...WANTED, after }, 2)
+    order.push(...taken.due.map(({ endpointId }) => endpointId))
+    after = taken.after
+  }
+  expect(after).toBe('')
+  expect(order.toSorted()).toEqual(endpoints.toSorted())
+})
+
+test('endpoints for which no message waits are not read', async () => {
+  await using stage = await openStage()
+  const account = await stage.account()
+  const waiting = await Promise.all([1, 2, 3].map(() => stage.endpoint(account)))
+  for (const id of waiting) await stage.send(id, 5)
+  await stage.db.pool.query(
+    `insert into webhook_endpoints (id, account_id, url, events, secret)
+     select 'whk_' || substr(md5(no::text), 1, 16), $1, 'https://a.example', '{batch.completed}', 's'
+     from generate_series(1, 2000) no`,
+    [account],
+  )
+  await stage.db.pool.query('vacuum analyze webhook_endpoints')
+  const client = await stage.db.pool.connect()
+  await client.query('begin')
+  const endpointsRead = async (): Promise<number> => {
+    const { rows } = await client.query<{ read: number }>(
+      `select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_xact_user_tables
+       where relname = 'webhook_endpoints'`,
+    )
+    return rows[0]?.read ?? 0
+  }
+  const before = await endpointsRead()
+  // Safe because it only queries: on this client, within its transaction.
+  const { due } = await takeDue({ pool: client } as unknown as Db, WANTED)
+  const read = (await endpointsRead()) - before
+  await client.query('rollback')
+  client.release()
+  expect(due).toHaveLength(15)
+  expect(read).toBe(3)
+})
+
+test('several processes share what is due, and no message is taken twice', async () => {
+  await using stage = await openStage()
+  for (let no = 0; no < 4; no++) await stage.send(await stage.endpoint(await stage.account()), 30)
+  const taken: DueDelivery[] = []
+  for (let round = 0; round < 20; round++) {
+    const both = await Promise.all([stage.take({ most: 10 }), stage.take({ most: 10 })])
+    taken.push(...both.flat())
+  }
+  expect(new Set(taken.map(({ id }) => id)).size).toBe(120)
+  expect(taken).toHaveLength(120)
+})
+
 interface Stage extends AsyncDisposable {
   readonly db: Db
   account(): Promise<string>
@@ -126,7 +208,8 @@ async function openStage(): Promise<Stage> {
     openDatabase({ url: database.url, poolSize: 2, applicationName: 'webhooks-test' }),
   )
   const take: Stage['take'] = async (wanted = {}) => {
-    return await takeDue(db, { ...WANTED, ...wanted })
+    const { due } = await takeDue(db, { ...WANTED, ...wanted })
+    return due
   }
   const all = async (endpointId: string): Promise<readonly DeliveryRow[]> =>
     await pageOfDeliveries(db, endpointId, { limit: 100, before: undefined, status: undefined })

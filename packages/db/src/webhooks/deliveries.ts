@@ -15,6 +15,7 @@ export type DeliveryRow = Readonly<Selectable<WebhookDeliveryRow>>
  */
 export interface DueDelivery {
   readonly id: string
+  readonly accountId: string
   readonly endpointId: string
   readonly webhookId: string
   readonly attempt: number
@@ -173,50 +174,99 @@ export async function countDue(db: Db | Tx, endpointId: string, most: number): P
   return rows[0]?.count ?? 0
 }
 
+/** How many messages `takeDue` may take. */
+export interface WantedDeliveries {
+  readonly most: number
+  /** For one endpoint, and for those that differ; 0 skips an endpoint. */
+  readonly each: number
+  readonly busy: Readonly<Record<string, number>>
+  /** For one account, and for those that have messages under way. */
+  readonly ofAccount: number
+  readonly busyAccounts: Readonly<Record<string, number>>
+}
+
+/** Messages that were taken. */
+export interface TakenDeliveries {
+  readonly due: readonly DueDelivery[]
+  /** Where the next call goes on; empty if this one has seen the last endpoint that waits. */
+  readonly after: string
+}
+
+/** Endpoints with waiting messages that one statement looks at. */
+const ENDPOINTS_SEEN = 500
+
 /**
- * Leases messages that are due, at most `each` per endpoint, oldest first, and postpones each by
- * `lostAfterMs`: if the process dies, they are sent after that time.
- *
- * @param busy how many more messages an endpoint may have, if that differs from `each`; 0 skips the
- * endpoint
+ * Leases messages that are due, and postpones each by `lostAfterMs`: if the process dies, they are
+ * sent after that time. Accounts take turns, the one with the fewest messages under way first; of an
+ * account the oldest messages go first. Looks at the endpoints behind the id `after` that have
+ * waiting messages, 500 at most, at one index entry each; no others cost anything.
  */
 export async function takeDue(
   db: Db,
-  wanted: {
-    readonly most: number
-    readonly each: number
-    readonly busy: Readonly<Record<string, number>>
-    readonly lostAfterMs: number
-  },
-): Promise<readonly DueDelivery[]> {
-  const { rows } = await db.pool.query<DueDelivery>({
+  wanted: WantedDeliveries & { readonly after: string; readonly lostAfterMs: number },
+  seen = ENDPOINTS_SEEN,
+): Promise<TakenDeliveries> {
+  const { rows } = await db.pool.query<
+    (DueDelivery | { readonly [Column in keyof DueDelivery]: null }) & { readonly after: string }
+  >({
     name: 'webhooks.take-due',
     text: `
-      with endpoints as (
-        select e.*, coalesce(($3::jsonb->>e.id)::int, $2::int) as room
-        from webhook_endpoints e
-        where e.disabled_at is null and exists (select from webhook_deliveries d
-          where d.endpoint_id = e.id and d.status = 'pending' and d.due_at <= clock_timestamp())
-      ), due as (
-        select d.id from endpoints e, lateral (
+      with recursive waiting as (
+        (select endpoint_id, due_at from webhook_deliveries
+         where status = 'pending' and endpoint_id > $7 order by endpoint_id, due_at limit 1)
+        union all
+        select next.* from waiting w, lateral (
+          select endpoint_id, due_at from webhook_deliveries
+          where status = 'pending' and endpoint_id > w.endpoint_id
+          order by endpoint_id, due_at limit 1) next
+      ), seen as (
+        select * from waiting limit $8
+      ), endpoints as (
+        select e.*, coalesce(($3::jsonb->>e.id)::int, $2::int) as room,
+          coalesce(($5::jsonb->>e.account_id)::int, $4::int) as account_room
+        from seen s join webhook_endpoints e on e.id = s.endpoint_id
+        where s.due_at <= clock_timestamp() and e.disabled_at is null
+      ), placed as (
+        select d.id, d.due_at, e.account_room,
+          row_number() over (partition by e.account_id order by d.due_at) as place
+        from endpoints e, lateral (
           select id, due_at from webhook_deliveries
           where endpoint_id = e.id and status = 'pending' and due_at <= clock_timestamp()
-          order by due_at limit e.room for update skip locked) d
-        order by d.due_at limit $1
+          order by due_at limit e.room) d
+      ), chosen as (
+        -- More than are wanted, for those that another process is taking at this moment.
+        select id, place - account_room as turn, due_at from placed where place <= account_room
+        order by turn, due_at limit 2 * $1::int
+      ), due as (
+        select d.id from chosen c join webhook_deliveries d on d.id = c.id
+        where d.status = 'pending' and d.due_at <= clock_timestamp()
+        order by c.turn, c.due_at limit $1 for update of d skip locked
       ), taken as (
         update webhook_deliveries d
         set attempts = attempts + 1, attempted_at = clock_timestamp(),
-          due_at = clock_timestamp() + $4::int * interval '1 ms'
-        from due where d.id = due.id
+          due_at = clock_timestamp() + $6::int * interval '1 ms'
+        where d.id = any(array(select id from due))
         returning d.*
       )
-      select t.id, t.endpoint_id as "endpointId", t.webhook_id as "webhookId", t.attempts as attempt,
-        e.url, t.body, array_remove(array[e.secret,
-          case when e.old_secret_until > clock_timestamp() then e.old_secret end], null) as secrets
-      from taken t join endpoints e on e.id = t.endpoint_id`,
-    values: [wanted.most, wanted.each, jsonbText(wanted.busy), wanted.lostAfterMs],
+      select t.id, e.account_id as "accountId", t.endpoint_id as "endpointId",
+        t.webhook_id as "webhookId", t.attempts as attempt, e.url, t.body,
+        array_remove(array[e.secret,
+          case when e.old_secret_until > clock_timestamp() then e.old_secret end], null) as secrets,
+        last.after
+      from (select case when count(*) = $8 then max(endpoint_id) else '' end as after from seen) last
+      left join (taken t join endpoints e on e.id = t.endpoint_id) on true`,
+    values: [
+      wanted.most,
+      wanted.each,
+      jsonbText(wanted.busy),
+      wanted.ofAccount,
+      jsonbText(wanted.busyAccounts),
+      wanted.lostAfterMs,
+      wanted.after,
+      seen,
+    ],
   })
-  return rows
+  return { due: rows.filter((row) => row.id !== null), after: rows[0]?.after ?? '' }
 }
 
 /** Result of an attempt. */

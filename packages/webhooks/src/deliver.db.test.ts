@@ -1,0 +1,87 @@
+import { createAccount } from '@plumbline/db/accounts'
+import { inTransaction, openDatabase } from '@plumbline/db/database'
+import { createWebhook, newWebhookId } from '@plumbline/db/webhooks/endpoints'
+import type { HttpAnswer } from '@plumbline/net/http'
+import { createInstallationKey } from '@plumbline/pipeline/installation-key'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { expect, test } from 'vitest'
+import { startDelivery } from './deliver.ts'
+import { encryptSecret } from './secret-box.ts'
+import { newSecret } from './signature.ts'
+
+const installationKey = createInstallationKey('the key of a test, which hides nothing')
+const quiet = (): void => undefined
+const LOG = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+
+test('slow endpoints of an account leave slots for the messages of others', async () => {
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await createTestDatabase())
+  const db = stack.use(
+    openDatabase({ url: database.url, poolSize: 4, applicationName: 'webhooks-test' }),
+  )
+  const account = async (): Promise<string> =>
+    (await createAccount(db, { email: 'a@b.example', plan: 'free' })).id
+  const addEndpoint = async (accountId: string, url: string): Promise<string> => {
+    const id = newWebhookId()
+    const events = ['batch.completed'] as const
+    const secret = encryptSecret(installationKey, id, newSecret())
+    await inTransaction(db, (tx) =>
+      createWebhook(tx, { id, accountId, url, events, secret, most: 1_000 }),
+    )
+    return id
+  }
+  const send = async (endpointIds: readonly string[]): Promise<void> => {
+    await db.pool.query(
+      `insert into webhook_deliveries (id, endpoint_id, webhook_id, type, subject, body)
+       select 'dlv_' || substr(md5(id), 1, 16), id, 'msg_1', 'batch.completed', '', '{}'
+       from unnest($1::text[]) id`,
+      [endpointIds],
+    )
+  }
+  // More endpoints than there are slots, none of which answers.
+  const slow = await account()
+  const unanswered = await Promise.all(
+    Array.from({ length: 300 }, () => addEndpoint(slow, 'https://slow.example/')),
+  )
+  await send(unanswered)
+
+  const sent: string[] = []
+  stack.use(
+    startDelivery({
+      db,
+      log: LOG,
+      installationKey,
+      timeoutMs: 60_000,
+      retrySeconds: [1],
+      failingDays: 5,
+      send: async ({ url, signal }) => {
+        sent.push(url)
+        if (url.startsWith('https://slow')) await aborted(signal)
+        return ANSWER
+      },
+    }),
+  )
+  await expect.poll(() => sent.length).toBeGreaterThan(0)
+  const others = await Promise.all(
+    [1, 2, 3].map(async (no) => addEndpoint(await account(), `https://other.example/${no}`)),
+  )
+  await send(others)
+  await expect
+    .poll(() => sent.filter((url) => url.startsWith('https://other')).toSorted())
+    .toEqual([1, 2, 3].map((no) => `https://other.example/${no}`))
+  expect(sent.filter((url) => url.startsWith('https://slow'))).toHaveLength(64)
+})
+
+const ANSWER: HttpAnswer = {
+  kind: 'response',
+  status: 200,
+  headers: {},
+  body: new Uint8Array(),
+  cut: false,
+  url: '',
+  redirects: 0,
+}
+
+async function aborted(signal: AbortSignal | undefined): Promise<void> {
+  await new Promise((resolve) => signal?.addEventListener('abort', resolve))
+}
