@@ -4,6 +4,7 @@ import type { Db } from '@plumbline/db/database'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import type { LedgerFault } from '@plumbline/metering/audit-run'
 import { readBalance } from '@plumbline/metering/balance'
+import Papa from 'papaparse'
 import { rowsOf, type PlannedRow } from './batch-rows.ts'
 import type { Customers, SubmittedBatch, SubmittedCall, SimulatedAccount } from './customers.ts'
 import { largestChange, CHANGED_CHUNKS_MAX } from './database-clock.ts'
@@ -108,10 +109,32 @@ async function judgeBatch(
   return {
     faults: [
       ...lineFaults(name, row, lines, rowsOf(batch.planned, batch.no)),
+      ...(await fileFaults(customers, batch, lines)),
       ...(await holdFaults(db, row, charged)),
     ],
     used: charged,
   }
+}
+
+/** The stored file is written once, the other forms are made from the rows: both show the same charges. */
+async function fileFaults(
+  customers: Customers,
+  batch: SubmittedBatch,
+  lines: readonly ResultLine[],
+): Promise<readonly string[]> {
+  const path = `/v1/batches/${batch.id}/results?format=csv`
+  const response = await customers.request(batch.account, 'GET', path)
+  const { data } = Papa.parse<Readonly<Record<string, string>>>(response?.text ?? '', {
+    header: true,
+    delimiter: ',',
+    newline: '\r\n',
+    skipEmptyLines: true,
+  })
+  const stored = data.map((cells) => Number(cells['result.credits_charged']))
+  const shown = lines.map((line) => line.credits_charged)
+  return JSON.stringify(stored) === JSON.stringify(shown)
+    ? []
+    : [`batch ${batch.no}: its stored file (${response?.status}) charges other rows than are shown`]
 }
 
 function creditsOf(rows: readonly PlannedRow[]): number {
