@@ -36,7 +36,7 @@ export async function signIn(
   }
   const session = await inTransaction(people.db, async (tx) => {
     const isNew = !(await hasUsedNetwork(tx, user.id, visitor.network))
-    if (isNew && (await listSessions(people.db, user.id)).length > 0) {
+    if (isNew && (await listSessions(tx, user.id)).length > 0) {
       await queueMessage(people, tx, {
         kind: 'new_sign_in',
         to: user.email,

@@ -148,8 +148,8 @@ export async function noteSessionsUsed(db: Db, ids: readonly string[]): Promise<
 }
 
 /** The sessions of a user, most recently used first. */
-export async function listSessions(db: Db, userId: string): Promise<readonly SessionEntry[]> {
-  const rows = await db.kysely
+export async function listSessions(db: Db | Tx, userId: string): Promise<readonly SessionEntry[]> {
+  const rows = await queriesOf(db)
     .selectFrom('sessions')
     .select(['id', 'created_at', 'used_at', 'network', 'browser'])
     .where('user_id', '=', userId)

@@ -4,7 +4,7 @@ import { writeMailDomainLists } from '@plumbline/db/mail-domain-lists'
 import { noteFreeMailbox } from '@plumbline/db/people/free-mailboxes'
 import { sweepLongStored } from '@plumbline/db/sweep-expired'
 import { closeAccount } from '@plumbline/metering/administer'
-import { openBrowser } from '@plumbline/testkit/api/browser'
+import { openBrowser, type TestBrowser } from '@plumbline/testkit/api/browser'
 import { openApiHarness } from '@plumbline/testkit/api/harness'
 import { startRedis } from '@plumbline/testkit/redis'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
@@ -54,6 +54,17 @@ test('accounts a day with addresses of one domain are limited, except those of f
     await sign('b@free.example'),
     await sign('c@free.example'),
   ]).toEqual([200, 200, 200])
+})
+
+test('a sign-in from a new network needs no second connection to the database', async () => {
+  // One connection for all but single calls.
+  await using api = await openApiHarness({ TRUSTED_PROXIES: '127.0.0.1', DATABASE_POOL_SIZE: '4' })
+  const from = (address: string): TestBrowser =>
+    openBrowser(api, { 'x-forwarded-for': address, 'x-forwarded-proto': 'https' })
+  const form = { email: 'ada@company.example', password: PASSWORD }
+  const made = await from('192.0.2.1').app('signUp', { name: 'Ada', ...form })
+  const again = await from('198.51.100.1').app('signIn', form)
+  expect([made.status, again.status]).toEqual([200, 200])
 })
 
 test('an IPv6 /48 may create as many accounts a day as four networks', async () => {
