@@ -31,7 +31,7 @@ export function SendAgain({ id }: { readonly id: string }): JSX.Element {
         {count !== null && (
           <Notice tone={count === 0 ? 'plain' : 'good'}>
             {count === 0
-              ? 'Nothing was sent since then.'
+              ? 'Nothing to send again since then.'
               : `On their way again: ${format.counted(count, 'message')}.`}
           </Notice>
         )}
