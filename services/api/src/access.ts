@@ -2,13 +2,13 @@ import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { IdempotencyScope } from '@plumbline/db/idempotency'
 import type { Request, Response } from 'express'
 import type { BalanceCache } from './balance-cache.ts'
-import type { ConcurrencyLimit } from './concurrency-limit.ts'
 import { requestContextOf, type Caller } from './request-context.ts'
 import type { FailedKeyLimit } from './failed-key-limit.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
 import type { ApiKeyCache } from './api-key-cache.ts'
 import { networkOf } from './network.ts'
 import type { RateLimit } from './rate-limit.ts'
+import type { RequestLimit } from './request-limit.ts'
 import {
   comesWithSession,
   endedSession,
@@ -26,7 +26,7 @@ export interface Access extends SessionAccess {
   /** Rate limit of an account's calls. */
   readonly calls: RateLimit
   /** Limits an account's concurrent requests that have no limit of their own. */
-  readonly requests: ConcurrencyLimit
+  readonly requests: RequestLimit
   /** Limit of an account's stored responses of calls that cost nothing. */
   readonly unpaidResponses: RateLimit
   /** Limit of failed keys, by address. */
@@ -70,7 +70,10 @@ export async function admit(
       retryAfterSeconds: Math.ceil(rate.retryMs / 1_000),
     })
   }
-  if (options.hasOwnLimit !== true) context.counted = access.requests.acquire(caller.accountId)
+  if (options.hasOwnLimit !== true) {
+    const entered = access.requests.enter(caller.accountId)
+    context.counted = entered instanceof Promise ? await entered : entered
+  }
 
   if (options.spends && caller.mode === 'live') {
     const recent = access.balances.recent(caller.accountId)

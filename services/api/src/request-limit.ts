@@ -1,8 +1,26 @@
 import { Problem } from '@plumbline/contract/problem'
 import type { Response } from 'express'
-import { createConcurrencyLimit, type ConcurrencyLimit } from './concurrency-limit.ts'
 import { requestContextOf } from './request-context.ts'
 import type { ApiSettings } from './settings.ts'
+
+/** Limits how many requests of each account are under way; further ones wait in order of arrival. */
+export interface RequestLimit {
+  /**
+   * Counts a request, once it may begin, until the result is disposed of.
+   *
+   * @throws Problem `too_many_requests` if as many wait as may
+   */
+  enter(accountId: string): Disposable | Promise<Disposable>
+}
+
+/** Requests of an account that may wait, for each that may be under way. */
+const WAITING_FOR_EACH = 8
+
+/** The requests of an account: how many are under way, and what begins those that wait. */
+interface OwnRequests {
+  count: number
+  readonly waiting: ((place: Disposable) => void)[]
+}
 
 /**
  * Makes the limit of an account's concurrent requests in one process, for all that have none of
@@ -10,16 +28,41 @@ import type { ApiSettings } from './settings.ts'
  * statement, and does not bound how many are under way.
  */
 export function createRequestLimit({
-  REQUESTS_PER_ACCOUNT,
-}: Pick<ApiSettings, 'REQUESTS_PER_ACCOUNT'>): ConcurrencyLimit {
-  return createConcurrencyLimit(
-    REQUESTS_PER_ACCOUNT,
-    (current) =>
-      new Problem(
-        'too_many_requests',
-        `This account has ${current} requests under way at once, which is the limit; wait for answers.`,
-        { limit: 'requests_of_account', retryAfterSeconds: 1 },
-      ),
+  REQUESTS_PER_ACCOUNT: most,
+}: Pick<ApiSettings, 'REQUESTS_PER_ACCOUNT'>): RequestLimit {
+  const accounts = new Map<string, OwnRequests>()
+
+  function placeOf(accountId: string, own: OwnRequests): Disposable {
+    return {
+      [Symbol.dispose]() {
+        const next = own.waiting.shift()
+        if (next !== undefined) return next(placeOf(accountId, own))
+        own.count -= 1
+        if (own.count === 0) accounts.delete(accountId)
+      },
+    }
+  }
+
+  return {
+    enter(accountId) {
+      const own = accounts.get(accountId) ?? { count: 0, waiting: [] }
+      if (own.count < most) {
+        own.count += 1
+        accounts.set(accountId, own)
+        return placeOf(accountId, own)
+      }
+      const { length } = own.waiting
+      if (length >= most * WAITING_FOR_EACH) throw tooMany(own.count, length)
+      return new Promise((resolve) => own.waiting.push(resolve))
+    },
+  }
+}
+
+function tooMany(count: number, waitingCount: number): Problem {
+  return new Problem(
+    'too_many_requests',
+    `This account has ${count} requests under way at once, and ${waitingCount} that wait, which is the limit; wait for answers.`,
+    { limit: 'requests_of_account', retryAfterSeconds: 1 },
   )
 }
 

@@ -63,7 +63,7 @@ function handlerOf(app: AppContext, name: AppRouteName, row: AppPath): Handler {
     judge(row, session, res)
     await takeCall(app, req, session)
     if (session !== undefined)
-      requestContextOf(res).counted = access.requests.acquire(counterOf(session))
+      requestContextOf(res).counted = await access.requests.enter(counterOf(session))
     const shape: z.ZodType | undefined = bodyOf(name)
     const body = shape === undefined ? undefined : parse(shape, await readJson(req, res, settings))
     const answer = await run(app, name, callOf(app, req, res, session, body))
