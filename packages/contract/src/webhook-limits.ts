@@ -6,6 +6,9 @@ export const WEBHOOK_URL_CHARS = 1_000
 /** Days for which deliveries are listed, and can be sent again. */
 export const WEBHOOK_KEPT_DAYS = 30
 
+/** Messages of one endpoint that are kept at most; beyond that the oldest that have ended are deleted. */
+export const WEBHOOK_KEPT_MAX = 100_000
+
 /** Messages that wait for one endpoint at most; beyond that the ones waiting longest fail. */
 export const WEBHOOK_PENDING_MAX = 50_000
 

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { storeRunningSums } from '@plumbline/db/batches/running-sums'
 import { sweepGroups } from '@plumbline/db/batches/groups'
 import { sweepExpired, sweepLongStored } from '@plumbline/db/sweep-expired'
+import { deleteSurplus } from '@plumbline/db/webhooks/deliveries'
 import { auditWhenDue } from '@plumbline/metering/audit'
 import { startDueCycles, sweepUnanswered, type SweptDebit } from '@plumbline/metering/sweep'
 import { RESULTS_EVERY_MS, restoreResults } from './lost-results.ts'
@@ -18,6 +19,9 @@ const FILES_EVERY_MS = 30 * 60_000
 
 /** Milliseconds between two deletions of data that is stored for days. */
 const LONG_STORED_EVERY_MS = 60_000
+
+/** Milliseconds between two searches for webhook messages beyond those that are kept. */
+const SURPLUS_EVERY_MS = 30 * 60_000
 
 /** Milliseconds between two checks for samples to end; samples end after a minute. */
 const SAMPLES_EVERY_MS = 2_000
@@ -109,6 +113,12 @@ export async function runSweeps(
     ),
     repeat(pipeline, files, FILES_EVERY_MS, signal),
     repeat(pipeline, longStored, LONG_STORED_EVERY_MS, signal),
+    repeat(
+      pipeline,
+      [['surplus webhook messages', () => deleteSurplus(db, signal)]],
+      SURPLUS_EVERY_MS,
+      signal,
+    ),
     repeat(
       pipeline,
       [['ledger audit', () => auditAndLog(pipeline, signal)]],

@@ -7,6 +7,7 @@ import { sweepLongStored } from '../sweep-expired.ts'
 import {
   countDue,
   createTestDelivery,
+  deleteSurplus,
   pageOfDeliveries,
   replayOne,
   replaySince,
@@ -105,6 +106,24 @@ test('of more messages than may wait for an endpoint those fail that have waited
   expect(rows).toEqual([1, 2, 3].map((no) => ({ webhook_id: `msg_${no}`, error })))
   expect(await countDue(stage.db, other, 100)).toBe(3)
   expect(await countDue(stage.db, full, 100)).toBe(100)
+})
+
+test('of more messages than are kept of an endpoint the oldest that have ended are deleted', async () => {
+  await using stage = await openStage()
+  const account = await stage.account()
+  const [full, other] = [await stage.endpoint(account), await stage.endpoint(account)]
+  await stage.send(full, 7)
+  await stage.send(other, 4)
+  // All but the oldest message of the endpoint have ended.
+  const [oldest] = (await stage.all(full)).slice(-1)
+  await stage.db.pool.query(`update webhook_deliveries set status = 'delivered' where id <> $1`, [
+    oldest?.id,
+  ])
+  const before = (await stage.all(full)).map(({ id }) => id)
+  await deleteSurplus(stage.db, new AbortController().signal, 4)
+  const kept = (await stage.all(full)).map(({ id }) => id)
+  expect(kept).toEqual([...before.slice(0, 4), oldest?.id])
+  expect(await stage.all(other)).toHaveLength(4)
 })
 
 test('accounts take turns, the one with the fewest messages under way first', async () => {
