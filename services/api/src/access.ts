@@ -71,8 +71,7 @@ export async function admit(
     })
   }
   if (options.hasOwnLimit !== true) {
-    const entered = access.requests.enter(caller.accountId)
-    context.counted = entered instanceof Promise ? await entered : entered
+    context.counted = await access.requests.enter(caller.accountId)
   }
 
   if (options.spends && caller.mode === 'live') {

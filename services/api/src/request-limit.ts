@@ -1,3 +1,4 @@
+import { createSemaphore, type Semaphore } from '@plumbline/concurrency/semaphore'
 import { Problem } from '@plumbline/contract/problem'
 import type { Response } from 'express'
 import { requestContextOf } from './request-context.ts'
@@ -10,17 +11,11 @@ export interface RequestLimit {
    *
    * @throws Problem `too_many_requests` if as many wait as may
    */
-  enter(accountId: string): Disposable | Promise<Disposable>
+  enter(accountId: string): Promise<Disposable>
 }
 
 /** Requests of an account that may wait, for each that may be under way. */
 const WAITING_FOR_EACH = 8
-
-/** The requests of an account: how many are under way, and what begins those that wait. */
-interface OwnRequests {
-  count: number
-  readonly waiting: ((place: Disposable) => void)[]
-}
 
 /**
  * Makes the limit of an account's concurrent requests in one process, for all that have none of
@@ -30,30 +25,21 @@ interface OwnRequests {
 export function createRequestLimit({
   REQUESTS_PER_ACCOUNT: most,
 }: Pick<ApiSettings, 'REQUESTS_PER_ACCOUNT'>): RequestLimit {
-  const accounts = new Map<string, OwnRequests>()
-
-  function placeOf(accountId: string, own: OwnRequests): Disposable {
-    return {
-      [Symbol.dispose]() {
-        const next = own.waiting.shift()
-        if (next !== undefined) return next(placeOf(accountId, own))
-        own.count -= 1
-        if (own.count === 0) accounts.delete(accountId)
-      },
-    }
-  }
-
+  const accounts = new Map<string, { readonly permits: Semaphore; count: number }>()
   return {
-    enter(accountId) {
-      const own = accounts.get(accountId) ?? { count: 0, waiting: [] }
-      if (own.count < most) {
-        own.count += 1
-        accounts.set(accountId, own)
-        return placeOf(accountId, own)
+    async enter(accountId) {
+      const own = accounts.get(accountId) ?? { permits: createSemaphore(most), count: 0 }
+      if (own.count >= most * (1 + WAITING_FOR_EACH)) throw tooMany(most, own.count - most)
+      own.count += 1
+      accounts.set(accountId, own)
+      const exit = await own.permits.enter()
+      return {
+        [Symbol.dispose]() {
+          exit()
+          own.count -= 1
+          if (own.count === 0) accounts.delete(accountId)
+        },
       }
-      const { length } = own.waiting
-      if (length >= most * WAITING_FOR_EACH) throw tooMany(own.count, length)
-      return new Promise((resolve) => own.waiting.push(resolve))
     },
   }
 }
