@@ -1,4 +1,8 @@
-import { WEBHOOK_KEPT_DAYS, WEBHOOK_PENDING_MAX } from '@plumbline/contract/webhook-limits'
+import {
+  WEBHOOK_KEPT_DAYS,
+  WEBHOOK_KEPT_MAX,
+  WEBHOOK_PENDING_MAX,
+} from '@plumbline/contract/webhook-limits'
 import type { Db } from './database.ts'
 import { KEY_HOURS } from './idempotency.ts'
 import { FREE_MAILBOX_DAYS } from './people/free-mailboxes.ts'
@@ -25,6 +29,29 @@ export async function sweepExpired(db: Db, signal: AbortSignal): Promise<void> {
  */
 export async function sweepLongStored(db: Db, signal: AbortSignal): Promise<void> {
   await runAll(db, FOR_DAYS, signal)
+}
+
+/**
+ * As `sweepExpired`, for webhook messages that have ended, beyond the newest `kept` of an endpoint:
+ * each batch that ends is a message for every endpoint of its account, free of charge. Reads as many
+ * index entries of an endpoint as may be kept, so it is run rarely.
+ */
+export async function sweepSurplusMessages(
+  db: Db,
+  signal: AbortSignal,
+  kept: number = WEBHOOK_KEPT_MAX,
+): Promise<void> {
+  const surplus = `delete from webhook_deliveries where ctid = any(array(
+     select d.ctid from webhook_endpoints e, lateral (
+       select created_at, id from webhook_deliveries where endpoint_id = e.id
+       order by created_at desc, id desc offset ${kept} limit 1
+     ) surplus, lateral (
+       select ctid from webhook_deliveries
+       where endpoint_id = e.id and status <> 'pending'
+         and (created_at, id) <= (surplus.created_at, surplus.id)
+       limit $1 for update skip locked
+     ) d limit $1))`
+  await runAll(db, [surplus], signal)
 }
 
 async function runAll(db: Db, statements: readonly string[], signal: AbortSignal): Promise<void> {

@@ -1,8 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { storeRunningSums } from '@plumbline/db/batches/running-sums'
 import { sweepGroups } from '@plumbline/db/batches/groups'
-import { sweepExpired, sweepLongStored } from '@plumbline/db/sweep-expired'
-import { deleteSurplus } from '@plumbline/db/webhooks/deliveries'
+import { sweepExpired, sweepLongStored, sweepSurplusMessages } from '@plumbline/db/sweep-expired'
 import { auditWhenDue } from '@plumbline/metering/audit'
 import { startDueCycles, sweepUnanswered, type SweptDebit } from '@plumbline/metering/sweep'
 import { RESULTS_EVERY_MS, restoreResults } from './lost-results.ts'
@@ -115,7 +114,7 @@ export async function runSweeps(
     repeat(pipeline, longStored, LONG_STORED_EVERY_MS, signal),
     repeat(
       pipeline,
-      [['surplus webhook messages', () => deleteSurplus(db, signal)]],
+      [['surplus webhook messages', () => sweepSurplusMessages(db, signal)]],
       SURPLUS_EVERY_MS,
       signal,
     ),

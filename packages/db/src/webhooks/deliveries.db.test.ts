@@ -3,11 +3,10 @@ import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { expect, test } from 'vitest'
 import { createAccount } from '../accounts.ts'
 import { inTransaction, openDatabase, type Db } from '../database.ts'
-import { sweepLongStored } from '../sweep-expired.ts'
+import { sweepLongStored, sweepSurplusMessages } from '../sweep-expired.ts'
 import {
   countDue,
   createTestDelivery,
-  deleteSurplus,
   pageOfDeliveries,
   replayOne,
   replaySince,
@@ -120,7 +119,7 @@ test('of more messages than are kept of an endpoint the oldest that have ended a
     oldest?.id,
   ])
   const before = (await stage.all(full)).map(({ id }) => id)
-  await deleteSurplus(stage.db, new AbortController().signal, 4)
+  await sweepSurplusMessages(stage.db, new AbortController().signal, 4)
   const kept = (await stage.all(full)).map(({ id }) => id)
   expect(kept).toEqual([...before.slice(0, 4), oldest?.id])
   expect(await stage.all(other)).toHaveLength(4)

@@ -1,6 +1,6 @@
 import type { KeyMode } from '@plumbline/contract/plans'
 import { WEBHOOK_TEST } from '@plumbline/contract/webhook'
-import { WEBHOOK_KEPT_MAX, type DeliveryState } from '@plumbline/contract/webhook-limits'
+import type { DeliveryState } from '@plumbline/contract/webhook-limits'
 import { sql, type RawBuilder, type Selectable } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { newId } from '../ids.ts'
@@ -161,37 +161,6 @@ async function makeDue(tx: Tx, which: RawBuilder<unknown>, most: number): Promis
     select ((select count(*) from waiting) + (select count(*) from ended))::int as count
   `.execute(tx)
   return rows[0]?.count ?? 0
-}
-
-/** Messages that one statement deletes at most. */
-const SURPLUS_AT_ONCE = 10_000
-
-/**
- * Deletes messages that have ended, beyond the newest `kept` of an endpoint: each batch that ends is
- * a message for every endpoint of its account, free of charge. Reads as many index entries of an
- * endpoint as may be kept, so it is run rarely.
- */
-export async function deleteSurplus(
-  db: Db,
-  signal: AbortSignal,
-  kept: number = WEBHOOK_KEPT_MAX,
-): Promise<void> {
-  while (!signal.aborted) {
-    const { rowCount } = await db.pool.query(
-      `delete from webhook_deliveries where ctid = any(array(
-         select d.ctid from webhook_endpoints e, lateral (
-           select created_at, id from webhook_deliveries where endpoint_id = e.id
-           order by created_at desc, id desc offset $1 limit 1
-         ) surplus, lateral (
-           select ctid from webhook_deliveries
-           where endpoint_id = e.id and status <> 'pending'
-             and (created_at, id) <= (surplus.created_at, surplus.id)
-           limit $2 for update skip locked
-         ) d limit $2))`,
-      [kept, SURPLUS_AT_ONCE],
-    )
-    if ((rowCount ?? 0) < SURPLUS_AT_ONCE) return
-  }
 }
 
 /** How many messages of an endpoint are due and not under way, counted up to `most`. */
