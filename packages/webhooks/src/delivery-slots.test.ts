@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
-import { createDeliverySlots, type Destination } from './delivery-slots.ts'
+import type { DueDelivery } from '@plumbline/db/webhooks/deliveries'
+import { createDeliverySlots } from './delivery-slots.ts'
 
-const of = (endpointId: string, accountId = `account of ${endpointId}`): Destination => ({
+const of = (
+  endpointId: string,
+  accountId = `account of ${endpointId}`,
+): Pick<DueDelivery, 'endpointId' | 'accountId'> => ({
   endpointId,
   accountId,
 })

@@ -1,4 +1,4 @@
-import type { WantedDeliveries } from '@plumbline/db/webhooks/deliveries'
+import type { DueDelivery, WantedDeliveries } from '@plumbline/db/webhooks/deliveries'
 
 /** Concurrent messages in this process. */
 const SLOTS = 256
@@ -16,10 +16,7 @@ const MOST_EACH = 8
 const MOST_OF_ACCOUNT = SLOTS / 4
 
 /** An endpoint and its account. */
-export interface Destination {
-  readonly endpointId: string
-  readonly accountId: string
-}
+type Destination = Pick<DueDelivery, 'endpointId' | 'accountId'>
 
 /** Limits concurrent messages, in all, of each account and to each endpoint. */
 export interface DeliverySlots {
