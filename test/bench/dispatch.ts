@@ -245,15 +245,7 @@ async function runningBatches(): Promise<readonly Figure[]> {
     `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
      select id, account_id, 'live', 'email', 'full', 0, 1 from batches`,
   )
-  const roundsMs: number[] = []
-  const turn = newTurn()
-  const under: LeasedTask[] = []
-  for (let round = 1; round <= ROUNDS; round++) {
-    const { tasks, ms } = await timedRound(db, turn)
-    roundsMs.push(ms)
-    under.push(...tasks)
-    await end(db, under.splice(0, ENDING))
-  }
+  const roundsMs = await timesOfRounds(db, ROUNDS)
   const startedMs = performance.now()
   await closeFinishedBatches(db)
   const closeMs = performance.now() - startedMs
@@ -283,15 +275,7 @@ async function pausedBatches(): Promise<Figure> {
     `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
      select id, account_id, 'live', 'email', 'full', 0, 1000 from batches`,
   )
-  const roundsMs: number[] = []
-  const turn = newTurn()
-  const under: LeasedTask[] = []
-  for (let round = 1; round <= ROUNDS / 2; round++) {
-    const { tasks, ms } = await timedRound(db, turn)
-    roundsMs.push(ms)
-    under.push(...tasks)
-    await end(db, under.splice(0, ENDING))
-  }
+  const roundsMs = await timesOfRounds(db, ROUNDS / 2)
   const name = 'dispatch: round beside 9,000 accounts with a paused batch, p99'
   const head = { backend: 'postgres', unit: 'ms' }
   return bounded({ ...head, name }, quantile(roundsMs, 0.99), ROUND_MS)
@@ -329,6 +313,20 @@ async function manyAccounts(taskMs: number, what: string): Promise<Figure> {
   await Promise.all(ending)
   const takenMs = waitedMs + (taskMs === TASK_MS ? TASK_MS : 0)
   return bounded({ name: `dispatch: ${what}`, backend: 'postgres', unit: 'ms' }, takenMs, OTHERS_MS)
+}
+
+/** Milliseconds of each of several rounds, after which a few tasks end. */
+async function timesOfRounds(db: Db, count: number): Promise<readonly number[]> {
+  const roundsMs: number[] = []
+  const turn = newTurn()
+  const under: LeasedTask[] = []
+  for (let round = 1; round <= count; round++) {
+    const { tasks, ms } = await timedRound(db, turn)
+    roundsMs.push(ms)
+    under.push(...tasks)
+    await end(db, under.splice(0, ENDING))
+  }
+  return roundsMs
 }
 
 /** One round of the dispatcher, without the queue. */
