@@ -9,7 +9,8 @@ import { spawnSimnet } from '../simnet/child.ts'
 
 const SLOW_SHARE = 8
 const FLOOD = 60
-const QUICK = 12
+/** Few, so that they end before those to silent hosts also on a slow machine. */
+const QUICK = 3
 
 interface Scene extends AsyncDisposable {
   readonly service: TestService
