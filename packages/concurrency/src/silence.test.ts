@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createSilenceWatch, SilenceError } from './silence.ts'
 
@@ -13,11 +14,11 @@ test('a server that replies to no caller is silent, and one that replies to any 
   const server = createSilenceWatch(100)
   const slow = Promise.allSettled([server.watch(never())])
   for (let at = 0; at < 10; at += 1) {
-    await vi.advanceTimersByTimeAsync(50)
+    await pass(50)
     await server.watch(Promise.resolve())
     expect(server.isSilent()).toBe(false)
   }
-  await vi.advanceTimersByTimeAsync(150)
+  await pass(150)
   const [{ status, reason }] = (await slow) as [PromiseRejectedResult]
   expect(status).toBe('rejected')
   expect(reason).toBeInstanceOf(SilenceError)
@@ -34,3 +35,25 @@ test('a server that only refuses is silent after the limit, and a refusal comes 
   await vi.advanceTimersByTimeAsync(100)
   expect(server.isSilent()).toBe(true)
 })
+
+test('a process that did not run itself does not take its server for silent', async () => {
+  const server = createSilenceWatch(400)
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const reply = server.watch(promise)
+  standStill(600)
+  setTimeout(resolve, 50, 'late')
+  await expect(reply).resolves.toBe('late')
+  expect(server.isSilent()).toBe(false)
+})
+
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}
+
+/** Lets faked time pass in steps, between which the watch looks for replies. */
+async function pass(ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 5) {
+    await vi.advanceTimersByTimeAsync(5)
+    for (let at = 0; at < 3; at += 1) await turn()
+  }
+}

@@ -21,22 +21,23 @@ export interface SilenceWatch {
   isSilent(): boolean
 }
 
+/** How often a missing reply is looked for within the limit. */
+const LOOKS = 4
+
 /**
  * Creates a watch over one server.
  *
- * @param limitMs milliseconds without a reply to any caller after which the server counts as down
+ * @param limitMs milliseconds without a reply to any caller after which the server counts as down;
+ * moments in which this process itself did not run, on a busy machine, count only in part
  */
 export function createSilenceWatch(
   limitMs: number,
   now: () => number = () => performance.now(),
 ): SilenceWatch {
+  const stepMs = limitMs / LOOKS
   let repliedAtMs = Number.NEGATIVE_INFINITY
   /** When the first request failed since the last reply; null while the server replies. */
   let failingSinceMs: number | null = null
-
-  function quietMs(sentAtMs: number): number {
-    return now() - Math.max(sentAtMs, repliedAtMs)
-  }
 
   function failed(sentAtMs: number): void {
     failingSinceMs ??= Math.max(sentAtMs, repliedAtMs)
@@ -48,20 +49,25 @@ export function createSilenceWatch(
       new Promise((resolve, reject) => {
         const sentAtMs = now()
         let isOver = false
+        let lookedAtMs = sentAtMs
+        let leftMs = limitMs
         const look = async (): Promise<void> => {
           // A process that was too busy to read a reply in time reads it now.
           await turn()
           await turn()
           if (isOver) return
-          const leftMs = limitMs - quietMs(sentAtMs)
+          // A look that comes late says that this process stood still, not that the server did.
+          if (repliedAtMs >= lookedAtMs) leftMs = limitMs
+          leftMs -= Math.min(now() - Math.max(lookedAtMs, repliedAtMs), stepMs)
+          lookedAtMs = now()
           if (leftMs > 0) {
-            timer = setTimeout(() => void look(), leftMs)
+            timer = setTimeout(() => void look(), Math.min(leftMs, stepMs))
             return
           }
           failed(sentAtMs)
           reject(new SilenceError(`no reply to any caller within ${limitMs} ms`))
         }
-        let timer = setTimeout(() => void look(), limitMs)
+        let timer = setTimeout(() => void look(), stepMs)
         const end = (): void => {
           isOver = true
           clearTimeout(timer)
