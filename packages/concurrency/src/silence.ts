@@ -30,10 +30,7 @@ const LOOKS = 4
  * @param limitMs milliseconds without a reply to any caller after which the server counts as down;
  * moments in which this process itself did not run, on a busy machine, count only in part
  */
-export function createSilenceWatch(
-  limitMs: number,
-  now: () => number = () => performance.now(),
-): SilenceWatch {
+export function createSilenceWatch(limitMs: number): SilenceWatch {
   const stepMs = limitMs / LOOKS
   let repliedAtMs = Number.NEGATIVE_INFINITY
   /** When the first request failed since the last reply; null while the server replies. */
@@ -47,7 +44,7 @@ export function createSilenceWatch(
     // Without `Promise.race` and signals, which cost more than a quick answer does.
     watch: (reply, isProof = true) =>
       new Promise((resolve, reject) => {
-        const sentAtMs = now()
+        const sentAtMs = performance.now()
         let isOver = false
         let lookedAtMs = sentAtMs
         let leftMs = limitMs
@@ -58,8 +55,8 @@ export function createSilenceWatch(
           if (isOver) return
           // A look that comes late says that this process stood still, not that the server did.
           if (repliedAtMs >= lookedAtMs) leftMs = limitMs
-          leftMs -= Math.min(now() - Math.max(lookedAtMs, repliedAtMs), stepMs)
-          lookedAtMs = now()
+          leftMs -= Math.min(performance.now() - Math.max(lookedAtMs, repliedAtMs), stepMs)
+          lookedAtMs = performance.now()
           if (leftMs > 0) {
             timer = setTimeout(() => void look(), Math.min(leftMs, stepMs))
             return
@@ -76,7 +73,7 @@ export function createSilenceWatch(
           (answer) => {
             end()
             if (isProof) {
-              repliedAtMs = now()
+              repliedAtMs = performance.now()
               failingSinceMs = null
             }
             resolve(answer)
@@ -88,6 +85,6 @@ export function createSilenceWatch(
           },
         )
       }),
-    isSilent: () => failingSinceMs !== null && now() - failingSinceMs >= limitMs,
+    isSilent: () => failingSinceMs !== null && performance.now() - failingSinceMs >= limitMs,
   }
 }
