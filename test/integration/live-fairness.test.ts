@@ -9,8 +9,7 @@ import { spawnSimnet } from '../simnet/child.ts'
 
 const SLOW_SHARE = 8
 const FLOOD = 60
-/** Few, so that they end before those to silent hosts also on a slow machine. */
-const QUICK = 3
+const QUICK = 12
 
 interface Scene extends AsyncDisposable {
   readonly service: TestService
