@@ -28,7 +28,7 @@ const LOOKS = 4
  * Creates a watch over one server.
  *
  * @param limitMs milliseconds without a reply to any caller after which the server counts as down;
- * moments in which this process itself did not run, on a busy machine, count only in part
+ * a standstill of this process, on a busy machine, counts as the time between two looks at most
  */
 export function createSilenceWatch(limitMs: number): SilenceWatch {
   const stepMs = limitMs / LOOKS
