@@ -36,6 +36,18 @@ test('a server that only refuses is silent after the limit, and a refusal comes 
   expect(server.isSilent()).toBe(true)
 })
 
+test('a server that sends bytes is not silent, though no reply is complete', async () => {
+  vi.useFakeTimers({ toFake: [...FAKED.toFake] })
+  let bytes = 0
+  const server = createSilenceWatch(100, () => bytes)
+  const slow = Promise.allSettled([server.watch(never())])
+  for (; bytes < 10; bytes += 1) await pass(60)
+  expect(server.isSilent()).toBe(false)
+  await pass(150)
+  const [{ reason }] = (await slow) as [PromiseRejectedResult]
+  expect(reason).toBeInstanceOf(SilenceError)
+})
+
 test('a process that did not run itself does not take its server for silent', async () => {
   const server = createSilenceWatch(400)
   const { promise, resolve } = Promise.withResolvers<string>()

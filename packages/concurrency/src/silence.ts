@@ -10,7 +10,7 @@ export class SilenceError extends Error {
  */
 export interface SilenceWatch {
   /**
-   * Waits for a reply for as long as the server replies to any caller.
+   * Waits for a reply for as long as the server replies to any caller, or sends anything at all.
    *
    * @param isProof whether the reply proves that the server is up; a cached one does not
    * @throws SilenceError if the server has not replied to any caller for the limit; the request
@@ -29,8 +29,10 @@ const LOOKS = 4
  *
  * @param limitMs milliseconds without a reply to any caller after which the server counts as down;
  * a standstill of this process, on a busy machine, counts as the time between two looks at most
+ * @param receivedBytes bytes received from the server so far: on a busy machine a connection may
+ * take longer than the limit to open, step by step; absent: only replies count
  */
-export function createSilenceWatch(limitMs: number): SilenceWatch {
+export function createSilenceWatch(limitMs: number, receivedBytes?: () => number): SilenceWatch {
   const stepMs = limitMs / LOOKS
   let repliedAtMs = Number.NEGATIVE_INFINITY
   /** When the first request failed since the last reply; null while the server replies. */
@@ -48,13 +50,17 @@ export function createSilenceWatch(limitMs: number): SilenceWatch {
         let isOver = false
         let lookedAtMs = sentAtMs
         let leftMs = limitMs
+        let seenBytes: number | undefined
         const look = async (): Promise<void> => {
           // A process that was too busy to read a reply in time reads it now.
           await turn()
           await turn()
           if (isOver) return
           // A look that comes late says that this process stood still, not that the server did.
-          if (repliedAtMs >= lookedAtMs) leftMs = limitMs
+          const bytes = receivedBytes?.()
+          const isHeard = seenBytes !== undefined && bytes !== seenBytes
+          seenBytes = bytes
+          if (isHeard || repliedAtMs >= lookedAtMs) leftMs = limitMs
           leftMs -= Math.min(performance.now() - Math.max(lookedAtMs, repliedAtMs), stepMs)
           lookedAtMs = performance.now()
           if (leftMs > 0) {

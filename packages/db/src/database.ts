@@ -7,6 +7,7 @@ import {
   type Transaction,
 } from 'kysely'
 import pg from 'pg'
+import type { ServerSockets } from './server-sockets.ts'
 import type { Tables } from './tables.ts'
 
 /**
@@ -65,6 +66,8 @@ export interface DatabaseOptions {
    * time-out stays.
    */
   readonly pooled?: boolean
+  /** Makes the sockets of the connections; absent: the driver does. */
+  readonly sockets?: ServerSockets
 }
 
 /** Time-out of a statement, and of a transaction that is idle, in milliseconds. */
@@ -80,7 +83,7 @@ const SILENCE_MS = 5_000
 export const CONNECT_MS = 10_000
 
 /**
- * Opens a pool; connects with the first statement.
+ * Opens a pool; connects with the first statement, and keeps one connection when idle.
  *
  * `bigint` is read as a number and throws beyond 2^53 - 1, `date` as `YYYY-MM-DD`; the parsers are
  * set for this pool alone, since those of the driver are shared by all its users. A transaction
@@ -93,6 +96,9 @@ export function openDatabase(options: DatabaseOptions): Db {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
+    // On a busy machine a new connection takes longer than calls wait for the server.
+    min: 1,
+    ...streamOf(options.sockets),
     application_name: options.applicationName,
     types: { getTypeParser },
     connectionTimeoutMillis: CONNECT_MS,
@@ -118,6 +124,11 @@ export function openDatabase(options: DatabaseOptions): Db {
       if (!pool.ending) await pool.end()
     },
   }
+}
+
+/** The driver's option for sockets that are made elsewhere. */
+function streamOf(sockets: ServerSockets | undefined): pg.PoolConfig {
+  return sockets === undefined ? {} : { stream: () => sockets.open() }
 }
 
 /** The part of a pool that kysely uses. */

@@ -11,6 +11,7 @@ import { noteInstallationKey } from '@plumbline/db/installation-key'
 import { limitConnections } from '@plumbline/db/limit-connections'
 import { createPostgresLimiter } from '@plumbline/db/limiter'
 import { createPostgresMemory } from '@plumbline/db/memory'
+import { createServerSockets, type ServerSockets } from '@plumbline/db/server-sockets'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import { openPostgresQueues } from '@plumbline/queue/postgres-queues'
 import { createRedisLimiter } from '@plumbline/queue/redis-limiter'
@@ -28,6 +29,8 @@ export interface Connections extends AsyncDisposable {
    * calls wait for.
    */
   readonly callDb: Db
+  /** Bytes received from Postgres by these pools, that of the queue included. */
+  readonly receivedBytes: () => number
   readonly queue: QueueBackend
   /** Shared by all processes: on Redis if there is one, else on Postgres. */
   readonly memory: Memory
@@ -96,6 +99,7 @@ async function open(options: ConnectionOptions): Promise<Connections> {
   const { databaseUrl, databaseDirectUrl, redisUrl, log, installationKey: key = null } = options
   const sizes = poolSizes(redisUrl !== undefined, options.poolSize)
   const onError = (error: unknown): void => log.warn({ err: error }, 'connection error')
+  const sockets = createServerSockets()
   await using stack = new AsyncDisposableStack()
   const callDb = stack.use(
     openDatabase({
@@ -103,13 +107,16 @@ async function open(options: ConnectionOptions): Promise<Connections> {
       pooled: databaseDirectUrl !== undefined,
       poolSize: sizes.statements,
       applicationName: options.name,
+      sockets,
       onIdleError: onError,
     }),
   )
   const { reserved = 0 } = options
   const most = Math.max(1, sizes.statements - reserved)
   const db = reserved === 0 ? callDb : limitConnections(callDb, most)
-  const queue = stack.use(await openQueue(callDb, options, sizes.queue, onError, stack))
+  const queue = stack.use(
+    await openQueue(callDb, options, { poolSize: sizes.queue, sockets, onError, stack }),
+  )
   if (key !== null && !(await noteInstallationKey(db, key.fingerprint))) throw otherKey()
   const timer = setInterval(() => void queue.clock.adjust().catch(onError), ADJUST_MS)
   timer.unref()
@@ -123,6 +130,7 @@ async function open(options: ConnectionOptions): Promise<Connections> {
   return {
     db,
     callDb,
+    receivedBytes: () => sockets.receivedBytes(),
     queue,
     memory: keyedMemory(facts, key),
     durable: keyedMemory(purchases, key),
@@ -155,12 +163,18 @@ function otherKey(): Error {
   )
 }
 
+/** What the queue of a process shares with its other connections. */
+interface QueueResources {
+  readonly poolSize: number
+  readonly sockets: ServerSockets
+  readonly onError: (error: unknown) => void
+  readonly stack: AsyncDisposableStack
+}
+
 async function openQueue(
   db: Db,
   { tracer = NO_TRACER, ...options }: ConnectionOptions,
-  poolSize: number,
-  onError: (error: unknown) => void,
-  stack: AsyncDisposableStack,
+  { poolSize, sockets, onError, stack }: QueueResources,
 ): Promise<QueueBackend> {
   const { databaseUrl, databaseDirectUrl, redisUrl, redisPrefix = 'plumbline' } = options
   if (redisUrl !== undefined) {
@@ -173,6 +187,7 @@ async function openQueue(
     databaseUrl,
     pooled: databaseDirectUrl !== undefined,
     poolSize,
+    sockets,
     channel,
     replyChannel: createPostgresReplyChannel(db, channel),
     readClockMs: () => readClockMs(db),

@@ -14,6 +14,8 @@ export interface QueueBackend extends AsyncDisposable {
   readonly clock: ServerClock
   /** The tracer of the process: a question carries its caller's trace. */
   readonly tracer: Tracer
+  /** Bytes received from the server, where they are counted. */
+  readonly receivedBytes?: () => number
   /** Throws if the server does not reply within the connection time-out. */
   ping(): Promise<void>
   /** Adds jobs to a queue; opened on first use and shared. */

@@ -91,7 +91,7 @@ export async function createLiveCaller(
   const replyTo = `live:${randomBytes(8).toString('hex')}`
   const pending = new Map<number, PendingQuestion>()
   const heldBack = createHeldBackAccounts()
-  const server = createSilenceWatch(AWAY_MS[backend.kind])
+  const server = createSilenceWatch(AWAY_MS[backend.kind], backend.receivedBytes)
   const abandoned = createAbandonedJobs(backend, pending)
   const state: CallerState = { server, replyTo, pending, abandoned }
   const batcher = createQuestionBatcher(backend, state)

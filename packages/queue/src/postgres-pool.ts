@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { EventEmitter } from 'node:events'
+import type { Duplex } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Channel } from '@plumbline/ports/channel'
 import type { PgPool } from 'bullmq'
@@ -38,6 +39,8 @@ export interface QueuePoolOptions {
   readonly pooled: boolean
   readonly poolSize: number
   readonly channel: ListeningChannel
+  /** Makes the socket of a connection; absent: the driver does. */
+  readonly openSocket?: (() => Duplex) | undefined
   readonly onError: (error: Error) => void
 }
 
@@ -53,11 +56,15 @@ export function openQueuePool({
   pooled,
   poolSize,
   channel,
+  openSocket,
   onError: report,
 }: QueuePoolOptions): QueuePool {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max: poolSize,
+    // On a busy machine a new connection takes longer than calls wait for the server.
+    min: 1,
+    ...(openSocket === undefined ? {} : { stream: openSocket }),
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
     query_timeout: QUERY_MS,

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import type { ReplyChannel } from '@plumbline/ports/channel'
 import { NO_TRACER, type Tracer } from '@plumbline/ports/tracer'
 import { assertSchemaCompatibility, createPostgresBackend, runMigrations } from 'bullmq'
@@ -18,6 +19,8 @@ export interface PostgresQueueOptions {
   readonly pooled?: boolean
   /** Maximum number of connections; default 4. */
   readonly poolSize?: number
+  /** Sockets of the connections, and the bytes received over them; absent: the driver's own. */
+  readonly sockets?: { open(): Duplex; receivedBytes(): number }
   /** Also used to notify the consumers, so that a process has one listening connection. */
   readonly channel: ListeningChannel
   readonly replyChannel: ReplyChannel
@@ -75,9 +78,10 @@ async function createSequence(client: pg.Client, name: string): Promise<void> {
  */
 export async function openPostgresQueues(options: PostgresQueueOptions): Promise<QueueBackend> {
   const { databaseUrl, pooled = false, poolSize = POOL_SIZE, channel, onError } = options
-  const { tracer = NO_TRACER } = options
+  const { sockets, tracer = NO_TRACER } = options
   const telemetry = await telemetryOf(tracer)
-  const shared = openQueuePool({ databaseUrl, pooled, poolSize, channel, onError })
+  const openSocket = sockets && (() => sockets.open())
+  const shared = openQueuePool({ databaseUrl, pooled, poolSize, channel, openSocket, onError })
   const link = { connection: shared.connection, factory: createPostgresBackend, ...telemetry }
   const producers = createLazyResources<QueueName, Producer>((name) =>
     openProducer(name, link, shared.onError),
@@ -96,6 +100,7 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
       replyChannel: options.replyChannel,
       clock,
       tracer,
+      ...(sockets === undefined ? {} : { receivedBytes: () => sockets.receivedBytes() }),
       async ping() {
         await options.readClockMs()
       },

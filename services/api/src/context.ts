@@ -106,7 +106,7 @@ export async function openContext(
   const runMs = settings.DEBIT_TIMEOUT_SECONDS * 1_000
   const kept = { runMs, installationKey, onError }
   const access = openAccess(settings, connections, metering, stack, kept)
-  const database = createDatabaseTimeLimit()
+  const database = createDatabaseTimeLimit(connections.receivedBytes)
   const { balances, unpaidResponses } = access
   const idempotency = { database, db: callDb, ...kept, balances, unpaidResponses }
   const pipeline: Pipeline = {

@@ -18,8 +18,8 @@ export interface DatabaseTimeLimit {
 }
 
 /**
- * Milliseconds without any reply after which the database counts as down: calls are then refused
- * within two seconds.
+ * Milliseconds without a reply or a byte after which the database counts as down: calls are then
+ * refused within two seconds.
  */
 const SILENT_MS = 1_000
 
@@ -29,9 +29,13 @@ const SILENT_MS = 1_000
  */
 const REFUSAL_MS = 200
 
-/** Makes the limit of one process. */
-export function createDatabaseTimeLimit(): DatabaseTimeLimit {
-  const database = createSilenceWatch(SILENT_MS)
+/**
+ * Makes the limit of one process.
+ *
+ * @param receivedBytes bytes received from the database so far
+ */
+export function createDatabaseTimeLimit(receivedBytes?: () => number): DatabaseTimeLimit {
+  const database = createSilenceWatch(SILENT_MS, receivedBytes)
   return {
     async orRefused(asked, { late, isCached = false } = {}) {
       try {
@@ -47,9 +51,12 @@ export function createDatabaseTimeLimit(): DatabaseTimeLimit {
 }
 
 /**
- * Waits up to `REFUSAL_MS` for work that never rejects; it then goes on in the background, and its
- * value is undefined.
+ * Waits a moment, by default `REFUSAL_MS`, for work that never rejects; it then goes on in the
+ * background, and its value is undefined.
  */
-export async function waitBriefly<T>(work: Promise<T>): Promise<T | undefined> {
-  return await withTimeOut(REFUSAL_MS, work).catch(() => undefined)
+export async function waitBriefly<T>(
+  work: Promise<T>,
+  mostMs: number = REFUSAL_MS,
+): Promise<T | undefined> {
+  return await withTimeOut(mostMs, work).catch(() => undefined)
 }
