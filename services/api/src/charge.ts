@@ -110,6 +110,9 @@ function dailyLimitReached(): Problem {
   )
 }
 
+/** Milliseconds that the refund is awaited of a call whose commit has no reply, within its deadline. */
+const IN_DOUBT_MS = 1_000
+
 /**
  * Ends a call that failed after its debit: refunds it, or leaves that to the sweep, and records the
  * credits.
@@ -130,7 +133,9 @@ export async function endFailed(
     ctx.onError(cause)
     return undefined
   })
-  const closed = await waitBriefly(refunding)
+  // Only the refund shows what became of a commit without a reply.
+  const isInDoubt = response !== undefined && reason !== 'timeout'
+  const closed = await waitBriefly(refunding, isInDoubt ? IN_DOUBT_MS : undefined)
   if (response !== undefined && closed === undefined) throw inDoubt(error)
   const back = closed?.given ?? debit.credits
   if (response !== undefined && closed?.state === 'answered') {
