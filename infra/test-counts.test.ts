@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countsOf, failedTests, retriedTests } from './test-counts.ts'
+import { countsOf, failedTests, filesToRepeat, withRepeated } from './test-counts.ts'
 
 const REPORT = {
   numPassedTests: 10,
@@ -45,15 +45,29 @@ test('each failed test is named in one line, and so is a file that could not be 
   expect(failedTests(null, '/project')).toEqual([])
 })
 
-test('a test that passed only when run again is named with why it failed first', () => {
-  const results = [
-    { fullName: 'holds', status: 'passed', failureMessages: [] },
-    { fullName: 'waits', status: 'passed', failureMessages: ['too late\nat a.ts'] },
-    { fullName: 'breaks', status: 'failed', failureMessages: ['wrong', 'wrong'] },
-  ]
-  const report = {
-    ...REPORT,
-    testResults: [{ name: '/project/a.test.ts', message: '', assertionResults: results }],
+test('a file that was run again counts with its second run', () => {
+  const passed = { fullName: 'holds', status: 'passed', failureMessages: [] }
+  const failed = { fullName: 'waits', status: 'failed', failureMessages: ['too late'] }
+  const skipped = { fullName: 'follows', status: 'skipped', failureMessages: [] }
+  const first = {
+    numPassedTests: 2,
+    numFailedTests: 1,
+    numPendingTests: 1,
+    numTodoTests: 0,
+    testResults: [
+      { name: '/project/a.test.ts', message: '', assertionResults: [passed, failed, skipped] },
+      { name: '/project/b.test.ts', message: '', assertionResults: [passed] },
+    ],
   }
-  expect(retriedTests(report, '/project')).toEqual(['a.test.ts > waits: too late'])
+  expect(filesToRepeat(first)).toEqual(['/project/a.test.ts'])
+  const three = [passed, { ...failed, status: 'passed' }, { ...skipped, status: 'passed' }]
+  const second = {
+    ...first,
+    testResults: [{ name: '/project/a.test.ts', message: '', assertionResults: three }],
+  }
+  const both = withRepeated(first, second)
+  expect(both).toMatchObject({ numPassedTests: 4, numFailedTests: 0, numPendingTests: 0 })
+  expect(filesToRepeat(both)).toEqual([])
+  const broken = { name: '/project/c.test.ts', message: 'no such module', assertionResults: [] }
+  expect(filesToRepeat({ ...first, testResults: [broken] })).toEqual(['/project/c.test.ts'])
 })

@@ -60,18 +60,31 @@ export function failedTests(report: TestReport | null, root: string): readonly s
   })
 }
 
-/**
- * One line for each test that failed and passed when run again, with the first line of the error.
- * @param root folder to which the paths are relative
- */
-export function retriedTests(report: TestReport | null, root: string): readonly string[] {
-  return (report?.testResults ?? []).flatMap(({ name, assertionResults }) =>
-    assertionResults.flatMap(({ status, fullName, failureMessages }) => {
-      const [why] = failureMessages ?? []
-      if (status !== 'passed' || why === undefined) return []
-      return [`${pathFrom(root, name)} > ${fullName}: ${firstLine(why)}`]
-    }),
+/** Paths of the files in which a test failed, or that could not be run. */
+export function filesToRepeat(report: TestReport | null): readonly string[] {
+  return (report?.testResults ?? []).flatMap((file) =>
+    file.message !== '' || file.assertionResults.some(({ status }) => status === 'failed')
+      ? [file.name]
+      : [],
   )
+}
+
+/** A report in which files that were run again have the results of their second run. */
+export function withRepeated(first: TestReport, second: TestReport): TestReport {
+  const repeated = new Map(second.testResults.map((file) => [file.name, file]))
+  const testResults = first.testResults.map((file) => repeated.get(file.name) ?? file)
+  const statuses = testResults.flatMap(({ assertionResults }) =>
+    assertionResults.map(({ status }) => status),
+  )
+  const count = (wanted: readonly string[]): number =>
+    statuses.filter((status) => wanted.includes(status)).length
+  return {
+    numPassedTests: count(['passed']),
+    numFailedTests: count(['failed']),
+    numPendingTests: count(['pending', 'skipped']),
+    numTodoTests: count(['todo']),
+    testResults,
+  }
 }
 
 function pathFrom(root: string, path: string): string {

@@ -31,7 +31,6 @@ export const LONG_FILES: readonly string[] = [
   'spreadsheet',
   'domain-real',
   'terminal',
-  'live-fairness',
   'hostile',
   'web/pages',
   'web/actions',

@@ -5,10 +5,16 @@ import { processEnvironment } from '@plumbline/runtime/settings'
 import { ROOT, runTool } from './run.ts'
 import { runWorlds, type WorldsResult } from './simulated-worlds.ts'
 import { runStaticChecks, STATIC_CHECKS } from './static-checks.ts'
-import { countsOf, failedTests, retriedTests, type TestReport } from './test-counts.ts'
+import {
+  countsOf,
+  failedTests,
+  filesToRepeat,
+  withRepeated,
+  type TestReport,
+} from './test-counts.ts'
 
 // Runs everything: the static checks at the same time as the unit, database and whole-process tests on
-// both queue backends; in CI then the simulated worlds.
+// both queue backends; in CI then failed tests once more, and the simulated worlds.
 // A failed run lists the failures at its end and keeps its report in `.reports`. The last line has the
 // counts, static checks included.
 
@@ -28,24 +34,27 @@ const SERVERS = [
   'promtool',
 ]
 
-const report = join(ROOT, '.reports', 'tests.json')
+/** Results of the tests, after failed ones were run again. */
+interface TestsResult {
+  readonly report: TestReport | null
+  readonly exitCode: number
+  /** A line for each test that failed at first. */
+  readonly again: readonly string[]
+}
+
+/** With more failed files than this, the code is broken, not the machine busy. */
+const MAX_REPEATED_FILES = 12
+
 await mkdir(join(ROOT, '.reports'), { recursive: true })
-await rm(report, { force: true })
-const [statics, exitCode] = await Promise.all([
+const [statics, first] = await Promise.all([
   runStaticChecks(),
-  runTool('vitest', [
-    'run',
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${report}`,
-    ...process.argv.slice(2),
-  ]),
+  runTests('tests.json', process.argv.slice(2)),
 ])
 process.stdout.write(statics.output)
-const parsed = await readReport(report)
+const { report, exitCode, again: repeated } = await repeatFailed(first)
 const worlds = await worldsOfCi()
 process.stdout.write(worlds.output)
-const counts = countsOf(parsed, exitCode, {
+const counts = countsOf(report, exitCode, {
   count: STATIC_CHECKS.length + worlds.count,
   failed: statics.failed.length + worlds.failed.length,
 })
@@ -54,9 +63,10 @@ const missing = SERVERS.filter((name) => !isInstalled(name))
 if (missing.length > 0) {
   process.stdout.write(`\nnot installed, so their tests were skipped: ${missing.join(', ')}\n`)
 }
-const again = [...retriedTests(parsed, ROOT), ...worlds.again]
+const failures = failedTests(report, ROOT)
+const stillFailing = new Set(failures.map(nameIn))
+const again = [...repeated.filter((line) => !stillFailing.has(nameIn(line))), ...worlds.again]
 if (again.length > 0) process.stdout.write(`\npassed only when run again:\n${again.join('\n')}\n`)
-const failures = failedTests(parsed, ROOT)
 if (failures.length > 0) {
   process.stdout.write(`\nfailed tests (report in .reports/tests.json):\n${failures.join('\n')}\n`)
 }
@@ -71,6 +81,46 @@ if (worlds.failed.length > 0) {
 const { passed, failed, skipped } = counts
 process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped} skipped\n`)
 process.exitCode = failed === 0 ? 0 : 1
+
+/** Runs tests; their report is written to `.reports`. */
+async function runTests(
+  reportName: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Omit<TestsResult, 'again'>> {
+  const path = join(ROOT, '.reports', reportName)
+  await rm(path, { force: true })
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${path}`]
+  const exitCode = await runTool('vitest', ['run', ...reporters, ...args], env)
+  return { report: await readReport(path), exitCode }
+}
+
+/**
+ * Runs the files of failed tests in CI once more, one at a time: many tests that start whole
+ * processes at once may keep a shared machine so busy that one is too late.
+ */
+async function repeatFailed({
+  report,
+  exitCode,
+}: Omit<TestsResult, 'again'>): Promise<TestsResult> {
+  const files = filesToRepeat(report)
+  const isFew = files.length > 0 && files.length <= MAX_REPEATED_FILES
+  if (report === null || !isFew || processEnvironment()['CI'] === undefined) {
+    return { report, exitCode, again: [] }
+  }
+  const second = await runTests('tests-again.json', files, { VITEST_MAX_WORKERS: '1' })
+  if (second.report === null) return { report, exitCode, again: [] }
+  return {
+    report: withRepeated(report, second.report),
+    exitCode: second.exitCode,
+    again: failedTests(report, ROOT),
+  }
+}
+
+/** File and name of a test in a line about its failure. */
+function nameIn(line: string): string {
+  return line.split(': ', 1)[0] ?? line
+}
 
 /** Runs the simulated worlds in CI, unless arguments select tests; they take minutes. */
 async function worldsOfCi(): Promise<WorldsResult> {
