@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest'
-import { countsOf, failedTests, filesToRepeat, withRepeated } from './test-counts.ts'
+import {
+  countsOf,
+  failedTests,
+  filesToRepeat,
+  retriedTests,
+  withRepeated,
+  type TestReport,
+} from './test-counts.ts'
 
 const REPORT = {
   numPassedTests: 10,
@@ -43,6 +50,25 @@ test('each failed test is named in one line, and so is a file that could not be 
     'b.test.ts: no such module',
   ])
   expect(failedTests(null, '/project')).toEqual([])
+})
+
+test('a test that passed only when run again is named with why it failed first', () => {
+  const runOf = (statuses: readonly string[]): TestReport => {
+    const [holds = '', waits = '', breaks = ''] = statuses
+    const results = [
+      { fullName: 'holds', status: holds, failureMessages: [] },
+      { fullName: 'waits', status: waits, failureMessages: ['too late\nat a.ts'] },
+      { fullName: 'breaks', status: breaks, failureMessages: ['wrong'] },
+    ]
+    return {
+      ...REPORT,
+      testResults: [{ name: '/project/a.test.ts', message: '', assertionResults: results }],
+    }
+  }
+  const first = runOf(['passed', 'failed', 'failed'])
+  const last = runOf(['passed', 'passed', 'failed'])
+  expect(retriedTests(first, last, '/project')).toEqual(['a.test.ts > waits: too late'])
+  expect(retriedTests(first, first, '/project')).toEqual([])
 })
 
 test('a file that was run again counts with its second run', () => {

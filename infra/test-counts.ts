@@ -43,21 +43,52 @@ export function countsOf(
   }
 }
 
+/** A failed test, or a file that could not be run. */
+interface Failure {
+  /** The file's path, and the test's name if the file could be run. */
+  readonly title: string
+  /** First line of the error. */
+  readonly why: string
+}
+
+function failuresIn(report: TestReport | null, root: string): readonly Failure[] {
+  return (report?.testResults ?? []).flatMap(({ name, message, assertionResults }) => {
+    const file = pathFrom(root, name)
+    const failed = assertionResults.filter(({ status }) => status === 'failed')
+    if (failed.length === 0) return message === '' ? [] : [{ title: file, why: firstLine(message) }]
+    return failed.map(({ fullName, failureMessages }) => ({
+      title: `${file} > ${fullName}`,
+      why: firstLine(failureMessages?.[0] ?? ''),
+    }))
+  })
+}
+
 /**
  * One line for each failed test and each file that could not be run: its file, its name, and the
  * first line of the error.
  * @param root folder to which the paths are relative
  */
 export function failedTests(report: TestReport | null, root: string): readonly string[] {
-  return (report?.testResults ?? []).flatMap(({ name, message, assertionResults }) => {
-    const file = pathFrom(root, name)
-    const failed = assertionResults.filter(({ status }) => status === 'failed')
-    if (failed.length === 0) return message === '' ? [] : [`${file}: ${firstLine(message)}`]
-    return failed.map(
-      ({ fullName, failureMessages }) =>
-        `${file} > ${fullName}: ${firstLine(failureMessages?.[0] ?? '')}`,
-    )
-  })
+  return failuresIn(report, root).map(lineOf)
+}
+
+/**
+ * One such line for each that failed in the first run and not in the last.
+ * @param root folder to which the paths are relative
+ */
+export function retriedTests(
+  first: TestReport | null,
+  last: TestReport | null,
+  root: string,
+): readonly string[] {
+  const failing = new Set(failuresIn(last, root).map(({ title }) => title))
+  return failuresIn(first, root)
+    .filter(({ title }) => !failing.has(title))
+    .map(lineOf)
+}
+
+function lineOf({ title, why }: Failure): string {
+  return `${title}: ${why}`
 }
 
 /** Paths of the files in which a test failed, or that could not be run. */

@@ -9,6 +9,7 @@ import {
   countsOf,
   failedTests,
   filesToRepeat,
+  retriedTests,
   withRepeated,
   type TestReport,
 } from './test-counts.ts'
@@ -34,12 +35,11 @@ const SERVERS = [
   'promtool',
 ]
 
-/** Results of the tests, after failed ones were run again. */
-interface TestsResult {
+/** One run of tests. */
+interface TestRun {
+  /** Null if the run wrote none. */
   readonly report: TestReport | null
   readonly exitCode: number
-  /** A line for each test that failed at first. */
-  readonly again: readonly string[]
 }
 
 /** With more failed files than this, the code is broken, not the machine busy. */
@@ -51,7 +51,7 @@ const [statics, first] = await Promise.all([
   runTests('tests.json', process.argv.slice(2)),
 ])
 process.stdout.write(statics.output)
-const { report, exitCode, again: repeated } = await repeatFailed(first)
+const { report, exitCode } = await repeatFailed(first)
 const worlds = await worldsOfCi()
 process.stdout.write(worlds.output)
 const counts = countsOf(report, exitCode, {
@@ -63,10 +63,9 @@ const missing = SERVERS.filter((name) => !isInstalled(name))
 if (missing.length > 0) {
   process.stdout.write(`\nnot installed, so their tests were skipped: ${missing.join(', ')}\n`)
 }
-const failures = failedTests(report, ROOT)
-const stillFailing = new Set(failures.map(nameIn))
-const again = [...repeated.filter((line) => !stillFailing.has(nameIn(line))), ...worlds.again]
+const again = [...retriedTests(first.report, report, ROOT), ...worlds.again]
 if (again.length > 0) process.stdout.write(`\npassed only when run again:\n${again.join('\n')}\n`)
+const failures = failedTests(report, ROOT)
 if (failures.length > 0) {
   process.stdout.write(`\nfailed tests (report in .reports/tests.json):\n${failures.join('\n')}\n`)
 }
@@ -87,7 +86,7 @@ async function runTests(
   reportName: string,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-): Promise<Omit<TestsResult, 'again'>> {
+): Promise<TestRun> {
   const path = join(ROOT, '.reports', reportName)
   await rm(path, { force: true })
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${path}`]
@@ -99,27 +98,14 @@ async function runTests(
  * Runs the files of failed tests in CI once more, one at a time: many tests that start whole
  * processes at once may keep a shared machine so busy that one is too late.
  */
-async function repeatFailed({
-  report,
-  exitCode,
-}: Omit<TestsResult, 'again'>): Promise<TestsResult> {
+async function repeatFailed(first: TestRun): Promise<TestRun> {
+  const { report } = first
   const files = filesToRepeat(report)
   const isFew = files.length > 0 && files.length <= MAX_REPEATED_FILES
-  if (report === null || !isFew || processEnvironment()['CI'] === undefined) {
-    return { report, exitCode, again: [] }
-  }
+  if (report === null || !isFew || processEnvironment()['CI'] === undefined) return first
   const second = await runTests('tests-again.json', files, { VITEST_MAX_WORKERS: '1' })
-  if (second.report === null) return { report, exitCode, again: [] }
-  return {
-    report: withRepeated(report, second.report),
-    exitCode: second.exitCode,
-    again: failedTests(report, ROOT),
-  }
-}
-
-/** File and name of a test in a line about its failure. */
-function nameIn(line: string): string {
-  return line.split(': ', 1)[0] ?? line
+  if (second.report === null) return first
+  return { report: withRepeated(report, second.report), exitCode: second.exitCode }
 }
 
 /** Runs the simulated worlds in CI, unless arguments select tests; they take minutes. */

@@ -13,8 +13,8 @@ export interface SilenceWatch {
    * Waits for a reply for as long as the server replies to any caller, or sends anything at all.
    *
    * @param isProof whether the reply proves that the server is up; a cached one does not
-   * @throws SilenceError if the server has not replied to any caller for the limit; the request
-   * itself continues
+   * @throws SilenceError if the server has neither replied nor sent anything for the limit; the
+   * request itself continues
    */
   watch<T>(reply: Promise<T>, isProof?: boolean): Promise<T>
   /** Whether all replies have failed or been missing for the limit. */
@@ -56,11 +56,11 @@ export function createSilenceWatch(limitMs: number, receivedBytes?: () => number
           await turn()
           await turn()
           if (isOver) return
-          // A look that comes late says that this process stood still, not that the server did.
           const bytes = receivedBytes?.()
           const isHeard = seenBytes !== undefined && bytes !== seenBytes
           seenBytes = bytes
           if (isHeard || repliedAtMs >= lookedAtMs) leftMs = limitMs
+          // A look that comes late says that this process stood still, not that the server did.
           leftMs -= Math.min(performance.now() - Math.max(lookedAtMs, repliedAtMs), stepMs)
           lookedAtMs = performance.now()
           if (leftMs > 0) {

@@ -1,3 +1,4 @@
+import type { ServerSockets } from '@plumbline/ports/server-sockets'
 import {
   Kysely,
   PostgresDialect,
@@ -7,7 +8,6 @@ import {
   type Transaction,
 } from 'kysely'
 import pg from 'pg'
-import type { ServerSockets } from './server-sockets.ts'
 import type { Tables } from './tables.ts'
 
 /**
@@ -98,7 +98,7 @@ export function openDatabase(options: DatabaseOptions): Db {
     max: options.poolSize,
     // On a busy machine a new connection takes longer than calls wait for the server.
     min: 1,
-    ...streamOf(options.sockets),
+    ...(options.sockets && { stream: options.sockets.open }),
     application_name: options.applicationName,
     types: { getTypeParser },
     connectionTimeoutMillis: CONNECT_MS,
@@ -124,11 +124,6 @@ export function openDatabase(options: DatabaseOptions): Db {
       if (!pool.ending) await pool.end()
     },
   }
-}
-
-/** The driver's option for sockets that are made elsewhere. */
-function streamOf(sockets: ServerSockets | undefined): pg.PoolConfig {
-  return sockets === undefined ? {} : { stream: () => sockets.open() }
 }
 
 /** The part of a pool that kysely uses. */

@@ -1,13 +1,5 @@
 import { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
-
-/** Sockets to one server, over which its bytes are counted. */
-export interface ServerSockets {
-  /** Makes the socket of a new connection, as the driver would. */
-  open(): Duplex
-  /** Bytes received over all sockets, closed ones included; those of TLS as they were sent. */
-  receivedBytes(): number
-}
+import type { ServerSockets } from '@plumbline/ports/server-sockets'
 
 /** Makes the sockets of the pools that connect to one server. */
 export function createServerSockets(): ServerSockets {

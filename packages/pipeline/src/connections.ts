@@ -2,6 +2,7 @@ import type { Budget } from '@plumbline/ports/budget'
 import { NO_TRACER, type Tracer } from '@plumbline/ports/tracer'
 import type { Limiter } from '@plumbline/ports/limiter'
 import type { Memory } from '@plumbline/ports/memory'
+import type { ServerSockets } from '@plumbline/ports/server-sockets'
 import { createPostgresBudget } from '@plumbline/db/budget'
 import { openPostgresChannel } from '@plumbline/db/channel'
 import { readClockMs } from '@plumbline/db/channel-clock'
@@ -11,7 +12,7 @@ import { noteInstallationKey } from '@plumbline/db/installation-key'
 import { limitConnections } from '@plumbline/db/limit-connections'
 import { createPostgresLimiter } from '@plumbline/db/limiter'
 import { createPostgresMemory } from '@plumbline/db/memory'
-import { createServerSockets, type ServerSockets } from '@plumbline/db/server-sockets'
+import { createServerSockets } from '@plumbline/db/server-sockets'
 import type { QueueBackend } from '@plumbline/queue/backend'
 import { openPostgresQueues } from '@plumbline/queue/postgres-queues'
 import { createRedisLimiter } from '@plumbline/queue/redis-limiter'
@@ -130,7 +131,7 @@ async function open(options: ConnectionOptions): Promise<Connections> {
   return {
     db,
     callDb,
-    receivedBytes: () => sockets.receivedBytes(),
+    receivedBytes: sockets.receivedBytes,
     queue,
     memory: keyedMemory(facts, key),
     durable: keyedMemory(purchases, key),

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { EventEmitter } from 'node:events'
-import type { Duplex } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Channel } from '@plumbline/ports/channel'
+import type { ServerSockets } from '@plumbline/ports/server-sockets'
 import type { PgPool } from 'bullmq'
 import pg from 'pg'
 import { QUEUE_NAMES } from './names.ts'
@@ -39,8 +39,8 @@ export interface QueuePoolOptions {
   readonly pooled: boolean
   readonly poolSize: number
   readonly channel: ListeningChannel
-  /** Makes the socket of a connection; absent: the driver does. */
-  readonly openSocket?: (() => Duplex) | undefined
+  /** Makes the sockets of the connections; absent: the driver does. */
+  readonly sockets?: ServerSockets | undefined
   readonly onError: (error: Error) => void
 }
 
@@ -56,7 +56,7 @@ export function openQueuePool({
   pooled,
   poolSize,
   channel,
-  openSocket,
+  sockets,
   onError: report,
 }: QueuePoolOptions): QueuePool {
   const pool = new pg.Pool({
@@ -64,7 +64,7 @@ export function openQueuePool({
     max: poolSize,
     // On a busy machine a new connection takes longer than calls wait for the server.
     min: 1,
-    ...(openSocket === undefined ? {} : { stream: openSocket }),
+    ...(sockets && { stream: sockets.open }),
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
     query_timeout: QUERY_MS,

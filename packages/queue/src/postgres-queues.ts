@@ -1,5 +1,5 @@
-import type { Duplex } from 'node:stream'
 import type { ReplyChannel } from '@plumbline/ports/channel'
+import type { ServerSockets } from '@plumbline/ports/server-sockets'
 import { NO_TRACER, type Tracer } from '@plumbline/ports/tracer'
 import { assertSchemaCompatibility, createPostgresBackend, runMigrations } from 'bullmq'
 import pg from 'pg'
@@ -19,8 +19,8 @@ export interface PostgresQueueOptions {
   readonly pooled?: boolean
   /** Maximum number of connections; default 4. */
   readonly poolSize?: number
-  /** Sockets of the connections, and the bytes received over them; absent: the driver's own. */
-  readonly sockets?: { open(): Duplex; receivedBytes(): number }
+  /** Makes the sockets of the connections; absent: the driver does, and no bytes are counted. */
+  readonly sockets?: ServerSockets
   /** Also used to notify the consumers, so that a process has one listening connection. */
   readonly channel: ListeningChannel
   readonly replyChannel: ReplyChannel
@@ -80,8 +80,7 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
   const { databaseUrl, pooled = false, poolSize = POOL_SIZE, channel, onError } = options
   const { sockets, tracer = NO_TRACER } = options
   const telemetry = await telemetryOf(tracer)
-  const openSocket = sockets && (() => sockets.open())
-  const shared = openQueuePool({ databaseUrl, pooled, poolSize, channel, openSocket, onError })
+  const shared = openQueuePool({ databaseUrl, pooled, poolSize, channel, sockets, onError })
   const link = { connection: shared.connection, factory: createPostgresBackend, ...telemetry }
   const producers = createLazyResources<QueueName, Producer>((name) =>
     openProducer(name, link, shared.onError),
@@ -100,7 +99,7 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
       replyChannel: options.replyChannel,
       clock,
       tracer,
-      ...(sockets === undefined ? {} : { receivedBytes: () => sockets.receivedBytes() }),
+      ...(sockets && { receivedBytes: sockets.receivedBytes }),
       async ping() {
         await options.readClockMs()
       },

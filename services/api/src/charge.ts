@@ -134,8 +134,8 @@ export async function endFailed(
     return undefined
   })
   // Only the refund shows what became of a commit without a reply.
-  const isInDoubt = response !== undefined && reason !== 'timeout'
-  const closed = await waitBriefly(refunding, isInDoubt ? IN_DOUBT_MS : undefined)
+  const isWorthWaiting = response !== undefined && reason !== 'timeout'
+  const closed = await waitBriefly(refunding, isWorthWaiting ? IN_DOUBT_MS : undefined)
   if (response !== undefined && closed === undefined) throw inDoubt(error)
   const back = closed?.given ?? debit.credits
   if (response !== undefined && closed?.state === 'answered') {

@@ -34,7 +34,7 @@ const REFUSAL_MS = 200
  *
  * @param receivedBytes bytes received from the database so far
  */
-export function createDatabaseTimeLimit(receivedBytes?: () => number): DatabaseTimeLimit {
+export function createDatabaseTimeLimit(receivedBytes: () => number): DatabaseTimeLimit {
   const database = createSilenceWatch(SILENT_MS, receivedBytes)
   return {
     async orRefused(asked, { late, isCached = false } = {}) {
