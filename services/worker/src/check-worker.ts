@@ -1,4 +1,5 @@
 import type { Engine } from '@plumbline/ports/engine'
+import type { BulkPace } from './bulk-pace.ts'
 import { closeTogether } from './close-together.ts'
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
@@ -52,6 +53,7 @@ export async function serveCheck<C extends Check>(
   engine: Engine<C>,
   queueSeconds: QueueSeconds,
   liveSeconds: QueueSeconds,
+  pace: BulkPace,
 ): Promise<AsyncDisposable> {
   const { pipeline, settings, log } = context
   const { queue } = context.connections
@@ -69,7 +71,10 @@ export async function serveCheck<C extends Check>(
       limits: liveLimitsOf(settings),
       graceMs,
       onError,
-      onBegin: (ms) => liveSeconds.observe({ check: engine.check }, ms / 1_000),
+      onBegin: (ms) => {
+        pace.noteCall()
+        liveSeconds.observe({ check: engine.check }, ms / 1_000)
+      },
     }),
   )
   served.push(
@@ -83,7 +88,7 @@ export async function serveCheck<C extends Check>(
           queueSeconds.observe({ check: engine.check }, waitedMs / 1_000)
         }
         const runnerOf = (_: Check, mode: 'live' | 'test'): CheckRunner =>
-          mode === 'test' ? magic : runnerFor(engine)
+          mode === 'test' ? magic : runnerFor(engine, pace)
         await runTask(pipeline, leases, runnerOf, taskIn(data), signal)
       },
       { concurrency: slots + reserve, ...jobLockOf(settings), graceMs, onError },
@@ -92,9 +97,24 @@ export async function serveCheck<C extends Check>(
   return stack.move()
 }
 
-/** Safe because the queue of a check only holds tasks of that check. */
-function runnerFor<C extends Check>(engine: Engine<C>): CheckRunner {
-  return engine as unknown as CheckRunner
+/** Maximum number of subjects of a task that no other task delays. */
+const SHORT_TASK = 100
+
+/** The engine of a check, at the pace of the process. */
+function runnerFor<C extends Check>(engine: Engine<C>, pace: BulkPace): CheckRunner {
+  // Safe because the queue of a check only holds tasks of that check.
+  const runner = engine as unknown as CheckRunner
+  return {
+    async run(request) {
+      if (request.subjects.length <= SHORT_TASK) return await runner.run(request)
+      const end = await pace.enter(request.signal)
+      try {
+        return await runner.run(request)
+      } finally {
+        end()
+      }
+    },
+  }
 }
 
 function taskIn(data: Readonly<Record<string, unknown>>): { taskId: number; lease: number } {

@@ -2,6 +2,7 @@ import type { Engine } from '@plumbline/ports/engine'
 import { closeTogether } from './close-together.ts'
 import type { Check } from '@plumbline/contract/products'
 import { serveBatches } from './batch-worker.ts'
+import { createBulkPace } from './bulk-pace.ts'
 import type { WorkerContext } from './context.ts'
 import { countLiveQueueSeconds, countQueueSeconds, serveCheck } from './check-worker.ts'
 import { createAnswerCounter } from './count-answers.ts'
@@ -31,9 +32,10 @@ export async function serve(
   const counted = createAnswerCounter(context.metrics)
   const queueSeconds = countQueueSeconds(context.metrics)
   const liveSeconds = countLiveQueueSeconds(context.metrics)
+  const pace = stack.use(createBulkPace())
   for (const engine of engines) {
     const traced = traceEngine(context.tracer, counted(engine))
-    served.push(await serveCheck(context, traced, queueSeconds, liveSeconds))
+    served.push(await serveCheck(context, traced, queueSeconds, liveSeconds, pace))
   }
   if (listUpdates !== undefined) {
     served.push(await serveBatches(context, listUpdates), serveWebhooks(context))
