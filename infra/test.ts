@@ -13,6 +13,7 @@ import {
   withRepeated,
   type TestReport,
 } from './test-counts.ts'
+import { UNCAUGHT_PATH } from './uncaught-reporter.ts'
 
 // Runs everything: the static checks at the same time as the unit, database and whole-process tests on
 // both queue backends; in CI then failed tests once more, and the simulated worlds.
@@ -40,6 +41,8 @@ interface TestRun {
   /** Null if the run wrote none. */
   readonly report: TestReport | null
   readonly exitCode: number
+  /** Messages of errors that no test caught. */
+  readonly uncaught: readonly string[]
 }
 
 /** With more failed files than this, the code is broken, not the machine busy. */
@@ -51,7 +54,7 @@ const [statics, first] = await Promise.all([
   runTests('tests.json', process.argv.slice(2)),
 ])
 process.stdout.write(statics.output)
-const { report, exitCode } = await repeatFailed(first)
+const { report, exitCode, uncaught } = await repeatFailed(first)
 const worlds = await worldsOfCi()
 process.stdout.write(worlds.output)
 const counts = countsOf(report, exitCode, {
@@ -69,6 +72,7 @@ const failures = failedTests(report, ROOT)
 if (failures.length > 0) {
   process.stdout.write(`\nfailed tests (report in .reports/tests.json):\n${failures.join('\n')}\n`)
 }
+if (uncaught.length > 0) process.stdout.write(`\nuncaught errors:\n${uncaught.join('\n')}\n`)
 if (statics.failed.length > 0) {
   process.stdout.write(`\nfailed checks: ${statics.failed.join(', ')}\n`)
 }
@@ -88,24 +92,34 @@ async function runTests(
   env: Readonly<Record<string, string>> = {},
 ): Promise<TestRun> {
   const path = join(ROOT, '.reports', reportName)
-  await rm(path, { force: true })
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${path}`]
-  const exitCode = await runTool('vitest', ['run', ...reporters, ...args], env)
-  return { report: await readReport(path), exitCode }
+  for (const stale of [path, UNCAUGHT_PATH]) await rm(stale, { force: true })
+  const reporters = [
+    '--reporter=default',
+    '--reporter=json',
+    '--reporter=./infra/uncaught-reporter.ts',
+  ]
+  const options = [...reporters, `--outputFile.json=${path}`]
+  const exitCode = await runTool('vitest', ['run', ...options, ...args], env)
+  // Safe because vitest and `UncaughtReporter` write them in these forms.
+  const report = (await readJson(path)) as TestReport | null
+  const uncaught = (await readJson(UNCAUGHT_PATH)) as readonly string[] | null
+  return { report, exitCode, uncaught: uncaught ?? [] }
 }
 
 /**
  * Runs the files of failed tests in CI once more, one at a time: many tests that start whole
- * processes at once may keep a shared machine so busy that one is too late.
+ * processes at once may keep a shared machine so busy that one is too late. A run with an error that
+ * no test caught has failed whatever its tests do when run again.
  */
 async function repeatFailed(first: TestRun): Promise<TestRun> {
-  const { report } = first
+  const { report, uncaught } = first
   const files = filesToRepeat(report)
   const isFew = files.length > 0 && files.length <= MAX_REPEATED_FILES
-  if (report === null || !isFew || processEnvironment()['CI'] === undefined) return first
+  if (processEnvironment()['CI'] === undefined || uncaught.length > 0) return first
+  if (report === null || !isFew) return first
   const second = await runTests('tests-again.json', files, { VITEST_MAX_WORKERS: '1' })
   if (second.report === null) return first
-  return { report: withRepeated(report, second.report), exitCode: second.exitCode }
+  return { ...second, report: withRepeated(report, second.report) }
 }
 
 /** Runs the simulated worlds in CI, unless arguments select tests; they take minutes. */
@@ -114,10 +128,9 @@ async function worldsOfCi(): Promise<WorldsResult> {
   return isAsked ? await runWorlds() : { count: 0, failed: [], again: [], output: '' }
 }
 
-async function readReport(path: string): Promise<TestReport | null> {
+async function readJson(path: string): Promise<unknown> {
   try {
-    // Safe because vitest writes it in its documented form.
-    return JSON.parse(await readFile(path, 'utf8')) as TestReport
+    return JSON.parse(await readFile(path, 'utf8'))
   } catch {
     return null
   }
