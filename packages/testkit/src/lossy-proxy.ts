@@ -6,9 +6,10 @@ export interface LossyProxy extends AsyncDisposable {
   readonly url: string
   /**
    * Closes the connection when the server replies to the next statement whose text or name contains
-   * `word`; the statement itself takes effect.
+   * `word`; the statement itself takes effect. For `stallMs` after that no data pass in any
+   * connection.
    */
-  loseNextReply(word: string): void
+  loseNextReply(word: string, stallMs?: number): void
   lostCount(): number
   /**
    * Drops all data of the current connections, in both directions, without resetting or closing them.
@@ -22,7 +23,19 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
   const sockets = new Set<Socket>()
   let deaf: ReadonlySet<Socket> = new Set()
   let word: string | undefined
+  let stallAfterMs = 0
+  let isStalled = false
   let lost = 0
+
+  function stall(ms: number): void {
+    isStalled = true
+    for (const socket of sockets) socket.pause()
+    setTimeout(() => {
+      isStalled = false
+      for (const socket of sockets) socket.resume()
+    }, ms)
+  }
+
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const behind = connect(Number(upstream.port), upstream.hostname)
     let losing = false
@@ -54,8 +67,11 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
       } else if (piece.includes(READY)) {
         lost += 1
         client.destroy()
+        if (stallAfterMs > 0) stall(stallAfterMs)
       }
     })
+    // After the listeners, which make a socket flow.
+    if (isStalled) for (const socket of [client, behind]) socket.pause()
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const address = server.address()
@@ -64,8 +80,9 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
   url.port = String(address.port)
   return {
     url: url.href,
-    loseNextReply: (next) => {
+    loseNextReply: (next, stallMs = 0) => {
       word = next
+      stallAfterMs = stallMs
     },
     lostCount: () => lost,
     loseAll: () => {

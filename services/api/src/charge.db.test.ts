@@ -63,28 +63,34 @@ test('a call whose response is not stored by the deadline ends then, is not show
   await expect.poll(async () => (await countedBy(stage)).charged).toBe(1)
 })
 
-test('a call whose stored response is committed without a reply is answered and charged', async () => {
-  const proxies: LossyProxy[] = []
-  await using stage = await openApiHarness({}, async (url) => {
-    const proxy = await openLossyProxy(url)
-    proxies.push(proxy)
-    return proxy
-  })
-  const account = await stage.account({ credits: 10 })
-  stage.answer = async (check, subject) => {
-    for (const proxy of proxies) proxy.loseNextReply('commit')
-    return outcomeFor(check, subject)
-  }
-  const once = await callEmail(stage, account, KEYED)
-  expect(proxies.map((proxy) => proxy.lostCount())).toEqual([1])
-  expect(once.status).toBe(200)
-  expect(once.headers.get('x-credits-charged')).toBe('1')
-  expect(once.headers.get('x-credits-remaining')).toBe('9')
-  const again = await callEmail(stage, account, KEYED)
-  expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([once.text, 'true'])
-  expect(await stage.metering.remaining(account.id)).toBe(9)
-  expect(await countedBy(stage)).toEqual({ charged: 1, refunded: 0 })
-})
+test.each([
+  ['at once', 0],
+  ['after half a second', 500],
+])(
+  'a call whose stored response is committed without a reply is answered and charged if the database replies again %s',
+  async (_, stallMs) => {
+    const proxies: LossyProxy[] = []
+    await using stage = await openApiHarness({}, async (url) => {
+      const proxy = await openLossyProxy(url)
+      proxies.push(proxy)
+      return proxy
+    })
+    const account = await stage.account({ credits: 10 })
+    stage.answer = async (check, subject) => {
+      for (const proxy of proxies) proxy.loseNextReply('commit', stallMs)
+      return outcomeFor(check, subject)
+    }
+    const once = await callEmail(stage, account, KEYED)
+    expect(proxies.map((proxy) => proxy.lostCount())).toEqual([1])
+    expect(once.status).toBe(200)
+    expect(once.headers.get('x-credits-charged')).toBe('1')
+    expect(once.headers.get('x-credits-remaining')).toBe('9')
+    const again = await callEmail(stage, account, KEYED)
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([once.text, 'true'])
+    expect(await stage.metering.remaining(account.id)).toBe(9)
+    expect(await countedBy(stage)).toEqual({ charged: 1, refunded: 0 })
+  },
+)
 
 test('a call that costs nothing is answered while its refund waits', async () => {
   await using stage = await openApiHarness({ CALL_TIMEOUT_SECONDS: '1', CHARGE_UNKNOWN: 'false' })
