@@ -37,7 +37,7 @@ const SEMI_SPACE_MEGABYTES = 4
 /**
  * Threads of V8 that help with garbage collection. Node has four in each program: on a machine of
  * two cores a program waits for its own while they wait for a core, and single calls beside a batch
- * took up to a quarter longer (p99, `bench -- mixed` on Redis).
+ * took about a fifth longer (p99, `bench -- mixed` on Redis).
  */
 const HELPER_THREADS = 1
 
