@@ -1,7 +1,7 @@
-/** A growing table of 128-bit hashes, each with its ordinal. */
+/** A growing table of 96-bit hashes, each with its ordinal. */
 export interface HashTable {
   /** The ordinal of an equal hash, or -1 if this one was added. */
-  place(a: number, b: number, c: number, d: number): number
+  place(a: number, b: number, c: number): number
   readonly count: number
   /** Bytes that the arrays of the table take. */
   readonly sizeBytes: number
@@ -9,40 +9,38 @@ export interface HashTable {
 
 /** Hashes are stored in segments, so that growing copies none of them. */
 const SEGMENT_HASHES = 1 << 16
-const WORDS = 4
+const WORDS = 3
 const MAX_LOAD = 0.75
 
-/** An empty table: 16 bytes for each hash, and 5 to 11 for its index entry. */
+/** An empty table: 12 bytes for each hash, and 5 to 11 for its index entry. */
 export function createHashTable(): HashTable {
   const segments: Int32Array[] = []
   /** Ordinal + 1 of a hash, or 0 if free; open addressing with linear probing. */
   let index = new Int32Array(1 << 12)
   let count = 0
 
-  function place(a: number, b: number, c: number, d: number): number {
+  function place(a: number, b: number, c: number): number {
     const mask = index.length - 1
     for (let slot = a & mask; ; slot = (slot + 1) & mask) {
       const ordinal = (index[slot] ?? 0) - 1
       if (ordinal < 0) {
         index[slot] = count + 1
-        append(a, b, c, d)
+        append(a, b, c)
         return -1
       }
       const segment = segmentOf(segments, ordinal)
       const at = (ordinal % SEGMENT_HASHES) * WORDS
-      const first = segment[at] === a && segment[at + 1] === b
-      if (first && segment[at + 2] === c && segment[at + 3] === d) return ordinal
+      if (segment[at] === a && segment[at + 1] === b && segment[at + 2] === c) return ordinal
     }
   }
 
-  function append(a: number, b: number, c: number, d: number): void {
+  function append(a: number, b: number, c: number): void {
     if (count % SEGMENT_HASHES === 0) segments.push(new Int32Array(SEGMENT_HASHES * WORDS))
     const segment = segmentOf(segments, count)
     const at = (count % SEGMENT_HASHES) * WORDS
     segment[at] = a
     segment[at + 1] = b
     segment[at + 2] = c
-    segment[at + 3] = d
     count += 1
     if (count > index.length * MAX_LOAD) grow()
   }
