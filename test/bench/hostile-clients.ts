@@ -44,7 +44,7 @@ export async function measureClients(
       databaseUrl: servers.databaseUrl,
       redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
       workers: [['email', 'phone', 'ip', 'domain', 'batch']],
-      execArgv: memoryFlags(HEAP_MEGABYTES),
+      execArgv: (program) => memoryFlags(HEAP_MEGABYTES, program),
       // So that refunds are made soon.
       env: { CALL_TIMEOUT_SECONDS: '2', DEBIT_TIMEOUT_SECONDS: '3', SWEEP_SECONDS: '1' },
     })

@@ -27,7 +27,7 @@ export async function run(): Promise<readonly Figure[]> {
       databaseUrl: servers.databaseUrl,
       redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
       workers: [['email', 'phone', 'ip', 'domain'], ['batch']],
-      execArgv: memoryFlags(HEAP_MEGABYTES),
+      execArgv: (program) => memoryFlags(HEAP_MEGABYTES, program),
     })
     const account = await service.account({ credits: 1_000_000 })
     const caller: Caller = { service, account, key: account.liveKey }

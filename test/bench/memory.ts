@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MEMORY_ENVIRONMENT, memoryFlags } from '@plumbline/local/children'
+import { MEMORY_ENVIRONMENT, memoryFlags, type ProgramName } from '@plumbline/local/children'
 import { peakMebibytes } from '@plumbline/testkit/peak-memory'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { bounded, type Figure } from './figure.ts'
@@ -28,7 +28,7 @@ export async function run(): Promise<readonly Figure[]> {
         databaseUrl: servers.databaseUrl,
         redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
         workers: [['email'], ['batch']],
-        execArgv: memoryFlags(160),
+        execArgv: (program: ProgramName) => memoryFlags(160, program),
         env: MEMORY_ENVIRONMENT,
       }
       await (await startService(options))[Symbol.asyncDispose]()

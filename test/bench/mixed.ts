@@ -32,8 +32,8 @@ export async function run(): Promise<readonly Figure[]> {
         databaseUrl: servers.databaseUrl,
         redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
         workers: [['email', '--delay=20', '--width=50'], ['batch']],
-        // As `npm start` and the containers run them.
-        execArgv: memoryFlags(HEAP_MEGABYTES),
+        // As `npm start` runs them.
+        execArgv: (program) => memoryFlags(HEAP_MEGABYTES, program),
       })
       figures.push(...(await measure(service, backend, { long, short })))
     }

@@ -36,7 +36,7 @@ export async function run(): Promise<readonly Figure[]> {
       databaseUrl: servers.databaseUrl,
       redisUrl: servers.redisUrl,
       workers: [['batch']],
-      execArgv: memoryFlags(160),
+      execArgv: (program) => memoryFlags(160, program),
     })
     const account = await service.account({ credits: 1 })
     const figures: Figure[] = []

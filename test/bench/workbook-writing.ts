@@ -23,7 +23,7 @@ export async function run(): Promise<readonly Figure[]> {
       databaseUrl: servers.databaseUrl,
       redisUrl: servers.redisUrl,
       workers: [['email'], ['batch']],
-      execArgv: memoryFlags(160),
+      execArgv: (program) => memoryFlags(160, program),
     })
     const account = await service.account({ credits: RECORDS })
     const { id } = await uploadBatch(service, account, list, 'email')

@@ -16,7 +16,7 @@ test('the maximum of concurrent JSON batches of an account, each of the maximum 
     databaseUrl: database.url,
     redisUrl: undefined,
     workers: [],
-    execArgv: memoryFlags(HEAP_MEGABYTES),
+    execArgv: (program) => memoryFlags(HEAP_MEGABYTES, program),
   })
   const account = await service.account()
   const caller: Caller = { service, account, key: account.liveKey }
@@ -44,7 +44,7 @@ test.runIf(process.platform === 'linux')(
       databaseUrl: database.url,
       redisUrl: undefined,
       workers: [['email', 'batch']],
-      execArgv: memoryFlags(HEAP_MEGABYTES),
+      execArgv: (program) => memoryFlags(HEAP_MEGABYTES, program),
     })
     const account = await service.account()
     const caller: Caller = { service, account, key: account.liveKey }

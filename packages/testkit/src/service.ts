@@ -28,8 +28,8 @@ export interface ServiceOptions {
   readonly workerEnv?: (at: number) => Readonly<Record<string, string>>
   /** Data directory of the processes; absent: a temporary one. */
   readonly dataDir?: string | undefined
-  /** V8 flags for all processes. */
-  readonly execArgv?: readonly string[]
+  /** V8 flags of a process; `batch` is a worker for batches alone. */
+  readonly execArgv?: (program: 'api' | 'worker' | 'batch') => readonly string[]
   /**
    * Folder with the sources of another version, to which the database was migrated; absent: this version.
    */
@@ -191,13 +191,14 @@ async function startMember(
   path: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  { execArgv = [], output }: Pick<ServiceOptions, 'execArgv' | 'output'>,
+  { execArgv, output }: Pick<ServiceOptions, 'execArgv' | 'output'>,
 ): Promise<Running> {
   let facts: Readonly<Record<string, unknown>> = {}
+  const flags = execArgv?.(name === 'api' || name === 'batch' ? name : 'worker') ?? []
   const launch = async (extra: NodeJS.ProcessEnv): Promise<ChildProcess> => {
     const child = fork(path, [...args], {
       env: { ...env, ...extra },
-      execArgv: ['--disable-warning=ExperimentalWarning', ...execArgv],
+      execArgv: ['--disable-warning=ExperimentalWarning', ...flags],
       stdio: ['ignore', output ?? 'inherit', output ?? 'inherit', 'ipc'],
     })
     const [message]: unknown[] = await Promise.race([

@@ -5,9 +5,12 @@ import { fileURLToPath } from 'node:url'
 import type { Environment } from '@plumbline/runtime/settings'
 import type { Log } from '@plumbline/ports/log'
 
+/** Name of a program; `worker` is the one for checks. */
+export type ProgramName = 'api' | 'worker' | 'batch'
+
 /** A program of the service that runs as a child process. */
 export interface Program {
-  readonly name: string
+  readonly name: ProgramName
   /** Path below `services/`. */
   readonly main: string
   readonly args: readonly string[]
@@ -37,9 +40,10 @@ const SEMI_SPACE_MEGABYTES = 4
 /**
  * Threads of V8 that help with garbage collection. Node has four in each program: on a machine of
  * two cores a program waits for its own while they wait for a core, and single calls beside a batch
- * took about a fifth longer (p99, `bench -- mixed` on Redis).
+ * take longer (`bench -- mixed`); with fewer, garbage is collected later and a program takes up to
+ * 15 MB more (`bench -- memory`). So the fewer, the more calls wait for a program.
  */
-const HELPER_THREADS = 1
+const HELPER_THREADS = { api: 1, worker: 2, batch: 4 } as const
 
 /**
  * Limits memory outside of V8's heaps with glibc: freed buffers of 128 KiB or more are returned to
@@ -56,12 +60,17 @@ const RESTART_MS = 1_000
 /**
  * V8 flags that limit a program's heap: the old generation, the young one, which else grows with
  * load, and the threads that help with garbage collection.
+ *
+ * @param program a worker for checks may be one for batches too
  */
-export function memoryFlags(heapMegabytes: number): readonly string[] {
+export function memoryFlags(
+  heapMegabytes: number,
+  program: ProgramName = 'worker',
+): readonly string[] {
   return [
     `--max-old-space-size=${heapMegabytes}`,
     `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`,
-    `--v8-pool-size=${HELPER_THREADS}`,
+    `--v8-pool-size=${HELPER_THREADS[program]}`,
   ]
 }
 
@@ -134,7 +143,10 @@ export function supervise(program: Program, options: SuperviseOptions): Supervis
 function start(program: Program, env: Environment): ChildProcess {
   return fork(fileURLToPath(new URL(`../../${program.main}`, import.meta.url)), program.args, {
     env: { ...MEMORY_ENVIRONMENT, ...env },
-    execArgv: [...memoryFlags(program.heapMegabytes), '--disable-warning=ExperimentalWarning'],
+    execArgv: [
+      ...memoryFlags(program.heapMegabytes, program.name),
+      '--disable-warning=ExperimentalWarning',
+    ],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
 }
