@@ -41,7 +41,7 @@ const SEMI_SPACE_MEGABYTES = 4
  * Threads of V8 that help with garbage collection. Node has four in each program: on a machine of
  * two cores a program waits for its own while they wait for a core, and single calls beside a batch
  * take longer (`bench -- mixed`); with fewer, garbage is collected later and a program takes up to
- * 15 MB more (`bench -- memory`). So the fewer, the more calls wait for a program.
+ * 15 MB more (`bench -- memory`). So a program has the fewer, the more calls wait for it.
  */
 const HELPER_THREADS = { api: 1, worker: 2, batch: 4 } as const
 
@@ -61,7 +61,7 @@ const RESTART_MS = 1_000
  * V8 flags that limit a program's heap: the old generation, the young one, which else grows with
  * load, and the threads that help with garbage collection.
  *
- * @param program a worker for checks may be one for batches too
+ * @param program the program whose helper threads it has; `worker` if it does the work of several
  */
 export function memoryFlags(
   heapMegabytes: number,
