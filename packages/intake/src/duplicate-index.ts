@@ -46,6 +46,7 @@ export function createDuplicateIndex(seed: Buffer = randomBytes(16)): DuplicateI
       c = Math.imul(c ^ mark, 0x297a2d39) ^ b
       d = Math.imul(d ^ mark, 0x7feb352d) ^ c
     }
+    // Each of the four words affects at least one of the three.
     const ordinal = hashes.place(
       mixed(a ^ (d >>> 16)),
       mixed(b ^ (c >>> 16)),

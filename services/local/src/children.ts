@@ -40,8 +40,8 @@ const SEMI_SPACE_MEGABYTES = 4
 /**
  * Threads of V8 that help with garbage collection. Node has four in each program: on a machine of
  * two cores a program waits for its own while they wait for a core, and single calls beside a batch
- * take longer (`bench -- mixed`); with fewer, garbage is collected later and a program takes up to
- * 15 MB more (`bench -- memory`). So a program has the fewer, the more calls wait for it.
+ * take longer (`bench -- mixed`); with fewer, a program takes up to 15 MB more (`bench -- memory`).
+ * So a program has the fewer, the more calls wait for it.
  */
 const HELPER_THREADS = { api: 1, worker: 2, batch: 4 } as const
 
