@@ -1,4 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net'
+import type { ServerSession, ServerSessions } from './server-sessions.ts'
 import { waitRealTime, type Owner, type VirtualTime } from './virtual-time.ts'
 
 /** A fault of a connection to Postgres, at one statement. */
@@ -40,6 +41,8 @@ export interface FaultProxyOptions {
   readonly kind: 'postgres' | 'redis'
   /** URL of the server. */
   readonly target: string
+  /** Sessions that connections to Postgres use in turn; absent for Redis. */
+  readonly sessions?: ServerSessions
   readonly time: VirtualTime
   readonly owner: Owner
   /** Whether connections outlast `lose_commit`, as behind a pooler. */
@@ -51,6 +54,10 @@ export interface FaultProxyOptions {
 interface ProxiedConnection {
   readonly client: Socket
   readonly server: Socket
+  /** The server's session; undefined for Redis. */
+  readonly session: ServerSession | undefined
+  /** Whether the server has replied to all requests, and no transaction is open. */
+  isIdle: boolean
   busySince: number | null
   isLosing: boolean
   /** Whether the open transaction saves partial outcomes of a task. */
@@ -78,10 +85,14 @@ const WAITS = /bzpopmin/i
 
 /** ReadyForQuery: its last byte tells whether a transaction is open. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5])
+const NO_TRANSACTION = 0x49
+
+/** Terminate: the client will close the connection. */
+const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4])
 
 /** Opens a proxy on loopback in front of a server, for one process. */
 export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
-  const { target, owner, kind } = options
+  const { target, owner, kind, sessions } = options
   const upstream = new URL(target)
   const connections = new Set<ProxiedConnection>()
   const armed: Armed[] = []
@@ -89,11 +100,27 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
   const server = createServer((client) => {
     // Not closed: the remaining code of a dead process would reconnect again and again.
     if (isClosed || owner.isDead) return void client.on('error', () => undefined)
-    const behind = connect(Number(upstream.port), upstream.hostname)
+    if (sessions === undefined) {
+      join(client, connect(Number(upstream.port), upstream.hostname))
+      return
+    }
+    client.on('error', () => undefined)
+    client.once('data', (startup: Buffer) => {
+      if (isClosed || owner.isDead) return
+      const session = sessions.open(startup)
+      join(client, session.socket, session)
+      if (session.greeting.length > 0) client.write(session.greeting)
+    })
+  })
+
+  /** Forwards between a client and the server until one of them closes its connection. */
+  function join(client: Socket, behind: Socket, session?: ServerSession): void {
     const connection: ProxiedConnection = {
       client,
       server: behind,
-      busySince: null,
+      session,
+      isIdle: false,
+      busySince: session === undefined || session.greeting.length > 0 ? null : Date.now(),
       isLosing: false,
       isSaving: false,
       isAcknowledging: false,
@@ -102,14 +129,17 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
     for (const socket of [client, behind]) {
       socket.setNoDelay(true)
       socket.on('error', () => undefined)
-      socket.on('close', () => drop(connections, connection))
+      socket.on('close', () => drop(connection))
     }
     client.on('data', (piece) => void send(connection, piece))
     behind.on('data', (piece) => void receive(connection, piece))
-  })
+  }
 
   async function send(connection: ProxiedConnection, piece: Buffer): Promise<void> {
     if (isFrozen(options)) await delayedWhileSuspended(connection.client, options)
+    if (!connections.has(connection)) return
+    if (sessions !== undefined && piece.equals(TERMINATE)) return drop(connection)
+    connection.isIdle = false
     if (kind === 'postgres' || !WAITS.test(piece.toString('latin1')))
       connection.busySince ??= Date.now()
     const passed = passOn(connection, piece)
@@ -139,22 +169,32 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
         connection.isLosing = true
         return piece
       case 'lose_request':
-        drop(connections, connection)
+        drop(connection)
         return undefined
     }
   }
 
   async function receive(connection: ProxiedConnection, piece: Buffer): Promise<void> {
     const hasEnded = kind === 'redis' || piece.lastIndexOf(READY) === piece.length - 6
-    if (connection.isLosing && hasEnded) return drop(connections, connection)
+    connection.isIdle = hasEnded && piece.at(-1) === NO_TRANSACTION
+    if (connection.isLosing && hasEnded) return drop(connection)
     if (isFrozen(options)) await delayedWhileSuspended(connection.server, options)
+    if (!connections.has(connection)) return
     if (connection.isAcknowledging && hasEnded) {
       connection.client.write(replaced(piece, ROLLED_BACK, COMMITTED), () => {
-        if (!options.isPooled) drop(connections, connection)
+        if (!options.isPooled) drop(connection)
       })
       connection.isAcknowledging = !options.isPooled
     } else if (!connection.isLosing) connection.client.write(piece)
     if (hasEnded) connection.busySince = null
+  }
+
+  function drop(connection: ProxiedConnection): void {
+    if (!connections.delete(connection)) return
+    const { client, server: behind, session } = connection
+    client.destroy()
+    if (session !== undefined && connection.isIdle && !behind.destroyed) sessions?.giveBack(session)
+    else behind.destroy()
   }
 
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
@@ -164,7 +204,7 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
   url.port = String(address.port)
   const cut = (): void => {
     for (const connection of connections)
-      if (isClosed || !connection.isAcknowledging) drop(connections, connection)
+      if (isClosed || !connection.isAcknowledging) drop(connection)
   }
   return {
     url: url.href,
@@ -185,12 +225,6 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
       await new Promise((closed) => server.close(closed))
     },
   }
-}
-
-function drop(connections: Set<ProxiedConnection>, connection: ProxiedConnection): void {
-  connections.delete(connection)
-  connection.client.destroy()
-  connection.server.destroy()
 }
 
 function isFrozen({ owner, time }: FaultProxyOptions): boolean {

@@ -15,6 +15,7 @@ import { workerSettings } from '@plumbline/worker/settings'
 import { POISON } from './batch-rows.ts'
 import type { MemberName } from './plan-faults.ts'
 import type { Plan } from './plan.ts'
+import type { ServerSessions } from './server-sessions.ts'
 import { waitRealTime, type Owner, type VirtualTime } from './virtual-time.ts'
 import { openFaultProxy, type FaultProxy, type ConnectionFault } from './fault-proxy.ts'
 
@@ -24,6 +25,7 @@ export interface MemberSetup {
   readonly time: VirtualTime
   /** URL with the serving role. */
   readonly databaseUrl: string
+  readonly sessions: ServerSessions
   readonly redisUrl: string | undefined
   readonly redisPrefix: string
   readonly dataDir: string
@@ -85,6 +87,7 @@ export async function startMember(setup: MemberSetup, name: MemberName): Promise
       time,
       owner,
       isPooled: plan.isPooled,
+      ...(kind === 'postgres' ? { sessions: setup.sessions } : {}),
       onFault: (fault) => setup.onFault(name, fault),
     })
   const postgres = await openProxy('postgres', databaseUrl)

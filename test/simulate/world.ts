@@ -25,6 +25,7 @@ import {
 } from './service.ts'
 import { watchTransactions } from './open-transactions.ts'
 import { note } from './trace.ts'
+import { openServerSessions } from './server-sessions.ts'
 import type { FullestQueue, WorldServers, World } from './world-state.ts'
 import { hasWorkInProgress } from './work-in-progress.ts'
 import { waitRealTime, type VirtualTime } from './virtual-time.ts'
@@ -54,6 +55,7 @@ const CHECK_EVERY_MS = 1_000
 /** Runs a world to its end and judges the result; a process runs only one world at a time. */
 export async function runWorld(servers: WorldServers, time: VirtualTime): Promise<WorldResult> {
   const { plan } = servers
+  using sessions = openServerSessions(servers.servingUrl)
   await using databaseClock = openDatabaseClock(servers.ownerUrl, time.nowMs())
   await using db = openDatabase({
     url: servers.ownerUrl,
@@ -74,7 +76,7 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
     databaseClock,
     db,
     members,
-    setup: setupOf(servers, time, (member, fault) => {
+    setup: setupOf({ servers, sessions, time }, (member, fault) => {
       note(world, { happened: fault, member })
       if (fault === 'lose_commit' && !plan.isPooled)
         for (const { postgres } of members.values()) postgres.cut()
@@ -130,14 +132,14 @@ function prefixOf({ seed }: Plan): string {
 }
 
 function setupOf(
-  servers: WorldServers,
-  time: VirtualTime,
+  { servers, sessions, time }: Pick<MemberSetup, 'sessions' | 'time'> & Pick<World, 'servers'>,
   onFault: MemberSetup['onFault'],
 ): MemberSetup {
   return {
     plan: servers.plan,
     time,
     databaseUrl: servers.servingUrl,
+    sessions,
     redisUrl: servers.redisUrl,
     redisPrefix: prefixOf(servers.plan),
     dataDir: servers.dataDir,
@@ -179,11 +181,14 @@ async function advanceTime(world: World): Promise<void> {
   const transactions = watchTransactions(db, () => [...members.values()])
   let stepMs = STEP_MS.least
   let checkedMs = time.nowMs()
-  while (!world.hasEnded) {
+  const isBusy = async (): Promise<boolean> => {
     await waitRealTime(1)
     for (let turn = 0; turn < TURNS; turn++) await nextTurn()
-    const isBusy = await hasWorkInProgress(db, [...members.values()], time.nowMs())
-    if (isBusy) {
+    return await hasWorkInProgress(db, [...members.values()], time.nowMs())
+  }
+  while (!world.hasEnded) {
+    // Twice: a job or a message may be on its way to a process that only waits for one.
+    if ((await isBusy()) || (await serversReplied(world), await isBusy())) {
       stepMs = STEP_MS.least
       continue
     }
@@ -197,6 +202,11 @@ async function advanceTime(world: World): Promise<void> {
     const open = await transactions.check(untilMs)
     if (open !== undefined) world.violations.add(open)
   }
+}
+
+/** Waits until both servers have replied to a request, and so have sent what they had to send before. */
+async function serversReplied({ db, queue }: World): Promise<void> {
+  await Promise.all([db.pool.query('select'), queue?.redis?.commands.ping()])
 }
 
 /** Checks the conditions that must hold at every moment. */
