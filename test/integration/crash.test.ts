@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { backends } from '@plumbline/testkit/backends'
 import { formOf, readCells, runBatch, type Caller } from '@plumbline/testkit/batches'
 import {
-  callStatus,
+  callUntilUnanswered,
   CHUNK_RECORDS,
   SEQUENTIAL,
   memberAt,
@@ -23,7 +23,6 @@ import {
   untilLeased,
   untilDebitsAreClosed,
   untilStopped,
-  untilUnanswered,
   type CrashContext,
 } from '@plumbline/testkit/crash-harness'
 import { expectIntact, expectLedgerIntact } from '@plumbline/testkit/invariants'
@@ -77,8 +76,11 @@ describe.concurrent.each(backends())('on $name', ({ redisUrl }) => {
     // The next worker dies before the previous one is back: nobody holds the tasks of either meanwhile.
     let back: Promise<void> | undefined
     for (let kill = 0; kill < KILLS; kill++) {
-      calls.push(callStatus(harness, `kill${kill}@example.com`))
-      await Promise.all([untilLeased(harness, id), untilUnanswered(service, 1)])
+      const [seen] = await Promise.all([
+        callUntilUnanswered(harness, `kill${kill}@example.com`),
+        untilLeased(harness, id),
+      ])
+      calls.push(...seen)
       const worker = memberAt(service, kill % 2)
       await worker.kill('SIGKILL')
       expect(await stateOf(harness, id)).toBe('running')

@@ -172,6 +172,30 @@ export async function untilUnanswered(service: TestService, count: number): Prom
   )
 }
 
+/**
+ * Sends calls until one of them is seen while its debit is neither final nor refunded: a call can end
+ * between two looks. Returns their statuses to come.
+ */
+export async function callUntilUnanswered(
+  client: Client,
+  email: string,
+): Promise<readonly Promise<number>[]> {
+  const calls: Promise<number>[] = []
+  const deadline = Date.now() + BEFORE_IT_ENDS.timeout
+  while (Date.now() < deadline) {
+    const call = callStatus(client, `${calls.length}${email}`)
+    calls.push(call)
+    const ended = call.then(
+      () => true,
+      () => true,
+    )
+    do {
+      if ((await unanswered(client.service)) > 0) return calls
+    } while (!(await Promise.race([ended, wait(BEFORE_IT_ENDS.interval, false)])))
+  }
+  throw new Error(`none of ${calls.length} calls was seen before its end`)
+}
+
 async function unanswered(service: TestService): Promise<number> {
   const { rows } = await service.db.pool.query<{ count: number }>(
     'select count(*) as count from credit_unanswered',
