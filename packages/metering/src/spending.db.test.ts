@@ -136,10 +136,15 @@ test('after the clock was set back, a daily limit counts one day, not those unti
     expect(answer).toMatchObject({ granted: false })
 })
 
-test('falling below the low-credit mark is recorded once a day, whatever the cause', async () => {
+test('falling below the low-credit mark is recorded once a day, whatever the cause, and an event', async () => {
   await using context = await openMeteringContext()
   const { db, metering } = context
   const id = await limited(context, { lowMark: 4_990 })
+  await db.pool.query(
+    `insert into webhook_endpoints (id, account_id, url, events, secret)
+     values ('whk_0000000000000001', $1, 'https://example.com', '{credits.low}', '')`,
+    [id],
+  )
   const debit = (opKey: string) => metering.debit({ accountId: id, opKey, credits: 6 })
   const take = () => db.kysely.transaction().execute((tx) => takeLowCredits(tx, 10))
   await debit('a')
@@ -149,6 +154,8 @@ test('falling below the low-credit mark is recorded once a day, whatever the cau
   await debit('c')
   expect(await take()).toMatchObject([{ accountId: id, available: 4_988, lowMark: 4_990 }])
   expect(await take()).toEqual([])
+  const { rows: events } = await db.pool.query('select account_id, type from webhook_events')
+  expect(events).toEqual([{ account_id: id, type: 'credits.low' }])
   const held = await limited(context, { lowMark: 10 })
   const request = { accountId: held, ref: 'b', credits: 4_995 }
   await db.kysely.transaction().execute((tx) => hold(tx, request))
