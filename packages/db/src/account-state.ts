@@ -79,26 +79,29 @@ export async function listOwnBatches(
     .execute()
 }
 
-/** Whether anything of a batch of the account is left, also of one that is being erased. */
-export async function hasBatches(db: Db, accountId: string): Promise<boolean> {
-  const row = await db.kysely
-    .selectFrom('batches')
+/** Whether anything of a batch of the account is left, or an erasure that it asked for is under way. */
+export async function hasDataInWork(db: Db, accountId: string): Promise<boolean> {
+  const batches = db.kysely.selectFrom('batches').select('id').where('account_id', '=', accountId)
+  const erasures = db.kysely
+    .selectFrom('erasures')
     .select('id')
     .where('account_id', '=', accountId)
-    .limit(1)
-    .executeTakeFirst()
+    .where('status', '=', 'running')
+  const row = await batches.unionAll(erasures).limit(1).executeTakeFirst()
   return row !== undefined
 }
 
 /**
  * Erases the personal data of a closed account: address, name, keys, stored responses, webhook
- * endpoints and their deliveries. Its batches must be erased first. Its credits stay, under its id.
+ * endpoints and their deliveries, receipts of erasures. Its batches must be erased, and its erasures
+ * ended, first. Its credits stay, under its id.
  */
 export async function eraseAccount(tx: Tx, accountId: string): Promise<void> {
   const id = sql`${accountId}`
   await sql`delete from idempotency_keys where account_id = ${id}`.execute(tx)
   await sql`delete from webhook_events where account_id = ${id}`.execute(tx)
   await sql`delete from webhook_endpoints where account_id = ${id}`.execute(tx)
+  await sql`delete from erasures where account_id = ${id}`.execute(tx)
   await sql`delete from api_keys where account_id = ${id}`.execute(tx)
   await sql`update accounts set email = 'closed', name = null, status_reason = null, erased_at = now()
     where id = ${id}`.execute(tx)

@@ -47,10 +47,19 @@ test('a closed account’s running batch is canceled and erased, and no data tha
   const { db } = harness.pipeline
   const { accountId } = harness.owner
   const { key } = await createKey(db, { accountId, mode: 'live', service: 'svc' })
+  await db.pool.query(
+    `insert into erasures (id, account_id, mode, value_count, include_addresses, target, place)
+     values ('ers_0000000000000001', $1, 'live', 1, false, '', '{}')`,
+    [accountId],
+  )
   await closeAccount(db, { actor: 'ada', accountId })
   expect(await findKey(db, 'svc', key)).toBeUndefined()
   expect(await eraseClosedAccounts(harness.pipeline)).toBe(0)
   await harness.workStages()
+  expect(await eraseClosedAccounts(harness.pipeline)).toBe(0)
+  await db.pool.query(
+    `update erasures set status = 'completed', target = null, completed_at = now()`,
+  )
   await expect
     .poll(async () => {
       await harness.workStages()
@@ -62,8 +71,10 @@ test('a closed account’s running batch is canceled and erased, and no data tha
     code: 'not_found',
   })
   expect(await getAccount(db, accountId)).toMatchObject({ email: 'closed', status: 'closed' })
-  const { rows } = await db.pool.query('select from api_keys where account_id = $1', [accountId])
-  expect(rows).toEqual([])
+  for (const table of ['api_keys', 'erasures']) {
+    const { rows } = await db.pool.query(`select from ${table} where account_id = $1`, [accountId])
+    expect(rows).toEqual([])
+  }
   expect(await auditLedger(db)).toEqual([])
 })
 

@@ -1,5 +1,10 @@
 import { Problem } from '@plumbline/contract/problem'
-import { eraseAccount, hasBatches, listOwnBatches, listUnerased } from '@plumbline/db/account-state'
+import {
+  eraseAccount,
+  hasDataInWork,
+  listOwnBatches,
+  listUnerased,
+} from '@plumbline/db/account-state'
 import { cancelBatch } from './cancel.ts'
 import { deleteBatch } from './erase.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -10,7 +15,7 @@ const MOST_BATCHES = 100
 
 /**
  * Erases the data of closed accounts: batches are canceled and deleted, then the rest is deleted.
- * Running batches must end first, so an account may take several calls; a failing account does not
+ * Running batches and erasures must end first, so an account may take several calls; a failing account does not
  * block the others.
  *
  * @returns how many accounts were erased completely
@@ -33,7 +38,7 @@ export async function eraseClosedAccounts(
   return erased
 }
 
-/** Deletes an account's batches; returns whether neither batches nor rows of them are left. */
+/** Deletes an account's batches; returns whether nothing of them is left, and no erasure under way. */
 async function eraseBatchesOf(
   pipeline: Pipeline,
   accountId: string,
@@ -46,7 +51,7 @@ async function eraseBatchesOf(
     if (await isDone(() => deleteBatch(pipeline, owner, id))) continue
     await isDone(() => cancelBatch(pipeline, owner, id))
   }
-  return !(await hasBatches(pipeline.db, accountId))
+  return !(await hasDataInWork(pipeline.db, accountId))
 }
 
 /** Whether the state of the batch allowed the work; a batch that is gone counts as done. */
