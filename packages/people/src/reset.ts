@@ -45,19 +45,20 @@ export async function insertResetLink(
 /**
  * Sets the password by a link; all sessions end, and the second factor stays.
  *
- * @throws Problem if the link is invalid or the password is a common one
+ * @throws Problem if the link is invalid, or the password is a common one or the user's own name
  */
 export async function confirmReset(
   people: People,
   visitor: Visitor,
   form: { readonly token: string; readonly password: string },
 ): Promise<void> {
-  await refuseCommonPassword(form.password, [])
   const passwordDigest = await hashPassword(form.password)
   await inTransaction(people.db, async (tx) => {
     const code = await takeLinkCode(tx, digestOfSecret(form.token))
     if (code === undefined || code.purpose !== 'reset' || code.userId === null) throw staleLink()
     const user = await lockUser(tx, code.userId)
+    // The transaction is undone, so that the link can be used again.
+    await refuseCommonPassword(form.password, [user.name, user.email])
     await changePassword(people, tx, visitor, user, passwordDigest)
     // The link was sent by mail, so the address is proven.
     await setVerified(tx, user.id)

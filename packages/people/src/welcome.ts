@@ -82,7 +82,7 @@ export async function welcome(
     readonly name?: string | undefined
   },
 ): Promise<BegunSession> {
-  await refuseCommonPassword(form.password, [form.email])
+  await refuseCommonPassword(form.password, [form.email, form.name ?? ''])
   const passwordDigest = await hashPassword(form.password)
   const begun = await inTransaction(people.db, async (tx) => {
     const code = await takeLinkCode(tx, digestOfSecret(form.code))
@@ -91,6 +91,7 @@ export async function welcome(
     if (code.userId === null)
       return await takeAccount(tx, visitor, { ...form, passwordDigest }, code)
     const user = await lockUser(tx, code.userId)
+    await refuseCommonPassword(form.password, [user.name])
     await changePassword(people, tx, visitor, user, passwordDigest)
     return await beginSession(tx, user.id, visitor)
   })

@@ -125,13 +125,15 @@ test('a known address gets the same response as a new one; its user is notified,
   expect(eve.status).toBe(401)
 })
 
-test('a forgotten password is reset by a link, which ends all sessions; others learn nothing', async () => {
-  const email = 'forgot@company.example'
+test('a forgotten password is reset by a link, which ends all sessions; others learn nothing, and the own name is no password', async () => {
+  const email = 'persephone@company.example'
   const browser = await signedUp(email)
   const asked = await openBrowser(api).app('beginReset', { email })
   const stranger = await openBrowser(api).app('beginReset', { email: 'nobody@company.example' })
   expect([asked.status, asked.text]).toEqual([stranger.status, stranger.text])
   const { secret } = await newest(email, 'Set a new password')
+  const own = { token: secret, password: 'persephone-2026' }
+  expect((await openBrowser(api).app('confirmReset', own)).status).toBe(422)
   const password = 'nine copper kites above'
   const confirmed = await openBrowser(api).app('confirmReset', { token: secret, password })
   expect(confirmed.json).toEqual({ outcome: 'password_changed' })
