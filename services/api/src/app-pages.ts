@@ -136,11 +136,9 @@ async function readFiles(dir: string): Promise<AppFiles> {
     files.set(path.slice(dir.length + 1).replaceAll('\\', '/'), await readOne(path, type))
   }
   if (files.has('index.html')) return files
-  throw new Problem(
-    'unavailable',
-    'The web app is not built; `npm start` builds it, and `npm run web -- build` by itself.',
-    { retryAfterSeconds: 5 },
-  )
+  throw new Problem('unavailable', 'The web app is not built; `npm start` builds it.', {
+    retryAfterSeconds: 5,
+  })
 }
 
 async function readOne(path: string, type: string): Promise<AppFile> {

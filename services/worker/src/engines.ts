@@ -67,7 +67,7 @@ async function logRootFault(
   log: WorkerContext['log'],
 ): Promise<void> {
   const fault = await rootFault(resolver, AbortSignal.timeout(ROOT_MS))
-  if (fault !== null) log.warn({ servers }, `the resolver ${fault}; "plumbline doctor" says more`)
+  if (fault !== null) log.warn({ servers }, `the resolver ${fault}; the command "doctor" says more`)
 }
 
 function logRootChange(server: string, knowsRoot: boolean, log: WorkerContext['log']): void {
