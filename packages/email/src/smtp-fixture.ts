@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Lease, Limiter } from '@plumbline/ports/limiter'
 import type { Memory } from '@plumbline/ports/memory'
 import type { Json } from '@plumbline/contract/outcome'
@@ -63,7 +65,7 @@ export async function startSmtp(
     }
     serve(socket, script, lines)
   })
-  await new Promise<void>((resolve) => server.listen(port, address, resolve))
+  await listening(server, port, address)
   const bound = server.address() as AddressInfo
   return {
     port: bound.port,
@@ -73,6 +75,22 @@ export async function startSmtp(
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => server.close(resolve))
     },
+  }
+}
+
+/** Attempts to use a given port, which another test may have on this address, and pause between two. */
+const PORT_TRIES = 300
+const PORT_PAUSE_MS = 100
+
+async function listening(server: Server, port: number, address: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await once(server.listen(port, address), 'listening')
+      return
+    } catch (error) {
+      if (port === 0 || tries === PORT_TRIES) throw error
+      await wait(PORT_PAUSE_MS)
+    }
   }
 }
 
