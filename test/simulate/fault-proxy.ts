@@ -56,7 +56,7 @@ interface ProxiedConnection {
   readonly server: Socket
   /** The server's session; undefined for Redis. */
   readonly session: ServerSession | undefined
-  /** Whether the server has replied to all requests, and no transaction is open. */
+  /** Whether the server's last piece ended a reply, and no transaction is open; only for Postgres. */
   isIdle: boolean
   busySince: number | null
   isLosing: boolean
@@ -105,22 +105,30 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
       return
     }
     client.on('error', () => undefined)
-    client.once('data', (startup: Buffer) => {
-      if (isClosed || owner.isDead) return
-      const session = sessions.open(startup)
-      join(client, session.socket, session)
-      if (session.greeting.length > 0) client.write(session.greeting)
-    })
+    client.once('data', (startup: Buffer) => void begin(client, startup, sessions))
   })
 
+  /** Begins a connection to Postgres; like a request, its first message can be delayed or lost. */
+  async function begin(client: Socket, startup: Buffer, from: ServerSessions): Promise<void> {
+    if (isFrozen(options)) await delayedWhileSuspended(client, options)
+    if (isClosed || owner.isDead || client.destroyed) return
+    const session = from.open(startup)
+    const connection = join(client, session.socket, session)
+    if (session.greeting.length === 0) return await send(connection, startup)
+    connection.isIdle = true
+    if (passOn(connection, startup) === undefined) return
+    if (connection.isLosing) drop(connection)
+    else client.write(session.greeting)
+  }
+
   /** Forwards between a client and the server until one of them closes its connection. */
-  function join(client: Socket, behind: Socket, session?: ServerSession): void {
+  function join(client: Socket, behind: Socket, session?: ServerSession): ProxiedConnection {
     const connection: ProxiedConnection = {
       client,
       server: behind,
       session,
       isIdle: false,
-      busySince: session === undefined || session.greeting.length > 0 ? null : Date.now(),
+      busySince: null,
       isLosing: false,
       isSaving: false,
       isAcknowledging: false,
@@ -133,6 +141,7 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
     }
     client.on('data', (piece) => void send(connection, piece))
     behind.on('data', (piece) => void receive(connection, piece))
+    return connection
   }
 
   async function send(connection: ProxiedConnection, piece: Buffer): Promise<void> {
@@ -159,10 +168,11 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
     next.left -= 1
     if (next.left > 0 || (next.fault === 'lose_commit' && !isCommit)) return piece
     armed.splice(armed.indexOf(next), 1)
+    // Before the other connections are broken: this one outlasts that until its acknowledgement.
+    if (next.fault === 'lose_commit') connection.isAcknowledging = true
     options.onFault(next.fault)
     switch (next.fault) {
       case 'lose_commit':
-        connection.isAcknowledging = true
         return replaced(piece, COMMIT, ROLLBACK)
       case 'lose_reply':
       case 'lose_acknowledgement':
@@ -175,7 +185,7 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
   }
 
   async function receive(connection: ProxiedConnection, piece: Buffer): Promise<void> {
-    const hasEnded = kind === 'redis' || piece.lastIndexOf(READY) === piece.length - 6
+    const hasEnded = kind === 'redis' || piece.subarray(-6, -1).equals(READY)
     connection.isIdle = hasEnded && piece.at(-1) === NO_TRANSACTION
     if (connection.isLosing && hasEnded) return drop(connection)
     if (isFrozen(options)) await delayedWhileSuspended(connection.server, options)
@@ -193,7 +203,7 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
     if (!connections.delete(connection)) return
     const { client, server: behind, session } = connection
     client.destroy()
-    if (session !== undefined && connection.isIdle && !behind.destroyed) sessions?.giveBack(session)
+    if (session !== undefined && connection.isIdle && !behind.destroyed) session.giveBack()
     else behind.destroy()
   }
 

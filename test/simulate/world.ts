@@ -186,9 +186,13 @@ async function advanceTime(world: World): Promise<void> {
     for (let turn = 0; turn < TURNS; turn++) await nextTurn()
     return await hasWorkInProgress(db, [...members.values()], time.nowMs())
   }
+  const isBusyAfterReplies = async (): Promise<boolean> => {
+    await serversReplied(world)
+    return await isBusy()
+  }
   while (!world.hasEnded) {
     // Twice: a job or a message may be on its way to a process that only waits for one.
-    if ((await isBusy()) || (await serversReplied(world), await isBusy())) {
+    if ((await isBusy()) || (await isBusyAfterReplies())) {
       stepMs = STEP_MS.least
       continue
     }
@@ -204,7 +208,10 @@ async function advanceTime(world: World): Promise<void> {
   }
 }
 
-/** Waits until both servers have replied to a request, and so have sent what they had to send before. */
+/**
+ * Waits for a reply of both servers. Redis has then sent what it had to send before; Postgres notifies
+ * from another process, which has nearly always done so by then.
+ */
 async function serversReplied({ db, queue }: World): Promise<void> {
   await Promise.all([db.pool.query('select'), queue?.redis?.commands.ping()])
 }

@@ -173,8 +173,8 @@ export async function untilUnanswered(service: TestService, count: number): Prom
 }
 
 /**
- * Sends calls until one of them is seen while its debit is neither final nor refunded: a call can end
- * between two looks. Returns their statuses to come.
+ * Sends calls until a debit is seen that is neither final nor refunded, of these or of earlier calls:
+ * a call can end between two looks. Returns their statuses to come.
  */
 export async function callUntilUnanswered(
   client: Client,
@@ -191,7 +191,10 @@ export async function callUntilUnanswered(
     )
     do {
       if ((await unanswered(client.service)) > 0) return calls
-    } while (!(await Promise.race([ended, wait(BEFORE_IT_ENDS.interval, false)])))
+    } while (
+      Date.now() < deadline &&
+      !(await Promise.race([ended, wait(BEFORE_IT_ENDS.interval, false)]))
+    )
   }
   throw new Error(`none of ${calls.length} calls was seen before its end`)
 }
