@@ -79,7 +79,7 @@ export async function listOwnBatches(
     .execute()
 }
 
-/** Whether anything of a batch of the account is left, or an erasure that it asked for is under way. */
+/** Whether anything of a batch of the account is left, or one of its erasures is under way. */
 export async function hasDataInWork(db: Db, accountId: string): Promise<boolean> {
   const batches = db.kysely.selectFrom('batches').select('id').where('account_id', '=', accountId)
   const erasures = db.kysely

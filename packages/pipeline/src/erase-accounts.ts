@@ -15,8 +15,8 @@ const MOST_BATCHES = 100
 
 /**
  * Erases the data of closed accounts: batches are canceled and deleted, then the rest is deleted.
- * Running batches and erasures must end first, so an account may take several calls; a failing account does not
- * block the others.
+ * Running batches and erasures must end first, so an account may take several calls; a failing
+ * account does not block the others.
  *
  * @returns how many accounts were erased completely
  */
