@@ -18,7 +18,7 @@ write() {
   chmod 644 "$1.new"
   mv "$1.new" "$1"
 }
-for name in owner-password serving-password valkey-password; do
+for name in owner-password serving-password valkey-password admin-token; do
   [ -s "$name" ] || write "$name" "$(random)"
 done
 write owner-database-url "postgres://plumbline:$(cat owner-password)@postgres:5432/plumbline"

@@ -15,6 +15,7 @@ import { ROOT } from './run.ts'
 interface ComposeService {
   readonly image?: string
   readonly secrets?: readonly string[]
+  readonly ports?: readonly string[]
   readonly mem_limit?: string
   readonly pids_limit?: number
   readonly security_opt?: readonly string[]
@@ -123,6 +124,7 @@ describe('docker-compose.yml', () => {
     )
     expect(new Set(passwords).size).toBe(3)
     expect(passwords.every((password) => /^[0-9a-f]{48}$/.test(password))).toBe(true)
+    expect(read('admin-token').trim()).toMatch(/^[0-9a-f]{48}$/)
     expect(statSync(folder).mode & 0o777).toBe(0o700)
     expect(readdirSync(folder).toSorted()).toEqual(
       [...Object.keys(compose.secrets), 'serving-password'].toSorted(),
@@ -137,6 +139,19 @@ describe('docker-compose.yml', () => {
     const { DRAIN_SECONDS, STOP_DELAY_SECONDS } = apiSettings.parse({ DATABASE_URL })
     const longestSeconds = STOP_DELAY_SECONDS + DRAIN_SECONDS + CLOSING_SECONDS
     expect(Number.parseInt(service.stop_grace_period ?? '', 10)).toBeGreaterThan(longestSeconds)
+  })
+
+  test('only ports of loopback are published, and the admin port needs a generated token', () => {
+    const published = Object.entries(compose.services).flatMap(([name, { ports = [] }]) =>
+      ports.map((port) => [name, port]),
+    )
+    expect(published).toEqual([
+      ['api', '127.0.0.1:8080:8080'],
+      ['api', '127.0.0.1:9090:9090'],
+    ])
+    expect(compose.services['api']?.environment).toMatchObject({
+      ADMIN_TOKEN_FILE: '/run/secrets/admin-token',
+    })
   })
 
   test("the API's health check asks whether it accepts calls", () => {

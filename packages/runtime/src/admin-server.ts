@@ -52,8 +52,9 @@ const HEADERS_MS = 10_000
 /**
  * Listens on the admin port: `/metrics` in the Prometheus text format, `/livez`, `/readyz`, and the
  * program's own pages. On loopback a request must have a loopback `Host`, else it gets 421; on
- * another address a request without the token as `Authorization: Bearer` gets metrics and probes
- * without detail.
+ * another address a request without the token gets metrics and probes without detail, and 401 for
+ * the rest (403 if there is no token). Programs send it as `Authorization: Bearer`, a browser asks
+ * its user for it and sends it as the password of `Authorization: Basic`, with any name.
  */
 export async function listenForAdmin(
   program: AdminProgram,
@@ -62,8 +63,8 @@ export async function listenForAdmin(
   const isLocal = isLoopback(host)
   const server = createServer({ headersTimeout: HEADERS_MS }, (req, res) => {
     if (isLocal && !namesLoopback(req)) return sendText(res, 421, MISDIRECTED)
-    const isOperator = isLocal || sendsToken(req, token)
-    respond(program, isOperator, req, res).catch((error: unknown) => {
+    const access = isLocal ? 'operator' : accessOf(req, token)
+    respond(program, access, req, res).catch((error: unknown) => {
       program.onError(error)
       sendText(res, 500, 'failed; see the log\n')
     })
@@ -73,10 +74,16 @@ export async function listenForAdmin(
 }
 
 const MISDIRECTED = 'call this port by localhost, 127.0.0.1 or [::1]\n'
+const NEEDS_TOKEN = 'more than metrics and probes needs ADMIN_TOKEN\n'
+/** Sources: RFC 6750, 3; RFC 7617, 2. */
+const CHALLENGES = ['Bearer realm="admin"', 'Basic realm="admin", charset="UTF-8"']
+
+/** Access to more than metrics and probes: granted, with a token only, or to nobody. */
+type Access = 'operator' | 'locked' | 'closed'
 
 async function respond(
   program: AdminProgram,
-  isOperator: boolean,
+  access: Access,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
@@ -89,10 +96,14 @@ async function respond(
   if (isRead && path === '/livez') return sendText(res, 200, 'ok\n')
   if (isRead && path === '/readyz') {
     const { ready, detail } = await program.readiness()
-    const body = JSON.stringify(isOperator ? { ready, ...detail } : { ready })
+    const body = JSON.stringify(access === 'operator' ? { ready, ...detail } : { ready })
     return send(res, ready ? 200 : 503, 'application/json; charset=utf-8', body)
   }
-  if (!isOperator) return sendText(res, 403, 'more than metrics and probes needs ADMIN_TOKEN\n')
+  if (access === 'closed') return sendText(res, 403, NEEDS_TOKEN)
+  if (access === 'locked') {
+    res.setHeader('WWW-Authenticate', CHALLENGES)
+    return sendText(res, 401, NEEDS_TOKEN)
+  }
   if (await program.more?.(req, res)) return
   if (!isRead) return sendText(res, 405, 'GET only\n')
   sendText(res, 404, '/metrics, /livez or /readyz\n')
@@ -106,10 +117,19 @@ function isLoopback(host: string): boolean {
   return LOOPBACK.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4')
 }
 
-function sendsToken({ headers }: IncomingMessage, token: string | undefined): boolean {
-  const sent = /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1]
+function accessOf({ headers }: IncomingMessage, token: string | undefined): Access {
+  if (token === undefined) return 'closed'
+  const sent = tokenIn(headers.authorization ?? '')
   // Digests have equal length, as the comparison requires, and do not reveal that of the token.
-  return token !== undefined && sent !== undefined && timingSafeEqual(digest(sent), digest(token))
+  const isToken = sent !== undefined && timingSafeEqual(digest(sent), digest(token))
+  return isToken ? 'operator' : 'locked'
+}
+
+/** The token of `Bearer`, or the password of `Basic`, whose name ends at the first colon. */
+function tokenIn(authorization: string): string | undefined {
+  const [, scheme = '', credentials = ''] = /^(Bearer|Basic) (\S+)$/i.exec(authorization) ?? []
+  if (scheme.toLowerCase() !== 'basic') return credentials === '' ? undefined : credentials
+  return /:(.*)$/s.exec(Buffer.from(credentials, 'base64').toString())?.[1]
 }
 
 function digest(text: string): Buffer {

@@ -101,6 +101,30 @@ describe('the pages', () => {
     expect(text).toContain('Ask your provider.')
   })
 
+  test('a browser opens them on another address with the token as password', async () => {
+    const token = 'token-of-the-operator'
+    await using elsewhere = await openApiHarness({ ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN: token })
+    const browser = openBrowser(elsewhere)
+    const password = 'tidal lantern cactus seven'
+    await browser.app('signUp', { name: 'Ada', email: 'ada@one.example', password })
+    const { user } = (await browser.app('readSession')).json
+    await elsewhere.db.kysely.transaction().execute((tx) => setOperator(tx, user?.id ?? '', true))
+    const url = `${elsewhere.adminUrl}/operator`
+    const authorization = `Basic ${Buffer.from(`ada:${token}`).toString('base64')}`
+    const { cookie } = browser
+    expect((await fetch(url, { headers: { cookie } })).status).toBe(401)
+    expect((await fetch(url, { headers: { authorization } })).status).toBe(401)
+    expect((await fetch(url, { headers: { authorization, cookie } })).status).toBe(200)
+    const form = { id: 'acc_aaaaaaaaaaaaaaab', email: 'owner@made.example', plan: 'starter' }
+    const sent = async (site: string): Promise<number> => {
+      const headers = { authorization, cookie, 'sec-fetch-site': site }
+      const body = new URLSearchParams(form)
+      return (await fetch(`${url}/accounts`, { method: 'POST', headers, body })).status
+    }
+    expect([await sent('cross-site'), await sent('same-site')]).toEqual([403, 403])
+    expect(await sent('same-origin')).toBe(200)
+  })
+
   test('are not on the public port, and unknown paths are 404', async () => {
     expect((await operator.call('/operator')).status).toBe(404)
     expect((await ask(operator, '/operator/none')).status).toBe(404)
