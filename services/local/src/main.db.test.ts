@@ -18,13 +18,14 @@ const CLI = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url))
 const START_MS = 120_000
 
 test(
-  'a first start without a terminal writes its keys to a file, is found once /readyz gives 200, and is the only one on its directory',
+  'a first start without a terminal writes its keys to a file, is found once /readyz gives 200, has an admin port for each worker, and is the only one on its directory',
   async () => {
     await using stack = new AsyncDisposableStack()
     const database = stack.use(await createTestDatabase())
     const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-local-'))
     stack.defer(() => rm(dataDir, { recursive: true, force: true }))
     const port = await freePort()
+    const workerPort = await freePair()
     const start = (ownPort: number): ChildProcess => {
       const env = {
         ...processEnvironment(),
@@ -34,6 +35,7 @@ test(
         REDIS_URL: '',
         PORT: String(ownPort),
         ADMIN_PORT: '0',
+        WORKER_ADMIN_PORT: String(workerPort),
         DRAIN_SECONDS: '1',
       }
       const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
@@ -69,6 +71,14 @@ test(
     expect(stdout).toContain('owner@localhost')
 
     await isReady
+    const programs = [workerPort, workerPort + 1].map(async (own) => {
+      const ready = await fetch(`http://127.0.0.1:${own}/readyz`)
+      return [ready.status, await ready.json()]
+    })
+    expect(await Promise.all(programs)).toMatchObject([
+      [200, { ready: true, kinds: ['email', 'phone', 'ip', 'domain'] }],
+      [200, { ready: true, kinds: ['batch'] }],
+    ])
     const keys = JSON.parse(await readFile(join(dataDir, 'first-keys.json'), 'utf8'))
     expect(keys).toEqual({
       account_id: expect.stringMatching(/^acc_/),
@@ -121,12 +131,31 @@ async function untilReady(url: string, child: ChildProcess): Promise<readonly nu
 }
 
 async function freePort(): Promise<number> {
-  const probe = createServer()
-  probe.listen(0, '127.0.0.1')
-  await once(probe, 'listening')
+  const port = await portIfFree(0)
+  if (port === undefined) throw new Error('no free port')
+  return port
+}
+
+/** The first of two consecutive free ports, below those that the system hands out. */
+async function freePair(): Promise<number> {
+  for (let port = 20_000; port < 30_000; port += 2) {
+    if ((await portIfFree(port)) !== undefined && (await portIfFree(port + 1)) !== undefined) {
+      return port
+    }
+  }
+  throw new Error('no two free ports')
+}
+
+/** The port, or a free one for 0; undefined if it is in use. */
+async function portIfFree(port: number): Promise<number | undefined> {
+  const probe = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(probe, 'listening')
+  } catch {
+    return undefined
+  }
   const address = probe.address()
   probe.close()
   await once(probe, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no free port')
-  return address.port
+  return address === null || typeof address === 'string' ? undefined : address.port
 }

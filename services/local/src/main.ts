@@ -13,7 +13,7 @@ import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { processEnvironment, readSettings, type Environment } from '@plumbline/runtime/settings'
 import { runUntilStopped, reportReady } from '@plumbline/runtime/shutdown'
 import { startOrExit } from '@plumbline/runtime/start'
-import { PROGRAMS, supervise, type ReadyFacts } from './children.ts'
+import { PROGRAMS, supervise, type ProgramName, type ReadyFacts } from './children.ts'
 import {
   createFirstAccount,
   createWelcomeCode,
@@ -89,10 +89,12 @@ async function startEverything(
     announced.reject(error)
   }
   const graceMs = graceOf(given)
-  const shared = { env: environmentOfChildren(dataDir, urls.serving), log: out, graceMs }
+  const env = environmentOfChildren(dataDir, urls.serving)
   const [api, ...workers] = PROGRAMS.map((program) =>
     supervise(program, {
-      ...shared,
+      env: withOwnAdminPort(env, program.name),
+      log: out,
+      graceMs,
       ...(program.name === 'api' && {
         onReady: (facts, tell) => void announce(facts, tell).catch(unannounced),
       }),
@@ -161,6 +163,14 @@ function environmentOfChildren(dataDir: string, databaseUrl: string): Environmen
     ...passed
   } = processEnvironment()
   return { ...passed, DATA_DIR: dataDir, DATABASE_URL: databaseUrl }
+}
+
+/** The batch worker takes the port after that of the worker for checks. */
+function withOwnAdminPort(environment: Environment, program: ProgramName): Environment {
+  const { WORKER_ADMIN_PORT: port = '' } = environment
+  // 0 takes a free port, and what is not a port is refused by the worker itself.
+  if (program !== 'batch' || !/^[1-9]\d*$/.test(port)) return environment
+  return { ...environment, WORKER_ADMIN_PORT: String(Number(port) + 1) }
 }
 
 async function startPostgres(

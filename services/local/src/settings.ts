@@ -23,7 +23,7 @@ const eachSetting = z.object({
   DRAIN_SECONDS: wholeNumber({ min: 1, max: 600 }).default(25),
 })
 
-/** Settings of the all-in-one program; the settings of its children are passed on unchanged. */
+/** Settings of the all-in-one program; its children read their own. */
 export const localSettings = eachSetting
   .refine((all) => all.DATABASE_URL !== undefined || all.MIGRATE_DATABASE_URL === undefined, {
     path: ['MIGRATE_DATABASE_URL'],
