@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-// Prints the packages that production installs, as CycloneDX 1.5. `npm sbom --omit=dev` is not used because it
-// omits packages that a development dependency needs too. Plain JavaScript, so that CI can use any Node.
+// Prints the packages that production installs, and those built into the web app, as CycloneDX 1.5.
+// `npm sbom --omit=dev` is not used because it omits packages that a development dependency needs too. Plain
+// JavaScript, so that CI can use any Node.
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 
@@ -15,6 +16,7 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
  * @property {string} [resolved]
  * @property {boolean} [link]
  * @property {Record<string, string>} [dependencies]
+ * @property {Record<string, string>} [devDependencies]
  * @property {Record<string, string>} [optionalDependencies]
  * @property {Record<string, string>} [peerDependencies]
  * @property {Record<string, { optional?: boolean }>} [peerDependenciesMeta]
@@ -22,6 +24,10 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 
 /** @type {{ name: string, version: string, packages: Record<string, LockEntry> }} */
 const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+
+/** The web app is built from its development dependencies, except those that only build it. */
+const WEB = 'services/web'
+const WEB_TOOLS = ['vite']
 
 /** Whether a folder has a package of the project that production installs. @param {string} folder */
 function isOurs(folder) {
@@ -52,7 +58,12 @@ function neededBy(path) {
   const peers = Object.keys(peerDependencies).filter(
     (name) => peerDependenciesMeta?.[name]?.optional !== true,
   )
-  const names = [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers]
+  const built = path === WEB ? Object.keys(entry.devDependencies ?? {}) : []
+  const names = [
+    ...Object.keys({ ...dependencies, ...optionalDependencies }),
+    ...peers,
+    ...built.filter((name) => !WEB_TOOLS.includes(name)),
+  ]
   return names.map((name) => findPackage(path, name)).filter((found) => found !== undefined)
 }
 

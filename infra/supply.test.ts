@@ -18,6 +18,7 @@ interface LockEntry {
 interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>
   readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
 }
 
 /** Most third-party packages that production may install. */
@@ -70,10 +71,12 @@ describe('what production installs on Linux x64', () => {
     expect(purls).toEqual(
       expect.arrayContaining(declared().map(([name, version]) => purlOf(name, version))),
     )
-    // Packages that tests need too are included; those that only tests need are not.
+    // Packages that tests need too are included; those that only tests or builds need are not.
     const names = new Set(components.map(({ name }) => name))
     expect(installed.filter(([path]) => !names.has(nameOf(path)))).toEqual([])
+    expect(names).toContain('@tanstack/query-core')
     expect(names).not.toContain('vitest')
+    expect(names).not.toContain('vite')
   })
 })
 
@@ -110,7 +113,7 @@ describe('docs/dependencies.md', () => {
     }),
   )
 
-  test('names every direct dependency of production, with its version', () => {
+  test('names every direct dependency of production and of the built web app, with its version', () => {
     expect(rows.map(({ name, version }) => [name, version]).toSorted()).toEqual(declared())
   })
 
@@ -127,7 +130,10 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 }
 
-/** Third-party packages that the programs depend on directly, with their versions, sorted. */
+/**
+ * Third-party packages that the programs depend on directly or that are built into the web app, with
+ * their versions, sorted.
+ */
 function declared(): readonly (readonly [name: string, version: string])[] {
   const folders = ['packages', 'services'].flatMap((folder) =>
     readdirSync(join(ROOT, folder)).map((name) => join(folder, name)),
@@ -136,7 +142,10 @@ function declared(): readonly (readonly [name: string, version: string])[] {
     const { dependencies = {}, optionalDependencies = {} } = manifest(folder)
     return Object.entries({ ...dependencies, ...optionalDependencies })
   })
-  const others = all.filter(([name]) => !name.startsWith('@plumbline/'))
+  const { vite: _builder, ...builtIn } = manifest('services/web').devDependencies ?? {}
+  const others = [...all, ...Object.entries(builtIn)].filter(
+    ([name]) => !name.startsWith('@plumbline/'),
+  )
   return [...new Map(others)].toSorted()
 }
 
