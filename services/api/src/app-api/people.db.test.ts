@@ -361,14 +361,17 @@ describe('a printed link', () => {
     }
   })
 
-  test('sets a new password and ends all sessions', async () => {
+  test('sets a new password, which is not the own name, and ends all sessions', async () => {
     const { email, cookie } = await newUser()
+    await api.db.pool.query(`update users set name = 'Persephone' where email = $1`, [email])
     const made = await newAccessCode(api.db, { email, isLocalOnly: true })
     const code = made?.secret ?? ''
     const password = 'seven gentle harbours west'
     const browser = openBrowser(api)
     const wrong = { code, email: 'else@company.example', password }
     expect((await browser.app('welcome', wrong)).status).toBe(422)
+    const ownName = { code, email, password: 'persephone-2026' }
+    expect((await browser.app('welcome', ownName)).status).toBe(422)
     expect((await browser.app('welcome', { code, email, password })).status).toBe(200)
     expect((await api.call('/app/api/session', { headers: { cookie } })).json).toMatchObject({
       user: null,
