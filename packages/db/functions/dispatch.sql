@@ -1,8 +1,8 @@
 -- Up to `most` accounts with ready tasks of a check, in order of their ids: first those after the account `after`,
 -- then from the beginning. Each step is one index look-up of the next account, so the cost does not depend on how
 -- many tasks each has. Accounts without a batch to dispatch from are passed over in one step, however many follow each
--- other; inactive ones are skipped unless the check is a purchased one. The caller serves accounts without leased tasks
--- (not in `busy`) first, so the search ends once `room` of them are found.
+-- other; inactive ones are skipped, unless what was bought for a canceled batch is still to be stored. The caller serves
+-- accounts without leased tasks (not in `busy`) first, so the search ends once `room` of them are found.
 create or replace function accounts_in_turn(kind text, after text, is_bought boolean, most integer,
   busy text[], room integer)
 returns table (account text, place integer) language plpgsql stable rows 16 as $$
@@ -25,8 +25,12 @@ begin
         select b.account_id into beginning from batches b
         where b.account_id > account and b.status in ('running', 'canceling') and (b.status = 'running' or is_bought)
         order by b.account_id limit 1;
-      elsif is_bought or exists (
-          select from accounts a where a.id = accounts_in_turn.account and a.status = 'active') then
+      elsif exists (select from accounts a where a.id = accounts_in_turn.account and a.status = 'active')
+          or (is_bought and exists (
+            select from batches b where b.account_id = accounts_in_turn.account and b.status = 'canceling'
+              and exists (select from tasks t
+                where t.check_kind = kind and t.account_id = b.account_id and t.batch_id = b.id
+                  and t.lease_until is null and t.group_key is null and t.due_at is null))) then
         place := place + 1;
         if account <> all(busy) then free_count := free_count + 1; end if;
         return next;

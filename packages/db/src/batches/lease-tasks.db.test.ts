@@ -162,7 +162,8 @@ test('accounts: those with ready tasks of a check with free slots, the one after
 
 test.each([
   { isBought: false, found: ['acc_1', 'acc_6', 'acc_7'] },
-  { isBought: true, found: ['acc_1', 'acc_3', 'acc_5', 'acc_6', 'acc_7'] },
+  // Of the suspended accounts 3 and 5, the first has a canceled batch.
+  { isBought: true, found: ['acc_1', 'acc_3', 'acc_6', 'acc_7'] },
 ])(
   'accounts_in_turn passes over accounts without a batch to dispatch from (purchased: $isBought)',
   async ({ isBought, found }) => {
@@ -180,7 +181,7 @@ test.each([
       from unnest(array['paused', 'running', 'paused', 'canceling', 'running', 'running', 'running', 'running',
         'paused', 'paused']) with ordinality s(status, no)
       where b.id = 'bat_acc_' || s.no - 1;
-      update accounts set status = 'suspended' where id = 'acc_5';
+      update accounts set status = 'suspended' where id in ('acc_3', 'acc_5');
       -- Account 4 has no ready task.
       insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
       select id, account_id, 'live', 'phone', 'full', 0, 1 from batches
@@ -196,6 +197,28 @@ test.each([
     }
   },
 )
+
+test('suspended accounts take no slot of a purchased check, however many they are', async () => {
+  await using place = await openTwoAccounts()
+  const { db } = place
+  await db.pool.query(`
+    insert into accounts (id, email, plan, status)
+    select 'acc_' || no, no || '@b.example', 'pro', 'suspended' from generate_series(10, 29) no;
+    insert into batches (id, account_id, mode, product, status, explain, charge_unknown, auto_start,
+      retention_days, requested, source_key, file_bytes, ats)
+    select 'bat_' || id, id, 'live', 'phone', 'analyzing', false, true, true, 30, '{}', 'u', 1, '{}'
+    from accounts where id like 'acc%';
+    update batches set status = 'running' where id like 'bat_acc%';
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
+    select id, account_id, 'live', 'phone', 'full', no, 1 from batches, generate_series(1, 3) no
+    where id like 'bat_acc%'`)
+  for (let chunk = 0; chunk < 8; chunk += 1) await add(db, { check: 'phone', account: 'b', chunk })
+  const slots = { email: 0, phone: 8, ip: 0, domain: 0 }
+  // The account served last is before all suspended ones.
+  const served = new Map([['phone', 'a']] as const)
+  const leased = await leaseTasks(db, { slots, reserve: 0, leaseMs: 60_000, served })
+  expect(leased.map(({ accountId }) => accountId)).toEqual(Array.from({ length: 8 }, () => 'b'))
+})
 
 test('awake: due groups, those due longest first, until two have a task', async () => {
   await using place = await openTwoAccounts()
