@@ -57,11 +57,7 @@ test('due tasks of another check of the batch are not read, however many they ar
   try {
     await client.query('begin')
     await advanceGroups({ ...db, pool: client as unknown as Db['pool'] }, '')
-    const { rows } = await client.query<{ read: number }>(
-      `select seq_tup_read + idx_tup_fetch as read from pg_stat_xact_user_tables
-       where relname = 'tasks'`,
-    )
-    expect(rows[0]?.read).toBeLessThan(50)
+    expect(await tasksRead(client)).toBeLessThan(50)
   } finally {
     client.release(true)
   }
@@ -81,3 +77,37 @@ test('groups that nothing waits for are deleted, however many, and those with ta
   expect(rows).toEqual([{ group_key: 'mx:4321' }, { group_key: 'rdap:new' }])
   expect(idsOf((await db.pool.query('select id from tasks')).rows)).toEqual([kept])
 })
+
+test('a sweep of groups reads one task of each group, however many wait', async () => {
+  await using place = await openTwoAccounts()
+  const { db } = place
+  await db.pool.query(`
+    insert into task_groups (check_kind, group_key, next_at)
+    select 'email', 'mx:' || no, now() - interval '1 h' from generate_series(1, 5) no;
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size, group_key, due_at)
+    select 'bat_a', 'a', 'live', 'email', 'full', 0, 1, group_key, next_at
+    from task_groups, generate_series(1, 4000);
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, size)
+    select 'bat_a', 'a', 'live', 'email', 'full', no, 1 from generate_series(1, 10000) no;
+    analyze tasks`)
+  const client = await db.pool.connect()
+  try {
+    await client.query('begin')
+    const { signal } = new AbortController()
+    await sweepGroups({ ...db, pool: client as unknown as Db['pool'] }, signal)
+    expect(await tasksRead(client)).toBeLessThan(50)
+  } finally {
+    client.release(true)
+  }
+})
+
+/** Tasks that a transaction has read so far, not counting index-only reads. */
+async function tasksRead(client: {
+  query(text: string): Promise<{ readonly rows: readonly { readonly read: number }[] }>
+}): Promise<number> {
+  const { rows } = await client.query(
+    `select seq_tup_read + idx_tup_fetch as read from pg_stat_xact_user_tables
+     where relname = 'tasks'`,
+  )
+  return rows[0]?.read ?? 0
+}

@@ -54,8 +54,8 @@ export async function sweepGroups(db: Db, signal: AbortSignal): Promise<void> {
           delete from task_groups g using page
           where g.check_kind = page.check_kind and g.group_key = page.group_key
             and g.next_at < clock_timestamp() - $4 * interval '1 ms'
-            and not exists (select from tasks t
-              where t.check_kind = g.check_kind and t.group_key = g.group_key)
+            and not exists (select from tasks t where t.check_kind = g.check_kind
+              and t.group_key = g.group_key and ${isTask('waiting', 't')})
         )
         select check_kind, group_key from page order by check_kind, group_key offset $3 - 1`,
       values: [after.check_kind, after.group_key, GROUPS_A_SWEEP, MEMORY_MS],
