@@ -56,6 +56,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0135_turns_of_erasures.sql': 'b1a386629d0c6fe915810cce33269d0e97dc3ad4648eb11f6caf840ceeefdbba',
   '0138_urgent_mails.sql': '7db6dca59d02359650373ff5636321bc1db1fc4429d3886ccb4e99b746f63c04',
   '0139_due_tasks_by_check.sql': '3e357ccbb51b0473d5f9e56a7c1b6d56cba08e1aeeb1a0bee16ced8f877a9034',
+  '0140_results_by_id.sql': '4abab11297c9eeeef2609796a6906d41bc26afb85b7ebe4c8be59cec20da8963',
 }
 
 test('a released migration is never edited; a change of the schema is a new file', () => {
