@@ -181,6 +181,26 @@ test('tasks and groups that are delayed for days after a jump of the clock are d
   await expectCompleted(harness)
 })
 
+test('of thousands of delays of a large batch and one of a small, all end in one round', async () => {
+  await using harness = await openHarness()
+  const { pool } = harness.pipeline.db
+  await allowAnyTransition(harness.pipeline.db)
+  const { id } = await harness.read(CONTENT)
+  await pool.query(
+    `insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size, due_at)
+     select batch_id, account_id, mode, check_kind, depth, chunk_no, '{0}', 1, now() + interval '2 days'
+     from tasks, generate_series(1, 4000) where batch_id <> $1 and chunk_no = 0`,
+    [id],
+  )
+  await pool.query(
+    `update tasks set due_at = now() + interval '2 days' where batch_id = $1 and chunk_no = 0`,
+    [id],
+  )
+  expect(await reconcileTwice(harness)).toBe(4_001)
+  const { rowCount } = await pool.query('select from tasks where due_at > now()')
+  expect(rowCount).toBe(0)
+})
+
 test('the missing group of a waiting task is created', async () => {
   await using harness = await openHarness()
   const { pool } = harness.pipeline.db

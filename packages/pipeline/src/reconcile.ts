@@ -6,7 +6,7 @@ import {
   chunksWithoutTask,
   countRepairs,
   endLease,
-  endDelay,
+  endDelays,
   storeFindings,
   leasesWithoutEnd,
   makeGroup,
@@ -52,14 +52,21 @@ function mostLeaseMs({ limits }: Pipeline): number {
   return Math.max(LEAST_BEYOND_MS, 2 * limits.leaseMs)
 }
 
-/** One kind of inconsistency, and its repair. */
-export interface Reconciler {
+/** One kind of inconsistency, and its repair: of one subject at a time, or of all at once. */
+export type Reconciler = {
   readonly kind: FindingKind
   /** The subjects that are inconsistent now. */
   find(pipeline: Pipeline): Promise<readonly string[]>
-  /** Repairs one subject; returns false if it is no longer inconsistent. */
-  repair(pipeline: Pipeline, subject: string): Promise<boolean>
-}
+} & (
+  | {
+      /** Repairs one subject; returns false if it is no longer inconsistent. */
+      repair(pipeline: Pipeline, subject: string): Promise<boolean>
+    }
+  | {
+      /** Repairs every subject of the kind, once one of them has lasted; returns how many. */
+      repairAll(pipeline: Pipeline, signal: AbortSignal | undefined): Promise<number>
+    }
+)
 
 /** Kinds of inconsistency that are found by queries of the database. */
 const RECONCILERS: readonly Reconciler[] = [
@@ -73,7 +80,7 @@ const RECONCILERS: readonly Reconciler[] = [
   {
     kind: 'rest_without_end',
     find: ({ db }) => delaysWithoutEnd(db),
-    repair: ({ db }, subject) => endDelay(db, subject),
+    repairAll: ({ db }, signal) => endDelays(db, signal),
   },
   {
     kind: 'task_without_group',
@@ -160,18 +167,27 @@ interface RepairOptions {
  */
 export async function repairKind(
   pipeline: Pipeline,
-  { kind, find, repair }: Reconciler,
+  reconciler: Reconciler,
   { graceMs, signal, noted }: RepairOptions,
 ): Promise<number> {
   const { db, log } = pipeline
-  const found = await find(pipeline)
+  const { kind } = reconciler
+  const found = await reconciler.find(pipeline)
   // Usually there is nothing to store or to delete.
   if (found.length === 0 && noted?.has(kind) === false) return 0
+  const lasting = await storeFindings(db, kind, found, graceMs)
   let count = 0
-  for (const subject of await storeFindings(db, kind, found, graceMs)) {
+  if ('repairAll' in reconciler) {
+    if (lasting.length > 0) count = await reconciler.repairAll(pipeline, signal)
+    if (count === 0) return 0
+    await countRepairs(db, kind, count)
+    log.warn({ kind, count, subject: lasting[0] }, 'inconsistencies were repaired')
+    return count
+  }
+  for (const subject of lasting) {
     if (signal?.aborted === true) break
     try {
-      if (!(await repair(pipeline, subject))) continue
+      if (!(await reconciler.repair(pipeline, subject))) continue
       await countRepairs(db, kind)
       count += 1
       log.warn({ kind, subject }, 'an inconsistency was repaired')

@@ -177,23 +177,37 @@ export async function delaysWithoutEnd(db: Db): Promise<readonly string[]> {
   return rows.map(({ subject }) => subject)
 }
 
-/** Makes such a task or group due now. */
-export async function endDelay(db: Db, subject: string): Promise<boolean> {
-  const [what, ...name] = subject.split(':')
-  const { rows } =
-    what === 'task'
-      ? await sql`
-          update tasks set due_at = clock_timestamp()
-          where id = ${name[0] ?? ''}::bigint and lease_until is null
-            and due_at > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
-          returning 1`.execute(queriesOf(db))
-      : await sql`
-          update task_groups set next_at = clock_timestamp(), quiet_until = clock_timestamp()
-          where check_kind || ':' || group_key = ${name.join(':')}
-            and greatest(next_at, quiet_until)
-              > clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'
-          returning 1`.execute(queriesOf(db))
-  return rows.length > 0
+/** Tasks and groups of which one statement ends the delay, and tasks of each batch among them. */
+const MOST_DELAYS = { inAll: 10_000, ofBatch: 1_000 } as const
+
+/**
+ * Makes such groups and tasks due now, in statements of bounded size that serve all batches alike.
+ * After a jump of the clock there may be a million; one by one they would take hours.
+ *
+ * @returns how many; more are left if the signal has stopped it
+ */
+export async function endDelays(db: Db, signal: AbortSignal | undefined): Promise<number> {
+  const beyond = sql`clock_timestamp() + ${BEYOND_HOURS} * interval '1 hour'`
+  const statements = [
+    sql`
+      update task_groups set next_at = clock_timestamp(), quiet_until = clock_timestamp()
+      where ctid = any(array(select ctid from task_groups
+        where greatest(next_at, quiet_until) > ${beyond}
+        limit ${MOST_DELAYS.inAll} for no key update skip locked))`,
+    sql`
+      update tasks set due_at = clock_timestamp()
+      where id = any(array(select t.id from batches b cross join lateral (
+          select id from tasks where batch_id = b.id and lease_until is null and due_at > ${beyond}
+          limit ${MOST_DELAYS.ofBatch} for no key update skip locked) t
+        where b.status = 'running' limit ${MOST_DELAYS.inAll}))`,
+  ]
+  let count = 0
+  for (const statement of statements) {
+    for (let ended = 1; ended > 0 && signal?.aborted !== true; count += ended) {
+      ended = Number((await statement.execute(queriesOf(db))).numAffectedRows ?? 0)
+    }
+  }
+  return count
 }
 
 /** Waiting tasks whose group does not exist. */
