@@ -1,13 +1,14 @@
 import type { EngineRequest } from '@plumbline/ports/engine'
 import type { Check } from '@plumbline/contract/products'
 import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
+import { pauseRunning } from '@plumbline/db/batches/pause'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { expect, test, vi } from 'vitest'
 import { cancelBatch } from './cancel.ts'
-import { pauseBatch, resumeBatch, resumeDue } from './pause.ts'
+import { completePauses, pauseBatch, resumeBatch, resumeDue } from './pause.ts'
 import { getBatch } from './read.ts'
 import { runTask, type CheckRunner } from './run-task.ts'
 import { createTaskLeases } from './task-lease.ts'
@@ -193,6 +194,24 @@ test('waiting tasks of a paused batch do not block their group, and are dispatch
   const waiting = await pipeline.db.pool.query('select 1 from tasks where group_key is not null')
   expect(waiting.rows).toEqual([])
   expect(await lease(harness, 'email')).toEqual([])
+  await resumeBatch(pipeline, owner, id)
+  await completes(harness)
+})
+
+test('a pause whose process is killed after its commit is completed by a sweep', async () => {
+  await using harness = await openHarness()
+  const { pipeline, owner, id } = harness
+  await run(harness, await lease(harness, 'email'), {
+    run: async ({ subjects }) =>
+      subjects.map(() => ({ kind: 'later', afterMs: 0, group: 'mx:busy', reason: 'no_room' })),
+  })
+  const inGroups = async (): Promise<number | null> =>
+    (await pipeline.db.pool.query('select from tasks where group_key is not null')).rowCount
+  await completePauses(pipeline)
+  expect(await inGroups()).toBe(3)
+  await pipeline.db.kysely.transaction().execute((tx) => pauseRunning(tx, id))
+  await completePauses(pipeline)
+  expect(await inGroups()).toBe(0)
   await resumeBatch(pipeline, owner, id)
   await completes(harness)
 })

@@ -2,6 +2,7 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { Problem } from '@plumbline/contract/problem'
 import {
   batchesToResume,
+  pausedInGroups,
   pauseRunning,
   resumePaused,
   ungroupTasks,
@@ -61,8 +62,8 @@ export async function resumeBatch(
   })
 }
 
-/** Maximum number of batches that one sweep resumes. */
-const MOST_RESUMED = 100
+/** Maximum number of batches that one sweep resumes, and of which it completes the pause. */
+const MOST_SWEPT = 100
 
 /**
  * Resumes batches whose pause is over.
@@ -70,9 +71,17 @@ const MOST_RESUMED = 100
  * @returns how many
  */
 export async function resumeDue({ db }: Pick<Pipeline, 'db'>): Promise<number> {
-  const ids = await batchesToResume(db, MOST_RESUMED)
+  const ids = await batchesToResume(db, MOST_SWEPT)
   for (const id of ids) await db.kysely.transaction().execute((tx) => resumePaused(tx, id))
   return ids.length
+}
+
+/**
+ * Takes tasks of paused batches out of their groups where the process that paused them was
+ * interrupted; a repeated request would not do it.
+ */
+export async function completePauses({ db }: Pick<Pipeline, 'db'>): Promise<void> {
+  for (const id of await pausedInGroups(db, MOST_SWEPT)) await ungroupTasks(db, id)
 }
 
 async function shown(

@@ -7,7 +7,7 @@ import { startDueCycles, sweepUnanswered, type SweptDebit } from '@plumbline/met
 import { RESULTS_EVERY_MS, restoreResults } from './lost-results.ts'
 import { eraseBatches, expireBatches } from './erase.ts'
 import { eraseClosedAccounts } from './erase-accounts.ts'
-import { resumeDue } from './pause.ts'
+import { completePauses, resumeDue } from './pause.ts'
 import type { Pipeline } from './pipeline.ts'
 import { reconcile, reconcileFiles } from './reconcile.ts'
 import { retryRemovals } from './remove-files.ts'
@@ -70,6 +70,7 @@ export async function runSweeps(
   const others: readonly Sweep[] = [
     ['billing cycles', () => startDueCycles(db)],
     ['paused batches', () => resumeDue(pipeline)],
+    ['pauses', () => completePauses(pipeline)],
     ['what ran out', () => sweepExpired(db, signal)],
     ['groups', () => sweepGroups(db, signal)],
     ['what should not be', inEveryFourthSweep(() => reconcile(pipeline, { signal }))],

@@ -55,6 +55,17 @@ export async function ungroupTasks(db: Db, batchId: string): Promise<void> {
   }
 }
 
+/** Paused batches with tasks in groups, as left if `ungroupTasks` was interrupted. */
+export async function pausedInGroups(db: Db, most: number): Promise<readonly string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select b.id from batches b
+    where b.resumes_at is not null and b.status = 'paused' and exists (select from tasks t
+      where t.batch_id = b.id and t.lease_until is null and t.group_key is not null)
+    limit ${most}
+  `.execute(queriesOf(db))
+  return rows.map((row) => row.id)
+}
+
 /** Returns a task that was leased for a batch which is paused by now; does nothing for others. */
 export async function returnPausedTask(
   db: Db,
