@@ -95,7 +95,7 @@ export const RESTORED_FAULTS: readonly RestoredFault[] = [
     edits: [
       {
         file: 'packages/db/src/batches/settle.ts',
-        from: 'and size = ${brought.size} returning *',
+        from: 'and ${isSame} returning *',
         to: 'returning *',
       },
       {
@@ -112,7 +112,7 @@ export const RESTORED_FAULTS: readonly RestoredFault[] = [
     edits: [
       {
         file: 'packages/db/src/batches/settle.ts',
-        from: 'and size = ${brought.size} returning *',
+        from: 'and ${isSame} returning *',
         to: 'returning *',
       },
     ],

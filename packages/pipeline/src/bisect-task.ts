@@ -25,7 +25,7 @@ export async function bisectTask(
     await storeOutcomes(pipeline, task, work, [null], {
       taskId: task.taskId,
       lease: task.lease,
-      size: 1,
+      held: indexes,
       indexes,
       count: 1,
       outcomes: await packOutcomes([null], task.explain),

@@ -35,7 +35,7 @@ async function bringBack(tx: Tx, { taskId, lease }: LeasedTask, afterMs: number)
   await storeTaskOutcomes(tx, {
     taskId,
     lease,
-    size: 1,
+    held: [0],
     indexes: [],
     count: 0,
     outcomes: Buffer.alloc(0),
@@ -78,7 +78,7 @@ test('a group continues when its dispatched task has ended', async () => {
     storeTaskOutcomes(tx, {
       taskId: first?.taskId ?? 0,
       lease: first?.lease ?? 0,
-      size: 1,
+      held: [0],
       indexes: [0],
       count: 1,
       outcomes: Buffer.alloc(0),

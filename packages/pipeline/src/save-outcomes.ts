@@ -34,11 +34,13 @@ export async function saveOutcomes(
   work: TaskWork,
   then: 'stay' | 'end' | 'drop',
 ): Promise<void> {
+  const held: number[] = []
   const fresh: number[] = []
   const open: number[] = []
   const later: number[] = []
   for (const [at, answer] of work.answers.entries()) {
     if (work.stored[at] === true) continue
+    held.push(work.indexes[at] ?? -1)
     if (answer?.kind === 'outcome' || answer?.kind === 'failed') fresh.push(at)
     else if (answer?.kind === 'later' && then === 'end') later.push(at)
     else open.push(at)
@@ -58,7 +60,7 @@ export async function saveOutcomes(
   const stored = {
     taskId: task.taskId,
     lease: task.lease,
-    size: fresh.length + open.length + later.length,
+    held,
     indexes: everything ? null : fresh.map((at) => work.indexes[at] ?? -1),
     count: fresh.length,
     outcomes: packed,

@@ -570,7 +570,7 @@ test('a few subjects are tried for a group that waits for a silent service of ou
   await db.kysely.transaction().execute((tx) =>
     storeTaskOutcomes(tx, {
       ...trial,
-      size: 10,
+      held: Array.from({ length: 10 }, (_, at) => at),
       indexes: null,
       count: 10,
       outcomes: Buffer.alloc(0),

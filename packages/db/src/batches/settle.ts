@@ -24,10 +24,10 @@ export interface TaskOutcomes {
   readonly taskId: number
   readonly lease: number
   /**
-   * Number of subjects that the worker has for the task: answered, waiting, staying and dropped
-   * ones together.
+   * Positions, in the chunk, of all subjects that the worker has for the task, in the task's order:
+   * answered, waiting, staying and dropped ones.
    */
-  readonly size: number
+  readonly held: readonly number[]
   /** Positions of answered subjects in the chunk's subjects; null means all in order. */
   readonly indexes: readonly number[] | null
   readonly count: number
@@ -69,14 +69,16 @@ export async function storeTaskOutcomes(
   brought: TaskOutcomes,
 ): Promise<StoredOutcomes | undefined> {
   const stays = brought.stays
+  const held = [...brought.held]
+  const isSame = sql`(indexes = ${held}::int[] or (indexes is null and size = ${held.length}))`
   const take =
     stays === null
       ? sql`delete from tasks where id = ${brought.taskId} and lease = ${brought.lease}
-              and size = ${brought.size} returning *`
+              and ${isSame} returning *`
       : sql`update tasks set indexes = ${[...stays.indexes]}, size = ${stays.indexes.length},
               states = ${stays.states === null ? null : jsonbText(stays.states)}::jsonb
             where id = ${brought.taskId} and lease = ${brought.lease}
-              and size = ${brought.size} returning *`
+              and ${isSame} returning *`
   const name = preparedAs(stays === null ? 'outcomes.store-last' : 'outcomes.store')
   const { rows } = await sql<StoredOutcomes>`
     ${name} with task as (${take}), part as (

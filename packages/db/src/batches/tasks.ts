@@ -235,7 +235,7 @@ export async function splitTask(
     text: `
       with task as (
         delete from tasks where id = $1 and lease = $2
-          and size = (select sum(jsonb_array_length(h->'indexes')) from jsonb_array_elements($3::jsonb) h)
+          and (indexes = $4::int[] or (indexes is null and size = cardinality($4::int[])))
         returning *)
       insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size,
         states, attempts)
@@ -243,7 +243,7 @@ export async function splitTask(
         array(select jsonb_array_elements_text(h->'indexes')::int),
         jsonb_array_length(h->'indexes'), nullif(h->'states', 'null'), (h->>'attempts')::int
       from task t, jsonb_array_elements($3::jsonb) h`,
-    values: [task.taskId, task.lease, jsonbText(halves)],
+    values: [task.taskId, task.lease, jsonbText(halves), halves.flatMap((half) => half.indexes)],
   })
 }
 
