@@ -70,7 +70,7 @@ export async function runSweeps(
   const others: readonly Sweep[] = [
     ['billing cycles', () => startDueCycles(db)],
     ['paused batches', () => resumeDue(pipeline)],
-    ['pauses', () => completePauses(pipeline)],
+    ['pauses', inEveryFourthSweep(() => completePauses(pipeline))],
     ['what ran out', () => sweepExpired(db, signal)],
     ['groups', () => sweepGroups(db, signal)],
     ['what should not be', inEveryFourthSweep(() => reconcile(pipeline, { signal }))],
