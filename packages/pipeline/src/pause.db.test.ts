@@ -207,10 +207,10 @@ test('a pause whose process is killed after its commit is completed by a sweep',
   })
   const inGroups = async (): Promise<number | null> =>
     (await pipeline.db.pool.query('select from tasks where group_key is not null')).rowCount
-  await completePauses(pipeline)
+  expect(await completePauses(pipeline)).toBe(0)
   expect(await inGroups()).toBe(3)
   await pipeline.db.kysely.transaction().execute((tx) => pauseRunning(tx, id))
-  await completePauses(pipeline)
+  expect(await completePauses(pipeline)).toBe(1)
   expect(await inGroups()).toBe(0)
   await resumeBatch(pipeline, owner, id)
   await completes(harness)

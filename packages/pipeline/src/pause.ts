@@ -79,9 +79,13 @@ export async function resumeDue({ db }: Pick<Pipeline, 'db'>): Promise<number> {
 /**
  * Takes tasks of paused batches out of their groups where the process that paused them was
  * interrupted; a repeated request would not do it.
+ *
+ * @returns of how many batches
  */
-export async function completePauses({ db }: Pick<Pipeline, 'db'>): Promise<void> {
-  for (const id of await pausedInGroups(db, MOST_SWEPT)) await ungroupTasks(db, id)
+export async function completePauses({ db }: Pick<Pipeline, 'db'>): Promise<number> {
+  const ids = await pausedInGroups(db, MOST_SWEPT)
+  for (const id of ids) await ungroupTasks(db, id)
+  return ids.length
 }
 
 async function shown(
