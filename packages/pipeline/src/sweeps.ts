@@ -89,6 +89,7 @@ export async function runSweeps(
   const results: readonly Sweep[] = [
     ['lost results', () => restoreResults(pipeline, { walk, signal })],
   ]
+  const sums: readonly Sweep[] = [['sums of large batches', () => storeRunningSums(db)]]
   const longStored: readonly Sweep[] = [
     ['what was stored for days', () => sweepLongStored(db, signal)],
   ]
@@ -105,12 +106,7 @@ export async function runSweeps(
     repeat(pipeline, lostFiles, options.everyMs, signal),
     repeat(pipeline, [['samples', () => endOverdueSamples(pipeline)]], SAMPLES_EVERY_MS, signal),
     repeat(pipeline, results, RESULTS_EVERY_MS, signal),
-    repeat(
-      pipeline,
-      [['sums of large batches', () => storeRunningSums(db)]],
-      SUMS_EVERY_MS,
-      signal,
-    ),
+    repeat(pipeline, sums, SUMS_EVERY_MS, signal),
     repeat(pipeline, files, FILES_EVERY_MS, signal),
     repeat(pipeline, longStored, LONG_STORED_EVERY_MS, signal),
     repeat(

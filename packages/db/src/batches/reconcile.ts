@@ -203,9 +203,12 @@ export async function endDelays(db: Db, signal: AbortSignal | undefined): Promis
   ]
   let count = 0
   for (const statement of statements) {
-    for (let ended = 1; ended > 0 && signal?.aborted !== true; count += ended) {
+    let ended: number
+    do {
+      if (signal?.aborted === true) return count
       ended = Number((await statement.execute(queriesOf(db))).numAffectedRows ?? 0)
-    }
+      count += ended
+    } while (ended > 0)
   }
   return count
 }
