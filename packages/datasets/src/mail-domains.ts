@@ -49,11 +49,6 @@ export function judgeMailDomain(lists: MailDomainLists, domain: string): MailDom
   return { disposable: false, freeProvider: false, privacyRelay: false, evidence: null }
 }
 
-/** Only the disposable check, for callers that need no more. */
-export function disposableDomains(lists: MailDomainLists): { has(domain: string): boolean } {
-  return { has: (domain) => judgeMailDomain(lists, domain).disposable }
-}
-
 /**
  * Matches a free provider's own domain only: a host below it belongs to a customer or is a machine.
  */

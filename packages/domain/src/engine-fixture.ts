@@ -93,7 +93,9 @@ export async function startFixtureServers(servers: FixtureServers): Promise<Fixt
       memory,
       limiter: createOpenLimiter(),
       log: SILENT,
-      disposable: { has: (name) => name === 'throwaway.com' },
+      disposable: {
+        has: (name, mxHosts) => name === 'throwaway.com' || mxHosts.includes('mx.throwaway.com'),
+      },
       parkingNs: { has: (name) => name.endsWith('parking.test') },
       parkingIp: { has: (bytes) => bytes[0] === 192 && bytes[3] === 99 },
       rdapBootstrapUrl: `http://list.test:${rdapPort}/dns.json`,

@@ -427,6 +427,15 @@ test('parked and disposable names are recognized, and a mail server of its own i
       ...zone('parked.com', false),
       ...zone('mailed.com', true),
       ...healthyZone('throwaway.com'),
+      ...healthyZone('another.com'),
+      'another.com MX': [
+        {
+          name: 'another.com',
+          type: 'MX',
+          ttl: 60,
+          data: { preference: 1, exchange: 'mx.throwaway.com' },
+        },
+      ] as never[],
     },
     rdap: (req, res) => sendJson(res, 200, rdapBody((req.url ?? '').slice('/domain/'.length))),
   })
@@ -438,6 +447,7 @@ test('parked and disposable names are recognized, and a mail server of its own i
     evidence: { parked: ['name_servers', 'takes_mail'] },
   })
   expect((await askOne(fixture, 'throwaway.com')).facts.disposable).toBe(true)
+  expect((await askOne(fixture, 'another.com')).facts.disposable).toBe(true)
 })
 
 test('if the resolver does not know the root, a name stays unknown, and no registry is paused', async () => {

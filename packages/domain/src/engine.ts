@@ -20,7 +20,7 @@ export interface DomainEngineOptions extends Sharing {
   readonly memory: Memory
   readonly limiter: Limiter
   readonly log: Log
-  readonly disposable: { has(domain: string): boolean }
+  readonly disposable: { has(domain: string, mxHosts: readonly string[]): boolean }
   readonly parkingNs: ParkingLists['names']
   readonly parkingIp: ParkingLists['addresses']
   /** Default: IANA's list. */

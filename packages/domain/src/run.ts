@@ -26,7 +26,7 @@ export interface RunContext {
   readonly resolver: Resolver
   readonly egress: Egress
   readonly clock: () => Date
-  readonly disposable: { has(domain: string): boolean }
+  readonly disposable: { has(domain: string, mxHosts: readonly string[]): boolean }
   readonly parking: ParkingLists
   readonly nameServerPort: number
   readonly readPages: boolean
@@ -179,7 +179,10 @@ async function findOut(
       ...(lookup.atMs === undefined ? {} : { atMs: lookup.atMs }),
       dns,
       mail,
-      disposable: work.disposable.has(name.ascii),
+      disposable: work.disposable.has(
+        name.ascii,
+        dns.mx.map(({ exchange }) => exchange),
+      ),
       parked: judgeParked(dns, work.parking, pageSaysSo),
     },
   }

@@ -1,14 +1,14 @@
 import type { MailDomainLists } from '@plumbline/datasets/mail-domains'
+import { judgeDomain } from '@plumbline/datasets/mail-hosts'
 import type { NameList } from '@plumbline/datasets/name-list'
 import type { Resolver } from '@plumbline/net/resolver'
-import { judgeDomain } from './disposable.ts'
 import { findRoute } from './mx.ts'
 import type { MailRoute } from './mx.ts'
 import type { Flags } from './outcome.ts'
 import { providerOf } from './providers.ts'
 import type { HostsRoute } from './probe-queue.ts'
 import type { Destination } from './provider-group.ts'
-import type { ParsedMailbox } from './syntax.ts'
+import { plainLocal, type ParsedMailbox } from './syntax.ts'
 import { compileTraps } from './traps.ts'
 import type { TrapMatcher } from './traps.ts'
 import { suggestFor } from './typo.ts'
@@ -103,8 +103,8 @@ export function createDomainCache(options: DomainCacheOptions): DomainCache {
         judgement,
         didYouMean,
         listVersion,
-        role: lists.role.exact(untagged(mailbox.local)),
-        trap: matcher.match(mailbox.local, mailbox.domain),
+        role: lists.role.exact(untagged(plainLocal(mailbox))),
+        trap: matcher.match(plainLocal(mailbox), mailbox.domain),
       }
     },
     get lists() {

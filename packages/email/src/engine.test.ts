@@ -109,7 +109,9 @@ describe('results and their evidence', () => {
       'ok@relay.test',
       'ok@free.test',
       'info+x@a.test',
+      '"info"@a.test',
       'honeybee@a.test',
+      '"honeybee"@a.test',
       'known@trap.test',
     ]
     const outcomes = (await ask(engine, subjects)).map((answer) => {
@@ -121,6 +123,8 @@ describe('results and their evidence', () => {
       [false, false, false, false],
       [false, true, false, false],
       [false, false, true, false],
+      [false, false, true, false],
+      [false, false, false, true],
       [false, false, false, true],
       [false, false, false, true],
     ])

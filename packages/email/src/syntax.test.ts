@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseMailbox } from './syntax.ts'
+import { parseMailbox, plainLocal } from './syntax.ts'
 import { command } from './smtp-session.ts'
 
 const long = (count: number): string => 'x'.repeat(count)
@@ -59,11 +59,33 @@ describe('parseMailbox', () => {
     ['ada\r\nRCPT TO:<x@mail.example>@mail.example', 'local_character'],
     ['"ada\n"@mail.example', 'local_character'],
     ['ada@mail.example\r\nQUIT', 'domain_label'],
+    ['ada@bücher.example\n', 'domain_label'],
+    ['ada@bü\r\ncher.example', 'domain_label'],
+    ['ada@bü\tcher.example', 'domain_label'],
+    ['ada@bü%63her.example', 'domain_label'],
+    ['ada@bü％63her.example', 'domain_label'],
+    ['ada@é.example/path', 'domain_label'],
+    ['ada@é.example?query', 'domain_label'],
+    ['ada@é.example#part', 'domain_label'],
+    ['ada@é.example:25', 'domain_label'],
     ['a\u200Bda@mail.example', 'local_character'],
     ['a\uD800da@mail.example', 'local_character'],
     [`${'a.'.repeat(100_000)}@mail.example`, 'path_too_long'],
   ])('refuses %j', (text, why) => {
     expect(parseMailbox(text)).toEqual({ ok: false, why })
+  })
+
+  test.each([
+    ['info@mail.example', 'info'],
+    ['"info"@mail.example', 'info'],
+    ['"in\\fo"@mail.example', 'info'],
+    ['"two words"@mail.example', '"two words"'],
+    ['"ada@home"@mail.example', '"ada@home"'],
+    ['"a..b"@mail.example', '"a..b"'],
+    ['""@mail.example', '""'],
+  ])('%s has the plain local part %s', (text, plain) => {
+    const mailbox = parseMailbox(text)
+    expect(mailbox.ok && plainLocal(mailbox)).toBe(plain)
   })
 
   test('no text of maximum length causes backtracking', () => {

@@ -98,6 +98,17 @@ interface LocalScan {
   readonly utf8: boolean
 }
 
+/**
+ * The local part without quotes if it needs none: both forms name the same mailbox. Source: RFC
+ * 5321 4.1.2.
+ */
+export function plainLocal({ local, quoted }: ParsedMailbox): string {
+  if (!quoted) return local
+  const content = local.slice(1, -1).replaceAll(/\\(.)/gsu, '$1')
+  const scan = scanDotString(`${content}@`)
+  return typeof scan !== 'string' && scan.end === content.length ? content : local
+}
+
 function scanDotString(text: string): LocalScan | SyntaxFault {
   let utf8 = false
   let afterDot = true
@@ -184,11 +195,16 @@ function hasGoodLabels(name: string): boolean {
   return true
 }
 
+/** ASCII characters that no domain name has. */
+const FOREIGN_ASCII = /[^\x80-\u{10ffff}a-z0-9.-]/iu
+
 /**
  * The A-label form by UTS 46, non-transitional; empty if there is none. Node converts names as in
- * URLs, which reads numeric names as addresses, so a numeric last label is not passed to it.
+ * URLs, which reads numeric names as addresses, so a numeric last label is not passed to it; which
+ * drops tabs and line breaks, decodes percent signs and ends at a slash, so that none of them is.
  */
 function asciiOf(text: string): string {
+  if (FOREIGN_ASCII.test(text)) return ''
   const name = domainToASCII(`${text}.a`)
   return name.endsWith('.a') ? name.slice(0, -2).toLowerCase() : ''
 }

@@ -2,7 +2,8 @@ import type { EmailLists } from '@plumbline/email/domain-cache'
 import type { DomainEngineOptions } from '@plumbline/domain/engine'
 import { follow } from '@plumbline/datasets/follow'
 import { loadNames, loadRanges, stampOf } from '@plumbline/datasets/load'
-import { disposableDomains, loadMailDomainLists } from '@plumbline/datasets/mail-domains'
+import { loadMailDomainLists } from '@plumbline/datasets/mail-domains'
+import { disposableDomains } from '@plumbline/datasets/mail-hosts'
 import type { Log } from '@plumbline/ports/log'
 
 /** How often the folder is checked for a change. */
@@ -67,7 +68,7 @@ export async function loadDomainLists(dir: string | null): Promise<DomainLists> 
 /** The lists as one object that always uses the newest version. */
 export function followedDomainLists({ current }: FollowedLists<DomainLists>): DomainLists {
   return {
-    disposable: { has: (domain) => current().disposable.has(domain) },
+    disposable: { has: (domain, mxHosts) => current().disposable.has(domain, mxHosts) },
     parkingNs: { has: (name) => current().parkingNs.has(name) },
     parkingIp: { has: (address) => current().parkingIp.has(address) },
   }

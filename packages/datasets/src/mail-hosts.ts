@@ -1,5 +1,4 @@
-import { judgeMailDomain } from '@plumbline/datasets/mail-domains'
-import type { MailDomainLists } from '@plumbline/datasets/mail-domains'
+import { judgeMailDomain, type MailDomainLists } from './mail-domains.ts'
 
 /** Judgement of a domain and its mail hosts by the reference lists. */
 export interface DomainJudgement {
@@ -51,4 +50,11 @@ export function judgeDomain(
     }
   }
   return base
+}
+
+/** Only the disposable check, for callers that need no more. */
+export function disposableDomains(lists: MailDomainLists): {
+  has(domain: string, mxHosts: readonly string[]): boolean
+} {
+  return { has: (domain, mxHosts) => judgeDomain(domain, mxHosts, lists).disposable }
 }
