@@ -81,6 +81,14 @@ test('facts of the network override the numbering plan', async () => {
   ])
 })
 
+test('a number that has left its range has no carrier unless its network is named', async () => {
+  const fixture = createHlrFixture(() => json({ ...connected(), is_ported: true }))
+  await using engine = await engineOf(fixture)
+  expect(await ask(engine, [MOBILE])).toMatchObject([
+    { facts: { carrier: null, ported: true }, evidence: { carrier_source: null } },
+  ])
+})
+
 test.each([
   ['ABSENT', 'hlr_absent', 'answered', true, false],
   ['INVALID_MSISDN', 'hlr_unknown_subscriber', 'answered', true, false],

@@ -207,11 +207,12 @@ function fromNetwork(
   const id = by === account ? verdict.id : null
   const hlr = { provider, status: verdict.status, id, at }
   const reason = REASON_OF[verdict.connectivity]
+  const facts = overlay(read.numbering.facts, verdict, context.tables.countries)
   const base = outcome(context, read, reason, {
     hlr,
     ...(verdict.carrier === null ? {} : { carrier_source: 'network' }),
+    ...(facts.carrier === null ? { carrier_source: null } : {}),
   })
-  const facts = overlay(read.numbering.facts, verdict, context.tables.countries)
   return { ...base, facts, cached, checkedAt: cached ? hlr.at : base.checkedAt }
 }
 
@@ -223,7 +224,8 @@ const REASON_OF = {
 } as const satisfies Record<HlrResult['connectivity'], Reason<'phone'>>
 
 /**
- * Facts of the network override those of the numbering plan; missing ones stay. Whether a number is
+ * Facts of the network override those of the numbering plan; missing ones stay, except the carrier
+ * of the range for a number that has left it. Whether a number is
  * valid is decided by the numbering plan alone (decision 26).
  */
 function overlay(facts: PhoneFacts, verdict: HlrResult, countries: CountryNames): PhoneFacts {
@@ -237,7 +239,7 @@ function overlay(facts: PhoneFacts, verdict: HlrResult, countries: CountryNames)
     ...facts,
     reachable: connectivity === 'undetermined' ? null : connectivity === 'connected',
     lineType,
-    carrier: verdict.carrier ?? facts.carrier,
+    carrier: verdict.carrier ?? (verdict.ported === true ? null : facts.carrier),
     carrierCountry:
       country === null ? facts.carrierCountry : (countries.of(country.toUpperCase()) ?? country),
     ported: verdict.ported,

@@ -65,7 +65,8 @@ function read(number: string, body: unknown): HlrAnswer {
   const ported = flagOf(fields['is_ported'])
   const current = ported === true ? 'ported' : 'original'
   return verdict(CONNECTIVITY[status], status, {
-    carrier: textOf(fields[`${current}_network_name`]) ?? textOf(fields['original_network_name']),
+    // Of a ported number not the original network, which it has left.
+    carrier: textOf(fields[`${current}_network_name`]),
     carrierCountry:
       textOf(fields[`${current}_country_code`]) ?? textOf(fields['original_country_code']),
     ported,

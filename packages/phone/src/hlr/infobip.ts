@@ -59,7 +59,8 @@ function read(result: Fields): HlrAnswer {
   const original = fieldsOf(result['originalNetwork'])
   const words = [textOf(status['groupName']), textOf(error['name'])].filter((word) => word !== null)
   return verdict(connectivity, words.join(' ') || `group ${group}`, {
-    carrier: textOf(current['networkName']) ?? textOf(original['networkName']),
+    // Of a ported number not the original network, which it has left.
+    carrier: textOf(current['networkName']),
     carrierCountry: textOf(current['countryName']) ?? textOf(original['countryName']),
     ported,
     roaming: flagOf(result['roaming']),

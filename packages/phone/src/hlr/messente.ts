@@ -52,10 +52,12 @@ function read(result: Fields, id: string | null): HlrAnswer {
   }
   const network = fieldsOf(result['current_network'] ?? result['ported_network'])
   const original = fieldsOf(result['original_network'])
+  const ported = flagOf(result['ported'])
   return verdict(CONNECTIVITY[status], status, {
-    carrier: nameOf(network) ?? nameOf(original),
+    // Of a ported number not the original network, which it has left.
+    carrier: nameOf(network) ?? (ported === true ? null : nameOf(original)),
     carrierCountry: countryOf(network) ?? countryOf(original),
-    ported: flagOf(result['ported']),
+    ported,
     roaming: flagOf(result['roaming']),
     id,
   })

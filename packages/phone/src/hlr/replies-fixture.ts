@@ -22,13 +22,21 @@ export function hlrLookupsReply(fields: object): object {
   }
 }
 
-/** A reply of Infobip for one number: status group and GSM error. */
-export function infobipReply({ group = 3, error = 0 }: { group?: number; error?: number }): object {
+/** A reply of Infobip for one number: status group, GSM error, and whether it is ported. */
+export function infobipReply({
+  group = 3,
+  error = 0,
+  ported = false,
+}: {
+  group?: number
+  error?: number
+  ported?: boolean
+}): object {
   const result = {
     to: NUMBER.slice(1),
     mccMnc: '22801',
     originalNetwork: { networkName: 'Swisscom', countryName: 'Switzerland', countryPrefix: '41' },
-    ported: false,
+    ported,
     roaming: false,
     status: { groupId: group, groupName: group === 3 ? 'DELIVERED' : 'OTHER', id: 5 },
     error: { groupId: 1, id: error, name: `EC_${error}`, permanent: error === 1 },
@@ -80,7 +88,7 @@ export function identityReply(reachability: object): object {
 }
 
 /** A reply of Messente with this status. */
-export function messenteReply(status: string): object {
+export function messenteReply(status: string, fields: object = {}): object {
   const network = { networkName: 'Swisscom', countryName: 'Switzerland', mccmnc: '22801' }
   const result = {
     number: NUMBER,
@@ -90,6 +98,7 @@ export function messenteReply(status: string): object {
     current_network: network,
     original_network: network,
     error: null,
+    ...fields,
   }
   return { id: 'req-1', result: [result] }
 }
