@@ -76,7 +76,10 @@ it.each([
   ['2001:db8::1', undefined],
   ['http://[2001:db8::1]/', undefined],
   ['ftp://example.com', undefined],
+  // Not the name of a single call, which takes one trailing dot.
+  ['example.com..', 'example.com.'],
   ['.', undefined],
+  ['..', undefined],
 ])('the domain cell %j reads as %s', (text, subject) => {
   expect(keyOf(readDomain(text))).toBe(subject)
 })

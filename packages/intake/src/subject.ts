@@ -128,14 +128,14 @@ export function readIp(text: string): Reading {
 }
 
 /**
- * A bare name, or the host of a URL; compared in lower case without trailing dots. Source:
+ * A bare name, or the host of a URL; compared in lower case without a trailing dot. Source:
  * decisions 5 and 31.
  */
 export function readDomain(text: string): Reading {
   const host =
     /^(?:[a-z][a-z0-9+.-]*:)?\/\//i.test(text) || /[/?#:]/.test(text) ? hostOf(text) : text
-  const name = (host ?? '').replace(/(?<!\.)\.+$/, '').toLowerCase()
-  if (host === undefined || name === '') return { fault: 'is not a domain name' }
+  const name = (host ?? '').replace(/\.$/, '').toLowerCase()
+  if (host === undefined || /^\.*$/.test(name)) return { fault: 'is not a domain name' }
   if (/[@\s/\\:?#]/.test(name)) return { fault: 'is not a domain name' }
   // Numbers that a browser would read as an address are no names either.
   if (isIP(name) !== 0 || /^[\d.]+$/.test(name))
