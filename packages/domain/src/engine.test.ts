@@ -414,6 +414,30 @@ test('statuses, age and expiry give the signals of the weights table', async () 
   ])
 })
 
+test('a public suffix has the records of its name, which make it no sign of risk', async () => {
+  const queried: string[] = []
+  await using fixture = await startFixtureServers({
+    zone: healthyZone('gov.uk'),
+    rdap: (req, res) => {
+      queried.push(req.url ?? '')
+      sendJson(res, 404, {})
+    },
+  })
+  const used = await askOne(fixture, 'gov.uk')
+  expect(used).toMatchObject({ status: 'answered', reason: 'public_suffix' })
+  expect(used.facts).toMatchObject({
+    valid: false,
+    registered: false,
+    dnsHealthy: true,
+    mxFound: true,
+    signals: [],
+  })
+  const empty = await askOne(fixture, 'co.uk')
+  expect(empty.facts).toMatchObject({ registered: false, dnsHealthy: false, mxFound: false })
+  expect(empty.facts.signals.map(({ code }) => code)).toEqual(['unregistered'])
+  expect(queried).toEqual([])
+})
+
 test('parked and disposable names are recognized, and a mail server of its own is a sign against parking', async () => {
   const zone = (name: string, mx: boolean): Record<string, never[]> => {
     const records = healthyZone(name) as Record<string, never[]>

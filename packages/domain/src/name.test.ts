@@ -33,10 +33,15 @@ test.each([
   [`${'a'.repeat(64)}.com`, 'label_too_long'],
   [`${'a.'.repeat(130)}com`, 'too_long'],
 ])('%s is refused as %s', (text, fault) => {
-  expect(readName(text)).toEqual({ kind: 'bad', fault })
+  expect(readName(text)).toMatchObject({ kind: 'bad', fault })
 })
 
 test('ß is not replaced by ss, and names of mixed text direction are refused', () => {
   expect(toAscii('straße.de')).toBe('xn--strae-oqa.de')
   expect(toAscii('aא.com')).toBeNull()
+})
+
+test('a public suffix of several labels is a name of the DNS, one of a single label is none', () => {
+  expect(readName('GOV.UK')).toMatchObject({ suffix: { ascii: 'gov.uk', registrable: 'gov.uk' } })
+  expect(readName('com')).toEqual({ kind: 'bad', fault: 'public_suffix' })
 })

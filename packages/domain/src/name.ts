@@ -33,6 +33,8 @@ export interface DomainName {
 export interface BadName {
   readonly kind: 'bad'
   readonly fault: NameFault
+  /** A public suffix of several labels, which may have records as other names do: `gov.uk`. */
+  readonly suffix?: DomainName
 }
 
 const MAX_NAME_LENGTH = 253
@@ -84,15 +86,12 @@ export function readName(text: string): DomainName | BadName {
   if (RESERVED_SUFFIXES.has(tld)) return bad('reserved_suffix')
   const parsed = parseSuffix(ascii, { allowPrivateDomains: false, extractHostname: false })
   if (labels.length === 1) return bad(parsed.isIcann === true ? 'public_suffix' : 'single_label')
-  if (parsed.domain === null || parsed.publicSuffix === null) return bad('public_suffix')
-  return {
-    kind: 'name',
-    ascii,
-    unicode: toUnicode(ascii).domain,
-    registrable: parsed.domain,
-    suffix: parsed.publicSuffix,
-    tld,
+  const forms = { kind: 'name', ascii, unicode: toUnicode(ascii).domain, tld } as const
+  if (parsed.domain === null || parsed.publicSuffix === null) {
+    const suffix = { ...forms, registrable: ascii, suffix: ascii }
+    return { ...bad('public_suffix'), suffix }
   }
+  return { ...forms, registrable: parsed.domain, suffix: parsed.publicSuffix }
 }
 
 function asciiOf(bare: string): string | BadName {

@@ -48,6 +48,9 @@ export const NO_MAIL: MailPolicy = {
   dmarcDomain: null,
 }
 
+const ABSENT_DNS = { ...NO_DNS, resolves: false, mxFound: false }
+const ABSENT_MAIL = { ...NO_MAIL, spfFound: false, dmarcFound: false }
+
 const DAY_MS = 86_400_000
 
 /** The outcome of a valid name: answered if a registry confirmed or denied the registration. */
@@ -91,8 +94,19 @@ export function domainOutcome(subject: string, found: KnownFacts, stamp: Stamp):
   }
 }
 
-/** The outcome of a text that is not a registrable name: answered, with the fault as evidence. */
-export function badNameOutcome(subject: string, bad: BadName, stamp: Stamp): Outcome<'domain'> {
+/**
+ * The outcome of a text that is not a registrable name: answered, with the fault as evidence. A
+ * public suffix with records is used as a name, so that it is no sign of risk.
+ *
+ * @param records of a public suffix; absent for other texts, which can have none
+ */
+export function badNameOutcome(
+  subject: string,
+  bad: BadName,
+  stamp: Stamp,
+  records?: { readonly dns: DnsFacts; readonly mail: MailPolicy },
+): Outcome<'domain'> {
+  const { dns, mail } = records ?? { dns: ABSENT_DNS, mail: ABSENT_MAIL }
   return {
     kind: 'outcome',
     status: 'answered',
@@ -105,13 +119,13 @@ export function badNameOutcome(subject: string, bad: BadName, stamp: Stamp): Out
       createdDate: null,
       expiryDate: null,
       ageDays: null,
-      dnsHealthy: false,
-      mxFound: false,
-      spfFound: false,
-      dmarcFound: false,
+      dnsHealthy: dns.resolves,
+      mxFound: dns.mxFound,
+      spfFound: mail.spfFound,
+      dmarcFound: mail.dmarcFound,
       disposable: false,
       parked: false,
-      signals: [unregisteredSignal()],
+      signals: dns.resolves === false ? [unregisteredSignal()] : [],
     },
     evidence: { fault: bad.fault },
     cached: false,

@@ -133,7 +133,12 @@ async function answerOne(
 ): Promise<{ readonly answer: Answer<'domain'>; readonly group?: string | undefined }> {
   const subject = request.subjects[index] ?? ''
   const name = readName(subject)
-  if (name.kind === 'bad') return { answer: badNameOutcome(subject, name, stamp()) }
+  if (name.kind === 'bad') {
+    const { suffix } = name
+    const { signal } = request
+    const part = suffix && (await orOnAbort(askDns(work, suffix, signal), signal, NOTHING))
+    return { answer: badNameOutcome(subject, name, stamp(), part) }
+  }
   const throttles = throttlesOf(request.states?.[index])
   const caller: RegistryCaller = { lane: request.lane, signal: request.signal }
   const found = await once(shared.names, name.ascii, () => {
