@@ -140,10 +140,13 @@ test.each([
   ['hlr-lookups', hlrLookupsReply({ is_ported: true })],
   ['infobip', infobipReply({ ported: true })],
   ['messente', messenteReply('ON', { ported: true, current_network: null })],
-] as const)('%s: a ported number whose network is not named has no carrier', async (name, reply) => {
-  const { answers } = await ask(name, ok(reply))
-  expect(answers).toMatchObject([{ carrier: null, ported: true }])
-})
+] as const)(
+  '%s: a ported number whose network is not named has no carrier',
+  async (name, reply) => {
+    const { answers } = await ask(name, ok(reply))
+    expect(answers).toMatchObject([{ carrier: null, ported: true }])
+  },
+)
 
 test('hlr-lookups: the signature covers path, time, method and the bytes sent', async () => {
   const { received } = await ask('hlr-lookups', ok(CONNECTED['hlr-lookups']))
