@@ -188,9 +188,10 @@ async function writeResult(
   for await (const page of pages) {
     signal.throwIfAborted()
     for (const chunk of page) {
-      const { text, count } = writer.lines(chunk, 0)
-      rows += count
-      await write(text)
+      const pieces = writer.lines(chunk, 0)
+      let piece = pieces.next()
+      for (; piece.done !== true; piece = pieces.next()) await write(piece.value)
+      rows += piece.value.count
     }
   }
   await writing

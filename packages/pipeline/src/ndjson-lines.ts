@@ -9,14 +9,16 @@ import { isJsonBatch } from './table-columns.ts'
 
 /** Rows as NDJSON lines: the unchanged record, and `result` as in the response of a single call. */
 export function ndjsonLines(batch: BatchRow, scorer: Scorer): LineFormat {
-  const named = batch.header !== null && new Set(batch.header).size === batch.header.length
+  const { header } = batch
+  const names =
+    header !== null && new Set(header).size === header.length
+      ? header.map((name) => JSON.stringify(name))
+      : null
   const inputOf = (cells: readonly string[]): string => {
     // A line that was too long to store has no cells, not even an empty one.
     if (isJsonBatch(batch) || cells.length === 0) return cells[0] ?? 'null'
-    if (!named || cells.length > (batch.header?.length ?? 0)) return JSON.stringify(cells)
-    const pairs = cells.map(
-      (cell, at) => `${JSON.stringify(batch.header?.[at] ?? '')}:${JSON.stringify(cell)}`,
-    )
+    if (names === null || cells.length > names.length) return JSON.stringify(cells)
+    const pairs = cells.map((cell, at) => `${names[at]}:${JSON.stringify(cell)}`)
     return `{${pairs.join(',')}}`
   }
   const resultText = ({ result, record }: ShownRow): string =>

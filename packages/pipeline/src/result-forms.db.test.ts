@@ -4,13 +4,17 @@ import { readdir } from 'node:fs/promises'
 import { buffer, text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import ExcelJS from 'exceljs'
+import { findBatch } from '@plumbline/db/batches/rows'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import Papa from 'papaparse'
 import { expect, test, vi } from 'vitest'
 import { fromBuffer, type Entry, type ZipFile } from 'yauzl'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { unguarded } from '@plumbline/intake/csv-cell'
+import { pagesOfChunks } from './chunk-pages.ts'
+import { openDuplicateOutcomes } from './duplicate-outcomes.ts'
 import { openResults, type CsvFile, type Results, type ResultsRequest } from './results.ts'
+import { createRowFormatter } from './row-formatter.ts'
 import { PATIENT } from '@plumbline/testkit/patience'
 
 const PLAIN: CsvFile = { delimiter: ',', bom: false, sep: false, encoding: 'utf-8' }
@@ -100,8 +104,13 @@ test('columns are the requested ones, in their order, by name, number or group',
   for (const odd of ['9', 'nothing', 'result.phone', '']) {
     await expect(open(harness, id, { columns: [odd] })).rejects.toThrow('no column of this batch')
   }
-  const many = Array.from({ length: 200 }, () => 'input')
-  await expect(open(harness, id, { columns: many })).rejects.toThrow('more than 500')
+  for (const twice of [
+    ['input', 'input'],
+    ['email', '0'],
+    ['result.row', 'result.row'],
+  ]) {
+    await expect(open(harness, id, { columns: twice })).rejects.toThrow(/names "[^"]+" twice/)
+  }
 })
 
 test.each([';', '\t', '|'])(
@@ -307,3 +316,25 @@ async function filesIn(archive: Buffer): Promise<ReadonlyMap<string, Buffer>> {
   await once(zip, 'end')
   return files
 }
+
+test('lines that repeat long names come in pieces, not a chunk at once', async () => {
+  await using harness = await openTestPipeline()
+  const rows = Array.from({ length: 60 }, (_, at) => `user${at}@example.com,`)
+  const id = await completed(harness, `email,${'n'.repeat(60_000)}\n${rows.join('\n')}\n`)
+  const batch = await findBatch(harness.pipeline.db, harness.owner, id)
+  if (batch === undefined) throw new Error('the batch is gone')
+  const tools = {
+    scorer: harness.pipeline.scorers.current,
+    duplicates: openDuplicateOutcomes(null, ''),
+  }
+  const format = { form: { kind: 'ndjson' }, only: null } as const
+  const sizes: number[] = []
+  for await (const page of pagesOfChunks(harness.pipeline, id)) {
+    for (const chunk of page) {
+      const { lines } = createRowFormatter(batch, format, tools)
+      for (const piece of lines(chunk, 0)) sizes.push(piece.length)
+    }
+  }
+  expect(Math.max(...sizes)).toBeLessThan(256 * 1_024 + 61_000)
+  expect(sizes.length).toBeGreaterThan(10)
+})

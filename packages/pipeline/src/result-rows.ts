@@ -13,12 +13,12 @@ import type { RowFormat } from './line-format.ts'
 import type { Pipeline } from './pipeline.ts'
 import { openRowsOf } from './open-rows.ts'
 import { recordsOf } from './record.ts'
-import { createRowFormatter } from './row-formatter.ts'
+import { createRowFormatter, type ChunkLines } from './row-formatter.ts'
 
 /** Half of the chunks that a download holds in memory: a slow client holds them for long. */
 const CHUNKS_AT_ONCE = 2
 
-/** Largest piece of a chunk's text that is written to the stream. */
+/** Largest part of a chunk's text that is written to the stream. */
 const SLICE_BYTES = 64 * 1_024
 
 /** Which rows of a batch to read, and in which format. */
@@ -101,9 +101,8 @@ export async function* rowsOf(
       const repeats = refused ? [] : writer.rowsDuplicatedBy(chunk, duplicates)
       const missing = new Set(repeats.map((row) => chunkOf(starts, row)))
       await keepOutcomes(pipeline, batch, missing, duplicates)
-      const lines = writer.lines(chunk, after, state)
-      yield* slicesOf(lines.text)
-      if (lines.ended) return
+      const { ended } = yield* slicesOf(writer.lines(chunk, after, state))
+      if (ended) return
       lastRow = chunk.firstRow + chunk.rowCount
     }
   }
@@ -113,10 +112,18 @@ export async function* rowsOf(
   }
 }
 
-function* slicesOf(text: string): Generator<Buffer, void, undefined> {
-  const lines = Buffer.from(text)
-  // In slices, so that the next chunk is not formatted before this one is nearly sent.
-  for (let at = 0; at < lines.length; at += SLICE_BYTES) yield lines.subarray(at, at + SLICE_BYTES)
+/** Lines in slices, so that the next are not formatted before these are nearly sent. */
+function* slicesOf(
+  pieces: Generator<string, ChunkLines, undefined>,
+): Generator<Buffer, ChunkLines, undefined> {
+  let piece = pieces.next()
+  for (; piece.done !== true; piece = pieces.next()) {
+    const lines = Buffer.from(piece.value)
+    for (let at = 0; at < lines.length; at += SLICE_BYTES) {
+      yield lines.subarray(at, at + SLICE_BYTES)
+    }
+  }
+  return piece.value
 }
 
 /** Number of the chunk that holds a row; undefined if there are no chunks any more. */

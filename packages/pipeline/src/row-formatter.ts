@@ -33,19 +33,28 @@ export interface OpenChunk {
   readonly endPlace: number
 }
 
-/** Lines of rows, their number, and whether a row without outcomes ended them. */
+/** The number of lines, and whether a row without outcomes ended them. */
 export interface ChunkLines {
-  readonly text: string
   readonly count: number
   readonly ended: boolean
 }
+
+/** Characters from which on lines are handed out, before more are made. */
+const PIECE_CHARS = 256 * 1_024
 
 /** Formats the rows of a batch, chunk by chunk. */
 export interface RowFormatter {
   /** The line of column names; empty for NDJSON. */
   readonly header: string
-  /** Lines of a chunk's rows after `afterRow` (1-based row numbers), with their number. */
-  lines(chunk: StoredChunk, afterRow: number, open?: OpenChunk): ChunkLines
+  /**
+   * Lines of a chunk's rows after `afterRow` (1-based row numbers), in pieces: an ordinary chunk is
+   * one, but chosen columns and repeated names can make its lines hundreds of times as long.
+   */
+  lines(
+    chunk: StoredChunk,
+    afterRow: number,
+    open?: OpenChunk,
+  ): Generator<string, ChunkLines, undefined>
   /**
    * Rows of earlier chunks that rows of this one duplicate, and whose outcomes are not stored yet.
    */
@@ -70,7 +79,7 @@ export function createRowFormatter(
 ): RowFormatter {
   const scorer = scoringOnce(tools.scorer)
   const lineFormat = lineFormatOf(batch, format.form, scorer)
-  const lines: RowFormatter['lines'] = (chunk, afterRow, open) => {
+  const lines: RowFormatter['lines'] = function* (chunk, afterRow, open) {
     const cells = unpackCells(chunk.cells)
     const records = recordsOf(chunk, unpackSubjects(chunk.subjects))
     let text = ''
@@ -82,7 +91,10 @@ export function createRowFormatter(
       if (row < afterRow) continue
       const record = kind === 'duplicate' ? recordOfDuplicate(cells, place, tools.duplicates) : own
       const status = statusOf(kind, record, open !== undefined)
-      if (open !== undefined && isEnd(open, place, status)) return { text, count, ended: true }
+      if (open !== undefined && isEnd(open, place, status)) {
+        yield text
+        return { count, ended: true }
+      }
       const recommendation = recommendationOf(batch, status, record, scorer)
       const shown: ShownRow = {
         row,
@@ -98,8 +110,12 @@ export function createRowFormatter(
       if (isHidden && !isBefore(shown, chunk.settledAt, format.before ?? null)) continue
       text += lineFormat.line(cells, place, shown)
       count++
+      if (text.length < PIECE_CHARS) continue
+      yield text
+      text = ''
     }
-    return { text, count, ended: false }
+    yield text
+    return { count, ended: false }
   }
   return { header: lineFormat.header, lines, rowsDuplicatedBy }
 }

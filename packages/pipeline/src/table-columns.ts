@@ -25,16 +25,13 @@ export interface TableColumn {
 const ALL_OWN = 'input'
 const ALL_OURS = 'result'
 
-/** Maximum number of columns in `columns=`. */
-const MOST_CHOSEN = 500
-
 /**
  * The columns of a batch's results as a table: those of the customer, then the added ones; or the
  * chosen ones, in the order of the choice.
  *
  * @param chosen names of added columns or of the customer's, 0-based numbers of the customer's,
  * `input` for all of these, `result` for all of ours; null for every column
- * @throws Problem `bad_request` that names what is no column
+ * @throws Problem `bad_request` that names what is no column, or what is named twice
  */
 export function tableColumns(
   batch: BatchRow,
@@ -43,25 +40,36 @@ export function tableColumns(
   const own = ownColumns(batch)
   const ours = ourColumns(batch)
   if (chosen === null) return [...own, ...ours]
-  const table = chosen.flatMap((name) => {
+  const rowNumber = ourColumn(ROW_COLUMN)
+  const found = (name: string): readonly TableColumn[] => {
     if (name === ALL_OWN) return own
     if (name === ALL_OURS) return ours
-    const found =
-      ours.find((column) => column.name === name) ??
-      (name === ROW_COLUMN.name ? ourColumn(ROW_COLUMN) : undefined) ??
-      own.find((column) => column.name === name) ??
+    const column =
+      ours.find((each) => each.name === name) ??
+      (name === ROW_COLUMN.name ? rowNumber : undefined) ??
+      own.find((each) => each.name === name) ??
       (/^\d{1,4}$/.test(name) ? own[Number(name)] : undefined)
-    if (found !== undefined) return [found]
+    if (column !== undefined) return [column]
     throw new Problem('bad_request', noSuchColumn(name, ours))
-  })
-  if (table.length <= MOST_CHOSEN) return table
-  throw new Problem('bad_request', `\`columns\` names more than ${MOST_CHOSEN} columns.`)
+  }
+  const table = new Set<TableColumn>()
+  for (const column of chosen.flatMap(found)) {
+    // Its cell may be as long as a line, so that repetitions would make a row of megabytes.
+    if (table.has(column)) {
+      throw new Problem('bad_request', `\`columns\` names ${shownName(column.name)} twice.`)
+    }
+    table.add(column)
+  }
+  return [...table]
 }
 
 function noSuchColumn(name: string, ours: readonly TableColumn[]): string {
-  const shown = JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}...` : name)
   const first = ours.find((column) => column.name === 'result.advice') ?? ours[0]
-  return `\`columns\` has ${shown}, which is no column of this batch; name its own columns by header or 0-based number, ours as ${first?.name ?? 'result.error'}, or all of a side as input or result.`
+  return `\`columns\` has ${shownName(name)}, which is no column of this batch; name its own columns by header or 0-based number, ours as ${first?.name ?? 'result.error'}, or all of a side as input or result.`
+}
+
+function shownName(name: string): string {
+  return JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}...` : name)
 }
 
 /** The unchanged cells of a row, by the columns of its batch. */
