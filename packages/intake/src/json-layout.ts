@@ -29,7 +29,7 @@ export function findJsonLayout(
   }
   // JSON records name their fields; all parts of the product may come.
   const first = format === 'records' ? [checksOf(product)[0] ?? 'email'] : []
-  const columns = createJsonColumns(first, limits.columns)
+  const columns = createJsonColumns(first, limits)
   for (const record of records) {
     const own = Object.keys(record)
     // A record of too many keys is refused, and must not refuse the file.

@@ -1,4 +1,5 @@
 import type { Check } from '@plumbline/contract/products'
+import type { UploadLimits } from './limits.ts'
 import type { ColumnText } from './record-kinds.ts'
 import type { FieldText, FileRow, RowBuilder } from './row-builder.ts'
 
@@ -39,7 +40,7 @@ export function jsonRow(
   return rows.fromFields([text], field, own.length, textOf)
 }
 
-/** The columns of a JSON file: one for each key, up to a limit. */
+/** The columns of a JSON file: one for each key, up to limits of their number and length. */
 export interface JsonColumns {
   readonly names: readonly string[]
   /** Whether some values have no column of their own. */
@@ -48,10 +49,20 @@ export interface JsonColumns {
   addRest(): void
 }
 
-/** Columns for known keys, and for new ones up to `most` in all. */
-export function createJsonColumns(known: readonly string[], most: number): JsonColumns {
+/**
+ * Columns for known keys, and for new ones as long as all of them are a header that a text file
+ * could have.
+ */
+export function createJsonColumns(
+  known: readonly string[],
+  limits: Pick<UploadLimits, 'columns' | 'lineBytes'>,
+): JsonColumns {
   const names = new Set(known)
+  let bytes = 0
+  for (const name of known) bytes += Buffer.byteLength(name) + 1
   let hasRest = false
+  const fits = (key: string): boolean =>
+    names.size < limits.columns && bytes + Buffer.byteLength(key) <= limits.lineBytes
   return {
     get names() {
       return [...names]
@@ -61,8 +72,12 @@ export function createJsonColumns(known: readonly string[], most: number): JsonC
     },
     add: (key) => {
       if (names.has(key)) return
-      if (names.size < most && canBeColumn(key)) names.add(key)
-      else hasRest = true
+      if (fits(key) && canBeColumn(key)) {
+        names.add(key)
+        bytes += Buffer.byteLength(key) + 1
+      } else {
+        hasRest = true
+      }
     },
     addRest: () => {
       hasRest = true
