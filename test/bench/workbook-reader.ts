@@ -1,5 +1,6 @@
 import process from 'node:process'
 import { StringDecoder } from 'node:string_decoder'
+import { tmpdir } from 'node:os'
 import { openBatchFile } from '@plumbline/intake/open-batch-file'
 import { uploadLimits } from '@plumbline/intake/limits'
 import { readRows } from '@plumbline/intake/read-rows'
@@ -41,6 +42,7 @@ async function readBare(file: string): Promise<number> {
 async function read(file: string): Promise<number> {
   const list = await openBatchFile({
     path: file,
+    scratchDir: tmpdir(),
     fileName: file,
     product: 'email',
     limits: uploadLimits(),

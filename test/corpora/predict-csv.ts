@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import { CHECKS } from '@plumbline/contract/products'
 import { uploadLimits } from '@plumbline/intake/limits'
 import { IntakeError } from '@plumbline/intake/intake-error'
@@ -14,6 +15,7 @@ export async function predictCsv(path: string): Promise<Prediction> {
   try {
     const list = await openBatchFile({
       path,
+      scratchDir: tmpdir(),
       fileName: path,
       // Cases are CSV files whatever their extension, except for JSON and archives.
       ...(/\.(?:ndjson|jsonl|json|zip)(?:\.gz)?$/i.test(path) ? {} : { format: 'csv' as const }),

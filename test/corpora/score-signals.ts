@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import type { Signal } from '@plumbline/contract/outcome'
 import { riskLevel } from '@plumbline/contract/results'
 import { riskOf } from '@plumbline/scoring/score'
@@ -28,6 +29,7 @@ interface SignalTally {
 export async function scoreSignals(path: string, weights: Weights): Promise<string> {
   const list = await openBatchFile({
     path,
+    scratchDir: tmpdir(),
     fileName: path,
     format: 'csv',
     header: true,

@@ -1,6 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bombOf, entryOf, rawZip, type RawEntry } from '@plumbline/intake/hostile-zip-fixture'
 import { IntakeError } from '@plumbline/intake/intake-error'
@@ -314,6 +314,7 @@ async function refusalOf(
 async function readAll(path: string): Promise<void> {
   const file = await openBatchFile({
     path,
+    scratchDir: dirname(path),
     fileName: 'file.xlsx',
     product: 'email',
     limits: uploadLimits(),

@@ -25,6 +25,7 @@ export async function readBytes(
     await writeFile(path, bytes)
     const file = await openBatchFile({
       path,
+      scratchDir: folder,
       fileName: 'file.csv',
       product: 'email',
       limits: uploadLimits(),

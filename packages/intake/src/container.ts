@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
@@ -109,7 +108,8 @@ async function openArchive(
     const { entry } = file
     const kind = await kindOf(zip, signal)
     if (kind === 'xlsx' || kind === 'ods') {
-      const workbook = kind === 'xlsx' ? await openXlsx(zip, signal) : await openOds(zip, signal)
+      const open = kind === 'xlsx' ? openXlsx : openOds
+      const workbook = await open(zip, options.limits, signal)
       const dispose = async (): Promise<void> => {
         await workbook[Symbol.asyncDispose]()
         await file.dispose()
@@ -265,7 +265,7 @@ async function unpackTo(
   bytes: AsyncIterable<Buffer>,
   options: BatchFileOptions,
 ): Promise<Packed> {
-  const path = join(options.scratchDir ?? tmpdir(), `unpacked-${randomUUID()}`)
+  const path = join(options.scratchDir, `unpacked-${randomUUID()}`)
   const dispose = async (): Promise<void> => {
     await rm(path, { force: true })
     await file.dispose()

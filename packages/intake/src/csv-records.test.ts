@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import Papa from 'papaparse'
 import { describe, expect, it } from 'vitest'
-import { createCsvReader, TOO_LONG, type CsvDialect } from './csv-records.ts'
+import { createCsvReader, type CsvDialect } from './csv-records.ts'
 import { IntakeError } from './intake-error.ts'
+import { TOO_LONG } from './limits.ts'
 
 const COMMA: CsvDialect = { delimiter: ',', newline: '\n' }
 

@@ -1,9 +1,6 @@
 import Papa from 'papaparse'
-import { isOver } from './limits.ts'
+import { isOver, TOO_LONG } from './limits.ts'
 import { IntakeError } from './intake-error.ts'
-
-/** Placeholder for a record that exceeded the line limit and was skipped. */
-export const TOO_LONG: readonly string[] = Object.freeze([])
 
 /** Delimiter and line ends of a file. */
 export interface CsvDialect {

@@ -9,8 +9,8 @@ import type { AskedMapping } from './mapping.ts'
 /** Options of the client for reading a file. */
 export interface BatchFileOptions {
   readonly path: string
-  /** Directory for unpacked workbooks; the system's temporary directory if absent. */
-  readonly scratchDir?: string | undefined
+  /** Directory for unpacked workbooks. */
+  readonly scratchDir: string
   /** File name from the client; its extension tells the format. */
   readonly fileName: string | null
   /**

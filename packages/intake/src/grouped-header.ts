@@ -7,6 +7,9 @@ const PREAMBLE_ROWS = 20
 /** Rows below it that are examined. */
 const SAMPLE_ROWS = 50
 
+/** Characters of the name of a group or column. */
+const MAX_NAME_CHARS = 60
+
 /** Kinds of cells that no header has. */
 const DATA: ReadonlySet<CellKind> = new Set(['email', 'phone', 'digits', 'ip', 'domain', 'date'])
 
@@ -54,6 +57,8 @@ function joined(upper: readonly string[], lower: readonly string[]): string[] | 
     const above = upper[column] ?? ''
     const below = lower[column] ?? ''
     const isGroup = above !== '' && below !== ''
+    // It becomes part of the name of each of its columns.
+    if (isGroup && above.length > MAX_NAME_CHARS) return undefined
     if (above === '' && (below === '' || group === '')) return undefined
     if (below !== '' && !isName(below)) return undefined
     if (above !== '') {
@@ -74,7 +79,7 @@ function joined(upper: readonly string[], lower: readonly string[]): string[] | 
 
 /** Names are short words, not numbers or addresses. */
 function isName(cell: string): boolean {
-  return cell.length <= 60 && cellKind(cell) === 'text' && /\p{L}/u.test(cell)
+  return cell.length <= MAX_NAME_CHARS && cellKind(cell) === 'text' && /\p{L}/u.test(cell)
 }
 
 /** Whether the cells below the names look unlike names. */

@@ -21,6 +21,9 @@ export function isOver(text: string, bytes: number): boolean {
   return text.length * 3 > bytes && Buffer.byteLength(text) > bytes
 }
 
+/** The cells of a record that exceeded the line limit and was skipped. */
+export const TOO_LONG: readonly string[] = Object.freeze([])
+
 /** The limits from the settings; defaults by decision 37. */
 export function uploadLimits(
   settings: LimitsOf<typeof UPLOAD_LIMITS> = UPLOAD_LIMITS,

@@ -1,17 +1,21 @@
 import { IntakeError } from './intake-error.ts'
+import type { UploadLimits } from './limits.ts'
 import { plainNumber } from './number-format.ts'
 import {
+  EMPTY_ROW,
   KIND_BITS,
+  LONG_ROW,
   MAX_FAR_CELLS,
   MAX_REPEATED_CELLS,
   NEAR_COLUMNS,
+  rowBlocks,
   SHEET_LIMITS,
   sparse,
+  type RowRun,
   type Sheet,
-  type SheetRow,
   type Workbook,
 } from './workbook.ts'
-import { createXmlReader } from './xml-reader.ts'
+import { createXmlReader, refuseLongCell } from './xml-reader.ts'
 import type { XmlAttributes } from './xml-attributes.ts'
 import { damaged, type ZipArchive } from './zip-archive.ts'
 
@@ -26,7 +30,11 @@ const MAX_REPEATED_ROWS = 100_000
  *
  * @throws IntakeError if it is damaged or has no sheet
  */
-export async function openOds(zip: ZipArchive, signal: AbortSignal): Promise<Workbook> {
+export async function openOds(
+  zip: ZipArchive,
+  { lineBytes }: Pick<UploadLimits, 'lineBytes'>,
+  signal: AbortSignal,
+): Promise<Workbook> {
   const entry = zip.find('content.xml')
   if (entry === undefined) throw damaged(undefined)
   const sheets: Sheet[] = []
@@ -51,12 +59,12 @@ export async function openOds(zip: ZipArchive, signal: AbortSignal): Promise<Wor
   return {
     sheets,
     rows: async function* (sheet, ending) {
-      const parser = createSheetParser(Number(sheet.part))
+      const parser = createSheetParser(Number(sheet.part), lineBytes)
       for await (const chunk of zip.read(entry, ending)) {
         // The rest is unpacked nevertheless: the checksum is verified at its end.
         if (parser.isOver()) continue
         parser.push(chunk)
-        yield parser.take()
+        yield* rowBlocks(parser.take())
       }
     },
     [Symbol.asyncDispose]: () => zip[Symbol.asyncDispose](),
@@ -65,21 +73,25 @@ export async function openOds(zip: ZipArchive, signal: AbortSignal): Promise<Wor
 
 interface SheetParser {
   push(chunk: Buffer): void
-  take(): readonly SheetRow[]
+  take(): readonly RowRun[]
   isOver(): boolean
 }
 
 interface OpenCell {
   readonly attributes: Readonly<Record<string, string>>
   readonly paragraphs: string[]
+  /** Characters of the paragraphs and of the line breaks between them. */
+  chars: number
 }
 
 /** State of the parser. */
 interface Scan {
   readonly wanted: number
+  /** Bytes of a row at most; the cells of a longer one are skipped. */
+  readonly lineBytes: number
   sheet: number
   isOver: boolean
-  done: SheetRow[]
+  done: RowRun[]
   /** Empty rows since the last one with content. */
   emptyRows: number
   /** Repeat count of the open row. */
@@ -90,6 +102,8 @@ interface Scan {
   farCells: number
   cells: string[]
   kinds: number[]
+  /** Characters of the open row. */
+  rowChars: number
   column: number
   cell: OpenCell | undefined
   inParagraph: boolean
@@ -97,9 +111,10 @@ interface Scan {
   aside: number
 }
 
-function createSheetParser(wanted: number): SheetParser {
+function createSheetParser(wanted: number, lineBytes: number): SheetParser {
   const scan: Scan = {
     wanted,
+    lineBytes,
     sheet: -1,
     isOver: false,
     done: [],
@@ -109,6 +124,7 @@ function createSheetParser(wanted: number): SheetParser {
     farCells: 0,
     cells: [],
     kinds: [],
+    rowChars: 0,
     column: 0,
     cell: undefined,
     inParagraph: false,
@@ -140,14 +156,17 @@ function openElement(scan: Scan, name: string, attributes: XmlAttributes): void 
     if (!(scan.repeat >= 1)) throw damaged(undefined)
     scan.cells = []
     scan.kinds = []
+    scan.rowChars = 0
     scan.column = 0
   } else if (isCell(name)) {
-    scan.cell = { attributes: attributes.toRecord(), paragraphs: [] }
+    scan.cell = { attributes: attributes.toRecord(), paragraphs: [], chars: 0 }
   } else if (name === 'annotation') {
     scan.aside += 1
   } else if (scan.cell !== undefined && scan.aside === 0) {
     if (name === 'p') {
       scan.cell.paragraphs.push('')
+      scan.cell.chars += 1
+      refuseLongCell(scan.cell.chars)
       scan.inParagraph = true
     } else if (name === 's') addText(scan, blanks(attributes.get('text:c')))
     else if (name === 'tab') addText(scan, '\t')
@@ -180,6 +199,8 @@ function closeCell(scan: Scan, cell: OpenCell): void {
   const { text, kind } = readCell(cell)
   if (text === '') return
   if (scan.column > SHEET_LIMITS.columns) throw damaged(undefined)
+  scan.rowChars += text.length * times
+  if (scan.rowChars > scan.lineBytes) return
   scan.repeated += times - 1
   if (scan.column > NEAR_COLUMNS) scan.farCells += scan.column - cells.length
   if (scan.farCells > MAX_FAR_CELLS) throw sparse()
@@ -195,11 +216,11 @@ function closeCell(scan: Scan, cell: OpenCell): void {
 
 function closeRow(scan: Scan): void {
   const { cells, kinds, repeat } = scan
-  if (cells.length === 0) {
+  if (scan.rowChars === 0) {
     scan.emptyRows += repeat
     return
   }
-  scan.repeated += (repeat - 1) * cells.length
+  scan.repeated += (repeat - 1) * Math.max(1, cells.length)
   if (scan.repeated > MAX_REPEATED_CELLS) throw sparse()
   if (repeat > MAX_REPEATED_ROWS || scan.emptyRows > MAX_REPEATED_ROWS) {
     throw new IntakeError(
@@ -207,14 +228,17 @@ function closeRow(scan: Scan): void {
       `The sheet holds over ${MAX_REPEATED_ROWS} equal or empty rows in a run; delete them.`,
     )
   }
-  for (; scan.emptyRows > 0; scan.emptyRows--) scan.done.push({ cells: [], kinds: [] })
-  const row = { cells, kinds }
-  for (let at = 0; at < repeat; at++) scan.done.push(row)
+  if (scan.emptyRows > 0) scan.done.push({ row: EMPTY_ROW, times: scan.emptyRows })
+  scan.emptyRows = 0
+  const row = scan.rowChars > scan.lineBytes ? LONG_ROW : { cells, kinds }
+  scan.done.push({ row, times: repeat })
 }
 
 function addText({ cell }: Scan, text: string): void {
-  const paragraphs = cell?.paragraphs ?? []
-  if (paragraphs.length > 0) paragraphs[paragraphs.length - 1] += text
+  if (cell === undefined || cell.paragraphs.length === 0) return
+  cell.paragraphs[cell.paragraphs.length - 1] += text
+  cell.chars += text.length
+  refuseLongCell(cell.chars)
 }
 
 function blanks(count: string | undefined): string {

@@ -309,6 +309,7 @@ it('an aborted read rejects with the reason of the signal', async () => {
   const { openBatchFile } = await import('./open-batch-file.ts')
   const file = await openBatchFile({
     path: import.meta.filename,
+    scratchDir: import.meta.dirname,
     fileName: 'x.txt',
     product: 'email',
     limits: uploadLimits(),

@@ -2,6 +2,7 @@ import type { ColumnKind } from '@plumbline/db/tables/batches'
 import { createClaimReader, type ClaimReader } from './claims.ts'
 import { openContainer } from './container.ts'
 import { IntakeError } from './intake-error.ts'
+import type { UploadLimits } from './limits.ts'
 import { charsOf, createRowBuilder, type FileRow, type RowCounts } from './row-builder.ts'
 import type { BatchFile } from './open-batch-file.ts'
 import { createRowSource } from './row-source.ts'
@@ -53,6 +54,8 @@ export function readRows(file: BatchFile, signal: AbortSignal): RowStream {
     const records = createRowSource(file, rows)
     let block: FileRow[] = []
     let blockChars = 0
+    // A workbook is larger than the bytes it is made of: cells share texts, and rows repeat.
+    let fileChars = 0
     const { limits } = file.options
     for await (const read of records.rows(container, signal)) {
       signal.throwIfAborted()
@@ -64,13 +67,16 @@ export function readRows(file: BatchFile, signal: AbortSignal): RowStream {
       }
       for (const row of read) {
         block.push(row)
-        blockChars += charsOf(row)
+        const chars = charsOf(row)
+        blockChars += chars
+        fileChars += chars + row.cells.length
         if (block.length === BLOCK_ROWS || blockChars >= BLOCK_CHARS) {
           yield block
           block = []
           blockChars = 0
         }
       }
+      if (fileChars > limits.uploadBytes) throw tooMuchText(limits)
     }
     const { counts } = rows
     const columns = Math.max(
@@ -129,6 +135,13 @@ function claimReaderOf({ claims, options, sketch }: BatchFile): ClaimReader | un
     asOf: options.receivedAt ?? new Date(),
     dates: at === undefined ? [] : sketch.rows.map((row) => row[at.column] ?? ''),
   })
+}
+
+function tooMuchText({ uploadBytes }: UploadLimits): IntakeError {
+  return new IntakeError(
+    'payload_too_large',
+    `The rows hold more than ${uploadBytes} characters; split the file.`,
+  )
 }
 
 function noRecords(header: boolean): IntakeError {

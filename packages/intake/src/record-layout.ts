@@ -1,8 +1,7 @@
-import { TOO_LONG } from './csv-records.ts'
 import { findGroupedHeader } from './grouped-header.ts'
 import { findHeader, findPreamble } from './header.ts'
 import { IntakeError } from './intake-error.ts'
-import type { UploadLimits } from './limits.ts'
+import { TOO_LONG, type UploadLimits } from './limits.ts'
 
 /** Rows of the sample in which columns are detected. */
 const SAMPLE_ROWS = 200

@@ -30,7 +30,7 @@ export interface FileRow {
 }
 
 /** Characters of a row's cells. */
-export function charsOf({ cells }: FileRow): number {
+export function charsOf({ cells }: { readonly cells: readonly string[] }): number {
   let chars = 0
   for (const cell of cells) chars += cell.length
   return chars

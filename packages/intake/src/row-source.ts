@@ -1,9 +1,10 @@
 import type { ColumnKind } from '@plumbline/db/tables/batches'
 import type { Container } from './container.ts'
-import { createCsvReader, TOO_LONG } from './csv-records.ts'
+import { createCsvReader } from './csv-records.ts'
 import { createDecoder, DecodeFault, isBroken, type FoundEncoding } from './encoding.ts'
 import { createLineCounter } from './framing-fault.ts'
 import { createJsonColumns, jsonRow } from './json-row.ts'
+import { TOO_LONG } from './limits.ts'
 import { createLineReader } from './line-reader.ts'
 import type { BatchFile } from './open-batch-file.ts'
 import { lineFault, type FileRow, type RowBuilder } from './row-builder.ts'
@@ -48,6 +49,7 @@ export function createRowSource(file: BatchFile, rows: RowBuilder): RowSource {
 function createSheetSource(file: BatchFile, name: string, rows: RowBuilder): RowSource {
   const kinds = createColumnKinds()
   const { skipRecords, header } = file
+  const { limits } = file.options
   return {
     rows: async function* (container, signal) {
       if (container.kind !== 'workbook') throw new Error('the file is another than was opened')
@@ -60,7 +62,9 @@ function createSheetSource(file: BatchFile, name: string, rows: RowBuilder): Row
         skip -= skipped
         yield read.slice(skipped).map((row) => {
           kinds.add(row)
-          return rows.fromCells(row.cells)
+          return row.cells === TOO_LONG
+            ? rows.refuse([], lineFault(limits))
+            : rows.fromCells(row.cells)
         })
       }
     },
@@ -160,7 +164,7 @@ function createRecordReader(file: BatchFile, rows: RowBuilder, faultOf: FaultOf)
       end: () => made(reader.end()),
     }
   }
-  const columns = createJsonColumns(file.header ?? [], limits.columns)
+  const columns = createJsonColumns(file.header ?? [], limits)
   const newline = layout.kind === 'lines' ? layout.newline : '\n'
   const reader = createLineReader(newline, limits.lineBytes)
   const made = (lines: (string | undefined)[]): FileRow[] => {

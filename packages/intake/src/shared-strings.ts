@@ -1,6 +1,6 @@
 import { createPackedTexts } from './packed-texts.ts'
 import { cellText } from './xlsx-text.ts'
-import { createXmlReader } from './xml-reader.ts'
+import { createXmlReader, refuseLongCell } from './xml-reader.ts'
 
 /** The shared strings of a workbook, read as far as they are needed. */
 export interface SharedStrings extends AsyncDisposable {
@@ -8,6 +8,8 @@ export interface SharedStrings extends AsyncDisposable {
   ensure(count: number): Promise<void>
   /** Empty if the workbook has no such string. */
   get(index: number): string
+  /** Bytes of the string in UTF-8. */
+  bytesOf(index: number): number
 }
 
 /** Reads `sharedStrings.xml`. Source: ECMA-376, part 1, section 18.4.9. */
@@ -31,7 +33,9 @@ export function createSharedStrings(
       isText = false
     },
     text: (text) => {
-      if (isText) pieces += text
+      if (!isText) return
+      pieces += text
+      refuseLongCell(pieces.length)
     },
   })
   let left = chunks
@@ -48,6 +52,7 @@ export function createSharedStrings(
       }
     },
     get: (index) => texts.get(index) ?? '',
+    bytesOf: texts.bytesOf,
     [Symbol.asyncDispose]: async () => void (await chunks?.return(undefined)),
   }
 }

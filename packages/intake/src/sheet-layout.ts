@@ -1,9 +1,9 @@
 import { checksOf } from '@plumbline/contract/products'
 import { findRoles } from './columns.ts'
-import { TOO_LONG } from './csv-records.ts'
 import type { BatchFileOptions, FoundLayout } from './file-layout.ts'
 import { IntakeError } from './intake-error.ts'
 import { findRecords } from './record-layout.ts'
+import { TOO_LONG } from './limits.ts'
 import { isLongLine } from './row-builder.ts'
 import type { Sheet, Workbook } from './workbook.ts'
 

@@ -1,10 +1,15 @@
 import type { ColumnKind } from '@plumbline/db/tables/batches'
 import { IntakeError } from './intake-error.ts'
+import { TOO_LONG } from './limits.ts'
+import { charsOf } from './row-builder.ts'
 
 /** An open workbook of any format. */
 export interface Workbook extends AsyncDisposable {
   readonly sheets: readonly Sheet[]
-  /** The rows of a sheet from the first on; missing rows are yielded without cells. */
+  /**
+   * The rows of a sheet from the first on, in blocks of bounded size; missing rows are yielded
+   * without cells, and those over the line limit with `TOO_LONG`.
+   */
   rows(sheet: Sheet, signal: AbortSignal): AsyncGenerator<readonly SheetRow[]>
 }
 
@@ -22,6 +27,43 @@ export interface SheetRow {
   readonly cells: readonly string[]
   /** For each cell one bit of `KIND_BITS`, or 0. */
   readonly kinds: readonly number[]
+}
+
+/** A row over the line limit. */
+export const LONG_ROW: SheetRow = { cells: TOO_LONG, kinds: [] }
+
+/** Rows without cells, such as those before a row further down. */
+export const EMPTY_ROW: SheetRow = { cells: [], kinds: [] }
+
+/** A row and how many times it follows itself. */
+export interface RowRun {
+  readonly row: SheetRow
+  readonly times: number
+}
+
+/** Rows of a block at most, and characters after which it is full. */
+const BLOCK_ROWS = 1_000
+const BLOCK_CHARS = 1024 * 1024
+
+/**
+ * The rows of runs in blocks: a few bytes of a workbook can repeat a row, or a long text that rows
+ * share, by the million.
+ */
+export function* rowBlocks(runs: Iterable<RowRun>): Generator<readonly SheetRow[]> {
+  let block: SheetRow[] = []
+  let chars = 0
+  for (const { row, times } of runs) {
+    const rowChars = charsOf(row)
+    for (let at = 0; at < times; at++) {
+      block.push(row)
+      chars += rowChars
+      if (block.length < BLOCK_ROWS && chars < BLOCK_CHARS) continue
+      yield block
+      block = []
+      chars = 0
+    }
+  }
+  if (block.length > 0) yield block
 }
 
 /** Types of a cell, as bits. */

@@ -2,15 +2,19 @@ import { IntakeError } from './intake-error.ts'
 import { patterned, plainNumber, serialText, type NumberStyle } from './number-format.ts'
 import type { SharedStrings } from './shared-strings.ts'
 import {
+  EMPTY_ROW,
   KIND_BITS,
+  LONG_ROW,
   MAX_FAR_CELLS,
   NEAR_COLUMNS,
+  rowBlocks,
   SHEET_LIMITS,
   sparse,
+  type RowRun,
   type SheetRow,
 } from './workbook.ts'
 import { cellText } from './xlsx-text.ts'
-import { createXmlReader } from './xml-reader.ts'
+import { createXmlReader, refuseLongCell } from './xml-reader.ts'
 import type { XmlAttributes } from './xml-attributes.ts'
 
 /** Data of a workbook that reading its cells depends on. */
@@ -19,6 +23,8 @@ export interface CellRules {
   readonly styles: readonly NumberStyle[]
   readonly is1904: boolean
   readonly strings: SharedStrings
+  /** Bytes of a row at most; the cells of a longer one are skipped. */
+  readonly lineBytes: number
 }
 
 /** Missing rows before a row with content, at most: a stray cell far down would cost as many. */
@@ -34,8 +40,7 @@ export async function* sheetRows(
     // What follows the rows is unpacked nevertheless: the checksum is verified at its end.
     if (parser.isOver) continue
     parser.push(chunk)
-    const rows = await parser.take()
-    if (rows.length > 0) yield rows
+    yield* rowBlocks(await parser.take())
   }
   if (!parser.isOver) parser.end()
 }
@@ -45,13 +50,17 @@ interface OpenRow {
   readonly kinds: number[]
   /** Column and string number, alternating, of the cells with shared strings. */
   readonly shared: number[]
+  /** Missing and empty rows before it. */
+  emptyBefore: number
+  /** Characters of its other cells. */
+  chars: number
 }
 
 interface SheetParser {
   push(chunk: Buffer): void
   end(): void
-  /** The rows that are complete so far. */
-  take(): Promise<readonly SheetRow[]>
+  /** The rows that are complete so far; to be read before the next chunk. */
+  take(): Promise<Iterable<RowRun>>
   readonly isOver: boolean
 }
 
@@ -87,7 +96,7 @@ function createSheetParser(rules: CellRules): SheetParser {
     farCells: 0,
     strings: 0,
     isOver: false,
-    row: { cells: [], kinds: [], shared: [] },
+    row: newRow(),
     column: -1,
     type: '',
     style: 0,
@@ -111,7 +120,9 @@ function createSheetParser(rules: CellRules): SheetParser {
       else if (name === 'sheetData') scan.isOver = true
     },
     text: (text) => {
-      if (scan.takes) scan.value += text
+      if (!scan.takes) return
+      scan.value += text
+      refuseLongCell(scan.value.length)
     },
   })
   return {
@@ -125,20 +136,36 @@ function createSheetParser(rules: CellRules): SheetParser {
 }
 
 /** The rows that are complete so far, with their shared strings. */
-async function takeRows(scan: Scan): Promise<readonly SheetRow[]> {
+async function takeRows(scan: Scan): Promise<Iterable<RowRun>> {
   const rows = scan.done
   scan.done = []
-  const { strings } = scan.rules
-  await strings.ensure(scan.strings)
-  for (const { cells, kinds, shared } of rows) {
-    for (let at = 0; at < shared.length; at += 2) {
-      const column = shared[at] ?? 0
-      const text = strings.get(shared[at + 1] ?? -1)
-      cells[column] = text
-      if (text === '') kinds[column] = 0
-    }
+  await scan.rules.strings.ensure(scan.strings)
+  return runsOf(rows, scan.rules)
+}
+
+function* runsOf(rows: readonly OpenRow[], rules: CellRules): Generator<RowRun> {
+  for (const row of rows) {
+    if (row.emptyBefore > 0) yield { row: EMPTY_ROW, times: row.emptyBefore }
+    yield { row: withStrings(row, rules), times: 1 }
   }
-  return rows
+}
+
+function withStrings(row: OpenRow, { strings, lineBytes }: CellRules): SheetRow {
+  const { cells, kinds, shared } = row
+  let bytes = row.chars + cells.length - 1
+  for (let at = 1; at < shared.length; at += 2) bytes += strings.bytesOf(shared[at] ?? -1)
+  if (bytes > lineBytes) return LONG_ROW
+  for (let at = 0; at < shared.length; at += 2) {
+    const column = shared[at] ?? 0
+    const text = strings.get(shared[at + 1] ?? -1)
+    cells[column] = text
+    if (text === '') kinds[column] = 0
+  }
+  return row
+}
+
+function newRow(): OpenRow {
+  return { cells: [], kinds: [], shared: [], emptyBefore: 0, chars: 0 }
 }
 
 function openRow(scan: Scan, r: string | undefined): void {
@@ -146,7 +173,7 @@ function openRow(scan: Scan, r: string | undefined): void {
   if (!(told > 0 && told <= SHEET_LIMITS.rows)) throw beyond('rows', SHEET_LIMITS.rows)
   scan.emptyRows += Math.max(0, told - scan.rowNumber - 1)
   scan.rowNumber = Math.max(told, scan.rowNumber + 1)
-  scan.row = { cells: [], kinds: [], shared: [] }
+  scan.row = newRow()
   scan.column = -1
 }
 
@@ -156,9 +183,8 @@ function closeRow(scan: Scan): void {
     return
   }
   if (scan.emptyRows > MAX_GAP_ROWS) throw farApart(scan.rowNumber)
-  for (; scan.emptyRows > 0; scan.emptyRows--) {
-    scan.done.push({ cells: [], kinds: [], shared: [] })
-  }
+  scan.row.emptyBefore = scan.emptyRows
+  scan.emptyRows = 0
   scan.done.push(scan.row)
 }
 
@@ -173,8 +199,9 @@ function openCell(scan: Scan, attributes: XmlAttributes): void {
 }
 
 function closeCell(scan: Scan): void {
-  const { type, value, rules } = scan
-  if (value === '') return
+  const { type, value, rules, row } = scan
+  // Of a row that is too long already, further cells are not stored.
+  if (value === '' || row.chars > rules.lineBytes) return
   if (type !== 's') {
     const { text, kind } = readCell(type, value, rules.styles[scan.style], rules.is1904)
     putCell(scan, text, kind)
@@ -182,7 +209,7 @@ function closeCell(scan: Scan): void {
   }
   const index = Number(value)
   if (index >= scan.strings) scan.strings = index + 1
-  scan.row.shared.push(scan.column, index)
+  row.shared.push(scan.column, index)
   putCell(scan, '', KIND_BITS.text)
 }
 
@@ -196,6 +223,7 @@ function putCell(scan: Scan, text: string, kind: number): void {
   }
   row.cells[column] = text
   row.kinds[column] = kind
+  row.chars += text.length
 }
 
 /** A cell's text and type. Source: ECMA-376, part 1, section 18.18.11. */

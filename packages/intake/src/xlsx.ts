@@ -1,4 +1,5 @@
 import { IntakeError } from './intake-error.ts'
+import type { UploadLimits } from './limits.ts'
 import { numberStyle, type NumberStyle } from './number-format.ts'
 import { createSharedStrings } from './shared-strings.ts'
 import type { Sheet, Workbook } from './workbook.ts'
@@ -26,7 +27,11 @@ interface Relationship {
  *
  * @throws IntakeError if it is damaged or has no worksheet
  */
-export async function openXlsx(zip: ZipArchive, signal: AbortSignal): Promise<Workbook> {
+export async function openXlsx(
+  zip: ZipArchive,
+  { lineBytes }: Pick<UploadLimits, 'lineBytes'>,
+  signal: AbortSignal,
+): Promise<Workbook> {
   const [main] = (await relationships(zip, '', signal)).filter(
     ({ type }) => type === 'officeDocument',
   )
@@ -51,7 +56,7 @@ export async function openXlsx(zip: ZipArchive, signal: AbortSignal): Promise<Wo
         stringsEntry === undefined ? undefined : zip.read(stringsEntry, ending),
         stringsEntry?.compressedSize ?? 0,
       )
-      yield* sheetRows(zip.read(entry, ending), { styles, is1904, strings })
+      yield* sheetRows(zip.read(entry, ending), { styles, is1904, strings, lineBytes })
     },
     [Symbol.asyncDispose]: () => zip[Symbol.asyncDispose](),
   }

@@ -23,7 +23,7 @@ export interface XmlReader {
 const MAX_DEPTH = 64
 
 /**
- * Bytes of one text, tag or comment at most: a cell has up to 32,767 characters, each up to ten
+ * Bytes of one cell, tag or comment at most: a cell has up to 32,767 characters, each up to ten
  * bytes as an entity.
  */
 const MAX_PIECE_BYTES = 1024 * 1024
@@ -70,15 +70,20 @@ export function createXmlReader(listener: XmlListener): XmlReader {
       if (isStart && isUtf16(chunk)) wide = new StringDecoder('utf16le')
       isStart = false
       tokens.push(wide === undefined ? chunk : Buffer.from(wide.write(chunk)))
-      if (textChars + tokens.openBytes > MAX_PIECE_BYTES) {
-        throw new IntakeError(
-          'payload_too_large',
-          'A cell of the workbook is over 1 MiB; split it.',
-        )
-      }
+      refuseLongCell(textChars + tokens.openBytes)
     },
     end: tokens.end,
   }
+}
+
+/**
+ * Refuses a cell of this many characters or bytes, which may be in several texts.
+ *
+ * @throws IntakeError `payload_too_large`
+ */
+export function refuseLongCell(size: number): void {
+  if (size <= MAX_PIECE_BYTES) return
+  throw new IntakeError('payload_too_large', 'A cell of the workbook is over 1 MiB; split it.')
 }
 
 function isUtf16(start: Buffer): boolean {

@@ -16,6 +16,9 @@ export interface ZipArchive extends AsyncDisposable {
 /** Files in an archive at most, enough for a workbook with thousands of sheets and pictures. */
 const MAX_ENTRIES = 10_000
 
+/** Bytes of all their names, comments and extra fields together: each can have 64 KiB of each. */
+const MAX_DIRECTORY_BYTES = 4 * 1024 * 1024
+
 /** Bytes that all files of an archive may unpack to, together. */
 const MAX_UNPACKED_BYTES = 4 * 1024 * 1024 * 1024
 
@@ -61,12 +64,15 @@ async function entriesOf(zip: ZipFile): Promise<Entry[]> {
     )
   }
   const entries: Entry[] = []
+  let bytes = 0
   try {
     for await (const entry of zip.eachEntry()) {
+      bytes += entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength
+      if (bytes > MAX_DIRECTORY_BYTES) throw longNames()
       if (!entry.fileName.endsWith('/')) entries.push(entry)
     }
   } catch (error) {
-    throw damaged(error)
+    throw error instanceof IntakeError ? error : damaged(error)
   }
   return entries
 }
@@ -159,6 +165,13 @@ export function damaged(cause: unknown): IntakeError {
     'unprocessable',
     'The file is damaged or cut short; open it where it was made, save it again and upload that.',
     { cause },
+  )
+}
+
+function longNames(): IntakeError {
+  return new IntakeError(
+    'payload_too_large',
+    'The names and comments of the ZIP file are over 4 MiB; pack it again with shorter ones.',
   )
 }
 

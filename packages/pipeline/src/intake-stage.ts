@@ -106,6 +106,7 @@ export async function readBatchFile(
   try {
     const file = await openBatchFile({
       path: source.path,
+      scratchDir: pipeline.scratchDir,
       fileName: batch.file_name,
       product: batch.product,
       defaultCountry: batch.default_country ?? undefined,
