@@ -43,7 +43,8 @@ function ods(table: string): Buffer {
   ])
 }
 
-const SHARED = `${rowOf('email')}<row><c t="s"><v>0</v></c></row>`
+const ONE_SHARED = '<c t="s"><v>0</v></c>'
+const SHARED = `${rowOf('email')}<row>${ONE_SHARED}</row>`
 const FULL_CELL =
   '<table:table-cell office:value-type="string"><text:p>a@b.example</text:p></table:table-cell>'
 const LAUGHS = Array.from(
@@ -271,6 +272,25 @@ const WORKBOOKS: readonly (readonly [string, () => Buffer, RegExp])[] = [
         entryOf(STRINGS, `<sst>${'<si/>'.repeat(3 * MANY)}</sst>`),
       ),
     /more different texts|damaged/,
+  ],
+  [
+    'a long shared string in all cells of long rows, and of many short ones',
+    () =>
+      book(
+        {
+          rows: `${rowOf('email')}${`<row>${ONE_SHARED.repeat(16_000)}</row>`.repeat(3)}${`<row>${ONE_SHARED}</row>`.repeat(70_000)}`,
+        },
+        entryOf(STRINGS, `<sst><si><t>${'x'.repeat(8_000)}</t></si></sst>`),
+      ),
+    /more than 536870912 characters/,
+  ],
+  [
+    'names of files that are long together',
+    () =>
+      rawZip(
+        Array.from({ length: 900 }, (_, at) => entryOf(`${at}${'n'.repeat(65_000)}.csv`, 'a')),
+      ),
+    /names and comments/,
   ],
 ]
 

@@ -102,7 +102,8 @@ interface Scan {
   farCells: number
   cells: string[]
   kinds: number[]
-  /** Characters of the open row. */
+  /** Columns of the open row up to its last filled one, and its characters. */
+  width: number
   rowChars: number
   column: number
   cell: OpenCell | undefined
@@ -124,6 +125,7 @@ function createSheetParser(wanted: number, lineBytes: number): SheetParser {
     farCells: 0,
     cells: [],
     kinds: [],
+    width: 0,
     rowChars: 0,
     column: 0,
     cell: undefined,
@@ -156,6 +158,7 @@ function openElement(scan: Scan, name: string, attributes: XmlAttributes): void 
     if (!(scan.repeat >= 1)) throw damaged(undefined)
     scan.cells = []
     scan.kinds = []
+    scan.width = 0
     scan.rowChars = 0
     scan.column = 0
   } else if (isCell(name)) {
@@ -199,9 +202,10 @@ function closeCell(scan: Scan, cell: OpenCell): void {
   const { text, kind } = readCell(cell)
   if (text === '') return
   if (scan.column > SHEET_LIMITS.columns) throw damaged(undefined)
+  scan.width = scan.column
+  scan.repeated += times - 1
   scan.rowChars += text.length * times
   if (scan.rowChars > scan.lineBytes) return
-  scan.repeated += times - 1
   if (scan.column > NEAR_COLUMNS) scan.farCells += scan.column - cells.length
   if (scan.farCells > MAX_FAR_CELLS) throw sparse()
   for (let at = cells.length; at < column; at++) {
@@ -216,11 +220,11 @@ function closeCell(scan: Scan, cell: OpenCell): void {
 
 function closeRow(scan: Scan): void {
   const { cells, kinds, repeat } = scan
-  if (scan.rowChars === 0) {
+  if (scan.width === 0) {
     scan.emptyRows += repeat
     return
   }
-  scan.repeated += (repeat - 1) * Math.max(1, cells.length)
+  scan.repeated += (repeat - 1) * scan.width
   if (scan.repeated > MAX_REPEATED_CELLS) throw sparse()
   if (repeat > MAX_REPEATED_ROWS || scan.emptyRows > MAX_REPEATED_ROWS) {
     throw new IntakeError(

@@ -143,8 +143,9 @@ async function takeRows(scan: Scan): Promise<Iterable<RowRun>> {
   return runsOf(rows, scan.rules)
 }
 
-function* runsOf(rows: readonly OpenRow[], rules: CellRules): Generator<RowRun> {
-  for (const row of rows) {
+function* runsOf(rows: OpenRow[], rules: CellRules): Generator<RowRun> {
+  // Each is let go once it has its texts: one that all rows share is decoded for each of them.
+  for (let row = rows.shift(); row !== undefined; row = rows.shift()) {
     if (row.emptyBefore > 0) yield { row: EMPTY_ROW, times: row.emptyBefore }
     yield { row: withStrings(row, rules), times: 1 }
   }
