@@ -4,18 +4,23 @@ import type { Check } from '@plumbline/contract/products'
 import { createAccount } from '@plumbline/db/accounts'
 import { readBatch } from '@plumbline/db/batches/rows'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
+import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { dyingDb } from '@plumbline/testkit/dying-db'
 import { openErasureHarness, type ErasureHarness } from '@plumbline/testkit/erasures'
+import { instantEngine } from '@plumbline/testkit/instant-engines'
 import { losingDb } from '@plumbline/testkit/losing-db'
 import { expect, test } from 'vitest'
 import { text } from 'node:stream/consumers'
 import { blankChunks } from './blank-batch.ts'
+import { ERASED_NOTE } from './erased-row.ts'
 import { createValueFinder } from './erased-values.ts'
 import { beginErasure, listErasures, readErasure } from './erasure.ts'
 import { changeBatch } from './change.ts'
 import { getBatch } from './read.ts'
 import { openResults } from './results.ts'
+import { runTask } from './run-task.ts'
+import { createTaskLeases } from './task-lease.ts'
 import { workErasure } from './work-erasures.ts'
 
 const NEVER = new AbortController().signal
@@ -323,6 +328,33 @@ test('an outcome that arrives after its subject was erased is blanked when it is
   expect(await harness.traces(MARKS)).toEqual([])
   expect((await read(harness, id, 'csv')).split('\r\n')).toHaveLength(10)
   expect(await auditLedger(pipeline.db)).toEqual([])
+})
+
+test('a row whose address is erased before its check is charged for the number, and shows it', async () => {
+  await using harness = await openErasureHarness()
+  const { pipeline } = harness
+  const { id } = await harness.read('email,phone\nada@gone.example,+442079460123\n', {
+    product: 'deliverability',
+  })
+  using leases = createTaskLeases(pipeline)
+  const asked = { slots: { email: 0, phone: 1, ip: 0, domain: 0 }, reserve: 0, leaseMs: 60_000 }
+  for (const task of await leaseTasks(pipeline.db, asked)) {
+    await runTask(pipeline, leases, (check) => instantEngine<Check>(check), task, NEVER)
+  }
+  await harness.begin({ email: 'ada@gone.example' })
+  await harness.work()
+  await harness.answer()
+  await closeFinishedBatches(pipeline.db)
+  await harness.workStages()
+  const row = JSON.parse(await read(harness, id, 'ndjson')) as Row
+  expect(row).toMatchObject({
+    status: 'error',
+    error: ERASED_NOTE,
+    credits_charged: 2,
+    result: { phone: { valid: true }, credits_used: 2 },
+  })
+  expect(await auditLedger(pipeline.db)).toEqual([])
+  expect((await getBatch(pipeline, harness.owner, id)).credits).toMatchObject({ used: 2, released: 1 })
 })
 
 test('stored responses that show a value are emptied, and no others', async () => {

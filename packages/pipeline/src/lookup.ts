@@ -152,6 +152,7 @@ function viewOf(row: BatchRow): LookupView {
 
 /** The parts of an NDJSON line that are used here. */
 interface Line {
+  readonly status: string
   readonly result: Record<string, unknown> | null
   readonly error: string | null
 }
@@ -171,6 +172,7 @@ async function endOf(
   const { stream } = await openResults(pipeline, owner, id, asked)
   // Safe because the row formatter has just written it.
   const line = JSON.parse(await text(stream)) as Line
-  if (line.result !== null) return { status: 'completed', result: line.result }
+  if (line.status === 'done' && line.result !== null)
+    return { status: 'completed', result: line.result }
   return { status: 'failed', error: { ...FAILED, message: line.error ?? FAILED.message } }
 }

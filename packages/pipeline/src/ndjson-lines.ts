@@ -3,7 +3,7 @@ import type { BatchRow } from '@plumbline/db/batches/rows'
 import { assembleKnown, assemble } from './assemble.ts'
 import { explainParts } from './explain.ts'
 import type { LineFormat } from './line-format.ts'
-import type { CheckedRecord } from './record.ts'
+import { isPartial, type CheckedRecord } from './record.ts'
 import type { ShownRow } from './shown-row.ts'
 import { isJsonBatch } from './table-columns.ts'
 
@@ -47,7 +47,7 @@ function recommended({ recommendation }: ShownRow): string {
 }
 
 function explainedResult(batch: BatchRow, record: CheckedRecord, scorer: Scorer): string {
-  if (record.canceled === true) {
+  if (isPartial(record)) {
     const known = assembleKnown(batch.product, record.outcomes, scorer)
     return JSON.stringify({ ...known, explain: explainParts(explained(record)) })
   }

@@ -24,6 +24,17 @@ function outcomesOf(checks: readonly Check[], unknown: readonly Check[] = []): B
   )
 }
 
+const score = (value: number): Scorer => ({
+  version: 'test',
+  fraud: () => ({
+    score: value,
+    reasons: [],
+    coverage: { supplied: [], resolved: [], unknown: [] },
+    modelVersion: 'test',
+  }),
+  risk: () => value,
+})
+
 describe('the records of a chunk', () => {
   const subjects = {
     email: { subjects: ['a@a.example', 'b@b.example', 'c@c.example'], places: [0, 2, 5] },
@@ -50,6 +61,23 @@ describe('the records of a chunk', () => {
       { check: 'email', indexes: [1], outcomes: [stored('b@b.example')] },
     ])
     expect(records.get(2)?.failed).toBe(true)
+  })
+
+  test('are charged for their other checks if a subject was erased before its outcome', () => {
+    const erased = { ...subjects, ip: { subjects: [''], places: [2] } }
+    const records = recordsOfChunk(erased, [
+      { check: 'ip', indexes: null, outcomes: [null] },
+      { check: 'email', indexes: [1], outcomes: [stored('b@b.example')] },
+    ])
+    const record = records.get(2)
+    expect(record).toEqual({
+      outcomes: { email: email('b@b.example') },
+      failed: false,
+      erased: ['ip'],
+    })
+    if (record === undefined) throw new Error('the record is missing')
+    expect(chargedCredits('fraud-signals', record, true)).toBe(1)
+    expect(verdictOf('contact-intel', record, score(0))).toBeUndefined()
   })
 
   test('reject an outcome of a check that the row does not have', () => {
@@ -110,17 +138,6 @@ describe('a repeat', () => {
 })
 
 describe('the verdict that a batch counts', () => {
-  const score = (value: number): Scorer => ({
-    version: 'test',
-    fraud: () => ({
-      score: value,
-      reasons: [],
-      coverage: { supplied: [], resolved: [], unknown: [] },
-      modelVersion: 'test',
-    }),
-    risk: () => value,
-  })
-
   test('is the status of the email, or the level of the risk, among the counted names', () => {
     const record = { outcomes: { email: email('ada@example.com') }, failed: false }
     const status = record.outcomes.email.status

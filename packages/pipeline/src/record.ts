@@ -4,6 +4,7 @@ import { riskLevel } from '@plumbline/contract/results'
 import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
 import type { Part } from '@plumbline/db/batches/chunks'
 import { unpackOutcomes, type ChunkSubjects, type StoredOutcome } from './codec.ts'
+import { isErasedSubject } from './erased-row.ts'
 
 /** A billable record with its outcomes. */
 export interface CheckedRecord {
@@ -11,8 +12,16 @@ export interface CheckedRecord {
   readonly outcomes: BareOutcomes
   /** Whether a fault of the service prevented an outcome: an error, uncharged. */
   readonly failed: boolean
+  /** Checks without an outcome because the subject was erased first; the others stay, and are charged. */
+  readonly erased?: readonly Check[]
   /** Whether a cancel prevented an outcome; the others stay. */
   readonly canceled?: boolean
+}
+
+interface NewRecord {
+  outcomes: Record<string, BareOutcome>
+  failed: boolean
+  erased?: Check[]
 }
 
 /** Outcomes of a chunk and check. */
@@ -47,15 +56,20 @@ export function recordsOfChunk(
   subjects: ChunkSubjects,
   parts: readonly OutcomePart[],
 ): Map<number, CheckedRecord> {
-  const records = new Map<number, { outcomes: Record<string, BareOutcome>; failed: boolean }>()
+  const records = new Map<number, NewRecord>()
   for (const part of parts) {
-    const places = subjects[part.check]?.places ?? []
+    const own = subjects[part.check]
     const outcomes = Buffer.isBuffer(part.outcomes) ? unpackOutcomes(part.outcomes) : part.outcomes
     for (const [at, outcome] of outcomes.entries()) {
-      const place = places[part.indexes === null ? at : (part.indexes[at] ?? -1)]
+      const index = part.indexes === null ? at : (part.indexes[at] ?? -1)
+      const place = own?.places[index]
       if (place === undefined)
         throw new Error(`a part of ${part.check} has an outcome for an unknown subject`)
-      addOutcome(records, place, part.check, outcome)
+      const record = records.get(place) ?? { outcomes: {}, failed: false }
+      records.set(place, record)
+      if (outcome !== null) record.outcomes[part.check] = outcome
+      else if (isErasedSubject(own?.subjects[index] ?? '')) (record.erased ??= []).push(part.check)
+      else record.failed = true
     }
   }
   return records
@@ -74,6 +88,7 @@ export function recordsOfCanceled(
     for (const place of subjects[check]?.places ?? []) {
       const record = records.get(place)
       if (record === undefined || record.failed || record.outcomes[check] !== undefined) continue
+      if (record.erased?.includes(check) === true) continue
       records.set(place, { ...record, canceled: true })
     }
   }
@@ -91,21 +106,6 @@ export function recordsOf(
   return chunk.partly || !chunk.settled
     ? recordsOfCanceled(subjects, chunk.parts)
     : recordsOfChunk(subjects, chunk.parts)
-}
-
-function addOutcome(
-  records: Map<number, { outcomes: Record<string, BareOutcome>; failed: boolean }>,
-  place: number,
-  check: Check,
-  outcome: StoredOutcome,
-): void {
-  let record = records.get(place)
-  if (record === undefined) {
-    record = { outcomes: {}, failed: false }
-    records.set(place, record)
-  }
-  if (outcome === null) record.failed = true
-  else record.outcomes[check] = outcome
 }
 
 /**
@@ -143,6 +143,11 @@ function withFacts<C extends Check>(
   facts: Partial<BareOutcome<C>['facts']>,
 ): BareOutcome<C> {
   return { ...outcome, facts: { ...outcome.facts, ...facts } }
+}
+
+/** Whether a record lacks an outcome that it will never have, other than by a fault of the service. */
+export function isPartial({ canceled, erased }: CheckedRecord): boolean {
+  return canceled === true || erased !== undefined
 }
 
 /**
@@ -183,7 +188,7 @@ export function verdictOf(
   record: CheckedRecord,
   scorer: Scorer,
 ): string | undefined {
-  if (record.failed || record.canceled === true) return undefined
+  if (record.failed || isPartial(record)) return undefined
   if (product === 'fraud-signals') return riskLevel(scorer.fraud(record.outcomes).score)
   return verdictNames(product).length === 0 ? undefined : record.outcomes.email?.status
 }

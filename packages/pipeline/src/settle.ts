@@ -3,9 +3,9 @@ import type { KeyMode } from '@plumbline/contract/plans'
 import type { Scorer } from '@plumbline/contract/score'
 import type { Tx } from '@plumbline/db/database'
 import { settle } from '@plumbline/metering/hold'
-import { prepaidOf } from '@plumbline/db/batches/samples'
+import { prepaidOf, readSubjects } from '@plumbline/db/batches/samples'
 import { markSettled, partsOfChunk } from '@plumbline/db/batches/settle'
-import type { ChunkSubjects } from './codec.ts'
+import { unpackSubjects, type ChunkSubjects } from './codec.ts'
 import {
   chargedCredits,
   recordsOfCanceled,
@@ -40,7 +40,8 @@ export interface FullChunk {
  */
 export async function settleChunk(tx: Tx, chunk: FullChunk): Promise<number> {
   const parts = chunk.onlyPart === undefined ? await partsOfChunk(tx, chunk) : [chunk.onlyPart]
-  return await settleRecords(tx, chunk, recordsOfChunk(chunk.subjects, parts), null)
+  const records = recordsOfChunk(await subjectsNow(tx, chunk, parts), parts)
+  return await settleRecords(tx, chunk, records, null)
 }
 
 /**
@@ -50,9 +51,25 @@ export async function settleChunk(tx: Tx, chunk: FullChunk): Promise<number> {
  * @returns credits charged
  */
 export async function settleCanceledChunk(tx: Tx, chunk: FullChunk): Promise<number> {
-  const records = recordsOfCanceled(chunk.subjects, await partsOfChunk(tx, chunk))
+  const parts = await partsOfChunk(tx, chunk)
+  const records = recordsOfCanceled(await subjectsNow(tx, chunk, parts), parts)
   const whole = [...records.values()].filter((record) => record.canceled !== true)
   return await settleRecords(tx, chunk, records, whole.length)
+}
+
+/**
+ * The subjects of a chunk. They are read again if some have no outcome: whether such a one was
+ * erased decides about the charge, and the caller may have read them before that.
+ */
+async function subjectsNow(
+  tx: Tx,
+  chunk: FullChunk,
+  parts: readonly OutcomePart[],
+): Promise<ChunkSubjects> {
+  const records = recordsOfChunk(chunk.subjects, parts)
+  if (![...records.values()].some(({ failed }) => failed)) return chunk.subjects
+  const packed = await readSubjects(tx, chunk)
+  return packed === undefined ? chunk.subjects : unpackSubjects(packed)
 }
 
 async function settleRecords(

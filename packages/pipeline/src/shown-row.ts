@@ -11,7 +11,7 @@ import type { BareOutcomes, Scorer } from '@plumbline/contract/score'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import { assembleKnown, assembleResult, type PartialResult } from './assemble.ts'
 import { ERASED_NOTE } from './erased-row.ts'
-import { chargedCredits, type CheckedRecord } from './record.ts'
+import { chargedCredits, isPartial, type CheckedRecord } from './record.ts'
 
 /** The status of a row in results. */
 export type RowStatus = 'done' | 'known' | 'refused' | 'blank' | 'waiting' | 'canceled' | 'error'
@@ -65,7 +65,7 @@ export function statusOf(
     case 'billable':
     case 'duplicate':
       if (record === undefined || record.canceled === true) return isOpen ? 'waiting' : 'canceled'
-      return record.failed ? 'error' : 'done'
+      return record.failed || record.erased !== undefined ? 'error' : 'done'
   }
 }
 
@@ -96,15 +96,16 @@ function waitingFor(wait: Wait | undefined): string {
   return `waiting: ${whyWaiting(wait.reason)}, not before ${wait.until.toISOString()}`
 }
 
-/** The result of a record: for a canceled one the known part, null for one that failed. */
+/** The result of a record: for a canceled or erased one the known part, null for one that failed. */
 export function resultOf(
   batch: BatchRow,
   status: RowStatus,
   record: CheckedRecord | undefined,
   scorer: Scorer,
 ): ResultOf | PartialResult | null {
-  if (record === undefined || status === 'error' || status === 'waiting') return null
-  return record.canceled === true
+  if (record === undefined || record.failed || status === 'waiting') return null
+  if (Object.keys(record.outcomes).length === 0) return null
+  return isPartial(record)
     ? assembleKnown(batch.product, record.outcomes, scorer)
     : assembleResult(batch.product, record.outcomes, scorer)
 }

@@ -8,7 +8,7 @@ import { readWeights } from '@plumbline/db/score-weights'
 import { safetyScore } from './bundle-parts.ts'
 import { pagesOfChunks } from './chunk-pages.ts'
 import { unpackSubjects } from './codec.ts'
-import { recordsOf } from './record.ts'
+import { isPartial, recordsOf } from './record.ts'
 import { hasResults } from './result-rows.ts'
 
 /** Records by the level of a score. */
@@ -62,7 +62,7 @@ export async function tryWeights(
   for await (const page of pagesOfChunks({ db }, batchId)) {
     for (const chunk of page) {
       for (const record of recordsOf(chunk, unpackSubjects(chunk.subjects)).values()) {
-        if (record.failed || record.canceled === true) continue
+        if (record.failed || isPartial(record)) continue
         for (const trial of trials) count(trial, batch.product, record.outcomes, scorers)
       }
     }

@@ -10,6 +10,7 @@ import { beginLookup as begin, noSuchLookup, readLookup as read } from '@plumbli
 import type { Request, Response } from 'express'
 import { admit, showBalance } from '../access.ts'
 import { inDoubt } from '../charge.ts'
+import { createCallLimit } from '../call-limit.ts'
 import type { Context } from '../context.ts'
 import type { Run } from '../idempotency.ts'
 import { readQuery } from '../query.ts'
@@ -110,13 +111,15 @@ export function readLookup(ctx: Context): Handler {
     (ids: readonly string[]) => database.orRefused(areUnfinished(ctx.db, ids)),
     { maxItems: ctx.settings.CALLS_LIMIT, delayMs: () => POLL_MS },
   )
+  // Apart from the limit of single calls: a wait costs nothing, and must not take their place.
+  const waits = createCallLimit(ctx.settings)
   return async (req, res) => {
     const admitted = admit(ctx.access, req, res, { spends: false, hasOwnLimit: true })
     const owner = await database.orRefused(admitted, { isCached: true })
     const id = lookupIdOf(req)
     const query = readQuery(req, ['wait'])
     const seconds = query.wholeNumber('wait', { fallback: 0, min: 0, max: LOOKUP_WAIT_SECONDS })
-    using _ = ctx.calls.enter(owner.accountId)
+    using _ = waits.enter(owner.accountId)
     const until = performance.now() + seconds * 1_000
     let view = await database.orRefused(read(ctx.pipeline, owner, id))
     while (view.status === 'running' && performance.now() < until) {
