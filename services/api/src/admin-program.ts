@@ -12,6 +12,7 @@ import { QUEUE_NAMES } from '@plumbline/queue/names'
 import { readUsedShare } from '@plumbline/queue/redis-used-memory'
 import { observeStores } from '@plumbline/storage/observe-disks'
 import type { AdminProgram } from '@plumbline/runtime/admin-server'
+import { KEY_BUDGETS } from './app-api/account-handlers.ts'
 import type { Context } from './context.ts'
 import { operatorPages } from './operator/operator-pages.ts'
 import { checkReadiness } from './readiness.ts'
@@ -146,6 +147,7 @@ function observeProviders(ctx: Context): void {
         ACCOUNT_BUDGETS,
         SIGN_UP_BUDGETS,
         INVITATION_BUDGETS,
+        KEY_BUDGETS,
       ])
       return [...spending].map(([budget, value]) => ({ labels: { budget }, value }))
     },

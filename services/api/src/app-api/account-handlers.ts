@@ -16,6 +16,19 @@ import { queueMessage } from '@plumbline/people/people'
 import { requirePassword } from '@plumbline/people/sign-in'
 import { shownAccount, requireSession, type AppHandlers } from './call.ts'
 
+/** Prefix of the names of daily budgets of new keys; the account's id follows. */
+export const KEY_BUDGETS = 'keys:'
+
+const KEYS_A_DAY = 50
+
+function tooManyKeys(): Problem {
+  return new Problem(
+    'too_many_requests',
+    `An account may create ${KEYS_A_DAY} keys a day; try again tomorrow.`,
+    { retryAfterSeconds: 3_600 },
+  )
+}
+
 /** Handlers for the shown account: its keys and settings. */
 export const ACCOUNT_HANDLERS = {
   listKeys: async ({ ctx }, call) => {
@@ -29,7 +42,10 @@ export const ACCOUNT_HANDLERS = {
     const { userId } = requireSession(call)
     const { mode } = call.body
     const service = ctx.settings.KEY_PREFIX
-    const made = await inTransaction(ctx.db, async (tx) => {
+    // Each that replaces another is told to all owners by mail, and is audited for ever.
+    const taken = await people.takeOfDay(`${KEY_BUDGETS}${accountId}`, KEYS_A_DAY)
+    if (taken === undefined) throw tooManyKeys()
+    const making = inTransaction(ctx.db, async (tx) => {
       const wanted = { accountId, mode, service }
       const { key, record, replaced } = await createAuditedKey(tx, wanted, userId)
       if (replaced !== null) {
@@ -51,6 +67,10 @@ export const ACCOUNT_HANDLERS = {
         }
       }
       return { key, record: keyViewOf(record), replaced }
+    })
+    const made = await making.catch(async (error: unknown) => {
+      await taken.giveBack()
+      throw error
     })
     people.wakeMail()
     return made

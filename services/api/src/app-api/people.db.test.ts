@@ -201,6 +201,18 @@ describe('keys', () => {
     expect((await browser.app('createKey', { mode: 'test' })).status).toBe(403)
   })
 
+  test('an account creates 50 keys a day, and a refused try is not counted', async () => {
+    const browser = await newUser()
+    const create = async (mode: 'live' | 'test'): Promise<number> =>
+      (await browser.app('createKey', { mode })).status
+    expect(await create('test')).toBe(403)
+    await api.db.pool.query('select from take_from_budget($1, 49, 50)', [
+      `keys:${browser.accountId}`,
+    ])
+    expect(await create('live')).toBe(200)
+    expect(await create('live')).toBe(429)
+  })
+
   test('the owner of a suspended account sees why, and can neither create nor invite', async () => {
     const browser = await newUser()
     const act = { actor: 'an operator', accountId: browser.accountId }
