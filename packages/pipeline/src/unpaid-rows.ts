@@ -55,7 +55,7 @@ export function countUnpaidRows(
 const ADVICE = 'Send it without those rows, or after midnight UTC.'
 
 /**
- * Refuses a batch of a test key before its file is read, if its account's daily limit of unpaid
+ * Refuses a lookup of a test key, or a batch before its file is read, if its account's daily limit of unpaid
  * rows is reached. For a live key the number is known only once the file was read.
  *
  * @throws Problem `too_many_requests`
@@ -69,7 +69,7 @@ export async function refuseUnpaid(
   if (count < limits.unpaidRowsPerDay) return
   throw new Problem(
     'too_many_requests',
-    `${usedUp(limits.unpaidRowsPerDay)} Use a live key, or send the file after midnight UTC.`,
+    `${usedUp(limits.unpaidRowsPerDay)} Use a live key, or try again after midnight UTC.`,
     { retryAfterSeconds: dayLeftSeconds },
   )
 }

@@ -78,13 +78,13 @@ export async function countUnfinished(db: Db | Tx, accountId: string): Promise<n
   return row.unfinished
 }
 
-/** Bytes of the files that an account keeps, read from a partial index. */
+/** Bytes of the files of an account's batches, read from a partial index; lookups are not counted. */
 export async function sumFileBytes(db: Db | Tx, accountId: string): Promise<number> {
   const row = await queriesOf(db)
     .selectNoFrom(
       sql<number>`(select coalesce(sum(file_bytes + coalesce(result_bytes, 0)), 0)::bigint from batches
         where account_id = ${accountId} and status not in ${sql.raw(sqlStates(FILELESS_STATES))}
-        and ${IS_KEPT})`.as('file_bytes'),
+        and not is_lookup and ${IS_KEPT})`.as('file_bytes'),
     )
     .executeTakeFirstOrThrow()
   return row.file_bytes

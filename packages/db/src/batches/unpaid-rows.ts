@@ -1,4 +1,5 @@
-import type { Db } from '../database.ts'
+import { sql } from 'kysely'
+import type { Db, Tx } from '../database.ts'
 
 /** Result of counting unpaid rows. */
 export type UnpaidRowsTaken = 'taken' | 'over' | 'lost'
@@ -20,6 +21,16 @@ export async function takeUnpaidRows(
     values: [stage.batchId, stage.lease, rows.count, rows.mostPerDay],
   })
   return found.rows[0]?.taken ?? 'lost'
+}
+
+/** Adds the row of a lookup that costs nothing to its account's count of the day. */
+export async function addUnpaidRow(tx: Tx, accountId: string): Promise<void> {
+  await sql`
+    insert into unpaid_rows (account_id, day, row_count)
+    values (${accountId}, (clock_timestamp() at time zone 'utc')::date, 1)
+    on conflict (account_id) do update set day = excluded.day,
+      row_count = case when unpaid_rows.day = excluded.day then unpaid_rows.row_count + 1 else 1 end
+  `.execute(tx)
 }
 
 /**
