@@ -9,9 +9,10 @@ import { cancelBatch } from './cancel.ts'
 import { deleteBatch } from './erase.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** Maximum number of accounts that one call erases, and of batches of each. */
+/** Maximum number of accounts that one call erases, of an account's batches read at once, and of reads. */
 const MOST_ACCOUNTS = 20
 const MOST_BATCHES = 100
+const MOST_READS = 100
 
 /**
  * Erases the data of closed accounts: batches are canceled and deleted, then the rest is deleted.
@@ -44,12 +45,16 @@ async function eraseBatchesOf(
   accountId: string,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
-  const batches = await listOwnBatches(pipeline.db, accountId, MOST_BATCHES)
-  for (const { id, mode } of batches) {
-    if (signal?.aborted === true) return false
-    const owner = { accountId, mode }
-    if (await isDone(() => deleteBatch(pipeline, owner, id))) continue
-    await isDone(() => cancelBatch(pipeline, owner, id))
+  for (let read = 0; read < MOST_READS; read++) {
+    const batches = await listOwnBatches(pipeline.db, accountId, MOST_BATCHES)
+    let deleted = 0
+    for (const { id, mode } of batches) {
+      if (signal?.aborted === true) return false
+      const owner = { accountId, mode }
+      if (await isDone(() => deleteBatch(pipeline, owner, id))) deleted += 1
+      else await isDone(() => cancelBatch(pipeline, owner, id))
+    }
+    if (batches.length < MOST_BATCHES || deleted === 0) break
   }
   return !(await hasDataInWork(pipeline.db, accountId))
 }

@@ -63,11 +63,8 @@ async function eraseAtOnce(pipeline: Pipeline, id: string): Promise<void> {
   }
 }
 
-/** Maximum number of batches that one call erases. */
-const MOST_BATCHES = 100
-
 /**
- * Erases ended batches whose retention is over, and leaves their files to the sweep of removals: it
+ * Erases all ended batches whose retention is over, and leaves their files to the sweep of removals: it
  * never waits for the store. A batch that cannot be erased is tried again at the next call and does
  * not block the others; those that another process has locked are skipped.
  *
@@ -75,13 +72,12 @@ const MOST_BATCHES = 100
  */
 export async function expireBatches(pipeline: Pipeline, signal?: AbortSignal): Promise<number> {
   const failed: string[] = []
-  for (let count = 0; count < MOST_BATCHES; count++) {
+  for (let count = 0; ; count++) {
     if (signal?.aborted === true) return count
     const row = await expireNext(pipeline, failed)
     if (row === undefined) return count
     await eraseAtOnce(pipeline, row.id)
   }
-  return MOST_BATCHES
 }
 
 async function expireNext(pipeline: Pipeline, failed: string[]): Promise<BatchRow | undefined> {
@@ -121,11 +117,13 @@ async function expireBatch(tx: Tx, row: BatchRow): Promise<void> {
   })
 }
 
+const BATCHES_A_ROUND = 100
+
 /** Continues erasing batches, in turn, until nothing is left that no other process works on. */
 export async function eraseBatches(pipeline: Pipeline, signal?: AbortSignal): Promise<void> {
   for (let isMore = true; isMore;) {
     isMore = false
-    for (const id of await erasingBatches(pipeline.db, MOST_BATCHES)) {
+    for (const id of await erasingBatches(pipeline.db, BATCHES_A_ROUND)) {
       if (signal?.aborted === true) return
       if ((await eraseStep(pipeline.db, id)) !== 'busy') isMore = true
     }

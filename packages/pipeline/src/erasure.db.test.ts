@@ -354,7 +354,10 @@ test('a row whose address is erased before its check is charged for the number, 
     result: { phone: { valid: true }, credits_used: 2 },
   })
   expect(await auditLedger(pipeline.db)).toEqual([])
-  expect((await getBatch(pipeline, harness.owner, id)).credits).toMatchObject({ used: 2, released: 1 })
+  expect((await getBatch(pipeline, harness.owner, id)).credits).toMatchObject({
+    used: 2,
+    released: 1,
+  })
 })
 
 test('stored responses that show a value are emptied, and no others', async () => {

@@ -75,10 +75,9 @@ export async function runSweeps(
     ['groups', () => sweepGroups(db, signal)],
     ['what should not be', inEveryFourthSweep(() => reconcile(pipeline, { signal }))],
   ]
-  const retention: readonly Sweep[] = [
-    ['retention', () => expireBatches(pipeline, signal)],
-    ['erasing', () => eraseBatches(pipeline, signal)],
-  ]
+  // A loop of its own: it goes on while there are any, which may be for long after many lookups.
+  const retention: readonly Sweep[] = [['retention', () => expireBatches(pipeline, signal)]]
+  const erasing: readonly Sweep[] = [['erasing', () => eraseBatches(pipeline, signal)]]
   // In a loop of their own, too: a store that hangs delays no other sweep.
   const accounts: readonly Sweep[] = [
     ['closed accounts', () => eraseClosedAccounts(pipeline, signal)],
@@ -101,6 +100,7 @@ export async function runSweeps(
     repeat(pipeline, debits, options.everyMs, signal),
     repeat(pipeline, others, options.everyMs, signal),
     repeat(pipeline, retention, options.everyMs, signal),
+    repeat(pipeline, erasing, options.everyMs, signal),
     repeat(pipeline, accounts, options.everyMs, signal),
     repeat(pipeline, removals, options.everyMs, signal),
     repeat(pipeline, lostFiles, options.everyMs, signal),
