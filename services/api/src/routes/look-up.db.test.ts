@@ -451,6 +451,23 @@ describe('429', () => {
 })
 
 describe('503', () => {
+  test('not for single calls while others wait for lookups', async () => {
+    await using full = await openApiHarness({ CALLS_LIMIT: '2', CALLS_PER_ACCOUNT: '2' })
+    const [waiting, other] = [await full.account({ credits: 10 }), await full.account()]
+    const begun = await full.call('/v1/email', {
+      key: waiting.live,
+      body: bodyOf('email'),
+      headers: { prefer: 'respond-async' },
+    })
+    const path = `${begun.headers.get('location')}?wait=3`
+    const waits = Array.from({ length: 3 }, () => full.call(path, { key: waiting.live }))
+    expect((await Promise.race(waits)).status).toBe(503)
+    const single = { key: other.live, body: bodyOf('email') }
+    expect((await full.call('/v1/email', single)).status).toBe(200)
+    const statuses = (await Promise.all(waits)).map(({ status }) => status)
+    expect(statuses.toSorted()).toEqual([200, 200, 503])
+  })
+
   test('beyond the concurrent calls of a process, before anything is debited', async () => {
     await using full = await openApiHarness({ CALLS_LIMIT: '2', CALLS_PER_ACCOUNT: '2' })
     const held = Promise.withResolvers<void>()

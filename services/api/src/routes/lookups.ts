@@ -119,7 +119,7 @@ export function readLookup(ctx: Context): Handler {
     const id = lookupIdOf(req)
     const query = readQuery(req, ['wait'])
     const seconds = query.wholeNumber('wait', { fallback: 0, min: 0, max: LOOKUP_WAIT_SECONDS })
-    using _ = waits.enter(owner.accountId)
+    using _ = (seconds > 0 ? waits : ctx.calls).enter(owner.accountId)
     const until = performance.now() + seconds * 1_000
     let view = await database.orRefused(read(ctx.pipeline, owner, id))
     while (view.status === 'running' && performance.now() < until) {
