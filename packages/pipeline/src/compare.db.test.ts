@@ -138,3 +138,19 @@ test('batches of different products, running ones and those of other accounts ar
     code: 'not_found',
   })
 })
+
+test('a summary ends when its client is gone, before the rest is read', async () => {
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 20 } })
+  const { pipeline, owner } = harness
+  const first = await completed(harness, listOf(ADDRESSES))
+  const second = await completed(harness, listOf(ADDRESSES))
+  const wanted = { format: 'json', all: false } as const
+  let turns = 0
+  const turn = async (): Promise<void> => {
+    turns += 1
+    if (turns > 3) throw new Error('the client is gone')
+  }
+  const ids = [first.id, second.id] as const
+  await expect(openComparison(pipeline, owner, ids, wanted, turn)).rejects.toThrow('gone')
+  expect(turns).toBeLessThan(8)
+})

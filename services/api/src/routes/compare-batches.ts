@@ -29,7 +29,18 @@ export function compareBatches(ctx: Context, { limit, turn }: Downloads): Handle
     stack.use(limit.acquire(owner.accountId))
     await showBalance(ctx.access, res)
     const ids = [batchIdOf(req), other] as const
-    const { stream, ...names } = await openComparison(ctx.pipeline, owner, ids, request, turn)
+    // A summary reads both batches before the response begins, and is of no use without its client.
+    const turnOfClient = async (): Promise<void> => {
+      if (res.destroyed) throw new ClientGone()
+      await turn()
+    }
+    const opening = openComparison(ctx.pipeline, owner, ids, request, turnOfClient)
+    const opened = await opening.catch((error: unknown) => {
+      if (error instanceof ClientGone) return undefined
+      throw error
+    })
+    if (opened === undefined) return
+    const { stream, ...names } = opened
     const kept = request.format === 'json' ? 'inline' : `attachment; filename="${names.fileName}"`
     const headers = headersWith(requestContextOf(res), {
       'Content-Type': names.contentType,
@@ -47,7 +58,10 @@ export function compareBatches(ctx: Context, { limit, turn }: Downloads): Handle
     try {
       await pipeline(stream, res, { signal: revoked.signal })
     } catch (error) {
-      if (!revoked.signal.aborted && !isGone(error, res)) throw error
+      if (error instanceof ClientGone || revoked.signal.aborted || isGone(error, res)) return
+      throw error
     }
   }
 }
+
+class ClientGone extends Error {}
