@@ -9,8 +9,15 @@ import { queueMessage, type People } from '@plumbline/people/people'
 
 /** Milliseconds between two checks for notifications to send. */
 const POLL_MS = 5_000
-/** Notifications written in one transaction at most. */
+/** Notifications written in one transaction at most, and transactions of one check. */
 const AT_ONCE = 50
+const MOST_ROUNDS = 20
+
+/** Prefix of the names of daily budgets of messages about batches; the account's id follows. */
+export const BATCH_MAIL_BUDGETS = 'batch-mails:'
+
+/** More batches of an account in a day are a program's, and their messages would hold up those of others. */
+const BATCH_MAILS_A_DAY = 200
 
 /** Notifies users by mail about their batches, credits and endpoints, until disposed of. */
 export function startNotifications(
@@ -39,17 +46,22 @@ export function startNotifications(
 
 /** Queues the mail of pending notifications, each once, even with several processes. */
 export async function queueNotifications(people: People): Promise<void> {
-  const counts = await inTransaction(people.db, async (tx) => [
-    await queueEndedBatches(people, tx),
-    await queueLowCredits(people, tx),
-    await queueDisabledEndpoints(people, tx),
-  ])
-  if (counts.some((count) => count > 0)) people.wakeMail()
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const counts = await inTransaction(people.db, async (tx) => [
+      await queueEndedBatches(people, tx),
+      await queueLowCredits(people, tx),
+      await queueDisabledEndpoints(people, tx),
+    ])
+    if (counts.some((count) => count > 0)) people.wakeMail()
+    if (counts.every((count) => count < AT_ONCE)) return
+  }
 }
 
 async function queueEndedBatches(people: People, tx: Tx): Promise<number> {
   const ended = await takeEndedBatches(tx, AT_ONCE)
   for (const { id, status, name, accountId, email } of ended) {
+    const taken = await people.takeOfDay(`${BATCH_MAIL_BUDGETS}${accountId}`, BATCH_MAILS_A_DAY)
+    if (taken === undefined) continue
     await queueMessage(people, tx, {
       kind: 'batch_ended',
       to: email,

@@ -6,6 +6,7 @@ import { queueMail } from '@plumbline/mail/outbox'
 import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openBrowser, type TestBrowser } from '@plumbline/testkit/api/browser'
 import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
+import { PATIENT } from '@plumbline/testkit/patience'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 
@@ -222,6 +223,35 @@ test('the user who submitted a batch is notified once that it ended, others are 
   const { text } = await newest(email, 'Spring list')
   expect(text).toContain(`https://app.service.example/app/batches/${id}`)
   expect((await api.db.pool.query('select from batch_watchers')).rowCount).toBe(0)
+})
+
+test('beyond 200 batches of an account a day, their users are not notified', async () => {
+  const browser = await signedUp('program@company.example')
+  const accountId = (await browser.app('readSession')).json.account?.id ?? ''
+  await api.db.pool.query('select from take_from_budget($1, 199, 200)', [
+    `batch-mails:${accountId}`,
+  ])
+  for (const name of ['Last with news', 'First without']) {
+    const made = await browser.call('/v1/batches', {
+      body: { product: 'email', name, records: [{ email: `${name[0]}@example.com` }] },
+    })
+    expect(made.status).toBe(202)
+  }
+  await allowAnyTransition(api.db)
+  await api.db.pool.query(`update batches set status = 'canceled' where account_id = $1`, [
+    accountId,
+  ])
+  await expect
+    .poll(async () => (await api.db.pool.query('select from batch_watchers')).rowCount, PATIENT)
+    .toBe(0)
+  const { rows } = await api.db.pool.query<{ taken: number }>(
+    'select taken::int from take_from_budget($1, 1, 200)',
+    [`batch-mails:${accountId}`],
+  )
+  expect(rows).toEqual([{ taken: 0 }])
+  const told = (): number =>
+    postbox.mails.filter(({ text }) => /Last with news|First without/.test(text)).length
+  await expect.poll(told, PATIENT).toBe(1)
 })
 
 test('owners are notified of credits below their mark: spent below it, or by a mark above them', async () => {
