@@ -162,6 +162,8 @@ async function* answersOf({ pipeline, owner }: ExportSource, modes: Modes): Asyn
     const page = await pageOfResponses(pipeline.db, asked, after, PAGE)
     for (const answer of page) {
       if (answer.body === null || answer.body === '') continue
+      // Those to the creation of an endpoint hold its secret, which viewers must not see.
+      if (answer.path.startsWith('/v1/webhooks')) continue
       const body = pipeline.installationKey.decrypt(answer.body, storedResponseName(answer))
       yield { mode: answer.mode, path: answer.path, body: body ?? null }
     }
