@@ -14,7 +14,7 @@ import { observeStores } from '@plumbline/storage/observe-disks'
 import type { AdminProgram } from '@plumbline/runtime/admin-server'
 import { KEY_BUDGETS } from './app-api/account-handlers.ts'
 import type { Context } from './context.ts'
-import { BATCH_MAIL_BUDGETS } from './notifications.ts'
+import { BATCH_MAIL_BUDGETS, WEBHOOK_MAIL_BUDGETS } from './notifications.ts'
 import { operatorPages } from './operator/operator-pages.ts'
 import { checkReadiness } from './readiness.ts'
 import { kindsAway } from './start-up.ts'
@@ -150,6 +150,7 @@ function observeProviders(ctx: Context): void {
         INVITATION_BUDGETS,
         KEY_BUDGETS,
         BATCH_MAIL_BUDGETS,
+        WEBHOOK_MAIL_BUDGETS,
       ])
       return [...spending].map(([budget, value]) => ({ labels: { budget }, value }))
     },

@@ -16,6 +16,12 @@ const MOST_ROUNDS = 20
 /** Prefix of the names of daily budgets of messages about batches; the account's id follows. */
 export const BATCH_MAIL_BUDGETS = 'batch-mails:'
 
+/** Likewise of messages about endpoints that were disabled. */
+export const WEBHOOK_MAIL_BUDGETS = 'webhook-mails:'
+
+/** An endpoint can be enabled and disabled again at once, any number of times. */
+const WEBHOOK_MAILS_A_DAY = 10
+
 /** More batches of an account in a day are a program's, and their messages would hold up those of others. */
 const BATCH_MAILS_A_DAY = 200
 
@@ -94,6 +100,8 @@ async function queueLowCredits(people: People, tx: Tx): Promise<number> {
 async function queueDisabledEndpoints(people: People, tx: Tx): Promise<number> {
   const disabled = await takeDisabledEndpoints(tx, AT_ONCE)
   for (const { accountId } of disabled) {
+    const taken = await people.takeOfDay(`${WEBHOOK_MAIL_BUDGETS}${accountId}`, WEBHOOK_MAILS_A_DAY)
+    if (taken === undefined) continue
     const link = linkOf(people, 'settings')
     const accountName = await nameOf(tx, accountId)
     await queueForOwners(people, tx, accountId, (to) => ({

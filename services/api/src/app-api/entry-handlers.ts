@@ -5,13 +5,13 @@ import { endSession } from '@plumbline/db/people/sessions'
 import { findUser } from '@plumbline/db/people/users'
 import { sendVerificationLink, verify } from '@plumbline/people/address'
 import { lookAtInvitation } from '@plumbline/people/membership'
-import type { People, Visitor } from '@plumbline/people/people'
 import { beginReset, confirmReset } from '@plumbline/people/reset'
 import { signIn } from '@plumbline/people/sign-in'
 import { resendSignUp, signUp } from '@plumbline/people/sign-up'
 import { welcome } from '@plumbline/people/welcome'
 import { refuseOpenHttp, sessionSecretOf } from '../browser.ts'
 import type { AppHandlers } from './call.ts'
+import { refuseManyMessages } from './message-limit.ts'
 import { viewOf } from './session-view.ts'
 
 /**
@@ -112,20 +112,6 @@ export const ENTRY_HANDLERS = {
     return await lookAtInvitation(people, body.token)
   },
 } satisfies Partial<AppHandlers>
-
-/** Limits messages by recipient and by sending network. */
-async function refuseManyMessages(
-  { messages }: People,
-  { network }: Visitor,
-  email: string,
-): Promise<void> {
-  if ((await messages.network(network)) && (await messages.address(emailKeyOf(email)))) return
-  throw new Problem(
-    'too_many_requests',
-    'Too many messages were asked for; look into your mail, also among spam, or try again in an hour.',
-    { retryAfterSeconds: 900 },
-  )
-}
 
 /** Resolves or rejects no sooner than after a fixed time. */
 async function evenly<T>(work: () => Promise<T>): Promise<T> {

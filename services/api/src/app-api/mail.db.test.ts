@@ -225,6 +225,43 @@ test('the user who submitted a batch is notified once that it ended, others are 
   expect((await api.db.pool.query('select from batch_watchers')).rowCount).toBe(0)
 })
 
+test('a new address gets so many messages an hour, like any other', async () => {
+  const browser = await signedUp('renamer@company.example')
+  const wanted = { email: 'victim@company.example', password: PASSWORD }
+  const statuses: number[] = []
+  for (let no = 0; no < 6; no++) statuses.push((await browser.app('changeEmail', wanted)).status)
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 429])
+})
+
+test('endpoints that are disabled again and again are told to owners ten times a day', async () => {
+  const email = 'endpoints@company.example'
+  const browser = await signedUp(email)
+  const accountId = (await browser.app('readSession')).json.account?.id ?? ''
+  await api.db.pool.query('select from take_from_budget($1, 9, 10)', [`webhook-mails:${accountId}`])
+  const made = await browser.call('/v1/webhooks', {
+    body: { url: 'https://hooks.example/a', events: ['batch.completed'] },
+  })
+  expect(made.status).toBe(201)
+  const disable = async (): Promise<void> => {
+    await api.db.pool.query(
+      `update webhook_endpoints
+         set disabled_reason = 'gone', disabled_at = now(), owners_told_at = null
+         where account_id = $1`,
+      [accountId],
+    )
+    const untold = 'select from webhook_endpoints where account_id = $1 and owners_told_at is null'
+    await expect
+      .poll(async () => (await api.db.pool.query(untold, [accountId])).rowCount, PATIENT)
+      .toBe(0)
+  }
+  await disable()
+  await newest(email, 'webhook')
+  const told = postbox.mails.filter(({ to }) => to === email).length
+  await disable()
+  expect((await api.db.pool.query('select from mails')).rowCount).toBe(0)
+  expect(postbox.mails.filter(({ to }) => to === email)).toHaveLength(told)
+})
+
 test('beyond 200 batches of an account a day, their users are not notified', async () => {
   const browser = await signedUp('program@company.example')
   const accountId = (await browser.app('readSession')).json.account?.id ?? ''

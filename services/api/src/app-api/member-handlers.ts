@@ -10,6 +10,8 @@ import {
   withdrawInvitation,
   type Actor,
 } from '@plumbline/people/membership'
+import { refuseSuspended } from '../access.ts'
+import { refuseReader } from '../session-access.ts'
 import { shownAccount, requireSession, type AppHandlers } from './call.ts'
 
 /** Handlers for the members of the shown account. */
@@ -46,7 +48,13 @@ export const MEMBER_HANDLERS = {
   },
 
   removeMember: async ({ people }, call) => {
-    await removeFromAccount(people, actorOf(call), call.param('id'))
+    const id = call.param('id')
+    // Anyone may leave, but others are removed only by whom the account's rules let change it.
+    if (id !== requireSession(call).userId) {
+      refuseReader(requireSession(call))
+      refuseSuspended(shownAccount(call))
+    }
+    await removeFromAccount(people, actorOf(call), id)
     return undefined
   },
 

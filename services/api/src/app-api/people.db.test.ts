@@ -309,6 +309,30 @@ describe('members', () => {
     await expect.poll(async () => (await owner.call('/v1/account')).status).toBe(403)
   })
 
+  test('an owner without the second factor that the account asks for removes nobody', async () => {
+    const [owner, other] = [await newUser(), await newUser()]
+    await api.db.pool.query(
+      `insert into members (account_id, user_id, role)
+         select $1, user_id, 'member' from members where account_id = $2`,
+      [owner.accountId, other.accountId],
+    )
+    const members = (await owner.app('listMembers')).json.data
+    const remove = async (): Promise<number> =>
+      (await owner.app('removeMember', undefined, members.find(({ self }) => !self)?.id ?? ''))
+        .status
+    const ask = (isAsked: boolean) =>
+      api.db.pool.query('update accounts set requires_second_factor = $2 where id = $1', [
+        owner.accountId,
+        isAsked,
+      ])
+    await ask(true)
+    const rename = async () => (await owner.app('changeAccount', { name: 'Ours' })).status
+    await expect.poll(rename).toBe(403)
+    expect(await remove()).toBe(403)
+    await ask(false)
+    await expect.poll(remove).toBe(204)
+  })
+
   test('an invitation is valid for its address only, and once', async () => {
     const owner = await newUser()
     const friend = await newUser()

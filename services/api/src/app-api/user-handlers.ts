@@ -23,6 +23,7 @@ import { newSecret } from '@plumbline/people/secret'
 import { factorName, isFactor, requirePassword, wrongCode } from '@plumbline/people/sign-in'
 import { sessionSecretOf } from '../browser.ts'
 import { requireSession, type AppContext, type AppHandlers } from './call.ts'
+import { refuseManyMessages } from './message-limit.ts'
 import { viewOf } from './session-view.ts'
 
 /** Handlers for a user's own data, whatever account is shown. */
@@ -57,15 +58,7 @@ export const USER_HANDLERS = {
     const { email, password } = call.body
     const user = await getUser(people.db, userId)
     await requirePassword(people, user, password)
-    if (people.settings.hasMail && !(await people.messages.network(call.visitor.network))) {
-      throw new Problem(
-        'too_many_requests',
-        'Too many messages were asked for; try again in an hour.',
-        {
-          retryAfterSeconds: 900,
-        },
-      )
-    }
+    if (people.settings.hasMail) await refuseManyMessages(people, call.visitor, email)
     const isDone = await changeEmail(people, call.visitor, user, { email, sessionId })
     return { outcome: isDone ? 'email_changed' : 'check_mail' }
   },
