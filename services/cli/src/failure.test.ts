@@ -16,6 +16,11 @@ test('each kind of failure has its exit status', () => {
   expect(failureOf(new Error('who knew'))).toEqual({ message: 'who knew', status: 1 })
 })
 
+test('names of a file that a message quotes cannot control the terminal', () => {
+  const said = 'its sheets are "\u009b2J\u001b[31m", "\u202eevil".\nName one.'
+  expect(failureOf(new Refusal(said)).message).toBe('its sheets are "?2J?[31m", "evil".\nName one.')
+})
+
 test('a refusal of the service keeps its message and request id', () => {
   const refused = new RefusedError({
     status: 402,

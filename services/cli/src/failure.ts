@@ -1,6 +1,7 @@
 import { RefusedError } from '@plumbline/client/refused'
 import { Problem } from '@plumbline/contract/problem'
 import { SettingsError } from '@plumbline/runtime/settings'
+import { foreignText } from './foreign-text.ts'
 import { Interrupted, Refusal, UsageError } from './refusal.ts'
 
 /** The message and the exit status of a failed command. */
@@ -12,6 +13,11 @@ export interface Failure {
 
 /** The failure of any error, in one sentence; an unexpected error keeps its own message. */
 export function failureOf(error: unknown): Failure {
+  const { message, status } = toldBy(error)
+  return { message: foreignText(message), status }
+}
+
+function toldBy(error: unknown): Failure {
   if (error instanceof UsageError) return { message: error.message, status: 2 }
   if (error instanceof Interrupted) return { message: error.message, status: 130 }
   if (error instanceof RefusedError) {

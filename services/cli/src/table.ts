@@ -1,4 +1,4 @@
-import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
+import { foreignLine } from './foreign-text.ts'
 import { styled, type Shell, type Style } from './shell.ts'
 
 const SEGMENTER = new Intl.Segmenter('en')
@@ -94,9 +94,6 @@ function widthOf(text: string): number {
 /** A time as the API writes it; milliseconds are not shown. */
 const MOMENT = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/
 
-/** Foreign text without characters that would control the terminal or change the text direction. */
 function shown(text = ''): string {
-  return withoutBidiControls(text)
-    .replace(/\p{Cc}/gu, '?')
-    .replace(MOMENT, '$1 $2Z')
+  return foreignLine(text).replace(MOMENT, '$1 $2Z')
 }

@@ -1,5 +1,6 @@
 import type { BatchPreview } from '@plumbline/contract/batch-preview'
 import type { Command } from 'commander'
+import { foreignText } from '../foreign-text.ts'
 import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 import { facts, table } from '../table.ts'
@@ -62,7 +63,7 @@ export function previewText(preview: BatchPreview, screen: Pick<Shell, 'hasColor
           screen,
         ),
     cost === null ? '' : facts({ cost: sums }, screen),
-    error === null ? '' : `${error.message}\n`,
+    error === null ? '' : `${foreignText(error.message)}\n`,
   ]
     .filter((part) => part !== '')
     .join('\n')
