@@ -12,7 +12,7 @@ export interface CheckedRecord {
   readonly outcomes: BareOutcomes
   /** Whether a fault of the service prevented an outcome: an error, uncharged. */
   readonly failed: boolean
-  /** Checks without an outcome because the subject was erased first; the others stay, and are charged. */
+  /** Checks whose subject was erased before its outcome; the others stay, and are charged. */
   readonly erased?: readonly Check[]
   /** Whether a cancel prevented an outcome; the others stay. */
   readonly canceled?: boolean
@@ -145,7 +145,7 @@ function withFacts<C extends Check>(
   return { ...outcome, facts: { ...outcome.facts, ...facts } }
 }
 
-/** Whether a record lacks an outcome that it will never have, other than by a fault of the service. */
+/** Whether a cancel or an erasure prevented an outcome of a record. */
 export function isPartial({ canceled, erased }: CheckedRecord): boolean {
   return canceled === true || erased !== undefined
 }

@@ -40,7 +40,7 @@ export interface FullChunk {
  */
 export async function settleChunk(tx: Tx, chunk: FullChunk): Promise<number> {
   const parts = chunk.onlyPart === undefined ? await partsOfChunk(tx, chunk) : [chunk.onlyPart]
-  const records = recordsOfChunk(await subjectsNow(tx, chunk, parts), parts)
+  const records = await knowingErased(tx, chunk, (subjects) => recordsOfChunk(subjects, parts))
   return await settleRecords(tx, chunk, records, null)
 }
 
@@ -52,24 +52,24 @@ export async function settleChunk(tx: Tx, chunk: FullChunk): Promise<number> {
  */
 export async function settleCanceledChunk(tx: Tx, chunk: FullChunk): Promise<number> {
   const parts = await partsOfChunk(tx, chunk)
-  const records = recordsOfCanceled(await subjectsNow(tx, chunk, parts), parts)
+  const records = await knowingErased(tx, chunk, (subjects) => recordsOfCanceled(subjects, parts))
   const whole = [...records.values()].filter((record) => record.canceled !== true)
   return await settleRecords(tx, chunk, records, whole.length)
 }
 
 /**
- * The subjects of a chunk. They are read again if some have no outcome: whether such a one was
- * erased decides about the charge, and the caller may have read them before that.
+ * The records of a chunk. They are made again from its present subjects if one has failed: whether
+ * its subject was erased decides about the charge, and the caller may have read it before that.
  */
-async function subjectsNow(
+async function knowingErased<R extends ReadonlyMap<number, CheckedRecord>>(
   tx: Tx,
   chunk: FullChunk,
-  parts: readonly OutcomePart[],
-): Promise<ChunkSubjects> {
-  const records = recordsOfChunk(chunk.subjects, parts)
-  if (![...records.values()].some(({ failed }) => failed)) return chunk.subjects
+  make: (subjects: ChunkSubjects) => R,
+): Promise<R> {
+  const records = make(chunk.subjects)
+  if (!records.values().some(({ failed }) => failed)) return records
   const packed = await readSubjects(tx, chunk)
-  return packed === undefined ? chunk.subjects : unpackSubjects(packed)
+  return packed === undefined ? records : make(unpackSubjects(packed))
 }
 
 async function settleRecords(

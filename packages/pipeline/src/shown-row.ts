@@ -96,7 +96,7 @@ function waitingFor(wait: Wait | undefined): string {
   return `waiting: ${whyWaiting(wait.reason)}, not before ${wait.until.toISOString()}`
 }
 
-/** The result of a record: for a canceled or erased one the known part, null for one that failed. */
+/** The result of a record: its known part if it is partial, null if it failed. */
 export function resultOf(
   batch: BatchRow,
   status: RowStatus,
