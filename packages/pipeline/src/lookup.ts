@@ -12,14 +12,13 @@ import {
   type BatchOwner,
   type BatchRow,
 } from '@plumbline/db/batches/rows'
-import { addUnpaidRow } from '@plumbline/db/batches/unpaid-rows'
 import type { Tx } from '@plumbline/db/database'
 import { newTimedId } from '@plumbline/db/ids'
 import { buildChunk } from './chunk-builder.ts'
 import type { Pipeline } from './pipeline.ts'
 import { openResults } from './results.ts'
 import { holdAndRun } from './start.ts'
-import { refuseUnpaid } from './unpaid-rows.ts'
+import { takeUnpaidLookup } from './unpaid-rows.ts'
 
 /** An asynchronous lookup: one record that is processed with the time limits of a batch. */
 export interface LookupRequest extends BatchOwner {
@@ -45,11 +44,10 @@ export async function beginLookup(
 ): Promise<void> {
   const { db, limits, scorers } = pipeline
   const id = newTimedId('lkp')
-  await refuseUnpaid(pipeline, request)
   await db.kysely.transaction().execute(async (tx) => {
     if ((await countOpenLookups(tx, request.accountId)) >= request.most) throw tooMany(request.most)
-    if (request.mode === 'test') await addUnpaidRow(tx, request.accountId)
     await insertBatch(tx, rowOf(id, request), limits.leaseMs)
+    await takeUnpaidLookup(tx, limits, request, id)
     await insertOwnChunk(tx, id, buildChunk(0, [recordOf(request)]))
     const names = Object.keys(request.values)
     await updateBatch(tx, id, {

@@ -2,6 +2,7 @@ import type { RowKind } from '@plumbline/contract/batch'
 import { Problem } from '@plumbline/contract/problem'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import { readUnpaidRows, takeUnpaidRows } from '@plumbline/db/batches/unpaid-rows'
+import type { Tx } from '@plumbline/db/database'
 import { IntakeError } from '@plumbline/intake/intake-error'
 import type { Pipeline } from './pipeline.ts'
 
@@ -55,7 +56,25 @@ export function countUnpaidRows(
 const ADVICE = 'Send it without those rows, or after midnight UTC.'
 
 /**
- * Refuses a lookup of a test key, or a batch before its file is read, if its account's daily limit of unpaid
+ * Counts a lookup of a test key, in the transaction that begins it.
+ *
+ * @throws Problem `too_many_requests` if its account's daily limit of unpaid rows is reached
+ */
+export async function takeUnpaidLookup(
+  tx: Tx,
+  { unpaidRowsPerDay: mostPerDay }: Pipeline['limits'],
+  { accountId, mode }: { accountId: string; mode: BatchRow['mode'] },
+  id: string,
+): Promise<void> {
+  if (mode !== 'test') return
+  const taken = await takeUnpaidRows(tx, { batchId: id, lease: 1 }, { count: 1, mostPerDay })
+  if (taken === 'taken') return
+  const { dayLeftSeconds } = await readUnpaidRows(tx, accountId)
+  throw tooManyUnpaid(mostPerDay, dayLeftSeconds)
+}
+
+/**
+ * Refuses a batch of a test key before its file is read, if its account's daily limit of unpaid
  * rows is reached. For a live key the number is known only once the file was read.
  *
  * @throws Problem `too_many_requests`
@@ -67,13 +86,17 @@ export async function refuseUnpaid(
   if (mode !== 'test') return
   const { count, dayLeftSeconds } = await readUnpaidRows(db, accountId)
   if (count < limits.unpaidRowsPerDay) return
-  throw new Problem(
-    'too_many_requests',
-    `${usedUp(limits.unpaidRowsPerDay)} Use a live key, or try again after midnight UTC.`,
-    { retryAfterSeconds: dayLeftSeconds },
-  )
+  throw tooManyUnpaid(limits.unpaidRowsPerDay, dayLeftSeconds)
 }
 
 function usedUp(mostPerDay: number): string {
   return `The account has used up its ${mostPerDay} rows a day that nobody pays for: those of test keys, repeats, known, blank and refused rows.`
+}
+
+function tooManyUnpaid(mostPerDay: number, dayLeftSeconds: number): Problem {
+  return new Problem(
+    'too_many_requests',
+    `${usedUp(mostPerDay)} Use a live key, or try again after midnight UTC.`,
+    { retryAfterSeconds: dayLeftSeconds },
+  )
 }

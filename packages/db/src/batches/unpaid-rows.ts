@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Db, Tx } from '../database.ts'
+import { queriesOf, type Db, type Tx } from '../database.ts'
 
 /** Result of counting unpaid rows. */
 export type UnpaidRowsTaken = 'taken' | 'over' | 'lost'
@@ -11,43 +11,28 @@ export type UnpaidRowsTaken = 'taken' | 'over' | 'lost'
  * own the batch any more.
  */
 export async function takeUnpaidRows(
-  db: Db,
+  db: Db | Tx,
   stage: { batchId: string; lease: number },
   rows: { count: number; mostPerDay: number },
 ): Promise<UnpaidRowsTaken> {
-  const found = await db.pool.query<{ taken: UnpaidRowsTaken }>({
-    name: 'unpaid-rows.take',
-    text: 'select take_unpaid_rows($1, $2, $3, $4) as taken',
-    values: [stage.batchId, stage.lease, rows.count, rows.mostPerDay],
-  })
+  const found = await sql<{ taken: UnpaidRowsTaken }>`
+    select take_unpaid_rows(${stage.batchId}, ${stage.lease}, ${rows.count}, ${rows.mostPerDay}) as taken
+  `.execute(queriesOf(db))
   return found.rows[0]?.taken ?? 'lost'
-}
-
-/** Adds the row of a lookup that costs nothing to its account's count of the day. */
-export async function addUnpaidRow(tx: Tx, accountId: string): Promise<void> {
-  await sql`
-    insert into unpaid_rows (account_id, day, row_count)
-    values (${accountId}, (clock_timestamp() at time zone 'utc')::date, 1)
-    on conflict (account_id) do update set day = excluded.day,
-      row_count = case when unpaid_rows.day = excluded.day then unpaid_rows.row_count + 1 else 1 end
-  `.execute(tx)
 }
 
 /**
  * Unpaid rows of an account on this UTC day, and how long that day lasts, by the database's clock.
  */
 export async function readUnpaidRows(
-  db: Db,
+  db: Db | Tx,
   accountId: string,
 ): Promise<{ readonly count: number; readonly dayLeftSeconds: number }> {
-  const { rows } = await db.pool.query<{ count: number; left: number }>({
-    name: 'unpaid-rows.today',
-    text: `
-      select coalesce((select row_count from unpaid_rows
-          where account_id = $1 and day = (clock_timestamp() at time zone 'utc')::date), 0)::float8 as count,
-        ceil(extract(epoch from date_trunc('day', clock_timestamp() at time zone 'utc')
-          + interval '1 day' - (clock_timestamp() at time zone 'utc')))::int as left`,
-    values: [accountId],
-  })
+  const { rows } = await sql<{ count: number; left: number }>`
+    select coalesce((select row_count from unpaid_rows
+        where account_id = ${accountId} and day = (clock_timestamp() at time zone 'utc')::date), 0)::float8 as count,
+      ceil(extract(epoch from date_trunc('day', clock_timestamp() at time zone 'utc')
+        + interval '1 day' - (clock_timestamp() at time zone 'utc')))::int as left
+  `.execute(queriesOf(db))
   return { count: rows[0]?.count ?? 0, dayLeftSeconds: rows[0]?.left ?? 1 }
 }
