@@ -9,7 +9,7 @@ import { cancelBatch } from './cancel.ts'
 import { deleteBatch } from './erase.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** Maximum number of accounts that one call erases, of an account's batches read at once, and of reads. */
+/** Accounts that one call erases at most, batches of each read at once, and reads of these. */
 const MOST_ACCOUNTS = 20
 const MOST_BATCHES = 100
 const MOST_READS = 100

@@ -64,9 +64,9 @@ async function eraseAtOnce(pipeline: Pipeline, id: string): Promise<void> {
 }
 
 /**
- * Erases all ended batches whose retention is over, and leaves their files to the sweep of removals: it
- * never waits for the store. A batch that cannot be erased is tried again at the next call and does
- * not block the others; those that another process has locked are skipped.
+ * Erases all ended batches whose retention is over, and leaves their files to the sweep of removals:
+ * it never waits for the store. A batch that cannot be erased is tried again at the next call and
+ * does not block the others; those that another process has locked are skipped.
  *
  * @returns how many were erased
  */
