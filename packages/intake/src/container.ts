@@ -108,8 +108,8 @@ async function openArchive(
     const { entry } = file
     const kind = await kindOf(zip, signal)
     if (kind === 'xlsx' || kind === 'ods') {
-      const open = kind === 'xlsx' ? openXlsx : openOds
-      const workbook = await open(zip, options.limits, signal)
+      const openWorkbook = kind === 'xlsx' ? openXlsx : openOds
+      const workbook = await openWorkbook(zip, options.limits, signal)
       const dispose = async (): Promise<void> => {
         await workbook[Symbol.asyncDispose]()
         await file.dispose()

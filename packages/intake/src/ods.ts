@@ -232,10 +232,14 @@ function closeRow(scan: Scan): void {
       `The sheet holds over ${MAX_REPEATED_ROWS} equal or empty rows in a run; delete them.`,
     )
   }
-  if (scan.emptyRows > 0) scan.done.push({ row: EMPTY_ROW, times: scan.emptyRows })
+  if (scan.emptyRows > 0) scan.done.push({ row: EMPTY_ROW, chars: 0, times: scan.emptyRows })
   scan.emptyRows = 0
-  const row = scan.rowChars > scan.lineBytes ? LONG_ROW : { cells, kinds }
-  scan.done.push({ row, times: repeat })
+  const isLong = scan.rowChars > scan.lineBytes
+  scan.done.push(
+    isLong
+      ? { row: LONG_ROW, chars: 0, times: repeat }
+      : { row: { cells, kinds }, chars: scan.rowChars, times: repeat },
+  )
 }
 
 function addText({ cell }: Scan, text: string): void {

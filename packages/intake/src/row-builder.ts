@@ -2,7 +2,7 @@ import type { RowKind } from '@plumbline/contract/batch'
 import { checksOf, type Check, type Product } from '@plumbline/contract/products'
 import type { Claim, ClaimReader } from './claims.ts'
 import { csvCell } from './csv-cell.ts'
-import { isOver, type UploadLimits } from './limits.ts'
+import { isOver, TOO_LONG, type UploadLimits } from './limits.ts'
 import { createRecordKinds, type ColumnText, type Subjects } from './record-kinds.ts'
 import { cellReaders, type CellReader } from './subject.ts'
 
@@ -30,7 +30,7 @@ export interface FileRow {
 }
 
 /** Characters of a row's cells. */
-export function charsOf({ cells }: { readonly cells: readonly string[] }): number {
+export function charsOf({ cells }: FileRow): number {
   let chars = 0
   for (const cell of cells) chars += cell.length
   return chars
@@ -62,7 +62,7 @@ export type FieldText = (check: Check | 'ref') => string | undefined
 
 /** Builds rows from cells, in the order of the file. */
 export interface RowBuilder {
-  /** A row from the cells of its columns; `fault` refuses it whatever it holds. */
+  /** A row from the cells of its columns, or `TOO_LONG`; `fault` refuses it whatever it holds. */
   fromCells(cells: readonly string[], fault?: string): FileRow
   /** A row from named fields; `width` is its number of columns. */
   fromFields(
@@ -132,6 +132,7 @@ export function createRowBuilder(rules: RowRules): RowBuilder {
 
   return {
     fromCells: (cells, broken) => {
+      if (cells === TOO_LONG) return refuse([], lineFault(limits))
       if (cells.length > widest) widest = Math.min(cells.length, limits.columns)
       let chars = cells.length
       for (const cell of cells) chars += cell.length
@@ -244,6 +245,6 @@ function columnsFault(width: number, limits: UploadLimits): string {
 }
 
 /** The error of a record whose line exceeds the limit. */
-export function lineFault(limits: UploadLimits): string {
+function lineFault(limits: UploadLimits): string {
   return `the line is over ${limits.lineBytes} bytes`
 }

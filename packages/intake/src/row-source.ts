@@ -7,7 +7,7 @@ import { createJsonColumns, jsonRow } from './json-row.ts'
 import { TOO_LONG } from './limits.ts'
 import { createLineReader } from './line-reader.ts'
 import type { BatchFile } from './open-batch-file.ts'
-import { lineFault, type FileRow, type RowBuilder } from './row-builder.ts'
+import type { FileRow, RowBuilder } from './row-builder.ts'
 import { createColumnKinds } from './workbook.ts'
 
 /** The rows of an opened file, in batches. */
@@ -49,7 +49,6 @@ export function createRowSource(file: BatchFile, rows: RowBuilder): RowSource {
 function createSheetSource(file: BatchFile, name: string, rows: RowBuilder): RowSource {
   const kinds = createColumnKinds()
   const { skipRecords, header } = file
-  const { limits } = file.options
   return {
     rows: async function* (container, signal) {
       if (container.kind !== 'workbook') throw new Error('the file is another than was opened')
@@ -62,9 +61,7 @@ function createSheetSource(file: BatchFile, name: string, rows: RowBuilder): Row
         skip -= skipped
         yield read.slice(skipped).map((row) => {
           kinds.add(row)
-          return row.cells === TOO_LONG
-            ? rows.refuse([], lineFault(limits))
-            : rows.fromCells(row.cells)
+          return rows.fromCells(row.cells)
         })
       }
     },
@@ -131,7 +128,6 @@ interface RecordReader {
 function createRecordReader(file: BatchFile, rows: RowBuilder, faultOf: FaultOf): RecordReader {
   const { layout, options } = file
   const { limits } = options
-  const tooLong = (): FileRow => rows.refuse([], lineFault(limits))
   const fromCells = (cells: readonly string[]): FileRow => {
     const fault = faultOf(cells)
     return fault === undefined
@@ -154,7 +150,7 @@ function createRecordReader(file: BatchFile, rows: RowBuilder, faultOf: FaultOf)
       const skipped = Math.min(skipRecords, records.length)
       skipRecords -= skipped
       const kept = skipped === 0 ? records : records.slice(skipped)
-      return kept.map((cells) => (cells === TOO_LONG ? tooLong() : fromCells(cells)))
+      return kept.map(fromCells)
     }
     const { header } = file
     return {
@@ -171,7 +167,7 @@ function createRecordReader(file: BatchFile, rows: RowBuilder, faultOf: FaultOf)
     const skipped = Math.min(skipRecords, lines.length)
     skipRecords -= skipped
     return lines.slice(skipped).map((line) => {
-      if (line === undefined) return tooLong()
+      if (line === undefined) return rows.fromCells(TOO_LONG)
       if (layout.kind !== 'json') return fromCells([line])
       return jsonRow(line.toWellFormed(), layout.keys, rows, columns, faultOf([line]))
     })

@@ -1,7 +1,6 @@
 import type { ColumnKind } from '@plumbline/db/tables/batches'
 import { IntakeError } from './intake-error.ts'
 import { TOO_LONG } from './limits.ts'
-import { charsOf } from './row-builder.ts'
 
 /** An open workbook of any format. */
 export interface Workbook extends AsyncDisposable {
@@ -35,9 +34,10 @@ export const LONG_ROW: SheetRow = { cells: TOO_LONG, kinds: [] }
 /** Rows without cells, such as those before a row further down. */
 export const EMPTY_ROW: SheetRow = { cells: [], kinds: [] }
 
-/** A row and how many times it follows itself. */
+/** A row, the length of its cells, and how many times it follows itself. */
 export interface RowRun {
   readonly row: SheetRow
+  readonly chars: number
   readonly times: number
 }
 
@@ -51,16 +51,15 @@ const BLOCK_CHARS = 1024 * 1024
  */
 export function* rowBlocks(runs: Iterable<RowRun>): Generator<readonly SheetRow[]> {
   let block: SheetRow[] = []
-  let chars = 0
-  for (const { row, times } of runs) {
-    const rowChars = charsOf(row)
+  let blockChars = 0
+  for (const { row, chars, times } of runs) {
     for (let at = 0; at < times; at++) {
       block.push(row)
-      chars += rowChars
-      if (block.length < BLOCK_ROWS && chars < BLOCK_CHARS) continue
+      blockChars += chars
+      if (block.length < BLOCK_ROWS && blockChars < BLOCK_CHARS) continue
       yield block
       block = []
-      chars = 0
+      blockChars = 0
     }
   }
   if (block.length > 0) yield block

@@ -146,23 +146,23 @@ async function takeRows(scan: Scan): Promise<Iterable<RowRun>> {
 function* runsOf(rows: OpenRow[], rules: CellRules): Generator<RowRun> {
   // Each is let go once it has its texts: one that all rows share is decoded for each of them.
   for (let row = rows.shift(); row !== undefined; row = rows.shift()) {
-    if (row.emptyBefore > 0) yield { row: EMPTY_ROW, times: row.emptyBefore }
-    yield { row: withStrings(row, rules), times: 1 }
+    if (row.emptyBefore > 0) yield { row: EMPTY_ROW, chars: 0, times: row.emptyBefore }
+    yield withStrings(row, rules)
   }
 }
 
-function withStrings(row: OpenRow, { strings, lineBytes }: CellRules): SheetRow {
+function withStrings(row: OpenRow, { strings, lineBytes }: CellRules): RowRun {
   const { cells, kinds, shared } = row
-  let bytes = row.chars + cells.length - 1
+  let bytes = row.chars
   for (let at = 1; at < shared.length; at += 2) bytes += strings.bytesOf(shared[at] ?? -1)
-  if (bytes > lineBytes) return LONG_ROW
+  if (bytes + cells.length - 1 > lineBytes) return { row: LONG_ROW, chars: 0, times: 1 }
   for (let at = 0; at < shared.length; at += 2) {
     const column = shared[at] ?? 0
     const text = strings.get(shared[at + 1] ?? -1)
     cells[column] = text
     if (text === '') kinds[column] = 0
   }
-  return row
+  return { row, chars: bytes, times: 1 }
 }
 
 function newRow(): OpenRow {
