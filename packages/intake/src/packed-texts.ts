@@ -10,8 +10,6 @@ export interface PackedTexts {
   add(text: string): void
   /** Undefined for an index without text. */
   get(index: number): string | undefined
-  /** Bytes of the text in UTF-8; 0 for an index without text. */
-  bytesOf(index: number): number
 }
 
 /** A text of up to a third of this many characters fits into one block. */
@@ -52,15 +50,6 @@ export function createPackedTexts(fileBytes: number): PackedTexts {
     return last + 1
   }
 
-  function placeOf(index: number): { block: number; start: number; end: number } | undefined {
-    if (!(index >= 0 && index < count)) return undefined
-    const start = starts[index] ?? 0
-    const block = Math.floor(start / BLOCK_BYTES)
-    const base = block * BLOCK_BYTES
-    const next = index + 1 < count ? (starts[index + 1] ?? 0) : Number.POSITIVE_INFINITY
-    return { block, start: start - base, end: Math.min(next - base, filled[block] ?? 0) }
-  }
-
   return {
     get count() {
       return count
@@ -79,14 +68,13 @@ export function createPackedTexts(fileBytes: number): PackedTexts {
       count += 1
     },
     get: (index) => {
-      const place = placeOf(index)
-      return place === undefined
-        ? undefined
-        : blocks[place.block]?.toString('utf8', place.start, place.end)
-    },
-    bytesOf: (index) => {
-      const place = placeOf(index)
-      return place === undefined ? 0 : place.end - place.start
+      if (!(index >= 0 && index < count)) return undefined
+      const start = starts[index] ?? 0
+      const at = Math.floor(start / BLOCK_BYTES)
+      const base = at * BLOCK_BYTES
+      const next = index + 1 < count ? (starts[index + 1] ?? 0) : Number.POSITIVE_INFINITY
+      const end = Math.min(next - base, filled[at] ?? 0)
+      return blocks[at]?.toString('utf8', start - base, end)
     },
   }
 }

@@ -8,8 +8,6 @@ export interface SharedStrings extends AsyncDisposable {
   ensure(count: number): Promise<void>
   /** Empty if the workbook has no such string. */
   get(index: number): string
-  /** Bytes of the string in UTF-8. */
-  bytesOf(index: number): number
 }
 
 /** Reads `sharedStrings.xml`. Source: ECMA-376, part 1, section 18.4.9. */
@@ -52,7 +50,6 @@ export function createSharedStrings(
       }
     },
     get: (index) => texts.get(index) ?? '',
-    bytesOf: texts.bytesOf,
     [Symbol.asyncDispose]: async () => void (await chunks?.return(undefined)),
   }
 }

@@ -153,16 +153,16 @@ function* runsOf(rows: OpenRow[], rules: CellRules): Generator<RowRun> {
 
 function withStrings(row: OpenRow, { strings, lineBytes }: CellRules): RowRun {
   const { cells, kinds, shared } = row
-  let bytes = row.chars
-  for (let at = 1; at < shared.length; at += 2) bytes += strings.bytesOf(shared[at] ?? -1)
-  if (bytes + cells.length - 1 > lineBytes) return { row: LONG_ROW, chars: 0, times: 1 }
+  let chars = row.chars
   for (let at = 0; at < shared.length; at += 2) {
     const column = shared[at] ?? 0
     const text = strings.get(shared[at + 1] ?? -1)
+    chars += text.length
+    if (chars > lineBytes) break
     cells[column] = text
     if (text === '') kinds[column] = 0
   }
-  return { row, chars: bytes, times: 1 }
+  return chars > lineBytes ? { row: LONG_ROW, chars: 0, times: 1 } : { row, chars, times: 1 }
 }
 
 function newRow(): OpenRow {
