@@ -43,8 +43,8 @@ function contentOf(message: MailMessage): Content {
         subject: 'Verify your email address',
         lines: [
           `Hello ${shown(message.name)},`,
-          'Somebody, probably you, signed up with this address. Open the link within 24 hours to verify it; the ' +
-            'account is made then.',
+          'Somebody, probably you, signed up with this address. Open the link within 24 hours and enter the ' +
+            'password that you chose; the account is made then.',
           'If it was not you, do nothing: without the link there is no account.',
         ],
         link: { label: 'Verify the address', url: message.link },
@@ -131,6 +131,17 @@ function contentOfNews(message: News): Content {
           'If it was not you, change your password and set the second factor again.',
         ],
         link: { label: 'See your settings', url: message.link },
+      }
+    case 'second_factor_guessed':
+      return {
+        subject: 'Many wrong codes of your second factor',
+        lines: [
+          `Hello ${shown(message.name)},`,
+          'Somebody who knows your password entered many wrong codes today. No more are accepted until tomorrow, ' +
+            'or until the password is changed.',
+          'If it was not you, set a new password at once.',
+        ],
+        link: { label: 'Set a new password', url: message.link },
       }
     case 'invitation':
       return {

@@ -15,6 +15,7 @@ export type MailMessage = { readonly to: string } & (
       readonly link: string
     }
   | { readonly kind: 'second_factor_off'; readonly name: string; readonly link: string }
+  | { readonly kind: 'second_factor_guessed'; readonly name: string; readonly link: string }
   | {
       readonly kind: 'invitation'
       readonly accountName: string
@@ -62,6 +63,7 @@ export const MAIL_HOURS: Readonly<Record<MailKind, number>> = {
   password_changed: 120,
   new_sign_in: 120,
   second_factor_off: 120,
+  second_factor_guessed: 120,
   invitation: 120,
   key_replaced: 120,
   batch_ended: 120,

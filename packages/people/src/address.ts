@@ -12,7 +12,8 @@ import { emailKeyOf } from './email-key.ts'
 import { insertLinkSecret, linkTo, staleLink } from './link.ts'
 import { queueMessage, type People, type Visitor } from './people.ts'
 import { digestOfSecret } from './secret.ts'
-import { finishSignUp, takeForLink } from './sign-up.ts'
+import type { BegunSession } from './session.ts'
+import { finishSignUp, isForPassword, takeForLink } from './sign-up.ts'
 
 /** Minutes for which a user can confirm a new address. */
 const CONFIRM_MINUTES = 24 * 60
@@ -86,21 +87,35 @@ export async function sendVerificationLink(
   })
 }
 
+/** Result of opening a link; `password_needed` leaves it unused. */
+export type Verification =
+  | { readonly outcome: 'verified' | 'email_changed' | 'password_needed' }
+  | { readonly outcome: 'signed_in'; readonly session: BegunSession }
+
 /**
- * Completes the action of a link sent by mail, which proves the address.
+ * Completes the action of a link sent by mail, which proves the address. The link of a sign-up
+ * needs the password chosen there as well, and begins a session.
  *
- * @throws Problem if the link is invalid, or its mail domain has reached its daily limit of
- * accounts
+ * @throws Problem if the link is invalid, the password is wrong, or the mail domain has reached its
+ * daily limit of accounts
  */
-export async function verify(people: People, token: string): Promise<'verified' | 'email_changed'> {
-  const digest = digestOfSecret(token)
+export async function verify(
+  people: People,
+  visitor: Visitor,
+  form: { readonly token: string; readonly password?: string | undefined },
+): Promise<Verification> {
+  const digest = digestOfSecret(form.token)
+  const found = await findLinkCode(people.db, digest)
+  if (found?.purpose === 'sign_up' && !(await isForPassword(people, found, form.password))) {
+    return { outcome: 'password_needed' }
+  }
   // Taken outside of the transaction, which must not wait for another connection.
-  const taken = await takeForLink(people, await findLinkCode(people.db, digest))
+  const taken = await takeForLink(people, found)
   try {
     const done = await inTransaction(people.db, async (tx) => {
       const code = await takeLinkCode(tx, digest)
       if (code === undefined) throw staleLink()
-      return await follow(people, tx, code)
+      return await follow(people, tx, visitor, code)
     })
     people.wakeMail()
     return done
@@ -114,25 +129,25 @@ export async function verify(people: People, token: string): Promise<'verified' 
 async function follow(
   people: People,
   tx: Tx,
+  visitor: Visitor,
   code: LinkCode,
-): Promise<'verified' | 'email_changed'> {
+): Promise<Verification> {
   switch (code.purpose) {
     case 'sign_up':
-      await finishSignUp(people, tx, code)
-      return 'verified'
+      return { outcome: 'signed_in', session: await finishSignUp(people, tx, visitor, code) }
     case 'verify_email': {
       if (code.userId === null) throw staleLink()
       const user = await lockUser(tx, code.userId)
       if (user.emailKey !== code.emailKey) throw staleLink()
       await setVerified(tx, user.id)
-      return 'verified'
+      return { outcome: 'verified' }
     }
     case 'change_email': {
       const opened = people.sealer.decrypt(code.detail ?? '', NEW_ADDRESS_SEALED_AS)
       if (opened === undefined || code.userId === null) throw staleLink()
       // Safe because only `changeEmail` hides anything under this name.
       await applyNewAddress(people, tx, code.userId, JSON.parse(opened) as Wanted, true)
-      return 'email_changed'
+      return { outcome: 'email_changed' }
     }
     case 'reset':
     case 'welcome':

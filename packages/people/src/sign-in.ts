@@ -2,11 +2,12 @@ import { Problem } from '@plumbline/contract/problem'
 import { inTransaction } from '@plumbline/db/database'
 import { hasUsedNetwork, listSessions } from '@plumbline/db/people/sessions'
 import { findUser, type User } from '@plumbline/db/people/users'
+import { tooManyTries } from './attempts.ts'
 import { emailKeyOf } from './email-key.ts'
+import { isFactor, wrongCode } from './factor-check.ts'
 import { linkTo } from './link.ts'
 import { isPassword } from './password.ts'
 import { queueMessage, type People, type Visitor } from './people.ts'
-import { useFactor } from './second-factor.ts'
 import { beginSession, type BegunSession } from './session.ts'
 
 /** Result of an attempt to sign in. */
@@ -32,7 +33,7 @@ export async function signIn(
   if (user === undefined || !isRight) throw wrong()
   if (user.factor !== null) {
     if (form.code === undefined) return { outcome: 'code_needed' }
-    if (!(await isFactor(people, user, form.code))) throw wrongCode()
+    if (!(await isFactor(people, visitor, user, form.code))) throw wrongCode()
   }
   const session = await inTransaction(people.db, async (tx) => {
     const isNew = !(await hasUsedNetwork(tx, user.id, visitor.network))
@@ -54,17 +55,6 @@ export async function signIn(
 }
 
 /**
- * Whether a code of the user's second factor is valid; uses it up.
- *
- * @throws Problem after too many attempts
- */
-export async function isFactor(people: People, user: User, code: string): Promise<boolean> {
-  if (!(await people.tries.user(`factor ${user.id}`))) throw tooManyTries()
-  const secret = people.sealer.decrypt(user.factor ?? '', factorName(user.id))
-  return await useFactor(people.db, user, secret, code)
-}
-
-/**
  * Checks the password of a signed-in user.
  *
  * @throws Problem `unprocessable` if it is wrong, `too_many_requests` after many attempts
@@ -73,19 +63,6 @@ export async function requirePassword(people: People, user: User, password: stri
   if (!(await people.tries.user(`password ${user.id}`))) throw tooManyTries()
   if (await isPassword(password, user.passwordDigest)) return
   throw new Problem('unprocessable', 'The password is not right; enter it again.')
-}
-
-/** Associated data under which the secret of a second factor is encrypted. */
-export function factorName(userId: string): string {
-  return `second factor ${userId}`
-}
-
-/** The refusal of a wrong code. */
-export function wrongCode(): Problem {
-  return new Problem(
-    'unprocessable',
-    'The code is not right or was used before; enter the one that your app shows now.',
-  )
 }
 
 async function refuseManyTries(people: People, visitor: Visitor, emailKey: string): Promise<void> {
@@ -108,14 +85,6 @@ async function isSeenNetwork(
 ): Promise<boolean> {
   const user = await findUser(db, emailKey)
   return user !== undefined && (await hasUsedNetwork(db, user.id, network))
-}
-
-function tooManyTries(): Problem {
-  return new Problem(
-    'too_many_requests',
-    'Too many tries; wait a quarter of an hour and try again, or set a new password.',
-    { retryAfterSeconds: 900 },
-  )
 }
 
 function wrong(): Problem {

@@ -12,10 +12,11 @@ import { newId } from '@plumbline/db/ids'
 import { noteFreeMailbox } from '@plumbline/db/people/free-mailboxes'
 import { addMember } from '@plumbline/db/people/members'
 import { findUser, insertUser, type User } from '@plumbline/db/people/users'
+import { tooManyTries } from './attempts.ts'
 import { refuseCommonPassword } from './common-passwords.ts'
 import { emailKeyOf, mailDomainOf } from './email-key.ts'
 import { insertLinkSecret, linkTo, staleLink } from './link.ts'
-import { hashPassword } from './password.ts'
+import { hashPassword, isPassword } from './password.ts'
 import { queueMessage, type People, type TakenOfDay, type Visitor } from './people.ts'
 import { insertResetLink } from './reset.ts'
 import { digestOfSecret } from './secret.ts'
@@ -94,12 +95,42 @@ export async function signUp(
   return undefined
 }
 
-/** Creates the user and account of a verified link. */
-export async function finishSignUp(people: People, tx: Tx, code: LinkCode): Promise<void> {
+/**
+ * Whether a password is the one chosen at the sign-up of a link; false if none is given. The link
+ * proves the address only: anybody can sign up with it, and whoever opens the link must not open an
+ * account to which a stranger has the password.
+ *
+ * @throws Problem `unprocessable` if it is wrong, `too_many_requests` after many attempts
+ */
+export async function isForPassword(
+  people: People,
+  code: LinkCode,
+  password: string | undefined,
+): Promise<boolean> {
   const pending = pendingOf(people, code)
   if (pending === undefined) throw staleLink()
-  await openAccount(people, tx, pending, true)
+  if (password === undefined) return false
+  if (!(await people.tries.user(`verify ${emailKeyOf(pending.email)}`))) throw tooManyTries()
+  if (await isPassword(password, pending.passwordDigest)) return true
+  throw new Problem(
+    'unprocessable',
+    'This is not the password of the sign-up to which the link belongs. Enter that one, open the link ' +
+      'of another message if you signed up more than once, or sign up again.',
+  )
+}
+
+/** Creates the user and account of a sign-up whose address and password are proven. */
+export async function finishSignUp(
+  people: People,
+  tx: Tx,
+  visitor: Visitor,
+  code: LinkCode,
+): Promise<BegunSession> {
+  const pending = pendingOf(people, code)
+  if (pending === undefined) throw staleLink()
+  const user = await openAccount(people, tx, pending, true)
   await deleteLinkCodesOfAddress(tx, emailKeyOf(pending.email), 'sign_up')
+  return await beginSession(tx, user.id, visitor)
 }
 
 /**

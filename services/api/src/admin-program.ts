@@ -4,6 +4,7 @@ import { countSpenders, readSpending } from '@plumbline/db/budget'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { readWorkers, WORKER_KINDS, type SeenWorker } from '@plumbline/db/workers'
 import { INVITATION_BUDGETS } from '@plumbline/people/membership'
+import { FACTOR_BUDGETS } from '@plumbline/people/factor-check'
 import { SIGN_UP_BUDGETS } from '@plumbline/people/sign-up'
 import { ACCOUNT_BUDGETS, readProviderStatus } from '@plumbline/ports/provider-status'
 import { readLastAudit } from '@plumbline/metering/audit-run'
@@ -147,6 +148,7 @@ function observeProviders(ctx: Context): void {
       const spending = await readSpending(ctx.db, [
         ACCOUNT_BUDGETS,
         SIGN_UP_BUDGETS,
+        FACTOR_BUDGETS,
         INVITATION_BUDGETS,
         KEY_BUDGETS,
         BATCH_MAIL_BUDGETS,

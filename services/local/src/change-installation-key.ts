@@ -4,7 +4,7 @@ import { changeFingerprint, lockFingerprint, otherPrograms } from '@plumbline/db
 import { reencryptColumn, type ReencryptedCounts, type SealedKind } from '@plumbline/db/reencrypt'
 import { MAIL_SEALED_AS } from '@plumbline/mail/outbox'
 import { NEW_ADDRESS_SEALED_AS } from '@plumbline/people/address'
-import { factorName } from '@plumbline/people/sign-in'
+import { factorName } from '@plumbline/people/factor-check'
 import { SIGN_UP_SEALED_AS } from '@plumbline/people/sign-up'
 import { erasureName } from '@plumbline/pipeline/erasure'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'

@@ -32,8 +32,14 @@ export const welcomeRequest = z.strictObject({
   name: nameField.optional(),
 })
 
-/** `POST verify`: the code of a link that was sent to the address. */
-export const verifyRequest = z.strictObject({ token: linkCodeField })
+/**
+ * `POST verify`: the code of a link that was sent to the address; `password` is sent on the second
+ * try, after the response `password_needed`.
+ */
+export const verifyRequest = z.strictObject({
+  token: linkCodeField,
+  password: passwordField.optional(),
+})
 
 /** Body of `POST verify/resend` and `POST reset`. */
 export const addressRequest = z.strictObject({ email: emailField })
@@ -51,6 +57,8 @@ export const entryResponse = z.strictObject({
     'signed_in',
     /** The password is right; send the same request again with `code`. */
     'code_needed',
+    /** The link belongs to a sign-up; send the same request again with its `password`. */
+    'password_needed',
     /** If the address can be used, a message with a link is being sent to it. */
     'check_mail',
     /** The address is verified; sign in. */

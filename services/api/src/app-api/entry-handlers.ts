@@ -1,9 +1,9 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { emailKeyOf } from '@plumbline/people/email-key'
 import { Problem } from '@plumbline/contract/problem'
 import { endSession } from '@plumbline/db/people/sessions'
 import { findUser } from '@plumbline/db/people/users'
 import { sendVerificationLink, verify } from '@plumbline/people/address'
+import { tooManyTries } from '@plumbline/people/attempts'
 import { lookAtInvitation } from '@plumbline/people/membership'
 import { beginReset, confirmReset } from '@plumbline/people/reset'
 import { signIn } from '@plumbline/people/sign-in'
@@ -11,14 +11,9 @@ import { resendSignUp, signUp } from '@plumbline/people/sign-up'
 import { welcome } from '@plumbline/people/welcome'
 import { refuseOpenHttp, sessionSecretOf } from '../browser.ts'
 import type { AppHandlers } from './call.ts'
+import { evenly, refuseEvenly } from './even-time.ts'
 import { refuseManyMessages } from './message-limit.ts'
 import { viewOf } from './session-view.ts'
-
-/**
- * Minimum duration in milliseconds of calls whose duration could reveal whether an address is
- * known.
- */
-const EVEN_MS = 400
 
 /** Handlers for signing up, in and out. */
 export const ENTRY_HANDLERS = {
@@ -62,15 +57,20 @@ export const ENTRY_HANDLERS = {
 
   welcome: async ({ ctx, people }, { req, visitor, body, setSession }) => {
     refuseOpenHttp(req, ctx.access.publicUrl)
-    if (!(await people.tries.network(`welcome ${visitor.network}`))) throw tooMany()
+    if (!(await people.tries.network(`welcome ${visitor.network}`))) throw tooManyTries()
     const begun = await welcome(people, visitor, body)
     setSession(begun.secret)
     return { outcome: 'signed_in' }
   },
 
-  verify: async ({ people }, { visitor, body }) => {
-    if (!(await people.tries.network(`verify ${visitor.network}`))) throw tooMany()
-    return { outcome: await verify(people, body.token) }
+  verify: async ({ ctx, people }, { req, visitor, body, session, setSession }) => {
+    refuseOpenHttp(req, ctx.access.publicUrl)
+    if (!(await people.tries.network(`verify ${visitor.network}`))) throw tooManyTries()
+    const met = await verify(people, visitor, body)
+    if (met.outcome !== 'signed_in') return { outcome: met.outcome }
+    if (session !== undefined) await endSession(ctx.db, session.userId, session.sessionId)
+    setSession(met.session.secret)
+    return { outcome: met.outcome }
   },
 
   resendVerification: async ({ ctx, people }, { visitor, body }) =>
@@ -101,41 +101,14 @@ export const ENTRY_HANDLERS = {
   },
 
   confirmReset: async ({ people }, { visitor, body, clearSession }) => {
-    if (!(await people.tries.network(`reset ${visitor.network}`))) throw tooMany()
+    if (!(await people.tries.network(`reset ${visitor.network}`))) throw tooManyTries()
     await confirmReset(people, visitor, body)
     clearSession()
     return { outcome: 'password_changed' }
   },
 
   lookAtInvitation: async ({ people }, { visitor, body }) => {
-    if (!(await people.tries.network(`invitation ${visitor.network}`))) throw tooMany()
+    if (!(await people.tries.network(`invitation ${visitor.network}`))) throw tooManyTries()
     return await lookAtInvitation(people, body.token)
   },
 } satisfies Partial<AppHandlers>
-
-/** Resolves or rejects no sooner than after a fixed time. */
-async function evenly<T>(work: () => Promise<T>): Promise<T> {
-  const even = wait(EVEN_MS)
-  try {
-    return await work()
-  } finally {
-    await even
-  }
-}
-
-/** Rejects no sooner than after a fixed time; success need not wait. */
-async function refuseEvenly<T>(work: () => Promise<T>): Promise<T> {
-  const even = wait(EVEN_MS)
-  try {
-    return await work()
-  } catch (error) {
-    await even
-    throw error
-  }
-}
-
-function tooMany(): Problem {
-  return new Problem('too_many_requests', 'Too many tries; wait a quarter of an hour.', {
-    retryAfterSeconds: 900,
-  })
-}

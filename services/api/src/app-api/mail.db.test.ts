@@ -3,10 +3,12 @@ import type { AddressInfo } from 'node:net'
 import { leaseMails } from '@plumbline/db/mails'
 import type { MailMessage } from '@plumbline/mail/message'
 import { queueMail } from '@plumbline/mail/outbox'
+import { FACTOR_BUDGETS } from '@plumbline/people/factor-check'
 import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openBrowser, type TestBrowser } from '@plumbline/testkit/api/browser'
 import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 import { PATIENT } from '@plumbline/testkit/patience'
+import { Secret, TOTP } from 'otpauth'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 
@@ -90,9 +92,9 @@ async function signedUp(email: string): Promise<TestBrowser> {
   const browser = openBrowser(api)
   const answer = await browser.app('signUp', { name: 'Ada', email, password: PASSWORD })
   expect(answer.json).toEqual({ outcome: 'check_mail' })
-  const { secret } = await newest(email, 'Verify your email')
-  expect((await browser.app('verify', { token: secret })).json).toEqual({ outcome: 'verified' })
-  await browser.app('signIn', { email, password: PASSWORD })
+  const { secret: token } = await newest(email, 'Verify your email')
+  const opened = await browser.app('verify', { token, password: PASSWORD })
+  expect(opened.json).toEqual({ outcome: 'signed_in' })
   return browser
 }
 
@@ -104,14 +106,39 @@ test('an account exists only once the link of the message was opened, which work
   const { text, secret } = await newest(email, 'Verify your email')
   expect(text).toContain(`https://app.service.example/app/verify#${secret}`)
   expect(text).toContain('multipart/alternative')
-  const opened = await Promise.all([
-    browser.app('verify', { token: secret }),
-    openBrowser(api).app('verify', { token: secret }),
-  ])
+  const form = { token: secret, password: PASSWORD }
+  const browsers = [browser, openBrowser(api)]
+  const opened = await Promise.all(browsers.map((one) => one.app('verify', form)))
   expect(opened.map(({ status }) => status).toSorted()).toEqual([200, 422])
-  expect((await browser.app('signIn', { email, password: PASSWORD })).status).toBe(200)
-  const { json: answer } = await browser.app('readSession')
-  expect(answer.user).toMatchObject({ name: 'Grace', verified: true })
+  const answers = await Promise.all(browsers.map((one) => one.app('readSession')))
+  const users = answers.map(({ json }) => json.user).filter((user) => user !== null)
+  expect(users).toEqual([expect.objectContaining({ name: 'Grace', verified: true })])
+  expect((await openBrowser(api).app('signIn', { email, password: PASSWORD })).status).toBe(200)
+})
+
+test('opening the link of a sign-up by a stranger gives the stranger no account with the address', async () => {
+  const email = 'victim@hijack.example'
+  const stranger = { name: 'Eve', email, password: 'a pass phrase of a stranger' }
+  await openBrowser(api).app('signUp', { ...stranger, password: PASSWORD })
+  const { secret: own } = await newest(email, 'Verify your email')
+  await openBrowser(api).app('signUp', stranger)
+  const sent = (): number => postbox.mails.filter(({ to }) => to === email).length
+  await expect.poll(sent).toBe(2)
+  // Sent again is the newest sign-up, which is the stranger's.
+  await openBrowser(api).app('resendVerification', { email })
+  await expect.poll(sent).toBe(3)
+  const { secret: token } = await newest(email, 'Verify your email')
+  const victim = openBrowser(api)
+  expect((await victim.app('verify', { token })).json).toEqual({ outcome: 'password_needed' })
+  const refused = await victim.app('verify', { token, password: PASSWORD })
+  expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('sign up again')])
+  const signIn = await openBrowser(api).app('signIn', { email, password: stranger.password })
+  expect(signIn.status).toBe(401)
+  const opened = await victim.app('verify', { token: own, password: PASSWORD })
+  expect(opened.json).toEqual({ outcome: 'signed_in' })
+  expect((await victim.app('readSession')).json.user?.email).toBe(email)
+  const late = await openBrowser(api).app('verify', { token, password: stranger.password })
+  expect(late.status).toBe(422)
 })
 
 test('a known address gets the same response as a new one; its user is notified, and nothing changes', async () => {
@@ -225,6 +252,31 @@ test('the user who submitted a batch is notified once that it ended, others are 
   expect((await api.db.pool.query('select from batch_watchers')).rowCount).toBe(0)
 })
 
+test('wrong codes of the second factor are limited for a password, and the user is told once', async () => {
+  const email = 'guessed@company.example'
+  const browser = await signedUp(email)
+  const begun = await browser.app('beginSecondFactor', { password: PASSWORD })
+  const totp = new TOTP({ secret: Secret.fromBase32(begun.json.secret) })
+  const confirmed = await browser.app('confirmSecondFactor', { code: totp.generate() })
+  const codes = confirmed.json.recovery_codes
+  const tryCode = async (code: string, password = PASSWORD): Promise<number> =>
+    (await openBrowser(api).app('signIn', { email, password, code })).status
+  // Right codes use up none of the tries.
+  expect(await tryCode(codes[0] ?? '')).toBe(200)
+  const spend = 'update budgets set spent = 19 where starts_with(name, $1)'
+  await api.db.pool.query(spend, [FACTOR_BUDGETS])
+  expect(await tryCode('000000')).toBe(422)
+  expect([await tryCode(codes[1] ?? ''), await tryCode('000000')]).toEqual([429, 429])
+  await newest(email, 'many wrong codes')
+  expect(postbox.mails.filter(({ text }) => text.includes('many wrong codes'))).toHaveLength(1)
+
+  await browser.app('beginReset', { email })
+  const { secret: token } = await newest(email, 'asked to set a new password')
+  const password = 'nine copper kites above'
+  await browser.app('confirmReset', { token, password })
+  expect(await tryCode(codes[1] ?? '', password)).toBe(200)
+})
+
 test('a new address gets so many messages an hour, like any other', async () => {
   const browser = await signedUp('renamer@company.example')
   const wanted = { email: 'victim@company.example', password: PASSWORD }
@@ -331,7 +383,7 @@ test('sign-ups by strangers with addresses of a company do not use up its daily 
     return find() ?? ''
   }
   const open = async (secret: string): Promise<number> =>
-    (await openBrowser(small).app('verify', { token: secret })).status
+    (await openBrowser(small).app('verify', { token: secret, password: PASSWORD })).status
 
   for (let n = 0; n < 17; n++) expect(await ask(`nobody${n}@target.example`)).toBe(200)
   for (const name of ['ada', 'bob', 'cyd']) expect(await ask(`${name}@target.example`)).toBe(200)
@@ -398,9 +450,8 @@ test('an account sends so many invitations a day, withdrawn ones included and re
   const ownerOf = async (email: string): Promise<TestBrowser> => {
     const browser = openBrowser(small)
     await browser.app('signUp', { name: 'Ada', email, password: PASSWORD })
-    const { secret } = await newest(email, 'Verify your email')
-    await browser.app('verify', { token: secret })
-    await browser.app('signIn', { email, password: PASSWORD })
+    const { secret: token } = await newest(email, 'Verify your email')
+    await browser.app('verify', { token, password: PASSWORD })
     return browser
   }
   const owner = await ownerOf('limited@company.example')

@@ -12,7 +12,9 @@ import {
   useStep,
 } from '@plumbline/db/people/users'
 import { changeEmail } from '@plumbline/people/address'
+import { tooManyTries } from '@plumbline/people/attempts'
 import { refuseCommonPassword } from '@plumbline/people/common-passwords'
+import { factorName, isFactor, wrongCode } from '@plumbline/people/factor-check'
 import { linkTo } from '@plumbline/people/link'
 import { acceptInvitation } from '@plumbline/people/membership'
 import { hashPassword } from '@plumbline/people/password'
@@ -20,9 +22,10 @@ import { queueMessage } from '@plumbline/people/people'
 import { changePassword } from '@plumbline/people/reset'
 import { newFactor, newRecoveryCodes, stepOf } from '@plumbline/people/second-factor'
 import { newSecret } from '@plumbline/people/secret'
-import { factorName, isFactor, requirePassword, wrongCode } from '@plumbline/people/sign-in'
+import { requirePassword } from '@plumbline/people/sign-in'
 import { sessionSecretOf } from '../browser.ts'
 import { requireSession, type AppContext, type AppHandlers } from './call.ts'
+import { evenly } from './even-time.ts'
 import { refuseManyMessages } from './message-limit.ts'
 import { viewOf } from './session-view.ts'
 
@@ -58,9 +61,11 @@ export const USER_HANDLERS = {
     const { email, password } = call.body
     const user = await getUser(people.db, userId)
     await requirePassword(people, user, password)
-    if (people.settings.hasMail) await refuseManyMessages(people, call.visitor, email)
-    const isDone = await changeEmail(people, call.visitor, user, { email, sessionId })
-    return { outcome: isDone ? 'email_changed' : 'check_mail' }
+    return await evenly(async () => {
+      if (people.settings.hasMail) await refuseManyMessages(people, call.visitor, email)
+      const isDone = await changeEmail(people, call.visitor, user, { email, sessionId })
+      return { outcome: isDone ? 'email_changed' : 'check_mail' }
+    })
   },
 
   listSessions: async ({ ctx }, call) => {
@@ -137,7 +142,7 @@ export const USER_HANDLERS = {
     const user = await getUser(people.db, userId)
     await requirePassword(people, user, call.body.password)
     if (user.factor === null) throw new Problem('conflict', 'No second factor is set.')
-    if (!(await isFactor(people, user, call.body.code))) throw wrongCode()
+    if (!(await isFactor(people, call.visitor, user, call.body.code))) throw wrongCode()
     const renewed = newSecret()
     await inTransaction(people.db, async (tx) => {
       await removeFactor(tx, userId)
@@ -162,7 +167,7 @@ export const USER_HANDLERS = {
     if (user.factor === null) {
       throw new Problem('conflict', 'No second factor is set; there is nothing to show.')
     }
-    if (!(await isFactor(people, user, call.body.code))) throw wrongCode()
+    if (!(await isFactor(people, call.visitor, user, call.body.code))) throw wrongCode()
     const renewed = newSecret()
     await renewSession(people.db, sessionId, { digest: renewed.digest, proven: true })
     call.setSession(renewed.secret)
@@ -195,10 +200,4 @@ async function show(
   await renewSession(app.people.db, requireSession(call).sessionId, { digest, accountId })
   call.setSession(secret)
   return await viewOf(app, secret)
-}
-
-function tooManyTries(): Problem {
-  return new Problem('too_many_requests', 'Too many tries; wait a quarter of an hour.', {
-    retryAfterSeconds: 900,
-  })
 }
