@@ -202,6 +202,23 @@ describe.each(oneBackend('redis'))('on $name', ({ redisUrl }) => {
     await client.close()
   })
 
+  test('a row too long for an answer is named, and the rows after it are read', async () => {
+    const client = await overHttp()
+    const form = new FormData()
+    form.set('product', 'email')
+    const csv = `email,note\na@b.example,${'\u200b'.repeat(12_000)}\nc@b.example,short\n`
+    form.set('file', new Blob([csv]), 'list.csv')
+    const created = await service.call(account.liveKey, 'POST', '/v1/batches', form)
+    const { id: batch_id } = (await created.json()) as { id: string }
+    await call(client, 'get_batch', { batch_id, wait_seconds: 30 })
+    const answer = await raw(client, 'get_results', { batch_id })
+    expect(JSON.parse(textOf(answer, 1))).toMatchObject({
+      rows: [{ row: 1, omitted: expect.stringContaining('download') }, { row: 2 }],
+      has_more: false,
+    })
+    await client.close()
+  })
+
   test('each message needs a key; another site, host, method, an array or a larger size is refused', async () => {
     const ask = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
     const authorization = `Bearer ${account.liveKey}`

@@ -5,6 +5,7 @@ import { UNFINISHED_STATES } from '@plumbline/contract/batch'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { jsonSchemaOf } from '@plumbline/contract/json-schema'
 import { MCP_INPUTS, MCP_LIMITS } from '@plumbline/contract/mcp'
+import { visibleJson } from './tool-result.ts'
 import { readInput, ToolFault, type Tool } from './tool.ts'
 
 /** Polling interval while waiting for a batch, in milliseconds. */
@@ -92,20 +93,35 @@ function getResults(): Tool {
     readOnly: true,
     run: async (client, input, signal) => {
       const { batch_id: id, only, after, limit } = readInput(MCP_INPUTS.get_results, input)
-      const rows: ResultRow[] = []
+      const rows: (ResultRow | LongRow)[] = []
       let chars = 0
       let hasMore = false
       const wanted = { after, signal, ...(only === undefined ? {} : { only }) }
       for await (const row of client.batches.rows(id, wanted)) {
-        chars += JSON.stringify(row).length
-        // One row at least, so that a reader always comes on.
-        hasMore = rows.length === limit || (rows.length > 0 && chars > MCP_LIMITS.resultChars / 2)
+        const { length } = visibleJson(row)
+        const isLong = length > MCP_LIMITS.resultChars / 2
+        chars += isLong ? 0 : length
+        hasMore = rows.length === limit || chars > MCP_LIMITS.resultChars / 2
         if (hasMore) break
-        rows.push(row)
+        // A row is never left out silently, and a reader always comes on.
+        rows.push(isLong ? longRow(row, length) : row)
       }
       return { rows, has_more: hasMore, next_after: rows.at(-1)?.row ?? after }
     },
   })
+}
+
+/** Stands for a row that is too long for the result of a tool. */
+interface LongRow {
+  readonly row: number
+  readonly status: string
+  readonly credits_charged: number
+  readonly omitted: string
+}
+
+function longRow({ row, status, credits_charged }: ResultRow, length: number): LongRow {
+  const omitted = `The row has ${length} characters; download the results to read it.`
+  return { row, status, credits_charged, omitted }
 }
 
 function getBalance(): Tool {

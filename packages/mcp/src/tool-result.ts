@@ -47,7 +47,7 @@ export function faultResult(sentence: string): ToolResult {
 }
 
 /** JSON in which every character is visible: invisible ones are escaped. */
-function visibleJson(value: object): string {
+export function visibleJson(value: object): string {
   return visible(JSON.stringify(value))
 }
 
