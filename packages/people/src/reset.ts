@@ -1,7 +1,14 @@
 import { inTransaction, type Tx } from '@plumbline/db/database'
-import { deleteLinkCodes, takeLinkCode } from '@plumbline/db/people/link-codes'
+import { deleteLinkCodes, findLinkCode, takeLinkCode } from '@plumbline/db/people/link-codes'
 import { endSessions } from '@plumbline/db/people/sessions'
-import { findUser, lockUser, setPassword, setVerified, type User } from '@plumbline/db/people/users'
+import {
+  findUser,
+  getUser,
+  lockUser,
+  setPassword,
+  setVerified,
+  type User,
+} from '@plumbline/db/people/users'
 import { refuseCommonPassword } from './common-passwords.ts'
 import { emailKeyOf } from './email-key.ts'
 import { insertLinkSecret, linkTo, staleLink } from './link.ts'
@@ -52,13 +59,16 @@ export async function confirmReset(
   visitor: Visitor,
   form: { readonly token: string; readonly password: string },
 ): Promise<void> {
+  const digest = digestOfSecret(form.token)
+  const found = await findLinkCode(people.db, digest)
+  // Before the work of a hash; a refused password leaves the link as it is.
+  if (found?.purpose !== 'reset' || found.userId === null) throw staleLink()
+  const { id, name, email } = await getUser(people.db, found.userId)
+  await refuseCommonPassword(form.password, [name, email])
   const passwordDigest = await hashPassword(form.password)
   await inTransaction(people.db, async (tx) => {
-    const code = await takeLinkCode(tx, digestOfSecret(form.token))
-    if (code === undefined || code.purpose !== 'reset' || code.userId === null) throw staleLink()
-    const user = await lockUser(tx, code.userId)
-    // The transaction is undone, so that the link can be used again.
-    await refuseCommonPassword(form.password, [user.name, user.email])
+    if ((await takeLinkCode(tx, digest)) === undefined) throw staleLink()
+    const user = await lockUser(tx, id)
     await changePassword(people, tx, visitor, user, passwordDigest)
     // The link was sent by mail, so the address is proven.
     await setVerified(tx, user.id)
