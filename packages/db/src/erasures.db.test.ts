@@ -1,14 +1,17 @@
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { expect, test } from 'vitest'
 import { createAccount } from './accounts.ts'
-import { openDatabase } from './database.ts'
+import { inTransaction, openDatabase } from './database.ts'
 import {
   claimErasure,
   completeErasure,
+  countRunningErasures,
   createErasure,
   newErasureId,
+  pageOfErasures,
   postponeErasure,
 } from './erasures.ts'
+import { rowsRead } from './rows-read-fixture.ts'
 
 test('accounts have turns with their erasures, each with its oldest one, however many it has', async () => {
   await using database = await createTestDatabase()
@@ -60,4 +63,35 @@ test('accounts have turns with their erasures, each with its oldest one, however
   const three = [await claimed(), await claimed(), await claimed()]
   expect(three.map(({ id }) => names.get(id))).toEqual(['busy 3', 'busy 4', 'busy 5'])
   expect(await claimErasure(db, 60_000)).toBeUndefined()
+})
+
+test('neither a page, nor a limit, nor a turn reads all receipts of an account', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  const { id: accountId } = await createAccount(db, { email: 'a@example.com', plan: 'pro' })
+  await db.pool.query(
+    `insert into erasures (id, account_id, mode, status, value_count, include_addresses, place, lease_until,
+       created_at, completed_at)
+     select 'ers_' || substr(md5(no::text), 1, 16), $1, 'live', 'completed', 1, false, '{}', now(),
+       now() + no * interval '1 us', now()
+     from generate_series(1, 20000) no`,
+    [accountId],
+  )
+  await db.pool.query(
+    `insert into erasures (id, account_id, mode, value_count, include_addresses, target, place, lease_until)
+     select 'ers_' || substr(md5('running ' || no), 1, 16), $1, 'test', 1, false, '', '{}', now() - interval '1 s'
+     from generate_series(1, 2) no`,
+    [accountId],
+  )
+  await db.pool.query('analyze erasures')
+  await inTransaction(db, async (tx) => {
+    const inside = { ...db, kysely: tx }
+    const before = await rowsRead(tx, 'erasures')
+    const first = { limit: 20, after: undefined }
+    expect(await pageOfErasures(inside, { accountId, mode: 'live' }, first)).toHaveLength(20)
+    expect(await pageOfErasures(inside, { accountId, mode: 'test' }, first)).toHaveLength(2)
+    expect(await countRunningErasures(tx, accountId)).toBe(2)
+    expect(await claimErasure(inside, 60_000)).toMatchObject({ account_id: accountId })
+    expect((await rowsRead(tx, 'erasures')) - before).toBeLessThan(100)
+  })
 })

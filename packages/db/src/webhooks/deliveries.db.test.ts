@@ -3,6 +3,7 @@ import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { expect, test } from 'vitest'
 import { createAccount } from '../accounts.ts'
 import { inTransaction, openDatabase, type Db } from '../database.ts'
+import { rowsRead } from '../rows-read-fixture.ts'
 import { sweepLongStored, sweepSurplusMessages } from '../sweep-expired.ts'
 import {
   countDue,
@@ -41,6 +42,24 @@ test('messages are sent again under their ids and in their order, however often,
     expect(again.map(({ webhookId }) => webhookId)).toEqual(first.map(({ webhookId }) => webhookId))
   }
   expect(await stage.all(endpointId)).toHaveLength(5)
+})
+
+test('a page of failed messages does not read those of other states', async () => {
+  await using stage = await openStage()
+  const endpointId = await stage.endpoint(await stage.account())
+  await stage.send(endpointId, 20_000)
+  await stage.db.pool.query(`update webhook_deliveries set status = 'delivered'`)
+  await stage.db.pool.query(
+    `update webhook_deliveries set status = 'failed' where webhook_id in ('msg_1', 'msg_10000')`,
+  )
+  await stage.db.pool.query('analyze webhook_deliveries')
+  await inTransaction(stage.db, async (tx) => {
+    const before = await rowsRead(tx, 'webhook_deliveries')
+    const page = { limit: 20, before: undefined, status: 'failed' } as const
+    const failed = await pageOfDeliveries({ ...stage.db, kysely: tx }, endpointId, page)
+    expect(failed.map(({ webhook_id }) => webhook_id)).toEqual(['msg_10000', 'msg_1'])
+    expect((await rowsRead(tx, 'webhook_deliveries')) - before).toBeLessThan(100)
+  })
 })
 
 test('a message that has ended begins anew, one that waits keeps its attempts and is due at once', async () => {
