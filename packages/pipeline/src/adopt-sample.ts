@@ -70,8 +70,10 @@ async function adoptRows(
   const charges = rows.map(({ record }) =>
     batch.mode === 'test' ? 0 : chargedCredits(batch.product, record, batch.charge_unknown),
   )
-  const paid = charges.reduce((sum, credits) => sum + credits, 0)
-  const remaining = await storeSampledParts(tx, chunk, parts, paid)
+  const remaining = await storeSampledParts(tx, chunk, parts, {
+    credits: charges.reduce((sum, credits) => sum + credits, 0),
+    records: charges.filter((credits) => credits > 0).length,
+  })
   // A value of the batch may have been erased since the sample was checked.
   if (await hasErased(tx, batch.id, no)) await blankLateOutcomes(tx, chunk)
   const scorer = await pipeline.scorers.of(batch.weights)

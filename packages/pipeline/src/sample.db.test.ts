@@ -5,6 +5,7 @@ import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { readBalance } from '@plumbline/metering/balance'
+import { readUsage } from '@plumbline/metering/usage'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { text } from 'node:stream/consumers'
@@ -135,6 +136,8 @@ test.each([
     })
     expect(Object.values(view.verdicts).reduce((sum, count) => sum + count, 0)).toBe(rows)
     expect(await spent(harness)).toBe(before.estimate)
+    const used = await readUsage(pipeline.db, owner.accountId, { from: null, to: null, by: [] })
+    expect(used?.total).toEqual({ operations: rows, credits: before.estimate })
     const page = await listBatches(pipeline, owner, { limit: 10, cursor: undefined })
     expect(page.data.map((batch) => batch.id)).toEqual([id])
   },

@@ -4,7 +4,7 @@ import type { Scorer } from '@plumbline/contract/score'
 import type { Tx } from '@plumbline/db/database'
 import { settle } from '@plumbline/metering/hold'
 import { prepaidOf, readSubjects } from '@plumbline/db/batches/samples'
-import { markSettled, partsOfChunk } from '@plumbline/db/batches/settle'
+import { markSettled, partsOfChunk, type Prepaid } from '@plumbline/db/batches/settle'
 import { unpackSubjects, type ChunkSubjects } from './codec.ts'
 import {
   chargedCredits,
@@ -28,8 +28,8 @@ export interface FullChunk {
   readonly subjects: ChunkSubjects
   /** The part if the chunk has only one; undefined: all parts are read. */
   readonly onlyPart: OutcomePart | undefined
-  /** Credits that a sample has paid for the chunk; if left out, they are read. */
-  readonly prepaid?: number
+  /** What a sample has paid for the chunk; if left out, it is read. */
+  readonly prepaid?: Prepaid
 }
 
 /**
@@ -90,17 +90,18 @@ async function settleRecords(
   const prepaid = chunk.prepaid ?? (await prepaidOf(tx, chunk))
   // Credits that a sample has paid stay paid, even if a fault of the service has since prevented
   // another part of the record.
-  charged = Math.max(charged, prepaid)
+  charged = Math.max(charged, prepaid.credits)
   await markSettled(tx, { batchId: chunk.batchId, no: chunk.no }, { charged, verdicts, doneCount })
   // Last, as all chunks of a batch wait for the lock of its hold from here to the commit.
-  if (charged > prepaid) {
+  if (charged > prepaid.credits) {
     await settle(tx, {
       accountId: chunk.accountId,
       ref: chunk.batchId,
       opKey: `${chunk.batchId}:chunk:${chunk.no}`,
-      credits: charged - prepaid,
-      records: chargedRecords,
+      credits: charged - prepaid.credits,
+      // A record that a sample has paid for in part is counted already.
+      records: Math.max(0, chargedRecords - prepaid.records),
     })
   }
-  return charged - prepaid
+  return charged - prepaid.credits
 }

@@ -4,6 +4,7 @@ import type { Check } from '@plumbline/contract/products'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import type { NewChunk } from './chunks.ts'
 import { readBatch, type BatchRow } from './rows.ts'
+import type { Prepaid } from './settle.ts'
 
 /** How many records of each chunk are billable, in chunk order; chunks without any are left out. */
 export async function billableChunks(
@@ -123,7 +124,7 @@ export interface SampledPart {
 }
 
 /**
- * Stores the outcomes of a sample in a chunk, and the credits that it has paid for them.
+ * Stores the outcomes of a sample in a chunk, and what it has paid for them.
  *
  * @returns how many subjects of the chunk are still open
  */
@@ -131,7 +132,7 @@ export async function storeSampledParts(
   tx: Tx,
   chunk: { batchId: string; no: number },
   parts: readonly SampledPart[],
-  prepaid: number,
+  prepaid: Prepaid,
 ): Promise<number> {
   let count = 0
   for (const { check, indexes, outcomes } of parts) {
@@ -142,7 +143,8 @@ export async function storeSampledParts(
     `.execute(tx)
   }
   const { rows } = await sql<{ remaining: number }>`
-    update chunks set remaining = remaining - ${count}, prepaid = prepaid + ${prepaid}
+    update chunks set remaining = remaining - ${count}, prepaid = prepaid + ${prepaid.credits},
+      prepaid_records = prepaid_records + ${prepaid.records}
     where batch_id = ${chunk.batchId} and no = ${chunk.no}
     returning remaining
   `.execute(tx)
@@ -168,20 +170,20 @@ export async function voidPrepaid(tx: Tx, batchId: string): Promise<number> {
   const prepaid = await prepaidCredits(tx, batchId)
   await tx
     .updateTable('chunks')
-    .set({ prepaid: 0, charged: 0 })
+    .set({ prepaid: 0, prepaid_records: 0, charged: 0 })
     .where('batch_id', '=', batchId)
     .where('prepaid', '>', 0)
     .execute()
   return prepaid
 }
 
-/** Credits that a sample has paid for one chunk. */
-export async function prepaidOf(tx: Tx, chunk: { batchId: string; no: number }): Promise<number> {
+/** What a sample has paid for one chunk. */
+export async function prepaidOf(tx: Tx, chunk: { batchId: string; no: number }): Promise<Prepaid> {
   const row = await tx
     .selectFrom('chunks')
-    .select('prepaid')
+    .select(['prepaid as credits', 'prepaid_records as records'])
     .where('batch_id', '=', chunk.batchId)
     .where('no', '=', chunk.no)
     .executeTakeFirst()
-  return row?.prepaid ?? 0
+  return row ?? { credits: 0, records: 0 }
 }

@@ -40,13 +40,18 @@ export interface TaskOutcomes {
   } | null
 }
 
+/** Credits that a sample has paid for a chunk, and the records that it has paid for. */
+export interface Prepaid {
+  readonly credits: number
+  readonly records: number
+}
+
 /** State of a chunk after outcomes were stored. */
 export interface StoredOutcomes {
   /** Subjects without an outcome. */
   readonly remaining: number
   readonly hasErased: boolean
-  /** Credits that a sample has paid for the chunk. */
-  readonly prepaid: number
+  readonly prepaid: Prepaid
   /**
    * Milliseconds since the last sample of the batch's pace; since the Unix epoch if there is none.
    */
@@ -120,7 +125,8 @@ export async function storeTaskOutcomes(
     )
     update chunks c set remaining = remaining - ${brought.count}
     from task t where c.batch_id = t.batch_id and c.no = t.chunk_no
-    returning c.remaining, c.has_erased as "hasErased", c.prepaid,
+    returning c.remaining, c.has_erased as "hasErased",
+      json_build_object('credits', c.prepaid, 'records', c.prepaid_records) as prepaid,
       (select extract(epoch from clock_timestamp()) * 1000 - coalesce((pace->-1->>'at')::float8, 0)
         from batches b where b.id = c.batch_id)::float8 as "paceAgeMs"
   `.execute(tx)

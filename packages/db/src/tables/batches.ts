@@ -221,7 +221,9 @@ export interface ChunksTable {
   known_count: Generated<number>
   /** Whether subjects of the chunk are blanked. */
   has_erased: Generated<boolean>
+  /** Credits that a sample has paid, and records that it has paid for. */
   prepaid: Generated<number>
+  prepaid_records: Generated<number>
 }
 
 /** `batch_previews`: the preview of a batch, free of charge. */
