@@ -171,8 +171,9 @@ function join(run: Run, subject: Subject, target: ProbeTarget): void {
   subject.waits = { probe, listener }
   if (!isNew) return
   const avoid = subject.state.first?.evidence['mx_address']
-  const route = typeof avoid === 'string' ? { ...target.route, avoid } : target.route
-  tools.pool.submit(probe, { ...target.to, route })
+  const { to } = target
+  const route = typeof avoid === 'string' ? { ...to.route, avoid } : to.route
+  tools.pool.submit(probe, { ...to, route })
 }
 
 /**

@@ -55,6 +55,8 @@ export type ConnectResult =
       readonly throttled: boolean
       /** No host replied at all. */
       readonly unreachable: boolean
+      /** A host has replied, and refused us. */
+      readonly replied: boolean
     }
 
 /** Callers that wait for a connection while it is being opened. */
@@ -186,6 +188,7 @@ function failureOf(
       refusedUs: meaning.party === 'us' || meaning.party === 'rate',
       throttled: meaning.party === 'rate',
       unreachable: false,
+      replied: true,
     }
   }
   const broken =
@@ -226,13 +229,20 @@ export function faultReason(fault: WireFault | 'unreachable' | null): 'timeout' 
 
 /** A failure that another attempt would not change. */
 function finalFailure(result: ProbeResult): ConnectFailure {
-  return { kind: 'failed', result, refusedUs: false, throttled: false, unreachable: false }
+  return {
+    kind: 'failed',
+    result,
+    refusedUs: false,
+    throttled: false,
+    unreachable: false,
+    replied: false,
+  }
 }
 
 /** A failure that may be caused by the network in between, so that it is retried. */
 function unanswered(result: ProbeResult, unreachable: boolean): ConnectFailure {
   const waiting: ProbeResult = { ...result, wait: { cause: 'no_reply', afterMs: 0 } }
-  return { kind: 'failed', result: waiting, refusedUs: false, throttled: false, unreachable }
+  return { ...finalFailure(waiting), unreachable }
 }
 
 function openAt(

@@ -7,13 +7,14 @@ import { addConnection, connectionCount, createProviderGroup } from './provider-
 import { holdRate, setConnectionState, postpone, waitingResult } from './provider-group.ts'
 import type { Destination, PooledConnection, ProviderGroup } from './provider-group.ts'
 import type { EmailLimits } from './limits.ts'
-import type { Probe } from './probe-queue.ts'
+import type { HostsRoute, Probe } from './probe-queue.ts'
 
 /** Settings and dependencies of the pool. */
 export interface PoolOptions extends Pick<
   ConnectionTools,
-  'limits' | 'limiter' | 'verify' | 'connect' | 'reached' | 'now'
+  'limits' | 'limiter' | 'verify' | 'connect' | 'reached' | 'customerOf' | 'now'
 > {
+  readonly destination: (domain: string, route: HostsRoute) => Destination
   readonly memory: Memory
   readonly warn: (error: unknown) => void
 }
@@ -62,6 +63,10 @@ export function createConnectionPool(options: PoolOptions): ConnectionPool {
       holdBack: (group, ms) => holdBack(pool, group, ms),
       grow: (group) => grow(pool, group),
       idle: (connection) => idle(pool, connection),
+      moveOn(probes, domain, route) {
+        const to = options.destination(domain, route)
+        for (const probe of probes) submit(pool, probe, to)
+      },
       isScarce: () => pool.openCount > pool.limits.sessions / 2,
       isOver: () => pool.isOver,
     },

@@ -5,7 +5,7 @@ import type { Resolver } from '@plumbline/net/resolver'
 import { findRoute } from './mx.ts'
 import type { MailRoute } from './mx.ts'
 import type { Flags } from './outcome.ts'
-import { providerOf } from './providers.ts'
+import { providerOfHost } from './providers.ts'
 import type { HostsRoute } from './probe-queue.ts'
 import type { Destination } from './provider-group.ts'
 import { plainLocal, type ParsedMailbox } from './syntax.ts'
@@ -118,16 +118,36 @@ function destinationOf(
   route: HostsRoute,
   options: DomainCacheOptions,
 ): Destination {
+  const groupOf = (host: string): string => {
+    const { id } = providerOfHost(host)
+    return id === 'other' ? options.groupOf(host) : id
+  }
   const first = route.hosts[0] ?? domain
-  const provider = providerOf(first)
+  const group = groupOf(first)
+  const [own, rest] = [true, false].map((isOwn) =>
+    route.hosts.filter((host) => (groupOf(host) === group) === isOwn),
+  )
   const sources = options.sourceAddresses
   return {
-    route,
-    provider,
-    group: provider.id === 'other' ? options.groupOf(first) : provider.id,
+    route: splitRoute(route, own ?? [], rest ?? []),
+    provider: providerOfHost(first),
+    group,
     // Greylisting recognizes a sender by its address, so a domain always sees the same one.
     source: sources.length === 0 ? undefined : sources[spread(domain) % sources.length],
   }
+}
+
+/**
+ * The route over hosts of one group: whoever publishes MX records names hosts of others in them, and
+ * what their own hosts reply must not be taken for a reply of that group.
+ */
+function splitRoute(
+  route: HostsRoute,
+  own: readonly string[],
+  rest: readonly string[],
+): HostsRoute {
+  if (rest.length === 0) return route
+  return { ...route, hosts: own, others: { ...route, hosts: rest } }
 }
 
 function holdNewest<V>(held: Map<string, V>, key: string, value: V): void {

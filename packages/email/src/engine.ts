@@ -84,16 +84,6 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
     options.log.warn({ err: error }, 'email engine: a shared store failed')
   const port25 = createPort25Health(selfTestOf(options, stop.signal), now)
   const cache = createProbeCache(options.memory, now, warn)
-  const pool = createConnectionPool({
-    limits,
-    limiter: options.limiter,
-    memory: options.memory,
-    now,
-    warn,
-    reached: port25.reached,
-    verify: verifyTools(options, cache, createUniformRejection(now)),
-    connect: connectorOf(options, stop.signal, now),
-  })
   const { lists } = options
   const domains = createDomainCache({
     resolver: options.resolver,
@@ -102,6 +92,19 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
     groupOf,
     random: options.random ?? Math.random,
     now,
+  })
+  const pool = createConnectionPool({
+    limits,
+    limiter: options.limiter,
+    memory: options.memory,
+    now,
+    warn,
+    reached: port25.reached,
+    destination: domains.destination,
+    customerOf: (provider, domain) =>
+      provider.id === 'other' || domains.lists.free.exact(domain) ? null : groupOf(domain),
+    verify: verifyTools(options, cache, createUniformRejection(now)),
+    connect: connectorOf(options, stop.signal, now),
   })
   const tools: RunTools = {
     resolver: options.resolver,

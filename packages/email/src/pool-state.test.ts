@@ -53,22 +53,22 @@ describe('a circuit breaker', () => {
 
   test('opens at the third refusal in a row, and an acceptance between them restarts the count', () => {
     const { breaker } = breakerAt()
-    breaker.refused()
-    breaker.refused()
+    breaker.refused(null)
+    breaker.refused(null)
     breaker.accepted()
-    breaker.refused()
-    breaker.refused()
+    breaker.refused(null)
+    breaker.refused(null)
     expect([breaker.state(), breaker.openMs()]).toEqual(['closed', 0])
-    breaker.refused()
+    breaker.refused(null)
     expect([breaker.state(), breaker.openMs()]).toEqual(['open', 15 * MINUTE_MS])
   })
 
   test('is half open after its pause: one refusal opens it for twice as long, an acceptance closes it', () => {
     const { breaker, clock } = breakerAt()
-    for (let count = 0; count < 3; count++) breaker.refused()
+    for (let count = 0; count < 3; count++) breaker.refused(null)
     clock.nowMs += 15 * MINUTE_MS
     expect([breaker.state(), breaker.openMs()]).toEqual(['half_open', 0])
-    breaker.refused()
+    breaker.refused(null)
     expect([breaker.state(), breaker.openMs()]).toEqual(['open', 30 * MINUTE_MS])
     clock.nowMs += 30 * MINUTE_MS
     expect(breaker.state()).toBe('half_open')
@@ -76,9 +76,28 @@ describe('a circuit breaker', () => {
     expect([breaker.state(), breaker.openMs()]).toEqual(['closed', 0])
   })
 
+  test('opens if twenty customers refuse us in a row, and no trial is decided by one of them', () => {
+    const { breaker, clock } = breakerAt()
+    const refuse = (count: number): void => {
+      for (let no = 0; no < count; no++) breaker.refused(`customer${no}.example`)
+    }
+    for (let round = 0; round < 3; round++) refuse(19)
+    expect(breaker.state()).toBe('closed')
+    breaker.accepted()
+    refuse(19)
+    expect(breaker.state()).toBe('closed')
+    refuse(20)
+    expect(breaker.state()).toBe('open')
+    clock.nowMs += 15 * MINUTE_MS
+    refuse(19)
+    expect(breaker.state()).toBe('half_open')
+    refuse(20)
+    expect(breaker.openMs()).toBe(30 * MINUTE_MS)
+  })
+
   test('is open, after the shared memory was read, if another worker has opened it', async () => {
     const first = breakerAt()
-    for (let count = 0; count < 3; count++) first.breaker.refused()
+    for (let count = 0; count < 3; count++) first.breaker.refused(null)
     const second = breakerAt(first.memory)
     expect(second.breaker.state()).toBe('closed')
     await second.breaker.refresh()

@@ -3,10 +3,11 @@ import type { Limiter } from '@plumbline/ports/limiter'
 import type { ConnectCallers, ConnectResult, SmtpConnection } from './connect.ts'
 import type { EmailLimits } from './limits.ts'
 import type { HostsRoute, Probe, Recipients } from './probe-queue.ts'
-import { unknownResult } from './probe-result.ts'
+import { unknownResult, type ProbeResult } from './probe-result.ts'
 import { connectionCount, setConnectionState, postpone } from './provider-group.ts'
 import { refuseWaiting, waitingResult } from './provider-group.ts'
 import type { PooledConnection, ProviderGroup } from './provider-group.ts'
+import type { Provider } from './providers.ts'
 import { takeRecipientTokens } from './recipient-tokens.ts'
 import type { RecipientTokens } from './recipient-tokens.ts'
 import { verifyRecipients } from './verify-recipients.ts'
@@ -27,6 +28,13 @@ export interface ConnectionTools {
   /** Called after each attempt to connect, with whether any host accepted the connection. */
   readonly reached: (ok: boolean) => void
   readonly now: () => number
+  /**
+   * The customer of a provider who decides how it replies for a domain; null if that is the
+   * provider itself.
+   */
+  readonly customerOf: (provider: Provider, domain: string) => string | null
+  /** Sends probes to hosts of another group, since no host of theirs has replied. */
+  readonly moveOn: (probes: readonly Probe[], domain: string, route: HostsRoute) => void
   /** Called if the group must not be sent anything for a time. */
   readonly holdBack: (group: ProviderGroup, ms: number) => void
   /** Called if there may be work for another connection. */
@@ -134,7 +142,7 @@ async function runTransaction(
   const summary = await verifyRecipients(smtp, granted, tokens, provider, name, tools.verify)
   connection.transactions++
   connection.refusals = summary.accepted ? 0 : connection.refusals + summary.refusals
-  applySummary(group, summary, tools)
+  applySummary(group, summary, tools.customerOf(provider, granted.domain), tools)
   if (summary.unanswered.length > 0) group.queue.putBack(summary.unanswered, granted.route)
   return !summary.throttled && group.breaker.openMs() === 0
 }
@@ -161,11 +169,12 @@ function whenAllGaveUp(probes: readonly Probe[], gone: () => void): Disposable {
 function applySummary(
   group: ProviderGroup,
   summary: TransactionSummary,
+  customer: string | null,
   tools: ConnectionTools,
 ): void {
   group.silentSinceMs = null
   if (summary.accepted) group.breaker.accepted()
-  else if (summary.refusedUs) group.breaker.refused()
+  else if (summary.refusedUs) group.breaker.refused(customer)
   if (summary.tooMany) group.perTransaction = Math.max(1, Math.floor(group.perTransaction / 2))
   if (summary.throttled) {
     slowDown(group, tools)
@@ -259,14 +268,30 @@ async function openFor(
   tools.reached(!opened.unreachable)
   // Other probes of the domain would fail alike, unless only this connection was one too many.
   const others = opened.throttled ? [] : group.queue.drain(recipients.domain)
-  for (const probe of [...recipients.probes, ...others]) probe.settle(opened.result)
+  const probes = [...recipients.probes, ...others]
+  const { others: elsewhere, failed, avoid } = recipients.route
+  if (elsewhere !== undefined && !opened.replied) {
+    const route = { ...elsewhere, failed: failed ?? opened.result }
+    tools.moveOn(probes, recipients.domain, avoid === undefined ? route : { ...route, avoid })
+    return null
+  }
+  for (const probe of probes) probe.settle(worseKnown(opened.result, failed))
   if (opened.throttled) slowDown(group, tools)
   if (opened.refusedUs) {
-    group.breaker.refused()
+    // Before a recipient is named, only the group itself can refuse us.
+    group.breaker.refused(null)
     const openMs = group.breaker.openMs()
     if (openMs > 0) refuseWaiting(group, openMs)
   }
   return null
+}
+
+/**
+ * The result of hosts that did not reply: that none exists is certain only if it holds for the hosts
+ * tried before, too.
+ */
+function worseKnown(result: ProbeResult, before: ProbeResult | undefined): ProbeResult {
+  return result.reason === 'no_mail_host' && before !== undefined ? before : result
 }
 
 /** Opens a session as long as anybody waits for it; null if nobody does any more. */

@@ -29,7 +29,13 @@ export interface Probe {
 }
 
 /** The mail route of a domain that has hosts. */
-export type HostsRoute = MailRoute & { readonly kind: 'hosts' }
+export type HostsRoute = MailRoute & {
+  readonly kind: 'hosts'
+  /** Hosts of other groups, which are tried if none of these replies. */
+  readonly others?: HostsRoute
+  /** Result of the hosts tried before these. */
+  readonly failed?: ProbeResult
+}
 
 /** Probes of one domain that may share a transaction. */
 export interface Recipients {

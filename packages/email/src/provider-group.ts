@@ -228,8 +228,13 @@ export interface CircuitBreaker {
   state(): PoolState<'circuit'>
   /** Milliseconds until the group may be probed again; 0 if it may. */
   openMs(): number
-  /** Records a transaction in which we were refused and no recipient was accepted. */
-  refused(): void
+  /**
+   * Records a transaction in which we were refused and no recipient was accepted.
+   *
+   * @param customer the customer of the group whose settings may be the reason; null if the group
+   * itself has refused us
+   */
+  refused(customer: string | null): void
   accepted(): void
   /** Reads whether another worker has opened the breaker; at most every 30 s. */
   refresh(): Promise<void>
@@ -240,6 +245,12 @@ export interface CircuitBreaker {
  * longest.
  */
 const REFUSALS_TO_OPEN = 3
+/**
+ * Customers of one provider that refuse us, without one that accepts, until the provider counts as
+ * refusing us: anybody can have a few domains there whose settings refuse us, and must not close it
+ * for all.
+ */
+const CUSTOMERS_TO_OPEN = 20
 const OPEN_FIRST_MS = 15 * 60_000
 const OPEN_LONGEST_MS = 6 * 3_600_000
 const REFRESH_MS = 30_000
@@ -253,6 +264,7 @@ export function createCircuitBreaker(
 ): CircuitBreaker {
   let current: PoolState<'circuit'> = 'closed'
   let refusals = 0
+  const customers = new Set<string>()
   /** How often the breaker was opened since it was last closed. */
   let times = 0
   let untilMs = 0
@@ -269,6 +281,7 @@ export function createCircuitBreaker(
     enter('open')
     times++
     refusals = 0
+    customers.clear()
     untilMs = now() + lastMs
     // Stored beyond its end, so that the next pause is longer.
     memory.set([{ key, value: { untilMs, times }, ttlMs: lastMs * 3 }]).catch(warn)
@@ -276,12 +289,15 @@ export function createCircuitBreaker(
   return {
     state,
     openMs: () => (state() === 'open' ? untilMs - now() : 0),
-    refused() {
-      refusals++
-      if (refusals >= REFUSALS_TO_OPEN || state() === 'half_open') open()
+    refused(customer) {
+      if (customer === null) refusals++
+      else customers.add(customer)
+      const isTrial = customer === null && state() === 'half_open'
+      if (refusals >= REFUSALS_TO_OPEN || customers.size >= CUSTOMERS_TO_OPEN || isTrial) open()
     },
     accepted() {
       refusals = 0
+      customers.clear()
       if (state() === 'closed') return
       enter('closed')
       times = 0

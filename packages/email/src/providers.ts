@@ -210,14 +210,46 @@ const LABELS: ReadonlyMap<string, string> = new Map([
   ['messagelabs', 'symantec'],
 ])
 
+/**
+ * Labels of names that providers give to machines of their customers. Source: names of machines at
+ * AWS, GoDaddy, Comcast, Orange, AOL and Yandex Cloud, 2026.
+ */
+const CUSTOMER_LABELS: ReadonlySet<string> = new Set([
+  'abo',
+  'cloud',
+  'compute',
+  'customer',
+  'dyn',
+  'dynamic',
+  'elb',
+  'host',
+  'ip',
+  'ipt',
+  'pool',
+  'static',
+  'vps',
+])
+
+/** An IPv4 address in a name, which the name of a single machine often has. */
+const ADDRESS_IN_NAME = /\d{1,3}(?:[.-]\d{1,3}){3}/
+
 /** The provider of a mail host, or of a provider id; the ordinary one if it is unknown. */
 export function providerOf(hostOrId: string): Provider {
   const name = hostOrId.toLowerCase().replace(/\.$/, '')
   const id = LABELS.get(name) ?? name
+  return PROVIDERS.find((provider) => provider.id === id) ?? providerOfHost(name)
+}
+
+/**
+ * The provider that runs a mail host; the ordinary one if it is unknown, or if the host is a machine
+ * of one of its customers, who decides how it replies.
+ */
+export function providerOfHost(host: string): Provider {
+  const name = host.toLowerCase().replace(/\.$/, '')
   let best = ORDINARY_PROVIDER
   let bestLength = 0
+  if (isOfCustomer(name)) return best
   for (const provider of PROVIDERS) {
-    if (provider.id === id) return provider
     for (const suffix of provider.hosts) {
       if (suffix.length > bestLength && (name === suffix || name.endsWith(`.${suffix}`))) {
         best = provider
@@ -226,4 +258,11 @@ export function providerOf(hostOrId: string): Provider {
     }
   }
   return best
+}
+
+function isOfCustomer(name: string): boolean {
+  // Amazon receives mail at these hosts only; all others are machines of customers.
+  if (name.endsWith('.amazonaws.com'))
+    return !/^inbound-smtp\.[a-z0-9-]+\.amazonaws\.com$/.test(name)
+  return ADDRESS_IN_NAME.test(name) || name.split('.').some((label) => CUSTOMER_LABELS.has(label))
 }

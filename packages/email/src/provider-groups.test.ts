@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import { ask, testEngine } from './engine-fixture.ts'
+import { providerOfHost } from './providers.ts'
+import { startSmtp } from './smtp-fixture.ts'
+
+// What one customer's names and hosts may do to the provider that many share.
+
+/** A domain at Google, and others whose first host has a name of Google and whose second is theirs. */
+function zoneBeside(strangers: readonly string[]): Record<string, readonly unknown[]> {
+  const zone: Record<string, readonly unknown[]> = {
+    'victim.test MX': [{ preference: 1, exchange: 'aspmx.l.google.com' }],
+    'aspmx.l.google.com A': ['127.0.0.2'],
+  }
+  for (const name of strangers) {
+    zone[`${name} MX`] = [
+      { preference: 1, exchange: 'nowhere.google.com' },
+      { preference: 2, exchange: `mx.${name}` },
+    ]
+    zone[`mx.${name} A`] = ['127.0.0.3']
+  }
+  return zone
+}
+
+const STRANGERS = ['one.test', 'two.test', 'three.test']
+
+test('the reply of a host is not taken for one of the provider whose host comes first in the records', async () => {
+  await using google = await startSmtp({}, '127.0.0.2')
+  const greeting = '554 5.7.1 your address is blocked'
+  await using stranger = await startSmtp({ greeting }, '127.0.0.3', google.port)
+  await using engine = testEngine(stranger.port, zoneBeside(STRANGERS))
+  for (const name of STRANGERS) {
+    const [refused] = await ask(engine, [`a@${name}`])
+    expect(refused).toMatchObject({ reason: 'blocked', evidence: { provider: 'other' } })
+  }
+  const [answer] = await ask(engine, ['b@victim.test'])
+  expect(answer).toMatchObject({ status: 'deliverable', evidence: { provider: 'google' } })
+})
+
+test('if no host of the first group replies, those of others are asked, and what was unknown stays so', async () => {
+  await using stranger = await startSmtp({}, '127.0.0.3')
+  await using engine = testEngine(stranger.port, {
+    ...zoneBeside(['one.test']),
+    'lost.test MX': [
+      { preference: 1, exchange: 'broken.google.com' },
+      { preference: 2, exchange: 'nowhere.lost.test' },
+    ],
+    'broken.google.com A': 'failed',
+  })
+  const [found, lost] = await ask(engine, ['a@one.test', 'a@lost.test'])
+  expect(found).toMatchObject({ status: 'deliverable', evidence: { mx_host: 'mx.one.test' } })
+  expect(lost).toMatchObject({ status: 'unknown' })
+})
+
+describe('a provider that refuses us for some of its customers', () => {
+  const host = 'victim-test.mail.protection.outlook.com'
+  const zoneOf = (names: readonly string[]): Record<string, readonly unknown[]> => ({
+    [`${host} A`]: ['127.0.0.2'],
+    ...Object.fromEntries(names.map((name) => [`${name} MX`, [{ preference: 1, exchange: host }]])),
+  })
+  const recipient = (address: string): string =>
+    address.endsWith('victim.test')
+      ? '250 2.1.5 Recipient OK'
+      : '550 5.7.64 TenantAttribution; Relay Access Denied'
+
+  test('is asked for others as before', async () => {
+    await using server = await startSmtp({ recipient }, '127.0.0.2')
+    await using engine = testEngine(server.port, zoneOf(['victim.test', ...STRANGERS]))
+    for (const name of STRANGERS) {
+      expect((await ask(engine, [`a@${name}`]))[0]).toMatchObject({ reason: 'blocked' })
+    }
+    expect((await ask(engine, ['b@victim.test']))[0]).toMatchObject({ status: 'deliverable' })
+  })
+
+  test('is left alone if it refuses us for an address of its own', async () => {
+    await using server = await startSmtp({ recipient }, '127.0.0.2')
+    await using engine = testEngine(server.port, zoneOf(['victim.test', 'free.test']))
+    for (const local of ['a', 'b', 'c']) await ask(engine, [`${local}@free.test`])
+    expect((await ask(engine, ['b@victim.test']))[0]).toMatchObject({ reason: 'blocked' })
+  })
+})
+
+test.each([
+  ['aspmx.l.google.com', 'google'],
+  ['inbound-smtp.eu-west-1.amazonaws.com', 'amazon'],
+  ['smtp.secureserver.net', 'godaddy'],
+  ['mx1.comcast.net', 'comcast'],
+  ['google', 'other'],
+  ['ec2-192-0-2-1.eu-west-1.compute.amazonaws.com', 'other'],
+  ['mail-0123456789abcdef.elb.eu-west-1.amazonaws.com', 'other'],
+  ['ip-192-0-2-1.ip.secureserver.net', 'other'],
+  ['s192-0-2-1.secureserver.net', 'other'],
+  ['c-192-0-2-1.hsd1.pa.comcast.net', 'other'],
+])('the provider of %s is %s, and machines of its customers are not its own', (name, id) => {
+  expect(providerOfHost(name).id).toBe(id)
+})
