@@ -11,7 +11,13 @@ const NOBODY: SessionView = {
   account: null,
   accounts: [],
   session: null,
-  service: { sign_up: 'off', has_mail: false, contact_url: null, key_prefix: 'svc' },
+  service: {
+    sign_up: 'off',
+    has_mail: false,
+    contact_url: null,
+    free_credits: null,
+    key_prefix: 'svc',
+  },
 }
 
 const Current = createContext<SessionView>(NOBODY)

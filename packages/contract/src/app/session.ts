@@ -63,6 +63,8 @@ export const sessionView = z.strictObject({
     has_mail: z.boolean(),
     /** Contact for plans and packs. */
     contact_url: z.string().nullable(),
+    /** Monthly credits of the plan of a new account; null if nobody can sign up, or is signed in. */
+    free_credits: z.number().int().nullable(),
     /** The beginning of every key, for example `svc`. */
     key_prefix: z.string().regex(KEY_PREFIX_PATTERN),
   }),

@@ -1,5 +1,6 @@
 import type { SessionView } from '@plumbline/contract/app/session'
 import { readPreferences } from '@plumbline/db/accounts'
+import { requirePlan } from '@plumbline/db/offers'
 import { membershipsOf } from '@plumbline/db/people/members'
 import { SESSION_IDLE_DAYS, type UserSession } from '@plumbline/db/people/sessions'
 import { findSession } from '@plumbline/db/people/sessions'
@@ -14,7 +15,15 @@ const DAY_MS = 86_400_000
 export async function viewOf(app: AppContext, secret: string | undefined): Promise<SessionView> {
   const session =
     secret === undefined ? undefined : await findSession(app.ctx.db, digestOfSecret(secret))
-  return session === undefined ? ofNobody(app) : await ofUser(app, session)
+  return session === undefined ? await ofStranger(app) : await ofUser(app, session)
+}
+
+/** Of nobody, with what the sign-up page tells. */
+async function ofStranger(app: AppContext): Promise<SessionView> {
+  const view = ofNobody(app)
+  if (view.service.sign_up === 'off') return view
+  const { monthly_credits: credits } = await requirePlan(app.ctx.db, 'free')
+  return { ...view, service: { ...view.service, free_credits: credits } }
 }
 
 function ofNobody({ ctx, people }: AppContext): SessionView {
@@ -28,6 +37,7 @@ function ofNobody({ ctx, people }: AppContext): SessionView {
       sign_up: signUp,
       has_mail: hasMail,
       contact_url: ctx.settings.CONTACT_URL ?? null,
+      free_credits: null,
       key_prefix: ctx.settings.KEY_PREFIX,
     },
   }

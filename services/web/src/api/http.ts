@@ -22,9 +22,14 @@ export class RefusedCall extends Error {
   }
 }
 
-/** Message if there was no response. */
+/** Message if there was no response to a read, which is repeated. */
 export const UNREACHABLE =
   'The service cannot be reached. Check the connection; nothing is lost, and this page tries again.'
+
+/** Message if there was no response to a change, which may have been made all the same. */
+const UNANSWERED =
+  'The service cannot be reached, or its response was lost, so that the change may have been made. Check the ' +
+  'connection, and load the page again before you repeat it.'
 
 /** Time-out of a call in ms, unless the call has its own. */
 const ANSWER_WITHIN_MS = 60_000
@@ -48,7 +53,7 @@ export async function callJson<T>(
   options: JsonCallOptions = {},
 ): Promise<T> {
   const { response, text } = await send(method, path, body, options)
-  if (!response.ok) throw refusalOf(response.status, text, response.headers)
+  if (!response.ok) throw refusalOf(response.status, text, response.headers, unansweredBy(method))
   // Safe because the service that served this page answers in the shapes of the contract, which its
   // own tests hold it to; reading them a second time here would cost every visitor the reader.
   return (text === '' ? undefined : JSON.parse(text)) as T
@@ -76,17 +81,26 @@ async function send(
     return { response, text: await response.text() }
   } catch {
     signal?.throwIfAborted()
-    throw new RefusedCall(0, UNREACHABLE)
+    throw new RefusedCall(0, unansweredBy(method))
   }
 }
 
+function unansweredBy(method: string): string {
+  return method === 'GET' ? UNREACHABLE : UNANSWERED
+}
+
 /**
- * The error of a response with a status of 400 or more; the page of a proxy in between is not
- * shown.
+ * The error of a response with a status of 400 or more; the page of a proxy in between is not shown,
+ * but `otherwise`.
  */
-export function refusalOf(status: number, text: string, headers: Headers): RefusedCall {
+export function refusalOf(
+  status: number,
+  text: string,
+  headers: Headers,
+  otherwise = UNREACHABLE,
+): RefusedCall {
   const seconds = Number(headers.get('Retry-After'))
-  return new RefusedCall(status, messageOf(text) ?? `${UNREACHABLE} (${status})`, {
+  return new RefusedCall(status, messageOf(text) ?? `${otherwise} (${status})`, {
     retryAfterSeconds: Number.isFinite(seconds) && seconds > 0 ? seconds : null,
     needsStepUp: headers.get(STEP_UP_HEADER) === 'required',
   })

@@ -46,7 +46,7 @@ export async function uploadBatch(
 }
 
 const CUT_OFF =
-  'The upload broke off and nothing was kept. Check the connection, and choose the file again.'
+  'The upload broke off. Check the connection, and choose the file again unless the list of batches has it.'
 
 async function sent(request: XMLHttpRequest, form: FormData): Promise<BatchView> {
   return await new Promise((resolve, reject) => {
@@ -58,7 +58,7 @@ async function sent(request: XMLHttpRequest, form: FormData): Promise<BatchView>
         // Safe because the service answers an accepted batch with the batch.
         resolve(JSON.parse(request.responseText) as BatchView)
       } else {
-        reject(refusalOf(request.status, request.responseText, headersOf(request)))
+        reject(refusalOf(request.status, request.responseText, headersOf(request), CUT_OFF))
       }
     })
     request.open('POST', '/v1/batches')

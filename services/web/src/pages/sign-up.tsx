@@ -6,6 +6,7 @@ import { Button } from '../components/button.tsx'
 import { EmailField, NewPasswordField } from '../components/entry-fields.tsx'
 import { Field, Form } from '../components/field.tsx'
 import { Notice, Page } from '../components/page.tsx'
+import { number } from '../format.ts'
 import { useSession, useSessionActions } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
 import { CheckMail } from './sign-in.tsx'
@@ -13,8 +14,12 @@ import { CheckMail } from './sign-in.tsx'
 /** The page to create an account: name, email and password. */
 export function SignUp(): JSX.Element {
   const { service } = useSession()
+  const { free_credits: credits } = service
   return (
-    <Page title="Create an account" lead="200 credits every month, free. No card.">
+    <Page
+      title="Create an account"
+      lead={credits === null ? undefined : `${number(credits)} credits every month, free. No card.`}
+    >
       {service.sign_up === 'off' && (
         <Notice tone="warn">
           Accounts are not created here. Ask whoever runs this service to make one for you.
