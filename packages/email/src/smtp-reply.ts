@@ -16,8 +16,8 @@ export type ReplyFault = 'malformed' | 'too_long'
 export interface ReplyReader {
   /** The replies that the bytes complete, in order; after a fault nothing more is parsed. */
   push(chunk: Buffer): { readonly replies: readonly Reply[]; readonly fault: ReplyFault | null }
-  /** Bytes of a reply that is not complete yet. */
-  readonly pendingBytes: number
+  /** Whether a part of a reply has been received that is not complete yet. */
+  readonly isPending: boolean
 }
 
 /**
@@ -82,8 +82,8 @@ export function createReplyReader(): ReplyReader {
       held = fault !== null || start === bytes.length ? null : Buffer.from(bytes.subarray(start))
       return { replies, fault }
     },
-    get pendingBytes() {
-      return (held?.length ?? 0) + lines.length
+    get isPending() {
+      return held !== null || lines.length > 0
     },
   }
 }

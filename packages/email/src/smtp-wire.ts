@@ -81,7 +81,7 @@ export function createSmtpWire(socket: Socket, lifeMs: number, signal: AbortSign
     },
     release() {
       detach()
-      return wire.fault === null && wire.reader.pendingBytes === 0 ? socket : null
+      return wire.fault === null && !wire.reader.isPending ? socket : null
     },
     destroy() {
       detach()
