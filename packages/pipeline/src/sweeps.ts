@@ -71,9 +71,9 @@ export async function runSweeps(
     ['billing cycles', () => startDueCycles(db)],
     ['paused batches', () => resumeDue(pipeline)],
     ['pauses', inEveryFourthSweep(() => completePauses(pipeline))],
-    ['what ran out', () => sweepExpired(db, signal)],
+    ['expired', () => sweepExpired(db, signal)],
     ['groups', () => sweepGroups(db, signal)],
-    ['what should not be', inEveryFourthSweep(() => reconcile(pipeline, { signal }))],
+    ['reconcile', inEveryFourthSweep(() => reconcile(pipeline, { signal }))],
   ]
   // A loop of its own: it goes on while there are any, which may be for long after many lookups.
   const retention: readonly Sweep[] = [['retention', () => expireBatches(pipeline, signal)]]
@@ -89,9 +89,7 @@ export async function runSweeps(
     ['lost results', () => restoreResults(pipeline, { walk, signal })],
   ]
   const sums: readonly Sweep[] = [['sums of large batches', () => storeRunningSums(db)]]
-  const longStored: readonly Sweep[] = [
-    ['what was stored for days', () => sweepLongStored(db, signal)],
-  ]
+  const longStored: readonly Sweep[] = [['long-stored', () => sweepLongStored(db, signal)]]
   const files: readonly Sweep[] = [
     ['files', () => sweepStore(pipeline, { graceDays: options.strayFilesDays, signal })],
     ['parts of files', () => sweepParts(pipeline, signal)],
