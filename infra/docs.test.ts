@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { BATCH_MOVES, BATCH_STATES } from '@plumbline/contract/batch'
 import { describe, expect, test } from 'vitest'
 import { readSource, sourceFiles } from './import-graph.ts'
 import { ROOT } from './run.ts'
@@ -49,6 +50,15 @@ test('docs/decisions.md has every decision that a comment cites', () => {
       .map((number) => `${file}: ${number}`),
   )
   expect(lost).toEqual([])
+})
+
+test('docs/batches.md draws the states of a batch as BATCH_MOVES has them', () => {
+  const [, diagram = ''] = /```mermaid\n([^`]+)```/.exec(read('docs/batches.md')) ?? []
+  const drawn = [...diagram.matchAll(/^ +(\w+) --> (\w+) : /gm)].map(
+    ([, from, to]) => `${from} ${to}`,
+  )
+  const moves = BATCH_STATES.flatMap((from) => BATCH_MOVES[from].map((to) => `${from} ${to}`))
+  expect(drawn.toSorted()).toEqual(moves.toSorted())
 })
 
 test('the first version of the change log and of VERSION-COMMIT is that of package.json', () => {

@@ -1,4 +1,4 @@
-/** States of a batch. Source: decision 32. Drawn in `packages/db/README.md`. */
+/** States of a batch. Source: decision 32. Drawn in `docs/batches.md`. */
 export const BATCH_STATES = [
   'analyzing',
   'ready',
