@@ -40,6 +40,15 @@ describe.each(PAGES)('%s', (page) => {
   })
 })
 
+const PACKAGES = PAGES.filter((page) => /^(?:packages|services)\//.test(page)).map(dirname)
+
+test.each(PACKAGES)('the README of %s names files that it has', (folder) => {
+  const files = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+  const named = [...read(join(folder, 'README.md')).matchAll(/`([\w./-]+\.(?:ts|sql|json))`/g)]
+  const lost = named.map(([, path = '']) => path).filter((path) => !isFile(path, files))
+  expect(lost).toEqual([])
+})
+
 test('docs/decisions.md has every decision that a comment cites', () => {
   const page = read('docs/decisions.md')
   const numbered = new Set([...page.matchAll(/^(\d+)\. /gm)].map(([, number]) => number))
@@ -77,6 +86,11 @@ function leadsSomewhere(page: string, link: string): boolean {
   const target = path === '' ? page : join(dirname(page), path)
   if (!existsSync(join(ROOT, target))) return false
   return heading === undefined || headingsOf(read(target)).includes(heading)
+}
+
+/** Whether a path from the root, or the end of the path of one of the files, names a file. */
+function isFile(path: string, files: readonly string[]): boolean {
+  return existsSync(join(ROOT, path)) || files.some((file) => `/${file}`.endsWith(`/${path}`))
 }
 
 /** Headings in the form used in links. */
