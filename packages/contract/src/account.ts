@@ -12,7 +12,7 @@ export const accountView = z.strictObject({
   credits: z.strictObject({
     allowance: count.meta({ description: 'Left of this cycle; gone when it ends.' }),
     packs: count.meta({ description: 'Left of add-on packs and goodwill; never expires.' }),
-    held: count.meta({ description: 'Set aside for lists that run.' }),
+    held: count.meta({ description: 'Set aside for batches that run.' }),
     resets_at: z.iso.datetime().meta({ description: 'When the next allowance starts, UTC.' }),
   }),
   spending: z.strictObject({
@@ -45,7 +45,8 @@ export const accountView = z.strictObject({
     }),
     downloads_at_once: count,
     unpaid_rows_per_day: count.meta({
-      description: 'Rows of lists by test keys, repeats, blank and refused rows; by the UTC day.',
+      description:
+        'Rows of batches of test keys, and duplicate, known, blank and refused rows; by the UTC day.',
     }),
   }),
 })

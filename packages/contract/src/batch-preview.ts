@@ -82,7 +82,7 @@ export const batchPreview = z.strictObject({
   rows: z.strictObject(rowCounts).nullable(),
   /** The commonest reasons first. */
   refused: z.array(refusedRows).nullable(),
-  /** The first rows that repeat an earlier one, which are free. */
+  /** The first duplicates, which are free. */
   repeats: z.array(z.strictObject({ row: z.int().min(1), of_row: z.int().min(1) })).nullable(),
   cost: z
     .strictObject({

@@ -47,7 +47,7 @@ export function batchPaths(): Part {
       post: {
         tags,
         operationId: 'createBatch',
-        summary: 'Submit a list, as a file or as records',
+        summary: 'Submit a batch, as a file or as records',
         description:
           'Without credits, send `start` as `false` before the file or `records`: a dry run is free.',
         parameters: [ref('parameters', 'IdempotencyKey')],

@@ -76,7 +76,7 @@ export function compared(parameters: readonly Part[]): Part {
   return {
     tags: ['batches'],
     operationId: 'compareBatches',
-    summary: 'What has changed between two batches of the same list',
+    summary: 'What has changed between two batches of the same records',
     description: 'As a summary, or row by row. Rows are matched by what they ask, in their order.',
     parameters: [
       ...parameters,

@@ -40,7 +40,7 @@ export function openApiDocument(testKeys: string): Part {
     security: [{ key: [] }],
     tags: [
       { name: 'lookups', description: 'One record, answered at once.' },
-      { name: 'batches', description: 'Lists of records, worked on in the background.' },
+      { name: 'batches', description: 'Files or records, processed in the background.' },
       { name: 'webhooks', description: 'Being called when something happens.' },
       { name: 'privacy', description: 'What is kept: all of it, or none of a value.' },
       { name: 'account', description: 'Plan, credits and limits.' },

@@ -149,7 +149,7 @@ describe('rows', () => {
       columns: 1,
       hasRest: false,
     })
-    expect([...summary.repeated]).toEqual([1])
+    expect([...summary.duplicated]).toEqual([1])
   })
 
   it('a record of several subjects is a duplicate only if all of them are equal', async () => {

@@ -26,7 +26,7 @@ export interface FileSummary {
    */
   readonly hasRest: boolean
   /** One bit a row, lowest bit first: set if the row has later duplicates. */
-  readonly repeated: Buffer
+  readonly duplicated: Buffer
 }
 
 /** The rows of a file, to be read once. */
@@ -91,7 +91,7 @@ export function readRows(file: BatchFile, signal: AbortSignal): RowStream {
       columns,
       hasRest: records.hasRest || counts.hasRest,
       columnKinds: records.kinds(columns),
-      repeated: rows.repeated(),
+      duplicated: rows.duplicated(),
     }
     if (block.length > 0) yield block
   }

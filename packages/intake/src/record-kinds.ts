@@ -27,13 +27,13 @@ export interface RecordKinds {
   /** @param keys subjects in normal form, for comparison */
   of(row: number, subjects: Subjects, keys: Subjects, textOf: ColumnText): RecordKind
   /** One bit a row, lowest first: set if the row has later duplicates. */
-  repeated(): Buffer
+  duplicated(): Buffer
 }
 
 /** Makes an empty index of records; without `claimOf` there are no known rows. */
 export function createRecordKinds(claimOf: ClaimReader | undefined): RecordKinds {
   const duplicates = createDuplicateIndex()
-  const repeated = createRowSet()
+  const duplicated = createRowSet()
   /** First occurrences that are known rows. */
   const known = createRowSet()
   return {
@@ -46,10 +46,10 @@ export function createRecordKinds(claimOf: ClaimReader | undefined): RecordKinds
         return { kind: 'known', claim }
       }
       if (known.has(first)) return { kind: 'known', ofRow: first }
-      repeated.add(first)
+      duplicated.add(first)
       return { kind: 'duplicate', ofRow: first }
     },
-    repeated: () => repeated.toBuffer(),
+    duplicated: () => duplicated.toBuffer(),
   }
 }
 

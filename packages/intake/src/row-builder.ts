@@ -75,7 +75,7 @@ export interface RowBuilder {
   blank(cells: readonly string[]): FileRow
   readonly counts: RowCounts
   /** One bit a row, lowest first: set if the row has later duplicates. */
-  repeated(): Buffer
+  duplicated(): Buffer
 }
 
 /** Rules by which rows are built from cells. */
@@ -159,7 +159,7 @@ export function createRowBuilder(rules: RowRules): RowBuilder {
     get counts() {
       return { total: row, ...kinds, columns: widest, hasRest }
     },
-    repeated: () => records.repeated(),
+    duplicated: () => records.duplicated(),
   }
 }
 

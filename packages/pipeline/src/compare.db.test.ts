@@ -50,7 +50,7 @@ async function settleUnknown({ pipeline }: TestPipeline, id: string): Promise<vo
   }
 }
 
-test('two batches of the same list have no differences, or list each changed row', async () => {
+test('two batches of the same records have no differences, or list each changed row', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 20 } })
   const first = await completed(harness, listOf(ADDRESSES))
   const second = await completed(

@@ -8,7 +8,7 @@ import { openDuplicateOutcomes } from './duplicate-outcomes.ts'
 const record = (address: string): never => ({ outcomes: { email: { address } } }) as never
 
 test('stored outcomes of a row are found, whatever was stored since, and those of others are not', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'plumbline-repeats-'))
+  const dir = mkdtempSync(join(tmpdir(), 'plumbline-duplicates-'))
   try {
     const bits = Buffer.alloc(200)
     const rows = [0, 7, 8, 600, 1_599]
@@ -19,7 +19,7 @@ test('stored outcomes of a row are found, whatever was stored since, and those o
     for (const row of rows) {
       expect(duplicates.find(row)).toEqual(record(`${row}${'x'.repeat(100_000)}@a.example`))
     }
-    expect([duplicates.isRepeated(1), duplicates.has(1), duplicates.find(1)]).toEqual([
+    expect([duplicates.isDuplicated(1), duplicates.has(1), duplicates.find(1)]).toEqual([
       false,
       false,
       undefined,
@@ -30,7 +30,7 @@ test('stored outcomes of a row are found, whatever was stored since, and those o
 })
 
 test('a disk that accepts only a part of a write is an error', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'plumbline-repeats-'))
+  const dir = mkdtempSync(join(tmpdir(), 'plumbline-duplicates-'))
   const keepOne = `
     import { openDuplicateOutcomes } from ${JSON.stringify(new URL('./duplicate-outcomes.ts', import.meta.url).href)}
     using duplicates = openDuplicateOutcomes(Buffer.from([1]), ${JSON.stringify(join(dir, 'kept'))})

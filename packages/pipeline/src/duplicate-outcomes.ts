@@ -4,7 +4,7 @@ import type { CheckedRecord } from './record.ts'
 /** Outcomes of records that have later duplicates, in a temporary file in row order. */
 export interface DuplicateOutcomes extends Disposable {
   /** Whether a row has later duplicates. */
-  isRepeated(row: number): boolean
+  isDuplicated(row: number): boolean
   /** Stores the outcomes of a row; undefined for one that was canceled. */
   keep(row: number, record: CheckedRecord | undefined): void
   /** Whether the outcomes of a row were stored. */
@@ -24,7 +24,7 @@ const BUFFER_BYTES = 256 * 1024
 export function openDuplicateOutcomes(bits: Buffer | null, path: string): DuplicateOutcomes {
   if (bits === null || bits.length === 0) {
     return {
-      isRepeated: () => false,
+      isDuplicated: () => false,
       keep: () => {},
       has: () => false,
       find: () => undefined,
@@ -32,7 +32,7 @@ export function openDuplicateOutcomes(bits: Buffer | null, path: string): Duplic
     }
   }
   const ranks = rankTable(bits)
-  // Start and end of each kept text, by rank among the repeated rows; 0 is "not kept".
+  // Start and end of each kept text, by rank among the duplicated rows; 0 is "not kept".
   const ends = new Float64Array(ranks.count)
   const sizes = new Uint32Array(ranks.count)
   const file = openSync(path, 'w+', 0o600)
@@ -46,7 +46,7 @@ export function openDuplicateOutcomes(bits: Buffer | null, path: string): Duplic
     pendingBytes = 0
   }
   return {
-    isRepeated: (row) => isSet(bits, row),
+    isDuplicated: (row) => isSet(bits, row),
     keep: (row, record) => {
       const bytes = Buffer.from(JSON.stringify(record ?? null))
       pending.push(bytes)

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { StoredChunk } from '@plumbline/db/batches/chunks'
-import { readRepeatedRows } from '@plumbline/db/batches/repeated-rows'
+import { readDuplicatedRows } from '@plumbline/db/batches/duplicated-rows'
 import { lockBatch, moveBatch, readBatch, sumsOf, type BatchRow } from '@plumbline/db/batches/rows'
 import { statesBefore } from '@plumbline/db/batches/states'
 import { noteRemovals } from '@plumbline/db/file-store'
@@ -160,10 +160,10 @@ async function writeResult(
   file: NewFile,
   signal: AbortSignal,
 ): Promise<Written> {
-  const repeated = await readRepeatedRows(pipeline.db, batch.id)
+  const duplicated = await readDuplicatedRows(pipeline.db, batch.id)
   using duplicates = openDuplicateOutcomes(
-    repeated,
-    join(pipeline.scratchDir, `repeats-${randomUUID()}`),
+    duplicated,
+    join(pipeline.scratchDir, `duplicates-${randomUUID()}`),
   )
   const writer = createRowFormatter(
     batch,

@@ -6,7 +6,7 @@ import { countRows, insertChunks, type NewChunk } from '@plumbline/db/batches/ch
 import { eraseLeftovers } from '@plumbline/db/batches/erase'
 import type { PreviewCounts } from '@plumbline/contract/batch-preview'
 import { storePreviewCounts, storePreviewHead } from '@plumbline/db/batches/previews'
-import { storeRepeatedRows } from '@plumbline/db/batches/repeated-rows'
+import { storeDuplicatedRows } from '@plumbline/db/batches/duplicated-rows'
 import {
   lockBatch,
   moveBatch,
@@ -292,7 +292,7 @@ async function storeSummary(
       credits_estimate: batch.mode === 'test' ? 0 : estimate,
     })
     await storePreviewCounts(tx, { batchId: batch.id, lease: found.lease }, found.preview)
-    if (counts.duplicate > 0) await storeRepeatedRows(tx, batch.id, found.repeated)
+    if (counts.duplicate > 0) await storeDuplicatedRows(tx, batch.id, found.duplicated)
     return 'read'
   })
 }

@@ -113,7 +113,7 @@ describe('the charge of a record', () => {
   })
 })
 
-describe('a repeat', () => {
+describe('a duplicate', () => {
   test('has the result in its own notation, and in normal form if it has one', () => {
     const outcomes = {
       email: email('ada@example.com'),

@@ -9,7 +9,7 @@ import type { Scorer } from '@plumbline/contract/score'
 import { countRows, type StoredChunk } from '@plumbline/db/batches/chunks'
 import { copyChunks } from '@plumbline/db/batches/copies'
 import { eraseLeftovers } from '@plumbline/db/batches/erase'
-import { readRepeatedRows, storeRepeatedRows } from '@plumbline/db/batches/repeated-rows'
+import { readDuplicatedRows, storeDuplicatedRows } from '@plumbline/db/batches/duplicated-rows'
 import {
   findBatch,
   lockBatch,
@@ -138,7 +138,7 @@ async function storeCounts(
   stage: { readonly batchId: string; readonly lease: number },
   other: BatchRow,
 ): Promise<'read' | 'lost'> {
-  const repeated = await readRepeatedRows(db, other.id)
+  const duplicated = await readDuplicatedRows(db, other.id)
   return await db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatch(tx, stage.batchId)
     if (row === undefined || row.lease !== stage.lease) return 'lost'
@@ -164,7 +164,7 @@ async function storeCounts(
       known: other.known === null ? null : JSON.stringify(other.known),
       rows_billable: other.rows_billable,
     })
-    if (repeated !== null) await storeRepeatedRows(tx, stage.batchId, repeated)
+    if (duplicated !== null) await storeDuplicatedRows(tx, stage.batchId, duplicated)
     return 'read'
   })
 }

@@ -286,7 +286,7 @@ test('a range of a finished file has exactly the requested bytes', async () => {
 })
 
 async function repeatsOf({ pipeline }: TestPipeline): Promise<readonly string[]> {
-  return (await readdir(pipeline.scratchDir)).filter((name) => name.startsWith('repeats-'))
+  return (await readdir(pipeline.scratchDir)).filter((name) => name.startsWith('duplicates-'))
 }
 
 async function sheetOf(file: Buffer): Promise<ExcelJS.Worksheet> {

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Problem } from '@plumbline/contract/problem'
 import { CHECKS } from '@plumbline/contract/products'
 import { firstRowsOf, readAnswers } from '@plumbline/db/batches/chunks'
-import { readRepeatedRows } from '@plumbline/db/batches/repeated-rows'
+import { readDuplicatedRows } from '@plumbline/db/batches/duplicated-rows'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import { pagesOfChunks } from './chunk-pages.ts'
 import { unpackSubjects } from './codec.ts'
@@ -75,10 +75,10 @@ export async function* rowsOf(
   const { after = 0, turn = nextTurn, follows = false, refused = false } = request
   // The first read also blocks the process, which matters if many downloads begin at once.
   await turn()
-  const repeated = await readRepeatedRows(pipeline.db, batch.id)
+  const duplicated = await readDuplicatedRows(pipeline.db, batch.id)
   using duplicates = openDuplicateOutcomes(
-    repeated,
-    join(pipeline.scratchDir, `repeats-${randomUUID()}`),
+    duplicated,
+    join(pipeline.scratchDir, `duplicates-${randomUUID()}`),
   )
   const scorer = await pipeline.scorers.of(batch.weights)
   const writer = createRowFormatter(batch, request, { scorer, duplicates })
@@ -98,8 +98,8 @@ export async function* rowsOf(
       const state = open ? await openRows.of(chunk) : undefined
       if (state === 'not begun') return
       await turn()
-      const repeats = refused ? [] : writer.rowsDuplicatedBy(chunk, duplicates)
-      const missing = new Set(repeats.map((row) => chunkOf(starts, row)))
+      const firstRows = refused ? [] : writer.rowsDuplicatedBy(chunk, duplicates)
+      const missing = new Set(firstRows.map((row) => chunkOf(starts, row)))
       await keepOutcomes(pipeline, batch, missing, duplicates)
       const { ended } = yield* slicesOf(writer.lines(chunk, after, state))
       if (ended) return
@@ -159,7 +159,7 @@ async function keepOutcomes(
       const records = recordsOf(chunk, subjects)
       for (const place of new Set(CHECKS.flatMap((check) => subjects[check]?.places ?? []))) {
         const row = chunk.firstRow + place
-        if (duplicates.isRepeated(row)) duplicates.keep(row, records.get(place))
+        if (duplicates.isDuplicated(row)) duplicates.keep(row, records.get(place))
       }
     }
   }

@@ -87,7 +87,7 @@ export function createRowFormatter(
     for (const [place, kind] of cells.kinds.entries()) {
       const row = chunk.firstRow + place
       const own = records.get(place)
-      if (kind === 'billable' && tools.duplicates.isRepeated(row)) tools.duplicates.keep(row, own)
+      if (kind === 'billable' && tools.duplicates.isDuplicated(row)) tools.duplicates.keep(row, own)
       if (row < afterRow) continue
       const record = kind === 'duplicate' ? recordOfDuplicate(cells, place, tools.duplicates) : own
       const status = statusOf(kind, record, open !== undefined)

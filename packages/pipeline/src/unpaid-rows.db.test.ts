@@ -58,9 +58,9 @@ test('at the limit, a batch of a test key is refused before it is read, a live o
   expect(await readTest(harness, contentOf(10))).toBe('running')
   await expect(harness.submit(contentOf(1), TEST)).rejects.toMatchObject(TOO_MANY)
   expect(await harness.read(contentOf(30))).toMatchObject({ status: 'running' })
-  const repeats = await harness.read(`${contentOf(3)}user1@example.com\n`)
-  expect(repeats).toMatchObject({ status: 'failed', error: { error: 'Too Many Requests' } })
-  expect(repeats.credits).toMatchObject({ held: 0, used: 0 })
+  const duplicate = await harness.read(`${contentOf(3)}user1@example.com\n`)
+  expect(duplicate).toMatchObject({ status: 'failed', error: { error: 'Too Many Requests' } })
+  expect(duplicate.credits).toMatchObject({ held: 0, used: 0 })
 })
 
 test('the limit starts again the next day', async () => {

@@ -90,7 +90,7 @@ export async function refuseUnpaid(
 }
 
 function usedUp(mostPerDay: number): string {
-  return `The account has used up its ${mostPerDay} rows a day that nobody pays for: those of test keys, repeats, known, blank and refused rows.`
+  return `The account has used up its ${mostPerDay} rows a day that nobody pays for: those of test keys, and duplicate, known, blank and refused rows.`
 }
 
 function tooManyUnpaid(mostPerDay: number, dayLeftSeconds: number): Problem {

@@ -14,7 +14,7 @@ export function testKeysText(scorer: Scorer): string {
   return [
     'A test key answers from the values below, asks nobody and takes no credits; any other value gets the good verdict, that of the first row (an email that is no address at all that of `invalid_syntax`).',
     'A row has the status and reason that `explain` gives, and the fields of the answer that differ from the first row; a field that names what was sent is as it was sent. In a bundle each part answers by its own value.',
-    'A value that stands for a refusal refuses the whole call; in a list its row, also in a bundle, ends with status `error` and is not charged.',
+    'A value that stands for a refusal refuses the whole call; in a batch its row, also in a bundle, ends with status `error` and is not charged.',
     ...CHECKS.map((check) => tableOf(check, scorer)),
   ].join('\n\n')
 }
@@ -96,7 +96,7 @@ function meaningOf(check: Check, { value, fault }: MagicValue): string {
 function faultMeaning(fault: MagicFault): string {
   const effect = MAGIC_FAULTS[fault]
   if ('delayMs' in effect) {
-    return `as the first row, after ${effect.delayMs / 1_000} seconds (in a list at once)`
+    return `as the first row, after ${effect.delayMs / 1_000} seconds (in a batch at once)`
   }
   const { status, error } = PROBLEMS[effect.problem]
   return `${status} ${error}`

@@ -13,7 +13,7 @@ export function addBatchCompare(parent: Command, shell: Shell): void {
   serviceCommand(
     parent,
     'compare',
-    'what has changed between two batches of the same list, such as one and its recheck',
+    'what has changed between two batches of the same records, such as one and its recheck',
   )
     .argument('<id>', 'batch')
     .argument('<other>', 'batch that it is compared with')

@@ -182,7 +182,7 @@ async function upload(shell: Shell, client: Client, request: BatchFile): Promise
 function summary({ id, rows, verdicts, credits }: BatchView): string {
   const said = Object.entries(verdicts).map(([verdict, count]) => `${count} ${verdict}`)
   const known = rows.known === 0 ? '' : `${rows.known} known, `
-  const kinds = `${known}${rows.duplicate} repeated, ${rows.refused} refused, ${rows.blank} blank`
+  const kinds = `${known}${rows.duplicate} duplicate, ${rows.refused} refused, ${rows.blank} blank`
   const lines = [`${id}: ${rows.total} rows (${kinds}), ${credits.used} credits used`]
   return [...lines, ...(said.length === 0 ? [] : [said.join(', ')])].join('\n')
 }

@@ -147,7 +147,7 @@ function Standing({ batch }: { readonly batch: BatchView }): JSX.Element {
         facts={[
           ['Rows', format.number(rows.total)],
           ['Charged', format.number(rows.billable)],
-          ['Repeats', format.number(rows.duplicate)],
+          ['Duplicates', format.number(rows.duplicate)],
           ...(rows.known === 0 ? [] : [['Known', format.number(rows.known)] as const]),
           ['Refused', format.number(rows.refused)],
           ['Blank', format.number(rows.blank)],

@@ -47,7 +47,7 @@ export function Cost({ preview }: { readonly preview: BatchPreview }): JSX.Eleme
           ['Balance now', format.number(cost.balance)],
           ['Balance after', format.number(cost.balance_after)],
           ['Charged rows', format.number(rows.billable)],
-          ['Repeats, free', format.number(rows.duplicate)],
+          ['Duplicates, free', format.number(rows.duplicate)],
           ...(rows.known === 0 ? [] : [['Known, free', format.number(rows.known)] as const]),
           ['Refused, free', format.number(rows.refused)],
           ['Blank, free', format.number(rows.blank)],

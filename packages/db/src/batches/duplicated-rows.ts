@@ -4,7 +4,7 @@ import { queriesOf, type Db, type Tx } from '../database.ts'
  * Stores which rows of a batch have later duplicates: one bit a row, replacing those of an earlier
  * attempt.
  */
-export async function storeRepeatedRows(tx: Tx, batchId: string, bits: Buffer): Promise<void> {
+export async function storeDuplicatedRows(tx: Tx, batchId: string, bits: Buffer): Promise<void> {
   await tx
     .insertInto('repeated_rows')
     .values({ batch_id: batchId, bits })
@@ -13,7 +13,7 @@ export async function storeRepeatedRows(tx: Tx, batchId: string, bits: Buffer): 
 }
 
 /** Which rows of a batch have later duplicates, one bit a row; null if none has. */
-export async function readRepeatedRows(db: Db | Tx, batchId: string): Promise<Buffer | null> {
+export async function readDuplicatedRows(db: Db | Tx, batchId: string): Promise<Buffer | null> {
   const row = await queriesOf(db)
     .selectFrom('repeated_rows')
     .select('bits')
