@@ -18,7 +18,8 @@ export const UPLOAD_LIMITS = {
  */
 export const ACCOUNT_LIMITS = {
   /**
-   * Rows that cost nothing, in a UTC day: those of test keys, duplicates, blank and refused rows.
+   * Rows that cost nothing, in a UTC day: those of test keys, and duplicate, known, blank and
+   * refused rows.
    */
   UNPAID_ROWS_PER_DAY: 1_000_000,
 } as const

@@ -45,7 +45,7 @@ export function openApiDocument(testKeys: string): Part {
       { name: 'privacy', description: 'What is kept: all of it, or none of a value.' },
       { name: 'account', description: 'Plan, credits and limits.' },
       { name: 'service', description: 'State and description of the service itself.' },
-      // Behind all that has paths: who reads from the top meets the first call and the paths first.
+      // After the tags that have paths: a reader from the top finds first call and paths first.
       { name: 'test keys', description: testKeys },
     ],
     paths: withExamples({

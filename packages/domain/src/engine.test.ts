@@ -259,7 +259,7 @@ test('concurrent tasks of a batch share the query of a name', async () => {
     expect(answer).toMatchObject({ kind: 'outcome', reason: 'registered' })
   }
   expect(fixture.rdapPaths).toEqual(['/domain/a.com'])
-  // One that is ended takes nobody along.
+  // A request that is ended does not end others for the same name.
   const first = ask(fixture, ['b.com'], { lane: 'bulk', signal: ended.signal })
   const second = ask(fixture, ['b.com'], { lane: 'bulk' })
   await vi.waitUntil(() => held.length === 1)
@@ -293,7 +293,7 @@ test('names beyond the limit of a registry are postponed until it allows them', 
     lane: 'bulk',
     answered: (index, _, group) => (groups[index] = group),
   })
-  // What was answered says the same group as what waits for it.
+  // Answered names have the same group as those that wait for it.
   for (const [at, { kind }] of answers.entries()) {
     expect(groups[at]).toBe(kind === 'outcome' ? 'rdap:rdap.test' : undefined)
   }

@@ -161,7 +161,7 @@ function timeText(text: string, matched: string, form: Form): string {
 function withClock(date: Day, rest: string): WhoisDate {
   const day = `${date.year}-${pad(date.month)}-${pad(date.day)}`
   const clock = CLOCK.exec(rest)
-  // A clock far from the date belongs to something else of the line.
+  // A time of day far from the date belongs to something else in the line.
   if (clock === null || clock.index > 14) return { day, instant: null }
   const [, hourText, minuteText, secondText = '0', half, plus, plusMinutes, offset, minutes, zone] =
     clock

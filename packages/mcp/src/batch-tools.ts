@@ -103,7 +103,7 @@ function getResults(): Tool {
         chars += isLong ? 0 : length
         hasMore = rows.length === limit || chars > MCP_LIMITS.resultChars / 2
         if (hasMore) break
-        // A row is never left out silently, and a reader always comes on.
+        // A row is never left out silently, and a reader can always read on.
         rows.push(isLong ? longRow(row, length) : row)
       }
       return { rows, has_more: hasMore, next_after: rows.at(-1)?.row ?? after }

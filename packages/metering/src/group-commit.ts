@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { isTemporary } from '@plumbline/db/retry'
 
 /**
- * Runs requests that wait at the same moment in one statement with one commit, and results each
- * individually.
+ * Runs requests that wait at the same moment in one statement with one commit, and gives each its
+ * own result.
  */
 export interface GroupCommit<Request, Result> extends AsyncDisposable {
   /** Resolves when the batch that holds the request is committed. */

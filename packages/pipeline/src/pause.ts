@@ -36,7 +36,7 @@ export async function pauseBatch(
     }
     return await shown(tx, paused, inTransaction)
   })
-  // Walks through all tasks, which a repeat must not cost.
+  // This walks through all tasks, which pausing again must not do.
   if (!wasPaused) await ungroupTasks(pipeline.db, id)
   return view
 }

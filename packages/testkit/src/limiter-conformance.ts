@@ -28,7 +28,7 @@ export function testLimiter(open: () => Limiter): void {
     expect(await limiter.take('k', 3, slow)).toEqual({ granted: true, remaining: 2 })
     const refused = await limiter.take('k', 4, slow)
     expect(refused).toMatchObject({ granted: false, remaining: 2 })
-    // Two more are missing at one in a hundred seconds.
+    // Two units are missing, and one is refilled in a hundred seconds.
     expect(refused.granted ? 0 : refused.retryMs).toBeGreaterThan(195_000)
     expect(refused.granted ? 0 : refused.retryMs).toBeLessThanOrEqual(200_000)
     expect(await limiter.take('k', 2, slow)).toMatchObject({ granted: true })
@@ -66,7 +66,7 @@ export function testLimiter(open: () => Limiter): void {
       }),
     )
     expect(granted).toBeLessThanOrEqual(most(beforeMs, performance.now()))
-    // At the last refusal nothing was left of all that had come in by then.
+    // At the last refusal everything that had been refilled by then was taken.
     expect(granted).toBeGreaterThan(0.95 * most(beganMs, refusedMs))
   })
 

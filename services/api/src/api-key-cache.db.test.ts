@@ -103,7 +103,7 @@ test('keys that do not exist cause no more queries than an address may have fail
   expect(statuses.filter((status) => status === 401)).toHaveLength(PER_MINUTE)
   expect(statuses.filter((status) => status === 429)).toHaveLength(500 - PER_MINUTE)
   expect(lookups(fixture.queries)).toBe(PER_MINUTE)
-  // What exists was asked for once, for all of them.
+  // The hashes of all keys were read once, for all of them.
   expect(fixture.queries).toHaveLength(PER_MINUTE + 1)
 })
 
@@ -130,7 +130,7 @@ test('a new key works within seconds from an address without failures left', asy
   for (let no = 0; no < 2 * PER_MINUTE; no += 1) await fixture.judge(newKey('svc', 'live'))
   const { id, key } = await fixture.account()
   for (let second = 0; second < 5; second += 1) {
-    // What comes back each second is used up by bad keys.
+    // What is refilled each second is used up by invalid keys.
     for (let no = 0; no < 5; no += 1) await fixture.judge(newKey('svc', 'live'))
     fixture.pass(1_000)
   }

@@ -125,7 +125,7 @@ function createMembers(
 
   function endRecord(at: number): void {
     const text = held.take(at)
-    // By its length alone, so that the same body comes to the same however it is cut into pieces.
+    // By its length alone, so that a body has the same result however it is cut into pieces.
     if (kept === 'long record' || text.length > bounds.recordChars) {
       listener.longRecord(text)
       listener.longRecord(undefined)

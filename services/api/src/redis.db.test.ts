@@ -18,7 +18,7 @@ test.skipIf(WITHOUT_REDIS)(
       RATE_LIMIT_PER_SECOND: '1',
       RATE_LIMIT_BURST: '9',
     })
-    // Whatever fails, what closes first waits for no server that hangs.
+    // Disposed of first, so that nothing that closes waits for a server that hangs.
     using _ = { [Symbol.dispose]: () => void process.kill(redis.pid, 'SIGCONT') }
     const account = await stage.account({ credits: 10 })
     const answers = await Promise.all(

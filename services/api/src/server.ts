@@ -152,7 +152,7 @@ function answerAll(
     opened((_req, res) => refuseOnResponse(log, res, 417)),
   )
   server.on('clientError', (error, socket) => {
-    // The parser repeats itself with every byte that still comes.
+    // The parser reports its error again with every byte that still comes.
     if (ending.has(socket)) return
     ending.add(socket)
     const status = malformedOf(error)

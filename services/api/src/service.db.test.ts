@@ -27,7 +27,7 @@ async function raw(text: string, until: RegExp): Promise<string> {
       if (until.test(met)) break
     }
   } catch {
-    // A cut connection ends what was met.
+    // A connection that is cut ends what is received.
   }
   socket.destroy()
   return met

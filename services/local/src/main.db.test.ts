@@ -40,7 +40,7 @@ test(
       }
       const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
         env,
-        // It leaves with this process, should a failure keep it from being told.
+        // With a channel (`ipc`) it ends with this process even if a failed test does not stop it.
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       })
       stack.defer(async () => {
@@ -56,7 +56,7 @@ test(
     first.stdout?.setEncoding('utf8').on('data', (text: string) => (printed += text))
     const isReady = once(first, 'message')
 
-    // Who waits for /readyz then finds the service by the command line, and a worker of each kind.
+    // Once /readyz is 200, the command line finds the service, and there is a worker of each kind.
     const statuses = await untilReady(`http://127.0.0.1:${port}/readyz`, first)
     expect(statuses.every((status) => status === 503)).toBe(true)
     const noted = await readFile(join(dataDir, 'service.json'), 'utf8')
@@ -64,7 +64,7 @@ test(
     expect(facts.databaseUrl).toBe(servingUrlOf(database.url))
     await using db = openDatabase({ url: facts.databaseUrl, poolSize: 1, applicationName: 'test' })
     expect(new Set((await readWorkers(db)).map(({ kind }) => kind))).toEqual(new Set(WORKER_KINDS))
-    // Without what tells a command where the service is, but the data directory.
+    // Of the settings by which a command finds the service it has the data directory alone.
     const { stdout } = await promisify(execFile)(process.execPath, [CLI, 'account', 'list'], {
       env: { PATH: processEnvironment()['PATH'], DATA_DIR: dataDir },
     })

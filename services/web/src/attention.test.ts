@@ -17,7 +17,7 @@ function account(
 }
 
 function batch(set: Partial<BatchView>): BatchView {
-  // Safe because what wants a person is told by these fields alone.
+  // Safe because what needs attention depends on these fields alone.
   return { id: 'b1', status: 'completed', error: null, failed_at: null, ...set } as BatchView
 }
 

@@ -71,7 +71,7 @@ async function dropSome(
   await sql`
     with idle as (
       select t.id, t.check_kind = any(${[...checks]}::text[])
-          -- A task that never went out asks a whole check and has no lease yet.
+          -- A task that was never leased has lease 0 and all subjects of its check (indexes null).
           and (t.lease > 0 or t.indexes is not null)
           and (b.ats->>'canceling')::timestamptz
             > clock_timestamp() - ${patienceMs} * interval '1 ms' as drains

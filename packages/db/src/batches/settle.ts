@@ -116,7 +116,7 @@ export async function storeTaskOutcomes(
         quiet_until = least(g.quiet_until, excluded.quiet_until),
         out_task = nullif(g.out_task, (select id from task))
     ), freed as (
-      -- Groups that this task was out for have room, as it comes back without them.
+      -- Groups of which this is the leased task have capacity, if none of its subjects waits there.
       update task_groups g set out_task = null, quiet_until = '-infinity',
         opened = g.group_key like ${`${SILENCE}%`}
       from task t

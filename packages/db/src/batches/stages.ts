@@ -257,7 +257,7 @@ export async function claimRunning(
       select id from batches
       where status = 'running' and stage_attempts = 0 and rows_total >= ${leastRows}
       order by created_at limit 1
-      -- Tasks that bring in outcomes hold its key all the time.
+      -- Transactions that store outcomes always lock its key; this lock does not wait for them.
       for no key update skip locked
     )
     returning id, lease

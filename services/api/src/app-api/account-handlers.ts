@@ -42,7 +42,7 @@ export const ACCOUNT_HANDLERS = {
     const { userId } = requireSession(call)
     const { mode } = call.body
     const service = ctx.settings.KEY_PREFIX
-    // Each that replaces another is told to all owners by mail, and is audited for ever.
+    // A key that replaces another is reported to all owners by mail, and stays in the audit log.
     const taken = await people.takeOfDay(`${KEY_BUDGETS}${accountId}`, KEYS_A_DAY)
     if (taken === undefined) throw tooManyKeys()
     const making = inTransaction(ctx.db, async (tx) => {
@@ -119,7 +119,7 @@ export const ACCOUNT_HANDLERS = {
         action: 'account.settings',
         accountId,
         before: null,
-        // What an account is called may be a session's name.
+        // The name of an account may be that of a person, so it is not written to the audit log.
         after: { changed: Object.keys(body).toSorted() },
       })
     })

@@ -20,7 +20,7 @@ export const ENTRY_HANDLERS = {
   readSession: async (app, { req, clearSession }) => {
     const secret = sessionSecretOf(req, app.ctx.access.publicUrl)
     const view = await viewOf(app, secret)
-    // One that ended elsewhere is taken from the browser.
+    // The cookie of a session that was ended elsewhere is removed from the browser.
     if (secret !== undefined && view.user === null) clearSession()
     return view
   },

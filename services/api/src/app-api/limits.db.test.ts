@@ -83,7 +83,7 @@ test('an IPv6 /48 may create as many accounts a day as four networks', async () 
   for (const network of ['1', '2', '2', '3', '4', '5', '6']) {
     statuses.push(await sign(`2001:db8:7:${network}::9`))
   }
-  // A refusal of the network counts for the site no more.
+  // An attempt that the limit of its network refuses does not count for the /48.
   expect(statuses).toEqual([200, 200, 429, 200, 200, 429, 429])
   expect(await sign('2001:db8:8:1::9')).toBe(200)
 })
@@ -160,7 +160,7 @@ test('a password is accepted only over TLS or from this machine', async () => {
     ),
   ])
   expect((await tls.app('readSession')).json.user).not.toBeNull()
-  // The same cookie by plain HTTP speaks for nobody.
+  // The same cookie over plain HTTP signs nobody in.
   const plain = await api.call('/app/api/session', { headers: { cookie: tls.cookie } })
   expect(plain.json).toMatchObject({ user: null })
 })

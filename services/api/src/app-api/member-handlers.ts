@@ -49,7 +49,7 @@ export const MEMBER_HANDLERS = {
 
   removeMember: async ({ people }, call) => {
     const id = call.param('id')
-    // Anyone may leave, but others are removed only by whom the account's rules let change it.
+    // Anyone may leave, but others are removed only by users who may change the account.
     if (id !== requireSession(call).userId) {
       refuseReader(requireSession(call))
       refuseSuspended(shownAccount(call))

@@ -13,8 +13,8 @@ import { BOARD_PATH } from './bull-board.ts'
 import { operatorPages } from './operator-pages.ts'
 
 // Who may call what on the admin port: every route that the pages serve, read from their router.
-// Forms are sent empty, so that the operator is refused what they ask for (and not as a person), or
-// does what can be done again.
+// Forms are sent empty, so that the operator is admitted and the form then refused, or does what
+// can be done again.
 
 interface Route {
   readonly method: string

@@ -83,7 +83,7 @@ describe('GET /v1/ledger', () => {
       { kind: 'debit', credits: -1, balance: 4_997, product: 'email', source: 'api' },
       { kind: 'debit', credits: -2, balance: 4_998, product: 'phone', source: 'api' },
     ])
-    // What comes meanwhile changes nothing of the pages behind.
+    // Entries that are added meanwhile do not change later pages.
     await lookUp(live, 'ip', { ip: '8.8.8.8' })
     const next = `/v1/ledger?limit=2&cursor=${first.next_cursor ?? ''}`
     expect(ledgerPage.parse((await stage.call(next, { key: live })).json)).toMatchObject({

@@ -105,7 +105,7 @@ function KeysOfModes({
     <div class="columns">
       {MODES.map(({ mode, title, about }) => {
         const key = active.find((one) => one.mode === mode)
-        // With both there, only the first goes by the short name: each name is once on the page.
+        // If there are both, only the first has the short name: no name is twice on the page.
         const isFirst = active.length < 2 || mode === 'live'
         const ending = isFirst ? 'key' : `${mode} key`
         return (

@@ -25,7 +25,7 @@ export function Overview(): JSX.Element {
   const batches = useQuery(recentBatchesQuery)
   const use = useQuery(useOfDays())
   const list = batches.data?.data
-  // Heights of what stands above are known by then: nothing that is shown is pushed down.
+  // By then the heights of the parts above are known, so that nothing that is shown moves down.
   const isRead = !account.isPending && !batches.isPending
   const running = list?.filter(({ status }) => isMoving(status)) ?? []
   return (

@@ -62,7 +62,7 @@ function choicesOf(batch: BatchView, ended: readonly BatchView[]): readonly Choi
     text: visibleText(`${batchTitle(one)}, ${format.time(one.created_at)}`),
   }))
   const origin = batch.origin?.batch
-  // The list may be too long for it to stand there.
+  // It may be older than the batches that were read.
   return origin === undefined || choices.some(({ value }) => value === origin)
     ? choices
     : [{ value: origin, text: `The batch that it was made of (${origin})` }, ...choices]
