@@ -174,7 +174,9 @@ async function refuseBeyondLimits(
   size: number,
 ): Promise<void> {
   await refuseBeyondCount(tx, limits, accountId)
-  if ((await sumFileBytes(tx, accountId)) + size > limits.accountFileBytes) throw noSpaceLeft()
+  if ((await sumFileBytes(tx, accountId)) + size > limits.accountFileBytes) {
+    throw noSpaceLeft(limits.accountFileBytes)
+  }
 }
 
 async function refuseBeyondCount(
@@ -193,10 +195,10 @@ async function refuseBeyondCount(
 }
 
 /** The refusal of a file for which the account has no storage quota left. */
-export function noSpaceLeft(): Problem {
+export function noSpaceLeft(limitBytes: number): Problem {
   return new Problem(
     'payload_too_large',
-    'The files of the account would exceed its space; delete batches that are no longer needed.',
+    `The files of the account would exceed its ${limitBytes} bytes; delete batches that are no longer needed.`,
   )
 }
 

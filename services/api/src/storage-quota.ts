@@ -74,7 +74,7 @@ export function createStorageQuota(
   async function judge(accountId: string, usage: Usage): Promise<void> {
     const ageMs = usage.readAt === undefined ? Infinity : now() - usage.readAt
     if (ageMs >= (isOver(usage) ? FRESH_MS : KEPT_MS)) await refresh(accountId, usage)
-    if (isOver(usage)) throw noSpaceLeft()
+    if (isOver(usage)) throw noSpaceLeft(limitBytes)
   }
 
   function rest(accountId: string): void {

@@ -65,7 +65,11 @@ export async function readUpload(req: Request, res: Response, intake: BodyIntake
   const parts: Stored[] = []
   const writing = new AbortController()
   wantBody(req, res)
-  const body = openBodyStream(req, () => intake.guard.within(bodyLimit), tooLarge)
+  const body = openBodyStream(
+    req,
+    () => intake.guard.within(bodyLimit),
+    () => tooLarge(limitBytes),
+  )
   const form = asRequest(body)
   const settings: StreamedOptions = {
     storage: diskStorage(intake, parts, writing.signal),
@@ -82,7 +86,7 @@ export async function readUpload(req: Request, res: Response, intake: BodyIntake
   try {
     await new Promise<void>((resolve, reject) => {
       read(form, res, (error: unknown) =>
-        error === undefined ? resolve() : reject(refusal(error)),
+        error === undefined ? resolve() : reject(refusal(error, limitBytes)),
       )
     })
     const [stored] = parts
@@ -241,16 +245,19 @@ function textFields(body: unknown): ReadonlyMap<string, string> {
   return fields
 }
 
-function tooLarge(): Problem {
-  return new Problem('payload_too_large', 'The file is larger than a batch may be; split it.')
+function tooLarge(limitBytes: number): Problem {
+  return new Problem(
+    'payload_too_large',
+    `The file of a batch may have at most ${limitBytes} bytes; split it.`,
+  )
 }
 
-function refusal(error: unknown): unknown {
+function refusal(error: unknown, limitBytes: number): unknown {
   if (error instanceof SpaceUnknown) return error.cause
   if (error instanceof multer.MulterError) {
     switch (error.code) {
       case 'LIMIT_FILE_SIZE':
-        return tooLarge()
+        return tooLarge(limitBytes)
       case 'LIMIT_UNEXPECTED_FILE':
       case 'LIMIT_FILE_COUNT':
         return new Problem('bad_request', 'Send exactly one file, as the part `file`.')

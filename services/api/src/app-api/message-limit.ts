@@ -15,7 +15,7 @@ export async function refuseManyMessages(
   if ((await messages.network(network)) && (await messages.address(emailKeyOf(email)))) return
   throw new Problem(
     'too_many_requests',
-    'Too many messages were asked for; look into your mail, also among spam, or try again in an hour.',
+    'Too many messages were asked for; look into your mail, also among spam, or try again in a quarter of an hour.',
     { retryAfterSeconds: 900 },
   )
 }
