@@ -15,7 +15,7 @@ function openSpace(stored = 0) {
   return { state, space }
 }
 
-const FULL = 'The files of the account would exceed its space'
+const FULL = 'The files of the account would exceed its'
 
 test('files that are being received count together with stored ones', async () => {
   const { space } = openSpace(20)
