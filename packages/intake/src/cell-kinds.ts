@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { Check } from '@plumbline/contract/products'
+import { isNoValue } from './subject.ts'
 
 const EMAIL = /^[^\s@,;<>]+@[^\s@,;<>]+\.[^\s@,;<>]{2,}$/
 const PHONE =
@@ -22,7 +23,7 @@ export type CellKind = Check | 'digits' | 'number' | 'date' | 'text' | 'empty'
 
 /** The kind of a trimmed cell: a guess for finding columns, not a check. */
 export function cellKind(cell: string): CellKind {
-  if (cell === '') return 'empty'
+  if (isNoValue(cell)) return 'empty'
   if (cell.length > 320) return 'text'
   if (EMAIL.test(cell)) return 'email'
   if (isIP(cell) !== 0) return 'ip'

@@ -322,3 +322,25 @@ it('an aborted read rejects with the reason of the signal', async () => {
   }
   await expect(read()).rejects.toThrow('enough')
 })
+
+describe('a word in place of a value is an empty cell', () => {
+  it.each(['-', '—', 'n/a', 'N/A', '#N/A', 'None', 'NULL', 'nan', '\\N'])('%s', async (word) => {
+    const { rows, summary } = await readBytes(
+      `email,domain\nann@firm.example,${word}\n${word},firm.example\n`,
+      { product: 'fraud-signals' },
+    )
+    expect(rows[0]).toMatchObject({ kind: 'billable', error: undefined })
+    expect(rows[0]?.subjects.domain).toBeUndefined()
+    expect(rows[0]?.cells[1]).toBe(word)
+    expect(rows[1]).toMatchObject({ kind: 'refused', error: 'email: is missing' })
+    expect(summary.counts).toMatchObject({ billable: 1, refused: 1 })
+  })
+
+  it('a value that begins with such a word is a value', async () => {
+    const { rows } = await readBytes('email\nnone@firm.example\n-@firm.example\n')
+    expect(rows.map(({ subjects }) => subjects.email)).toEqual([
+      'none@firm.example',
+      '-@firm.example',
+    ])
+  })
+})

@@ -4,7 +4,7 @@ import type { Claim, ClaimReader } from './claims.ts'
 import { csvCell } from './csv-cell.ts'
 import { isOver, TOO_LONG, type UploadLimits } from './limits.ts'
 import { createRecordKinds, type ColumnText, type Subjects } from './record-kinds.ts'
-import { cellReaders, type CellReader } from './subject.ts'
+import { cellReaders, isNoValue, type CellReader } from './subject.ts'
 
 /** One row of a file. */
 export interface FileRow {
@@ -203,7 +203,7 @@ function readParts(
   let error: string | undefined
   for (const { check, column, reader, required } of parts) {
     const text = (field === undefined ? cells[column] : field(check))?.trim()
-    if (text === undefined || text === '') {
+    if (text === undefined || isNoValue(text)) {
       if (required) return { refused: `${check}: is missing`, subjects, keys }
       continue
     }

@@ -14,6 +14,17 @@ export type Reading =
     }
   | { readonly subject?: undefined; readonly fault: string }
 
+/** What spreadsheets, databases and people write where there is no value; lower case. */
+const NO_VALUE = new Set(
+  '- -- --- – — ? n/a #n/a n.a. na nan nil none (none) null (null) <null> \\n undefined'.split(' '),
+)
+const NO_VALUE_CHARS = Math.max(...[...NO_VALUE].map((word) => word.length))
+
+/** Whether a trimmed cell holds no value: it is empty, or a word such as `n/a` in its place. */
+export function isNoValue(cell: string): boolean {
+  return cell === '' || (cell.length <= NO_VALUE_CHARS && NO_VALUE.has(cell.toLowerCase()))
+}
+
 /** Separator of several values in one cell, as written by Google Contacts. */
 const SEVERAL = ' ::: '
 
