@@ -18,8 +18,16 @@ const TEXTS: Readonly<Record<OwnLimit, string>> = {
   hlr_numbers_per_day: 'numbers that a network is asked about for money in a day',
 }
 
+/** A number, or the word for no number: commander turns a parsed null into an empty text. */
+export type NumberOrNone = number | 'none'
+
+/** The number, or null for `none`. */
+export function nullIfNone(value: NumberOrNone): number | null {
+  return value === 'none' ? null : value
+}
+
 /** Values of the limit options, by commander's names. */
-export type LimitOptions = { readonly [Name in OwnLimit as CamelOf<Name>]?: number | null }
+export type LimitOptions = { readonly [Name in OwnLimit as CamelOf<Name>]?: NumberOrNone }
 
 type CamelOf<Text extends string> = Text extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelOf<Tail>>}`
@@ -36,29 +44,33 @@ export function addLimitOptions(command: Command): Command {
 
 /** The limits that were named. */
 export function limitsOf(options: LimitOptions): Partial<OwnLimits> {
-  const values: Readonly<Record<OwnLimit, number | null | undefined>> = {
+  const values: Readonly<Record<OwnLimit, NumberOrNone | undefined>> = {
     calls_per_second: options.callsPerSecond,
     calls_burst: options.callsBurst,
     unfinished_batches: options.unfinishedBatches,
     upload_rows: options.uploadRows,
     hlr_numbers_per_day: options.hlrNumbersPerDay,
   }
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, nullIfNone(value)]],
+    ),
+  )
 }
 
-/** Reads a whole number up to `max`, or `none` as null. */
-export function numberOrNone(max: number, min = 1): (text: string) => number | null {
+/** Reads a whole number up to `max`, or `none`. */
+export function numberOrNone(max: number, min = 1): (text: string) => NumberOrNone {
   return (text) => {
-    if (text === 'none') return null
+    if (text === 'none') return text
     const value = Number(text)
     if (/^\d+$/.test(text) && value >= min && value <= max) return value
     throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}, or none.`)
   }
 }
 
-/** Reads a price in US dollars as cents, or `none` as null. */
-export function priceCents(text: string): number | null {
-  if (text === 'none') return null
+/** Reads a price in US dollars as cents, or `none`. */
+export function priceCents(text: string): NumberOrNone {
+  if (text === 'none') return text
   const cents = priceCentsOf(text)
   if (cents !== undefined) return cents
   throw new InvalidArgumentError('Expected a price in US dollars such as 25 or 24.90, or none.')

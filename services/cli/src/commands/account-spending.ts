@@ -3,15 +3,15 @@ import type { Command } from 'commander'
 import { requireAccount } from '../accounts.ts'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { CREDITS_MAX, jsonOption } from '../arguments.ts'
-import { numberOrNone } from '../own-limits.ts'
+import { nullIfNone, numberOrNone, type NumberOrNone } from '../own-limits.ts'
 import { openServiceDatabase } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 import { facts } from '../table.ts'
 
 interface Options extends Acting {
-  readonly dailyLimit?: number | null
-  readonly lowMark?: number | null
+  readonly dailyLimit?: NumberOrNone
+  readonly lowMark?: NumberOrNone
   readonly json: boolean
 }
 
@@ -41,8 +41,8 @@ async function run(shell: Shell, id: string, options: Options): Promise<void> {
   await requireAccount(db, id)
   if (dailyLimit !== undefined || lowMark !== undefined) {
     const bounds = {
-      ...(dailyLimit === undefined ? {} : { dailyLimit }),
-      ...(lowMark === undefined ? {} : { lowMark }),
+      ...(dailyLimit === undefined ? {} : { dailyLimit: nullIfNone(dailyLimit) }),
+      ...(lowMark === undefined ? {} : { lowMark: nullIfNone(lowMark) }),
     }
     await setSpending(db, { actor: actorOf(options), accountId: id, bounds })
   }

@@ -2,7 +2,7 @@ import { changePackOffer } from '@plumbline/db/offers'
 import { Option, type Command } from 'commander'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { CREDITS_MAX, wholeNumber } from '../arguments.ts'
-import { priceCents } from '../own-limits.ts'
+import { nullIfNone, priceCents, type NumberOrNone } from '../own-limits.ts'
 import { UsageError } from '../refusal.ts'
 import { openServiceDatabase } from '../service.ts'
 import { cliSettings } from '../settings.ts'
@@ -10,7 +10,7 @@ import type { Shell } from '../shell.ts'
 
 interface Options extends Acting {
   readonly credits?: number
-  readonly priceUsd?: number | null
+  readonly priceUsd?: NumberOrNone
   readonly offered?: 'yes' | 'no'
   readonly position?: number
 }
@@ -35,7 +35,7 @@ async function run(shell: Shell, pack: string, options: Options): Promise<void> 
   const { credits, priceUsd, offered, position } = options
   const changes = {
     ...(credits === undefined ? {} : { credits }),
-    ...(priceUsd === undefined ? {} : { price_cents: priceUsd }),
+    ...(priceUsd === undefined ? {} : { price_cents: nullIfNone(priceUsd) }),
     ...(offered === undefined ? {} : { is_offered: offered === 'yes' }),
     ...(position === undefined ? {} : { position }),
   }

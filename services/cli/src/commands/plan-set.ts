@@ -2,7 +2,14 @@ import { changePlanOffer } from '@plumbline/db/offers'
 import { Option, type Command } from 'commander'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { CREDITS_MAX, wholeNumber } from '../arguments.ts'
-import { addLimitOptions, limitsOf, priceCents, type LimitOptions } from '../own-limits.ts'
+import {
+  addLimitOptions,
+  limitsOf,
+  nullIfNone,
+  priceCents,
+  type LimitOptions,
+  type NumberOrNone,
+} from '../own-limits.ts'
 import { UsageError } from '../refusal.ts'
 import { openServiceDatabase } from '../service.ts'
 import { cliSettings } from '../settings.ts'
@@ -10,7 +17,7 @@ import type { Shell } from '../shell.ts'
 
 interface Options extends Acting, LimitOptions {
   readonly credits?: number
-  readonly priceUsd?: number | null
+  readonly priceUsd?: NumberOrNone
   readonly testKeys?: 'yes' | 'no'
   readonly offered?: 'yes' | 'no'
   readonly position?: number
@@ -38,7 +45,7 @@ async function run(shell: Shell, plan: string, options: Options): Promise<void> 
   const { credits, priceUsd, testKeys, offered, position } = options
   const changes = {
     ...(credits === undefined ? {} : { monthly_credits: credits }),
-    ...(priceUsd === undefined ? {} : { price_cents: priceUsd }),
+    ...(priceUsd === undefined ? {} : { price_cents: nullIfNone(priceUsd) }),
     ...(testKeys === undefined ? {} : { test_keys: testKeys === 'yes' }),
     ...(offered === undefined ? {} : { is_offered: offered === 'yes' }),
     ...(position === undefined ? {} : { position }),
