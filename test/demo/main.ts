@@ -160,7 +160,8 @@ async function enrich({ url, liveKey, welcomeUrl }: DemoService): Promise<void> 
     cells,
   )
   console.log(`\nThe result file: ${path}`)
-  console.log(`The batch in the app: ${linkTo(batch.id, welcomeUrl)}`)
+  // Without a terminal the service ends with this program.
+  if (process.stdout.isTTY) console.log(`The batch in the app: ${linkTo(batch.id, welcomeUrl)}`)
 }
 
 async function contactsFile(): Promise<Blob> {

@@ -43,8 +43,13 @@ export async function findInstallationKey(dataDir: string): Promise<string | und
   return await readKeyFile(join(dataDir, INSTALLATION_KEY_FILE))
 }
 
-/** Replaces the key in the file of a data directory, keeping its owner; atomic across a crash. */
-export async function replaceInstallationKey(dataDir: string, key: string): Promise<void> {
+/**
+ * Replaces the key in the file of a data directory, keeping its owner; atomic across a crash. Older
+ * backups need the previous key, which stays beside it.
+ *
+ * @returns name of the file with the previous key, in the data directory
+ */
+export async function replaceInstallationKey(dataDir: string, key: string): Promise<string> {
   const path = join(dataDir, INSTALLATION_KEY_FILE)
   const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`
   try {
@@ -54,8 +59,12 @@ export async function replaceInstallationKey(dataDir: string, key: string): Prom
     await file.chown(uid, gid)
     await file.chmod(mode & 0o770)
     await file.sync()
+    const until = new Date().toISOString().replaceAll(/[-:.]/g, '')
+    const previous = `${INSTALLATION_KEY_FILE}.until-${until}`
+    await link(path, join(dataDir, previous))
     await rename(draft, path)
     await syncFolder(dataDir)
+    return previous
   } finally {
     await unlink(draft).catch(() => undefined)
   }

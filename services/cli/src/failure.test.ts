@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { RefusedError } from '@plumbline/client/refused'
 import { Problem } from '@plumbline/contract/problem'
 import { expect, test } from 'vitest'
@@ -30,6 +31,14 @@ test('a refusal of the service keeps its message and request id', () => {
     retryAfterSeconds: undefined,
   })
   expect(failureOf(refused)).toEqual({ message: 'Top up the account. (request r1)', status: 1 })
+})
+
+test('a file that cannot be read is no failed connection', async () => {
+  const fault = await readFile('/no/weights.json').catch((error: unknown) => error)
+  expect(failureOf(fault)).toEqual({
+    message: "ENOENT: no such file or directory, open '/no/weights.json'",
+    status: 1,
+  })
 })
 
 test('a failed connection is found below the wrappers of fetch and of the driver', () => {

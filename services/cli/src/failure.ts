@@ -44,6 +44,8 @@ function toldBy(error: unknown): Failure {
 export function socketFault(error: unknown): string | undefined {
   let fetchFault: string | undefined
   for (let at = error, depth = 0; at instanceof Error && depth < 5; depth++) {
+    // Failures of files have codes like those of sockets, and name their path.
+    if ('path' in at) return undefined
     if ('code' in at && typeof at.code === 'string' && /^(?:E|UND_ERR)[A-Z_]+$/.test(at.code)) {
       return at.message === '' ? at.code : at.message
     }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -234,6 +234,9 @@ test(
     expect(out).toContain(`  ${MAILS} messages that wait\n`)
     expect(out).not.toContain(NEXT)
     expect(await readFile(file, 'utf8')).toBe(`${NEXT}\n`)
+    const [previous = ''] = await previousKeys(dataDir)
+    expect(out).toContain(`The old key is in ${previous}.`)
+    expect(await readFile(join(dataDir, previous), 'utf8')).toBe(`${OLD}\n`)
     await writeFile(file, `${OLD}\n`)
     expect(await run(settings)).toMatchObject({
       code: 0,
@@ -244,6 +247,10 @@ test(
   },
   PATIENT_MS,
 )
+
+async function previousKeys(dataDir: string): Promise<readonly string[]> {
+  return (await readdir(dataDir)).filter((name) => name.startsWith('installation.key.until-'))
+}
 
 async function inPackaged(dataDir: string, work: (db: Db) => Promise<void>): Promise<void> {
   await using stack = new AsyncDisposableStack()

@@ -63,8 +63,9 @@ async function changeKey(settings: ChangeKeySettings): Promise<string> {
   const change = await changeInstallationKey(db, keys, { actor: systemUser(), isAlone })
   // After the database, so that a command that was interrupted between the two can be run again
   // with the same settings.
-  if (given === undefined && old !== next) await replaceInstallationKey(dataDir, next)
-  return told(change, given === undefined)
+  const previous =
+    given === undefined && old !== next ? await replaceInstallationKey(dataDir, next) : undefined
+  return told(change, given === undefined, previous)
 }
 
 /** Opens the database while nothing else uses it; starts the packaged one if necessary. */
@@ -106,11 +107,15 @@ function open(url: string): Db {
   })
 }
 
-function told(change: KeyChange, isInFile: boolean): string {
+function told(change: KeyChange, isInFile: boolean, previous: string | undefined): string {
   const where = isInFile
     ? 'The new key is in installation.key.'
     : 'Start all programs with the new key as INSTALLATION_KEY.'
-  const backups = 'Keep the old key for as long as you keep older backups of the database.'
+  const backups =
+    previous === undefined
+      ? 'Keep the old key for as long as you keep older backups of the database.'
+      : `The old key is in ${previous}. Older backups of the database need it: keep it with them,\n` +
+        'and remove it here.'
   if (change.status === 'was_changed') {
     return `The database has the new key already.\n${where}\n${backups}\n`
   }
