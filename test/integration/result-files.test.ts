@@ -104,13 +104,14 @@ describe.each(oneBackend('postgres'))('on $name', ({ redisUrl }) => {
     const known = { '?format=xlsx': '.xlsx', '?format=zip': '.zip', '?encoding=latin-1': '.csv' }
     for (const [query, ending] of Object.entries(known)) {
       const answer = await fetched({}, query, 'HEAD')
-      const disposition = `attachment; filename="${id}${ending}"`
+      const named = encodeURIComponent(`سيرة_b-result${ending}`)
+      const disposition = `attachment; filename=${id}-result${ending}; filename*=UTF-8''${named}`
       expect(answer.headers.get('content-disposition')).toBe(disposition)
     }
     const western = await fetched({}, '?encoding=latin-1', 'HEAD')
     expect(western.headers.get('content-type')).toBe('text/csv; charset=windows-1252')
     const refused = await call(caller, 'GET', `/v1/batches/${id}/refused`)
-    expect(refused.headers.get('content-disposition')).toContain(`"${id}-refused.csv"`)
+    expect(refused.headers.get('content-disposition')).toContain(`${id}-refused.csv`)
     expect(await refused.text()).toBe(
       `email,no,note,result.row,result.error\r\n,refused,x,${ROWS + 1},email: is missing\r\n`,
     )

@@ -84,7 +84,7 @@ export function resultCalls(connection: Connection): ResultCalls {
       const path = `${batchPath(id)}/${refused === true ? 'refused' : 'results'}${query}`
       const response = await connection.send({ method: 'GET', path, endless: true, ...call })
       if (response.body === null) throw new Error('the service answered without a body')
-      const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1]
+      const name = fileNameOf(response.headers.get('content-disposition') ?? '')
       return {
         complete: response.headers.get('x-results-complete') === 'true',
         fileName: name ?? `${id}.${format ?? 'csv'}`,
@@ -92,6 +92,14 @@ export function resultCalls(connection: Connection): ResultCalls {
       }
     },
   }
+}
+
+/** The name in a `Content-Disposition` of the service: as in RFC 8187, else quoted, else a token. */
+function fileNameOf(disposition: string): string | undefined {
+  const [, encoded] = /filename\*=UTF-8''([^;]+)/i.exec(disposition) ?? []
+  if (encoded !== undefined) return decodeURIComponent(encoded)
+  const [, quoted, token] = /filename=(?:"((?:[^"\\]|\\.)+)"|([^\s";]+))/i.exec(disposition) ?? []
+  return quoted?.replaceAll(/\\(.)/g, '$1') ?? token
 }
 
 /** The path of a batch. */

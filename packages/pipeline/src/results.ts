@@ -14,6 +14,7 @@ import { WORKBOOK_TYPE, workbookStream } from './workbook.ts'
 import { refuseTooLong } from './sheet-limit.ts'
 import { hasResults, rowsOf } from './result-rows.ts'
 import { noSuchBatch } from './batch-access.ts'
+import { resultFileName } from './result-file-name.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { CsvForm, SheetSize } from './line-format.ts'
 
@@ -60,6 +61,8 @@ export interface Results {
   readonly complete: boolean
   readonly contentType: string
   readonly fileName: string
+  /** Name for clients that read ASCII only. */
+  readonly asciiFileName: string
   /**
    * Set for the finished file only; without it the stream has every row, whatever range was
    * requested.
@@ -90,7 +93,7 @@ export async function openResults(
   if (batch === undefined) throw noSuchBatch()
   const complete = request.refused === true ? hasRows(batch) : hasResults(batch)
   const finished = complete && isAsStored(request) ? finishedFile(batch) : undefined
-  const facts = { complete, ...namesOf(batch, request) }
+  const facts = { complete, ...namesOf(batch, request, complete) }
   if (finished !== undefined) {
     const stream = await openPart(pipeline, finished, request)
     if (stream !== undefined) return { ...facts, finished, stream }
@@ -143,16 +146,32 @@ async function noteLoss({ db, log }: Pipeline, batchId: string, key: string): Pr
 
 function namesOf(
   batch: BatchRow,
-  { format, refused = false, csv = PLAIN_CSV }: ResultsRequest,
-): Pick<Results, 'contentType' | 'fileName'> {
+  request: ResultsRequest,
+  complete: boolean,
+): Pick<Results, 'contentType' | 'fileName' | 'asciiFileName'> {
+  const { format, csv = PLAIN_CSV } = request
   const types: Readonly<Record<ResultFormat, string>> = {
     csv: `text/csv; charset=${csv.encoding}`,
     ndjson: 'application/x-ndjson; charset=utf-8',
     xlsx: WORKBOOK_TYPE,
     zip: 'application/zip',
   }
-  const name = refused ? `${batch.id}-refused` : batch.id
-  return { contentType: types[format], fileName: `${name}.${format}` }
+  const content = contentOf(request, complete)
+  return {
+    contentType: types[format],
+    fileName: resultFileName(batch, content, format),
+    asciiFileName: `${batch.id}-${content}.${format}`,
+  }
+}
+
+/** Kinds of rows that the name of a file lists at most. */
+const KINDS_IN_NAME = 3
+
+function contentOf({ refused = false, only }: ResultsRequest, complete: boolean): string {
+  if (refused) return 'refused'
+  if (only.length > KINDS_IN_NAME) return 'selected'
+  if (only.length > 0) return only.join('-')
+  return complete ? 'result' : 'partial'
 }
 
 async function streamOf(

@@ -170,7 +170,10 @@ test('files that are being received count towards the quota of the account, as u
   const send = [form, { product: 'email', records }] as const
   for (const more of send) {
     const refused = await narrow.call('/v1/batches', { key: live, body: more })
-    expect([refused.status, refused.text]).toEqual([413, expect.stringContaining('would exceed its')])
+    expect([refused.status, refused.text]).toEqual([
+      413,
+      expect.stringContaining('would exceed its'),
+    ])
   }
   slow.destroy()
   await expect.poll(() => narrow.scratch()).toEqual([])

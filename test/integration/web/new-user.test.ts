@@ -85,16 +85,18 @@ test.skipIf(!canRunChromium()).each(CASES)(
       .poll(async () => [...new Set(await page.locator('td .badge').allTextContents())])
       .toEqual(['Send'])
 
-    const csv = await download(page, user, 'Download CSV')
-    const { data } = Papa.parse<Record<string, string>>(csv.toString('utf8'), {
-      header: true,
-      skipEmptyLines: true,
-    })
+    const csv = await download(page, user, 'Download CSV', 'a few-result.csv')
+    const data = rowsOf(csv)
     expect(data.map((row) => row['Private email'])).toEqual(addresses(ROWS))
     expect(data.map((row) => row['result.email'])).toEqual(addresses(ROWS))
-    const workbook = await download(page, user, 'Download XLSX')
+    const workbook = await download(page, user, 'Download XLSX', 'a few-result.xlsx')
     // LibreOffice starts slowly, so one backend is enough.
     if (backend.name === 'postgres') await expectCells(workbook, ROWS)
+
+    await user.choose('Rows in the file', 'Undeliverable')
+    const bad = rowsOf(await download(page, user, 'Download CSV', 'a few-undeliverable.csv'))
+    const statuses = bad.map((row) => row['result.email.status'])
+    expect([...new Set(statuses)]).toEqual(['undeliverable'])
 
     await user.follow('Credits')
     await expect.poll(() => page.getByText('Held for a batch').count()).toBeGreaterThan(0)
@@ -140,8 +142,21 @@ async function expectCells(workbook: Buffer, count: number): Promise<void> {
   expect({ formulas, links }).toEqual({ formulas: [], links: [] })
 }
 
-async function download(page: Page, user: PageUser, name: string): Promise<Buffer> {
+function rowsOf(csv: Buffer): readonly Readonly<Record<string, string>>[] {
+  const options = { header: true, skipEmptyLines: true } as const
+  return Papa.parse<Record<string, string>>(csv.toString('utf8'), options).data
+}
+
+/** Downloads by a link, to a file that has to have this name. */
+async function download(
+  page: Page,
+  user: PageUser,
+  link: string,
+  fileName: string,
+): Promise<Buffer> {
   const arriving = page.waitForEvent('download')
-  await user.follow(name)
-  return await readFile(await (await arriving).path())
+  await user.follow(link)
+  const file = await arriving
+  expect(file.suggestedFilename()).toBe(fileName)
+  return await readFile(await file.path())
 }

@@ -2,6 +2,7 @@ import { createTurns } from '@plumbline/concurrency/event-loop-turns'
 import { REFUSED_FORMATS, RESULT_FORMATS } from '@plumbline/contract/results-request'
 import { PROBLEMS, Problem } from '@plumbline/contract/problem'
 import { openResults, type Results, type ResultsRequest } from '@plumbline/pipeline/results'
+import { create } from 'content-disposition'
 import type { Request, Response } from 'express'
 import { pipeline } from 'node:stream/promises'
 import { admit, showBalance } from '../access.ts'
@@ -149,7 +150,7 @@ function headersOf(res: Response, results: Results, part: PartWanted): string[] 
   const { finished } = results
   return headersWith(requestContextOf(res), {
     'Content-Type': results.contentType,
-    'Content-Disposition': `attachment; filename="${results.fileName}"`,
+    'Content-Disposition': create(results.fileName, { fallback: fallbackOf(results) }),
     'X-Results-Complete': String(results.complete),
     'Cache-Control': 'no-store',
     'Accept-Ranges': finished === undefined ? 'none' : 'bytes',
@@ -157,6 +158,11 @@ function headersOf(res: Response, results: Results, part: PartWanted): string[] 
       ? {}
       : { ETag: etagOf(finished.sha256), ...lengthOf(finished.bytes, part) }),
   })
+}
+
+/** The name for clients without RFC 8187, where the other has more than ASCII. */
+function fallbackOf({ fileName, asciiFileName }: Results): string | boolean {
+  return /^[\x20-\x7e]*$/.test(fileName) || asciiFileName
 }
 
 function lengthOf(bytes: number, part: PartWanted): Readonly<Record<string, string>> {

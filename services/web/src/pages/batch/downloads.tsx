@@ -1,13 +1,17 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
 import { LinkButton } from '../../components/button.tsx'
+import { SelectField } from '../../components/field.tsx'
 import { Card } from '../../components/page.tsx'
+import { rowFilters } from './row-filters.ts'
 
 /** States in which a batch has ended and its result is final. */
 const ENDED: readonly BatchView['status'][] = ['completed', 'canceled']
 
-/** The result as a file. */
+/** The result as a file, of all rows or of one kind. */
 export function Downloads({ batch }: { readonly batch: BatchView }): JSX.Element | null {
+  const [only, setOnly] = useState('')
   const { id, status, rows } = batch
   if (status === 'expired' || status === 'failed') return null
   const path = `/v1/batches/${encodeURIComponent(id)}`
@@ -23,17 +27,24 @@ export function Downloads({ batch }: { readonly batch: BatchView }): JSX.Element
       </Card>
     )
   }
+  const kind = only === '' ? '' : `&only=${only}`
   return (
     <Card title="Result">
       <p class="muted">Every row of your file, in its order, with its result beside it.</p>
+      <SelectField
+        label="Rows in the file"
+        value={only}
+        choices={rowFilters(batch)}
+        onChange={setOnly}
+      />
       <div class="row">
-        <LinkButton href={`${path}/results?format=csv`} kind="primary" download>
+        <LinkButton href={`${path}/results?format=csv${kind}`} kind="primary" download>
           Download CSV
         </LinkButton>
-        <LinkButton href={`${path}/results?format=xlsx`} download>
+        <LinkButton href={`${path}/results?format=xlsx${kind}`} download>
           Download XLSX
         </LinkButton>
-        <LinkButton href={`${path}/results?format=ndjson`} download>
+        <LinkButton href={`${path}/results?format=ndjson${kind}`} download>
           Download NDJSON
         </LinkButton>
         {rows.refused > 0 && (

@@ -14,7 +14,7 @@ import * as format from '../../format.ts'
 import { useProgressiveRendering } from '../../progressive-rendering.ts'
 import { useMedia } from '../../media.ts'
 import { rowFault } from '../../row-fault.ts'
-import { verdictsOf } from './verdicts.tsx'
+import { rowFilters } from './row-filters.ts'
 
 /** Milliseconds between two reads of the rows while the batch runs. */
 const EVERY_MS = 10_000
@@ -84,7 +84,7 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
         <SelectField
           label="Show"
           value={only}
-          choices={filtersOf(batch)}
+          choices={rowFilters(batch)}
           onChange={(value) => {
             setOnly(value)
             setStarts([0])
@@ -122,19 +122,6 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
       )}
     </Card>
   )
-}
-
-function filtersOf({
-  product,
-  rows,
-}: BatchView): readonly { readonly value: string; readonly text: string }[] {
-  return [
-    { value: '', text: 'All rows' },
-    ...verdictsOf(product).map(({ key, name }) => ({ value: key, text: name })),
-    ...(rows.known === 0 ? [] : [{ value: 'known', text: 'Known' }]),
-    { value: 'refused', text: 'Refused' },
-    { value: 'error', text: 'Errors' },
-  ]
 }
 
 function RowTable({
