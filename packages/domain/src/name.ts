@@ -66,6 +66,11 @@ export function toAscii(name: string): string | null {
   })
 }
 
+/** The spellings of a name that is in A-labels: this one, and that in Unicode if it differs. */
+export function spellingsOf(ascii: string): readonly string[] {
+  return [...new Set([ascii, toUnicode(ascii).domain])]
+}
+
 /** Characters; no Unicode name of more fits the limits of its A-label form. */
 const MAX_INPUT_LENGTH = 1_000
 

@@ -33,6 +33,8 @@ export type LookupResult =
       readonly kind: 'later'
       readonly afterMs: number
       readonly group: string
+      /** Whether only this name is delayed, and not its whole group. */
+      readonly isOwnWait?: boolean
       readonly reason: string
     }
 
@@ -80,9 +82,18 @@ export function laterOf(
   return null
 }
 
-/** The delay after throttling; a minute if the server named none. */
-export function laterAfterThrottle(server: string, retryMs: number | null): LookupResult {
-  return { kind: 'later', afterMs: retryMs ?? 60_000, group: server, reason: 'registry_throttled' }
+/**
+ * The delay after throttling; a minute if the server named none. Unless it `isSure`, other names of
+ * the server need not wait.
+ */
+export function laterAfterThrottle(
+  server: string,
+  retryMs: number | null,
+  isSure: boolean,
+): LookupResult {
+  const afterMs = retryMs ?? 60_000
+  const own = isSure ? {} : { isOwnWait: true }
+  return { kind: 'later', afterMs, group: server, ...own, reason: 'registry_throttled' }
 }
 
 /** A registration that was just queried. */

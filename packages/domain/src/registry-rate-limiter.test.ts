@@ -87,13 +87,17 @@ test('a server that is silent five times in a row is down for a while; one answe
   expect(await take(rateLimiter)).toEqual({ kind: 'paused', why: 'silent', retryMs: 30_000 })
 })
 
-test('one refusal may concern its name; three in a row concern the rate', async () => {
+test('refusals of one name may concern that name; those of three in a row concern the rate', async () => {
   const { rateLimiter } = openLimiter()
-  const refused: QueryResult = { kind: 'refused' }
-  for (let round = 0; round < 2; round++) await take(rateLimiter, refused)
+  const refused = (name: string): QueryResult => ({ kind: 'refused', name })
+  for (let round = 0; round < 9; round++) {
+    expect((await take(rateLimiter, refused('a.test'))).kind).toBe('done')
+  }
+  await take(rateLimiter, refused('b.test'))
   await take(rateLimiter)
-  for (let round = 0; round < 3; round++)
-    expect((await take(rateLimiter, refused)).kind).toBe('done')
+  for (const name of ['a.test', 'b.test', 'b.test', 'c.test']) {
+    expect((await take(rateLimiter, refused(name))).kind).toBe('done')
+  }
   expect(await take(rateLimiter)).toEqual({ kind: 'paused', why: 'throttled', retryMs: 60_000 })
 })
 

@@ -6,7 +6,7 @@ export type QueryResult =
   /** No reply: the server is down, overloaded or unreachable. */
   | { readonly kind: 'silent' }
   /** Refused, because of the number of queries or this one name. */
-  | { readonly kind: 'refused' }
+  | { readonly kind: 'refused'; readonly name: string }
   | { readonly kind: 'throttled'; readonly retryMs: number | null }
 
 /** State of one registry server in this process: its limits, recent results, and pause. */
@@ -19,6 +19,8 @@ export interface RegistryServer {
   readAt: number
   /** Consecutive queries without a reply or refused. */
   misses: number
+  /** Names that were refused among them: each counts once, as the reason may be the name. */
+  readonly refused: Set<string>
   pauses: number
 }
 
@@ -54,6 +56,7 @@ export function createRegistryServer(name: string, perSecond: number): RegistryS
     pause: { until: 0, why: 'silent' },
     readAt: 0,
     misses: 0,
+    refused: new Set(),
     pauses: 0,
   }
 }
@@ -66,8 +69,13 @@ export async function noteResult(
 ): Promise<void> {
   if (result.kind === 'answered') {
     server.misses = 0
+    server.refused.clear()
     server.pauses = 0
     return
+  }
+  if (result.kind === 'refused') {
+    if (server.refused.has(result.name)) return
+    server.refused.add(result.name)
   }
   server.misses++
   if (result.kind === 'silent' && server.misses < SILENCES) return
@@ -77,6 +85,7 @@ export async function noteResult(
   const ms = Math.min(MAX_PAUSE_MS, asked ?? first * 2 ** server.pauses)
   server.pauses++
   server.misses = 0
+  server.refused.clear()
   const why = result.kind === 'silent' ? 'silent' : 'throttled'
   server.pause = { until: settings.now() + ms, why }
   await settings.memory.set([

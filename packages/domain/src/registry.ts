@@ -89,7 +89,7 @@ async function overRdap(
   const server = `rdap:${new URL(base.url).hostname}`
   const limited = await options.rateLimiter.run(server, caller, async () => {
     const value = await askRdap(base, name.registrable, options.rdap, caller.signal)
-    return { value, result: resultOf(value) }
+    return { value, result: resultOf(value, name) }
   })
   const wait = laterOf(limited, caller, server)
   if (wait !== null) return wait
@@ -110,16 +110,18 @@ async function overRdap(
         exact: base.suffix === name.suffix,
       })
     case 'throttled':
-      if (caller.lane === 'bulk') return laterAfterThrottle(server, answer.retryMs)
+      if (caller.lane === 'bulk') return laterAfterThrottle(server, answer.retryMs, answer.isSure)
       return whois(name, caller, { throttled: true, faults: [`${server}: throttled`] })
     case 'failed':
       return whois(name, caller, { failed: true, faults: [`${server}: ${answer.fault}`] })
   }
 }
 
-function resultOf(answer: RdapAnswer): QueryResult {
+function resultOf(answer: RdapAnswer, name: DomainName): QueryResult {
   if (answer.kind === 'throttled') {
-    return answer.isSure ? { kind: 'throttled', retryMs: answer.retryMs } : { kind: 'refused' }
+    return answer.isSure
+      ? { kind: 'throttled', retryMs: answer.retryMs }
+      : { kind: 'refused', name: name.registrable }
   }
   return { kind: answer.kind === 'failed' && answer.busy ? 'silent' : 'answered' }
 }

@@ -51,7 +51,7 @@ export function createWhoisLookup(
     const server = `whois:${host.host}`
     const limited = await options.rateLimiter.run(server, caller, async () => {
       const value = await askServer(options, host.host, name, caller)
-      return { value, result: resultOf(value) }
+      return { value, result: resultOf(value, name) }
     })
     const wait = laterOf(limited, caller, server)
     if (wait !== null) return wait
@@ -62,7 +62,7 @@ export function createWhoisLookup(
     const reply = limited.value
     if (reply.kind === 'failed') return unknownAfter(`${server}: ${reply.fault}`, earlier, true)
     if (reply.record.throttled) {
-      if (caller.lane === 'bulk') return laterAfterThrottle(server, null)
+      if (caller.lane === 'bulk') return laterAfterThrottle(server, null, isOfAll(reply))
       return unknownAfter(`${server}: throttled`, { ...earlier, throttled: true }, true)
     }
     if (reply.record.registered === null) {
@@ -90,13 +90,19 @@ async function askServer(
   return { kind: 'record', record: parseWhois(answer.text, hints), isBlank }
 }
 
-function resultOf(reply: Reply): QueryResult {
+function resultOf(reply: Reply, name: DomainName): QueryResult {
   if (reply.kind === 'record') {
     if (!reply.record.throttled) return { kind: 'answered' }
-    // Some close the connection on too many queries, and some to say that a name is free.
-    return reply.isBlank ? { kind: 'refused' } : { kind: 'throttled', retryMs: null }
+    return isOfAll(reply)
+      ? { kind: 'throttled', retryMs: null }
+      : { kind: 'refused', name: name.registrable }
   }
   return { kind: reply.busy ? 'silent' : 'answered' }
+}
+
+// Some close the connection on too many queries, and some to say that a name is free.
+function isOfAll({ record, isBlank }: Extract<Reply, { kind: 'record' }>): boolean {
+  return record.isSure && !isBlank
 }
 
 type Host =
@@ -124,7 +130,7 @@ async function serverOfZone(
   if (limited.value.kind === 'failed') {
     return { kind: 'failed', fault: `whois:${root}: ${limited.value.fault}` }
   }
-  const { referral, throttled } = readRoot(limited.value.text)
+  const { referral, throttled } = readRoot(limited.value.text, name.tld)
   if (throttled) return { kind: 'failed', fault: `whois:${root}: throttled` }
   const ttlMs = referral === '' ? NO_SERVER_TTL_MS : SERVER_TTL_MS
   await options.memory.set([{ key, value: referral, ttlMs }])
@@ -132,11 +138,11 @@ async function serverOfZone(
 }
 
 // IANA writes `refer:` for a query below a zone and `whois:` in the record of the zone.
-function readRoot(text: string): { referral: string; throttled: boolean } {
+function readRoot(text: string, domain: string): { referral: string; throttled: boolean } {
   const line = /^(?:refer|whois):[ \t]*(\S*)/im.exec(text)
   const host = line?.[1]?.toLowerCase() ?? ''
   const usable = isHost(host) ? host : ''
-  return { referral: usable, throttled: usable === '' && parseWhois(text).throttled }
+  return { referral: usable, throttled: usable === '' && parseWhois(text, { domain }).throttled }
 }
 
 function hostOf(host: string, name: DomainName): Host {
@@ -184,7 +190,7 @@ async function askRegistrar(
 ): Promise<WhoisRecord | null> {
   const limited = await options.rateLimiter.run(`whois:${host}`, caller, async () => {
     const value = await askServer(options, host, name, caller)
-    return { value, result: resultOf(value) }
+    return { value, result: resultOf(value, name) }
   })
   if (limited.kind !== 'done' || limited.value.kind !== 'record') return null
   return limited.value.record.registered === true ? limited.value.record : null

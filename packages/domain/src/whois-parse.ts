@@ -1,4 +1,5 @@
-import { DENIALS, FREE_STATUS, OF_ANOTHER, PAGE, REFUSALS, RESERVED } from './whois-answers.ts'
+import { DENIALS, FREE_STATUS, OF_ANOTHER, PAGE, RESERVED } from './whois-answers.ts'
+import { isRefusing, refusalOf, withoutName } from './whois-refusal.ts'
 import { dateOrderOf, DATE_SENTENCES, DATE_WORDS, FIELDS } from './whois-rules.ts'
 import type { FieldRule } from './whois-rules.ts'
 import { parseWhoisDate } from './whois-date.ts'
@@ -27,6 +28,8 @@ export interface WhoisRecord {
   readonly expiresAt: string | null
   /** Whether the server limits or refuses us. */
   readonly throttled: boolean
+  /** Whether it does so for all names; if not, the reason may also be this name. */
+  readonly isSure: boolean
   /** Whether the registry reserves the name. */
   readonly reserved: boolean
   readonly statuses: readonly string[]
@@ -57,12 +60,20 @@ export function parseWhois(text: string, hints: WhoisHints = {}): WhoisRecord {
   const rest = { statuses, referral: valuesOf('referral', reply.entries)[0] ?? null }
   // A status outweighs a line, which may be legal text about limits.
   const free = statuses.some((status) => FREE_STATUS.test(status))
-  if (facts === 0 && !free && isRefusal(reply)) return { ...BLANK, ...rest, throttled: true }
-  if (facts < 2 && (free || (facts === 0 && (heldByNobody || deniesName(reply))))) {
+  const bare = withoutName(reply.lines, hints.domain)
+  const isDenied = reply.lines.some(isDenial) || bare.some(isDenial)
+  const isRecord = describesName(reply.entries, statuses)
+  if (facts === 0 && !free) {
+    const refusal = refusalOf(reply, bare, { isRecord, isUnderstood: isRecord || isDenied })
+    if (refusal !== null) {
+      return { ...BLANK, ...rest, throttled: true, isSure: refusal === 'of_all' }
+    }
+  }
+  if (facts < 2 && (free || (facts === 0 && (heldByNobody || isDenied)))) {
     return { ...BLANK, ...rest, registered: false }
   }
   const reserved = statuses.some(isReserved) || (!known && reply.lines.some(isReserved))
-  const registered = known || reserved || describesName(reply.entries, statuses) ? true : null
+  const registered = known || reserved || isRecord ? true : null
   return { ...BLANK, ...rest, ...record, registered, reserved }
 }
 
@@ -81,6 +92,7 @@ const BLANK: WhoisRecord = {
   createdAt: null,
   expiresAt: null,
   throttled: false,
+  isSure: false,
   reserved: false,
   statuses: [],
   referral: null,
@@ -88,15 +100,6 @@ const BLANK: WhoisRecord = {
 
 function instantOf(date: WhoisDate | null): string | null {
   return date === null ? null : (date.instant ?? `${date.day}T00:00:00Z`)
-}
-
-function isRefusal(reply: WhoisText): boolean {
-  if (reply.lines.length === 0) return true
-  return reply.lines.some((line) => REFUSALS.some((rule) => rule.pattern.test(line)))
-}
-
-function deniesName(reply: WhoisText): boolean {
-  return reply.lines.some(isDenial)
 }
 
 /** Text that servers put before and after the sentence itself. */
@@ -115,7 +118,7 @@ function isReserved(line: string): boolean {
 // Some registries have neither dates nor servers under any known key, but always name the holder.
 function describesName(entries: readonly WhoisEntry[], statuses: readonly string[]): boolean {
   if (valuesOf('domain', entries).length === 0) return false
-  if (statuses.length > 0) return true
+  if (statuses.some((status) => !isRefusing(status))) return true
   return entries.filter((entry) => PERSONAL.test(entry.key)).length >= 4
 }
 
