@@ -217,7 +217,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     kind: 'missing',
     severity: 5,
     phrases: {
-      "this user doesn'?t have an? \\S+ account":
+      "this user doesn'?t have an? \\S{1,100} account":
         "554 delivery error: dd This user doesn't have a yahoo.com account (ada@yahoo.com) [-9]",
     },
     source: YAHOO,
@@ -511,7 +511,7 @@ export const PROVIDER_RULES: readonly ReplyRule[] = [
     id: 'comcast-blocked',
     kind: 'blocked',
     phrases: {
-      '\\bbl0{4,}\\d+\\b': '554 resimta-ch2 192.0.2.1 Comcast BL000001 Blocked',
+      '\\bbl0{4}\\d{1,20}\\b': '554 resimta-ch2 192.0.2.1 Comcast BL000001 Blocked',
     },
     source: 'postmaster.comcast.net, read 2026',
   },

@@ -360,7 +360,7 @@ const SENDER_RULES: readonly ReplyRule[] = [
     phrases: {
       '{our-side} ?{our-host}\\b.{0,60}{blocked-word}':
         '550 Access from ip address 192.0.2.1 blocked.',
-      '{refusing}\\w* .{0,40}{from-us}':
+      '{refusing}\\w{0,10} .{0,40}{from-us}':
         '550 5.7.25 The IP address sending this message does not have a PTR record setup, or the corresponding forward DNS entry does not point to the sending IP. As a policy, Gmail does not accept messages from IPs with missing PTR records.',
       '\\bip[=: ]\\s*\\[?\\d{1,3}(?:\\.\\d{1,3}){3}':
         '550 5.7.606 Access denied, banned sending IP [192.0.2.1].',
@@ -548,12 +548,13 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
     id: 'full-text',
     kind: 'full',
     phrases: {
-      '{store-noun}(?: <?someone@\\S{1,100})?[^.;]{0,60}(?:\\bfull\\b|{over} {its}*{space})': [
-        '552 5.2.2 <****@icloud.com>: user is over quota (in reply to RCPT TO command)',
-        '552 5.2.2 <mailboxfull@libsisimai.net>: Recipient address rejected: Mailbox full',
-        '550 host mx.example.jp[192.0.2.22] said: 550 5.2.2 <noraneko@example.jp>... Mailbox Full (in reply to RCPT TO command)',
-      ],
-      '{over-or-violating}[ -]{its-quota}*quota': [
+      '{store-noun}(?: <?someone@[^\\s@]{1,100})?[^.;]{0,60}(?:\\bfull\\b|{over} {its}{0,4}{space})':
+        [
+          '552 5.2.2 <****@icloud.com>: user is over quota (in reply to RCPT TO command)',
+          '552 5.2.2 <mailboxfull@libsisimai.net>: Recipient address rejected: Mailbox full',
+          '550 host mx.example.jp[192.0.2.22] said: 550 5.2.2 <noraneko@example.jp>... Mailbox Full (in reply to RCPT TO command)',
+        ],
+      '{over-or-violating}[ -]{its-quota}{0,4}quota': [
         '552 5.2.2 Over quota',
         '522 5.2.0 Delivery failed: Over quota',
         '552 5.2.2 <****@icloud.com>: user is over quota (in reply to RCPT TO command)',
@@ -630,7 +631,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
     kind: 'missing',
     severity: 5,
     phrases: {
-      '{missing-noun}(?:\\(s\\)|s)?{missing-filler}*[ :]*\\(?{address-in-brackets}?\\)?[ :,-]*(?:is |was |are )?{missing-state}':
+      '{missing-noun}(?:\\(s\\)|s)?{missing-filler}{0,4}[ :]{0,2}\\(?{address-in-brackets}?\\)?[ :,-]{0,3}(?:is |was |are )?{missing-state}':
         ['550 5.1.1 User Unknown', '550 Recipient not found', '550 5.1.1 Mailbox does not exist'],
     },
     source: `${POSTFIX}; ${EXIM}; ${SENDMAIL}; ${SISIMAI}`,
@@ -640,7 +641,7 @@ const MAILBOX_RULES: readonly ReplyRule[] = [
     kind: 'missing',
     severity: 5,
     phrases: {
-      '{unknown-word}(?: or {or-unknown})? {which}*{mailbox-noun}': [
+      '{unknown-word}(?: or {or-unknown})? {which}{0,4}{mailbox-noun}': [
         '550 5.7.1 No such user!',
         '550 Unrouteable address',
         '550 No such user (ada@y.example)',
@@ -1034,7 +1035,7 @@ const CODE_RULES: readonly ReplyRule[] = [
     // A recipient refused by policy (5.7.x) proves nothing about the mailbox.
     notEnhanced: /^5\.7\./,
     phrases: {
-      '{recipient-word}(?: address)? (?:was |is |has been )?{rejected-word}[.!]?(?: *\\(in reply to rcpt to command\\)| <?someone@\\S{1,100})?$':
+      '{recipient-word}(?: address)? (?:was |is |has been )?{rejected-word}[.!]?(?: *\\(in reply to rcpt to command\\)| <?someone@[^\\s@]{1,100})?$':
         [
           '550 #5.1.0 Address rejected.',
           '550 host mx.nn.auone-net.jp[192.0.2.222] said: 550 <neko-nyaan@ne.auone-net.jp>: Recipient address rejected. (in reply to RCPT TO command)',

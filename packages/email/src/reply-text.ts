@@ -1,5 +1,9 @@
-/** Characters of a reply that are examined. */
-const READ_MAX_CHARS = 4000
+/** Characters of a reply that are read, and that are examined once local parts are masked. */
+const READ_MAX_CHARS = 4_000
+const EXAMINED_MAX_CHARS = 2_000
+
+/** Local parts without a domain between them, which no address has. */
+const MASKED_RUN = /(?:someone@){2,}/g
 
 /** Prefixes that relays add to another server's reply: IronPort, qmail, Exchange. */
 const RELAY_WORDS =
@@ -7,7 +11,8 @@ const RELAY_WORDS =
 
 /** The text in lower case on one line, with local parts masked, since they may contain any word. */
 export function readable(text: string): string {
-  const lower = maskLocals(text.slice(0, READ_MAX_CHARS).toLowerCase(), 'someone')
+  const masked = maskLocals(text.slice(0, READ_MAX_CHARS).toLowerCase(), 'someone')
+  const lower = masked.replaceAll(MASKED_RUN, 'someone@').slice(0, EXAMINED_MAX_CHARS)
   const plain = /[^\x20-\x5f\x61-\x7e]/.test(lower)
     ? folded(lower).replaceAll(/[’`]/g, "'").replaceAll(/\s+/g, ' ')
     : lower

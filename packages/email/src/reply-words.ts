@@ -72,7 +72,7 @@ export const REPLY_WORDS: Readonly<Record<string, readonly string[]>> = {
   ],
   space: ['quota', 'storage', 'space', 'size', 'limit', 'capacity'],
   'over-or-violating': [
-    'over', 'exceed(?:s|ed|ing)?', 'out of', 'reached', 'beyond', 'would exceed', 'violat\\w+',
+    'over', 'exceed(?:s|ed|ing)?', 'out of', 'reached', 'beyond', 'would exceed', 'violat\\w{1,10}',
   ],
   'its-quota': [
     'its ', 'his ', 'the ', 'their ', 'disk ', 'mail ', 'mailbox ', 'allowed ', 'user ', 'storage ',
@@ -132,7 +132,7 @@ export const REPLY_WORDS: Readonly<Record<string, readonly string[]>> = {
   ],
   'closed-noun': ['mailbox', 'account', 'user', 'recipient', 'address', 'customer', 'alias'],
   'missing-noun': [
-    'someone@\\S{1,100}', 'user', 'recipient', 'mail ?box', 'account', 'add?ress?', 'alias',
+    'someone@[^\\s@]{1,100}', 'user', 'recipient', 'mail ?box', 'account', 'add?ress?', 'alias',
     'addressee', 'customer', 'subscriber', 'person', 'name', 'login', 'e-?mail', 'rcpt',
     'destinataire', 'employee', 'mail ?box name', 'id', 'username', 'local[ -]part', 'destination',
   ],
@@ -140,7 +140,7 @@ export const REPLY_WORDS: Readonly<Record<string, readonly string[]>> = {
     ' e-?mail', ' mail', ' name', ' address', ' account', ' box', ' id', ' is', ' was', ' are',
     ' not', ' has', ' has been', ':', ',', ' -',
   ],
-  'address-in-brackets': ['<[^>]{0,80}>', '\\[[^\\]]{0,80}\\]', 'someone@\\S{1,80}'],
+  'address-in-brackets': ['<[^>]{0,80}>', '\\[[^\\]]{0,80}\\]', 'someone@[^\\s@]{1,80}'],
   'missing-state': [
     'unknow', 'not[ -]?found', 'not exist', 'do(?:es)? no exist', "don'?t exist", "doesn'?t exist",
     "does ?n[o']t exists?", 'do(?:es)? not exist', 'not exists', 'nonexistent', 'non-existent',
@@ -186,7 +186,7 @@ export const REPLY_WORDS: Readonly<Record<string, readonly string[]>> = {
     'user', 'e-?mail', 'mailbox', 'address', 'recipient', 'account', 'here', 'at this', 'on this',
   ],
   'served-noun': [
-    'someone@\\S{1,100}', 'user', 'recipient', 'mail ?box', 'account', 'add?ress?', 'alias',
+    'someone@[^\\s@]{1,100}', 'user', 'recipient', 'mail ?box', 'account', 'add?ress?', 'alias',
     'addressee', 'customer', 'subscriber', 'person', 'login',
   ],
   'served-word': [
