@@ -72,6 +72,17 @@ test('events, statuses and name servers are normalized', () => {
   })
 })
 
+test('a registrar, and 20 statuses at most, are cut to 200 characters', () => {
+  const long = 'aB'.repeat(100_000)
+  const { registrar: name, statuses } = parseRdap({
+    objectClassName: 'domain',
+    status: Array.from({ length: 100 }, () => long),
+    entities: [registrar({ jscard: { name: { full: long } } })],
+  })
+  expect(name).toBe('aB'.repeat(100))
+  expect(statuses).toEqual(Array.from({ length: 20 }, () => `a${' ba'.repeat(67)}`.slice(0, 200)))
+})
+
 test.each([
   ['1999-12-31T23:30:00-05:00', '2000-01-01T04:30:00Z'],
   ['1997-01-01T00:00:00.000Z', '1997-01-01T00:00:00Z'],

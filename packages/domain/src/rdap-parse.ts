@@ -1,3 +1,4 @@
+import { shortText } from '@plumbline/net/short-text'
 import { parseWhoisDate } from './whois-date.ts'
 
 /** Content of an RDAP domain object; null for missing parts. */
@@ -7,15 +8,17 @@ export interface RdapRecord {
   /** As the server wrote it: RFC 3339, or another format with a date. */
   readonly created: string | null
   readonly expires: string | null
+  /** At most 200 characters. */
   readonly registrar: string | null
   /** Lower case, sorted. */
   readonly nameservers: readonly string[]
-  /** RFC 8056 values, lower case with spaces. */
+  /** RFC 8056 values, lower case with spaces; at most 20, of 200 characters each. */
   readonly statuses: readonly string[]
 }
 
 /** Members of one array that are parsed, and nesting levels of entities. */
 const MAX_MEMBERS = 200
+const MAX_STATUSES = 20
 const MAX_DEPTH = 3
 
 /**
@@ -33,7 +36,7 @@ export function parseRdap(body: unknown): RdapRecord {
     expires: eventDate(object, 'expiration'),
     registrar: registrarName(object, 0),
     nameservers: nameserversOf(object),
-    statuses: arrayOf(object['status']).map(textOf).filter(isText).map(plainStatus),
+    statuses: statusesOf(object),
   }
 }
 
@@ -121,6 +124,11 @@ function nameserversOf(object: JsonObject): string[] {
   return names.toSorted()
 }
 
+function statusesOf(object: JsonObject): string[] {
+  const texts = arrayOf(object['status']).map(textOf).filter(isText)
+  return texts.slice(0, MAX_STATUSES).map((text) => shortText(plainStatus(shortText(text))))
+}
+
 function plainStatus(status: string): string {
   return status
     .replace(/([a-z])([A-Z])/g, '$1 $2')
@@ -136,7 +144,7 @@ function bareName(name: string | undefined): string | null {
 
 function present(value: unknown): string | null {
   const text = textOf(value)?.trim()
-  return text === undefined || text === '' || /^redacted\b/i.test(text) ? null : text
+  return text === undefined || text === '' || /^redacted\b/i.test(text) ? null : shortText(text)
 }
 
 function isText(value: string | undefined): value is string {

@@ -117,6 +117,14 @@ test('legal text about limits and matches changes nothing', () => {
   expect(parseWhois(`No match for x.test\n\n${legal}\n`)).toMatchObject({ registered: false })
 })
 
+test('a registrar, and 20 statuses at most, are cut to 200 characters', () => {
+  const long = 'a'.repeat(900)
+  const reply = `Domain: x.test\nRegistrar: ${long}\n${`Status: ${long}\n`.repeat(30)}`
+  const { registrar, statuses } = parseWhois(reply)
+  expect(registrar).toBe('a'.repeat(200))
+  expect(statuses).toEqual(Array.from({ length: 20 }, () => 'a'.repeat(200)))
+})
+
 test('garbage, endless lines and markup give null within a short time', () => {
   const started = performance.now()
   const hostile = [

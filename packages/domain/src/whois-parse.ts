@@ -1,3 +1,4 @@
+import { shortText } from '@plumbline/net/short-text'
 import { DENIALS, FREE_STATUS, OF_ANOTHER, PAGE, RESERVED } from './whois-answers.ts'
 import { isRefusing, refusalOf, withoutName } from './whois-refusal.ts'
 import { dateOrderOf, DATE_SENTENCES, DATE_WORDS, FIELDS } from './whois-rules.ts'
@@ -18,6 +19,7 @@ export interface WhoisHints {
 export interface WhoisRecord {
   /** Null if the reply says nothing about the name: refused, throttled, cut, or not understood. */
   readonly registered: boolean | null
+  /** At most 200 characters. */
   readonly registrar: string | null
   /** `YYYY-MM-DD`. */
   readonly created: string | null
@@ -32,10 +34,13 @@ export interface WhoisRecord {
   readonly isSure: boolean
   /** Whether the registry reserves the name. */
   readonly reserved: boolean
+  /** At most 20, of 200 characters each. */
   readonly statuses: readonly string[]
   /** The registrar's own WHOIS server. */
   readonly referral: string | null
 }
+
+const MAX_STATUSES = 20
 
 /** Parses a port 43 reply of any registry. */
 export function parseWhois(text: string, hints: WhoisHints = {}): WhoisRecord {
@@ -45,7 +50,7 @@ export function parseWhois(text: string, hints: WhoisHints = {}): WhoisRecord {
   const created = dateField('created', reply, order)
   const expires = dateField('expires', reply, order)
   const registrar = registrarOf(reply.entries)
-  const statuses = valuesOf('status', reply.entries).slice(0, 20)
+  const statuses = valuesOf('status', reply.entries).slice(0, MAX_STATUSES).map(shortText)
   const record = {
     registrar,
     created: created?.day ?? null,
@@ -177,7 +182,7 @@ function cleanRegistrar(value: string): string | null {
     .replace(/(?<!\s)\s+\(https?:[^()]*\)$/, '')
     .replace(/(?<!\s)\s+R\d+-[A-Z]+\s*$/, '')
     .trim()
-  return name === '' || /^(?:-|none|n\/a|not\.defined\.?)$/i.test(name) ? null : name
+  return name === '' || /^(?:-|none|n\/a|not\.defined\.?)$/i.test(name) ? null : shortText(name)
 }
 
 function dateField(

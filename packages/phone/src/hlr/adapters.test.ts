@@ -67,6 +67,18 @@ test.each(HLR_PROVIDERS)('%s: a live number is connected, with its carrier', asy
   ])
 })
 
+test.each(HLR_PROVIDERS)('%s: every text is cut to 200 characters', async (name) => {
+  const long = 'x'.repeat(10_000)
+  const kept = [NUMBER, NUMBER.slice(1), 'CONNECTED', 'ON', 'valid']
+  const json = JSON.parse(JSON.stringify(CONNECTED[name]), (_key, value: unknown) =>
+    typeof value === 'string' && !kept.includes(value) ? long : value,
+  )
+  const { answers } = await ask(name, ok(json))
+  expect(answers).toMatchObject([{ kind: 'verdict', carrier: 'x'.repeat(200) }])
+  const texts = Object.values(answers[0] ?? {}).filter((value) => typeof value === 'string')
+  expect(Math.max(...texts.map((text) => text.length))).toBe(200)
+})
+
 const SAYINGS: readonly (readonly [HlrProviderName, string, unknown, string])[] = [
   ['hlr-lookups', 'ABSENT', hlrLookupsReply({ connectivity_status: 'ABSENT' }), 'absent'],
   [

@@ -1,3 +1,5 @@
+import { shortText } from '@plumbline/net/short-text'
+
 /** A JSON object from outside: every field may be missing or of another type. */
 export type Fields = { readonly [key: string]: unknown }
 
@@ -13,9 +15,10 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** A non-empty string; null otherwise. */
+/** A non-empty string, at most 200 characters of it; null otherwise. */
 export function textOf(value: unknown): string | null {
-  return typeof value === 'string' && value.trim() !== '' ? value.trim() : null
+  const text = typeof value === 'string' ? value.trim() : ''
+  return text === '' ? null : shortText(text)
 }
 
 /** A boolean, or its name as a string; null otherwise. */

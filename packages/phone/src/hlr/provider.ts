@@ -1,5 +1,6 @@
 import type { PhoneFacts } from '@plumbline/contract/outcome'
 import type { FetchRequest, HttpAnswer } from '@plumbline/net/http'
+import { shortText } from '@plumbline/net/short-text'
 import type { HlrProviderName } from '@plumbline/ports/provider-status'
 
 /** Facts that a provider reports; others stay unknown. */
@@ -108,7 +109,7 @@ export interface HlrResult {
   readonly carrierCountry: string | null
   readonly ported: boolean | null
   readonly roaming: boolean | null
-  /** The provider's own words for the result. */
+  /** The provider's own words for the result, at most 200 characters. */
   readonly status: string
   /** The provider's id of the query; null if it gives none. */
   readonly id: string | null
@@ -141,7 +142,7 @@ export function verdict(
     roaming: null,
     id: null,
     ...told,
-    status,
+    status: shortText(status),
   }
 }
 
@@ -152,7 +153,7 @@ export function failure(
   detail: string,
   retryMs: number | null = null,
 ): HlrFailure {
-  return { kind: 'failed', cause, maybeBought, detail: detail.slice(0, 200), retryMs }
+  return { kind: 'failed', cause, maybeBought, detail: shortText(detail), retryMs }
 }
 
 /** Whether a reply is about the requested number; one that names none is accepted. */
