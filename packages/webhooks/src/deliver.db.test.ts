@@ -1,5 +1,5 @@
 import { createAccount } from '@plumbline/db/accounts'
-import { inTransaction, openDatabase } from '@plumbline/db/database'
+import { inTransaction, openDatabase, type Db } from '@plumbline/db/database'
 import { createWebhook, newWebhookId } from '@plumbline/db/webhooks/endpoints'
 import type { HttpAnswer } from '@plumbline/net/http'
 import { createInstallationKey } from '@plumbline/pipeline/installation-key'
@@ -71,6 +71,47 @@ test('slow endpoints of an account leave slots for the messages of others', asyn
     .toEqual([1, 2, 3].map((no) => `https://other.example/${no}`))
   expect(sent.filter((url) => url.startsWith('https://slow'))).toHaveLength(64)
 })
+
+test.each([
+  ['the only page', ['']],
+  ['a page before the last', ['wep_1', '']],
+])('a wake-up during the query of %s is followed by another query at once', async (_, pages) => {
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await createTestDatabase())
+  const db = stack.use(
+    openDatabase({ url: database.url, poolSize: 1, applicationName: 'webhooks-test' }),
+  )
+  const queriedAt: number[] = []
+  const isWoken = Promise.withResolvers<void>()
+  const delivery = stack.use(
+    startDelivery({
+      db: withQueries(db, async () => {
+        queriedAt.push(performance.now())
+        if (queriedAt.length === 1) await isWoken.promise
+        return { rows: [{ id: null, after: pages[queriedAt.length - 1] ?? '' }] }
+      }),
+      log: LOG,
+      installationKey,
+      timeoutMs: 60_000,
+      retrySeconds: [1],
+      failingDays: 5,
+      send: async () => ANSWER,
+    }),
+  )
+  delivery.wake()
+  isWoken.resolve()
+  await expect.poll(() => queriedAt.length, { timeout: 5_000 }).toBeGreaterThan(pages.length)
+  const [first = 0] = queriedAt
+  expect((queriedAt[pages.length] ?? 0) - first).toBeLessThan(900)
+})
+
+/** The database with another function for the queries of its pool. */
+function withQueries(db: Db, query: () => Promise<unknown>): Db {
+  const pool = new Proxy(db.pool, {
+    get: (target, name): unknown => (name === 'query' ? query : Reflect.get(target, name)),
+  })
+  return { ...db, pool }
+}
 
 const ANSWER: HttpAnswer = {
   kind: 'response',

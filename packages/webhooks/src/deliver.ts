@@ -87,8 +87,9 @@ export function startDelivery(tools: DeliverTools): Delivery {
           continue
         }
       }
-      woken = Promise.withResolvers<void>()
       await Promise.race([woken.promise, pause(POLL_MS, stop.signal)])
+      // Only now: a wake-up during the queries may be about messages that they did not see.
+      woken = Promise.withResolvers<void>()
     }
   }
   const looping = loop()
