@@ -4,11 +4,13 @@ import { expect, test } from 'vitest'
 import { testEngine } from '@plumbline/email/engine-fixture'
 import { DEFAULT_LIMITS } from '@plumbline/email/limits'
 import { formatAddress, parseAddress } from '@plumbline/net/address'
+import type { IpAddress } from '@plumbline/net/address'
 import type { Reply } from '@plumbline/net/dns-fixture'
 import { createEgress } from '@plumbline/net/egress'
 import type { Connectors, Egress, Target } from '@plumbline/net/egress'
 import { createResolver } from '@plumbline/net/resolver'
 import { SPECIAL_BLOCKS } from '@plumbline/net/special-addresses'
+import type { Answer } from '@plumbline/ports/engine'
 import { SILENT, ask, startFixtureServers } from './engine-fixture.ts'
 
 /** A public address in place of the special ones, to prove that every path opens connections. */
@@ -126,10 +128,23 @@ function countingEgress(guard: Egress, counted: Counted): Egress {
   }
 }
 
-test('no path connects to a special address: mail, redirect, referral, name server, page', async () => {
-  const addresses = [...specialAddresses(), CONTROL, CONTROL]
+interface Checked {
+  readonly counted: Counted
+  readonly domains: readonly Answer<'domain'>[]
+  readonly emails: readonly Answer<'email'>[]
+  readonly whoisPort: number
+}
+
+/**
+ * Checks a domain and an email for each address, with servers of the test that refer to it; counts
+ * the connections.
+ */
+async function checkAll(
+  addresses: readonly string[],
+  isOwn: (address: IpAddress) => boolean = () => false,
+): Promise<Checked> {
   const counted: Counted = { attempts: 0, dialled: [], reached: new Set() }
-  const guard = createEgress({ allow: [OWN], connect: notingConnectors(counted) })
+  const guard = createEgress({ allow: [OWN], isOwn, connect: notingConnectors(counted) })
   const egress = countingEgress(guard, counted)
   await using fixture = await startFixtureServers({
     dns: zoneOf(addresses),
@@ -165,25 +180,32 @@ test('no path connects to a special address: mail, redirect, referral, name serv
   const names = addresses.map((_, number) => `n${number}.t${number}`)
   const signal = AbortSignal.timeout(110_000)
   const domains = await ask(guarded, names, { lane: 'bulk', signal })
-  const emails: unknown[] = []
+  const emails: Answer<'email'>[] = []
   // Beyond what a batch may hold open at once, groups are told to come back later.
   for (let from = 0; from < names.length; from += BULK_SESSIONS) {
     const subjects = names.slice(from, from + BULK_SESSIONS).map((name) => `someone@${name}`)
     const told = await mail.run({ subjects, depth: 'basic', lane: 'bulk', account: 't', signal })
     emails.push(...told)
   }
+  return { counted, domains, emails, whoisPort: fixture.whoisPort }
+}
+
+test('no path connects to a special address: mail, redirect, referral, name server, page', async () => {
+  const addresses = [...specialAddresses(), CONTROL, CONTROL]
+  const { counted, domains, emails, whoisPort } = await checkAll(addresses)
   expect(domains.every(({ kind }) => kind === 'outcome')).toBe(true)
-  expect(emails).toHaveLength(names.length)
+  expect(emails).toHaveLength(addresses.length)
   expect(counted.attempts).toBeGreaterThan(5_000)
   expect(counted.dialled).toEqual([])
   const { smtp, page, redirect } = PORTS
   expect([...counted.reached].toSorted()).toEqual(
-    [
-      `tcp ${smtp}`,
-      `tcp ${page}`,
-      `tcp ${redirect}`,
-      `tcp ${fixture.whoisPort}`,
-      'udp 53',
-    ].toSorted(),
+    [`tcp ${smtp}`, `tcp ${page}`, `tcp ${redirect}`, `tcp ${whoisPort}`, 'udp 53'].toSorted(),
   )
 }, 60_000)
+
+test('an own address of the machine is reached as a mail host and a name server only', async () => {
+  const isOwn = (address: IpAddress): boolean => formatAddress(address) === CONTROL
+  const { counted, domains } = await checkAll([CONTROL, CONTROL], isOwn)
+  expect(domains.every(({ kind }) => kind === 'outcome')).toBe(true)
+  expect([...counted.reached].toSorted()).toEqual([`tcp ${PORTS.smtp}`, 'udp 53'])
+})

@@ -259,6 +259,8 @@ function openAt(
         port,
         timeoutMs: times.connectMs,
         signal,
+        // The mail host of our own domains.
+        mayBeOwn: true,
         ...(localAddress === undefined ? {} : { localAddress }),
       })
     }

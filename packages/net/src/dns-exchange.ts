@@ -4,7 +4,10 @@ import type { DnsReply, QueryFlags, DnsQuestion } from './dns-message.ts'
 import { DialError } from './egress.ts'
 import type { Egress } from './egress.ts'
 
-/** A name server: an address literal and a port. */
+/**
+ * A name server: an address literal and a port. It may be this machine, which may serve the zones
+ * of its owner.
+ */
 export interface DnsServer {
   readonly address: string
   readonly port: number
@@ -71,7 +74,7 @@ function overUdp(
   if (limits.signal.aborted) return Promise.resolve({ kind: 'failed', reason: 'timeout' })
   let socket
   try {
-    socket = limits.egress.datagram(server)
+    socket = limits.egress.datagram({ ...server, mayBeOwn: true })
   } catch {
     return Promise.resolve({ kind: 'failed', reason: 'network' })
   }
@@ -111,7 +114,7 @@ async function overTcp(
   const deadline = performance.now() + limits.timeoutMs
   let socket
   try {
-    socket = await limits.egress.dial({ ...server, ...limits })
+    socket = await limits.egress.dial({ ...server, ...limits, mayBeOwn: true })
   } catch (error) {
     const slow = error instanceof DialError && error.reason !== 'network'
     return { kind: 'failed', reason: slow ? 'timeout' : 'network' }

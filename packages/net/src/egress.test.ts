@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { formatAddress } from './address.ts'
 import type { IpAddress } from './address.ts'
 import { DialError, createEgress } from './egress.ts'
+import type { Target } from './egress.ts'
 import { SPECIAL_BLOCKS } from './special-addresses.ts'
 
 const NEVER = new AbortController().signal
@@ -111,6 +112,36 @@ test('a trusted address is dialled though it is special-purpose; a name never is
   await expect(egress.dial({ ...request, address: '127.0.0.1' })).rejects.toThrow('was reached')
   await expect(egress.dial({ ...request, address: 'localhost' })).rejects.toThrow(DialError)
   expect(counted.attempts).toBe(1)
+})
+
+test('own addresses of the machine are refused, unless allowed, trusted or permitted by the request', async () => {
+  const reached: string[] = []
+  const reach = ({ transport, address }: Target): never => {
+    reached.push(`${transport} ${address}`)
+    throw new Error('the dialler was reached')
+  }
+  const connect = { tcp: reach, udp: reach }
+  const isOwn = (address: IpAddress): boolean =>
+    ['5.6.7.8', '5.6.7.9', '2a00:1::1'].includes(formatAddress(address))
+  const egress = createEgress({ allow: ['5.6.7.9/32'], connect, isOwn })
+  const request = { port: 443, timeoutMs: 100, signal: NEVER }
+  for (const address of ['5.6.7.8', '::ffff:5.6.7.8', '2a00:1::1']) {
+    await expect(egress.dial({ ...request, address })).rejects.toMatchObject({
+      reason: 'forbidden',
+    })
+    expect(() => egress.datagram({ address, port: 53 })).toThrow(DialError)
+    expect(egress.permits(address)).toBe(true)
+  }
+  expect(reached).toEqual([])
+  const address = '5.6.7.8'
+  await expect(egress.dial({ ...request, address: '5.6.7.9' })).rejects.toThrow('was reached')
+  await expect(egress.dial({ ...request, address, trusted: true })).rejects.toThrow('was reached')
+  await expect(egress.dial({ ...request, address, mayBeOwn: true })).rejects.toThrow('was reached')
+  expect(() => egress.datagram({ address, port: 53, mayBeOwn: true })).toThrow('was reached')
+  expect(reached).toEqual(['tcp 5.6.7.9', 'tcp 5.6.7.8', 'tcp 5.6.7.8', 'udp 5.6.7.8'])
+  await expect(
+    egress.dial({ ...request, address: '10.0.0.1', mayBeOwn: true }),
+  ).rejects.toMatchObject({ reason: 'forbidden' })
 })
 
 test('an aborted dial and a closed port are distinguished', async () => {

@@ -7,6 +7,7 @@ import { connect as connectTls, createSecureContext } from 'node:tls'
 import type { SecureContext, TLSSocket } from 'node:tls'
 import { blockHolds, parseAddress, parseBlock } from './address.ts'
 import type { IpAddress, IpBlock } from './address.ts'
+import { createOwnAddresses } from './own-addresses.ts'
 import { embeddedIpv4, specialBlockOf } from './special-addresses.ts'
 
 /** Destination of a connection: always an address literal, never a name. */
@@ -27,9 +28,11 @@ export interface Connectors {
 
 /** Options of the guard, and the functions by which it connects. */
 export interface EgressOptions {
-  /** CIDRs that are allowed though they are special-purpose. */
+  /** CIDRs that are allowed though they are special-purpose or this machine's own. */
   readonly allow: readonly string[]
   readonly connect?: Partial<Connectors>
+  /** Whether an address is this machine's own; default: one of its interfaces has it. */
+  readonly isOwn?: (address: IpAddress) => boolean
   readonly log?: Pick<Log, 'debug' | 'warn'>
 }
 
@@ -51,6 +54,16 @@ export interface DialRequest {
   readonly tls?: TlsRequest
   /** Whether the address comes from the settings: it may be private. */
   readonly trusted?: boolean
+  /** Whether the address may be one of this machine's own; default false. */
+  readonly mayBeOwn?: boolean
+}
+
+/** Target of datagrams; `trusted` and `mayBeOwn` as in a `DialRequest`. */
+export interface DatagramRequest {
+  readonly address: string
+  readonly port: number
+  readonly trusted?: boolean
+  readonly mayBeOwn?: boolean
 }
 
 /** Why a connection could not be made. */
@@ -70,23 +83,25 @@ export class DialError extends Error {
 /** The guard of every outward socket. */
 export interface Egress {
   /**
-   * Whether an address literal may be connected to: an ordinary public address, or an allowed one.
+   * Whether an address literal may be connected to: an ordinary public address, which may also be
+   * one of this machine's own, or an allowed one.
    */
   permits(address: string): boolean
   /** Whether the operator's allow list contains the address. */
   allowed(address: string): boolean
   /**
-   * Opens a TCP (or TLS) connection.
+   * Opens a TCP (or TLS) connection. Own addresses of this machine are refused unless they are
+   * allowed, or the request permits them.
    *
    * @throws DialError
    */
   dial(request: DialRequest): Promise<Socket>
   /**
-   * Opens a UDP socket bound to one peer. Later errors are its `error` event.
+   * Opens a UDP socket bound to one peer, as `dial` does. Later errors are its `error` event.
    *
    * @throws DialError
    */
-  datagram(target: { address: string; port: number; trusted?: boolean }): DatagramSocket
+  datagram(target: DatagramRequest): DatagramSocket
 }
 
 /**
@@ -99,7 +114,9 @@ const METADATA_ADDRESSES: readonly string[] = ['168.63.129.16']
 /**
  * Makes the guard. Refused unless allowed: every block of the special-purpose table, whatever its
  * reachability (no public server is there), every IPv6 address with an embedded IPv4 one except the
- * mapped form of a public address, and metadata services.
+ * mapped form of a public address, metadata services, and the addresses of this machine's own
+ * interfaces: a connection from the machine to itself passes no firewall in front of it, and its
+ * servers may trust it.
  *
  * @throws if `allow` holds anything but CIDRs
  */
@@ -110,22 +127,27 @@ export function createEgress(options: EgressOptions): Egress {
     udp: options.connect?.udp ?? openUdp,
   }
   const allowed = (address: string): boolean => holdsAny(allow, canonical(address))
-  const permits = (address: string): boolean => {
+  const isOwn =
+    options.isOwn ??
+    createOwnAddresses({
+      onError: (error) => options.log?.warn({ err: error }, 'network interfaces cannot be read'),
+    })
+  const isPermitted = (address: string, mayBeOwn: boolean): boolean => {
     const canonicalAddress = canonical(address)
     if (canonicalAddress === null) return false
-    return holdsAny(allow, canonicalAddress) || isOrdinary(canonicalAddress)
+    if (holdsAny(allow, canonicalAddress)) return true
+    return isOrdinary(canonicalAddress) && (mayBeOwn || !isOwn(canonicalAddress))
   }
-  const guard = (address: string, port: number, trusted: boolean): void => {
-    if (parseAddress(address) !== null && (trusted || permits(address))) return
-    options.log?.debug({ port }, 'refused to dial a special address')
+  const guard = ({ address, port, trusted = false, mayBeOwn = false }: DatagramRequest): void => {
+    if (trusted ? parseAddress(address) !== null : isPermitted(address, mayBeOwn)) return
+    options.log?.debug({ port }, 'refused to dial a special or own address')
     throw new DialError('forbidden', `not a permitted address for port ${port}`)
   }
   return {
-    permits,
+    permits: (address) => isPermitted(address, true),
     allowed,
     async dial(request) {
-      const trusted = request.trusted === true
-      guard(request.address, request.port, trusted)
+      guard(request)
       const socket = await establish(connectors, request)
       try {
         assertSamePeer(request.address, socket)
@@ -137,7 +159,7 @@ export function createEgress(options: EgressOptions): Egress {
       }
     },
     datagram(target) {
-      guard(target.address, target.port, target.trusted === true)
+      guard(target)
       return connectors.udp({ transport: 'udp', address: target.address, port: target.port })
     },
   }

@@ -1,10 +1,12 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer as createRawServer } from 'node:net'
+import { connect, createServer as createRawServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
+import type { IpAddress } from './address.ts'
 import { createEgress } from './egress.ts'
+import type { Target } from './egress.ts'
 import { fetchBounded } from './http.ts'
 import type { FetchRequest, HttpAnswer } from './http.ts'
 import type { Resolver } from './resolver.ts'
@@ -54,7 +56,7 @@ function get(url: string, more: Partial<FetchRequest> = {}): Promise<HttpAnswer>
     timeoutMs: 2_000,
     signal: NEVER,
     egress: loopback,
-    resolver: hosts({ 'site.test': '127.0.0.1', 'evil.test': '10.0.0.1' }),
+    resolver: hosts({ 'site.test': '127.0.0.1', 'evil.test': '10.0.0.1', 'own.test': '5.6.7.8' }),
     ...more,
   })
 }
@@ -176,6 +178,26 @@ test('names that do not resolve, special addresses and refused ports each have t
   )
   expect(textOf(await get('http://127.0.0.1:1/'))).toBe('network')
   expect(textOf(await get('ftp://site.test/'))).toBe('bad_url')
+})
+
+test('a request to an own address of the machine is refused, by name, by address and by redirect', async () => {
+  const isOwn = ({ value }: IpAddress): boolean => value === 0x05_06_07_08n
+  const dialled: string[] = []
+  const tcp = ({ address, port }: Target): Socket => {
+    dialled.push(address)
+    return connect(address === '127.0.0.1' ? port : 1, '127.0.0.1')
+  }
+  const egress = createEgress({ allow: ['127.0.0.0/8'], isOwn, connect: { tcp } })
+  const port = await serve((_req, res) => res.writeHead(302, { location: '//own.test/' }).end())
+  for (const url of [
+    'https://own.test/',
+    'https://5.6.7.8:8443/',
+    'https://[::ffff:5.6.7.8]/',
+    `http://site.test:${port}/`,
+  ]) {
+    expect(textOf(await get(url, { egress }))).toBe('forbidden')
+  }
+  expect(dialled).toEqual(['127.0.0.1'])
 })
 
 test('malformed replies, broken codings and switched protocols are bad responses', async () => {
