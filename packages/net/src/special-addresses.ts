@@ -1,4 +1,4 @@
-import { blockHolds, parseAddress, parseBlock } from './address.ts'
+import { blockHolds, parseBlock } from './address.ts'
 import type { IpAddress, IpBlock } from './address.ts'
 
 /** One row of the special-purpose table. */
@@ -125,25 +125,6 @@ export function embeddedIpv4(address: IpAddress): EmbeddedIpv4 | null {
   }
   if (high96 === 0n && low > 1n) return { form: 'compatible', address: { version: 4, value: low } }
   return null
-}
-
-/**
- * Whether an address literal is globally reachable unicast by the IANA registries. The most
- * specific row wins; N/A counts as no. Mapped, NAT64, 6to4 and Teredo addresses are judged by the
- * embedded IPv4 address; the deprecated compatible form is never reachable. False for anything that
- * is not a literal.
- */
-export function isGloballyReachable(text: string): boolean {
-  const address = parseAddress(text)
-  if (address === null) return false
-  const inner = embeddedIpv4(address)
-  if (inner === null || inner.form === 'compatible') return rowReachable(address)
-  return rowReachable(inner.address)
-}
-
-function rowReachable(address: IpAddress): boolean {
-  const row = specialBlockOf(address)
-  return row === null || row.globallyReachable === true
 }
 
 function specialBlock([cidr, name, globallyReachable, source]: Row): SpecialBlock {
