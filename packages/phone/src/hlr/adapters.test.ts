@@ -25,6 +25,7 @@ async function ask(
   name: HlrProviderName,
   reply: (request: Received) => Sent,
   numbers: readonly string[] = [NUMBER],
+  timeoutMs = 10_000,
 ): Promise<{ answers: readonly HlrAnswer[]; received: Received[] }> {
   await using provider = await startProvider(reply)
   const answers = await HLR_ADAPTERS[name]({
@@ -35,7 +36,7 @@ async function ask(
       secret: name === 'vonage-identity' ? keys.privateKey : 'the-secret',
     },
     fetch: loopbackFetch,
-    timeoutMs: 300,
+    timeoutMs,
     signal: new AbortController().signal,
     nowMs: NOW_MS,
   })
@@ -314,7 +315,7 @@ test.each(HLR_PROVIDERS)(
       { status: 200, json: { connectivity_status: 'PERHAPS', result: 'none', results: 7 } },
     ]
     for (const fault of faults) {
-      const { answers, received } = await ask(name, () => fault)
+      const { answers, received } = await ask(name, () => fault, [NUMBER], 300)
       expect(answers).toMatchObject([{ kind: 'failed', maybeBought: true }])
       expect(received).toHaveLength(1)
     }
