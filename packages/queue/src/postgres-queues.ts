@@ -110,7 +110,7 @@ export async function openPostgresQueues(options: PostgresQueueOptions): Promise
     }
   } catch (cause) {
     await close()
-    throw new Error('the queue in Postgres cannot be used', { cause })
+    throw new Error('the queue in Postgres (DATABASE_URL) cannot be used', { cause })
   }
 }
 

@@ -82,7 +82,7 @@ export async function openRedisQueues({
     }
   } catch (cause) {
     await close()
-    throw new Error('the queue on Redis cannot be used', { cause })
+    throw new Error('the queue on Redis (REDIS_URL) cannot be used', { cause })
   }
 }
 

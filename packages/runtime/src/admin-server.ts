@@ -69,7 +69,7 @@ export async function listenForAdmin(
       sendText(res, 500, 'failed; see the log\n')
     })
   })
-  const bound = await bindServer(server, host, port)
+  const bound = await bindServer(server, host, port, 'ADMIN_PORT or WORKER_ADMIN_PORT')
   return { ...bound, [Symbol.asyncDispose]: () => closeServer(server, 0) }
 }
 

@@ -16,6 +16,7 @@ const BACKLOG = 4_096
 /**
  * Binds a server; port 0 takes a free one.
  *
+ * @param settings names of those that chose host and port, for the message of a fault
  * @returns its address and port
  * @throws if the address is not local or the port is taken
  */
@@ -23,11 +24,15 @@ export async function bindServer(
   server: Server,
   host: string,
   port: number,
+  settings: string,
 ): Promise<Omit<Listening, keyof AsyncDisposable>> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    const fail = (cause: Error): void => {
+      reject(new Error(`the address of ${settings} cannot be listened on`, { cause }))
+    }
+    server.once('error', fail)
     server.listen({ port, host, backlog: BACKLOG }, () => {
-      server.off('error', reject)
+      server.off('error', fail)
       resolve()
     })
   })

@@ -4,12 +4,15 @@ import { wholeNumber } from './settings.ts'
 
 /** Settings of database, queue and files, and others that all programs share. */
 export const storeSettings = {
-  DATABASE_URL: z.string('expected a postgres:// address'),
+  DATABASE_URL: postgresUrl(),
   DATABASE_DIRECT_URL: databaseDirectUrl(),
   /** Maximum number of connections to Postgres of one process; unset: 6 with Redis, 12 without. */
   DATABASE_POOL_SIZE: wholeNumber({ min: 3, max: 500 }).optional(),
   /** Unset: the queue is on Postgres. */
-  REDIS_URL: z.string().optional(),
+  REDIS_URL: z
+    .string()
+    .regex(/^rediss?(?:-cluster)?:\/\/./, 'expected a redis:// address')
+    .optional(),
   /** Prefix of every key in Redis: two installations on one Redis need two. */
   REDIS_PREFIX: z.string().default('plumbline'),
   DATA_DIR: z.string().default('.data'),
@@ -31,7 +34,7 @@ export const storeSettings = {
 
 /** URL with the role that owns the tables, for migrations only; unset: `DATABASE_URL`. */
 export function migrateDatabaseUrl(): z.ZodOptional<z.ZodString> {
-  return z.string('expected a postgres:// address').optional()
+  return postgresUrl().optional()
 }
 
 /**
@@ -39,7 +42,12 @@ export function migrateDatabaseUrl(): z.ZodOptional<z.ZodString> {
  * and migrations.
  */
 export function databaseDirectUrl(): z.ZodOptional<z.ZodString> {
-  return z.string('expected a postgres:// address').optional()
+  return postgresUrl().optional()
+}
+
+function postgresUrl(): z.ZodString {
+  const wanted = 'expected a postgres:// address'
+  return z.string(wanted).regex(/^postgres(?:ql)?:\/\/./, wanted)
 }
 
 /** Prefix of keys: `svc` gives `svc_live_...`. */

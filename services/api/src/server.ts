@@ -69,7 +69,7 @@ export async function listen(
   answerAll(server, ctx, listener, slowReaders, options.linger ?? {})
   server.setTimeout(ctx.settings.CALL_TIMEOUT_SECONDS * 1_000 + times.idleMs)
   server.maxConnections = options.maxConnections
-  const bound = await bindServer(server, options.host, options.port)
+  const bound = await bindServer(server, options.host, options.port, 'HOST and PORT')
   return {
     ...bound,
     [Symbol.asyncDispose]: async () => {

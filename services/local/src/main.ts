@@ -133,6 +133,8 @@ async function closeToOthers(dataDir: string): Promise<void> {
 
 /** URLs of the database with the migrating role and the serving role. */
 interface DatabaseUrls {
+  /** What gave them, for messages. */
+  readonly source: string
   readonly owner: string
   readonly serving: string
 }
@@ -146,9 +148,10 @@ async function databaseUrls(
   stack: AsyncDisposableStack,
   out: Log,
 ): Promise<DatabaseUrls> {
-  if (serving !== undefined && owner !== undefined) return { owner, serving }
+  if (serving !== undefined && owner !== undefined)
+    return { source: 'the database of DATABASE_URL', owner, serving }
   const { url, servingUrl } = await startPostgres(dataDir, stack, out)
-  return { owner: url, serving: servingUrl }
+  return { source: 'the packaged Postgres', owner: url, serving: servingUrl }
 }
 
 /**
@@ -188,7 +191,7 @@ async function startPostgres(
 }
 
 async function prepareDatabase(
-  { owner, serving }: DatabaseUrls,
+  { source, owner, serving }: DatabaseUrls,
   direct: string | undefined,
   service: string,
 ): Promise<{
@@ -197,10 +200,14 @@ async function prepareDatabase(
 }> {
   const url = owner === serving ? (direct ?? owner) : owner
   await using db = openDatabase({ url, poolSize: 2, applicationName: 'local' })
-  await migrate(db)
-  await migrateQueue(url)
-  if (owner !== serving) await grantServing(db, serving)
-  if (direct !== undefined) await limitSessions(db, serving)
+  try {
+    await migrate(db)
+    await migrateQueue(url)
+    if (owner !== serving) await grantServing(db, serving)
+    if (direct !== undefined) await limitSessions(db, serving)
+  } catch (cause) {
+    throw new Error(`${source} cannot be prepared`, { cause })
+  }
   const firstAccount = await createFirstAccount(db, service)
   return { firstAccount, welcomeCode: await createWelcomeCode(db) }
 }
