@@ -15,7 +15,7 @@ const pageOf = (testKeys: string): string => `<!doctype html>
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>API reference</title>
+    <title>API reference of Plumbline</title>
     <link rel="stylesheet" href="/docs/swagger-ui.css">
     <link rel="stylesheet" href="/docs/page.css">
     <link rel="icon" href="/docs/favicon-32x32.png">
@@ -41,6 +41,9 @@ const START = `SwaggerUIBundle({
 `
 
 const STYLE = `body { margin: 0; }
+.swagger-ui { overflow-wrap: anywhere; }
+.swagger-ui .info .title, .swagger-ui .opblock-summary { flex-wrap: wrap; }
+.swagger-ui table { display: block; overflow-x: auto; }
 #test-keys { max-width: 1460px; margin: 0 auto; padding: 0 20px 40px; box-sizing: border-box; font: 14px/1.5 sans-serif; color: #3b4151; }
 #test-keys .wide { overflow-x: auto; }
 #test-keys table { border-collapse: collapse; }

@@ -43,7 +43,19 @@ export function Keys(): JSX.Element {
     void run(async () => await (act === 'revoke' ? revoke(mode) : create(mode)))
   }
   return (
-    <Page title="API keys" lead="For your own programs. Keep a key on a server, never in a page.">
+    <Page
+      title="API keys"
+      lead={
+        <>
+          For your own programs. Keep a key on a server, never in a page. What can be called with it
+          is in the{' '}
+          <a href="/docs" target="_blank">
+            API reference
+          </a>
+          .
+        </>
+      }
+    >
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       {made !== null && <NewKey made={made} onDone={() => setMade(null)} />}
       {keys.error !== null && <Notice tone="bad">{sentenceOf(keys.error)}</Notice>}
