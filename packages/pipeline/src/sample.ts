@@ -3,6 +3,7 @@ import type { Turn } from '@plumbline/concurrency/event-loop-turns'
 import { SAMPLE, type BatchSample } from '@plumbline/contract/batch-sample'
 import { Problem } from '@plumbline/contract/problem'
 import { priceCredits, PRODUCT_PLANS } from '@plumbline/contract/products'
+import { insertOwnChunk } from '@plumbline/db/batches/chunks'
 import {
   findBatch,
   insertBatch,
@@ -12,7 +13,7 @@ import {
   type BatchOwner,
   type BatchRow,
 } from '@plumbline/db/batches/rows'
-import { insertSampleChunk, overdueSamples } from '@plumbline/db/batches/samples'
+import { overdueSamples } from '@plumbline/db/batches/samples'
 import type { Db, Tx } from '@plumbline/db/database'
 import { newTimedId } from '@plumbline/db/ids'
 import { readRemaining } from '@plumbline/metering/balance'
@@ -113,7 +114,7 @@ async function createSample(
     credits_estimate: row.mode === 'test' ? 0 : credits,
   }
   await insertBatch(tx, fields, limits.leaseMs)
-  await insertSampleChunk(tx, id, chunk)
+  await insertOwnChunk(tx, id, chunk)
   const inserted = await readBatch(tx, id)
   if (inserted === undefined) throw new Error(`sample ${id} is gone`)
   const started = await holdAndRun(tx, inserted, scorers.current.version)

@@ -2,7 +2,6 @@ import { sql } from 'kysely'
 import { UNFINISHED_STATES } from '@plumbline/contract/batch'
 import type { Check } from '@plumbline/contract/products'
 import { queriesOf, type Db, type Tx } from '../database.ts'
-import type { NewChunk } from './chunks.ts'
 import { readBatch, type BatchRow } from './rows.ts'
 import type { Prepaid } from './settle.ts'
 
@@ -17,28 +16,6 @@ export async function billableChunks(
     .where('batch_id', '=', batchId)
     .where('billable_count', '>', 0)
     .orderBy('no')
-    .execute()
-}
-
-/** Stores the one chunk of a sample. */
-export async function insertSampleChunk(tx: Tx, batchId: string, chunk: NewChunk): Promise<void> {
-  const { counts } = chunk
-  await tx
-    .insertInto('chunks')
-    .values({
-      batch_id: batchId,
-      no: chunk.no,
-      first_row: chunk.firstRow,
-      row_count: chunk.rowCount,
-      billable_count: chunk.billableCount,
-      email_count: counts.email,
-      phone_count: counts.phone,
-      ip_count: counts.ip,
-      domain_count: counts.domain,
-      remaining: counts.email + counts.phone + counts.ip + counts.domain,
-      subjects: chunk.subjects,
-      cells: chunk.cells,
-    })
     .execute()
 }
 
