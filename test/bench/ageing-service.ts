@@ -117,6 +117,7 @@ const BATCH = {
   product: 'email',
   name: 'of the day',
   fileName: 'list.csv',
+  requested: {},
   defaultCountry: null,
   autoStart: true,
   maxCredits: null,

@@ -219,7 +219,7 @@ test('a batch that is changed while its upload is searched is searched again whe
   // The value is in the first line only, which the second reading takes for a row.
   const { id } = await harness.read('ada@gone.example\nbob@kept.example\n', {
     autoStart: false,
-    header: true,
+    requested: { header: true },
   })
   const begun = await harness.begin(TARGET)
   let changes = 0

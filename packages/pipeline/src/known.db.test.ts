@@ -25,7 +25,7 @@ import { workErasure } from './work-erasures.ts'
 
 const NEVER = new AbortController().signal
 const TODAY = new Date().toISOString().slice(0, 10)
-const KNOWN = { known: 30, knownAt: TODAY } as const
+const KNOWN = { requested: { known: 30, knownAt: TODAY } } as const
 const SMALL = { limits: { chunkRecords: 7 } } as const
 
 /**
@@ -239,7 +239,7 @@ describe('before it starts', () => {
   test('a missing column or date of verdicts stops a dry run at ready with the change to make', async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness
-    const { id } = await harness.read(LIST, { known: 30, autoStart: false })
+    const { id } = await harness.read(LIST, { requested: { known: 30 }, autoStart: false })
     expect(await getBatch(pipeline, owner, id)).toMatchObject({
       status: 'ready',
       error: { message: expect.stringContaining('send the day as known_at') },

@@ -260,7 +260,7 @@ test('a batch is changed a bounded number of times, and options of files do not 
   const records = await harness.read('{"email":"a@a.example"}\n', {
     autoStart: false,
     fileName: null,
-    format: 'records',
+    requested: { format: 'records' },
   })
   await expect(changeBatch(pipeline, owner, records.id, { sheet: 1 })).rejects.toMatchObject({
     code: 'bad_request',

@@ -51,11 +51,12 @@ export async function recheckBatch(
   // batch.
   await writeFile(path, JSON.stringify(recheck), { mode: 0o600 })
   try {
+    const { fileName, ...reading } = readingOf(batch)
     const submission = {
       ...owner,
-      ...readingOf(batch),
       path,
-      recheck,
+      fileName,
+      requested: { ...reading, recheck },
       originRows: batch.rows_total,
       product: batch.product,
       name: wanted.name ?? batch.name,

@@ -72,7 +72,7 @@ export async function rescoreBatch(
     const submission = {
       ...owner,
       path,
-      rescore,
+      requested: { rescore },
       originRows: batch.rows_total,
       product: batch.product,
       name: wanted.name ?? batch.name,

@@ -186,7 +186,9 @@ test('whatever the cells of a batch contain, its results have the same cells', a
       // The first column has no address, so that every row is refused and available at once.
       const rows = cells.map((row) => ['', ...row.map((cell) => cell.replaceAll('\0', '')), 'end'])
       const content = Papa.unparse([['email', 'a', 'b', 'c', 'd'], ...rows], { quotes: true })
-      const { id } = await harness.read(content, { mapping: { email: 'email' }, header: true })
+      const { id } = await harness.read(content, {
+        requested: { mapping: { email: 'email' }, header: true },
+      })
       const csv = await rowsOf(harness, id)
       expect(csv.slice(1, -1).map((row) => row.slice(0, 5))).toEqual(rows)
       const inputs = (await textOf(harness, id, {})).split('\n').slice(0, -1).map(inputIn)
@@ -209,7 +211,7 @@ test('whatever the values of a JSON batch are, its results have the same values'
       const lines = [{ email: null, a: 'x' }, ...records].map((one) => JSON.stringify(one))
       const { id } = await harness.read(lines.join('\n'), {
         fileName: 'a.ndjson',
-        mapping: { email: 'email' },
+        requested: { mapping: { email: 'email' } },
       })
       const [names = [], ...rows] = await rowsOf(harness, id)
       const own = names.slice(0, names.indexOf('result.email'))

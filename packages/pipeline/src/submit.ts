@@ -26,18 +26,11 @@ export interface Submission {
   readonly path: string
   /** File name from the client; null for JSON records. */
   readonly fileName: string | null
-  /** `records` for a JSON array of records, stored as NDJSON. */
-  readonly format?: BatchRequest['format']
-  readonly header?: boolean
-  readonly mapping?: BatchRequest['mapping']
-  readonly sheet?: BatchRequest['sheet']
-  readonly entry?: BatchRequest['entry']
-  readonly encoding?: BatchRequest['encoding']
-  readonly delimiter?: BatchRequest['delimiter']
-  readonly known?: BatchRequest['known']
-  readonly knownAt?: BatchRequest['knownAt']
-  readonly recheck?: BatchRequest['recheck']
-  readonly rescore?: BatchRequest['rescore']
+  /**
+   * How the file is read, or what is read in its place. Its format is `records` for a JSON array of
+   * records, stored as NDJSON.
+   */
+  readonly requested: BatchRequest
   /** Rows of the batch that it is made from, for a recheck or rescore. */
   readonly originRows?: number
   readonly defaultCountry: string | null
@@ -124,19 +117,6 @@ function rowOf(
   submission: Submission,
   size: number,
 ): Parameters<typeof insertBatch>[1] {
-  const requested: BatchRequest = {
-    ...(submission.format === undefined ? {} : { format: submission.format }),
-    ...(submission.header === undefined ? {} : { header: submission.header }),
-    ...(submission.mapping === undefined ? {} : { mapping: submission.mapping }),
-    ...(submission.sheet === undefined ? {} : { sheet: submission.sheet }),
-    ...(submission.entry === undefined ? {} : { entry: submission.entry }),
-    ...(submission.encoding === undefined ? {} : { encoding: submission.encoding }),
-    ...(submission.delimiter === undefined ? {} : { delimiter: submission.delimiter }),
-    ...(submission.known === undefined ? {} : { known: submission.known }),
-    ...(submission.knownAt === undefined ? {} : { knownAt: submission.knownAt }),
-    ...(submission.recheck === undefined ? {} : { recheck: submission.recheck }),
-    ...(submission.rescore === undefined ? {} : { rescore: submission.rescore }),
-  }
   return {
     id,
     account_id: submission.accountId,
@@ -149,19 +129,19 @@ function rowOf(
     auto_start: submission.autoStart,
     max_credits: submission.maxCredits,
     retention_days: submission.retentionDays,
-    requested: JSON.stringify(requested),
+    requested: JSON.stringify(submission.requested),
     source_key: sourceKey,
     file_name: submission.fileName,
     file_bytes: size,
-    file_format: submission.format ?? null,
-    ...originOf(submission),
+    file_format: submission.requested.format ?? null,
+    ...originOf(submission.requested),
   }
 }
 
 function originOf({
   recheck,
   rescore,
-}: Submission): Pick<Parameters<typeof insertBatch>[1], 'origin_id' | 'origin_kind'> {
+}: BatchRequest): Pick<Parameters<typeof insertBatch>[1], 'origin_id' | 'origin_kind'> {
   if (recheck !== undefined) return { origin_id: recheck.of, origin_kind: 'recheck' }
   if (rescore !== undefined) return { origin_id: rescore.of, origin_kind: 'rescore' }
   return { origin_id: null, origin_kind: null }

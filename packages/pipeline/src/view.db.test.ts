@@ -227,8 +227,7 @@ test('a batch shows 200 characters of a name of its file, and its results have t
   const { pipeline, owner } = harness
   const name = 'n'.repeat(60_000)
   const { id } = await harness.read(`${name}\na@a.example\n`, {
-    header: true,
-    mapping: { email: 0 },
+    requested: { header: true, mapping: { email: 0 } },
   })
   // As it may be in batches of earlier versions.
   await pipeline.db.pool.query(
@@ -253,8 +252,7 @@ test('listings and exports of batches read no header', async () => {
   await using harness = await openTestPipeline()
   const { db } = harness.pipeline
   await harness.read(`${'n'.repeat(60_000)}\na@a.example\n`, {
-    header: true,
-    mapping: { email: 0 },
+    requested: { header: true, mapping: { email: 0 } },
   })
   const { owner } = harness
   const pages = [
@@ -271,7 +269,7 @@ test('a column is mapped by a name as long as it is shown', async () => {
   await using harness = await openTestPipeline()
   const name = 'n'.repeat(200)
   const { mapping } = await harness.read(`id,${name}\n1,a@a.example\n`, {
-    mapping: { email: name },
+    requested: { mapping: { email: name } },
     autoStart: false,
   })
   expect(mapping.email).toEqual({ column: 1, header: name, confidence: 1 })

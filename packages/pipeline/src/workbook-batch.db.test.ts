@@ -11,7 +11,10 @@ const SHEETS = {
 test('a workbook in an archive is read into a batch that names the sheet and file', async () => {
   await using harness = await openTestPipeline()
   const bytes = await zipOf({ 'list.xlsx': await xlsxOf({ sheets: SHEETS }), 'readme.txt': 'x' })
-  const batch = await harness.read(bytes, { fileName: 'all.zip', entry: 'list.xlsx' })
+  const batch = await harness.read(bytes, {
+    fileName: 'all.zip',
+    requested: { entry: 'list.xlsx' },
+  })
   expect(batch).toMatchObject({
     rows: { total: 1, billable: 1 },
     file: {
@@ -54,6 +57,8 @@ test('the encoding of a text is shown with its confidence, and can be set', asyn
   const found = await harness.read(iconv.encode(text, 'windows-1250'))
   expect(found.file).toMatchObject({ encoding: 'windows-1250' })
   expect(found.file?.encoding_confidence).toBeGreaterThan(0.5)
-  const told = await harness.read(iconv.encode(text, 'iso-8859-2'), { encoding: 'iso-8859-2' })
+  const told = await harness.read(iconv.encode(text, 'iso-8859-2'), {
+    requested: { encoding: 'iso-8859-2' },
+  })
   expect(told.file).toMatchObject({ encoding: 'iso-8859-2', encoding_confidence: 1 })
 })

@@ -164,6 +164,7 @@ const PLAIN = {
   product: 'email',
   name: null,
   fileName: 'list.csv',
+  requested: {},
   defaultCountry: null,
   autoStart: true,
   maxCredits: null,

@@ -1,7 +1,7 @@
 import type { BatchRecord } from '@plumbline/contract/batch-request'
 import { describe, expect, test } from 'vitest'
 import { createBatchBodyReader } from './batch-body.ts'
-import { readUploadFields, type BatchOptions } from './batch-options.ts'
+import { readingOf, readUploadFields, type BatchOptions } from './batch-options.ts'
 
 const bounds = { records: 3, recordChars: 100, json: { depth: 4, keys: 10 } }
 
@@ -127,4 +127,34 @@ describe('readUploadFields', () => {
   ])('refuses %j', (values, part) => {
     expect(() => readUploadFields(fields(values))).toThrow(part)
   })
+})
+
+test('what is stored of an upload says how its file is read, without options that were not sent', () => {
+  const fields = {
+    product: 'email',
+    name: 'a list',
+    start: 'false',
+    header: 'false',
+    mapping: '{"email":0}',
+    sheet: '2',
+    entry: 'a.csv',
+    encoding: 'utf-8',
+    delimiter: ';',
+    known: '30d',
+    known_at: '2026-11-01',
+  }
+  const all = readingOf(readUploadFields(new Map(Object.entries(fields))), undefined)
+  expect(all).toStrictEqual({
+    header: false,
+    mapping: { email: 0 },
+    sheet: '2',
+    entry: 'a.csv',
+    encoding: 'utf-8',
+    delimiter: ';',
+    known: 30,
+    knownAt: '2026-11-01',
+  })
+  const plain = readUploadFields(new Map([['product', 'email']]))
+  expect(readingOf(plain, undefined)).toStrictEqual({})
+  expect(readingOf(plain, 'records')).toStrictEqual({ format: 'records' })
 })

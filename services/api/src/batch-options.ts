@@ -16,6 +16,7 @@ import { Problem } from '@plumbline/contract/problem'
 import type { Product } from '@plumbline/contract/products'
 import { unknownFields } from '@plumbline/contract/requests'
 import { knownUnfit, takesKnown } from '@plumbline/contract/vendors'
+import type { BatchRequest } from '@plumbline/db/tables/batches'
 import { faultOfJson } from './json-scanner.ts'
 
 /**
@@ -101,6 +102,33 @@ export function readUploadFields(fields: ReadonlyMap<string, string>): BatchOpti
     throw new Problem('bad_request', knownUnfit(asked))
   }
   return optionsOf(read.data)
+}
+
+/** The options that say how the file of a batch is read, as they are stored. */
+export function readingOf(options: BatchOptions, format: 'records' | undefined): BatchRequest {
+  const { header, mapping, sheet, entry, encoding, delimiter, known, knownAt } = options
+  const all: Reading = {
+    format,
+    header,
+    mapping,
+    sheet,
+    entry,
+    encoding,
+    delimiter,
+    known,
+    knownAt,
+  }
+  // Safe because it only leaves out options without a value from an object of this shape.
+  return Object.fromEntries(
+    Object.entries(all).filter(([, value]) => value !== undefined),
+  ) as BatchRequest
+}
+
+/** All options of how a file is read, each with or without a value, so that none is left out. */
+type Reading = {
+  readonly [Option in Exclude<keyof BatchRequest, 'recheck' | 'rescore'>]:
+    | BatchRequest[Option]
+    | undefined
 }
 
 /** The typed value of a form's text; invalid text stays as it is, and the schema refuses it. */

@@ -1,4 +1,4 @@
-import { readUploadFields, type BatchOptions } from '../batch-options.ts'
+import { readingOf, readUploadFields, type BatchOptions } from '../batch-options.ts'
 import { Problem } from '@plumbline/contract/problem'
 import { RETENTION_DAYS } from '@plumbline/contract/batch-request'
 import { readPreferences } from '@plumbline/db/accounts'
@@ -125,15 +125,7 @@ async function submit(
       name: options.name,
       path: batch.path,
       fileName: batch.fileName,
-      ...(batch.format === undefined ? {} : { format: batch.format }),
-      ...(options.header === undefined ? {} : { header: options.header }),
-      ...(options.delimiter === undefined ? {} : { delimiter: options.delimiter }),
-      ...(options.mapping === undefined ? {} : { mapping: options.mapping }),
-      ...(options.sheet === undefined ? {} : { sheet: options.sheet }),
-      ...(options.entry === undefined ? {} : { entry: options.entry }),
-      ...(options.encoding === undefined ? {} : { encoding: options.encoding }),
-      ...(options.known === undefined ? {} : { known: options.known }),
-      ...(options.knownAt === undefined ? {} : { knownAt: options.knownAt }),
+      requested: readingOf(options, batch.format),
       defaultCountry: options.defaultCountry,
       autoStart: options.start,
       maxCredits: options.maxCredits,
