@@ -2,46 +2,28 @@ import { batchChange, type BatchChange } from '@plumbline/contract/batch-change'
 import { PRODUCTS } from '@plumbline/contract/products'
 import { DELIMITER_NAMES } from '@plumbline/contract/results-request'
 import { Option, type Command } from 'commander'
-import { columnMapping, CREDITS_MAX, delimiterOption, wholeNumber } from '../arguments.ts'
+import { CREDITS_MAX, wholeNumber } from '../arguments.ts'
+import { addReadingOptions, type ReadingOptions } from '../reading-options.ts'
 import { Refusal } from '../refusal.ts'
 import { serviceCommand, showResponse, type ServiceOptions } from '../service-command.ts'
 import type { Shell } from '../shell.ts'
 
-interface Options extends ServiceOptions {
+interface Options extends ServiceOptions, ReadingOptions {
   readonly product?: string
-  readonly mapping?: Readonly<Record<string, string | number>>
-  readonly header?: 'true' | 'false'
-  readonly sheet?: string
-  readonly entry?: string
-  readonly encoding?: string
-  readonly delimiter?: string
-  readonly known?: string
-  readonly knownAt?: string
-  readonly defaultCountry?: string
   readonly maxCredits?: number
   readonly name?: string
 }
 
 /** `batch change`: changes how a batch is read and what it checks, before it starts. */
 export function addBatchChange(parent: Command, shell: Shell): void {
-  serviceCommand(
+  const command = serviceCommand(
     parent,
     'change',
     'change a batch that waits at ready; it is read again, and nothing is held',
   )
     .argument('<id>', 'batch')
     .addOption(new Option('--product <product>', 'what to ask for each row').choices(PRODUCTS))
-    .option('--mapping <json>', 'field to column, such as {"email": "Work Email"}', columnMapping)
-    .addOption(
-      new Option('--header <answer>', 'the first line is a header').choices(['true', 'false']),
-    )
-    .option('--sheet <name>', 'sheet of a workbook, by its name or its number from 1')
-    .option('--entry <name>', 'file to read of a zip that holds several')
-    .option('--encoding <name>', 'encoding of a text file, such as windows-1250')
-    .addOption(delimiterOption('what separates cells'))
-    .option('--known <days>', 'believe verdicts of another service so long, such as 30d')
-    .option('--known-at <day>', 'day of those verdicts where the file has none')
-    .option('--default-country <code>', 'ISO 3166-1 alpha-2, for national phone numbers')
+  addReadingOptions(command)
     .option(
       '--max-credits <count>',
       'do not start by itself where it may cost more',

@@ -9,17 +9,11 @@ import type { Client } from '@plumbline/client/client'
 import { RETENTION_DAYS } from '@plumbline/contract/batch-request'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { PRODUCTS, type Product } from '@plumbline/contract/products'
-import {
-  columnMapping,
-  CREDITS_MAX,
-  delimiterOption,
-  jsonOption,
-  keyOption,
-  wholeNumber,
-} from '../arguments.ts'
+import { CREDITS_MAX, jsonOption, keyOption, wholeNumber } from '../arguments.ts'
 import { confirmStart } from '../confirm.ts'
 import { followBatch } from '../follow.ts'
 import { createProgressBar } from '../progress.ts'
+import { addReadingOptions, type ReadingOptions } from '../reading-options.ts'
 import { Interrupted, Refusal } from '../refusal.ts'
 import {
   DELIMITER_NAMES,
@@ -31,19 +25,10 @@ import { openServiceClient } from '../service.ts'
 import { cliSettings } from '../settings.ts'
 import { writeJson, type Shell } from '../shell.ts'
 
-interface Options {
+interface Options extends ReadingOptions {
   readonly product: Product
   readonly out: string
   readonly format?: ResultFormat
-  readonly mapping?: Readonly<Record<string, string | number>>
-  readonly header?: 'true' | 'false'
-  readonly sheet?: string
-  readonly entry?: string
-  readonly encoding?: string
-  readonly delimiter?: string
-  readonly known?: string
-  readonly knownAt?: string
-  readonly defaultCountry?: string
   readonly maxCredits?: number
   readonly retentionDays?: number
   readonly name?: string
@@ -60,7 +45,7 @@ const RESPONSE_MS = 2_000
 
 /** `batch run`: uploads a file, follows it and writes its results. */
 export function addBatchRun(parent: Command, shell: Shell): void {
-  parent
+  const command = parent
     .command('run')
     .description('upload a file as a batch, follow it and write its results; ctrl-C cancels it')
     .argument('<file>', 'csv, tsv, txt, ndjson, xlsx, xlsm or ods; also in a gzip or zip')
@@ -76,17 +61,7 @@ export function addBatchRun(parent: Command, shell: Shell): void {
         'form of the results (default: by the name of --out)',
       ).choices(RESULT_FORMATS),
     )
-    .option('--mapping <json>', 'field to column, such as {"email": "Work Email"}', columnMapping)
-    .addOption(
-      new Option('--header <answer>', 'the first line is a header').choices(['true', 'false']),
-    )
-    .option('--sheet <name>', 'sheet of a workbook, by its name or its number from 1')
-    .option('--entry <name>', 'file to read of a zip that holds several')
-    .option('--encoding <name>', 'encoding of a text file, such as windows-1250')
-    .addOption(delimiterOption('what separates the cells of a text file'))
-    .option('--known <days>', 'believe verdicts of another service so long, such as 30d')
-    .option('--known-at <day>', 'day of those verdicts where the file has none')
-    .option('--default-country <code>', 'ISO 3166-1 alpha-2, for national phone numbers')
+  addReadingOptions(command)
     .option(
       '--max-credits <count>',
       'do not start a batch that may cost more',
