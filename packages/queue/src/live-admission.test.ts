@@ -84,7 +84,8 @@ test('a subject that waits too long for admission is refused, and an expired one
   expect(waiting).toMatchObject({ state: 'room', hasBegun: false })
   admission.pass(500)
   expect(held.map(({ state }) => state)).toEqual(['expired', 'expired'])
-  expect(admission.count()).toBe(0)
+  expect(admission.waitingCount()).toBe(0)
+  expect([admission.ask('c').state, admission.ask('c').state]).toEqual(['running', 'running'])
 })
 
 test('a subject that leaves twice, or after it was displaced, is released once', () => {
@@ -112,7 +113,7 @@ function openRoom(limits: LiveLimits) {
   const admission = createLiveAdmission(limits, () => nowMs)
   const asked: (Asked & { readonly account: string })[] = []
   return {
-    count: admission.count,
+    waitingCount: admission.waitingCount,
     running: (account: string) =>
       asked.filter((one) => one.account === account && one.state === 'running').length,
     refusedOf: (account: string) =>

@@ -47,8 +47,6 @@ export interface LiveAdmission {
   request(request: AdmissionRequest): void
   /** Subjects that wait for admission. */
   waitingCount(): number
-  /** Subjects that wait or are in work. */
-  count(): number
   /** Checks the time: which subjects are slow, expired, or have waited too long. */
   sweep(): void
 }
@@ -110,7 +108,6 @@ export function createLiveAdmission(
   return {
     request: (request) => take(state, request),
     waitingCount: () => state.waitingCount,
-    count: () => state.waitingCount + state.entries.size,
     sweep: () => sweep(state),
   }
 }
