@@ -36,19 +36,19 @@ export interface LiveCaller extends AsyncDisposable {
    * `unavailable` if too many questions wait or the queue's server is down,
    * `internal` if workers failed on it twice.
    */
-  ask<C extends Check>(check: C, question: Question, limits?: AskLimits): Promise<Outcome<C>>
+  ask<C extends Check>(check: C, question: Question, limits: AskLimits): Promise<Outcome<C>>
   /** The refusal that a question of the account would get now; null if none is known. */
   refusal(account: string): Problem | null
 }
 
-/** Times of one question; the defaults suit a call that is answered within 15 s (decision 37). */
+/** Times of one question. */
 export interface AskLimits {
   /**
    * Milliseconds that the outcome is awaited; the question ends up to a quarter of a second later.
    */
-  readonly waitMs?: number
+  readonly waitMs: number
   /** Milliseconds that workers may take. */
-  readonly budgetMs?: number
+  readonly budgetMs: number
 }
 
 /** Options of `createLiveCaller`. */
@@ -57,9 +57,6 @@ export interface LiveCallerOptions {
   readonly maxWaiting?: number
   readonly onError: (error: unknown) => void
 }
-
-const WAIT_MS = 15_000
-const BUDGET_MS = 12_000
 
 /** Maximum number of questions in a job: more would keep one worker busy while others idle. */
 const MAX_QUESTIONS = 64
@@ -115,7 +112,7 @@ export async function createLiveCaller(
 
   let lastId = 0
   return {
-    async ask(check, question, { waitMs = WAIT_MS, budgetMs = BUDGET_MS } = {}) {
+    async ask(check, question, { waitMs, budgetMs }) {
       if (waitMs <= 0) throw timedOut()
       if (pending.size >= maxWaiting) throw atLimit()
       if (server.isSilent()) throw queueAway()

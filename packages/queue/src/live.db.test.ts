@@ -9,7 +9,7 @@ import {
   type QueueHarness,
 } from '@plumbline/testkit/queue-harness'
 import { emailOutcome } from '@plumbline/testkit/outcomes'
-import { PATIENT } from '@plumbline/testkit/patience'
+import { PATIENT, PATIENT_LIMITS } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import type { QueueBackend } from './backend.ts'
 import { depth } from './jobs.ts'
@@ -254,7 +254,10 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     )
     // Long enough that a busy machine has begun by then: a question that arrives too late is not
     // begun at all.
-    const outcome = caller.ask('email', questionOf('a@example.com'), { budgetMs: 2_000 })
+    const outcome = caller.ask('email', questionOf('a@example.com'), {
+      ...PATIENT_LIMITS,
+      budgetMs: 2_000,
+    })
     expect((await outcome).facts.address).toBe('a@example.com')
   })
 
@@ -265,7 +268,7 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     // Sent before there is a worker: the first has a job to itself, and the others share one.
     const first = ask(caller, 'first@example.com')
     const short = caller
-      .ask('email', questionOf('short@example.com'), { budgetMs: 2_000 })
+      .ask('email', questionOf('short@example.com'), { ...PATIENT_LIMITS, budgetMs: 2_000 })
       .catch(() => undefined)
     const long = ask(caller, 'long@example.com')
     let wasAborted = false
@@ -409,7 +412,7 @@ function testLive(stage: () => Promise<QueueHarness>): void {
 }
 
 function ask(caller: LiveCaller, subject: string) {
-  return caller.ask('email', questionOf(subject))
+  return caller.ask('email', questionOf(subject), PATIENT_LIMITS)
 }
 
 function questionOf(subject: string): Question {

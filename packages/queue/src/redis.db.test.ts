@@ -5,7 +5,7 @@ import { CHECKS } from '@plumbline/contract/products'
 import { describe, expect, test, vi } from 'vitest'
 import { openLossyProxy } from '@plumbline/testkit/lossy-proxy'
 import { emailOutcome } from '@plumbline/testkit/outcomes'
-import { PATIENT } from '@plumbline/testkit/patience'
+import { PATIENT, PATIENT_LIMITS } from '@plumbline/testkit/patience'
 import { openRedisTestQueue } from '@plumbline/testkit/queue'
 import { startRedis, type TestRedis } from '@plumbline/testkit/redis'
 import { depth, enqueue, recall, work } from './jobs.ts'
@@ -35,7 +35,7 @@ describe.skipIf(WITHOUT_REDIS)('a Redis cluster', () => {
     )
     const question = { subject: 'a@example.com', depth: 'basic', account: 't' } as const
     const outcomes = await Promise.all(
-      Array.from({ length: 200 }, () => caller.ask('email', question)),
+      Array.from({ length: 200 }, () => caller.ask('email', question, PATIENT_LIMITS)),
     )
     expect(outcomes).toHaveLength(200)
     const keys = ['a', 'b', 'c']
@@ -91,7 +91,7 @@ describe.skipIf(WITHOUT_REDIS)('a Redis cluster', () => {
     expect(await owner()).toBeUndefined()
     const question = { subject: 'a@example.com', depth: 'basic', account: 't' } as const
     await vi.waitFor(async () => {
-      await caller.ask('email', question)
+      await caller.ask('email', question, PATIENT_LIMITS)
       expect(await owner()).toEqual(dropped)
     }, PATIENT)
   })
@@ -139,7 +139,7 @@ describe.skipIf(WITHOUT_REDIS)('a Redis server that died', () => {
     })
     await server.stop()
     const question = { subject: 'a@example.com', depth: 'basic', account: 't' } as const
-    const refused = caller.ask('email', question).catch((error: unknown) => error)
+    const refused = caller.ask('email', question, PATIENT_LIMITS).catch((error: unknown) => error)
     await worker[Symbol.asyncDispose]()
     await caller[Symbol.asyncDispose]()
     await backend[Symbol.asyncDispose]()
@@ -175,7 +175,7 @@ describe.skipIf(WITHOUT_REDIS)('a Redis server that is silent', () => {
       expect(await depth(backend, 'live-email')).toMatchObject({ waiting: 0 })
       process.kill(server.pid, 'SIGSTOP')
       const question = { subject: 'a@example.com', depth: 'basic', account: 't' } as const
-      const asked = caller.ask('email', question)
+      const asked = caller.ask('email', question, PATIENT_LIMITS)
       await expect(asked).rejects.toMatchObject({ code: 'unavailable' })
       process.kill(server.pid, 'SIGCONT')
       // Sent after the job was, over the same connection.

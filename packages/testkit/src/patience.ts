@@ -7,3 +7,6 @@ export const PATIENT = { timeout: 60_000, interval: 60 } as const
 
 /** As `PATIENT`, for a state that ends by itself: a longer interval could miss it. */
 export const BEFORE_IT_ENDS = { ...PATIENT, interval: 20 } as const
+
+/** Times of a question to a worker whose answer the test waits for. */
+export const PATIENT_LIMITS = { waitMs: 15_000, budgetMs: 12_000 } as const
