@@ -41,7 +41,7 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
     sockets: true,
   },
   // The operator's own mail server may be in a private network: no egress guard.
-  mail: { ours: ['db'], others: ['nodemailer'] },
+  mail: { ours: ['concurrency', 'db'], others: ['nodemailer'] },
   people: {
     ours: ['contract', 'concurrency', 'db', 'mail'],
     others: ['otpauth', '@zxcvbn-ts/language-common'],

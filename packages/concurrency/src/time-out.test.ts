@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, expect, test, vi } from 'vitest'
-import { orOnAbort, TimeOutError, withTimeOut } from './time-out.ts'
+import { orOnAbort, settledWithin, TimeOutError, withTimeOut } from './time-out.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -22,6 +22,24 @@ test('a value that is late is an error that names the time-out', async () => {
     status: 'rejected',
     reason: new TimeOutError('no answer in 50 ms'),
   })
+})
+
+test('a promise that settles in time is reported or rejects, and no timer is left', async () => {
+  vi.useFakeTimers()
+  await expect(settledWithin(50, Promise.resolve(7))).resolves.toBe(true)
+  const failed = new Error('failed')
+  await expect(settledWithin(50, Promise.reject(failed))).rejects.toBe(failed)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a promise that is late is reported at the limit, and may reject after that', async () => {
+  vi.useFakeTimers()
+  const late = Promise.withResolvers<never>()
+  const waiting = settledWithin(50, late.promise)
+  await vi.advanceTimersByTimeAsync(50)
+  await expect(waiting).resolves.toBe(false)
+  late.reject(new Error('failed'))
+  await vi.advanceTimersByTimeAsync(1)
 })
 
 test('an aborted signal gives the fallback and leaves no listener', async () => {

@@ -23,6 +23,23 @@ export async function withTimeOut<T>(
 }
 
 /**
+ * Waits for the promise, at most for the limit, and tells whether it has its value by then; the
+ * underlying work continues after a time-out. Rejects as the promise does.
+ */
+export async function settledWithin(
+  limitMs: number,
+  promise: PromiseLike<unknown>,
+): Promise<boolean> {
+  const late = Promise.withResolvers<false>()
+  const timer = setTimeout(() => late.resolve(false), limitMs)
+  try {
+    return await Promise.race([promise.then(() => true), late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/**
  * The promise's value, or `fallback` once the signal aborts, whichever is first; leaves no listener
  * behind.
  */

@@ -3,6 +3,7 @@ import { open, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { settledWithin } from '@plumbline/concurrency/time-out'
 import pg from 'pg'
 import {
   exitOf,
@@ -191,11 +192,7 @@ async function startServer(
       await owner.end().catch(() => undefined)
       child.ref()
       child.kill('SIGINT')
-      const ended = await Promise.race([
-        exited.then(() => true),
-        delay(STOP_MS, false, { ref: false }),
-      ])
-      if (!ended) child.kill('SIGQUIT')
+      if (!(await settledWithin(STOP_MS, exited))) child.kill('SIGQUIT')
       await exited
     },
   }

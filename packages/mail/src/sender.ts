@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { withTimeOut } from '@plumbline/concurrency/time-out'
 import type { Db } from '@plumbline/db/database'
 import {
   nextMailMs,
@@ -75,7 +76,7 @@ export function startMailSender(options: MailSenderOptions): MailSender {
         ...rest,
         messageId: idOf(mail, options.from),
       })
-      await Promise.race([sent, tooLong(sent)])
+      await withTimeOut(SEND_MS, sent, 'the mail server took too long')
     } catch (error) {
       await refuseOrPutOff(options, mail, error)
       return
@@ -159,17 +160,6 @@ function faultOf(error: unknown): string {
       .map(String)
       .join(' ') || error.name
   )
-}
-
-async function tooLong(sent: Promise<unknown>): Promise<never> {
-  const done = new AbortController()
-  sent.then(
-    () => done.abort(),
-    () => done.abort(),
-  )
-  await wait(SEND_MS, undefined, { signal: done.signal, ref: false }).catch(() => undefined)
-  if (done.signal.aborted) await sent
-  throw new Error('the mail server took too long')
 }
 
 /**

@@ -1,3 +1,4 @@
+import { settledWithin } from '@plumbline/concurrency/time-out'
 import type { Job, JobState, NewJob, QueueBackend, QueueDepth } from './backend.ts'
 import type { QueueName } from './names.ts'
 
@@ -62,12 +63,12 @@ export async function work(
   })
   return {
     async [Symbol.asyncDispose]() {
-      const ended = Promise.withResolvers<void>()
       const grace = setTimeout(() => consumer.abort('the worker is closing'), graceMs)
-      const late = setTimeout(ended.resolve, graceMs + ENDING_MS)
-      await Promise.race([consumer.close(), ended.promise])
-      clearTimeout(grace)
-      clearTimeout(late)
+      try {
+        await settledWithin(graceMs + ENDING_MS, consumer.close())
+      } finally {
+        clearTimeout(grace)
+      }
     },
   }
 }

@@ -1,4 +1,5 @@
 import { createBatcher } from '@plumbline/concurrency/batcher'
+import { settledWithin } from '@plumbline/concurrency/time-out'
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import type { Tracer } from '@plumbline/ports/tracer'
@@ -257,9 +258,9 @@ async function endAll<C extends Check>(server: LiveServer<C>, graceMs: number): 
   const ended = async (): Promise<void> => {
     while (server.runs.size > 0) await Promise.all(server.runs)
   }
-  await within(graceMs, ended())
+  await settledWithin(graceMs, ended())
   for (const { abort } of server.open) abort.abort(CLOSING)
-  await within(ENDING_MS, ended())
+  await settledWithin(ENDING_MS, ended())
   const left = [...server.open]
   server.open.clear()
   const failed = Map.groupBy(left, ({ jobId, replyTo }) => `${jobId} ${replyTo}`)
@@ -269,15 +270,7 @@ async function endAll<C extends Check>(server: LiveServer<C>, graceMs: number): 
     const ids = questions.map(({ id }) => id)
     await server.send({ replyTo: first.replyTo, text: writeFailed(first.jobId, ids) })
   })
-  await within(ENDING_MS, Promise.all(told).catch(server.onError))
-}
-
-/** Waits for a promise, at most for the limit. */
-async function within(limitMs: number, promise: Promise<unknown>): Promise<void> {
-  const { promise: over, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, limitMs)
-  await Promise.race([promise, over])
-  clearTimeout(timer)
+  await settledWithin(ENDING_MS, Promise.all(told).catch(server.onError))
 }
 
 /**
