@@ -37,8 +37,8 @@ export const RESTORED_FAULTS: readonly RestoredFault[] = [
     edits: [
       {
         file: 'packages/db/src/batches/drain.ts',
-        from: 'const CHUNKS_A_DROP = 50',
-        to: 'const CHUNKS_A_DROP = 1_000_000',
+        from: 't.chunk_no < ${next.until}',
+        to: 't.chunk_no < ${next.first + 1_000_000}',
       },
     ],
   },

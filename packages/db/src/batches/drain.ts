@@ -2,6 +2,7 @@ import type { Check } from '@plumbline/contract/products'
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { sqlStates } from './states.ts'
+import { nextChunksWithTasks } from './tasks.ts'
 
 /** Why no new lookups are begun for a task. */
 export type Halt = 'canceling' | 'paused'
@@ -20,12 +21,6 @@ export async function haltedTasks(
   })
   return new Map(rows.map((row) => [row.id, row.status]))
 }
-
-/**
- * Number of chunks whose tasks one statement deletes: up to 100,000 tasks if every subject is a
- * task of its own.
- */
-const CHUNKS_A_DROP = 50
 
 /**
  * Deletes the tasks of a canceled batch that are not leased, in statements of bounded size. Tasks
@@ -57,16 +52,8 @@ async function dropSome(
   from: number,
   { checks, patienceMs }: { readonly checks: readonly Check[]; readonly patienceMs: number },
 ): Promise<number | undefined> {
-  const next = await queriesOf(db)
-    .selectFrom('tasks')
-    .select('chunk_no')
-    .where('batch_id', '=', batchId)
-    .where('chunk_no', '>=', from)
-    .orderBy('chunk_no')
-    .limit(1)
-    .executeTakeFirst()
+  const next = await nextChunksWithTasks(db, batchId, from)
   if (next === undefined) return undefined
-  const until = next.chunk_no + CHUNKS_A_DROP
   // Rows that another transaction has locked are skipped: the batch is drained again later.
   await sql`
     with idle as (
@@ -76,7 +63,7 @@ async function dropSome(
           and (b.ats->>'canceling')::timestamptz
             > clock_timestamp() - ${patienceMs} * interval '1 ms' as drains
       from tasks t join batches b on b.id = t.batch_id
-      where t.batch_id = ${batchId} and t.chunk_no >= ${next.chunk_no} and t.chunk_no < ${until}
+      where t.batch_id = ${batchId} and t.chunk_no >= ${next.first} and t.chunk_no < ${next.until}
         and t.lease_until is null
       for no key update of t skip locked
     ), dropped as (
@@ -86,7 +73,7 @@ async function dropSome(
     from idle where t.id = idle.id and idle.drains
       and (t.group_key is not null or t.due_at is not null)
   `.execute(queriesOf(db))
-  return until
+  return next.until
 }
 
 /** A chunk of a canceled batch that has some outcomes and is not settled. */

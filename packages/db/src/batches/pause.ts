@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { moveBatch, readBatch, type BatchRow } from './rows.ts'
+import { nextChunksWithTasks } from './tasks.ts'
 
 /** Moves a running batch to `paused`, until its pause ends; undefined if it is not running. */
 export async function pauseRunning(tx: Tx, id: string): Promise<BatchRow | undefined> {
@@ -22,9 +23,6 @@ export async function resumePaused(tx: Tx, id: string): Promise<BatchRow | undef
   return rows.length === 0 ? undefined : await readBatch(tx, id)
 }
 
-/** Number of chunks whose tasks one statement takes out of their groups. */
-const CHUNKS_AT_ONCE = 50
-
 /**
  * Takes the tasks of a paused batch out of the groups that they wait in, in statements of bounded
  * size; else the dispatcher would have to skip each of them whenever the group has capacity. They
@@ -33,21 +31,14 @@ const CHUNKS_AT_ONCE = 50
  */
 export async function ungroupTasks(db: Db, batchId: string): Promise<void> {
   for (let from = 0; ;) {
-    const next = await queriesOf(db)
-      .selectFrom('tasks')
-      .select('chunk_no')
-      .where('batch_id', '=', batchId)
-      .where('chunk_no', '>=', from)
-      .orderBy('chunk_no')
-      .limit(1)
-      .executeTakeFirst()
+    const next = await nextChunksWithTasks(db, batchId, from)
     if (next === undefined) return
-    from = next.chunk_no + CHUNKS_AT_ONCE
+    from = next.until
     await sql`
       update tasks t set group_key = null
       from (select t.id from tasks t join batches b on b.id = t.batch_id
         where t.batch_id = ${batchId} and b.status = 'paused'
-          and t.chunk_no >= ${next.chunk_no} and t.chunk_no < ${from}
+          and t.chunk_no >= ${next.first} and t.chunk_no < ${next.until}
           and t.lease_until is null and t.group_key is not null
         for no key update of t skip locked) waiting
       where t.id = waiting.id

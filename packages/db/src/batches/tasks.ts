@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Json } from '@plumbline/contract/outcome'
 import type { KeyMode } from '@plumbline/contract/plans'
 import { CHECKS, type Check, type Depth, type Product } from '@plumbline/contract/products'
-import type { Db, Tx } from '../database.ts'
+import { queriesOf, type Db, type Tx } from '../database.ts'
 import { jsonbText } from '../jsonb.ts'
 import { sqlStates, STAGE_STATES, TASK_STATES_OF_BATCH, WORKED_STATES } from './states.ts'
 
@@ -69,6 +69,33 @@ export async function createTasks(
       where exists (select from chunks where batch_id = ${id} and no >= ${until}))
     where id = ${id}
   `.execute(tx)
+}
+
+/**
+ * Number of chunks whose tasks one statement changes or deletes: up to 100,000 tasks if every
+ * subject is a task of its own.
+ */
+const CHUNKS_AT_ONCE = 50
+
+/**
+ * The next chunks from `from` on whose tasks one statement is to change: the first one has tasks,
+ * and `until` is the first chunk after them. Undefined if there are no more tasks.
+ */
+export async function nextChunksWithTasks(
+  db: Db | Tx,
+  batchId: string,
+  from: number,
+): Promise<{ readonly first: number; readonly until: number } | undefined> {
+  const next = await queriesOf(db)
+    .selectFrom('tasks')
+    .select('chunk_no')
+    .where('batch_id', '=', batchId)
+    .where('chunk_no', '>=', from)
+    .orderBy('chunk_no')
+    .limit(1)
+    .executeTakeFirst()
+  if (next === undefined) return undefined
+  return { first: next.chunk_no, until: next.chunk_no + CHUNKS_AT_ONCE }
 }
 
 /** A claimed task with its subjects. `lease` is the fencing number that all its writes carry. */
