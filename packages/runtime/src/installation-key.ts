@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { orAbsent } from './or-absent.ts'
 
 /** Minimum length of a key: 32 characters of base64 are 192 bits. */
 export const INSTALLATION_KEY_CHARS = 32
@@ -71,10 +72,7 @@ export async function replaceInstallationKey(dataDir: string, key: string): Prom
 }
 
 async function readKeyFile(path: string): Promise<string | undefined> {
-  const found = await stat(path).catch((error: unknown) => {
-    if (isCode(error, 'ENOENT')) return undefined
-    throw error
-  })
+  const found = await orAbsent(stat(path))
   if (found === undefined) return undefined
   // A volume's files may be readable by a group that an orchestrator sets; access for every user is
   // never intended.

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
+import { orAbsent } from './or-absent.ts'
 import {
   livenessOf,
   ownIdentity,
@@ -162,14 +163,5 @@ async function isGone(path: string, own: ProcessIdentity, silentSinceMs: number)
       const facts = await orAbsent(stat(path))
       return facts !== undefined && facts.mtimeMs < silentSinceMs
     }
-  }
-}
-
-async function orAbsent<T>(found: Promise<T>): Promise<T | undefined> {
-  try {
-    return await found
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw error
   }
 }

@@ -3,6 +3,7 @@ import { copyFile, lchown, mkdir, open, opendir, rename, rm, stat } from 'node:f
 import { dirname, join, normalize, sep } from 'node:path'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { orAbsent } from '@plumbline/runtime/or-absent'
 import {
   LIST_PAGE,
   type NameRange,
@@ -101,15 +102,6 @@ async function* listFolder(
     page = []
   }
   if (page.length > 0) yield page
-}
-
-async function orAbsent<T>(found: Promise<T>): Promise<T | undefined> {
-  try {
-    return await found
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw error
-  }
 }
 
 function within(root: string, key: string): string {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { orAbsent } from '@plumbline/runtime/or-absent'
 import type { Environment } from '@plumbline/runtime/settings'
 
 /**
@@ -34,10 +35,5 @@ function sectionOf(text: string, names: readonly string[]): readonly (readonly [
 }
 
 async function textOfFile(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
-    throw error
-  }
+  return (await orAbsent(readFile(path, 'utf8'))) ?? ''
 }
