@@ -4,7 +4,7 @@ import { APP_API, APP_PATHS } from '@plumbline/contract/app/paths'
 import { inTransaction, type Db } from '@plumbline/db/database'
 import { insertUser } from '@plumbline/db/people/users'
 import { emailKeyOf } from '@plumbline/people/email-key'
-import { hashPassword } from '@plumbline/people/password'
+import { createPasswordHasher } from '@plumbline/people/password'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { SMTPServer } from 'smtp-server'
 import { atMost, bounded, median, type Figure } from './figure.ts'
@@ -59,7 +59,7 @@ export async function run(): Promise<readonly Figure[]> {
 }
 
 async function makePeople(db: Db): Promise<void> {
-  const passwordDigest = await hashPassword(PASSWORD)
+  const passwordDigest = await createPasswordHasher().hash(PASSWORD)
   for (const way of WAYS) {
     for (let at = 0; at < PAIRS + WARM_UP; at += 1) {
       const email = addressOf(way, at, true)

@@ -2,6 +2,7 @@ import type { SignUpMode } from '@plumbline/contract/app/session'
 import type { Db, Tx } from '@plumbline/db/database'
 import type { MailMessage } from '@plumbline/mail/message'
 import { queueMail, type Sealer } from '@plumbline/mail/outbox'
+import type { PasswordHasher } from './password.ts'
 
 /** Result of looking up the domain of an address in the reference lists. */
 export interface MailDomainJudgment {
@@ -53,6 +54,7 @@ export interface People {
   readonly settings: PeopleSettings
   readonly sealer: Sealer & { digest(text: string): string }
   readonly mailDomains: MailDomains
+  readonly passwords: PasswordHasher
   /**
    * Attempts to sign in or to enter a code: of one user from one network, of one user, and of one
    * network.

@@ -12,7 +12,6 @@ import {
 import { refuseCommonPassword } from './common-passwords.ts'
 import { emailKeyOf } from './email-key.ts'
 import { insertLinkSecret, linkTo, staleLink } from './link.ts'
-import { hashPassword } from './password.ts'
 import { queueMessage, type People, type Visitor } from './people.ts'
 import { digestOfSecret } from './secret.ts'
 
@@ -65,7 +64,7 @@ export async function confirmReset(
   if (found?.purpose !== 'reset' || found.userId === null) throw staleLink()
   const { id, name, email } = await getUser(people.db, found.userId)
   await refuseCommonPassword(form.password, [name, email])
-  const passwordDigest = await hashPassword(form.password)
+  const passwordDigest = await people.passwords.hash(form.password)
   await inTransaction(people.db, async (tx) => {
     if ((await takeLinkCode(tx, digest)) === undefined) throw staleLink()
     const user = await lockUser(tx, id)

@@ -6,7 +6,6 @@ import { tooManyTries } from './attempts.ts'
 import { emailKeyOf } from './email-key.ts'
 import { isFactor, wrongCode } from './factor-check.ts'
 import { linkTo } from './link.ts'
-import { isPassword } from './password.ts'
 import { queueMessage, type People, type Visitor } from './people.ts'
 import { beginSession, type BegunSession } from './session.ts'
 
@@ -29,7 +28,7 @@ export async function signIn(
   const emailKey = emailKeyOf(form.email)
   await refuseManyTries(people, visitor, emailKey)
   const user = await findUser(people.db, emailKey)
-  const isRight = await isPassword(form.password, user?.passwordDigest)
+  const isRight = await people.passwords.matches(form.password, user?.passwordDigest)
   if (user === undefined || !isRight) throw wrong()
   if (user.factor !== null) {
     if (form.code === undefined) return { outcome: 'code_needed' }
@@ -61,7 +60,7 @@ export async function signIn(
  */
 export async function requirePassword(people: People, user: User, password: string): Promise<void> {
   if (!(await people.tries.user(`password ${user.id}`))) throw tooManyTries()
-  if (await isPassword(password, user.passwordDigest)) return
+  if (await people.passwords.matches(password, user.passwordDigest)) return
   throw new Problem('unprocessable', 'The password is not right; enter it again.')
 }
 

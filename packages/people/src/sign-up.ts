@@ -16,7 +16,6 @@ import { tooManyTries } from './attempts.ts'
 import { refuseCommonPassword } from './common-passwords.ts'
 import { emailKeyOf, mailDomainOf } from './email-key.ts'
 import { insertLinkSecret, linkTo, staleLink } from './link.ts'
-import { hashPassword, isPassword } from './password.ts'
 import { queueMessage, type People, type TakenOfDay, type Visitor } from './people.ts'
 import { insertResetLink } from './reset.ts'
 import { digestOfSecret } from './secret.ts'
@@ -82,7 +81,7 @@ export async function signUp(
   const pending: Pending = {
     name: form.name,
     email: form.email,
-    passwordDigest: await hashPassword(form.password),
+    passwordDigest: await people.passwords.hash(form.password),
   }
   if (!people.settings.hasMail) {
     return await inTransaction(people.db, async (tx) => {
@@ -111,7 +110,7 @@ export async function isForPassword(
   if (pending === undefined) throw staleLink()
   if (password === undefined) return false
   if (!(await people.tries.user(`verify ${emailKeyOf(pending.email)}`))) throw tooManyTries()
-  if (await isPassword(password, pending.passwordDigest)) return true
+  if (await people.passwords.matches(password, pending.passwordDigest)) return true
   throw new Problem(
     'unprocessable',
     'This is not the password of the sign-up to which the link belongs. Enter that one, open the link ' +
@@ -216,7 +215,7 @@ async function signUpInvited(
     throw new Problem('unprocessable', 'The invitation is for another address; use that one.')
   }
   await refuseCommonPassword(form.password, [form.name, form.email])
-  const passwordDigest = await hashPassword(form.password)
+  const passwordDigest = await people.passwords.hash(form.password)
   return await inTransaction(people.db, async (tx) => {
     const { accountId, role, id, emailKey } = invitation
     if (!(await removeInvitation(tx, accountId, id))) throw staleLink()

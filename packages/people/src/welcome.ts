@@ -12,7 +12,6 @@ import { findUser, insertUser, lockUser } from '@plumbline/db/people/users'
 import { refuseCommonPassword } from './common-passwords.ts'
 import { emailKeyOf } from './email-key.ts'
 import { insertLinkSecret, staleLink } from './link.ts'
-import { hashPassword } from './password.ts'
 import type { People, Visitor } from './people.ts'
 import { changePassword } from './reset.ts'
 import { digestOfSecret } from './secret.ts'
@@ -83,7 +82,7 @@ export async function welcome(
   },
 ): Promise<BegunSession> {
   await refuseCommonPassword(form.password, [form.email, form.name ?? ''])
-  const passwordDigest = await hashPassword(form.password)
+  const passwordDigest = await people.passwords.hash(form.password)
   const begun = await inTransaction(people.db, async (tx) => {
     const code = await takeLinkCode(tx, digestOfSecret(form.code))
     if (code === undefined) throw staleLink()

@@ -1,5 +1,6 @@
 import type { SignUpMode } from '@plumbline/contract/app/session'
 import { startMailSender } from '@plumbline/mail/sender'
+import { createPasswordHasher } from '@plumbline/people/password'
 import type { AttemptLimit, People } from '@plumbline/people/people'
 import type { Connections } from '@plumbline/pipeline/connections'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'
@@ -57,6 +58,7 @@ export function openPeople(
     },
     sealer: installationKey,
     mailDomains: createMailDomains(db),
+    passwords: createPasswordHasher(),
     tries: {
       pair: most('sign-in', tries, QUARTER_SECONDS),
       user: most('sign-in-user', tries * TRIES_OF_USER, QUARTER_SECONDS),

@@ -17,7 +17,6 @@ import { refuseCommonPassword } from '@plumbline/people/common-passwords'
 import { factorName, isFactor, wrongCode } from '@plumbline/people/factor-check'
 import { linkTo } from '@plumbline/people/link'
 import { acceptInvitation } from '@plumbline/people/membership'
-import { hashPassword } from '@plumbline/people/password'
 import { queueMessage } from '@plumbline/people/people'
 import { changePassword } from '@plumbline/people/reset'
 import { newFactor, newRecoveryCodes, stepOf } from '@plumbline/people/second-factor'
@@ -43,7 +42,7 @@ export const USER_HANDLERS = {
     const user = await getUser(people.db, userId)
     await requirePassword(people, user, current)
     await refuseCommonPassword(password, [user.name, user.email])
-    const passwordDigest = await hashPassword(password)
+    const passwordDigest = await people.passwords.hash(password)
     const secret = await inTransaction(people.db, async (tx) => {
       await lockUser(tx, userId)
       await changePassword(people, tx, call.visitor, user, passwordDigest, sessionId)
