@@ -16,8 +16,9 @@ import { openDuplicateOutcomes } from './duplicate-outcomes.ts'
 import { resultKey, resultKeysBefore } from './result-keys.ts'
 import { STORED_FORM } from './line-format.ts'
 import { createRowFormatter } from './row-formatter.ts'
+import { failAfterAttempts } from './stage-attempts.ts'
 import { runStage, type LeasedStage } from './stage-lease.ts'
-import { failAfterAttempts, readBatchFile } from './intake-stage.ts'
+import { readBatchFile } from './read-batch-file.ts'
 
 /**
  * Writes the result file of a batch that is settled or being canceled, then ends the batch. Two

@@ -1,0 +1,262 @@
+import type { BatchFault } from '@plumbline/contract/batch-view'
+import { readLimits } from '@plumbline/db/limits'
+import { PROBLEMS } from '@plumbline/contract/problem'
+import { CHECKS, priceCredits } from '@plumbline/contract/products'
+import { countRows, insertChunks, type NewChunk } from '@plumbline/db/batches/chunks'
+import { eraseLeftovers } from '@plumbline/db/batches/erase'
+import type { PreviewCounts } from '@plumbline/contract/batch-preview'
+import { storePreviewCounts, storePreviewHead } from '@plumbline/db/batches/previews'
+import { storeDuplicatedRows } from '@plumbline/db/batches/duplicated-rows'
+import { lockBatch, moveBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
+import type { KnownVerdicts, SamplePlace } from '@plumbline/db/tables/batches'
+import { failBatch } from './cancel.ts'
+import { selectKnownRows, countClaimedRows } from './select-known-rows.ts'
+import { buildChunk } from './chunk-builder.ts'
+import { IntakeError } from '@plumbline/intake/intake-error'
+import { charsOf, type FileRow } from '@plumbline/intake/row-builder'
+import { MappingFault, openBatchFile, type BatchFile } from '@plumbline/intake/open-batch-file'
+import { previewHead } from '@plumbline/intake/preview-columns'
+import { createRowTally } from '@plumbline/intake/row-tally'
+import { readRows, type FileSummary } from '@plumbline/intake/read-rows'
+import type { Pipeline } from './pipeline.ts'
+import { writeRecheck } from './recheck.ts'
+import { copyOutcomes } from './rescore.ts'
+import { countUnpaidRows } from './unpaid-rows.ts'
+import { shownSheets } from './view.ts'
+
+/** Chunks stored by one statement at most, and bytes after which it is executed early. */
+const CHUNKS_AN_INSERT = 8
+const BYTES_AN_INSERT = 2_097_152
+
+/**
+ * Characters after which a chunk is closed, however few its rows: a worker holds dozens of chunks.
+ */
+const CHUNK_CHARS = 1_048_576
+
+/**
+ * Reads the whole file into chunks under the stage's lease.
+ *
+ * @returns `failed` if the batch ended as failed, `lost` if another worker has the stage
+ */
+export async function readBatchFile(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  lease: number,
+  signal: AbortSignal,
+): Promise<'read' | 'failed' | 'lost'> {
+  const { rescore } = batch.requested
+  if (rescore !== undefined) return await copyOutcomes(pipeline, batch, rescore, lease, signal)
+  await eraseLeftovers(pipeline.db, { batchId: batch.id, lease })
+  const own = await readLimits(pipeline.db, batch.account_id)
+  const source = await openSource(pipeline, batch, lease, signal)
+  if (source === undefined) return 'failed'
+  try {
+    const file = await openBatchFile({
+      path: source.path,
+      scratchDir: pipeline.scratchDir,
+      fileName: batch.file_name,
+      product: batch.product,
+      defaultCountry: batch.default_country ?? undefined,
+      receivedAt: batch.created_at,
+      limits: { ...pipeline.limits, rows: own.upload_rows ?? pipeline.limits.rows },
+      ...batch.requested,
+    })
+    const stage = { batchId: batch.id, lease }
+    await storePreviewHead(pipeline.db, stage, previewHead(file.sketch, file.mapping))
+    return await storeChunks(pipeline, batch, file, lease, signal)
+  } catch (error) {
+    if (!(error instanceof IntakeError)) throw error
+    await endUnread(pipeline, batch, lease, error)
+    return 'failed'
+  } finally {
+    await source.release()
+  }
+}
+
+/** Opens the source of a batch's rows; undefined if its file is missing, which ends the batch. */
+async function openSource(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  lease: number,
+  signal: AbortSignal,
+): Promise<Awaited<ReturnType<Pipeline['storage']['local']>> | undefined> {
+  const { recheck } = batch.requested
+  if (recheck === undefined) return await pipeline.storage.local(batch.source_key)
+  try {
+    return await writeRecheck(pipeline, batch, recheck, signal)
+  } catch (error) {
+    if (!(error instanceof IntakeError)) throw error
+    await endUnread(pipeline, batch, lease, error)
+    return undefined
+  }
+}
+
+/**
+ * Ends a batch whose file cannot be read as requested: as failed, or, if it waits for its owner, at
+ * `ready` with an error that names the change to make.
+ */
+async function endUnread(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  lease: number,
+  error: IntakeError,
+): Promise<void> {
+  const shown: BatchFault = {
+    error: PROBLEMS[error.code].error,
+    message: error.message,
+    ...(error instanceof MappingFault ? { field: error.field } : {}),
+  }
+  // A file that was readable once is readable again when the change is undone.
+  const canMend = error instanceof MappingFault || batch.ats.ready !== undefined
+  if (batch.status !== 'analyzing' || batch.auto_start || !canMend) {
+    await failBatch(pipeline, batch.id, shown, lease)
+    return
+  }
+  const stage = { batchId: batch.id, lease }
+  if (error instanceof MappingFault) {
+    await storePreviewHead(pipeline.db, stage, previewHead(error.sketch, {}))
+  }
+  await pipeline.db.kysely.transaction().execute(async (tx) => {
+    await moveBatch(tx, batch.id, 'ready', { error: JSON.stringify(shown) }, lease)
+  })
+}
+
+async function storeChunks(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  file: BatchFile,
+  lease: number,
+  signal: AbortSignal,
+): Promise<'read' | 'lost'> {
+  const stage = { batchId: batch.id, lease }
+  const claimed = countClaimedRows()
+  let estimate = 0
+  let no = 0
+  let open: FileRow[] = []
+  let openChars = 0
+  let chunks: NewChunk[] = []
+  let chunkBytes = 0
+  // One insert is in flight while the next chunks are read.
+  let inserting: Promise<boolean> = Promise.resolve(true)
+  const closeChunk = async (): Promise<boolean> => {
+    const chunk = buildChunk(no++, open)
+    claimed.endChunk()
+    chunks.push(chunk)
+    chunkBytes += chunk.cells.length + chunk.subjects.length
+    open = []
+    openChars = 0
+    const enough = chunks.length >= CHUNKS_AN_INSERT || chunkBytes >= BYTES_AN_INSERT
+    return !enough || (await flush())
+  }
+  const flush = async (): Promise<boolean> => {
+    if (!(await inserting)) return false
+    const full = chunks
+    chunks = []
+    chunkBytes = 0
+    if (full.length === 0) return true
+    inserting = insertChunks(pipeline.db, stage, full)
+    // Awaited before the next insert; a failure until then must not end the process.
+    inserting.catch(() => {})
+    return true
+  }
+  const rows = readRows(file, signal)
+  const unpaid = countUnpaidRows(pipeline, batch, lease)
+  const tally = createRowTally()
+  for await (const block of rows) {
+    for (const row of block) {
+      unpaid.add(row.kind)
+      tally.add(row)
+      claimed.add(row)
+      if (row.kind === 'billable') estimate += priceOf(batch, row)
+      open.push(row)
+      openChars += charsOf(row)
+      const full = open.length >= pipeline.limits.chunkRecords || openChars >= CHUNK_CHARS
+      if (full && !(await closeChunk())) return 'lost'
+    }
+    if (!(await unpaid.store())) return 'lost'
+  }
+  if (!(await unpaid.store(1))) return 'lost'
+  if (open.length > 0) await closeChunk()
+  if (!(await flush()) || !(await inserting)) return 'lost'
+  const found = {
+    ...rows.summary(),
+    lease,
+    estimate,
+    preview: tally.counts(),
+    claims: claimed.counts,
+  }
+  return await storeSummary(pipeline, batch, file, found)
+}
+
+function priceOf(batch: BatchRow, row: FileRow): number {
+  const supplied = CHECKS.filter((check) => row.subjects[check] !== undefined)
+  return priceCredits(batch.product, supplied)
+}
+
+async function storeSummary(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  file: BatchFile,
+  found: FileSummary & {
+    lease: number
+    estimate: number
+    preview: PreviewCounts
+    /** Known rows of each chunk, whose verdicts come from another service. */
+    claims: readonly number[]
+  },
+): Promise<'read' | 'lost'> {
+  const { counts, header } = found
+  return await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const row = await lockBatch(tx, batch.id)
+    if (row === undefined || row.lease !== found.lease) return 'lost'
+    const stored = await countRows(tx, batch.id)
+    if (stored !== counts.total) {
+      throw new Error(`batch ${batch.id}: ${stored} rows are stored of ${counts.total} read`)
+    }
+    const asked = await selectKnownRows(tx, batch.id, found.claims)
+    const estimate = found.estimate + asked.length * priceCredits(batch.product, ['email'])
+    await updateBatch(tx, batch.id, {
+      read_whole: true,
+      file_format: file.format,
+      encoding: file.encoding,
+      encoding_confidence: file.found?.confidence ?? null,
+      entry: file.entry,
+      sheet: file.layout.kind === 'sheet' ? file.layout.sheet : null,
+      sheets: file.layout.kind === 'sheet' ? JSON.stringify(shownSheets(file.layout.sheets)) : null,
+      column_types: found.columnKinds === null ? null : JSON.stringify(found.columnKinds),
+      delimiter: found.delimiter,
+      header: header === null ? null : JSON.stringify(header),
+      column_count: found.columns,
+      has_rest: found.hasRest,
+      mapping: JSON.stringify(file.mapping),
+      rows_total: counts.total,
+      rows_blank: counts.blank,
+      rows_refused: counts.refused,
+      rows_duplicate: counts.duplicate,
+      rows_known: counts.known - asked.length,
+      rows_billable: counts.billable + asked.length,
+      known: knownOf(batch, file, asked),
+      credits_estimate: batch.mode === 'test' ? 0 : estimate,
+    })
+    await storePreviewCounts(tx, { batchId: batch.id, lease: found.lease }, found.preview)
+    if (counts.duplicate > 0) await storeDuplicatedRows(tx, batch.id, found.duplicated)
+    return 'read'
+  })
+}
+
+/** The accepted verdicts of another service, in the form of the batch's row. */
+function knownOf(
+  { requested }: BatchRow,
+  { claims }: BatchFile,
+  asked: readonly SamplePlace[],
+): string | null {
+  if (claims === null || requested.known === undefined) return null
+  const { vendor, verdict, at = null } = claims
+  return JSON.stringify({
+    vendor,
+    verdict,
+    at,
+    days: requested.known,
+    asked,
+  } satisfies KnownVerdicts)
+}
