@@ -58,7 +58,9 @@ export async function changeBatch(
     const asked = Object.entries(change).filter(([, value]) => value !== undefined)
     refuseRecords(row, asked)
     const readsAnew = asked.some(([field]) => !KEPT_READING.has(field))
-    const changed = readsAnew ? await changeReading(tx, row, change) : await rename(tx, row, change)
+    const changed = readsAnew
+      ? await changeReading(tx, row, change)
+      : await changeWithoutReading(tx, row, change)
     const view = batchViewOf(changed)
     await inTransaction?.(tx, view)
     return view
@@ -84,7 +86,8 @@ function refuseRecords(row: BatchRow, asked: readonly (readonly [string, unknown
   }
 }
 
-async function rename(tx: Tx, row: BatchRow, change: BatchChange): Promise<BatchRow> {
+/** Changes the name or the credit limit of a batch. */
+async function changeWithoutReading(tx: Tx, row: BatchRow, change: BatchChange): Promise<BatchRow> {
   const { max_credits: most } = change
   // The change also removes the limit or shortage that stopped the batch.
   const stopped = most !== undefined && row.read_whole
