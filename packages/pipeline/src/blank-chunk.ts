@@ -5,6 +5,7 @@ import { readPhone } from '@plumbline/intake/subject'
 import {
   blankOutcomes,
   pack,
+  packCells,
   scrubJson,
   unpackCells,
   unpackSubjects,
@@ -41,7 +42,7 @@ export function blankChunk(
   return {
     blanked: {
       ...(asked.erased.length === 0 ? {} : { subjects: pack(asked.left) }),
-      ...(cells.rows.size === 0 ? {} : { cells: pack(cells.left) }),
+      ...(cells.rows.size === 0 ? {} : { cells: packCells(cells.left) }),
       parts,
       tasks,
     },
@@ -108,8 +109,8 @@ function blankCells(
   const rows = new Set(askedOf.keys())
   const checksOf = new Map<number, Set<Check>>()
   for (const [place, checks] of askedOf) checksOf.set(place, new Set(checks))
-  const asked = Object.fromEntries(
-    Object.entries(cells.asked).map(([place, subjects]) => {
+  const uncheckedSubjects = Object.fromEntries(
+    Object.entries(cells.uncheckedSubjects).map(([place, subjects]) => {
       const kept = Object.fromEntries(
         Object.entries(subjects).map(([check, subject]) => {
           const of = CHECKS.find((one) => one === check)
@@ -148,7 +149,7 @@ function blankCells(
     errors[place] = kept
   }
   for (const place of rows) errors[place] = noted(errors[place])
-  return { left: { ...cells, rows: left, asked, refs, errors }, rows }
+  return { left: { ...cells, rows: left, uncheckedSubjects, refs, errors }, rows }
 }
 
 function noted(error: string | undefined): string {

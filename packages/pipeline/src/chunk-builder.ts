@@ -1,6 +1,6 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { NewChunk } from '@plumbline/db/batches/chunks'
-import { pack, type ChunkCells, type ChunkSubjects, type StoredClaim } from './codec.ts'
+import { pack, packCells, type ChunkCells, type ChunkSubjects, type StoredClaim } from './codec.ts'
 import type { FileRow } from '@plumbline/intake/row-builder'
 
 /**
@@ -8,7 +8,7 @@ import type { FileRow } from '@plumbline/intake/row-builder'
  */
 export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
   const ofRow: Record<string, number> = {}
-  const unasked: Record<string, FileRow['subjects']> = {}
+  const uncheckedSubjects: Record<string, FileRow['subjects']> = {}
   const claims: Record<string, StoredClaim> = {}
   const errors: Record<string, string> = {}
   const refs: Record<string, string> = {}
@@ -16,7 +16,7 @@ export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
   let billableCount = 0
   for (const [place, row] of rows.entries()) {
     if (row.kind === 'duplicate' && row.ofRow !== undefined) ofRow[place] = row.ofRow
-    if (row.kind === 'duplicate' || row.kind === 'known') unasked[place] = row.subjects
+    if (row.kind === 'duplicate' || row.kind === 'known') uncheckedSubjects[place] = row.subjects
     const claim = claimOf(row)
     if (claim !== undefined) claims[place] = claim
     if (row.error !== undefined) errors[place] = row.error
@@ -38,7 +38,7 @@ export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
     rows: rows.map((row) => row.cells),
     kinds,
     ofRow,
-    asked: unasked,
+    uncheckedSubjects,
     ...(Object.keys(claims).length === 0 ? {} : { claims }),
     errors,
     refs,
@@ -56,7 +56,7 @@ export function buildChunk(no: number, rows: readonly FileRow[]): NewChunk {
       domain: countOf('domain'),
     },
     subjects: pack(subjects),
-    cells: pack(cells),
+    cells: packCells(cells),
   }
 }
 

@@ -1,8 +1,16 @@
+import { zstdDecompressSync } from 'node:zlib'
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import { describe, expect, test } from 'vitest'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
-import { pack, packOutcomes, unpackOutcomes } from './codec.ts'
+import {
+  pack,
+  packCells,
+  packOutcomes,
+  unpackCells,
+  unpackOutcomes,
+  type ChunkCells,
+} from './codec.ts'
 
 const SUBJECTS: readonly (readonly [Check, readonly string[]])[] = [
   ['email', ['ada@example.com', 'no address', 'łukasz@example.com']],
@@ -49,4 +57,19 @@ test('of version 0.1.0, whose columns are stored in full, are read', () => {
     facts: Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, [value, null]])),
   }
   expect(unpackOutcomes(pack(columns))).toEqual([{ status, reason, facts }, null])
+})
+
+test('cells come back as packed, and are stored under the names of earlier versions', () => {
+  const cells: ChunkCells = {
+    rows: [['a@b.example'], ['A@b.example']],
+    kinds: ['billable', 'duplicate'],
+    ofRow: { 1: 0 },
+    uncheckedSubjects: { 1: { email: 'A@b.example' } },
+    errors: {},
+    refs: {},
+  }
+  expect(unpackCells(packCells(cells))).toEqual(cells)
+  const { uncheckedSubjects: asked, ...others } = cells
+  expect(unpackCells(pack({ ...others, asked }))).toEqual(cells)
+  expect(JSON.parse(zstdDecompressSync(packCells(cells)).toString())).toEqual({ ...others, asked })
 })

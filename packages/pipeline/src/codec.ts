@@ -30,7 +30,9 @@ export interface ChunkCells {
    * Subjects of rows that are not checked themselves: duplicates, which may write them differently,
    * and known rows.
    */
-  readonly asked: Readonly<Record<string, { readonly [C in Check]?: string | undefined }>>
+  readonly uncheckedSubjects: Readonly<
+    Record<string, { readonly [C in Check]?: string | undefined }>
+  >
   /**
    * Verdicts of another service, for batches that accept them; also of rows that are checked
    * nevertheless.
@@ -40,6 +42,11 @@ export interface ChunkCells {
   readonly errors: Readonly<Record<string, string>>
   /** The customer's reference of a row, where a `ref` column is mapped. */
   readonly refs: Readonly<Record<string, string>>
+}
+
+/** Cells as they are stored; their field `asked` has the unchecked subjects. */
+type StoredCells = Omit<ChunkCells, 'uncheckedSubjects'> & {
+  readonly asked: ChunkCells['uncheckedSubjects']
 }
 
 /** A verdict of another service, or the 0-based row whose verdict this duplicate shares. */
@@ -53,6 +60,11 @@ const LEVEL_ONE = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 /** Packs a value as JSON under zstd level 1, as chunks hold it. */
 export function pack(value: unknown): Buffer {
   return zstdCompressSync(JSON.stringify(value), LEVEL_ONE)
+}
+
+/** Packs the cells of a chunk. */
+export function packCells({ uncheckedSubjects: asked, ...cells }: ChunkCells): Buffer {
+  return pack({ ...cells, asked } satisfies StoredCells)
 }
 
 /**
@@ -189,9 +201,10 @@ export function unpackSubjects(bytes: Buffer): ChunkSubjects {
   return JSON.parse(textOf(bytes)) as ChunkSubjects
 }
 
-/** Unpacks cells that `pack` made. */
+/** Unpacks cells that `packCells` made. */
 export function unpackCells(bytes: Buffer): ChunkCells {
-  return JSON.parse(textOf(bytes)) as ChunkCells
+  const { asked: uncheckedSubjects, ...cells } = JSON.parse(textOf(bytes)) as StoredCells
+  return { ...cells, uncheckedSubjects }
 }
 
 /** Unpacks outcomes that `packOutcomes` made; explained ones include their evidence. */

@@ -6,7 +6,14 @@ import type { BatchRow } from '@plumbline/db/batches/rows'
 import { billableChunks } from '@plumbline/db/batches/samples'
 import type { Db } from '@plumbline/db/database'
 import type { SamplePlace } from '@plumbline/db/tables/batches'
-import { pack, unpackCells, unpackSubjects, type ChunkCells, type ChunkSubjects } from './codec.ts'
+import {
+  pack,
+  packCells,
+  unpackCells,
+  unpackSubjects,
+  type ChunkCells,
+  type ChunkSubjects,
+} from './codec.ts'
 
 /**
  * Rows drawn from a batch: one chunk with their subjects, and the position of each in the batch.
@@ -112,7 +119,7 @@ function packRows(rows: readonly DrawnRow[]): DrawnSample {
     rows: rows.map((row) => row.cells),
     kinds,
     ofRow: {},
-    asked: {},
+    uncheckedSubjects: {},
     errors,
     refs,
   }
@@ -130,7 +137,7 @@ function packRows(rows: readonly DrawnRow[]): DrawnSample {
         domain: countOf('domain'),
       },
       subjects: pack(subjects),
-      cells: pack(cells),
+      cells: packCells(cells),
     },
     places: rows.map(({ from }) => from),
     supplied: rows.map((row) => CHECKS.filter((check) => row.subjects[check] !== undefined)),

@@ -212,5 +212,7 @@ function recordOfDuplicate(
   const ofRow = cells.ofRow[place]
   if (ofRow === undefined) throw new Error('a duplicate does not name its first occurrence')
   const record = duplicates.find(ofRow)
-  return record === undefined ? undefined : recordAsAsked(record, cells.asked[place] ?? {})
+  return record === undefined
+    ? undefined
+    : recordAsAsked(record, cells.uncheckedSubjects[place] ?? {})
 }

@@ -3,7 +3,14 @@ import { lockOpenChunk, storeRowsToCheck } from '@plumbline/db/batches/known-row
 import type { Tx } from '@plumbline/db/database'
 import type { SamplePlace } from '@plumbline/db/tables/batches'
 import type { FileRow } from '@plumbline/intake/row-builder'
-import { pack, unpackCells, unpackSubjects, type ChunkCells, type ChunkSubjects } from './codec.ts'
+import {
+  pack,
+  packCells,
+  unpackCells,
+  unpackSubjects,
+  type ChunkCells,
+  type ChunkSubjects,
+} from './codec.ts'
 import { drawOrdinals, seedOf } from './draw-sample.ts'
 import { isErasedSubject } from './erased-row.ts'
 
@@ -73,11 +80,12 @@ async function askOfChunk(
   if (places.length === 0) return []
   const rows = new Set(places)
   const kinds = cells.kinds.map((kind, place) => (rows.has(place) ? ('billable' as const) : kind))
-  const own = Object.entries(cells.asked).filter(([place]) => !rows.has(Number(place)))
+  const unchecked = Object.entries(cells.uncheckedSubjects)
+  const left = unchecked.filter(([place]) => !rows.has(Number(place)))
   await storeRowsToCheck(tx, chunk, {
     count: places.length,
     subjects: pack(withAddresses(unpackSubjects(held.subjects), cells, places)),
-    cells: pack({ ...cells, kinds, asked: Object.fromEntries(own) } satisfies ChunkCells),
+    cells: packCells({ ...cells, kinds, uncheckedSubjects: Object.fromEntries(left) }),
   })
   return places
 }
@@ -89,7 +97,7 @@ function isClaimed(cells: ChunkCells, place: number): boolean {
 
 /** The email address of a known row; null if it was erased. */
 function addressOf(cells: ChunkCells, place: number): string | null {
-  const address = cells.asked[place]?.email
+  const address = cells.uncheckedSubjects[place]?.email
   return address === undefined || isErasedSubject(address) ? null : address
 }
 
