@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { MxRecord } from '@plumbline/net/dns-message'
 import type { Resolver } from '@plumbline/net/resolver'
 import type { DnsAnswer } from '@plumbline/net/dns-answer'
-import { checkDelegation } from './delegation.ts'
+import type { DelegationCache } from './delegation-cache.ts'
 import type { Delegation } from './delegation.ts'
 import type { DomainName } from './name.ts'
 
@@ -32,18 +32,21 @@ export interface DnsFacts {
 /** Settings and dependencies of the queries. */
 export interface DnsFactsOptions {
   readonly resolver: Resolver
+  readonly lane: 'live' | 'bulk'
   readonly signal: AbortSignal
+  readonly delegationOf: DelegationCache
   readonly nameServerPort: number
 }
 
 /** Runs all queries that the outcome needs, in parallel. */
 export async function lookUpDns(name: DomainName, options: DnsFactsOptions): Promise<DnsFacts> {
-  const { resolver, signal } = options
+  const { resolver, lane, signal, delegationOf } = options
+  const port = options.nameServerPort
   const [a, aaaa, mx, delegation, wildcard] = await Promise.all([
     resolver.resolve(name.ascii, 'A', { signal }),
     resolver.resolve(name.ascii, 'AAAA', { signal }),
     resolver.resolve(name.ascii, 'MX', { signal }),
-    checkDelegation(name.registrable, { resolver, signal, port: options.nameServerPort }),
+    delegationOf(name.registrable, lane, { resolver, signal, port }),
     hasWildcard(name.ascii, resolver, signal),
   ])
   const exchanges = mx.kind === 'records' ? mx.records : []

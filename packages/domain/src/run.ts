@@ -5,6 +5,8 @@ import { createSemaphore, type Semaphore } from '@plumbline/concurrency/semaphor
 import { orOnAbort } from '@plumbline/concurrency/time-out'
 import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
+import { createDelegationCache } from './delegation-cache.ts'
+import type { DelegationCache } from './delegation-cache.ts'
 import { lookUpDns } from './dns-facts.ts'
 import type { DnsFacts } from './dns-facts.ts'
 import { lookUpMailPolicy } from './mail-policy.ts'
@@ -51,6 +53,7 @@ export function createRun(
 ): (request: EngineRequest<'domain'>) => Promise<readonly Answer<'domain'>[]> {
   const work: Work = {
     ...context,
+    delegationOf: createDelegationCache(() => context.clock().getTime()),
     dnsSlots: createSemaphore(DNS_CONCURRENCY),
     turns: createSemaphore(1),
   }
@@ -110,6 +113,7 @@ function fromNow({ answer, atMs }: Wait): Later {
 }
 
 interface Work extends RunContext {
+  readonly delegationOf: DelegationCache
   readonly dnsSlots: Semaphore
   /** Order in which batches begin names. */
   readonly turns: Semaphore
@@ -135,8 +139,7 @@ async function answerOne(
   const name = readName(subject)
   if (name.kind === 'bad') {
     const { suffix } = name
-    const { signal } = request
-    const part = suffix && (await orOnAbort(askDns(work, suffix, signal), signal, NOTHING))
+    const part = suffix && (await orOnAbort(askDns(work, suffix, request), request.signal, NOTHING))
     return { answer: badNameOutcome(subject, name, stamp(), part) }
   }
   const throttles = throttlesOf(request.states?.[index])
@@ -166,14 +169,14 @@ async function findOut(
 ): Promise<Found> {
   // In a batch, DNS is queried only after the registry: for a name that must wait it would be
   // queried twice.
-  const early = caller.lane === 'live' ? askDns(work, name, caller.signal, true) : null
+  const early = caller.lane === 'live' ? askDns(work, name, caller) : null
   let lookup = await orOnAbort(registering, caller.signal, TIMED_OUT)
   if (lookup.kind === 'later') {
     if (!isLastTry || lookup.reason !== 'registry_throttled') return lookup
     const registration: Registration = { ...UNKNOWN, reason: 'registry_throttled' }
     lookup = { kind: 'registration', registration, cached: false }
   }
-  const part = await orOnAbort(early ?? askDns(work, name, caller.signal), caller.signal, NOTHING)
+  const part = await orOnAbort(early ?? askDns(work, name, caller), caller.signal, NOTHING)
   const { dns, mail, pageSaysSo } = part
   return {
     kind: 'found',
@@ -207,23 +210,19 @@ const TIMED_OUT: LookupResult = {
   cached: false,
 }
 
-function askDns(
-  work: Work,
-  name: DomainName,
-  signal: AbortSignal,
-  atOnce = false,
-): Promise<DnsPart> {
+function askDns(work: Work, name: DomainName, { lane, signal }: RegistryCaller): Promise<DnsPart> {
+  const { resolver } = work
   const ask = async (): Promise<DnsPart> => {
     if (signal.aborted) return NOTHING
     const [dns, mail, pageSaysSo] = await Promise.all([
-      lookUpDns(name, { resolver: work.resolver, signal, nameServerPort: work.nameServerPort }),
-      lookUpMailPolicy(work.resolver, name.ascii, signal),
+      lookUpDns(name, { ...work, lane, signal }),
+      lookUpMailPolicy(resolver, name.ascii, signal),
       work.readPages ? readParkingPage(name.ascii, work, signal) : null,
     ])
     return { dns, mail, pageSaysSo }
   }
   // A single call never waits behind the names of a batch.
-  return atOnce ? ask() : work.dnsSlots.run(ask)
+  return lane === 'live' ? ask() : work.dnsSlots.run(ask)
 }
 
 // A server that is listed for a parent zone may not know the registry of a zone below it: its

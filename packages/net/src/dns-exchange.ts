@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { encodeQuery, readReply } from './dns-message.ts'
-import type { DnsReply, QueryFlags, DnsQuestion } from './dns-message.ts'
+import type { DnsReply, QueryFlags, DnsQuestion, Reading } from './dns-message.ts'
 import { DialError } from './egress.ts'
 import type { Egress } from './egress.ts'
 
@@ -24,13 +24,16 @@ export type Exchange =
 export interface ExchangeLimits {
   readonly egress: Egress
   readonly timeoutMs: number
+  /** A larger reply counts as malformed. */
+  readonly maxBytes: number
   readonly signal: AbortSignal
 }
 
+/** The largest message over TCP, which a length of two bytes allows. */
+export const MAX_MESSAGE_BYTES = 65_535
+
 /** Maximum number of unrelated datagrams that are ignored before a server counts as hostile. */
 const MAX_FOREIGN = 16
-
-const MAX_TCP_BYTES = 65_535
 
 /**
  * Sends one query to one server: UDP from a fresh port with a random id, TCP if the reply is
@@ -64,6 +67,12 @@ function knowsNoEdns(code: number): boolean {
   return code === 1 || code === 4 || code === 16
 }
 
+function readWithin(maxBytes: number, message: Buffer, id: number, question: DnsQuestion): Reading {
+  // A datagram of another server must not end the wait, whatever its size.
+  const reading = readReply(message.subarray(0, maxBytes), id, question)
+  return message.length > maxBytes && reading.kind === 'reply' ? { kind: 'malformed' } : reading
+}
+
 function overUdp(
   server: DnsServer,
   question: DnsQuestion,
@@ -94,7 +103,7 @@ function overUdp(
   socket.on('error', () => end({ kind: 'failed', reason: 'network' }))
   socket.on('connect', () => socket.send(encodeQuery(id, question, flags)))
   socket.on('message', (message) => {
-    const reading = readReply(message, id, question)
+    const reading = readWithin(limits.maxBytes, message, id, question)
     if (reading.kind === 'reply') return end(reading)
     // A forged or late datagram must not end the wait for the true one; a malformed one with our id
     // may.
@@ -124,12 +133,15 @@ async function overTcp(
   const onAbort = (): void => resolve({ kind: 'failed', reason: 'timeout' })
   const timer = setTimeout(onAbort, Math.max(1, deadline - performance.now()))
   limits.signal.addEventListener('abort', onAbort, { once: true })
-  const received = Buffer.allocUnsafe(MAX_TCP_BYTES + 2)
+  const received = Buffer.allocUnsafe(limits.maxBytes + 2)
   let size = 0
   socket.on('data', (chunk: Buffer) => {
     size += chunk.copy(received, size)
-    if (size < 2 || size < received.readUInt16BE(0) + 2) return
-    const reading = readReply(received.subarray(2, received.readUInt16BE(0) + 2), id, question)
+    if (size < 2) return
+    const end = received.readUInt16BE(0) + 2
+    if (end > received.length) return resolve({ kind: 'failed', reason: 'malformed' })
+    if (size < end) return
+    const reading = readReply(received.subarray(2, end), id, question)
     resolve(reading.kind === 'reply' ? reading : { kind: 'failed', reason: 'malformed' })
   })
   socket.on('error', () => resolve({ kind: 'failed', reason: 'network' }))

@@ -1,5 +1,7 @@
-import { CHECKING_DISABLED, RECURSION_DESIRED, decode, encode } from 'dns-packet'
-import type { Answer, DecodedPacket } from 'dns-packet'
+import { CHECKING_DISABLED, RECURSION_DESIRED, encode } from 'dns-packet'
+import { formatAddress } from './address-bytes.ts'
+import { readMessage, readName, TYPE_NUMBERS } from './dns-wire.ts'
+import type { WireMessage, WireRecord } from './dns-wire.ts'
 
 /** Data of an MX record. */
 export interface MxRecord {
@@ -124,90 +126,115 @@ export function readReply(message: Buffer, id: number, question: DnsQuestion): R
   // The header alone says whether the message is meant for this question.
   if (message.length < 12 || message.readUInt16BE(0) !== id) return { kind: 'foreign' }
   if ((message.readUInt8(2) & 0x80) === 0) return { kind: 'foreign' }
-  let packet: DecodedPacket
   try {
-    packet = decode(message)
+    return readParts(message, readMessage(message), question)
   } catch {
     return { kind: 'malformed' }
   }
-  if (!echoes(packet, question)) return { kind: 'foreign' }
-  const code = (message.readUInt8(3) & 15) | (extendedCode(packet) << 4)
+}
+
+function readParts(message: Buffer, wire: WireMessage, question: DnsQuestion): Reading {
+  if (!echoes(wire, question)) return { kind: 'foreign' }
+  const flags = message.readUInt16BE(2)
   return {
     kind: 'reply',
     reply: {
-      code,
-      authoritative: packet.flag_aa,
-      truncated: packet.flag_tc,
-      recursionAvailable: packet.flag_ra,
-      answers: recordsOf(packet.answers),
-      authorities: recordsOf(packet.authorities),
+      code: (flags & 15) | (extendedCode(wire) << 4),
+      authoritative: (flags & 0x400) !== 0,
+      truncated: (flags & 0x200) !== 0,
+      recursionAvailable: (flags & 0x80) !== 0,
+      answers: recordsOf(message, wire.answers),
+      authorities: recordsOf(message, wire.authorities),
     },
   }
 }
 
-function echoes(packet: DecodedPacket, question: DnsQuestion): boolean {
-  const echoed = packet.questions?.[0]
+function echoes({ question: echoed, answers }: WireMessage, question: DnsQuestion): boolean {
   // Servers that fail early may leave the question out (RFC 1035 section 4.1.1 allows a count of
   // 0).
-  if (echoed === undefined) return packet.answers?.length === 0
-  return echoed.type === question.type && echoed.name.toLowerCase() === question.name
+  if (echoed === null) return answers.length === 0
+  return echoed.type === TYPE_NUMBERS[question.type] && echoed.name.toLowerCase() === question.name
 }
 
-function extendedCode(packet: DecodedPacket): number {
-  for (const extra of packet.additionals ?? []) if (extra.type === 'OPT') return extra.extendedRcode
-  return 0
+/** The upper bits of the code, which EDNS has where other records have their TTL (RFC 6891 6.1.3). */
+function extendedCode({ additionals }: WireMessage): number {
+  const edns = additionals.find(({ type }) => type === TYPE_NUMBERS.OPT)
+  return edns === undefined ? 0 : edns.ttlSeconds >>> 24
 }
 
-function recordsOf(section: readonly Answer[] | undefined): DnsRecord[] {
+function recordsOf(message: Buffer, section: readonly WireRecord[]): DnsRecord[] {
   const records: DnsRecord[] = []
-  for (const answer of section ?? []) {
+  for (const each of section) {
     if (records.length === MAX_SECTION_RECORDS) break
-    const record = recordOf(answer)
+    const record = recordOf(message, each)
     if (record !== null) records.push(record)
   }
   return records
 }
 
-function recordOf(answer: Answer): DnsRecord | null {
-  const name = hostName(answer.name)
-  if (name === null || answer.type === 'OPT') return null
-  const ttlSeconds = 'ttl' in answer && typeof answer.ttl === 'number' ? answer.ttl : 0
-  switch (answer.type) {
+/** Record types by number. */
+const TYPES: ReadonlyMap<number, RecordType | 'OPT'> = new Map(
+  (Object.keys(TYPE_NUMBERS) as (RecordType | 'OPT')[]).map((type) => [TYPE_NUMBERS[type], type]),
+)
+
+/** The record at a place, null if it is not used; names are read for records that are used only. */
+function recordOf(message: Buffer, place: WireRecord): DnsRecord | null {
+  const { ttlSeconds, dataAt, dataEnd } = place
+  const type = TYPES.get(place.type)
+  if (type === undefined || type === 'OPT') return null
+  const name = hostName(readName(message, place.nameAt).name)
+  if (name === null) return null
+  switch (type) {
     case 'A':
-    case 'AAAA':
-      return { name, type: answer.type, ttlSeconds, data: answer.data }
+    case 'AAAA': {
+      const data = addressOf(message.subarray(dataAt, dataEnd), type)
+      return { name, type, ttlSeconds, data }
+    }
     case 'CNAME':
     case 'NS':
     case 'PTR': {
-      const data = hostName(answer.data)
-      return data === null ? null : { name, type: answer.type, ttlSeconds, data }
+      const data = hostName(nameWithin(message, dataAt, dataEnd).name)
+      return data === null ? null : { name, type, ttlSeconds, data }
     }
     case 'MX': {
-      const exchange = hostName(answer.data.exchange)
+      const exchange = hostName(nameWithin(message, dataAt + 2, dataEnd).name)
       if (exchange === null) return null
       return {
         name,
-        type: 'MX',
+        type,
         ttlSeconds,
-        data: { preference: answer.data.preference ?? 0, exchange },
+        data: { preference: message.readUInt16BE(dataAt), exchange },
       }
     }
     case 'SOA':
-      return {
-        name,
-        type: 'SOA',
-        ttlSeconds,
-        data: {
-          mname: hostName(answer.data.mname) ?? '.',
-          rname: hostName(answer.data.rname) ?? '.',
-          serial: answer.data.serial ?? 0,
-          minimum: answer.data.minimum ?? 0,
-        },
-      }
+      return { name, type, ttlSeconds, data: soaOf(message, dataAt, dataEnd) }
     case 'TXT':
-      return { name, type: 'TXT', ttlSeconds, data: joinStrings(answer.data) }
-    default:
-      return null
+      return { name, type, ttlSeconds, data: joinStrings(message.subarray(dataAt, dataEnd)) }
+  }
+}
+
+function addressOf(data: Buffer, type: 'A' | 'AAAA'): string {
+  const size = type === 'A' ? 4 : 16
+  if (data.length !== size) throw new Error(`expected ${size} bytes of ${type}, got ${data.length}`)
+  return formatAddress(data)
+}
+
+function nameWithin(message: Buffer, at: number, dataEnd: number): ReturnType<typeof readName> {
+  const read = readName(message, at)
+  if (read.end > dataEnd) throw new Error('a name is longer than its record')
+  return read
+}
+
+function soaOf(message: Buffer, at: number, dataEnd: number): SoaRecord {
+  const mname = nameWithin(message, at, dataEnd)
+  const rname = nameWithin(message, mname.end, dataEnd)
+  // Serial, refresh, retry, expire, minimum: four bytes each.
+  if (rname.end + 20 > dataEnd) throw new Error('an SOA record is too short')
+  return {
+    mname: hostName(mname.name) ?? '.',
+    rname: hostName(rname.name) ?? '.',
+    serial: message.readUInt32BE(rname.end),
+    minimum: message.readUInt32BE(rname.end + 16),
   }
 }
 
@@ -217,7 +244,14 @@ function hostName(name: string): string | null {
   return questionName(name)
 }
 
-function joinStrings(data: string | Buffer | (string | Buffer)[]): string {
-  const parts = Array.isArray(data) ? data : [data]
-  return Buffer.concat(parts.map((part) => Buffer.from(part))).toString('utf8')
+/** The character strings of a TXT record, each after a byte with its length, without a space. */
+function joinStrings(data: Buffer): string {
+  const parts: Buffer[] = []
+  for (let at = 0; at < data.length;) {
+    const end = at + 1 + data.readUInt8(at)
+    if (end > data.length) throw new Error('a string is longer than its record')
+    parts.push(data.subarray(at + 1, end))
+    at = end
+  }
+  return Buffer.concat(parts).toString('utf8')
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { DnsFailure } from './dns-answer.ts'
 import { denies } from './dns-chain.ts'
-import { exchange } from './dns-exchange.ts'
+import { exchange, MAX_MESSAGE_BYTES } from './dns-exchange.ts'
 import type { DnsServer } from './dns-exchange.ts'
 import type { DnsReply, DnsQuestion } from './dns-message.ts'
 import type { Egress } from './egress.ts'
@@ -89,6 +89,7 @@ export function createServerPool(options: ServerPoolOptions): ServerPool {
     const result = await exchange(member.server, question, flags, {
       egress,
       timeoutMs,
+      maxBytes: MAX_MESSAGE_BYTES,
       signal: end.signal,
     })
     // An aborted query tells nothing about the server.
@@ -135,6 +136,7 @@ async function askForRoot(server: DnsServer, options: ServerPoolOptions): Promis
     const result = await exchange(server, { name: ROOT, type }, flags, {
       egress: options.egress,
       timeoutMs: options.tryMs,
+      maxBytes: MAX_MESSAGE_BYTES,
       signal: NEVER,
     })
     if (result.kind === 'failed' || faultOf(result.reply) !== null) continue

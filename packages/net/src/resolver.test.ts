@@ -242,6 +242,28 @@ test('a direct query shows authority and is guarded', async () => {
   expect(answer).toMatchObject({ kind: 'reply', reply: { authoritative: true, code: 0 } })
 })
 
+test('a direct reply over 8 KiB is malformed, one below it is read', async () => {
+  const texts = (count: number): Answer[] =>
+    Array.from({ length: count }, () => ({
+      name: 'test',
+      type: 'TXT',
+      ttl: 60,
+      data: 'x'.repeat(200),
+    }))
+  await using server = await startDns((name) => ({
+    flags: AA,
+    truncate: true,
+    answers: [SOA, ...texts(name === 'test' ? 30 : 50)],
+  }))
+  const resolver = resolverOver([server], { egress: createEgress({ allow: ['127.0.0.0/8'] }) })
+  const ask = (name: string): Promise<unknown> =>
+    resolver.ask({ address: '127.0.0.1', port: server.port }, name, 'SOA')
+  expect(await ask('test')).toMatchObject({ kind: 'reply', reply: { code: 0 } })
+  expect(await ask('long.test')).toEqual({ kind: 'failed', reason: 'malformed' })
+  expect(server.asked.map(({ tcp }) => tcp)).toEqual([false, true, false, true])
+  expect(await resolver.resolve('long.test', 'TXT')).toMatchObject({ kind: 'nodata' })
+})
+
 test('one family of addresses is enough, and a failure is not a denial', async () => {
   await using server = await startDns((name, type) => {
     if (name === 'half.test' && type === 'AAAA') return { flags: RA | 2 }

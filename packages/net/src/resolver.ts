@@ -36,6 +36,7 @@ export interface Resolver {
   ): Promise<DnsAnswer<T>>
   /**
    * Queries one name server itself, without recursion, through the egress guard. Nothing is cached.
+   * A reply over 8 KiB counts as malformed.
    */
   ask(
     server: { readonly address: string; readonly port?: number },
@@ -167,13 +168,17 @@ function askServer(
   { timeoutMs = 3_000, signal = new AbortController().signal }: AskOptions,
 ): Promise<DirectAnswer> {
   const target = { address: server.address, port: server.port ?? 53, trusted: false }
-  return exchange(target, question, DIRECT, { egress, timeoutMs, signal })
+  const limits = { egress, timeoutMs, maxBytes: DIRECT_BYTES, signal }
+  return exchange(target, question, DIRECT, limits)
 }
 
 const TIMED_OUT: DnsAnswer = { kind: 'failed', reason: 'timeout' }
 
 /** A name server is queried for its own data only. */
 const DIRECT = { recursionDesired: false, checkingDisabled: false } as const
+
+/** Bytes of a name server's reply: many times those of a zone's SOA, or of its NS and addresses. */
+const DIRECT_BYTES = 8_192
 
 /** A query in flight, shared by all callers. */
 interface OpenQuestion {
