@@ -180,6 +180,12 @@ const DIRECT = { recursionDesired: false, checkingDisabled: false } as const
 /** Bytes of a name server's reply: many times those of a zone's SOA, or of its NS and addresses. */
 const DIRECT_BYTES = 8_192
 
+/**
+ * Records of an answer, the first ones: no mail host, name server or address beyond them is used.
+ * Those of TXT are all kept, since one of them may be the policy that is looked for.
+ */
+const MAX_RECORDS = 64
+
 /** A query in flight, shared by all callers. */
 interface OpenQuestion {
   waiters: number
@@ -207,7 +213,8 @@ async function follow(
       chain.add(target)
     }
     const cname = target === question.name ? {} : { cname: target }
-    const found = reply.answers.filter((r) => r.type === question.type && r.name === target)
+    const all = reply.answers.filter((r) => r.type === question.type && r.name === target)
+    const found = question.type === 'TXT' ? all : all.slice(0, MAX_RECORDS)
     if (found.length > 0) {
       const least = Math.min(ttlSeconds, ...found.map((record) => record.ttlSeconds))
       return { kind: 'records', records: found.map((r) => r.data), ttlSeconds: least, ...cname }
