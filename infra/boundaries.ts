@@ -27,7 +27,7 @@ export const BOUNDARIES: Readonly<Record<string, Boundary>> = {
   contract: { ours: [], others: ['zod'] },
   ports: { ours: ['contract'] },
   concurrency: { ours: [] },
-  net: { ours: ['ports', 'concurrency'], others: ['dns-packet'], sockets: true },
+  net: { ours: ['ports', 'concurrency'], others: ['dns-packet', 'tldts'], sockets: true },
   datasets: { ours: ['net', 'ports', 'concurrency'], others: ['tldts'] },
   scoring: { ours: ['contract'], others: ['tldts'] },
   email: { ours: ENGINE, others: ['socks', 'tldts'] },

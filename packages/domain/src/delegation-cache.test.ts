@@ -3,6 +3,8 @@ import type { Resolver } from '@plumbline/net/resolver'
 import { createDelegationCache } from './delegation-cache.ts'
 
 const NEVER = new AbortController().signal
+const BATCH = { lane: 'bulk', account: 'one' } as const
+const CALL = { lane: 'live', account: 'one' } as const
 
 /** A zone with one name server; `asked` counts the queries to it. */
 function fakeZone(isAuthoritative = (): boolean => true): Resolver & { asked: number } {
@@ -28,7 +30,7 @@ test('the servers of a zone are queried once in a minute, however many of its na
   let nowMs = 0
   const resolver = fakeZone()
   const delegationOf = createDelegationCache(() => nowMs)
-  const check = () => delegationOf('x.test', 'bulk', { resolver, signal: NEVER, port: 53 })
+  const check = () => delegationOf('x.test', BATCH, { resolver, signal: NEVER, port: 53 })
   const checks = await Promise.all([check(), check(), check()])
   nowMs = 59_999
   checks.push(await check())
@@ -44,8 +46,18 @@ test('what could not be found out is checked again', async () => {
   let isUp = false
   const resolver = fakeZone(() => isUp)
   const delegationOf = createDelegationCache(() => 0)
-  const check = () => delegationOf('x.test', 'live', { resolver, signal: NEVER, port: 53 })
+  const check = () => delegationOf('x.test', CALL, { resolver, signal: NEVER, port: 53 })
   expect((await check()).state).toBe('unknown')
   isUp = true
   expect((await check()).state).toBe('ok')
+})
+
+test('a lookup does not wait for that of another account or lane', async () => {
+  const delegationOf = createDelegationCache(() => 0)
+  const waits: Resolver = { ...fakeZone(), resolve: () => new Promise(() => undefined) }
+  void delegationOf('x.test', BATCH, { resolver: waits, signal: NEVER, port: 53 })
+  const others = [CALL, { ...BATCH, account: 'two' }].map((caller) =>
+    delegationOf('x.test', caller, { resolver: fakeZone(), signal: NEVER, port: 53 }),
+  )
+  expect((await Promise.all(others)).map(({ state }) => state)).toEqual(['ok', 'ok'])
 })

@@ -1,11 +1,12 @@
 import { createSingleFlight } from '@plumbline/concurrency/single-flight'
+import type { DnsCaller } from '@plumbline/net/resolver'
 import { checkDelegation } from './delegation.ts'
 import type { Delegation, DelegationOptions } from './delegation.ts'
 
 /** Finds the delegation of a zone; that of one which was checked just now is not checked again. */
 export type DelegationCache = (
   zone: string,
-  lane: 'live' | 'bulk',
+  caller: DnsCaller,
   options: DelegationOptions,
 ) => Promise<Delegation>
 
@@ -13,15 +14,15 @@ export type DelegationCache = (
 const ZONES_MAX = 1_000
 const HELD_MS = 60_000
 
-/** Makes the cache of one engine. `now` in milliseconds. */
+/** Makes the cache of one engine. `now` in milliseconds, monotonic. */
 export function createDelegationCache(now: () => number): DelegationCache {
   const held = new Map<string, { readonly delegation: Delegation; readonly untilMs: number }>()
   const shared = createSingleFlight<Delegation>()
-  return (zone, lane, options) => {
+  return (zone, { lane, account }, options) => {
     const known = held.get(zone)
     if (known !== undefined && known.untilMs > now()) return Promise.resolve(known.delegation)
-    // A single call does not wait for the lookups of a batch, which have to wait for others.
-    return shared(`${lane} ${zone}`, options.signal, async () => {
+    // The lookups of a batch wait for others, and those of another account for that account's turn.
+    return shared(`${lane} ${account} ${zone}`, options.signal, async () => {
       const delegation = await checkDelegation(zone, options)
       if (options.signal.aborted || delegation.state === 'unknown') return delegation
       held.delete(zone)

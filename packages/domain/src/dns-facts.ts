@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { MxRecord } from '@plumbline/net/dns-message'
-import type { Resolver } from '@plumbline/net/resolver'
+import type { DnsCaller, Resolver } from '@plumbline/net/resolver'
 import type { DnsAnswer } from '@plumbline/net/dns-answer'
 import type { DelegationCache } from './delegation-cache.ts'
 import type { Delegation } from './delegation.ts'
@@ -32,7 +32,7 @@ export interface DnsFacts {
 /** Settings and dependencies of the queries. */
 export interface DnsFactsOptions {
   readonly resolver: Resolver
-  readonly lane: 'live' | 'bulk'
+  readonly caller: DnsCaller
   readonly signal: AbortSignal
   readonly delegationOf: DelegationCache
   readonly nameServerPort: number
@@ -40,13 +40,13 @@ export interface DnsFactsOptions {
 
 /** Runs all queries that the outcome needs, in parallel. */
 export async function lookUpDns(name: DomainName, options: DnsFactsOptions): Promise<DnsFacts> {
-  const { resolver, lane, signal, delegationOf } = options
+  const { resolver, caller, signal, delegationOf } = options
   const port = options.nameServerPort
   const [a, aaaa, mx, delegation, wildcard] = await Promise.all([
     resolver.resolve(name.ascii, 'A', { signal }),
     resolver.resolve(name.ascii, 'AAAA', { signal }),
     resolver.resolve(name.ascii, 'MX', { signal }),
-    delegationOf(name.registrable, lane, { resolver, signal, port }),
+    delegationOf(name.registrable, caller, { resolver, signal, port }),
     hasWildcard(name.ascii, resolver, signal),
   ])
   const exchanges = mx.kind === 'records' ? mx.records : []

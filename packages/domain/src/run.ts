@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EngineRequest, Answer, Later } from '@plumbline/ports/engine'
 import type { Json } from '@plumbline/contract/outcome'
+import { createFairSemaphore, type FairSemaphore } from '@plumbline/concurrency/fair-semaphore'
 import { createSemaphore, type Semaphore } from '@plumbline/concurrency/semaphore'
 import { orOnAbort } from '@plumbline/concurrency/time-out'
 import type { Egress } from '@plumbline/net/egress'
-import type { Resolver } from '@plumbline/net/resolver'
+import { resolverFor, type DnsCaller, type Resolver } from '@plumbline/net/resolver'
 import { createDelegationCache } from './delegation-cache.ts'
 import type { DelegationCache } from './delegation-cache.ts'
 import { lookUpDns } from './dns-facts.ts'
@@ -38,8 +39,11 @@ export interface RunContext {
 const MAX_THROTTLES = 10
 const LEAST_LATER_MS = 250
 
-/** Names of batches whose DNS is queried concurrently. */
-const DNS_CONCURRENCY = 64
+/**
+ * Names of batches whose DNS is queried concurrently, of one account alone 63; single calls need no
+ * permit.
+ */
+const DNS_CONCURRENCY = 72
 
 /** Names of batches that are begun before other work gets its turn. */
 const BEGUN_A_TURN = 32
@@ -53,8 +57,8 @@ export function createRun(
 ): (request: EngineRequest<'domain'>) => Promise<readonly Answer<'domain'>[]> {
   const work: Work = {
     ...context,
-    delegationOf: createDelegationCache(() => context.clock().getTime()),
-    dnsSlots: createSemaphore(DNS_CONCURRENCY),
+    delegationOf: createDelegationCache(() => performance.now()),
+    dnsPermits: createFairSemaphore({ shared: DNS_CONCURRENCY, live: 0 }),
     turns: createSemaphore(1),
   }
   return async (request) => {
@@ -114,7 +118,7 @@ function fromNow({ answer, atMs }: Wait): Later {
 
 interface Work extends RunContext {
   readonly delegationOf: DelegationCache
-  readonly dnsSlots: Semaphore
+  readonly dnsPermits: FairSemaphore
   /** Order in which batches begin names. */
   readonly turns: Semaphore
 }
@@ -123,6 +127,8 @@ interface Shared {
   readonly registrations: Map<string, Promise<LookupResult>>
   readonly names: Map<string, Promise<Found>>
 }
+
+type Caller = RegistryCaller & DnsCaller
 
 type Found =
   | Extract<LookupResult, { kind: 'later' }>
@@ -143,7 +149,8 @@ async function answerOne(
     return { answer: badNameOutcome(subject, name, stamp(), part) }
   }
   const throttles = throttlesOf(request.states?.[index])
-  const caller: RegistryCaller = { lane: request.lane, signal: request.signal }
+  const { lane, account, signal } = request
+  const caller: Caller = { lane, account, signal }
   const found = await once(shared.names, name.ascii, () => {
     const lookUp = (): Promise<LookupResult> => work.registry.lookUp(name, caller, request.account)
     const registering = once(shared.registrations, name.registrable, lookUp)
@@ -164,7 +171,7 @@ async function findOut(
   work: Work,
   name: DomainName,
   registering: Promise<LookupResult>,
-  caller: RegistryCaller,
+  caller: Caller,
   isLastTry: boolean,
 ): Promise<Found> {
   // In a batch, DNS is queried only after the registry: for a name that must wait it would be
@@ -210,19 +217,27 @@ const TIMED_OUT: LookupResult = {
   cached: false,
 }
 
-function askDns(work: Work, name: DomainName, { lane, signal }: RegistryCaller): Promise<DnsPart> {
-  const { resolver } = work
+async function askDns(work: Work, name: DomainName, caller: Caller): Promise<DnsPart> {
+  const { lane, signal } = caller
+  const resolver = resolverFor(work.resolver, caller)
   const ask = async (): Promise<DnsPart> => {
     if (signal.aborted) return NOTHING
     const [dns, mail, pageSaysSo] = await Promise.all([
-      lookUpDns(name, { ...work, lane, signal }),
+      lookUpDns(name, { ...work, resolver, caller, signal }),
       lookUpMailPolicy(resolver, name.ascii, signal),
-      work.readPages ? readParkingPage(name.ascii, work, signal) : null,
+      work.readPages ? readParkingPage(name.ascii, { ...work, resolver }, signal) : null,
     ])
     return { dns, mail, pageSaysSo }
   }
   // A single call never waits behind the names of a batch.
-  return lane === 'live' ? ask() : work.dnsSlots.run(ask)
+  if (lane === 'live') return await ask()
+  const leave = await work.dnsPermits.enter(caller)
+  if (leave === null) return NOTHING
+  try {
+    return await ask()
+  } finally {
+    leave()
+  }
 }
 
 // A server that is listed for a parent zone may not know the registry of a zone below it: its

@@ -1,6 +1,6 @@
 import type { Answer, EngineRequest } from '@plumbline/ports/engine'
 import type { Egress } from '@plumbline/net/egress'
-import type { Resolver } from '@plumbline/net/resolver'
+import { resolverFor, type Resolver } from '@plumbline/net/resolver'
 import type { Sharing } from '@plumbline/ports/sharing'
 import { afterRecheck, needsRecheck, withOlderFact, unknownResult } from './probe-result.ts'
 import type { AcceptAllFact, ProbeResult, ProbeWait } from './probe-result.ts'
@@ -106,7 +106,7 @@ async function lookUpFirst(
     answerWith(run, subject, unknownResult('domain_literal'), false)
     return
   }
-  const route = await tools.domains.route(domain)
+  const route = await tools.domains.route(domain, run.request)
   if (run.answers[subject.index] !== undefined) return
   if (route.kind === 'hosts') await askHosts(run, subject, targetFor(run, domain, route), known)
   else if (route.kind === 'failed') {
@@ -139,7 +139,7 @@ async function askHosts(
   setTarget(subject, target)
   const end = (result: ProbeResult): void => answerWith(run, subject, result, false)
   if (target.off === 'opted_out') return end(unknownResult('opted_out'))
-  if (target.off === 'probing_off') return end(await resultOfNames(tools, target.route))
+  if (target.off === 'probing_off') return end(await resultOfNames(run, target.route))
   if (known !== undefined && needsRecheck(known) && subject.state.first === null) {
     // A refusal that another account just got counts as the first try.
     const wait = { cause: 'recheck', afterMs: 0 } as const
@@ -276,9 +276,10 @@ export function resultOfRoute(kind: 'null_mx' | 'no_domain' | 'no_mail_host'): P
 }
 
 /** The result from DNS alone, when probing is off: whether any mail host exists. */
-async function resultOfNames(tools: RunTools, route: HostsRoute): Promise<ProbeResult> {
+async function resultOfNames({ tools, request }: Run, route: HostsRoute): Promise<ProbeResult> {
+  const resolver = resolverFor(tools.resolver, request)
   for (const host of route.hosts) {
-    const found = await findAddresses(tools.resolver, tools.egress.permits, host)
+    const found = await findAddresses(resolver, tools.egress.permits, host, request.signal)
     if (found.kind !== 'none') return unknownResult('probing_off')
   }
   return resultOfRoute('no_mail_host')

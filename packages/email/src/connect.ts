@@ -1,7 +1,7 @@
 import { SocksClient } from 'socks'
 import type { Socket } from 'node:net'
 import type { Egress } from '@plumbline/net/egress'
-import type { Resolver } from '@plumbline/net/resolver'
+import { resolverFor, type DnsCaller, type Resolver } from '@plumbline/net/resolver'
 import { classifyReply, factsOf } from './classify.ts'
 import type { Phase } from './classify.ts'
 import { maskedText, unknownResult, withWait } from './probe-result.ts'
@@ -65,6 +65,8 @@ export interface ConnectCallers {
   readonly signal: AbortSignal
   /** Called when a host has sent a reply. */
   readonly heard: () => void
+  /** For whom hosts are looked up; default: a single call of no account. */
+  readonly dns?: DnsCaller
 }
 
 type ConnectFailure = ConnectResult & { readonly kind: 'failed' }
@@ -93,9 +95,10 @@ export function createConnector(
     const oldest = down.keys().next()
     if (oldest.done !== true) down.delete(oldest.value)
   }
-  return async (route, provider, localAddress, { signal: attended, heard }) => {
+  return async (route, provider, localAddress, { signal: attended, heard, dns }) => {
     const endMs = now() + OPENING_MS
     const signal = AbortSignal.any([options.signal, attended])
+    const resolver = dns === undefined ? options.resolver : resolverFor(options.resolver, dns)
     const attempts: Attempt[] = []
     const last: { readonly host: string; readonly address: string }[] = []
     const tryAt = async (host: string, address: string): Promise<SmtpConnection | null> => {
@@ -125,7 +128,7 @@ export function createConnector(
       return null
     }
     for (const host of route.hosts) {
-      const found = await findAddresses(options.resolver, options.egress.permits, host, signal)
+      const found = await findAddresses(resolver, options.egress.permits, host, signal)
       if (found.kind !== 'addresses') {
         attempts.push({ ...found, host })
         continue

@@ -1,7 +1,8 @@
 import type { MailDomainLists } from '@plumbline/datasets/mail-domains'
 import { judgeDomain } from '@plumbline/datasets/mail-hosts'
 import type { NameList } from '@plumbline/datasets/name-list'
-import type { Resolver } from '@plumbline/net/resolver'
+import { createSingleFlight } from '@plumbline/concurrency/single-flight'
+import { resolverFor, type DnsCaller, type Resolver } from '@plumbline/net/resolver'
 import { findRoute } from './mx.ts'
 import type { MailRoute } from './mx.ts'
 import type { Flags } from './outcome.ts'
@@ -22,7 +23,8 @@ export interface EmailLists extends MailDomainLists {
 
 /** Mail routes, destinations and flags of domains, each cached for a short time. */
 export interface DomainCache {
-  route(domain: string): Promise<MailRoute>
+  /** The signal ends the lookup; another request that waits for it begins it again. */
+  route(domain: string, caller: DnsCaller & { readonly signal: AbortSignal }): Promise<MailRoute>
   destination(domain: string, route: HostsRoute): Destination
   flags(mailbox: ParsedMailbox, hosts: readonly string[]): Flags
   readonly lists: EmailLists
@@ -50,8 +52,6 @@ interface DomainFlags extends Pick<Flags, 'judgement' | 'didYouMean' | 'listVers
 
 /** Makes the cache of one engine. */
 export function createDomainCache(options: DomainCacheOptions): DomainCache {
-  const { now } = options
-  const routes = new Map<string, { readonly route: Promise<MailRoute>; readonly untilMs: number }>()
   const destinations = new WeakMap<HostsRoute, Destination>()
   const domainFlags = new Map<string, DomainFlags>()
   const traps = new WeakMap<object, TrapMatcher>()
@@ -73,16 +73,7 @@ export function createDomainCache(options: DomainCacheOptions): DomainCache {
     return flags
   }
   return {
-    route(domain) {
-      const held = routes.get(domain)
-      if (held !== undefined && held.untilMs > now()) return held.route
-      const route = findRoute(options.resolver, domain, options.random)
-      holdNewest(routes, domain, { route, untilMs: now() + ROUTE_MS })
-      const forget = (): unknown => routes.delete(domain)
-      // The caller gets the rejection; here only the entry is dropped.
-      void route.then(({ kind }) => kind === 'failed' && forget(), forget)
-      return route
-    },
+    route: createRouteCache(options),
     destination(domain, route) {
       let to = destinations.get(route)
       if (to === undefined) {
@@ -110,6 +101,30 @@ export function createDomainCache(options: DomainCacheOptions): DomainCache {
     get lists() {
       return options.lists()
     },
+  }
+}
+
+function createRouteCache({ resolver, random, now }: DomainCacheOptions): DomainCache['route'] {
+  const routes = new Map<string, { readonly route: MailRoute; readonly untilMs: number }>()
+  const shared = createSingleFlight<MailRoute>()
+  const knownRoute = (domain: string): MailRoute | null => {
+    const held = routes.get(domain)
+    return held !== undefined && held.untilMs > now() ? held.route : null
+  }
+  return async (domain, caller) => {
+    const known = knownRoute(domain)
+    if (known !== null) return known
+    // Another account's lookup may wait for that account's turn, and one of a batch for longer.
+    const turn = `${caller.lane} ${caller.account} ${domain}`
+    return await shared(turn, caller.signal, async () => {
+      const route = await findRoute(resolverFor(resolver, caller), domain, random, caller.signal)
+      if (route.kind === 'failed') return route
+      // All requests use the same order of hosts, also if two have looked it up.
+      const other = knownRoute(domain)
+      if (other !== null) return other
+      holdNewest(routes, domain, { route, untilMs: now() + ROUTE_MS })
+      return route
+    })
   }
 }
 

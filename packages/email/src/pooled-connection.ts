@@ -303,12 +303,14 @@ async function openForCallers(
   const unattended = new AbortController()
   using _ = whenAllGaveUp(probes, () => unattended.abort())
   group.silentSinceMs ??= tools.now()
+  const first = probes.find(({ lane }) => lane === 'live') ?? probes[0]
   const opened = await tools.connect(route, group.provider.id, group.source, {
     signal: unattended.signal,
     heard() {
       group.silentSinceMs = null
       for (const probe of probes) probe.heard()
     },
+    ...(first === undefined ? {} : { dns: first }),
   })
   // It says nothing about the host, as we did not wait.
   return unattended.signal.aborted && opened.kind === 'failed' ? null : opened

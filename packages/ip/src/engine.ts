@@ -2,7 +2,7 @@ import type { Log } from '@plumbline/ports/log'
 import type { Engine, EngineRequest, Answer } from '@plumbline/ports/engine'
 import type { Outcome } from '@plumbline/contract/outcome'
 import { type IpDataOptions, type IpDataStore, loadIpData } from './data.ts'
-import type { Resolver } from '@plumbline/net/resolver'
+import { resolverFor, type Resolver } from '@plumbline/net/resolver'
 import { parseAddress } from '@plumbline/net/address-bytes'
 import {
   askDnsLists,
@@ -116,7 +116,7 @@ async function findings(
   const { reachable, judged } = current.judge(address)
   // Addresses on the allow-list are not revealed to others.
   if (!reachable || current.lists.allow.has(judged)) return NO_DNS_LISTS
-  return askDnsLists(lists.resolver, lists, judged, request.signal)
+  return askDnsLists(resolverFor(lists.resolver, request), lists, judged, request.signal)
 }
 
 function located({ reason, facts, evidence }: IpLookup, checkedAt: string): Outcome<'ip'> {

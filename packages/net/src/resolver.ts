@@ -1,18 +1,27 @@
 import type { DirectAnswer, DnsAnswer } from './dns-answer.ts'
-import { createSemaphore } from '@plumbline/concurrency/semaphore'
-import { orOnAbort } from '@plumbline/concurrency/time-out'
+import { createFairSemaphore } from '@plumbline/concurrency/fair-semaphore'
+import type { FairLimits, Release } from '@plumbline/concurrency/fair-semaphore'
+import { getDomain } from 'tldts'
 import { createAnswerCache, type AnswerCache } from './dns-cache.ts'
-import { linksFrom, MAX_LINKS, negativeTtlSeconds } from './dns-chain.ts'
 import { exchange } from './dns-exchange.ts'
 import { questionName } from './dns-message.ts'
 import type { DnsQuestion, RecordType } from './dns-message.ts'
 import { createServerPool } from './dns-pool.ts'
-import type { QueryDeadline, ServerPool } from './dns-pool.ts'
+import { askAlongChain } from './dns-query.ts'
+import { createSharedQuestions, TIMED_OUT } from './dns-sharing.ts'
 import type { Egress } from './egress.ts'
+
+/** For whom a query is made: it waits in turn with those of others. */
+export interface DnsCaller {
+  readonly lane: 'live' | 'bulk'
+  readonly account: string
+}
 
 /** Options of a query. */
 export interface ResolveOptions {
   readonly signal?: AbortSignal
+  /** Default: a single call of no account. */
+  readonly caller?: DnsCaller
   /** Disables DNSSEC validation by the resolver (the CD bit). */
   readonly checkingDisabled?: boolean
 }
@@ -20,6 +29,8 @@ export interface ResolveOptions {
 /** Options of a query to a name server itself. */
 export interface AskOptions {
   readonly signal?: AbortSignal
+  /** Default: a single call of no account. */
+  readonly caller?: DnsCaller
   /** Default 3,000. */
   readonly timeoutMs?: number
 }
@@ -56,8 +67,9 @@ export interface ResolverOptions {
   /** Time-out of the first attempt at each server, doubled in the second round; default 1,200. */
   readonly tryMs?: number
   /**
-   * Maximum number of concurrent queries; default 256, about what a UDP socket of the kernel
-   * buffers.
+   * Maximum number of concurrent queries of batches; default 256, about what a UDP socket of the
+   * kernel buffers. Single calls have a quarter as many more. One account, and the names below one
+   * registrable domain whose servers are slow, get a part of these only.
    */
   readonly concurrency?: number
   /** Maximum number of cached results; default 50,000. */
@@ -66,6 +78,15 @@ export interface ResolverOptions {
   readonly now?: () => number
   /** Called when a server begins to know the DNS root, or no longer does. */
   readonly onRootChange?: (server: string, knowsRoot: boolean) => void
+}
+
+/** The same resolver, for one caller. */
+export function resolverFor(resolver: Resolver, { lane, account }: DnsCaller): Resolver {
+  const caller = { lane, account }
+  return {
+    resolve: (name, type, options) => resolver.resolve(name, type, { ...options, caller }),
+    ask: (server, name, type, options) => resolver.ask(server, name, type, { ...options, caller }),
+  }
 }
 
 /**
@@ -84,54 +105,46 @@ export function createResolver(options: ResolverOptions): Resolver {
     now,
     onRootChange: (server, knowsRoot) => takeRootChange(options, cache, server, knowsRoot),
   })
-  const onWire = createSemaphore(options.concurrency ?? 256)
+  const permits = createFairSemaphore(permitsOf(options.concurrency ?? 256, now))
   const timeoutMs = options.timeoutMs ?? 5_000
-  const openQuestions = new Map<string, OpenQuestion>()
-
-  function begin(key: string, question: DnsQuestion, cd: boolean): OpenQuestion {
-    const controller = new AbortController()
-    const run = async (): Promise<DnsAnswer> => {
-      const leave = await onWire.enter()
-      try {
-        const end = { at: now() + timeoutMs, signal: controller.signal }
-        const answer = await follow(pool, question, cd, end)
-        if (!controller.signal.aborted) cache.put(key, answer)
-        return answer
-      } finally {
-        leave()
-        if (openQuestions.get(key) === open) openQuestions.delete(key)
-      }
-    }
-    const open: OpenQuestion = { waiters: 0, controller, answer: Promise.resolve().then(run) }
-    openQuestions.set(key, open)
-    return open
-  }
+  const waiting = createSharedQuestions()
+  const onWire = createSharedQuestions()
 
   async function resolve(
     name: string,
     type: RecordType,
-    given: ResolveOptions,
+    { signal, checkingDisabled: cd = false, caller = OWN }: ResolveOptions,
   ): Promise<DnsAnswer> {
     const asked = questionName(name)
     if (asked === null) return { kind: 'failed', reason: 'malformed' }
-    if (given.signal?.aborted === true) return { kind: 'failed', reason: 'timeout' }
-    const cd = given.checkingDisabled === true
+    if (signal?.aborted === true) return TIMED_OUT
     const key = `${type} ${cd ? 'cd ' : ''}${asked}`
     const held = cache.get(key)
     if (held !== undefined) return held
-    const open = openQuestions.get(key) ?? begin(key, { name: asked, type }, cd)
-    open.waiters++
-    try {
-      return await (given.signal === undefined
-        ? open.answer
-        : orOnAbort(open.answer, given.signal, TIMED_OUT))
-    } finally {
-      // No caller is left: the sockets are closed at once, and a later caller starts again.
-      if (--open.waiters === 0 && openQuestions.get(key) === open) {
-        openQuestions.delete(key)
-        open.controller.abort()
-      }
+    const query = async (stopped: AbortSignal): Promise<DnsAnswer> => {
+      const end = { at: now() + timeoutMs, signal: stopped }
+      const answer = await askAlongChain(pool, { name: asked, type }, cd, end)
+      if (!stopped.aborted) cache.put(key, answer)
+      return answer
     }
+    // The permit is that of the query, which others may still need when its first caller leaves.
+    const open = (leave: Release, ended: AbortSignal | undefined): Promise<DnsAnswer> =>
+      onWire.open(key, ended, (stopped) => query(stopped).finally(() => leave(!stopped.aborted)))
+    // Only callers of the same turn wait together: others may be served sooner.
+    const turn = `${caller.lane} ${caller.account} ${key}`
+    const joined = onWire.join(key, signal) ?? waiting.join(turn, signal)
+    if (joined !== null) return joined
+    const place = { ...caller, group: zoneOf(asked) }
+    const free = permits.tryEnter(place)
+    if (free !== null) return open(free, signal)
+    return waiting.open(turn, signal, async (ended) => {
+      const leave = await permits.enter({ ...place, signal: ended })
+      if (leave === null) return TIMED_OUT
+      const known = cache.get(key) ?? onWire.join(key, ended)
+      if (known === null) return open(leave, ended)
+      leave(false)
+      return known
+    })
   }
 
   return {
@@ -140,11 +153,13 @@ export function createResolver(options: ResolverOptions): Resolver {
       const asked = questionName(name)
       if (asked === null) return { kind: 'failed', reason: 'malformed' }
       if (!options.egress.permits(server.address)) return { kind: 'failed', reason: 'forbidden' }
-      const leave = await onWire.enter()
+      const { caller = OWN, signal = NEVER } = given
+      const leave = await permits.enter({ ...caller, group: zoneOf(asked), signal })
+      if (leave === null) return { kind: 'failed', reason: 'timeout' }
       try {
         return await askServer(server, { name: asked, type }, options.egress, given)
       } finally {
-        leave()
+        leave(!signal.aborted)
       }
     },
   }
@@ -165,68 +180,48 @@ function askServer(
   server: { readonly address: string; readonly port?: number },
   question: DnsQuestion,
   egress: Egress,
-  { timeoutMs = 3_000, signal = new AbortController().signal }: AskOptions,
+  { timeoutMs = 3_000, signal = NEVER }: AskOptions,
 ): Promise<DirectAnswer> {
   const target = { address: server.address, port: server.port ?? 53, trusted: false }
   const limits = { egress, timeoutMs, maxBytes: DIRECT_BYTES, signal }
   return exchange(target, question, DIRECT, limits)
 }
 
-const TIMED_OUT: DnsAnswer = { kind: 'failed', reason: 'timeout' }
+const NEVER = new AbortController().signal
+
+/** The caller of queries that are made for no account. */
+const OWN: DnsCaller = { lane: 'live', account: '' }
+
+/**
+ * Concurrent queries below one registrable domain, as long as its servers are not known to be
+ * quick: the dead servers of one hold no more. And the milliseconds within which a quick one
+ * replies: resolvers first repeat a query after about as many.
+ */
+const QUERIES_PER_ZONE = 16
+const SLOW_MS = 1_000
+
+/** The permits of a resolver: a quarter as many more are left to single calls. */
+function permitsOf(shared: number, now: () => number): FairLimits {
+  const groups = { permits: QUERIES_PER_ZONE, slowMs: SLOW_MS, now }
+  return { shared, live: Math.ceil(shared / 4), groups }
+}
+
+/** The registrable domain of a name, or the name if it has none. */
+function zoneOf(name: string): string {
+  return getDomain(name, ZONE_OPTIONS) ?? name
+}
+
+const ZONE_OPTIONS = {
+  allowPrivateDomains: true,
+  extractHostname: false,
+  validateHostname: false,
+} as const
 
 /** A name server is queried for its own data only. */
 const DIRECT = { recursionDesired: false, checkingDisabled: false } as const
 
 /** Bytes of a name server's reply: many times those of a zone's SOA, or of its NS and addresses. */
 const DIRECT_BYTES = 8_192
-
-/**
- * Records of an answer, the first ones: no mail host, name server or address beyond them is used.
- * Those of TXT are all kept, since one of them may be the policy that is looked for.
- */
-const MAX_RECORDS = 64
-
-/** A query in flight, shared by all callers. */
-interface OpenQuestion {
-  waiters: number
-  readonly controller: AbortController
-  readonly answer: Promise<DnsAnswer>
-}
-
-async function follow(
-  pool: ServerPool,
-  question: DnsQuestion,
-  cd: boolean,
-  end: QueryDeadline,
-): Promise<DnsAnswer> {
-  const chain = new Set([question.name])
-  let target = question.name
-  let ttlSeconds = Infinity
-  for (;;) {
-    const asked = target
-    const reply = await pool.ask({ name: asked, type: question.type }, cd, end)
-    if (typeof reply === 'string') return { kind: 'failed', reason: reply }
-    for (const link of linksFrom(asked, question.type, reply.answers)) {
-      target = link.data
-      ttlSeconds = Math.min(ttlSeconds, link.ttlSeconds)
-      if (chain.has(target) || chain.size > MAX_LINKS) return { kind: 'failed', reason: 'loop' }
-      chain.add(target)
-    }
-    const cname = target === question.name ? {} : { cname: target }
-    const all = reply.answers.filter((r) => r.type === question.type && r.name === target)
-    const found = question.type === 'TXT' ? all : all.slice(0, MAX_RECORDS)
-    if (found.length > 0) {
-      const least = Math.min(ttlSeconds, ...found.map((record) => record.ttlSeconds))
-      return { kind: 'records', records: found.map((r) => r.data), ttlSeconds: least, ...cname }
-    }
-    const negative = negativeTtlSeconds(reply)
-    // A chain that leads out of the reply, without a denial, is continued by another query at its
-    // end.
-    if (reply.code !== 3 && target !== asked && negative === null) continue
-    const kind = reply.code === 3 ? 'nxdomain' : 'nodata'
-    return { kind, ttlSeconds: Math.min(ttlSeconds, negative ?? 0), ...cname }
-  }
-}
 
 /** Safe: a query is keyed by its type, and keeps only records of that type. */
 function ofType<T extends RecordType>(answer: DnsAnswer, _type: T): DnsAnswer<T> {
