@@ -34,7 +34,11 @@ interface Pool {
   readonly groups: Map<string, ProviderGroup>
   /** Groups whose probes wait because all connections of the process are in use. */
   readonly starved: Set<ProviderGroup>
+  /** Groups without probes and connections, the longest quiet first. */
+  readonly quiet: Set<ProviderGroup>
   readonly running: Set<Promise<void>>
+  /** End of the longest pause of the refusing groups that were forgotten, by provider id. */
+  readonly refusing: Map<string, number>
   expiryTimer: NodeJS.Timeout | null
   openCount: number
   isOver: boolean
@@ -48,9 +52,6 @@ const EXPIRY_MS = 250
  * all workers share.
  */
 const SCARCE_CONNECTIONS = 2
-
-/** Groups without probes that stay in memory at most. */
-const IDLE_GROUPS_MAX = 1_000
 
 /** Makes a pool; no connection is opened before the first probe. */
 export function createConnectionPool(options: PoolOptions): ConnectionPool {
@@ -72,19 +73,24 @@ export function createConnectionPool(options: PoolOptions): ConnectionPool {
     },
     groups: new Map(),
     starved: new Set(),
+    quiet: new Set(),
     running: new Set(),
+    refusing: new Map(),
     expiryTimer: null,
     openCount: 0,
     isOver: false,
   }
   return {
     submit: (probe, to) => submit(pool, probe, to),
-    broken: () =>
-      [...pool.groups.values()]
-        .filter((group) => group.breaker.openMs() > 0)
-        .map((group) => group.provider.id),
+    broken: () => broken(pool),
     [Symbol.asyncDispose]: () => close(pool),
   }
+}
+
+function broken({ groups, refusing, options }: Pool): readonly string[] {
+  const held = [...groups.values()].filter((group) => group.breaker.openMs() > 0)
+  const forgotten = [...refusing].filter(([, untilMs]) => untilMs > options.now())
+  return [...held.map((group) => group.provider.id), ...forgotten.map(([id]) => id)]
 }
 
 function submit(pool: Pool, probe: Probe, to: Destination): void {
@@ -99,6 +105,7 @@ function submit(pool: Pool, probe: Probe, to: Destination): void {
     return
   }
   group.queue.push(probe, to.route)
+  pool.quiet.delete(group)
   if (probe.lane === 'bulk') pool.expiryTimer ??= setInterval(() => expireBulk(pool), EXPIRY_MS)
   grow(pool, group)
 }
@@ -178,13 +185,28 @@ function afterConnection(pool: Pool, group: ProviderGroup): void {
       if (pool.openCount >= pool.limits.sessions) break
       if (other.queue.liveSize > 0 !== isLive || !pool.starved.delete(other)) continue
       grow(pool, other)
+      restIfQuiet(pool, other)
     }
   }
-  const isQuiet = connectionCount(group) === 0 && group.queue.size === 0
-  // The measured pace of a group is kept until the limit of groups is reached.
-  if (isQuiet && group.breaker.state() === 'closed' && pool.groups.size > IDLE_GROUPS_MAX) {
-    pool.groups.delete(group.key)
-  }
+  restIfQuiet(pool, group)
+}
+
+/**
+ * Keeps a group without probes and connections for its measured pace, until others have been quiet
+ * since. An open circuit is in the shared memory too, and is read when the group is needed again.
+ */
+function restIfQuiet(pool: Pool, group: ProviderGroup): void {
+  if (connectionCount(group) > 0 || group.queue.size > 0 || group.rate === 'held') return
+  pool.quiet.delete(group)
+  pool.quiet.add(group)
+  const [oldest] = pool.quiet
+  if (oldest === undefined || pool.quiet.size <= pool.limits.quietGroups) return
+  pool.quiet.delete(oldest)
+  pool.groups.delete(oldest.key)
+  const openMs = oldest.breaker.openMs()
+  if (openMs === 0) return
+  const untilMs = Math.max(pool.refusing.get(oldest.provider.id) ?? 0, pool.options.now() + openMs)
+  pool.refusing.set(oldest.provider.id, untilMs)
 }
 
 function endOneIdle(pool: Pool): void {
@@ -204,7 +226,10 @@ function holdBack(pool: Pool, group: ProviderGroup, ms: number): void {
   group.fullUntilMs = options.now() + ms
   if (ms > limits.soonMs) postpone(group, group.queue.expire(Number.POSITIVE_INFINITY), ms)
   if (group.queue.size === 0 || group.rate === 'held' || pool.isOver) return
-  holdRate(group, Math.max(1, ms), () => grow(pool, group))
+  holdRate(group, Math.max(1, ms), () => {
+    grow(pool, group)
+    restIfQuiet(pool, group)
+  })
 }
 
 /** Postpones bulk probes that have waited too long, so that their batch can go on. */
@@ -216,6 +241,7 @@ function expireBulk(pool: Pool): void {
     const old = group.queue.expire(options.now() - limits.queueMs)
     if (old.length > 0) postpone(group, old, limits.queueMs)
     waits ||= group.queue.bulkSize > 0
+    restIfQuiet(pool, group)
   }
   if (waits || pool.expiryTimer === null) return
   clearInterval(pool.expiryTimer)

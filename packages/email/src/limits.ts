@@ -22,6 +22,8 @@ export interface EmailLimits {
       readonly recipientsPerMinute?: number
     }
   }
+  /** Groups that stay in memory without probes and connections. */
+  readonly quietGroups: number
   /** Connections that a group begins with. */
   readonly startConnections: number
   /**
@@ -68,6 +70,7 @@ export const DEFAULT_LIMITS: EmailLimits = {
   liveSessions: 600,
   silentProbes: 32,
   silentMs: 2_000,
+  quietGroups: 1_000,
   startConnections: 2,
   sendWithinMs: 5_000,
   recipientsPerDomainPerHour: 20_000,
