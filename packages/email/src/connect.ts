@@ -75,9 +75,6 @@ type ConnectFailure = ConnectResult & { readonly kind: 'failed' }
 const DOWN_MS = 60_000
 const DOWN_HELD_MAX = 10_000
 
-/** Milliseconds for trying all hosts of a domain, whatever the individual time-outs are. */
-const OPENING_MS = 60_000
-
 /** Makes the function that opens a session for a route. */
 export function createConnector(
   options: ConnectorOptions,
@@ -96,15 +93,17 @@ export function createConnector(
     if (oldest.done !== true) down.delete(oldest.value)
   }
   return async (route, provider, localAddress, { signal: attended, heard, dns }) => {
-    const endMs = now() + OPENING_MS
-    const signal = AbortSignal.any([options.signal, attended])
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), options.times.openingMs)
+    using _ = { [Symbol.dispose]: () => clearTimeout(timer) }
+    const signal = AbortSignal.any([options.signal, attended, late.signal])
     const resolver = dns === undefined ? options.resolver : resolverFor(options.resolver, dns)
     const attempts: Attempt[] = []
     const last: { readonly host: string; readonly address: string }[] = []
     const tryAt = async (host: string, address: string): Promise<SmtpConnection | null> => {
       const isDown = (down.get(address) ?? 0) > now()
       // An address that is not tried for lack of time still exists.
-      if (isDown || now() > endMs || signal.aborted) {
+      if (isDown || signal.aborted) {
         const fault = isDown ? 'unreachable' : 'timeout'
         attempts.push({ kind: 'failed_open', host, address, phase: 'connect', fault })
         return null

@@ -1,5 +1,7 @@
 import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
 import type { Memory } from '@plumbline/ports/memory'
+import { createAccountTurns } from './account-turns.ts'
+import type { AccountTurns } from './account-turns.ts'
 import { LEASE_MS, runConnection } from './pooled-connection.ts'
 import type { ConnectionTools } from './pooled-connection.ts'
 import { unknownResult } from './probe-result.ts'
@@ -8,6 +10,8 @@ import { holdRate, setConnectionState, postpone, waitingResult } from './provide
 import type { Destination, PooledConnection, ProviderGroup } from './provider-group.ts'
 import type { EmailLimits } from './limits.ts'
 import type { HostsRoute, Probe } from './probe-queue.ts'
+import { createSlowOpenings } from './slow-openings.ts'
+import type { SlowOpeningLimits } from './slow-openings.ts'
 
 /** Settings and dependencies of the pool. */
 export interface PoolOptions extends Pick<
@@ -32,8 +36,13 @@ interface Pool {
   readonly options: PoolOptions
   readonly connection: ConnectionTools
   readonly groups: Map<string, ProviderGroup>
-  /** Groups whose probes wait because all connections of the process are in use. */
-  readonly starved: Set<ProviderGroup>
+  /**
+   * Groups whose probes wait because all connections of the process are in use: with live probes,
+   * and with bulk probes only.
+   */
+  readonly starved: Readonly<Record<Probe['lane'], AccountTurns<ProviderGroup>>>
+  /** Connections by the account for whose probes they were started. */
+  readonly held: Map<string, number>
   /** Groups without probes and connections, the longest quiet first. */
   readonly quiet: Set<ProviderGroup>
   readonly running: Set<Promise<void>>
@@ -60,6 +69,7 @@ export function createConnectionPool(options: PoolOptions): ConnectionPool {
     options,
     connection: {
       ...options,
+      openings: createSlowOpenings(slowLimits(options.limits), options.now),
       leases: createLeaseRenewal({ leaseMs: LEASE_MS, now: options.now, warn: options.warn }),
       holdBack: (group, ms) => holdBack(pool, group, ms),
       grow: (group) => grow(pool, group),
@@ -72,7 +82,8 @@ export function createConnectionPool(options: PoolOptions): ConnectionPool {
       isOver: () => pool.isOver,
     },
     groups: new Map(),
-    starved: new Set(),
+    starved: { live: createAccountTurns(), bulk: createAccountTurns() },
+    held: new Map(),
     quiet: new Set(),
     running: new Set(),
     refusing: new Map(),
@@ -107,7 +118,7 @@ function submit(pool: Pool, probe: Probe, to: Destination): void {
   group.queue.push(probe, to.route)
   pool.quiet.delete(group)
   if (probe.lane === 'bulk') pool.expiryTimer ??= setInterval(() => expireBulk(pool), EXPIRY_MS)
-  grow(pool, group)
+  grow(pool, group, probe.account)
 }
 
 /**
@@ -130,8 +141,11 @@ function groupOf(pool: Pool, to: Destination): ProviderGroup {
   return group
 }
 
-/** Wakes idle connections, and opens as many as the waiting probes need and the limits allow. */
-function grow(pool: Pool, group: ProviderGroup): void {
+/**
+ * Wakes idle connections, and opens as many as the waiting probes need and the limits allow, which
+ * are held for the account; if there is no place, the group waits for its turn.
+ */
+function grow(pool: Pool, group: ProviderGroup, account = group.queue.nextAccount): void {
   if (pool.isOver) return
   const { counts, idle: waiting } = group
   const wokenCount = waiting.size
@@ -143,23 +157,36 @@ function grow(pool: Pool, group: ProviderGroup): void {
   let wanted = transactions - wokenCount - counts.starting - busy
   while (wanted-- > 0 && connectionCount(group) < group.pace.connections()) {
     if (pool.openCount >= sessionsFor(pool, group)) {
-      pool.starved.add(group)
+      starve(pool, group, account)
       endOneIdle(pool)
       return
     }
-    start(pool, group)
+    start(pool, group, account)
   }
 }
 
-/** Connections that bulk probes may use: some are left for live ones. */
 function sessionsFor({ limits }: Pool, { queue }: ProviderGroup): number {
-  const { sessions, liveSessions } = limits
-  return queue.liveSize > 0 ? sessions : sessions - Math.min(liveSessions, Math.floor(sessions / 2))
+  return queue.liveSize > 0 ? limits.sessions : bulkSessions(limits)
 }
 
-function start(pool: Pool, group: ProviderGroup): void {
+/** Connections that bulk probes may use: some are left for live ones. */
+function bulkSessions({ sessions, liveSessions }: EmailLimits): number {
+  return sessions - Math.min(liveSessions, Math.floor(sessions / 2))
+}
+
+/** Slow openings are displaced early enough for others before their probes are postponed. */
+function slowLimits(limits: EmailLimits): SlowOpeningLimits {
+  return { slowMs: limits.queueMs / 2, slowMax: Math.floor(bulkSessions(limits) / 2) }
+}
+
+function starve({ starved }: Pool, group: ProviderGroup, account: string): void {
+  starved[group.queue.liveSize > 0 ? 'live' : 'bulk'].add(account, group)
+}
+
+function start(pool: Pool, group: ProviderGroup, account: string): void {
   const connection = addConnection(group)
   pool.openCount++
+  hold(pool, account, 1)
   const done = runConnection(connection, pool.connection)
     .catch((error: unknown) => {
       pool.options.warn(error)
@@ -169,26 +196,36 @@ function start(pool: Pool, group: ProviderGroup): void {
     .finally(() => {
       setConnectionState(connection, 'closed')
       pool.openCount--
+      hold(pool, account, -1)
       pool.running.delete(done)
       afterConnection(pool, group)
     })
   pool.running.add(done)
 }
 
-/** After a connection was closed: its group may need another one, and so may a starved group. */
+function hold({ held }: Pool, account: string, change: 1 | -1): void {
+  const count = (held.get(account) ?? 0) + change
+  if (count === 0) held.delete(account)
+  else held.set(account, count)
+}
+
+/** After a connection was closed: others may have waited longer for its place than its group. */
 function afterConnection(pool: Pool, group: ProviderGroup): void {
-  if (group.queue.size > 0) grow(pool, group)
-  const starved = [...pool.starved]
+  const { limits, starved } = pool
+  if (group.queue.size > 0) starve(pool, group, group.queue.nextAccount)
   // Live probes first: their callers wait.
-  for (const isLive of [true, false]) {
-    for (const other of starved) {
-      if (pool.openCount >= pool.limits.sessions) break
-      if (other.queue.liveSize > 0 !== isLive || !pool.starved.delete(other)) continue
-      grow(pool, other)
-      restIfQuiet(pool, other)
-    }
-  }
+  serveInTurn(pool, starved.live, limits.sessions)
+  serveInTurn(pool, starved.bulk, bulkSessions(limits))
   restIfQuiet(pool, group)
+}
+
+function serveInTurn(pool: Pool, turns: AccountTurns<ProviderGroup>, sessions: number): void {
+  while (pool.openCount < sessions) {
+    const next = turns.next(pool.held)
+    if (next === null) return
+    grow(pool, next.item, next.account)
+    restIfQuiet(pool, next.item)
+  }
 }
 
 /**
@@ -234,7 +271,8 @@ function holdBack(pool: Pool, group: ProviderGroup, ms: number): void {
 
 /** Postpones bulk probes that have waited too long, so that their batch can go on. */
 function expireBulk(pool: Pool): void {
-  const { limits, options } = pool
+  const { limits, options, starved } = pool
+  if (!starved.bulk.isEmpty) pool.connection.openings.displace(starved.bulk.accounts())
   let waits = false
   for (const group of pool.groups.values()) {
     if (group.queue.bulkSize === 0) continue
@@ -250,7 +288,7 @@ function expireBulk(pool: Pool): void {
 
 /** Waits for probes; false if the connection should close. */
 function idle(pool: Pool, connection: PooledConnection): Promise<boolean> {
-  if (pool.starved.size > 0) return Promise.resolve(false)
+  if (!pool.starved.live.isEmpty || !pool.starved.bulk.isEmpty) return Promise.resolve(false)
   setConnectionState(connection, 'idle')
   return new Promise((resolve) => {
     const timer = setTimeout(() => wake(false), idleMs(pool, connection.group))

@@ -8,6 +8,7 @@ import { connectionCount, setConnectionState, postpone } from './provider-group.
 import { refuseWaiting, waitingResult } from './provider-group.ts'
 import type { PooledConnection, ProviderGroup } from './provider-group.ts'
 import type { Provider } from './providers.ts'
+import type { Opening, SlowOpenings } from './slow-openings.ts'
 import { takeRecipientTokens } from './recipient-tokens.ts'
 import type { RecipientTokens } from './recipient-tokens.ts'
 import { verifyRecipients } from './verify-recipients.ts'
@@ -18,6 +19,7 @@ export interface ConnectionTools {
   readonly limits: EmailLimits
   readonly limiter: Limiter
   readonly leases: LeaseRenewal
+  readonly openings: SlowOpenings
   readonly verify: VerifyTools
   readonly connect: (
     route: HostsRoute,
@@ -302,16 +304,38 @@ async function openForCallers(
 ): Promise<ConnectResult | null> {
   const unattended = new AbortController()
   using _ = whenAllGaveUp(probes, () => unattended.abort())
+  using opening = beginBulk(group, probes, tools, () => unattended.abort())
   group.silentSinceMs ??= tools.now()
   const first = probes.find(({ lane }) => lane === 'live') ?? probes[0]
   const opened = await tools.connect(route, group.provider.id, group.source, {
     signal: unattended.signal,
     heard() {
       group.silentSinceMs = null
+      opening?.heard()
       for (const probe of probes) probe.heard()
     },
     ...(first === undefined ? {} : { dns: first }),
   })
   // It says nothing about the host, as we did not wait.
   return unattended.signal.aborted && opened.kind === 'failed' ? null : opened
+}
+
+/**
+ * Records the opening of a connection for bulk probes alone. If it is displaced, all bulk probes of
+ * the group wait in their batches, as the next opening would be as slow.
+ */
+function beginBulk(
+  group: ProviderGroup,
+  probes: readonly Probe[],
+  { limits, now, openings }: ConnectionTools,
+  abort: () => void,
+): Opening | null {
+  const [first] = probes
+  if (first === undefined || probes.some(({ lane }) => lane === 'live')) return null
+  return openings.begin(first.account, () => {
+    group.fullUntilMs = now() + limits.queueMs
+    const others = group.queue.expire(Number.POSITIVE_INFINITY)
+    postpone(group, [...probes, ...others], limits.queueMs)
+    abort()
+  })
 }

@@ -56,6 +56,8 @@ export interface ProbeQueue {
   readonly size: number
   readonly bulkSize: number
   readonly liveSize: number
+  /** The account of a probe that is served next, or soon; empty if none waits. */
+  readonly nextAccount: string
   push(probe: Probe, route: HostsRoute): void
   /** Puts probes back at the head of their queue. */
   putBack(probes: readonly Probe[], route: HostsRoute): void
@@ -116,6 +118,12 @@ export function createProbeQueue(): ProbeQueue {
     },
     get liveSize() {
       return queues.size - queues.bulkSize
+    },
+    get nextAccount() {
+      const [live] = queues.live
+      const [any] = queues.all.keys()
+      const queue = queues.all.get(live ?? any ?? '')
+      return (queue?.live[0] ?? queue?.bulk[0])?.account ?? ''
     },
     push(probe, route) {
       const queue = queueFor(queues, probe, route)

@@ -5,13 +5,15 @@ import type { Reply } from './smtp-reply.ts'
 import { createSmtpWire } from './smtp-wire.ts'
 import type { Exchanged, SmtpWire, WireFault } from './smtp-wire.ts'
 
-/** Time-outs of each phase, and of a session as a whole. */
+/** Time-outs of each phase, and of a session as a whole, in milliseconds. */
 export interface SessionTimes {
   readonly connectMs: number
   readonly greetingMs: number
   readonly commandMs: number
   readonly recipientMs: number
   readonly sessionMs: number
+  /** For opening a session with one of the hosts of a domain, however many of them are tried. */
+  readonly openingMs: number
 }
 
 /**
@@ -24,6 +26,7 @@ export const DEFAULT_TIMES: SessionTimes = {
   commandMs: 20_000,
   recipientMs: 35_000,
   sessionMs: 120_000,
+  openingMs: 60_000,
 }
 
 /** Settings and dependencies of a session. */
@@ -95,7 +98,8 @@ export type Opened =
  */
 export async function openSession(options: SessionOptions): Promise<Opened> {
   const first = await openOnce(options, true)
-  return first.kind === 'failed' && first.phase === 'starttls' ? openOnce(options, false) : first
+  if (first.kind !== 'failed' || first.phase !== 'starttls' || options.signal.aborted) return first
+  return openOnce(options, false)
 }
 
 async function openOnce(options: SessionOptions, tryTls: boolean): Promise<Opened> {
