@@ -24,7 +24,7 @@ const SWELL_MS = 6_000
 export async function run(): Promise<readonly Figure[]> {
   await using servers = await startServers()
   await using simnet = await spawnSimnet({
-    bulkDomains: { count: DOMAINS, kinds: ['silent', 'no-tls'] },
+    bulkDomains: { count: DOMAINS, addresses: DOMAINS, kinds: ['silent', 'no-tls'] },
   })
   const figures: Figure[] = []
   for (const backend of ['redis', 'embedded'] as const) {

@@ -79,7 +79,7 @@ async function measure(
 ): Promise<{ readonly perSecond: number; readonly peakMib: number }> {
   const name = `${hosts}_${workers}`
   await using simnet = await spawnSimnet({
-    bulkDomains: { count: GROUPS, addresses: 250, kinds: [hosts] },
+    bulkDomains: { count: GROUPS, addresses: GROUPS, kinds: [hosts] },
   })
   await using service = await startService({
     databaseUrl: await createDatabase(servers.databaseUrl, `${backend}_${name}`),

@@ -41,11 +41,17 @@ export interface SmtpConnection {
   readonly address: string
   /** The address to avoid when the session was opened, if any. */
   readonly avoided: string | undefined
+  /** Its place at the address, to be released once it is closed. */
+  readonly place: GrantedPlace
 }
 
-/** A session with the first host that accepts us, or the result that the probes end with. */
+/**
+ * A session with the first host that accepts us, the result that the probes end with, or the addresses
+ * of a host at which no place is free, and the milliseconds after which one may be.
+ */
 export type ConnectResult =
   | { readonly kind: 'connected'; readonly connection: SmtpConnection }
+  | { readonly kind: 'full'; readonly addresses: readonly string[]; readonly afterMs: number }
   | {
       readonly kind: 'failed'
       readonly result: ProbeResult
@@ -59,6 +65,16 @@ export type ConnectResult =
       readonly replied: boolean
     }
 
+/** A place at an address, or the milliseconds after which bulk probes try again. */
+export type AddressPlace = GrantedPlace | { readonly granted: false; readonly afterMs: number }
+
+/** A place at an address: the right to one connection to it. */
+export interface GrantedPlace {
+  readonly granted: true
+  /** Releases it, once the connection is closed. */
+  release(): Promise<void>
+}
+
 /** Callers that wait for a connection while it is being opened. */
 export interface ConnectCallers {
   /** Aborts the attempt when nobody waits for it any more. */
@@ -67,6 +83,8 @@ export interface ConnectCallers {
   readonly heard: () => void
   /** For whom hosts are looked up; default: a single call of no account. */
   readonly dns?: DnsCaller
+  /** Takes a place for a connection to an address. */
+  readonly placeAt: (address: string) => Promise<AddressPlace>
 }
 
 type ConnectFailure = ConnectResult & { readonly kind: 'failed' }
@@ -85,68 +103,115 @@ export function createConnector(
   callers: ConnectCallers,
 ) => Promise<ConnectResult> {
   const down = new Map<string, number>()
-  const { now } = options
-  const markDown = (address: string): void => {
-    down.set(address, now() + DOWN_MS)
-    if (down.size <= DOWN_HELD_MAX) return
-    const oldest = down.keys().next()
-    if (oldest.done !== true) down.delete(oldest.value)
-  }
-  return async (route, provider, localAddress, { signal: attended, heard, dns }) => {
+  return async (route, provider, localAddress, callers) => {
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(), options.times.openingMs)
     using _ = { [Symbol.dispose]: () => clearTimeout(timer) }
-    const signal = AbortSignal.any([options.signal, attended, late.signal])
-    const resolver = dns === undefined ? options.resolver : resolverFor(options.resolver, dns)
+    const signal = AbortSignal.any([options.signal, callers.signal, late.signal])
     const attempts: Attempt[] = []
-    const last: { readonly host: string; readonly address: string }[] = []
-    const tryAt = async (host: string, address: string): Promise<SmtpConnection | null> => {
-      const isDown = (down.get(address) ?? 0) > now()
-      // An address that is not tried for lack of time still exists.
-      if (isDown || signal.aborted) {
-        const fault = isDown ? 'unreachable' : 'timeout'
-        attempts.push({ kind: 'failed_open', host, address, phase: 'connect', fault })
-        return null
-      }
-      const opened = await openAt({ ...options, signal, heard }, host, address, localAddress)
-      if (opened.kind === 'open') {
-        down.delete(address)
-        return { session: opened.session, host, address, avoided: route.avoid }
-      }
-      if (opened.kind === 'refused') attempts.push({ ...opened, kind: 'refused', host, address })
-      else {
-        if (opened.phase === 'connect' && opened.fault !== 'aborted') markDown(address)
-        attempts.push({
-          kind: 'failed_open',
-          host,
-          address,
-          phase: opened.phase,
-          fault: opened.fault,
-        })
-      }
-      return null
-    }
-    for (const host of route.hosts) {
-      const found = await findAddresses(resolver, options.egress.permits, host, signal)
-      if (found.kind !== 'addresses') {
-        attempts.push({ ...found, host })
-        continue
-      }
-      for (const address of found.addresses) {
-        if (address === route.avoid) {
-          last.push({ host, address })
-          continue
-        }
-        const connection = await tryAt(host, address)
-        if (connection !== null) return { kind: 'connected', connection }
-      }
-    }
-    for (const { host, address } of last) {
-      const connection = await tryAt(host, address)
-      if (connection !== null) return { kind: 'connected', connection }
-    }
-    return failureOf(attempts, provider, route.implicit, options.heloName)
+    const search = { options, route, localAddress, callers, signal, down, attempts }
+    return (await tryHosts(search)) ?? failureOf(attempts, provider, route, options.heloName)
   }
+}
+
+/** The hosts of a route, one of which is to be connected to. */
+interface Search {
+  readonly options: ConnectorOptions
+  readonly route: HostsRoute
+  readonly localAddress: string | undefined
+  readonly callers: ConnectCallers
+  readonly signal: AbortSignal
+  /** Unreachable addresses, and until when they are not tried. */
+  readonly down: Map<string, number>
+  /** Filled with what has failed. */
+  readonly attempts: Attempt[]
+}
+
+/** Tries the hosts in order; null if all have failed. */
+async function tryHosts(search: Search): Promise<ConnectResult | null> {
+  const { options, route, signal, attempts } = search
+  const { dns } = search.callers
+  const resolver = dns === undefined ? options.resolver : resolverFor(options.resolver, dns)
+  const last: { readonly host: string; readonly addresses: readonly string[] }[] = []
+  for (const host of route.hosts) {
+    const found = await findAddresses(resolver, options.egress.permits, host, signal)
+    if (found.kind !== 'addresses') {
+      attempts.push({ ...found, host })
+      continue
+    }
+    const { avoid } = route
+    if (avoid !== undefined && found.addresses.includes(avoid))
+      last.push({ host, addresses: [avoid] })
+    const rest = found.addresses.filter((address) => address !== avoid)
+    const result = await tryAddresses(search, host, rest)
+    if (result !== null) return result
+  }
+  for (const { host, addresses } of last) {
+    const result = await tryAddresses(search, host, addresses)
+    if (result !== null) return result
+  }
+  return null
+}
+
+/**
+ * Tries the addresses of a host; null if all have failed. A host of less preference is no substitute
+ * for one that only has no place now.
+ */
+async function tryAddresses(
+  search: Search,
+  host: string,
+  addresses: readonly string[],
+): Promise<ConnectResult | null> {
+  const full: string[] = []
+  let afterMs = 0
+  for (const address of addresses) {
+    const result = await tryAt(search, host, address)
+    if (result === null) continue
+    if (result.kind === 'connected') return result
+    full.push(address)
+    afterMs = Math.max(afterMs, result.afterMs)
+  }
+  return full.length === 0 ? null : { kind: 'full', addresses: full, afterMs }
+}
+
+async function tryAt(
+  { options, route, localAddress, callers, signal, down, attempts }: Search,
+  host: string,
+  address: string,
+): Promise<Exclude<ConnectResult, { kind: 'failed' }> | null> {
+  const isDown = (down.get(address) ?? 0) > options.now()
+  // An address that is not tried for lack of time still exists.
+  if (isDown || signal.aborted) {
+    const fault = isDown ? 'unreachable' : 'timeout'
+    attempts.push({ kind: 'failed_open', host, address, phase: 'connect', fault })
+    return null
+  }
+  const place = await callers.placeAt(address)
+  if (!place.granted) return { kind: 'full', addresses: [address], afterMs: place.afterMs }
+  let isOpen = false
+  try {
+    const of = { ...options, heard: callers.heard, signal }
+    const opened = await openAt(of, host, address, localAddress)
+    if (opened.kind === 'open') {
+      isOpen = true
+      down.delete(address)
+      const connection = { session: opened.session, host, address, avoided: route.avoid, place }
+      return { kind: 'connected', connection }
+    }
+    attempts.push(attemptOf(opened, host, address))
+    if (opened.kind === 'failed' && opened.phase === 'connect' && opened.fault !== 'aborted')
+      markDown(down, address, options.now() + DOWN_MS)
+    return null
+  } finally {
+    if (!isOpen) await place.release()
+  }
+}
+
+function markDown(down: Map<string, number>, address: string, untilMs: number): void {
+  down.set(address, untilMs)
+  if (down.size <= DOWN_HELD_MAX) return
+  const oldest = down.keys().next()
+  if (oldest.done !== true) down.delete(oldest.value)
 }
 
 type Attempt =
@@ -160,6 +225,16 @@ type Attempt =
       readonly fault: WireFault | 'unreachable'
     }
 
+function attemptOf(
+  opened: Exclude<Opened, { kind: 'open' }>,
+  host: string,
+  address: string,
+): Attempt {
+  if (opened.kind === 'refused') return { ...opened, host, address }
+  const { phase, fault } = opened
+  return { kind: 'failed_open', host, address, phase, fault }
+}
+
 /**
  * The failure of all attempts, reported by the most informative one: a reply, a broken session, no
  * reply, a DNS failure.
@@ -167,7 +242,7 @@ type Attempt =
 function failureOf(
   attempts: readonly Attempt[],
   provider: string,
-  implicit: boolean,
+  { implicit }: HostsRoute,
   heloName: string,
 ): ConnectFailure {
   const refused = attempts.find((attempt) => attempt.kind === 'refused')
@@ -248,7 +323,7 @@ function unanswered(result: ProbeResult, unreachable: boolean): ConnectFailure {
 }
 
 function openAt(
-  options: ConnectorOptions & ConnectCallers,
+  options: ConnectorOptions & Pick<ConnectCallers, 'heard'>,
   host: string,
   address: string,
   localAddress: string | undefined,

@@ -1,5 +1,6 @@
 import { createLeaseRenewal } from '@plumbline/concurrency/lease-renewal'
 import type { Memory } from '@plumbline/ports/memory'
+import { createAddressPlaces } from './address-places.ts'
 import { createAccountTurns } from './account-turns.ts'
 import type { AccountTurns } from './account-turns.ts'
 import { LEASE_MS, runConnection } from './pooled-connection.ts'
@@ -64,13 +65,16 @@ const SCARCE_CONNECTIONS = 2
 
 /** Makes a pool; no connection is opened before the first probe. */
 export function createConnectionPool(options: PoolOptions): ConnectionPool {
+  const { limiter, now, warn } = options
+  const leases = createLeaseRenewal({ leaseMs: LEASE_MS, now, warn })
   const pool: Pool = {
     limits: options.limits,
     options,
     connection: {
       ...options,
-      openings: createSlowOpenings(slowLimits(options.limits), options.now),
-      leases: createLeaseRenewal({ leaseMs: LEASE_MS, now: options.now, warn: options.warn }),
+      leases,
+      addresses: createAddressPlaces({ limiter, leases, leaseMs: LEASE_MS, now, warn }),
+      openings: createSlowOpenings(slowLimits(options.limits), now),
       holdBack: (group, ms) => holdBack(pool, group, ms),
       grow: (group) => grow(pool, group),
       idle: (connection) => idle(pool, connection),
@@ -288,7 +292,9 @@ function expireBulk(pool: Pool): void {
 
 /** Waits for probes; false if the connection should close. */
 function idle(pool: Pool, connection: PooledConnection): Promise<boolean> {
-  if (!pool.starved.live.isEmpty || !pool.starved.bulk.isEmpty) return Promise.resolve(false)
+  const { connection: tools, starved } = pool
+  const isStarved = !starved.live.isEmpty || !starved.bulk.isEmpty
+  if (isStarved || tools.addresses.isWanted(connection)) return Promise.resolve(false)
   setConnectionState(connection, 'idle')
   return new Promise((resolve) => {
     const timer = setTimeout(() => wake(false), idleMs(pool, connection.group))

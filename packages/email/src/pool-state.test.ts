@@ -124,7 +124,7 @@ describe('the pace of a group', () => {
   })
 })
 
-test('the lease of a connection is released once, when the connection closes', async () => {
+test('the leases of a connection, of its group and its address, are released once, when it closes', async () => {
   await using smtp = await startSmtp({ recipient: () => '250 2.1.5 OK' })
   const counts = { granted: 0, released: 0 }
   const limiter = processLimiter()
@@ -144,5 +144,5 @@ test('the lease of a connection is released once, when the connection closes', a
   const engine = testEngine(smtp.port, zoneOf({ 'a.test': '127.0.0.1' }), { limiter: counting })
   await ask(engine, ['ada@a.test', 'bob@a.test'])
   await engine[Symbol.asyncDispose]()
-  expect(counts).toEqual({ granted: 1, released: 1 })
+  expect(counts).toEqual({ granted: 2, released: 2 })
 })

@@ -1,5 +1,7 @@
 import type { LeaseRenewal } from '@plumbline/concurrency/lease-renewal'
 import type { Limiter } from '@plumbline/ports/limiter'
+import { reservePlace } from './address-places.ts'
+import type { AddressPlaces, ReservedPlace } from './address-places.ts'
 import type { ConnectCallers, ConnectResult, SmtpConnection } from './connect.ts'
 import type { EmailLimits } from './limits.ts'
 import type { HostsRoute, Probe, Recipients } from './probe-queue.ts'
@@ -19,6 +21,7 @@ export interface ConnectionTools {
   readonly limits: EmailLimits
   readonly limiter: Limiter
   readonly leases: LeaseRenewal
+  readonly addresses: AddressPlaces
   readonly openings: SlowOpenings
   readonly verify: VerifyTools
   readonly connect: (
@@ -56,6 +59,9 @@ export const LEASE_MS = 20_000
 /** Longest delay of bulk probes while all leases are held by other workers. */
 const LEASE_AGAIN_MS = 5_000
 
+/** Milliseconds for which hosts that had no place are asked for one before tokens are taken. */
+const FULL_MS = 60_000
+
 /** Transactions after which a session is closed, before the server does it. */
 const TRANSACTIONS_MAX = 200
 
@@ -86,12 +92,8 @@ async function runUnderLease(connection: PooledConnection, tools: ConnectionTool
   )
   if (!lease.granted) {
     // A lease may be released long before it expires.
-    const waitMs = Math.min(Math.max(lease.retryMs, 100), tools.limits.soonMs)
-    const isAlone = connectionCount(group) <= 1
-    const bulk = isAlone ? group.queue.expire(Number.POSITIVE_INFINITY) : []
-    postpone(group, bulk, Math.min(lease.retryMs, LEASE_AGAIN_MS))
-    tools.holdBack(group, waitMs)
-    return
+    const afterMs = Math.min(lease.retryMs, LEASE_AGAIN_MS)
+    return awaitCapacity(group, lease.retryMs, afterMs, tools)
   }
   const stopRenewing = tools.leases.keep(lease, () => {
     connection.isLost = true
@@ -100,10 +102,47 @@ async function runUnderLease(connection: PooledConnection, tools: ConnectionTool
   try {
     while (!tools.isOver() && !connection.isLost && (await step(connection, tools)));
   } finally {
-    connection.smtp?.session.close()
+    // The place first: whoever gets this lease also needs a place.
+    await endSession(connection)
     stopRenewing()
     await lease.release()
   }
+}
+
+/** Puts recipients back until a place may be free at an address of their host. */
+function awaitPlace(
+  group: ProviderGroup,
+  { probes, route }: Recipients,
+  afterMs: number,
+  tools: ConnectionTools,
+): void {
+  group.queue.putBack(probes, route)
+  awaitCapacity(group, afterMs, afterMs, tools)
+}
+
+/**
+ * Holds a group back that may not have another connection now; if it has no other, its bulk probes
+ * are postponed for `afterMs`.
+ */
+function awaitCapacity(
+  group: ProviderGroup,
+  retryMs: number,
+  afterMs: number,
+  tools: ConnectionTools,
+): void {
+  const isAlone = connectionCount(group) <= 1
+  postpone(group, isAlone ? group.queue.expire(Number.POSITIVE_INFINITY) : [], afterMs)
+  tools.holdBack(group, Math.min(Math.max(retryMs, 100), tools.limits.soonMs))
+}
+
+/** Closes the session, if there is one, and releases its place at the address. */
+async function endSession(connection: PooledConnection): Promise<void> {
+  const { smtp } = connection
+  connection.smtp = null
+  connection.transactions = 0
+  connection.refusals = 0
+  smtp?.session.close()
+  await smtp?.place.release()
 }
 
 /** Runs one transaction; false if the connection has nothing more to do. */
@@ -130,12 +169,35 @@ async function runTransaction(
   recipients: Recipients,
   tools: ConnectionTools,
 ): Promise<boolean> {
+  if (servesAgain(connection, recipients, tools)) return send(connection, recipients, null, tools)
+  await endSession(connection)
+  const { addresses, now } = tools
+  const isLive = hasLive(recipients)
+  const reserved = await reservePlace(addresses, connection, recipients.domain, isLive, now())
+  if (!reserved.granted) {
+    awaitPlace(connection.group, recipients, reserved.afterMs, tools)
+    return false
+  }
+  await using place = reserved
+  return send(connection, recipients, place, tools)
+}
+
+function hasLive({ probes }: Recipients): boolean {
+  return probes.some(({ lane }) => lane === 'live')
+}
+
+async function send(
+  connection: PooledConnection,
+  recipients: Recipients,
+  place: ReservedPlace | null,
+  tools: ConnectionTools,
+): Promise<boolean> {
   const { group } = connection
   const granted = await takeTokens(group, recipients, tools)
   if (granted === null) return false
   const { probes, tokens } = granted
-  const smtp = await openFor(connection, granted, tools)
-  if (smtp === null) return group.queue.size > 0 && group.pace.pausedUntilMs <= tools.now()
+  const smtp = place === null ? connection.smtp : await openFor(connection, granted, place, tools)
+  if (smtp === null) return mayOpenAnother(group, tools)
   for (const probe of probes) probe.heard()
   using _ = whenAllGaveUp(probes, () => {
     if (tools.isScarce()) smtp.session.close()
@@ -146,7 +208,14 @@ async function runTransaction(
   connection.refusals = summary.accepted ? 0 : connection.refusals + summary.refusals
   applySummary(group, summary, tools.customerOf(provider, granted.domain), tools)
   if (summary.unanswered.length > 0) group.queue.putBack(summary.unanswered, granted.route)
-  return !summary.throttled && group.breaker.openMs() === 0
+  if (summary.throttled || group.breaker.openMs() > 0) return false
+  const afterMs = tools.addresses.leavesFor(connection)
+  if (afterMs !== null) awaitCapacity(group, afterMs, afterMs, tools)
+  return afterMs === null
+}
+
+function mayOpenAnother({ queue, pace, rate }: ProviderGroup, { now }: ConnectionTools): boolean {
+  return queue.size > 0 && pace.pausedUntilMs <= now() && rate === 'ready'
 }
 
 /**
@@ -241,26 +310,38 @@ function serves(smtp: SmtpConnection, route: HostsRoute): boolean {
   return route.avoid === undefined || route.avoid !== smtp.address || smtp.avoided === route.avoid
 }
 
-/** The open session if it can serve the recipients, else a new one; null if no host accepts us. */
+/** Whether the open session, if there is one, can serve the recipients. */
+function servesAgain(
+  { smtp, transactions, refusals }: PooledConnection,
+  { route }: Recipients,
+  { limits }: ConnectionTools,
+): boolean {
+  return (
+    smtp !== null &&
+    smtp.session.usable &&
+    serves(smtp, route) &&
+    transactions < TRANSACTIONS_MAX &&
+    refusals < limits.refusalsPerSession
+  )
+}
+
+/** A new session that serves the recipients; null if no host accepts us, or has a place for us. */
 async function openFor(
   connection: PooledConnection,
   recipients: Recipients,
+  place: ReservedPlace,
   tools: ConnectionTools,
 ): Promise<SmtpConnection | null> {
-  const { group, smtp } = connection
-  const isGood =
-    smtp !== null &&
-    smtp.session.usable &&
-    serves(smtp, recipients.route) &&
-    connection.transactions < TRANSACTIONS_MAX &&
-    connection.refusals < tools.limits.refusalsPerSession
-  if (isGood) return smtp
-  smtp?.session.close()
-  connection.smtp = null
-  connection.transactions = 0
-  connection.refusals = 0
-  const opened = await openForCallers(group, recipients, tools)
+  const { group } = connection
+  const opened = await openForCallers(connection, recipients, place, tools)
   if (opened === null) return null
+  if (opened.kind === 'full') {
+    const { addresses, afterMs } = opened
+    const untilMs = tools.now() + FULL_MS
+    group.fullAt = { domain: recipients.domain, addresses, untilMs }
+    awaitPlace(group, recipients, afterMs, tools)
+    return null
+  }
   if (opened.kind === 'connected') {
     tools.reached(true)
     connection.smtp = opened.connection
@@ -298,13 +379,17 @@ function worseKnown(result: ProbeResult, before: ProbeResult | undefined): Probe
 
 /** Opens a session as long as anybody waits for it; null if nobody does any more. */
 async function openForCallers(
-  group: ProviderGroup,
-  { probes, route }: Recipients,
+  { group }: PooledConnection,
+  recipients: Recipients,
+  place: ReservedPlace,
   tools: ConnectionTools,
 ): Promise<ConnectResult | null> {
+  const { probes, route } = recipients
+  const isLive = hasLive(recipients)
   const unattended = new AbortController()
   using _ = whenAllGaveUp(probes, () => unattended.abort())
-  using opening = beginBulk(group, probes, tools, () => unattended.abort())
+  using opening = isLive ? null : beginBulk(group, probes, tools, () => unattended.abort())
+  const { silentSinceMs } = group
   group.silentSinceMs ??= tools.now()
   const first = probes.find(({ lane }) => lane === 'live') ?? probes[0]
   const opened = await tools.connect(route, group.provider.id, group.source, {
@@ -315,9 +400,11 @@ async function openForCallers(
       for (const probe of probes) probe.heard()
     },
     ...(first === undefined ? {} : { dns: first }),
+    placeAt: place.placeAt,
   })
+  if (opened.kind === 'full') group.silentSinceMs = silentSinceMs
   // It says nothing about the host, as we did not wait.
-  return unattended.signal.aborted && opened.kind === 'failed' ? null : opened
+  return unattended.signal.aborted && opened.kind !== 'connected' ? null : opened
 }
 
 /**
@@ -331,7 +418,7 @@ function beginBulk(
   abort: () => void,
 ): Opening | null {
   const [first] = probes
-  if (first === undefined || probes.some(({ lane }) => lane === 'live')) return null
+  if (first === undefined) return null
   return openings.begin(first.account, () => {
     group.fullUntilMs = now() + limits.queueMs
     const others = group.queue.expire(Number.POSITIVE_INFINITY)

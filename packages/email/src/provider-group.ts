@@ -47,6 +47,17 @@ export interface ProviderGroup {
    * one has replied.
    */
   silentSinceMs: number | null
+  /** The last shortage of places at addresses of its hosts; null if there was none. */
+  fullAt: FullAddresses | null
+}
+
+/** Addresses at which no place was free, for which is asked before the tokens of a transaction. */
+export interface FullAddresses {
+  /** The domain whose host has them. */
+  readonly domain: string
+  readonly addresses: readonly string[]
+  /** When it is forgotten, by the pool's clock: the host may have other addresses then. */
+  readonly untilMs: number
 }
 
 /** One connection of the pool, from before its lease until it is closed. */
@@ -136,6 +147,7 @@ export function createProviderGroup(
     holdTimer: null,
     fullUntilMs: 0,
     silentSinceMs: null,
+    fullAt: null,
   }
 }
 
