@@ -126,7 +126,7 @@ test('callers of any account share a query in flight, which keeps its place unti
   first.abort()
   await begun
   await new Promise(setImmediate)
-  expect(await Promise.race([next, 'waits'])).toBe('waits')
+  expect(await Promise.race([next, Promise.resolve('waits')])).toBe('waits')
   expect(server.asked.map(({ name }) => name)).toEqual(['dead.test'])
   second.abort()
   await joined
