@@ -19,9 +19,8 @@ test('the demo enriches its whole batch over real sockets and ends with status 0
   expect(stdout).toMatch(/2000 rows in \d+\.\d s/)
   expect(stdout).toMatch(/credits used/)
   expect(stdout).toMatch(/The result file: .+contacts-result\.csv/)
-  expect(stdout).toMatch(
-    /in the app: http:\/\/\S+\/app\/welcome\?next=%2Fapp%2Fbatches%2Fbat_\w+#\w+$/m,
-  )
+  // Its service ends with it, as there is no terminal: a link to it would be dead.
+  expect(stdout).not.toContain('in the app')
 })
 
 interface DemoRun {
