@@ -167,6 +167,14 @@ describe('accounts and keys', () => {
     expect((await makeAccount('free')).test_key).toBeNull()
   })
 
+  test('account create names other accounts of the address', async () => {
+    const words = ['account', 'create', '--email']
+    expect(await cli([...words, 'twice@b.example'])).toMatchObject({ status: 0, err: '' })
+    const again = await cli([...words, 'Twice@b.example'])
+    expect(again.status).toBe(0)
+    expect(again.err).toMatch(/^This address has other accounts: acc_\w+\.\n$/)
+  })
+
   test('account create takes a time zone and refuses a wrong one in one sentence', async () => {
     const words = ['account', 'create', '--email', 'a@b.example', '--time-zone']
     const made = await json<Made>([...words, 'Europe/Berlin'])

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Plan } from '@plumbline/contract/plans'
+import { listAccounts } from '@plumbline/db/accounts'
 import { openAccount } from '@plumbline/metering/open-account'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption, mailAddress } from '../arguments.ts'
@@ -36,6 +37,13 @@ async function run(shell: Shell, options: Options): Promise<void> {
   const wanted = { email, plan, ...(timeZone === undefined ? {} : { timeZone }) }
   const opened = await openAccount(db, { ...wanted, actor: actorOf(options), service: keyPrefix })
   const made = { account_id: opened.id, live_key: opened.liveKey, test_key: opened.testKey }
-  if (json) writeJson(shell, made)
-  else shell.write(facts(made, shell))
+  if (json) return writeJson(shell, made)
+  shell.write(facts(made, shell))
+  const others = (await listAccounts(db, OTHERS_SOUGHT, email))
+    .filter((other) => other.id !== opened.id && other.email.toLowerCase() === email.toLowerCase())
+    .map(({ id }) => id)
+  if (others.length > 0) shell.tell(`This address has other accounts: ${others.join(', ')}.\n`)
 }
+
+/** Accounts with the address that are looked at for the note, the oldest first. */
+const OTHERS_SOUGHT = 20
