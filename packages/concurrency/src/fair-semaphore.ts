@@ -24,7 +24,7 @@ export interface FairLimits {
 }
 
 /** Limits of the groups in each lane. */
-export interface GroupLimits {
+interface GroupLimits {
   /** Permits with which a group begins. */
   readonly permits: number
   /**
@@ -81,7 +81,7 @@ interface Waiter {
 }
 
 /** What a permit counts for. */
-interface Place {
+interface Holder {
   readonly lane: Lane
   readonly account: Account
   readonly group: Group | null
@@ -112,16 +112,16 @@ export function createFairSemaphore(limits: FairLimits): FairSemaphore {
   const all: Semaphore = { permits, groups, lanes }
   return {
     tryEnter(request) {
-      const place = placeOf(all, request)
-      const permit = takeFree(all, place)
-      if (permit === null) forgetIdle(place)
+      const holder = holderOf(all, request)
+      const permit = takeFree(all, holder)
+      if (permit === null) forgetIdle(holder)
       return permit
     },
     async enter(request) {
       const { signal } = request
       if (signal.aborted) return null
-      const place = placeOf(all, request)
-      return takeFree(all, place) ?? (await waitFor(all, place, signal))
+      const holder = holderOf(all, request)
+      return takeFree(all, holder) ?? (await waitFor(all, holder, signal))
     },
   }
 }
@@ -146,7 +146,7 @@ function createLane({ shared, groups }: FairLimits, lane: number): Lane {
   }
 }
 
-function placeOf({ lanes }: Semaphore, { lane: name, account, group }: PermitRequest): Place {
+function holderOf({ lanes }: Semaphore, { lane: name, account, group }: PermitRequest): Holder {
   const lane = lanes[name]
   return {
     lane,
@@ -169,8 +169,8 @@ function groupOf(lane: Lane, name: string): Group {
 }
 
 // Whoever waits cannot start now, so that a caller who can overtakes nobody.
-function takeFree(all: Semaphore, place: Place): Release | null {
-  return hasRoom(all, place.lane) && canStart(place) ? take(all, place) : null
+function takeFree(all: Semaphore, holder: Holder): Release | null {
+  return hasRoom(all, holder.lane) && canStart(holder) ? take(all, holder) : null
 }
 
 /** Whether the lane has a permit left. */
@@ -178,13 +178,13 @@ function hasRoom({ permits, lanes }: Semaphore, lane: Lane): boolean {
   return lane.taken < lane.limits.lane && lanes.live.taken + lanes.bulk.taken < permits
 }
 
-function canStart({ lane: { limits }, account, group }: Place): boolean {
+function canStart({ lane: { limits }, account, group }: Holder): boolean {
   return account.taken < limits.account && (group === null || group.taken < group.limit)
 }
 
-function take(all: Semaphore, place: Place): Release {
+function take(all: Semaphore, holder: Holder): Release {
   const { groups } = all
-  const { lane, account, group } = place
+  const { lane, account, group } = holder
   const beganMs = groups?.now() ?? 0
   lane.taken++
   account.taken++
@@ -200,7 +200,7 @@ function take(all: Semaphore, place: Place): Release {
       if (groups !== undefined)
         adapt(lane, group, groups.now() - beganMs >= groups.slowMs, answered)
     }
-    forgetIdle(place)
+    forgetIdle(holder)
     for (const each of [all.lanes.live, all.lanes.bulk]) while (startNext(all, each));
   }
 }
@@ -210,18 +210,18 @@ function adapt({ limits }: Lane, group: Group, isSlow: boolean, answered: boolea
   else if (answered) group.limit = Math.min(limits.largestGroup, group.limit + 1)
 }
 
-function waitFor(all: Semaphore, place: Place, signal: AbortSignal): Promise<Release | null> {
-  const { lane, account, group } = place
+function waitFor(all: Semaphore, holder: Holder, signal: AbortSignal): Promise<Release | null> {
+  const { lane, account, group } = holder
   const { promise, resolve } = Promise.withResolvers<Release | null>()
   const waiter: Waiter = {
     start() {
       signal.removeEventListener('abort', onAbort)
-      resolve(take(all, place))
+      resolve(take(all, holder))
     },
   }
   const onAbort = (): void => {
-    dequeue(place, waiter)
-    forgetIdle(place)
+    dequeue(holder, waiter)
+    forgetIdle(holder)
     resolve(null)
   }
   signal.addEventListener('abort', onAbort, { once: true })
@@ -235,7 +235,7 @@ function waitFor(all: Semaphore, place: Place, signal: AbortSignal): Promise<Rel
 /** Starts the waiting caller whose turn it is; false if none can start. */
 function startNext(all: Semaphore, lane: Lane): boolean {
   if (lane.turns.size === 0 || !hasRoom(all, lane)) return false
-  let next: Place | null = null
+  let next: Holder | null = null
   for (const account of lane.turns) {
     if (next === null || account.taken < next.account.taken) next = nextOf(lane, account) ?? next
   }
@@ -253,18 +253,18 @@ function startNext(all: Semaphore, lane: Lane): boolean {
   return true
 }
 
-/** The place of an account's next waiting caller; null if none may start. */
-function nextOf(lane: Lane, account: Account): Place | null {
+/** What the permit of an account's next waiting caller counts for; null if none may start. */
+function nextOf(lane: Lane, account: Account): Holder | null {
   if (account.taken >= lane.limits.account) return null
   for (const group of account.waiting.keys()) {
-    const place = { lane, account, group }
-    if (canStart(place)) return place
+    const holder = { lane, account, group }
+    if (canStart(holder)) return holder
   }
   return null
 }
 
 /** Removes a waiting caller; returns the others of its account and group, null if there are none. */
-function dequeue({ lane, account, group }: Place, waiter: Waiter): Set<Waiter> | null {
+function dequeue({ lane, account, group }: Holder, waiter: Waiter): Set<Waiter> | null {
   const queue = account.waiting.get(group)
   if (queue?.delete(waiter) !== true) return null
   if (group !== null) group.waitingCount--
@@ -274,7 +274,7 @@ function dequeue({ lane, account, group }: Place, waiter: Waiter): Set<Waiter> |
   return null
 }
 
-function forgetIdle({ lane, account, group }: Place): void {
+function forgetIdle({ lane, account, group }: Holder): void {
   if (account.taken === 0 && account.waiting.size === 0) lane.accounts.delete(account.name)
   if (group?.taken === 0 && group.waitingCount === 0) lane.groups.delete(group.name)
 }

@@ -1,25 +1,20 @@
 import type { LeaseRenewal } from '@plumbline/concurrency/lease-renewal'
-import type { Limiter } from '@plumbline/ports/limiter'
 import { reservePlace } from './address-places.ts'
 import type { AddressPlaces, ReservedPlace } from './address-places.ts'
 import type { ConnectCallers, ConnectResult, SmtpConnection } from './connect.ts'
-import type { EmailLimits } from './limits.ts'
 import type { HostsRoute, Probe, Recipients } from './probe-queue.ts'
 import { unknownResult, type ProbeResult } from './probe-result.ts'
-import { connectionCount, setConnectionState, postpone } from './provider-group.ts'
-import { refuseWaiting, waitingResult } from './provider-group.ts'
+import { connectionCount, postpone, refuseWaiting, setConnectionState } from './provider-group.ts'
 import type { PooledConnection, ProviderGroup } from './provider-group.ts'
 import type { Provider } from './providers.ts'
 import type { Opening, SlowOpenings } from './slow-openings.ts'
-import { takeRecipientTokens } from './recipient-tokens.ts'
-import type { RecipientTokens } from './recipient-tokens.ts'
+import { grantRecipients } from './grant-recipients.ts'
+import type { GrantTools } from './grant-recipients.ts'
 import { verifyRecipients } from './verify-recipients.ts'
 import type { TransactionSummary, VerifyTools } from './verify-recipients.ts'
 
 /** Dependencies of a pooled connection. */
-export interface ConnectionTools {
-  readonly limits: EmailLimits
-  readonly limiter: Limiter
+export interface ConnectionTools extends GrantTools {
   readonly leases: LeaseRenewal
   readonly addresses: AddressPlaces
   readonly openings: SlowOpenings
@@ -40,8 +35,6 @@ export interface ConnectionTools {
   readonly customerOf: (provider: Provider, domain: string) => string | null
   /** Sends probes to hosts of another group, since no host of theirs has replied. */
   readonly moveOn: (probes: readonly Probe[], domain: string, route: HostsRoute) => void
-  /** Called if the group must not be sent anything for a time. */
-  readonly holdBack: (group: ProviderGroup, ms: number) => void
   /** Called if there may be work for another connection. */
   readonly grow: (group: ProviderGroup) => void
   /** Waits for more probes; false if the connection should close. */
@@ -193,7 +186,7 @@ async function send(
   tools: ConnectionTools,
 ): Promise<boolean> {
   const { group } = connection
-  const granted = await takeTokens(group, recipients, tools)
+  const granted = await grantRecipients(group, recipients, tools)
   if (granted === null) return false
   const { probes, tokens } = granted
   const smtp = place === null ? connection.smtp : await openFor(connection, granted, place, tools)
@@ -260,47 +253,6 @@ function applySummary(
 function slowDown(group: ProviderGroup, tools: ConnectionTools): void {
   group.pace.throttled()
   tools.holdBack(group, group.pace.pausedUntilMs - tools.now())
-}
-
-/**
- * Takes shared rate-limit tokens for the recipients, or for as many as there are tokens; null if
- * there are none.
- */
-async function takeTokens(
-  group: ProviderGroup,
-  recipients: Recipients,
-  tools: ConnectionTools,
-): Promise<(Recipients & { readonly tokens: RecipientTokens }) | null> {
-  const { limiter, limits } = tools
-  let { probes } = recipients
-  let tokens: RecipientTokens
-  for (;;) {
-    // One more for an accept-all probe.
-    const extra = probes.some((probe) => probe.depth === 'extended') ? 1 : 0
-    const count = Math.min(probes.length + extra, group.limits.bucket.burst)
-    const grant = await takeRecipientTokens(limiter, group, count)
-    if (grant.granted) {
-      ;({ tokens } = grant)
-      break
-    }
-    const kept = Math.floor(probes.length / 2)
-    group.queue.putBack(probes.slice(kept), recipients.route)
-    probes = probes.slice(0, kept)
-    if (kept > 0) continue
-    tools.holdBack(group, grant.retryMs)
-    return null
-  }
-  const perHour = limits.recipientsPerDomainPerHour
-  const domainBucket = { perSecond: perHour / 3600, burst: Math.max(1, Math.floor(perHour / 4)) }
-  const domain = await limiter.take(
-    `email:domain:${recipients.domain}`,
-    probes.length,
-    domainBucket,
-  )
-  if (domain.granted) return { ...recipients, probes, tokens }
-  const result = waitingResult('guard', Math.max(1000, domain.retryMs))
-  for (const probe of [...probes, ...group.queue.drain(recipients.domain)]) probe.settle(result)
-  return null
 }
 
 /** Whether a session is with a host of the route, and not with an address to avoid. */
