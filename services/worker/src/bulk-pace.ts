@@ -3,8 +3,8 @@ export interface BulkPace extends Disposable {
   /** Records that the process answers a single call. */
   noteCall(): void
   /**
-   * Resolves when a task may run: after a second at most, or at once if the signal aborts. The
-   * caller calls the result when the task has run.
+   * Resolves when a task may run, or at once if the signal aborts. Tasks begin in turn, at least one
+   * each quarter of a second. The caller calls the result when the task has run.
    */
   enter(signal: AbortSignal): Promise<() => void>
 }
@@ -15,18 +15,22 @@ const CALLS_MS = 30_000
 /** Milliseconds between two looks at the event loop. */
 const LOOK_MS = 100
 
-/** Shares of the time that the event loop is busy: above the first fewer tasks run, below the second more. */
-const BUSY = 0.6
-const IDLE = 0.45
+/**
+ * Shares of the time that the event loop is busy: above the first fewer tasks run, below the second more.
+ * A call passes the event loop several times, so that a loop that is half busy doubles its slowest times.
+ */
+const BUSY = 0.3
+const IDLE = 0.2
 
 /** Tasks that run at once when calls begin; engines that wait for servers soon have more. */
-const FIRST_LIMIT = 4
+const FIRST_LIMIT = 2
 
 /**
- * Milliseconds that a task waits at most: tasks that wait for servers take longer than that, so
- * that they lose little where those of another check keep the processor busy.
+ * A task begins at least this often, in milliseconds, whatever the limit: those that wait for servers take
+ * longer, so that they lose little where tasks of another check keep the processor busy. One by one, as
+ * many that begin together delay calls.
  */
-const LONGEST_WAIT_MS = 1_000
+const BEGIN_EVERY_MS = 250
 
 /**
  * Makes the pace of one process. While it answers single calls and its event loop is busy, fewer
@@ -40,6 +44,7 @@ export function createBulkPace(readBusy: () => number = eventLoopBusy()): BulkPa
   let running = 0
   let limit = Number.POSITIVE_INFINITY
   let calledAtMs = 0
+  let begunAtMs = 0
   let timer: NodeJS.Timeout | undefined
 
   function fill(): void {
@@ -47,6 +52,11 @@ export function createBulkPace(readBusy: () => number = eventLoopBusy()): BulkPa
       if (running >= limit) return
       begin()
     }
+  }
+
+  function count(): void {
+    running += 1
+    begunAtMs = performance.now()
   }
 
   function stop(): void {
@@ -65,6 +75,8 @@ export function createBulkPace(readBusy: () => number = eventLoopBusy()): BulkPa
     if (busy > BUSY) limit = Math.max(1, Math.floor((Math.min(limit, running) * 3) / 4))
     else if (busy < IDLE && waiting.size > 0) limit += 1
     fill()
+    const [first] = waiting
+    if (performance.now() - begunAtMs >= BEGIN_EVERY_MS) first?.()
   }
 
   return {
@@ -80,18 +92,16 @@ export function createBulkPace(readBusy: () => number = eventLoopBusy()): BulkPa
       if (running >= limit && !signal.aborted) {
         await new Promise<void>((resolve) => {
           const begin = (): void => {
-            clearTimeout(longest)
             waiting.delete(begin)
             signal.removeEventListener('abort', begin)
-            running += 1
+            count()
             resolve()
           }
-          const longest = setTimeout(begin, LONGEST_WAIT_MS)
           waiting.add(begin)
           signal.addEventListener('abort', begin, { once: true })
         })
       } else {
-        running += 1
+        count()
       }
       return () => {
         running -= 1
