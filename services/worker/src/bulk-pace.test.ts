@@ -48,7 +48,7 @@ test('beside single calls fewer tasks run while the event loop is busy', async (
   expect(later.running.length).toBe(5)
 })
 
-test('whatever the limit, a task begins each quarter of a second', async () => {
+test('whatever the limit, a task begins each third of a second', async () => {
   using pace = createBulkPace(() => 1)
   pace.noteCall()
   const { running } = enterAll(pace, 8)

@@ -4,7 +4,7 @@ export interface BulkPace extends Disposable {
   noteCall(): void
   /**
    * Resolves when a task may run, or at once if the signal aborts. Tasks begin in turn, at least one
-   * each quarter of a second. The caller calls the result when the task has run.
+   * each third of a second. The caller calls the result when the task has run.
    */
   enter(signal: AbortSignal): Promise<() => void>
 }
@@ -26,9 +26,9 @@ const IDLE = 0.2
 const FIRST_LIMIT = 2
 
 /**
- * A task begins at least this often, in milliseconds, whatever the limit: those that wait for servers take
- * longer, so that they lose little where tasks of another check keep the processor busy. One by one, as
- * many that begin together delay calls.
+ * Milliseconds after the last begin of a task from which the next look begins another, whatever the
+ * limit: tasks that wait for servers take longer, so that they lose little where those of another
+ * check keep the processor busy. One by one, as many that begin together delay calls.
  */
 const BEGIN_EVERY_MS = 250
 
