@@ -42,6 +42,8 @@ export interface World {
   fullest: FullestQueue
   /** Virtual time of the world's beginning. */
   readonly begunMs: number
+  /** Virtual time at which a fault of a connection last happened; at first that of the beginning. */
+  faultMs: number
   /** Resolves when the queue has been recreated after the last loss of its jobs. */
   queueEmptied: Promise<void>
   hasEnded: boolean

@@ -43,7 +43,10 @@ export interface WorldResult {
 /** Virtual milliseconds of a step of time: each is twice the previous one while no work is in progress. */
 const STEP_MS = { least: 40, most: 400 }
 
-/** Virtual milliseconds after the last request and fault within which all work must be done. */
+/**
+ * Virtual milliseconds after the last request and fault within which all work must be done. A fault
+ * counts when it happens: a connection that has one in wait may be used again minutes later.
+ */
 const IDLE_WITHIN_MS = 300_000
 
 /** Turns of the event loop before each step, so that data in transit between sockets arrives. */
@@ -78,6 +81,7 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
     members,
     setup: setupOf({ servers, sessions, time }, (member, fault) => {
       note(world, { happened: fault, member })
+      world.faultMs = time.nowMs()
       if (fault === 'lose_commit' && !plan.isPooled)
         for (const { postgres } of members.values()) postgres.cut()
     }),
@@ -97,6 +101,7 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
     violations: new Set(),
     fullest: { jobs: 0, bound: 1 },
     begunMs: time.nowMs(),
+    faultMs: time.nowMs(),
     queueEmptied: Promise.resolve(),
     hasEnded: false,
   }
@@ -263,8 +268,8 @@ async function runPlan(world: World): Promise<boolean> {
     ...servers.plan.requests.map((request) => at(request.atMs, () => sendPlanned(world, request))),
     ...servers.plan.faults.map((fault) => at(fault.atMs, () => injectFault(world, fault))),
   ])
-  const endMs = time.nowMs() + IDLE_WITHIN_MS
-  while (time.nowMs() < endMs) {
+  const sentMs = time.nowMs()
+  while (time.nowMs() < Math.max(sentMs, world.faultMs) + IDLE_WITHIN_MS) {
     await time.wait(1_000)
     const hasAll = MEMBERS.every((name) => members.get(name)?.owner.isDead === false)
     if (!hasAll) continue
