@@ -114,7 +114,7 @@ test('the second server answers if the first is silent or fails', async () => {
 test('a server that loses three consecutive queries is queried last', async () => {
   await using silent = await startDns(() => null)
   await using healthy = await startDns(() => ({ authorities: [SOA] }))
-  const resolver = resolverOver([silent, healthy], { tryMs: 30 })
+  const resolver = resolverOver([silent, healthy], { tryMs: 200 })
   for (const name of ['a.test', 'b.test', 'c.test', 'd.test', 'e.test']) {
     expect(await resolver.resolve(name, 'A')).toMatchObject({ kind: 'nodata' })
   }
@@ -126,7 +126,7 @@ test('a caller that gives up does not reset the losses of a server', async () =>
   await using healthy = await startDns((name) => ({
     answers: [{ name, type: 'A', ttl: 60, data: '192.0.2.1' }],
   }))
-  const resolver = resolverOver([silent, healthy], { tryMs: 30 })
+  const resolver = resolverOver([silent, healthy], { tryMs: 200 })
   for (const name of ['a.test', 'b.test']) await resolver.resolve(name, 'A')
   await resolver.resolve('given-up.test', 'A', { signal: AbortSignal.timeout(10) })
   for (const name of ['c.test', 'd.test']) await resolver.resolve(name, 'A')
