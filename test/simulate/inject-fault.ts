@@ -52,9 +52,10 @@ export async function injectFault(world: World, fault: Fault): Promise<void> {
       for (const { stalls } of members.values()) stalls.doubleUntilMs = time.nowMs() + fault.forMs
       return
     case 'stall_expiring': {
-      await untilTrue(world, EXPIRING)
-      for (const { owner, stalls } of members.values()) {
-        if (owner.name.startsWith('batch')) stalls.storageUntilMs = time.nowMs() + fault.forMs
+      // From before the batch ends, since its files may be removed at once.
+      for (const query of [EXPIRING, ENDED]) {
+        await untilTrue(world, query)
+        stallBatchWorkers(world, fault.forMs)
       }
       return await time.wait(fault.forMs)
     }
@@ -69,10 +70,19 @@ export async function injectFault(world: World, fault: Fault): Promise<void> {
 
 const CHECK_WORKERS = ['checks-0', 'checks-1'] as const
 
-/** Queries for a claimed task, and for a batch without retention whose file has been read. */
+/** The file store replies to no batch worker for so many virtual milliseconds. */
+function stallBatchWorkers({ members, time }: World, forMs: number): void {
+  for (const { owner, stalls } of members.values()) {
+    if (owner.name.startsWith('batch')) stalls.storageUntilMs = time.nowMs() + forMs
+  }
+}
+
+/** Queries for a claimed task, and for a batch without retention whose file was read, or which has ended. */
 const CLAIMED = 'select from tasks where claimed and lease_until is not null limit 1'
 const EXPIRING = `select from batches
   where status in ('running', 'finalizing', 'completed') and retention_days = 0 limit 1`
+const ENDED = `select from batches
+  where status in ('completed', 'canceled', 'expired') and retention_days = 0 limit 1`
 
 /** Waits until a query returns a row, 20 s at most. */
 async function untilTrue({ db, time }: World, query: string): Promise<void> {
