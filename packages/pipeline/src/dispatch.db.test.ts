@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { claimTask } from '@plumbline/db/batches/tasks'
 import type { Db } from '@plumbline/db/database'
@@ -36,8 +37,23 @@ test.skipIf(WITHOUT_REDIS)(
 const NONE = { slots: 0, reserve: 0 }
 const FEW_SLOTS = { email: { slots: 2, reserve: 1 }, phone: NONE, ip: NONE, domain: NONE }
 
+/** Milliseconds for which a worker started by a test locks its jobs. */
+const LOCK_MS = 500
+
 /** Expires leases that no worker has claimed. */
 const LATER = `update tasks set lease_until = now() - interval '1 s' where lease_until is not null`
+
+/** Claims the tasks whose jobs a worker has taken from the queue. */
+async function claimTaken({ db, queue, limits }: Pipeline): Promise<void> {
+  const { rows } = await db.pool.query<{ id: number; batch: string; lease: number }>(
+    'select id, batch_id as batch, lease from tasks where lease_until is not null',
+  )
+  const producer = await queue.producer('bulk-email')
+  for (const { id, batch, lease } of rows) {
+    if ((await producer.state(`${batch}-${id}-${lease}`)) !== 'active') continue
+    expect(await claimTask(db, { taskId: id, lease }, limits.leaseMs)).toBeDefined()
+  }
+}
 
 const rowsOf = (count: number): string =>
   Array.from({ length: count }, (_, no) => `u${no}@example.com\n`).join('')
@@ -88,7 +104,7 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
     const redis = { url: redisUrl ?? '', prefix: `test-${randomBytes(6).toString('hex')}` }
     await using harness = await openTestPipeline({ ...options(), ...(inRedis ? { redis } : {}) })
     const { pipeline } = harness
-    const { db, queue, limits } = pipeline
+    const { db, queue } = pipeline
     await harness.read(`email\n${rowsOf(2)}`)
     const state = newDispatcherState()
     const dispatch = async (): Promise<void> => {
@@ -99,14 +115,7 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
     const server = inRedis ? [redis.url, redis.prefix] : [harness.databaseUrl]
     await using worker = await startWorker(['hold', ...server])
     await worker.receives('taken')
-    const { rows } = await db.pool.query<{ id: number; batch: string; lease: number }>(
-      'select id, batch_id as batch, lease from tasks where lease_until is not null',
-    )
-    const producer = await queue.producer('bulk-email')
-    for (const { id, batch, lease } of rows) {
-      if ((await producer.state(`${batch}-${id}-${lease}`)) !== 'active') continue
-      expect(await claimTask(db, { taskId: id, lease }, limits.leaseMs)).toBeDefined()
-    }
+    await claimTaken(pipeline)
     await db.pool.query(LATER)
     await dispatch()
     await dispatch()
@@ -121,6 +130,33 @@ describe.each(BACKENDS)('on $name, with the workers away', ({ inRedis }) => {
       })
       .toEqual({ waiting: 2, active: fate === 'killed' ? 0 : 1 })
     expect(state.held.size).toBe(0)
+  })
+
+  test('the queue holds no more jobs than slots while claims of a killed worker are lost', async () => {
+    const redis = { url: redisUrl ?? '', prefix: `test-${randomBytes(6).toString('hex')}` }
+    await using harness = await openTestPipeline({ ...options(), ...(inRedis ? { redis } : {}) })
+    const { pipeline } = harness
+    const { db, queue } = pipeline
+    await harness.read(content)
+    const state = newDispatcherState()
+    await dispatchOnce(pipeline, true, state)
+    const server = inRedis ? [redis.url, redis.prefix] : [harness.databaseUrl]
+    await using worker = await startWorker(['hold', ...server])
+    await worker.receives('taken')
+    await claimTaken(pipeline)
+    await worker.kill()
+    await wait(LOCK_MS * 2)
+    await db.pool.query(LATER)
+    const counts: unknown[] = []
+    for (let round = 0; round < 3; round++) {
+      await dispatchOnce(pipeline, true, state)
+      counts.push(await depth(queue, 'bulk-email'))
+    }
+    expect(counts).toEqual([
+      { waiting: 1, active: 0 },
+      { waiting: 2, active: 0 },
+      { waiting: 2, active: 0 },
+    ])
   })
 
   test('jobs of canceled batches are removed, however many batches are canceled', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Check } from '@plumbline/contract/products'
 import { advanceGroups, emptyOpenGroups } from '@plumbline/db/batches/groups'
-import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
+import { leaseTasks, type LeasedTask, type LostTask } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { openWork, type OpenWork } from '@plumbline/db/batches/tasks'
 import { holdDuty, leaveDuty } from '@plumbline/db/duties'
@@ -12,7 +12,14 @@ import type { QueueBackend } from '@plumbline/queue/backend'
 import { enqueue } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import type { Pipeline } from './pipeline.ts'
-import { isJobLeft, jobOf, jobOfStage, keepQueuedStages, recallUnclaimed } from './recall.ts'
+import {
+  isJobLeft,
+  jobOf,
+  jobOfStage,
+  keepQueuedStages,
+  recallUnclaimed,
+  removeLostJobs,
+} from './recall.ts'
 import { LONG_STAGES } from './long-stage-limit.ts'
 import { makeTasks } from './start.ts'
 import { DEFAULT_CAPACITY } from './task-capacity.ts'
@@ -270,6 +277,7 @@ async function dispatchTasks(
   const slots = ofEach(state.capacity, ({ slots: count }) => count)
   const reserve = ofEach(state.capacity, ({ reserve: count }) => count)
   const { growing } = state
+  let lost: readonly LostTask[] = []
   const leased = await leaseTasks(db, {
     slots,
     reserve,
@@ -279,12 +287,14 @@ async function dispatchTasks(
     waitingFirst: Math.random() < 0.5,
     replan,
     keepLost: nowMs < state.lostFromMs,
+    onLost: (tasks) => (lost = tasks),
     ...held,
   })
   for (const { check, accountId } of leased.slice(growing.length)) served.set(check, accountId)
   state.growing = leased.filter(({ grows }) => grows)
   const tasks = leased.filter(({ grows }) => !grows)
   await enqueueFree(queue, state, tasks)
+  await removeLostJobs(queue, lost)
   if (leased.length === 0) return 'none'
   // A round dispatches tasks of only a few groups, however many are due.
   if (leased.some(({ group }) => group !== null)) return 'many'

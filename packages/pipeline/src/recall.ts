@@ -1,4 +1,4 @@
-import type { LeasedTask } from '@plumbline/db/batches/lease-tasks'
+import type { LeasedTask, LostTask } from '@plumbline/db/batches/lease-tasks'
 import {
   renewUnclaimed,
   readUnclaimed,
@@ -38,6 +38,21 @@ export async function isJobLeft(queue: QueueBackend, task: LeasedTask): Promise<
   // The claim and this lease have each incremented the number since.
   const before = jobOf({ ...task, lease: task.lease - 2 })
   return (await recall(queue, bulkQueueOf(task.check), before, true)) !== 'lost'
+}
+
+/**
+ * Removes the jobs of claims that were lost, so that the queue never holds more jobs than tasks may
+ * be leased: the locks of a killed worker run out before its leases. The job of a worker that only
+ * lost its database stays until the worker ends it.
+ */
+export async function removeLostJobs(
+  queue: QueueBackend,
+  tasks: readonly LostTask[],
+): Promise<void> {
+  for (const task of tasks) {
+    const producer = await queue.producer(bulkQueueOf(task.check))
+    await producer.remove(jobOf({ ...task, lease: task.lease - 1 }))
+  }
 }
 
 /**

@@ -7,7 +7,13 @@ import { holdDuty } from '../duties.ts'
 import { newTimedId } from '../ids.ts'
 import { rowsRead } from '../rows-read-fixture.ts'
 import { emptyOpenGroups } from './groups.ts'
-import { leaseStatement, leaseTasks, type LeasedTask, type LeasePart } from './lease-tasks.ts'
+import {
+  leaseStatement,
+  leaseTasks,
+  type LeasedTask,
+  type LeasePart,
+  type LostTask,
+} from './lease-tasks.ts'
 import { storeTaskOutcomes } from './settle.ts'
 import { add, idsOf, lease, openTwoAccounts } from './tasks-fixture.ts'
 
@@ -95,6 +101,31 @@ test('busy and kinds: leased tasks count against the slots of their check, also 
   const kinds = await run(place.db, 'kinds')
   expect(kinds.find(({ check_kind }) => check_kind === 'email')).toMatchObject({ free: 1, room: 2 })
   expect(kinds.filter(({ free: slots }) => slots === 2)).toHaveLength(CHECKS.length - 1)
+})
+
+test('busy: a lost claim keeps its slot for one more round, in which its task is reported', async () => {
+  await using place = await openTwoAccounts()
+  const { db } = place
+  const task = await add(db)
+  await lease(db, task, -1)
+  await add(db, { account: 'b' })
+  const round = async (): Promise<{ leased: number; lost: readonly LostTask[] }> => {
+    let lost: readonly LostTask[] = []
+    const leased = await leaseTasks(db, {
+      slots: { email: 1, phone: 0, ip: 0, domain: 0 },
+      reserve: 0,
+      leaseMs: 60_000,
+      onLost(tasks) {
+        lost = tasks
+      },
+    })
+    return { leased: leased.length, lost }
+  }
+  const { rows } = await db.pool.query(
+    `select id as "taskId", lease, batch_id as "batchId", check_kind as "check" from tasks where id = ${task}`,
+  )
+  expect(await round()).toEqual({ leased: 0, lost: rows })
+  expect(await round()).toEqual({ leased: 1, lost: [] })
 })
 
 test('fresh: ready tasks; of a canceled batch only those for which something may have been bought, of a paused one none', async () => {

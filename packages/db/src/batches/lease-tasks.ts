@@ -51,7 +51,15 @@ export interface LeaseOptions {
    * their workers, who could not renew them, are still at work.
    */
   readonly keepLost?: boolean
+  /** Called with the tasks whose claim was lost, if any. */
+  readonly onLost?: (tasks: readonly LostTask[]) => void
 }
+
+/**
+ * A task whose claim was lost, with the lease of that claim. The job of the lease before may still be
+ * in the queue: a claim takes the next lease.
+ */
+export type LostTask = Pick<LeasedTask, 'taskId' | 'lease' | 'batchId' | 'check'>
 
 /**
  * Leases tasks, by database time: at most `slots` of each check, and `reserve` more for accounts that
@@ -78,7 +86,7 @@ export async function leaseTasks(db: Db, options: LeaseOptions): Promise<readonl
 async function leaseMore(run: RunPlanned, options: LeaseOptions): Promise<readonly LeasedTask[]> {
   const checks = CHECKS_OF(options)
   const { reserve, growing = [] } = options
-  const rows = await run<LeasedRow>({
+  const rows = await run<LeasedRow | LostRow>({
     name: 'tasks.lease',
     text: LEASE_TASKS,
     values: [
@@ -94,24 +102,40 @@ async function leaseMore(run: RunPlanned, options: LeaseOptions): Promise<readon
       options.keepLost ?? false,
     ],
   })
-  return rows.map((row) => ({
-    taskId: row.id,
-    lease: row.lease,
-    batchId: row.batch_id,
-    accountId: row.account_id,
-    check: row.check_kind,
-    group: row.group_key,
-    attempts: row.attempts,
-    grows: false,
-  }))
+  const lost = rows.filter((row) => row.is_lost).map(taskOf)
+  if (lost.length > 0) options.onLost?.(lost)
+  return rows
+    .filter((row) => !row.is_lost)
+    .map((row) => ({
+      ...taskOf(row),
+      accountId: row.account_id,
+      group: row.group_key,
+      attempts: row.attempts,
+      grows: false,
+    }))
 }
 
-interface LeasedRow {
+const taskOf = ({ id, lease, batch_id, check_kind }: TaskRow): LostTask => ({
+  taskId: id,
+  lease,
+  batchId: batch_id,
+  check: check_kind,
+})
+
+interface TaskRow {
   readonly id: number
   readonly lease: number
   readonly batch_id: string
-  readonly account_id: string
   readonly check_kind: Check
+}
+
+interface LostRow extends TaskRow {
+  readonly is_lost: true
+}
+
+interface LeasedRow extends TaskRow {
+  readonly is_lost: false
+  readonly account_id: string
   readonly attempts: number
   /** The group that the task waited in. */
   readonly group_key: string | null
@@ -178,7 +202,7 @@ const PARTS = {
   where t.id = any(array(select id from tasks cross join turn
     where turn.ours and not $10 and lease_until < now() and claimed
     for no key update of tasks skip locked))
-  returning t.id`,
+  returning t.id, t.lease, t.batch_id, t.check_kind`,
   /** Tasks whose delay is over are ready. */
   woken: `
   update tasks t set due_at = null
@@ -186,11 +210,15 @@ const PARTS = {
     where turn.ours and lease_until is null and group_key is null and due_at <= now()
     order by due_at limit 200 for no key update of tasks skip locked))
   returning t.id`,
-  /** Number of leased tasks by check and batch. */
+  /**
+   * Number of leased tasks by check and batch. Those that this statement takes back still count:
+   * first the jobs of their claims are removed from the queue, so that it never holds more jobs
+   * than there are slots.
+   */
   busy: `
   select check_kind, account_id, batch_id, count(*)::int as n
   from tasks, turn
-  where turn.ours and lease_until is not null and id <> all(array(select id from lost))
+  where turn.ours and lease_until is not null
   group by check_kind, account_id, batch_id`,
   /**
    * Free slots of each check, without and with the reserve, and the part of it that is kept for small
@@ -334,4 +362,7 @@ export function leaseStatement(last: LeasePart): string {
 }
 
 const LEASE_TASKS = `${partsUpTo(PARTS, 'leased')}
-  select id, lease, batch_id, check_kind, account_id, attempts, group_key from leased order by turn_no`
+  select id, lease, batch_id, check_kind, account_id, attempts, group_key, false as is_lost, turn_no
+  from leased
+  union all select id, lease, batch_id, check_kind, null, null, null, true, null from lost
+  order by turn_no`
