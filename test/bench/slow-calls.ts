@@ -11,6 +11,8 @@ const GROUPS = 400
 
 const ACCOUNTS = 8
 const SECONDS = 20
+
+/** More than a session with the slower hosts takes. */
 const WARM_UP_SECONDS = 8
 
 /** Milliseconds after which a refused call is repeated. */
@@ -106,7 +108,10 @@ async function measure(
   }
 }
 
-/** Responses a second of callers, each of which makes one call after another. */
+/**
+ * Responses a second of callers, each of which makes one call after another. They start evenly over
+ * the warm-up: calls that all start and end at the same moments would be counted one wave more or less.
+ */
 async function measureRate(service: TestService, callers: number): Promise<number> {
   const accounts = await Promise.all(
     Array.from({ length: ACCOUNTS }, () => service.account({ credits: 100_000 })),
@@ -119,6 +124,7 @@ async function measureRate(service: TestService, callers: number): Promise<numbe
   const call = async (_: unknown, at: number): Promise<void> => {
     const account = accounts[at % ACCOUNTS]
     if (account === undefined) return
+    await wait((at / callers) * WARM_UP_SECONDS * 1_000)
     using connection = await openHttpConnection(service.url, account.liveKey)
     while (performance.now() < endMs) {
       asked += 1
