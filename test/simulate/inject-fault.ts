@@ -10,6 +10,12 @@ const RESTART_MS = 1_000
 const TRUE_WITHIN_MS = 20_000
 const POLL_MS = 10
 
+/**
+ * Virtual milliseconds: longest wait for the end of a batch. The jobs of a killed worker are locked in
+ * real time, of which a second may be ten in virtual time.
+ */
+const ENDED_WITHIN_MS = 120_000
+
 /** Injects a fault, and resolves when it is over. */
 export async function injectFault(world: World, fault: Fault): Promise<void> {
   const { time, members } = world
@@ -51,12 +57,11 @@ export async function injectFault(world: World, fault: Fault): Promise<void> {
     case 'double_jobs':
       for (const { stalls } of members.values()) stalls.doubleUntilMs = time.nowMs() + fault.forMs
       return
-    case 'stall_expiring': {
+    case 'stall_removals': {
       // From before the batch ends, since its files may be removed at once.
-      for (const query of [EXPIRING, ENDED]) {
-        await untilTrue(world, query)
-        stallBatchWorkers(world, fault.forMs)
-      }
+      stallRemovals(world, Infinity)
+      await untilTrue(world, ENDED, ENDED_WITHIN_MS)
+      stallRemovals(world, time.nowMs() + fault.forMs)
       return await time.wait(fault.forMs)
     }
     case 'stall_storage':
@@ -70,23 +75,23 @@ export async function injectFault(world: World, fault: Fault): Promise<void> {
 
 const CHECK_WORKERS = ['checks-0', 'checks-1'] as const
 
-/** The file store replies to no batch worker for so many virtual milliseconds. */
-function stallBatchWorkers({ members, time }: World, forMs: number): void {
-  for (const { owner, stalls } of members.values()) {
-    if (owner.name.startsWith('batch')) stalls.storageUntilMs = time.nowMs() + forMs
-  }
+/** The file store removes nothing until a virtual time. */
+function stallRemovals({ members }: World, untilMs: number): void {
+  for (const { stalls } of members.values()) stalls.removalUntilMs = untilMs
 }
 
-/** Queries for a claimed task, and for a batch without retention whose file was read, or which has ended. */
+/** Queries for a claimed task, and for a batch without retention that has ended. */
 const CLAIMED = 'select from tasks where claimed and lease_until is not null limit 1'
-const EXPIRING = `select from batches
-  where status in ('running', 'finalizing', 'completed') and retention_days = 0 limit 1`
 const ENDED = `select from batches
   where status in ('completed', 'canceled', 'expired') and retention_days = 0 limit 1`
 
-/** Waits until a query returns a row, 20 s at most. */
-async function untilTrue({ db, time }: World, query: string): Promise<void> {
-  const endMs = time.nowMs() + TRUE_WITHIN_MS
+/** Waits until a query returns a row, or the time is over. */
+async function untilTrue(
+  { db, time }: World,
+  query: string,
+  withinMs = TRUE_WITHIN_MS,
+): Promise<void> {
+  const endMs = time.nowMs() + withinMs
   while (time.nowMs() < endMs) {
     const { rowCount } = await db.pool.query(query)
     if ((rowCount ?? 0) > 0) return

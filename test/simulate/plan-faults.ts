@@ -44,8 +44,8 @@ export type Fault =
       readonly member: MemberName
       readonly forMs: number
     }
-  /** The file store replies to batch workers only for results while a batch without retention ends. */
-  | { readonly kind: 'stall_expiring'; readonly atMs: number; readonly forMs: number }
+  /** The file store removes nothing while a batch without retention ends, and for some time after. */
+  | { readonly kind: 'stall_removals'; readonly atMs: number; readonly forMs: number }
 
 /** Themes of worlds, by which successive seeds differ; docs/reliability.md describes each. */
 export const THEMES = ['no_faults', 'workers_away', 'large_cancel', 'lost_saves', 'any'] as const
@@ -130,9 +130,8 @@ function faultsOf(random: Random, theme: Theme, awayMs: number): readonly Fault[
   switch (theme) {
     case 'no_faults':
       return []
-    // The store does not reply while the files of a batch without retention are removed.
     case 'any':
-      return [{ kind: 'stall_expiring', atMs: ACTIVE_MS, forMs: 30_000 }]
+      return [{ kind: 'stall_removals', atMs: ACTIVE_MS, forMs: 30_000 }]
     // The queue must not grow, and claimed tasks must be processed by the restarted workers.
     case 'workers_away':
       return [{ kind: 'kill_claimed', atMs: 1_000 + random.int(2_000), backMs: awayMs }]

@@ -56,6 +56,8 @@ export interface Stalls {
   storageUntilMs: number
   /** The same for files that are written in pieces, as results are. */
   writingUntilMs: number
+  /** The same for removals. */
+  removalUntilMs: number
   /** Each job is delivered twice until this time. */
   doubleUntilMs: number
 }
@@ -79,7 +81,12 @@ const QUICK = {
 export async function startMember(setup: MemberSetup, name: MemberName): Promise<Member> {
   const { plan, time, databaseUrl, redisUrl } = setup
   const owner: Owner = { name, isDead: false, frozenUntilMs: 0 }
-  const stalls: Stalls = { storageUntilMs: 0, writingUntilMs: 0, doubleUntilMs: 0 }
+  const stalls: Stalls = {
+    storageUntilMs: 0,
+    writingUntilMs: 0,
+    removalUntilMs: 0,
+    doubleUntilMs: 0,
+  }
   const openProxy = (kind: 'postgres' | 'redis', target: string): Promise<FaultProxy> =>
     openFaultProxy({
       kind,
@@ -184,7 +191,7 @@ const BYTES_A_SECOND = 16_384
 
 /** A file store whose every call waits for the end of a stall, and for ever if the process is dead. */
 function stallingStorage(storage: Storage, { owner, time, stalls }: World): Storage {
-  async function open(until: 'storageUntilMs' | 'writingUntilMs' = 'storageUntilMs') {
+  async function open(until: Exclude<keyof Stalls, 'doubleUntilMs'> = 'storageUntilMs') {
     while (owner.isDead || stalls[until] > time.nowMs()) {
       if (owner.isDead) await new Promise(() => undefined)
       await waitRealTime(2)
@@ -226,6 +233,7 @@ function stallingStorage(storage: Storage, { owner, time, stalls }: World): Stor
     },
     remove: async (keys) => {
       await open()
+      await open('removalUntilMs')
       await storage.remove(keys)
     },
     list: async function* (folder, names) {
