@@ -65,7 +65,7 @@ describe('docker-compose.yml', () => {
   })
 
   test.each(programs)('%s has the memory limits of npm start', (_, service) => {
-    const NODE_OPTIONS = memoryFlags(768).join(' ')
+    const NODE_OPTIONS = memoryFlags(768, 'container').join(' ')
     expect(service.environment).toMatchObject({ ...MEMORY_ENVIRONMENT, NODE_OPTIONS })
   })
 

@@ -39,7 +39,7 @@ function manifestsOf(version: string): readonly Manifest[] {
         LISTS_DIR: '/lists',
         // Only the CronJob updates the reference lists; other pods may not write them.
         DATA_UPDATE: 'off',
-        NODE_OPTIONS: memoryFlags(768).join(' '),
+        NODE_OPTIONS: memoryFlags(768, 'container').join(' '),
         ...MEMORY_ENVIRONMENT,
       },
     }),

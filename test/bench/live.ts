@@ -1,3 +1,4 @@
+import { memoryFlags } from '@plumbline/local/children'
 import { startService } from '@plumbline/testkit/service'
 import { openBareCalls } from './bare-calls.ts'
 import { runLoads, type Load } from './run-load.ts'
@@ -21,6 +22,8 @@ const LOADS: readonly Load[] = [
 ]
 
 const CREDITS = 100_000
+
+const HEAP_MEGABYTES = 768
 
 /**
  * Single calls over HTTP, debit included, with engines that answer from memory, on both queue
@@ -77,7 +80,15 @@ async function openService(
   databaseUrl: string,
   redisUrl: string | undefined,
 ): Promise<Call> {
-  const service = stack.use(await startService({ databaseUrl, redisUrl, workers: [['email']] }))
+  const service = stack.use(
+    await startService({
+      databaseUrl,
+      redisUrl,
+      workers: [['email']],
+      // As in docker-compose.yml and the manifests.
+      execArgv: () => memoryFlags(HEAP_MEGABYTES, 'container'),
+    }),
+  )
   const { liveKey } = await service.account({ credits: CREDITS })
   const connections = await Promise.all(
     Array.from({ length: CONNECTIONS }, () => openHttpConnection(service.url, liveKey)),

@@ -60,7 +60,7 @@ interface Reading {
 /** Reads a workbook in a child process: into rows, or only unpacked and parsed (`bare`). */
 export async function readIn(mode: 'bare' | 'read', path: string): Promise<Reading> {
   const script = fileURLToPath(new URL('workbook-reader.ts', import.meta.url))
-  const args = [...memoryFlags(160), script, mode, path]
+  const args = [...memoryFlags(160, 'batch'), script, mode, path]
   const { stdout } = await promisify(execFile)(process.execPath, args)
   return JSON.parse(stdout) as Reading
 }

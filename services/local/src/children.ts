@@ -30,12 +30,21 @@ export const PROGRAMS: readonly Program[] = [
   { name: 'batch', main: 'worker/src/main.ts', args: ['batch'], heapMegabytes: 160 },
 ]
 
+/** A program of `npm start`, or any program in a container of a gigabyte. */
+type Flagged = ProgramName | 'container'
+
 /**
- * Size of the young generation's semi-spaces. With 2 MB a program takes up to 7 MB less memory, and
- * a worker spends a quarter of its processor time on garbage collection; from 2 to 8 MB a batch of
- * a million rows takes 8 % less processor time and 10 MB more memory.
+ * Size of the young generation's semi-spaces, of which V8 takes up to three. Each collection copies
+ * what is in use, for single calls all that are under way, so that 4 MB instead of 32 cost them a
+ * fifth of their rate. With 16 MB the API and a worker take up to 198 MB for a million records
+ * (`bench -- memory`). A batch takes 8 % less processor time from 2 to 8 MB.
  */
-const SEMI_SPACE_MEGABYTES = 4
+const SEMI_SPACE_MEGABYTES: Readonly<Record<Flagged, number>> = {
+  api: 8,
+  worker: 8,
+  batch: 4,
+  container: 32,
+}
 
 /**
  * Threads of V8 that help with garbage collection. Node has four in each program: on a machine of
@@ -43,7 +52,12 @@ const SEMI_SPACE_MEGABYTES = 4
  * take longer (`bench -- mixed`); with fewer, a program takes up to 15 MB more (`bench -- memory`).
  * So a program has the fewer, the more calls wait for it.
  */
-const HELPER_THREADS = { api: 1, worker: 2, batch: 4 } as const
+const HELPER_THREADS: Readonly<Record<Flagged, number>> = {
+  api: 1,
+  worker: 2,
+  batch: 4,
+  container: 2,
+}
 
 /**
  * Limits memory outside of V8's heaps with glibc: freed buffers of 128 KiB or more are returned to
@@ -60,16 +74,11 @@ const RESTART_MS = 1_000
 /**
  * V8 flags that limit a program's heap: the old generation, the young one, which else grows with
  * load, and the threads that help with garbage collection.
- *
- * @param program the program whose helper threads it has; `worker` if it does the work of several
  */
-export function memoryFlags(
-  heapMegabytes: number,
-  program: ProgramName = 'worker',
-): readonly string[] {
+export function memoryFlags(heapMegabytes: number, program: Flagged): readonly string[] {
   return [
     `--max-old-space-size=${heapMegabytes}`,
-    `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`,
+    `--max-semi-space-size=${SEMI_SPACE_MEGABYTES[program]}`,
     `--v8-pool-size=${HELPER_THREADS[program]}`,
   ]
 }
