@@ -35,13 +35,13 @@ type Flagged = ProgramName | 'container'
 
 /**
  * Size of the young generation's semi-spaces, of which V8 takes up to three. Each collection copies
- * what is in use, for single calls all that are under way, so that 4 MB instead of 32 cost them a
- * fifth of their rate. With 16 MB the API and a worker take up to 198 MB for a million records
- * (`bench -- memory`). A batch takes 8 % less processor time from 2 to 8 MB.
+ * what is in use, for single calls all that are under way, so that with 4 MB instead of 32 their
+ * rate is a fifth lower. `npm start` has little memory: for a million records (`bench -- memory`)
+ * the API takes 165 to 181 MB with 8 instead of 150, a worker for checks up to 192.
  */
 const SEMI_SPACE_MEGABYTES: Readonly<Record<Flagged, number>> = {
-  api: 8,
-  worker: 8,
+  api: 4,
+  worker: 4,
   batch: 4,
   container: 32,
 }
