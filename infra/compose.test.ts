@@ -7,7 +7,7 @@ import { readSettings } from '@plumbline/runtime/settings'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { apiSettings } from '@plumbline/api/settings'
-import { MEMORY_ENVIRONMENT, memoryFlags } from '@plumbline/local/children'
+import { CONTAINER_FLAGS, MEMORY_ENVIRONMENT } from '@plumbline/local/children'
 import { workerSettings } from '@plumbline/worker/settings'
 import { PLATFORM_VARIABLES } from './platform-variables.ts'
 import { ROOT } from './run.ts'
@@ -64,8 +64,8 @@ describe('docker-compose.yml', () => {
     }
   })
 
-  test.each(programs)('%s has the memory limits of npm start', (_, service) => {
-    const NODE_OPTIONS = memoryFlags(768, 'container').join(' ')
+  test.each(programs)('%s has the memory limits of a container', (_, service) => {
+    const NODE_OPTIONS = CONTAINER_FLAGS.join(' ')
     expect(service.environment).toMatchObject({ ...MEMORY_ENVIRONMENT, NODE_OPTIONS })
   })
 

@@ -3,7 +3,7 @@ import { Namespace } from 'kubernetes-models/v1/Namespace'
 import { PersistentVolumeClaim } from 'kubernetes-models/v1/PersistentVolumeClaim'
 import { Service } from 'kubernetes-models/v1/Service'
 import { ServiceAccount } from 'kubernetes-models/v1/ServiceAccount'
-import { MEMORY_ENVIRONMENT, memoryFlags } from '@plumbline/local/children'
+import { CONTAINER_FLAGS, MEMORY_ENVIRONMENT } from '@plumbline/local/children'
 import { stringify } from 'yaml'
 import { INSTALLATION } from './installation.ts'
 import { networkPolicies } from './network.ts'
@@ -39,7 +39,7 @@ function manifestsOf(version: string): readonly Manifest[] {
         LISTS_DIR: '/lists',
         // Only the CronJob updates the reference lists; other pods may not write them.
         DATA_UPDATE: 'off',
-        NODE_OPTIONS: memoryFlags(768, 'container').join(' '),
+        NODE_OPTIONS: CONTAINER_FLAGS.join(' '),
         ...MEMORY_ENVIRONMENT,
       },
     }),

@@ -1,4 +1,4 @@
-import { memoryFlags } from '@plumbline/local/children'
+import { CONTAINER_FLAGS } from '@plumbline/local/children'
 import { startService } from '@plumbline/testkit/service'
 import { openBareCalls } from './bare-calls.ts'
 import { runLoads, type Load } from './run-load.ts'
@@ -22,8 +22,6 @@ const LOADS: readonly Load[] = [
 ]
 
 const CREDITS = 100_000
-
-const HEAP_MEGABYTES = 768
 
 /**
  * Single calls over HTTP, debit included, with engines that answer from memory, on both queue
@@ -86,7 +84,7 @@ async function openService(
       redisUrl,
       workers: [['email']],
       // As in docker-compose.yml and the manifests.
-      execArgv: () => memoryFlags(HEAP_MEGABYTES, 'container'),
+      execArgv: () => CONTAINER_FLAGS,
     }),
   )
   const { liveKey } = await service.account({ credits: CREDITS })

@@ -30,21 +30,13 @@ export const PROGRAMS: readonly Program[] = [
   { name: 'batch', main: 'worker/src/main.ts', args: ['batch'], heapMegabytes: 160 },
 ]
 
-/** A program of `npm start`, or any program in a container of a gigabyte. */
-type Flagged = ProgramName | 'container'
-
 /**
  * Size of the young generation's semi-spaces, of which V8 takes up to three. Each collection copies
  * what is in use, for single calls all that are under way, so that with 4 MB instead of 32 their
  * rate is a fifth lower. `npm start` has little memory: for a million records (`bench -- memory`)
  * the API takes 165 to 181 MB with 8 instead of 150, a worker for checks up to 192.
  */
-const SEMI_SPACE_MEGABYTES: Readonly<Record<Flagged, number>> = {
-  api: 4,
-  worker: 4,
-  batch: 4,
-  container: 32,
-}
+const SEMI_SPACE_MEGABYTES = 4
 
 /**
  * Threads of V8 that help with garbage collection. Node has four in each program: on a machine of
@@ -52,12 +44,7 @@ const SEMI_SPACE_MEGABYTES: Readonly<Record<Flagged, number>> = {
  * take longer (`bench -- mixed`); with fewer, a program takes up to 15 MB more (`bench -- memory`).
  * So a program has the fewer, the more calls wait for it.
  */
-const HELPER_THREADS: Readonly<Record<Flagged, number>> = {
-  api: 1,
-  worker: 2,
-  batch: 4,
-  container: 2,
-}
+const HELPER_THREADS = { api: 1, worker: 2, batch: 4 } as const
 
 /**
  * Limits memory outside of V8's heaps with glibc: freed buffers of 128 KiB or more are returned to
@@ -71,15 +58,23 @@ export const MEMORY_ENVIRONMENT: Readonly<Record<string, string>> = {
 
 const RESTART_MS = 1_000
 
+/** V8 flags that limit the heap and the helper threads of a program of `npm start`. */
+export function memoryFlags(heapMegabytes: number, program: ProgramName): readonly string[] {
+  return v8Flags(heapMegabytes, SEMI_SPACE_MEGABYTES, HELPER_THREADS[program])
+}
+
+/** V8 flags of any program in a container of a gigabyte. */
+export const CONTAINER_FLAGS = v8Flags(768, 32, 2)
+
 /**
- * V8 flags that limit a program's heap: the old generation, the young one, which else grows with
- * load, and the threads that help with garbage collection.
+ * V8 flags for the size of the old generation and of the semi-spaces of the young one, which else
+ * grows with load, in megabytes, and for the threads that help with garbage collection.
  */
-export function memoryFlags(heapMegabytes: number, program: Flagged): readonly string[] {
+function v8Flags(oldSpace: number, semiSpace: number, threads: number): readonly string[] {
   return [
-    `--max-old-space-size=${heapMegabytes}`,
-    `--max-semi-space-size=${SEMI_SPACE_MEGABYTES[program]}`,
-    `--v8-pool-size=${HELPER_THREADS[program]}`,
+    `--max-old-space-size=${oldSpace}`,
+    `--max-semi-space-size=${semiSpace}`,
+    `--v8-pool-size=${threads}`,
   ]
 }
 
