@@ -67,8 +67,8 @@ export interface QueueDepth {
 /** Options of a consumer. */
 export interface ConsumerOptions {
   readonly name: QueueName
-  /** Maximum number of active jobs. */
-  readonly concurrency: number
+  /** Maximum number of active jobs; a function is called whenever a job has begun. */
+  readonly concurrency: number | (() => number)
   /**
    * Milliseconds after which a lock that was not renewed expires, and the job is given to another
    * worker; renewed at half of it.

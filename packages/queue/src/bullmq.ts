@@ -76,13 +76,16 @@ export async function openConsumer<Backend extends IQueueBackend, Connection>(
   { factory, ...link }: BullConnection<Backend, Connection>,
   lookSeconds: number,
 ): Promise<Consumer> {
+  const maxActive = (): number => (typeof concurrency === 'number' ? concurrency : concurrency())
   // BullMQ passes a signal only to a function that declares all three parameters.
   async function run(
     job: Job<JobData, void>,
     _token?: string,
     signal?: AbortSignal,
   ): Promise<void> {
-    await process({ id: job.id ?? '', data: job.data, signal: signal ?? NEVER })
+    const processing = process({ id: job.id ?? '', data: job.data, signal: signal ?? NEVER })
+    worker.concurrency = maxActive()
+    await processing
   }
   const worker = new Worker<JobData, void, string, Backend, JobProgress, Connection>(
     name,
@@ -92,7 +95,7 @@ export async function openConsumer<Backend extends IQueueBackend, Connection>(
       // By default it would begin before its connection is ready, and if that fails poll without
       // end or pause.
       autorun: false,
-      concurrency,
+      concurrency: maxActive(),
       lockDuration: lockMs,
       stalledInterval: stalledMs,
       // A job whose worker dies is delivered again without a limit; attempts are counted in Postgres.

@@ -70,6 +70,34 @@ function testJobs(stage: () => Promise<QueueHarness>): void {
     await vi.waitFor(() => expect(count).toBe(2), PATIENT)
   })
 
+  test('the number of active jobs may change with each job that begins', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    const gate = Promise.withResolvers<void>()
+    const begun: string[] = []
+    let limit = 1
+    await using _ = await work(
+      queue.backend,
+      'bulk-phone',
+      async ({ id }) => {
+        begun.push(id)
+        if (id === 'c') limit = 3
+        if (id >= 'c') await gate.promise
+      },
+      { concurrency: () => limit, onError: failOn },
+    )
+    await enqueue(
+      queue.backend,
+      'bulk-phone',
+      ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({ id, data: {} })),
+    )
+    await vi.waitFor(() => expect(begun).toEqual(['a', 'b', 'c', 'd', 'e']), PATIENT)
+    expect(await depth(queue.backend, 'bulk-phone')).toEqual({ waiting: 1, active: 3 })
+    limit = 1
+    gate.resolve()
+    await vi.waitFor(() => expect(begun).toHaveLength(6), PATIENT)
+  })
+
   test('an error of the handler ends that job alone and is reported', async () => {
     await using place = await stage()
     await using queue = await place.open()

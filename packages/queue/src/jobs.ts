@@ -1,11 +1,11 @@
 import { settledWithin } from '@plumbline/concurrency/time-out'
-import type { Job, JobState, NewJob, QueueBackend, QueueDepth } from './backend.ts'
+import type { ConsumerOptions, Job, JobState, NewJob, QueueBackend, QueueDepth } from './backend.ts'
 import type { QueueName } from './names.ts'
 
 /** Options of `work`. */
 export interface WorkOptions {
-  /** Maximum number of active jobs. */
-  readonly concurrency: number
+  /** See `ConsumerOptions`. */
+  readonly concurrency: ConsumerOptions['concurrency']
   /** Milliseconds without a renewal after which a job's lock expires; default 30 seconds. */
   readonly lockMs?: number
   /**

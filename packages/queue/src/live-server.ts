@@ -55,8 +55,14 @@ const WORKING_EVERY_MS = 700
 /** Milliseconds between two sweeps of the admission. */
 const SWEEP_EVERY_MS = 100
 
-/** Maximum number of active jobs; each ends as soon as its questions are recorded. */
-const TAKEN_JOBS = 8
+/**
+ * Maximum number of active jobs while the last one was in the queue for over `LATE_MS`, else one.
+ * Each ends as soon as its questions are recorded, but takes a round trip to the queue's server, so
+ * that one at a time is too few where that is far away. If a second is allowed, BullMQ looks for it
+ * before it begins the first, which a lone call would wait for.
+ */
+const MAX_ACTIVE_JOBS = 8
+const LATE_MS = 20
 
 /**
  * Number of waiting questions from which on no more jobs are taken: another worker may have
@@ -92,6 +98,7 @@ export async function serveLive<C extends Check>(
     open: new Set(),
     runs: new Set(),
     swept: null,
+    isLate: false,
   }
   const sweeping = setInterval(() => {
     server.admission.sweep()
@@ -115,6 +122,7 @@ export async function serveLive<C extends Check>(
           const nowMs = backend.clock.nowMs()
           const { queuedMs } = job
           const queuedForMs = queuedMs === undefined ? null : Math.max(0, nowMs - queuedMs)
+          server.isLate = queuedForMs !== null && queuedForMs > LATE_MS
           for (const question of job.questions) {
             const leftMs = question.untilMs - nowMs
             if (leftMs > 0) takeOver(server, { ...job, id, queuedForMs }, question, leftMs)
@@ -124,7 +132,7 @@ export async function serveLive<C extends Check>(
             await server.swept.promise
           }
         },
-        { concurrency: TAKEN_JOBS, graceMs: 0, onError },
+        { concurrency: () => (server.isLate ? MAX_ACTIVE_JOBS : 1), graceMs: 0, onError },
       ),
     )
   } catch (error) {
@@ -148,6 +156,8 @@ interface LiveServer<C extends Check> {
   readonly runs: Set<Promise<void>>
   /** Resolves after the next sweep of the admission; null if no caller waits for it. */
   swept: PromiseWithResolvers<void> | null
+  /** Whether the last job waited in the queue for longer than `LATE_MS`. */
+  isLate: boolean
 }
 
 interface OpenQuestion {
