@@ -83,7 +83,7 @@ function stallRemovals({ members }: World, untilMs: number): void {
 /** Queries for a claimed task, and for a batch without retention that has ended. */
 const CLAIMED = 'select from tasks where claimed and lease_until is not null limit 1'
 const ENDED = `select from batches
-  where status in ('completed', 'canceled', 'expired') and retention_days = 0 limit 1`
+  where status in ('completed', 'failed', 'canceled', 'expired') and retention_days = 0 limit 1`
 
 /** Waits until a query returns a row, or the time is over. */
 async function untilTrue(
