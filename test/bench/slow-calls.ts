@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { peakMebibytes } from '@plumbline/testkit/peak-memory'
+import { CONTAINER_FLAGS } from '@plumbline/local/children'
 import { startService, type TestService } from '@plumbline/testkit/service'
 import { spawnSimnet } from '../simnet/child.ts'
 import { atLeast, bounded, type Figure } from './figure.ts'
@@ -88,6 +89,8 @@ async function measure(
     redisUrl: backend === 'redis' ? servers.redisUrl : undefined,
     engines: 'real',
     workers: Array.from({ length: workers }, () => ['email']),
+    // As in docker-compose.yml and the manifests.
+    execArgv: () => CONTAINER_FLAGS,
     env: {
       ...simnet.settings,
       REDIS_PREFIX: name,
