@@ -98,8 +98,8 @@ export async function serveLive<C extends Check>(
     open: new Set(),
     runs: new Set(),
     swept: null,
-    isLate: false,
   }
+  let isLate = false
   const sweeping = setInterval(() => {
     server.admission.sweep()
     server.swept?.resolve()
@@ -122,7 +122,7 @@ export async function serveLive<C extends Check>(
           const nowMs = backend.clock.nowMs()
           const { queuedMs } = job
           const queuedForMs = queuedMs === undefined ? null : Math.max(0, nowMs - queuedMs)
-          server.isLate = queuedForMs !== null && queuedForMs > LATE_MS
+          isLate = queuedForMs !== null && queuedForMs > LATE_MS
           for (const question of job.questions) {
             const leftMs = question.untilMs - nowMs
             if (leftMs > 0) takeOver(server, { ...job, id, queuedForMs }, question, leftMs)
@@ -132,7 +132,7 @@ export async function serveLive<C extends Check>(
             await server.swept.promise
           }
         },
-        { concurrency: () => (server.isLate ? MAX_ACTIVE_JOBS : 1), graceMs: 0, onError },
+        { concurrency: () => (isLate ? MAX_ACTIVE_JOBS : 1), graceMs: 0, onError },
       ),
     )
   } catch (error) {
@@ -156,8 +156,6 @@ interface LiveServer<C extends Check> {
   readonly runs: Set<Promise<void>>
   /** Resolves after the next sweep of the admission; null if no caller waits for it. */
   swept: PromiseWithResolvers<void> | null
-  /** Whether the last job waited in the queue for longer than `LATE_MS`. */
-  isLate: boolean
 }
 
 interface OpenQuestion {
