@@ -11,9 +11,9 @@ import {
 import { emailOutcome } from '@plumbline/testkit/outcomes'
 import { PATIENT, PATIENT_LIMITS } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
-import type { QueueBackend } from './backend.ts'
+import type { ConsumerOptions, QueueBackend } from './backend.ts'
 import { depth } from './jobs.ts'
-import type { Question } from './live-protocol.ts'
+import { writeLiveJob, type Question } from './live-protocol.ts'
 import { serveLive } from './live-server.ts'
 import { createLiveCaller, type LiveCaller } from './live-caller.ts'
 import { createRedisReplyChannel } from './redis-reply-channel.ts'
@@ -259,6 +259,33 @@ function testLive(stage: () => Promise<QueueHarness>): void {
       budgetMs: 2_000,
     })
     expect((await outcome).facts.address).toBe('a@example.com')
+  })
+
+  test('a worker has more than one job active only while jobs wait long in the queue', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    const consumers: ConsumerOptions[] = []
+    const backend: QueueBackend = {
+      ...queue.backend,
+      consumer(options) {
+        consumers.push(options)
+        return queue.backend.consumer(options)
+      },
+    }
+    const answer = async ({ subject }: Question) => emailOutcome(subject)
+    await using _ = await serveLive(backend, 'email', answer, { onError: fail })
+    async function maxActiveAfter(queuedForMs: number): Promise<unknown> {
+      const [consumer] = consumers
+      const queuedMs = backend.clock.nowMs() - queuedForMs
+      const late = { ...questionOf('late@example.com'), id: 1, untilMs: 0 }
+      const data = writeLiveJob({ replyTo: 'nobody', queuedMs, questions: [late] })
+      await consumer?.process({ id: 'job', data, signal: new AbortController().signal })
+      return typeof consumer?.concurrency === 'function' ? consumer.concurrency() : null
+    }
+    // The clock of the calling process may be ahead.
+    expect(await maxActiveAfter(-1_000)).toBe(1)
+    expect(await maxActiveAfter(1_000)).toBe(8)
+    expect(await maxActiveAfter(-1_000)).toBe(1)
   })
 
   test('a question with little time left does not shorten the time of the others in its job', async () => {
