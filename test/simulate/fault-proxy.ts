@@ -20,7 +20,7 @@ export interface FaultProxy extends AsyncDisposable {
   cut(): void
   /** Breaks all connections, and rejects new ones. */
   close(): void
-  /** Plans a fault, to be injected after this many more requests. */
+  /** Plans a fault, to be injected after this many more requests, if they are sent within a minute. */
   arm(fault: ConnectionFault, afterRequests: number): void
   /** Cancels faults that have not been injected yet. */
   disarm(): void
@@ -68,8 +68,16 @@ interface ProxiedConnection {
 
 interface Armed {
   readonly fault: ConnectionFault
+  /** Virtual time at which it is dropped. */
+  readonly untilMs: number
   left: number
 }
+
+/**
+ * Virtual milliseconds that a fault waits for its request. If all faults of a process waited for the
+ * last task, it would lose its outcomes so often that it is given up.
+ */
+const ARMED_MS = 60_000
 
 /** Messages `Query` and `CommandComplete` of Postgres's protocol. Source: PostgreSQL manual, chapter 54.7. */
 const COMMIT = textMessage('Q', 'commit')
@@ -163,7 +171,9 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
       !isCommit && !piece.includes(ROLLBACK) && (connection.isSaving || piece.includes(SAVE))
     // Faults of saves wait for a save, while other faults are injected.
     const isOfSave = ({ fault }: Armed): boolean => fault === 'lose_acknowledgement'
-    const next = (isSaved ? armed.find(isOfSave) : undefined) ?? armed.find((one) => !isOfSave(one))
+    const present = armed.filter(({ untilMs }) => untilMs > options.time.nowMs())
+    const next =
+      (isSaved ? present.find(isOfSave) : undefined) ?? present.find((one) => !isOfSave(one))
     if (next === undefined) return piece
     next.left -= 1
     if (next.left > 0 || (next.fault === 'lose_commit' && !isCommit)) return piece
@@ -223,7 +233,9 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
       isClosed = true
       cut()
     },
-    arm: (fault, left) => void armed.push({ fault, left }),
+    arm: (fault, left) => {
+      armed.push({ fault, left, untilMs: options.time.nowMs() + ARMED_MS })
+    },
     disarm: () => void armed.splice(0),
     ports: () => [...connections].flatMap(({ server: { localPort } }) => localPort ?? []),
     inFlight: () =>

@@ -45,7 +45,7 @@ const STEP_MS = { least: 40, most: 400 }
 
 /**
  * Virtual milliseconds after the last request and fault within which all work must be done. A fault
- * counts when it happens: a connection that has one in wait may be used again minutes later.
+ * counts when it happens: a connection that has one in wait may not be used again at once.
  */
 const IDLE_WITHIN_MS = 300_000
 
