@@ -34,7 +34,7 @@ export const PROGRAMS: readonly Program[] = [
  * Size of the young generation's semi-spaces, of which V8 takes up to three. Each collection copies
  * what is in use, for single calls all that are under way, so that with 4 MB instead of 32 their
  * rate is a fifth lower. `npm start` has little memory: for a million records (`bench -- memory`)
- * the API takes 165 to 181 MB with 8 instead of 150, a worker for checks up to 192.
+ * the API takes 165 to 181 MB with 8 instead of 139 to 172, a worker for checks up to 192.
  */
 const SEMI_SPACE_MEGABYTES = 4
 
