@@ -106,6 +106,29 @@ test('a broken connection fails the whole batch at once', async () => {
   expect(runs).toBe(1)
 })
 
+test('after a large batch its keys pause, others do not; after a small one none', async () => {
+  const { commits, batches } = controlled({ pauseMs: 60_000, pauseFrom: 3 })
+  for (const n of [1, 2, 3]) void commits.submit(`a${n}`)
+  await turn()
+  batches[0]?.end()
+  await turn()
+  const last = commits.submit('a4')
+  void commits.submit('b1')
+  await turn()
+  batches[1]?.end()
+  await turn()
+  void commits.submit('b2')
+  await turn()
+  expect(batches.map((batch) => batch.requests)).toEqual([['a1', 'a2', 'a3'], ['b1'], ['b2']])
+  batches[2]?.end()
+  const closed = commits[Symbol.asyncDispose]()
+  await turn()
+  expect(batches[3]?.requests).toEqual(['a4'])
+  batches[3]?.end()
+  await closed
+  expect(await last).toBe('a4!')
+})
+
 test('disposing waits for requests under way and refuses later ones', async () => {
   const { commits, batches } = controlled({ maxRuns: 1 })
   const first = commits.submit('a1')

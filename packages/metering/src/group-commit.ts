@@ -19,11 +19,10 @@ export interface GroupCommitOptions<Request, Result> {
   readonly maxItems: number
   /** Maximum number of batches in flight. */
   readonly maxRuns: number
-  /**
-   * Milliseconds to wait for more requests after a batch; default 0. For requests without a waiting
-   * caller.
-   */
+  /** Milliseconds to wait for more requests after a batch; default 0. */
   readonly pauseMs?: number
+  /** Number of requests in a batch from which on there is a pause; default 1. */
+  readonly pauseFrom?: number
   /** Requests with the same key are never in two batches at once, so they keep their order. */
   readonly orderKeyOf: (request: Request) => string
   /**
@@ -48,7 +47,7 @@ interface Waiting<Request, Result> {
 export function openGroupCommit<Request, Result>(
   options: GroupCommitOptions<Request, Result>,
 ): GroupCommit<Request, Result> {
-  const { pauseMs = 0 } = options
+  const { pauseMs = 0, pauseFrom = 1 } = options
   const closing = new AbortController()
   let waiting: Waiting<Request, Result>[] = []
   const inFlight = new Set<Promise<void>>()
@@ -67,7 +66,7 @@ export function openGroupCommit<Request, Result>(
     }
   }
 
-  /** Takes requests whose key is free, and reserves their keys until the batch is committed. */
+  /** Takes requests whose key is free, and reserves their keys until the pause after the batch ends. */
   function takeBatch(): readonly Waiting<Request, Result>[] {
     const batch: Waiting<Request, Result>[] = []
     const left: Waiting<Request, Result>[] = []
@@ -83,8 +82,10 @@ export function openGroupCommit<Request, Result>(
   async function runBatch(batch: readonly Waiting<Request, Result>[]): Promise<void> {
     const retries = await runAndSettle(options.run, batch)
     waiting = [...retries, ...waiting]
+    if (pauseMs > 0 && batch.length >= pauseFrom) {
+      await wait(pauseMs, undefined, closing).catch(() => undefined)
+    }
     for (const one of batch) busyKeys.delete(options.orderKeyOf(one.request))
-    if (pauseMs > 0) await wait(pauseMs, undefined, closing).catch(() => undefined)
   }
 
   return {
