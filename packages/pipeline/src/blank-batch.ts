@@ -1,6 +1,5 @@
 import { createTurns } from '@plumbline/concurrency/event-loop-turns'
 import type { ErasureCounts } from '@plumbline/contract/erasure'
-import type { Check } from '@plumbline/contract/products'
 import {
   countBlanked,
   lockHeldChunk,
@@ -16,6 +15,7 @@ import { noteRemovals } from '@plumbline/db/file-store'
 import { blankChunk, scrubberOf } from './blank-chunk.ts'
 import { scrubJson } from './codec.ts'
 import type { ValueFinder } from './erased-values.ts'
+import type { AskedSubject, FactCounts } from './erasure-stores.ts'
 import { replaceResult } from './replace-result.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeNoted } from './remove-files.ts'
@@ -36,12 +36,22 @@ export interface Step {
   readonly counts: Partial<ErasureCounts>
   /** Whether the batch held an erased value. */
   readonly isMet: boolean
-  /** Subjects as the batch checked them; facts about them may be cached. */
-  readonly subjects: readonly { readonly check: Check; readonly subject: string }[]
 }
 
 /** Stores the result of a step in its transaction; an error that it throws rolls the step back. */
 export type NoteStep = (tx: Tx, step: Step) => Promise<void>
+
+/** What is done about chunks that hold an erased value. */
+export interface ChunkSteps {
+  /**
+   * Deletes facts about subjects as the chunks checked them, and counts these once, however often
+   * it is called for the step. Called before the transaction: it may wait for other stores, and for
+   * a connection to the database.
+   */
+  readonly forget: (subjects: readonly AskedSubject[]) => Promise<FactCounts>
+  /** Stores the step, and the number of the next chunk; undefined after the last. */
+  readonly note: (tx: Tx, step: Step, nextNo: number | undefined) => Promise<void>
+}
 
 /** Whether rows of a batch are still being read, so that more chunks may come. */
 export function isBeingRead({ status, read_whole: isRead }: BatchRow): boolean {
@@ -50,43 +60,49 @@ export function isBeingRead({ status, read_whole: isRead }: BatchRow): boolean {
 
 /**
  * Removes erased values from the next chunks of a batch, in one transaction; if there are none, it
- * only reads.
+ * only reads. A process that dies between the deletion of the facts and the end of the transaction
+ * leaves the chunks as they were: the next one finds the same subjects in them.
  *
- * @param note called if a value was found, with the number of the next chunk; undefined after the
- * last
- * @returns that number
+ * @param steps called if a value was found
+ * @returns the number of the next chunk; undefined after the last
  */
 export async function blankChunks(
   pipeline: Pick<Pipeline, 'db'>,
   batch: BatchRow,
   fromNo: number,
   finder: ValueFinder,
-  note: (tx: Tx, step: Step, nextNo: number | undefined) => Promise<void>,
+  { forget, note }: ChunkSteps,
 ): Promise<number | undefined> {
   const chunks = await readHeldChunks(pipeline.db, batch.id, { fromNo, most: CHUNKS_A_STEP })
   const last = chunks.at(-1)
   const nextNo = last === undefined || chunks.length < CHUNKS_A_STEP ? undefined : last.no + 1
   // Most chunks hold no value; these are not locked.
   const held: HeldChunk[] = []
+  const subjects: AskedSubject[] = []
   for (const chunk of chunks) {
     await nextTurn()
-    if (blankChunk(chunk, batch, finder) !== undefined) held.push(chunk)
+    const blanks = blankChunk(chunk, batch, finder)
+    if (blanks === undefined) continue
+    held.push(chunk)
+    subjects.push(...blanks.subjects)
   }
   if (held.length === 0) return nextNo
+  const forgotten = await forget(subjects)
   await pipeline.db.kysely.transaction().execute(async (tx) => {
-    const subjects: Step['subjects'][number][] = []
     let rows = 0
     const locked = await lockBatch(tx, batch.id)
-    for (const { no } of locked === undefined ? [] : held) {
+    // Chunks read again after a change may hold other subjects, with facts of their own. The batch
+    // is searched again. Otherwise the subjects of a chunk never become more.
+    const isSame = locked?.change_count === batch.change_count
+    for (const { no } of isSame ? held : []) {
       const chunk = await lockHeldChunk(tx, batch.id, no)
       const blanks = chunk === undefined ? undefined : blankChunk(chunk, batch, finder)
       if (blanks === undefined) continue
       await writeBlanked(tx, batch.id, no, blanks.blanked)
       rows += blanks.rowCount
-      subjects.push(...blanks.subjects)
     }
-    await countBlanked(tx, batch.id)
-    await note(tx, { counts: { rows }, isMet: true, subjects }, nextNo)
+    if (isSame) await countBlanked(tx, batch.id)
+    await note(tx, { counts: { rows, ...forgotten }, isMet: isSame }, nextNo)
   })
   return nextNo
 }
@@ -128,7 +144,7 @@ export async function blankHead(
     const isMet = kept !== undefined || shown !== undefined
     // The header of the result file shows these columns of the batch's row.
     if (isMet) await countBlanked(tx, batchId)
-    await note(tx, { counts: { uploads: removes ? 1 : 0 }, isMet, subjects: [] })
+    await note(tx, { counts: { uploads: removes ? 1 : 0 }, isMet })
     return true
   })
   if (drops && isSearched) await removeNoted(pipeline, [found.source_key])
@@ -188,7 +204,7 @@ export async function rewriteResult(
     const batch = await nextResultAttempt(pipeline.db, batchId)
     if (batch === undefined) return
     await replaceResult(pipeline, batch, signal, (tx) =>
-      note(tx, { counts: { results: 1 }, isMet: true, subjects: [] }),
+      note(tx, { counts: { results: 1 }, isMet: true }),
     )
   }
 }

@@ -303,7 +303,8 @@ test('other work of the process is done between the search of one chunk and that
       return false
     },
   }
-  await blankChunks(pipeline, batch, 0, noting, async () => {})
+  const forget = async () => ({ facts: 0, purchases: 0 })
+  await blankChunks(pipeline, batch, 0, noting, { forget, note: async () => {} })
   isOver = true
   // A chunk has three rows.
   const chunks = ['ada@gone.example', 'bob@kept.example'].map((subject) => seen.get(subject))

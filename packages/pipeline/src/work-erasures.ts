@@ -230,16 +230,18 @@ async function runBatchStep(work: Work, place: ErasureProgress): Promise<Erasure
   if (isBeingRead(batch) || batch.change_count !== readNo) return later
   let here = { ...place, readNo }
   const noteStep = async (tx: Tx, step: Step): Promise<void> => {
-    const forgotten = await forgetOnce(work, place, `${id} ${place.chunkNo}`, step.subjects)
-    const counts = { ...step.counts, ...forgotten, batches: step.isMet && !here.isMet ? 1 : 0 }
+    const counts = { ...step.counts, batches: step.isMet && !here.isMet ? 1 : 0 }
     here = { ...here, isMet: here.isMet || step.isMet, forgetting: null }
     await note(work, tx, here, counts)
   }
-  const nextNo = await blankChunks(pipeline, batch, place.chunkNo, finder, async (tx, step, no) => {
-    // The batch's row and the result come after the last chunk; another process that continues here
-    // searches that chunk again.
-    here = { ...here, chunkNo: no ?? place.chunkNo }
-    await noteStep(tx, step)
+  const nextNo = await blankChunks(pipeline, batch, place.chunkNo, finder, {
+    forget: async (subjects) => await forgetOnce(work, place, `${id} ${place.chunkNo}`, subjects),
+    note: async (tx, step, no) => {
+      // The batch's row and the result come after the last chunk; another process that continues
+      // here searches that chunk again.
+      here = { ...here, chunkNo: no ?? place.chunkNo }
+      await noteStep(tx, step)
+    },
   })
   if (nextNo !== undefined) return { ...here, chunkNo: nextNo }
   if (!(await blankHead(pipeline, id, readNo, finder, noteStep))) return later
