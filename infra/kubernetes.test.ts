@@ -183,6 +183,21 @@ describe('the manifests for Kubernetes', () => {
     expect(ofKind('PodDisruptionBudget').map(({ metadata }) => metadata.name)).toEqual([...names])
   })
 
+  test('leave the number of pods to KEDA where it scales them, also when a version is applied', () => {
+    const scaled = ofKind('ScaledObject').map(({ metadata }) => metadata.name)
+    const fixed = ofKind('Deployment').filter(({ spec }) => 'replicas' in spec)
+    expect(scaled.length).toBeGreaterThan(0)
+    expect(fixed.filter(({ metadata }) => scaled.includes(metadata.name))).toEqual([])
+    const least = new Map(PROGRAMS.map(({ name, pods: { least: count } }) => [name, count]))
+    for (const { metadata, spec } of ofKind('Deployment')) {
+      if (scaled.includes(metadata.name)) continue
+      expect(spec).toMatchObject({ replicas: least.get(metadata.name) })
+    }
+    for (const { metadata, spec } of ofKind('ScaledObject')) {
+      expect(spec).toMatchObject({ minReplicaCount: least.get(metadata.name) })
+    }
+  })
+
   test('open at most as many database connections as docs/operating.md says', () => {
     const most = PROGRAMS.reduce((sum, { pods: { most: count } }) => sum + count, 0)
     const page = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8').replaceAll(/\s+/g, ' ')

@@ -5,6 +5,7 @@ import type { IIoK8sApiCoreV1Container } from 'kubernetes-models/v1/Container'
 import { INSTALLATION } from './installation.ts'
 import { labelsOf, podOf, PORTS, type PodPlan } from './pod.ts'
 import { API, DATA_UPDATE, MIGRATION, type Program } from './programs.ts'
+import { scalingOf } from './scaling.ts'
 
 const { namespace } = INSTALLATION
 
@@ -17,13 +18,16 @@ const SPARE_SECONDS = 5
 /** Seconds that a start may wait for an unreachable server or the migration, before probes count. */
 const START_SECONDS = 300
 
-/** The deployment of a program: pods are replaced one by one, without reducing their number. */
+/**
+ * The deployment of a program: pods are replaced one by one, without reducing their number. Where
+ * KEDA scales it, the number is left out: each time that the file is applied it would be set again.
+ */
 export function deploymentOf(program: Program, version: string): Deployment {
   const { name, pods } = program
   return new Deployment({
     metadata: { name, namespace, labels: labelsOf(name) },
     spec: {
-      replicas: pods.least,
+      ...(scalingOf(program).length > 0 ? {} : { replicas: pods.least }),
       selector: { matchLabels: labelsOf(name) },
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
       template: podOf(planOf(program, version)),
