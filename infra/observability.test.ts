@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,8 +12,10 @@ import {
   metricsIn,
   WITHOUT_PROMTOOL,
 } from '@plumbline/testkit/promtool'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { describe, expect, test } from 'vitest'
+import { PROGRAMS } from './kubernetes/programs.ts'
+import { ROOT } from './run.ts'
 
 // promtool is in Debian's package `prometheus`; CI installs it, and fails if it is missing.
 describe.skipIf(WITHOUT_PROMTOOL)('promtool', () => {
@@ -47,6 +49,19 @@ test('queries name only known reasons of outcomes', () => {
   )
   expect(named.length).toBeGreaterThan(0)
   expect(named.filter((reason) => !known.has(reason))).toEqual([])
+})
+
+test('the example of docs/observability.md scrapes every program, as the alerts require', () => {
+  const page = readFileSync(join(ROOT, 'docs/observability.md'), 'utf8')
+  const [, example = ''] = /```yaml\n(.*?)```/s.exec(page) ?? []
+  // Safe because a page without this member fails the test.
+  const { scrape_configs: jobs } = parse(example) as {
+    scrape_configs: readonly { static_configs: readonly { targets: readonly string[] }[] }[]
+  }
+  const scraped = jobs
+    .flatMap(({ static_configs: configs }) => configs.flatMap(({ targets }) => targets))
+    .map((target) => target.replace(/:\d+$/, ''))
+  expect(scraped.toSorted()).toEqual(PROGRAMS.map(({ name }) => name).toSorted())
 })
 
 test('the names of metrics in a query are found, and nothing else is', () => {
