@@ -10,12 +10,22 @@ export type RunPlanned = <Row extends QueryResultRow>(
 ) => Promise<readonly Row[]>
 
 /**
+ * Milliseconds that the process may stand still between two statements before the server ends the
+ * transaction: as long as the duty of dispatching is held without renewal. Its row is locked until
+ * then, so that no other process could take it over.
+ */
+const IDLE_MS = 3_000
+
+/**
  * Runs statements in one transaction with the plans that their connection has cached. By default
  * Postgres plans a statement again if it expects the values to matter; for a large statement that
  * takes longer than running it.
  *
  * The commit is asynchronous. A later commit that builds on these rows waits until they are
  * written; if the server fails before, both are lost. Only for work that is repeated if lost.
+ *
+ * If the process is suspended or its machine is gone, the transaction ends after three seconds. One
+ * that continues later throws a temporary error, and nothing was written.
  *
  * @param replan whether the connection discards its plans first
  */
@@ -28,7 +38,8 @@ export async function withCachedPlans<T>(
   let isWhole = false
   try {
     await client.query(
-      `begin; set local synchronous_commit = off; set local plan_cache_mode = force_generic_plan
+      `begin; set local synchronous_commit = off; set local plan_cache_mode = force_generic_plan;
+       set local idle_in_transaction_session_timeout = ${IDLE_MS}
        ${replan ? '; discard plans' : ''}`,
     )
     const done = await work(

@@ -16,6 +16,11 @@ test.each(SAID)('"%s" is temporary', (message) => {
   expect(isTemporary(new Error(message))).toBe(true)
 })
 
+test('the end of a session whose process stood still within a transaction is temporary', () => {
+  const ended = Object.assign(new Error('idle-in-transaction timeout'), { code: '25P03' })
+  expect(isTemporary(ended)).toBe(true)
+})
+
 test('a fault in our code is not temporary, and is not retried', async () => {
   const fault = new Error('the email engine left 3 subjects unanswered')
   expect(isTemporary(fault)).toBe(false)

@@ -15,10 +15,13 @@ export const CONTENTION_STATES: readonly string[] = [
   SQLSTATE.lockNotAvailable,
 ]
 
-/** Class 08 (connection), class 53 (resources), shutdown, crash, starting up. */
-const OUTAGE = /^(08...|53...|57P0[1-3])$/
+/**
+ * Class 08 (connection), class 53 (resources), shutdown, crash, starting up, and a session that was
+ * ended as its process stood still within a transaction.
+ */
+const OUTAGE = /^(08...|53...|57P0[1-3]|25P03)$/
 
-/** Whether a code means that the server cannot be reached or cannot work at the moment. */
+/** Whether a code means that the server cannot be reached or cannot work, or ended the session. */
 export function isOutageState(code: string): boolean {
   return OUTAGE.test(code)
 }

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { claimTask } from '@plumbline/db/batches/tasks'
-import type { Db } from '@plumbline/db/database'
+import type { Db, DbSession } from '@plumbline/db/database'
+import { isTemporary } from '@plumbline/db/retry'
 import { storeHeartbeat, deleteWorkerReport, reportWorker } from '@plumbline/db/workers'
 import { depth } from '@plumbline/queue/jobs'
 import { describe, expect, test, vi } from 'vitest'
@@ -282,6 +283,67 @@ test('one of two dispatchers leases tasks, and the other takes over when it is s
   second.abort()
   await Promise.all(loops)
   expect(await holder()).toBeUndefined()
+})
+
+/** A database whose leases of tasks wait before their commit; `stands` resolves when one does. */
+function standingStill(db: Db, goOn: Promise<void>): { readonly db: Db; stands: Promise<void> } {
+  const stands = Promise.withResolvers<void>()
+  const connect = async (): Promise<DbSession> => {
+    const client = await db.pool.connect()
+    const query = async (...args: readonly unknown[]): Promise<unknown> => {
+      if (args[0] === 'commit') {
+        stands.resolve()
+        await goOn
+      }
+      return await Reflect.apply<unknown, readonly unknown[], unknown>(client.query, client, args)
+    }
+    return replacing(client, { query, release: client.release.bind(client) })
+  }
+  const query = db.pool.query.bind(db.pool)
+  return { db: { ...db, pool: replacing(db.pool, { connect, query }) }, stands: stands.promise }
+}
+
+/** An object of which some methods are replaced. */
+function replacing<T extends object>(object: T, methods: Readonly<Record<string, unknown>>): T {
+  return new Proxy(object, {
+    get: (target, name) => Reflect.get(name in methods ? methods : target, name),
+  })
+}
+
+test('when a dispatcher stands still within a round, another goes on within seconds, and the first waits for its turn', async () => {
+  await using harness = await openTestPipeline()
+  const { db, log } = harness.pipeline
+  await harness.read('email\nada@example.com\n')
+  const resumed = Promise.withResolvers<void>()
+  const still = standingStill(db, resumed.promise)
+  const warned: unknown[] = []
+  const warn = (details: object): void => void warned.push('err' in details && details.err)
+  const [first, second] = [new AbortController(), new AbortController()]
+  const pipeline = { ...harness.pipeline, db: still.db, log: { ...log, warn } }
+  const loops = [runDispatcher(pipeline, first.signal)]
+  const valueOf = async (query: string): Promise<unknown> =>
+    (await db.pool.query<{ value: unknown }>(query)).rows[0]?.value
+  const holder = (): Promise<unknown> => valueOf('select holder as value from duties')
+  try {
+    await still.stands
+    const [stoodMs, before] = [performance.now(), await holder()]
+    loops.push(runDispatcher(harness.pipeline, second.signal))
+    await expect.poll(() => valueOf('select lease as value from tasks'), PATIENT).toBe(1)
+    // Four seconds, unless the machine is loaded; other transactions may stand still for a minute.
+    expect(performance.now() - stoodMs).toBeLessThan(20_000)
+    expect(await holder()).not.toBe(before)
+    resumed.resolve()
+    await expect.poll(() => warned.length, PATIENT).toBe(1)
+    expect(isTemporary(warned[0])).toBe(true)
+    second.abort()
+    await expect.poll(holder, PATIENT).toBe(before)
+    expect(warned).toHaveLength(1)
+  } finally {
+    resumed.resolve()
+    first.abort()
+    second.abort()
+    await Promise.all(loops)
+  }
 })
 
 /** The pipeline with connections of its own, which can be lost and found again. */

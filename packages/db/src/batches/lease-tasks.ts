@@ -182,7 +182,7 @@ const PARTS = {
       $8::boolean as groups_too, $9::boolean as waiting_first, $10::boolean as keep_lost`,
   /**
    * Only the process that holds the duty leases, and its row stays locked until the end of the
-   * statement, so that the bound on leased tasks is exact.
+   * transaction, so that the bound on leased tasks is exact.
    */
   turn: `
   select $6::text is null or (select true from duties
