@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { claimTask, renewTasks } from '@plumbline/db/batches/tasks'
+import { claimTask, renewTasks, type TaskFence } from '@plumbline/db/batches/tasks'
 import type { Account, TestService } from '@plumbline/testkit/service'
 import { atMost, bounded, quantile, type Figure } from './figure.ts'
 import { startServers, type BenchServers } from './servers.ts'
@@ -121,18 +121,13 @@ async function splitTasks({ db }: TestService, batchId: string, records: number)
 /** Longer than the whole run. */
 const HELD_MS = 86_400_000
 
-interface HeldTask {
-  readonly taskId: number
-  readonly lease: number
-}
-
 /** Claims a task of another batch for the whole run. */
-async function holdTask(service: TestService, dir: string): Promise<HeldTask> {
+async function holdTask(service: TestService, dir: string): Promise<TaskFence> {
   const list = join(dir, 'held.csv')
   await writeDomains(list, 'apart', 1)
   const { id } = await uploadBatch(service, await service.account({ credits: 1 }), list, 'email')
   for (;;) {
-    const { rows } = await service.db.pool.query<HeldTask>(
+    const { rows } = await service.db.pool.query<{ taskId: number; lease: number }>(
       `update tasks set lease = lease + 1, claimed = false, group_key = null, due_at = null,
          lease_until = now() + interval '1 hour'
        where batch_id = $1 and group_key is not null returning id as "taskId", lease`,
@@ -158,7 +153,7 @@ interface Felt {
  */
 async function othersUntil(
   service: TestService,
-  others: { readonly other: Account; readonly ten: string; readonly held: HeldTask },
+  others: { readonly other: Account; readonly ten: string; readonly held: TaskFence },
   until: AbortSignal,
 ): Promise<Felt> {
   const { other, ten, held } = others

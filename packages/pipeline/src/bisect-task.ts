@@ -23,8 +23,7 @@ export async function bisectTask(
   const states = work.states === null ? null : open.map((at) => work.states?.[at] ?? null)
   if (open.length === 1) {
     await storeOutcomes(pipeline, task, work, [null], {
-      taskId: task.taskId,
-      lease: task.lease,
+      task,
       held: indexes,
       indexes,
       count: 1,

@@ -1,5 +1,6 @@
 import { storeTaskOutcomes } from '@plumbline/db/batches/settle'
 import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
+import { claimTask } from '@plumbline/db/batches/tasks'
 import type { Tx } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
 import { allowAnyTransition } from '@plumbline/testkit/any-transition'
@@ -23,7 +24,7 @@ async function openHarness(): Promise<TestPipeline & { inHand: LeasedTask }> {
 }
 
 /** Stores the subjects of a task as waiting in the group, for this long. */
-async function bringBack(tx: Tx, { taskId, lease }: LeasedTask, afterMs: number): Promise<void> {
+async function bringBack(tx: Tx, task: LeasedTask, afterMs: number): Promise<void> {
   const waits = {
     group: GROUP,
     afterMs,
@@ -33,8 +34,7 @@ async function bringBack(tx: Tx, { taskId, lease }: LeasedTask, afterMs: number)
     states: [null],
   }
   await storeTaskOutcomes(tx, {
-    taskId,
-    lease,
+    task: { ...task, chunkNo: 0 },
     held: [0],
     indexes: [],
     count: 0,
@@ -72,12 +72,13 @@ test('a group continues when its dispatched task has ended', async () => {
     select batch_id, account_id, mode, check_kind, depth, 1, '{0}', 1, group_key, now()
     from tasks where group_key is not null`)
   const [first, ...more] = await leaseTasks(db, OPTIONS)
-  expect(first).toBeDefined()
+  if (first === undefined) throw new Error('no task went out')
+  const task = await claimTask(db, first, OPTIONS.leaseMs)
+  if (task === undefined) throw new Error('the task was not claimed')
   expect([...more, ...(await leaseTasks(db, OPTIONS))]).toEqual([])
   await db.kysely.transaction().execute((tx) =>
     storeTaskOutcomes(tx, {
-      taskId: first?.taskId ?? 0,
-      lease: first?.lease ?? 0,
+      task,
       held: [0],
       indexes: [0],
       count: 1,

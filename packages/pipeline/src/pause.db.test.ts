@@ -3,6 +3,7 @@ import type { Check } from '@plumbline/contract/products'
 import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
 import { pauseRunning } from '@plumbline/db/batches/pause'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
+import type { TaskFence } from '@plumbline/db/batches/tasks'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
@@ -156,13 +157,14 @@ test('a purchase under way is awaited and stored, and none is begun after the pa
   // Longer than the interval of checks for paused batches.
   const halted = vi.fn<() => void>()
   using leases = createTaskLeases(pipeline)
-  const { rows } = await pipeline.db.pool.query<{ id: number; lease: number }>(
-    'select id, lease from tasks where lease > 1',
+  const { rows } = await pipeline.db.pool.query<TaskFence>(
+    `select id as "taskId", lease, batch_id as "batchId", chunk_no as "chunkNo",
+       check_kind as check
+     from tasks where lease > 1`,
   )
   const [task] = rows
-  leases
-    .keep({ taskId: task?.id ?? 0, lease: task?.lease ?? 0, canceling: false })
-    .paused.addEventListener('abort', halted)
+  if (task === undefined) throw new Error('no task is claimed')
+  leases.keep({ ...task, canceling: false }).paused.addEventListener('abort', halted)
   await vi.waitFor(() => expect(halted).toHaveBeenCalled(), PATIENT)
   await vi.waitFor(async () => {
     provider.next()

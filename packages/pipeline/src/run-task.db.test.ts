@@ -1,5 +1,6 @@
 import type { Check } from '@plumbline/contract/products'
 import { leaseTasks, type LeasedTask } from '@plumbline/db/batches/lease-tasks'
+import { claimTask } from '@plumbline/db/batches/tasks'
 import { expect, test, vi } from 'vitest'
 import { instantEngine } from '@plumbline/testkit/instant-engines'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
@@ -136,6 +137,35 @@ test.each([
   await leaseTasks(db, { slots: NO_SLOTS, reserve: 0, leaseMs: limits.leaseMs })
   await runToEnd(harness, () => 'answers')
   expect(await outcomesOf(harness)).toEqual({ answered: EMAILS.length, failed: 0 })
+})
+
+test('a run of a task that a failover lost stores nothing for the task that gets its number', async () => {
+  await using harness = await openTestPipeline()
+  const { db, limits } = harness.pipeline
+  const lease = async (): Promise<LeasedTask> => {
+    const [task] = await leaseTasks(db, { slots: SLOTS, reserve: 0, leaseMs: limits.leaseMs })
+    if (task === undefined) throw new Error('no task went out')
+    return task
+  }
+  await harness.read(contentOf(EMAILS))
+  const lost = await lease()
+  const others = EMAILS.map((email) => `other-${email}`)
+  const healthy = instantEngine<Check>('email')
+  const engine: CheckRunner = {
+    run: async (request) => {
+      // The new primary has neither the task nor its number.
+      await db.pool.query(`delete from tasks`)
+      await db.pool.query(`select setval('tasks_id_seq', $1, false)`, [lost.taskId])
+      await harness.read(contentOf(others))
+      const next = await lease()
+      expect(await claimTask(db, next, limits.leaseMs)).toMatchObject({ taskId: lost.taskId })
+      return await healthy.run(request)
+    },
+  }
+  using leases = createTaskLeases(harness.pipeline)
+  await runTask(harness.pipeline, leases, () => engine, lost, new AbortController().signal)
+  expect((await db.pool.query('select from parts')).rowCount).toBe(0)
+  expect((await db.pool.query('select from tasks')).rowCount).toBe(1)
 })
 
 function contentOf(emails: readonly string[]): string {

@@ -58,8 +58,7 @@ export async function saveOutcomes(
   const facts = { check: task.check, outcomes: fresh.length, later: later.length }
   const storing = { name: 'store outcomes', kind: 'internal', facts } as const
   const stored = {
-    taskId: task.taskId,
-    lease: task.lease,
+    task,
     held,
     indexes: everything ? null : fresh.map((at) => work.indexes[at] ?? -1),
     count: fresh.length,

@@ -1,5 +1,5 @@
 import { haltedTasks } from '@plumbline/db/batches/drain'
-import { renewTasks } from '@plumbline/db/batches/tasks'
+import { renewTasks, type TaskFence } from '@plumbline/db/batches/tasks'
 import type { Pipeline } from './pipeline.ts'
 
 /** The lease of a task, renewed until it is disposed. */
@@ -14,12 +14,12 @@ export interface TaskLease extends Disposable {
 
 /** Renews the leases of all tasks that a worker runs, in one statement. */
 export interface TaskLeases extends Disposable {
-  keep(task: { taskId: number; lease: number; canceling: boolean }): TaskLease
+  keep(task: TaskFence & { readonly canceling: boolean }): TaskLease
 }
 
 /** A task whose lease this worker holds. */
 interface HeldTask {
-  readonly lease: number
+  readonly task: TaskFence
   readonly lost: AbortController
   readonly canceled: AbortController
   readonly paused: AbortController
@@ -44,12 +44,12 @@ const RETRY_MS = 1_000
 export function createTaskLeases(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log'>): TaskLeases {
   const held = new Map<number, HeldTask>()
   const renew = async (): Promise<void> => {
-    const tasks = [...held].map(([taskId, { lease }]) => ({ taskId, lease }))
+    const tasks = [...held.values()].map(({ task }) => task)
     if (tasks.length === 0) return
     const alive = await renewTasks(pipeline.db, tasks, pipeline.limits.leaseMs)
-    for (const { taskId, lease } of tasks) {
-      const entry = held.get(taskId)
-      if (!alive.has(taskId) && entry?.lease === lease) entry.lost.abort()
+    for (const task of tasks) {
+      const entry = held.get(task.taskId)
+      if (!alive.has(task.taskId) && entry?.task === task) entry.lost.abort()
     }
   }
   let isOpen = true
@@ -87,20 +87,20 @@ export function createTaskLeases(pipeline: Pick<Pipeline, 'db' | 'limits' | 'log
   }
   const haltTimer = setInterval(() => void checkHalted(), HALT_CHECK_MS)
   return {
-    keep: ({ taskId, lease, canceling }) => {
+    keep: ({ canceling, ...task }) => {
       const lost = new AbortController()
       const canceled = new AbortController()
       const paused = new AbortController()
       if (canceling) canceled.abort()
       // Another run of the task in this process: its lease was lost, and the task leased again.
-      held.get(taskId)?.lost.abort()
-      held.set(taskId, { lease, lost, canceled, paused })
+      held.get(task.taskId)?.lost.abort()
+      held.set(task.taskId, { task, lost, canceled, paused })
       return {
         lost: lost.signal,
         canceled: canceled.signal,
         paused: paused.signal,
         [Symbol.dispose]: () => {
-          if (held.get(taskId)?.lost === lost) held.delete(taskId)
+          if (held.get(task.taskId)?.lost === lost) held.delete(task.taskId)
         },
       }
     },

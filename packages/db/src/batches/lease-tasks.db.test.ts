@@ -600,7 +600,7 @@ test('a few subjects are tried for a group that waits for a silent service of ou
   expect(await leaseTasks(db, { slots, reserve: 0, leaseMs: 60_000 })).toEqual([])
   await db.kysely.transaction().execute((tx) =>
     storeTaskOutcomes(tx, {
-      ...trial,
+      task: { ...trial, chunkNo: 0 },
       held: Array.from({ length: 10 }, (_, at) => at),
       indexes: null,
       count: 10,

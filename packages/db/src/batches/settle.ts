@@ -4,6 +4,7 @@ import { jsonbText } from '../jsonb.ts'
 import { preparedAs, queriesOf, type Db, type Tx } from '../database.ts'
 import type { Part } from './chunks.ts'
 import { SILENCE } from './merge-waiting.ts'
+import { isHeld, type TaskFence } from './tasks.ts'
 
 /** Subjects whose outcomes must wait, with their waiting group. */
 export interface WaitingSubjects {
@@ -21,8 +22,7 @@ export interface WaitingSubjects {
 
 /** Outcomes of one run of a task, and the subjects that must wait. */
 export interface TaskOutcomes {
-  readonly taskId: number
-  readonly lease: number
+  readonly task: TaskFence
   /**
    * Positions, in the chunk, of all subjects that the worker has for the task, in the task's order:
    * answered, waiting, staying and dropped ones.
@@ -78,12 +78,10 @@ export async function storeTaskOutcomes(
   const isSame = sql`(indexes = ${held}::int[] or (indexes is null and size = ${held.length}))`
   const take =
     stays === null
-      ? sql`delete from tasks where id = ${brought.taskId} and lease = ${brought.lease}
-              and ${isSame} returning *`
+      ? sql`delete from tasks where ${isHeld(brought.task)} and ${isSame} returning *`
       : sql`update tasks set indexes = ${[...stays.indexes]}, size = ${stays.indexes.length},
               states = ${stays.states === null ? null : jsonbText(stays.states)}::jsonb
-            where id = ${brought.taskId} and lease = ${brought.lease}
-              and ${isSame} returning *`
+            where ${isHeld(brought.task)} and ${isSame} returning *`
   const name = preparedAs(stays === null ? 'outcomes.store-last' : 'outcomes.store')
   const { rows } = await sql<StoredOutcomes>`
     ${name} with task as (${take}), part as (

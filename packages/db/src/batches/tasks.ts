@@ -1,8 +1,8 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 import type { Json } from '@plumbline/contract/outcome'
 import type { KeyMode } from '@plumbline/contract/plans'
 import { CHECKS, type Check, type Depth, type Product } from '@plumbline/contract/products'
-import { queriesOf, type Db, type Tx } from '../database.ts'
+import { preparedAs, queriesOf, type Db, type Tx } from '../database.ts'
 import { jsonbText } from '../jsonb.ts'
 import { sqlStates, STAGE_STATES, TASK_STATES_OF_BATCH, WORKED_STATES } from './states.ts'
 
@@ -98,16 +98,32 @@ export async function nextChunksWithTasks(
   return { first: next.chunk_no, until: next.chunk_no + CHUNKS_AT_ONCE }
 }
 
-/** A claimed task with its subjects. `lease` is the fencing number that all its writes carry. */
-export interface ClaimedTask {
+/**
+ * What all writes for a claimed task carry: its number, its fencing number, and whose subjects it
+ * has. After a failover that lost the last commits, the numbers of lost tasks are issued again, and
+ * each new task gets the same fencing numbers as the one that a worker still holds.
+ */
+export interface TaskFence {
   readonly taskId: number
   readonly lease: number
   readonly batchId: string
+  readonly chunkNo: number
+  readonly check: Check
+}
+
+/** Condition on `tasks`: the row is still the claimed task. */
+export function isHeld(task: TaskFence): RawBuilder<unknown> {
+  // No index serves the second comparison, so that the primary key always finds the row.
+  return sql`id = ${task.taskId} and lease = ${task.lease}
+    and (batch_id, chunk_no, check_kind)
+      is not distinct from (${task.batchId}, ${task.chunkNo}, ${task.check})`
+}
+
+/** A claimed task with its subjects. */
+export interface ClaimedTask extends TaskFence {
   readonly accountId: string
   readonly mode: KeyMode
-  readonly check: Check
   readonly depth: Depth
-  readonly chunkNo: number
   readonly indexes: readonly number[] | null
   readonly states: readonly (Json | null)[] | null
   readonly attempts: number
@@ -193,15 +209,19 @@ export async function claimTask(
  */
 export async function renewTasks(
   db: Db,
-  tasks: readonly { taskId: number; lease: number }[],
+  tasks: readonly TaskFence[],
   leaseMs: number,
 ): Promise<ReadonlySet<number>> {
   const { rows } = await db.pool.query<{ id: number }>({
     name: 'tasks.renew',
     text: `
       with held as (
-        select t.id from unnest($1::bigint[], $2::int[]) as h(id, lease)
+        select t.id
+        from unnest($1::bigint[], $2::int[], $4::text[], $5::int[], $6::text[])
+            as h(id, lease, batch_id, chunk_no, check_kind)
           join tasks t on t.id = h.id and t.lease = h.lease and t.lease_until is not null
+            and (t.batch_id, t.chunk_no, t.check_kind)
+              is not distinct from (h.batch_id, h.chunk_no, h.check_kind)
       ), free as (
         select t.id from tasks t join held on held.id = t.id
         where t.lease_until is not null for no key update of t skip locked
@@ -210,38 +230,36 @@ export async function renewTasks(
         from free where t.id = free.id
       )
       select id from held`,
-    values: [tasks.map((task) => task.taskId), tasks.map((task) => task.lease), leaseMs],
+    values: [
+      tasks.map((task) => task.taskId),
+      tasks.map((task) => task.lease),
+      leaseMs,
+      tasks.map((task) => task.batchId),
+      tasks.map((task) => task.chunkNo),
+      tasks.map((task) => task.check),
+    ],
   })
   return new Set(rows.map((row) => row.id))
 }
 
 /** Returns a claimed task, its attempt not counted: for a worker that shuts down. */
-export async function returnTask(db: Db, task: { taskId: number; lease: number }): Promise<void> {
-  await db.pool.query({
-    name: 'tasks.return',
-    text: `
-      update tasks set lease_until = null, attempts = attempts - 1
-      where id = $1 and lease = $2`,
-    values: [task.taskId, task.lease],
-  })
+export async function returnTask(db: Db, task: TaskFence): Promise<void> {
+  await sql`
+    ${preparedAs('tasks.return')}
+    update tasks set lease_until = null, attempts = attempts - 1 where ${isHeld(task)}
+  `.execute(queriesOf(db))
 }
 
 /** Returns a claimed task with a delay, its attempt counted: for an engine that threw an error. */
-export async function retryTaskLater(
-  db: Db,
-  task: { taskId: number; lease: number },
-  delayMs: number,
-): Promise<void> {
-  await db.pool.query({
-    name: 'tasks.retry-later',
-    // Under a new fencing number: no worker holds it any more.
-    text: `
-      update tasks
-      set lease = lease + 1, lease_until = null,
-        due_at = clock_timestamp() + $3::int * interval '1 ms'
-      where id = $1 and lease = $2`,
-    values: [task.taskId, task.lease, delayMs],
-  })
+export async function retryTaskLater(db: Db, task: TaskFence, delayMs: number): Promise<void> {
+  // Under a new fencing number: no worker holds it any more.
+  await sql`
+    ${preparedAs('tasks.retry-later')}
+    update tasks
+    set lease = lease + 1, lease_until = null,
+      due_at = clock_timestamp() + ${delayMs}::int * interval '1 ms'
+    where ${isHeld(task)}
+  `.execute(queriesOf(db))
 }
 
 /**
@@ -250,28 +268,27 @@ export async function retryTaskLater(
  */
 export async function splitTask(
   db: Db,
-  task: { taskId: number; lease: number },
+  task: TaskFence,
   halves: readonly {
     indexes: readonly number[]
     states: readonly (Json | null)[] | null
     attempts: number
   }[],
 ): Promise<void> {
-  await db.pool.query({
-    name: 'tasks.split',
-    text: `
-      with task as (
-        delete from tasks where id = $1 and lease = $2
-          and (indexes = $4::int[] or (indexes is null and size = cardinality($4::int[])))
-        returning *)
-      insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size,
-        states, attempts)
-      select t.batch_id, t.account_id, t.mode, t.check_kind, t.depth, t.chunk_no,
-        array(select jsonb_array_elements_text(h->'indexes')::int),
-        jsonb_array_length(h->'indexes'), nullif(h->'states', 'null'), (h->>'attempts')::int
-      from task t, jsonb_array_elements($3::jsonb) h`,
-    values: [task.taskId, task.lease, jsonbText(halves), halves.flatMap((half) => half.indexes)],
-  })
+  const indexes = halves.flatMap((half) => half.indexes)
+  await sql`
+    ${preparedAs('tasks.split')}
+    with task as (
+      delete from tasks where ${isHeld(task)}
+        and (indexes = ${indexes}::int[] or (indexes is null and size = ${indexes.length}))
+      returning *)
+    insert into tasks (batch_id, account_id, mode, check_kind, depth, chunk_no, indexes, size,
+      states, attempts)
+    select t.batch_id, t.account_id, t.mode, t.check_kind, t.depth, t.chunk_no,
+      array(select jsonb_array_elements_text(h->'indexes')::int),
+      jsonb_array_length(h->'indexes'), nullif(h->'states', 'null'), (h->>'attempts')::int
+    from task t, jsonb_array_elements(${jsonbText(halves)}::jsonb) h
+  `.execute(queriesOf(db))
 }
 
 /** Open tasks and stages, as the dispatcher needs them for its next pause. */
