@@ -29,6 +29,7 @@ export async function bisectTask(
       count: 1,
       outcomes: await packOutcomes([null], task.explain),
       waiting: [],
+      showsReplies: false,
       stays: null,
     })
     return

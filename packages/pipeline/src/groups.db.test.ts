@@ -40,6 +40,7 @@ async function bringBack(tx: Tx, task: LeasedTask, afterMs: number): Promise<voi
     count: 0,
     outcomes: Buffer.alloc(0),
     waiting: [waits],
+    showsReplies: true,
     stays: null,
   })
 }
@@ -84,6 +85,7 @@ test('a group continues when its dispatched task has ended', async () => {
       count: 1,
       outcomes: Buffer.alloc(0),
       waiting: [],
+      showsReplies: true,
       stays: null,
     }),
   )

@@ -1,4 +1,5 @@
 import type { Json } from '@plumbline/contract/outcome'
+import { SILENCE } from '@plumbline/db/batches/merge-waiting'
 import {
   storeTaskOutcomes,
   type TaskOutcomes,
@@ -14,13 +15,14 @@ import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import type { ClaimedTask } from '@plumbline/db/batches/tasks'
 import type { Tx } from '@plumbline/db/database'
 import { FAILOVER_MS, retryStatement } from '@plumbline/db/retry'
+import type { Answer } from '@plumbline/ports/engine'
 import { blankLateOutcomes } from './blank-late.ts'
 import { packOutcomes, type StoredOutcome } from './codec.ts'
 import { groupNameOf } from './keyed-stores.ts'
 import { countAnsweredRows } from './answered-rows.ts'
 import type { Pipeline } from './pipeline.ts'
 import { settleChunk } from './settle.ts'
-import type { TaskWork } from './task-work.ts'
+import type { Failed, TaskWork } from './task-work.ts'
 import { LEAST_SPACING_MS, withSample } from './time-left.ts'
 
 /**
@@ -64,6 +66,7 @@ export async function saveOutcomes(
     count: fresh.length,
     outcomes: packed,
     waiting: groupWaiting(pipeline, work, later),
+    showsReplies: then !== 'drop' && work.answers.some(showsReply),
     stays:
       then !== 'stay' || open.length === 0
         ? null
@@ -77,6 +80,12 @@ export async function saveOutcomes(
   )
   for (const at of fresh) work.stored[at] = true
   await notePace(pipeline, task, answeredByGroup(pipeline, work, fresh), paceAgeMs)
+}
+
+/** Whether a subject was answered, or waits for others than our own resolver or network. */
+function showsReply(answer: Answer | Failed | undefined): boolean {
+  if (answer?.kind === 'later') return !answer.group.startsWith(SILENCE)
+  return answer?.kind === 'outcome'
 }
 
 /** Maximum number of groups that one save counts: those with the most subjects. */

@@ -606,6 +606,7 @@ test('a few subjects are tried for a group that waits for a silent service of ou
       count: 10,
       outcomes: Buffer.alloc(0),
       waiting: [],
+      showsReplies: true,
       stays: null,
     }),
   )

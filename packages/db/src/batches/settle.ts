@@ -33,6 +33,11 @@ export interface TaskOutcomes {
   readonly count: number
   readonly outcomes: Buffer
   readonly waiting: readonly WaitingSubjects[]
+  /**
+   * Whether the run shows that our own resolver and network work, so that the others that waited
+   * for them with this task are released; else another few are tried.
+   */
+  readonly showsReplies: boolean
   /** Subjects that stay with the task, for a save while it runs; null ends the task. */
   readonly stays: {
     readonly indexes: readonly number[]
@@ -114,9 +119,10 @@ export async function storeTaskOutcomes(
         quiet_until = least(g.quiet_until, excluded.quiet_until),
         out_task = nullif(g.out_task, (select id from task))
     ), freed as (
-      -- Groups of which this is the leased task have capacity, if none of its subjects waits there.
+      -- Groups of which this is the leased task have capacity, if none of its subjects waits there;
+      -- a silent service is tried again unless it replied.
       update task_groups g set out_task = null, quiet_until = '-infinity',
-        opened = g.group_key like ${`${SILENCE}%`}
+        opened = ${brought.showsReplies} and g.group_key like ${`${SILENCE}%`}
       from task t
       where ${stays === null} and g.out_task = t.id
         and not exists (select from waiting w where w."group" = g.group_key)

@@ -49,10 +49,16 @@ async function store(
   task: TaskFence,
   stays: { indexes: readonly number[]; states: null } | null,
 ): Promise<unknown> {
-  const brought = { task, held: [0], indexes: [0], count: 1, outcomes: Buffer.from('A') }
-  return await db.kysely
-    .transaction()
-    .execute((tx) => storeTaskOutcomes(tx, { ...brought, waiting: [], stays }))
+  const brought = {
+    task,
+    held: [0],
+    indexes: [0],
+    count: 1,
+    outcomes: Buffer.from('A'),
+    waiting: [],
+    showsReplies: true,
+  }
+  return await db.kysely.transaction().execute((tx) => storeTaskOutcomes(tx, { ...brought, stays }))
 }
 
 async function tasksAndParts(db: Db): Promise<readonly unknown[]> {
