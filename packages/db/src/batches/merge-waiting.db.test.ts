@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Db } from '../database.ts'
 import { cutStatement, mergeStatement, type MergePart } from './merge-waiting.ts'
-import { add, idsOf, openTwoAccounts } from './tasks-fixture.ts'
+import { storeTaskOutcomes } from './settle.ts'
+import { add, idsOf, lease, openTwoAccounts } from './tasks-fixture.ts'
 
 type Rows = readonly Record<string, unknown>[]
 
@@ -225,6 +226,52 @@ test('forgotten and out: groups without other tasks are deleted, the others note
       { group_key: 'silence:dns', out_task: silent, last_account_id: 'a' },
     ]),
   )
+})
+
+test('a group that a task is put into while its last one is merged is not deleted', async () => {
+  await using place = await openTwoAccounts()
+  const { db } = place
+  const task = await addSubjects(db, { group: 'mx:1', indexes: [1], isLeased: true })
+  const other = await add(db, { chunk: 1 })
+  await lease(db, other, 1)
+  // The statement as it is, but waiting for a lock once it has its snapshot.
+  const text = mergeStatement('out').replace(
+    'not t.claimed',
+    'not t.claimed and pg_advisory_xact_lock(1) is not null',
+  )
+  const gate = await db.pool.connect()
+  await gate.query('select pg_advisory_lock(1)')
+  const merging = db.pool.query(text, [[task], ['mx:1'], 64, 60_000, [1], 256])
+  const isWaiting = `select from pg_locks where locktype = 'advisory' and not granted
+    and database = (select oid from pg_database where datname = current_database())`
+  await expect.poll(async () => (await gate.query(isWaiting)).rowCount).toBe(1)
+  await db.kysely.transaction().execute((tx) =>
+    storeTaskOutcomes(tx, {
+      taskId: other,
+      lease: 1,
+      held: [0],
+      indexes: [],
+      count: 0,
+      outcomes: Buffer.alloc(0),
+      waiting: [
+        {
+          group: 'mx:1',
+          reason: 'greylisted',
+          afterMs: 1_000,
+          holdsGroup: true,
+          indexes: [0],
+          states: [null],
+        },
+      ],
+      stays: null,
+    }),
+  )
+  await gate.query('select pg_advisory_unlock(1)')
+  gate.release()
+  await merging
+  // As if the task had come before: the group is skipped for as long as the merged task is leased.
+  const { rows } = await db.pool.query('select group_key, out_task from task_groups')
+  expect(rows).toEqual([{ group_key: 'mx:1', out_task: task }])
 })
 
 test('merged: followers are left out; a task grows if it took its full share and is not large', async () => {

@@ -178,21 +178,26 @@ const MERGE_PARTS = {
   where t.id = a.leader
   returning t.id, t.indexes, t.size, t.states, t.attempts`,
   /**
-   * The groups that tasks were taken from, and the task that holds their subjects. Whether more
-   * tasks wait in a group than were taken from it is one read of its index.
+   * The groups that tasks were taken from, as they were then, and the task that holds their
+   * subjects. Whether more tasks wait in a group than were taken from it is one read of its index.
    */
   groups: `
   select check_kind, group_key, leader, (select count(*) from (
       select from tasks t where t.check_kind = g.check_kind and t.group_key = g.group_key
-        and ${isTask('waiting', 't')} limit g.taken + 1) few) > g.taken as more
+        and ${isTask('waiting', 't')} limit g.taken + 1) few) > g.taken as more,
+    (select h.xmin from task_groups h
+      where h.check_kind = g.check_kind and h.group_key = g.group_key) as version
   from (select check_kind, group_key, min(leader) as leader, sum(taken)::int as taken from (
       select check_kind, group_key, leader, was_waiting::int as taken from also
       union all
       select check_kind, group_key, id, 0 from listed where id not in (select id from followers)) each
     group by check_kind, group_key) g`,
-  /** Those groups that no other transaction has locked. */
+  /**
+   * Those groups that no other transaction has locked. One that has changed since it was read may
+   * have more tasks: they were put into it meanwhile.
+   */
   ours: `
-  select h.check_kind, h.group_key, g.more, g.leader
+  select h.check_kind, h.group_key, g.more or h.xmin <> g.version as more, g.leader
   from groups g join task_groups h on h.check_kind = g.check_kind and h.group_key = g.group_key
   for update of h skip locked`,
   /** Deletes groups in which no task waits any more. */
