@@ -1,5 +1,6 @@
 import { withTimeOut } from '@plumbline/concurrency/time-out'
 import { Cluster, Redis } from 'ioredis'
+import { readRedisUrl } from './redis-url.ts'
 
 /** A Redis or Valkey server, or a cluster of them. */
 export interface RedisServer extends AsyncDisposable {
@@ -104,36 +105,19 @@ interface ConnectionSettings {
 }
 
 function connectionOf(url: string, options: ConnectionSettings): Redis | Cluster {
-  const match = /^(rediss?)(-cluster)?:\/\/(.+)$/.exec(url)
-  if (match === null) {
-    throw new Error(`a Redis URL begins with redis:// or redis-cluster://, got ${scheme(url)}`)
-  }
-  const [, plain = '', cluster, rest = ''] = match
-  if (cluster === undefined) return new Redis(url, { ...options, connectionName: 'plumbline' })
-  const at = rest.lastIndexOf('@') + 1
-  const login = rest.slice(0, at)
-  const hosts = rest.slice(at).replace(/\/.*$/, '').split(',')
-  const first = new URL(`${plain}://${login}${hosts[0] ?? ''}`)
-  const nodes = hosts.map((host) => ({ ...hostAndPort(new URL(`${plain}://${host}`)) }))
-  return new Cluster(nodes, {
+  const address = readRedisUrl(url)
+  if (address.kind === 'server') return new Redis(url, { ...options, connectionName: 'plumbline' })
+  const { nodes, username, password, isTls } = address
+  return new Cluster([...nodes], {
     enableAutoPipelining: options.enableAutoPipelining ?? false,
     shardedSubscribers: true,
     redisOptions: {
       maxRetriesPerRequest: options.maxRetriesPerRequest ?? null,
       ...(options.commandTimeout === undefined ? {} : { commandTimeout: options.commandTimeout }),
       ...(options.socketTimeout === undefined ? {} : { socketTimeout: options.socketTimeout }),
-      ...(first.username === '' ? {} : { username: decodeURIComponent(first.username) }),
-      ...(first.password === '' ? {} : { password: decodeURIComponent(first.password) }),
-      ...(plain === 'rediss' ? { tls: {} } : {}),
+      ...(username === '' ? {} : { username }),
+      ...(password === '' ? {} : { password }),
+      ...(isTls ? { tls: {} } : {}),
     },
   })
-}
-
-function hostAndPort(url: URL): { host: string; port: number } {
-  return { host: url.hostname, port: url.port === '' ? 6379 : Number(url.port) }
-}
-
-/** The URL's scheme only, as the rest may contain a password. */
-function scheme(url: string): string {
-  return JSON.stringify(url.slice(0, Math.max(0, url.indexOf(':'))))
 }
