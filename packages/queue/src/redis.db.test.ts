@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { Redis } from 'ioredis'
 import { CHECKS } from '@plumbline/contract/products'
 import { describe, expect, test, vi } from 'vitest'
+import { createCertificate } from '@plumbline/test/simnet/smtp/certificate.ts'
 import { openLossyProxy } from '@plumbline/testkit/lossy-proxy'
 import { emailOutcome } from '@plumbline/testkit/outcomes'
 import { PATIENT, PATIENT_LIMITS } from '@plumbline/testkit/patience'
@@ -94,6 +96,23 @@ describe.skipIf(WITHOUT_REDIS)('a Redis cluster', () => {
       await caller.ask('email', question, PATIENT_LIMITS)
       expect(await owner()).toEqual(dropped)
     }, PATIENT)
+  })
+
+  test('is reached over TLS by the name in its certificate', async () => {
+    const certificate = createCertificate('localhost', Date.now() - 60_000, Date.now() + 3_600_000)
+    const trusted = getCACertificates('default')
+    setDefaultCACertificates([...trusted, certificate.cert])
+    const node = await startRedis({ cluster: true, tls: certificate })
+    if (node === null) throw new Error('redis-server is not installed')
+    try {
+      await shareSlots([node.url])
+      const url = node.url.replace('rediss:', 'rediss-cluster:')
+      await using server = openRedis({ url, prefix: 'tls', onError: fail })
+      expect(await server.commands.set('key', 'value')).toBe('OK')
+    } finally {
+      await node.stop()
+      setDefaultCACertificates(trusted)
+    }
   })
 
   test('is refused if the URL is that of a single server', async () => {

@@ -111,6 +111,8 @@ function connectionOf(url: string, options: ConnectionSettings): Redis | Cluster
   return new Cluster([...nodes], {
     enableAutoPipelining: options.enableAutoPipelining ?? false,
     shardedSubscribers: true,
+    // A certificate is compared with the name; the driver would connect to its address.
+    ...(isTls ? { dnsLookup: (name, callback) => callback(null, name) } : {}),
     redisOptions: {
       maxRetriesPerRequest: options.maxRetriesPerRequest ?? null,
       ...(options.commandTimeout === undefined ? {} : { commandTimeout: options.commandTimeout }),

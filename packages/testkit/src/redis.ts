@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, constants } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -20,27 +20,45 @@ const TRIES = 5
 /**
  * Starts Redis or Valkey on a free port of loopback, with its append-only file synced each second
  * as in production; null if neither is installed. With `cluster` it is a cluster of one node; `port` is
- * that of a server that was stopped; `maxMemory` a limit such as `10mb`.
+ * that of a server that was stopped; `maxMemory` a limit such as `10mb`. With `tls`, a certificate of
+ * `localhost` and its key (PEM), it only accepts TLS, and a cluster names its node `localhost`.
  */
 export async function startRedis({
   cluster = false,
   port,
   maxMemory = '0',
-}: { cluster?: boolean; port?: number; maxMemory?: string } = {}): Promise<TestRedis | null> {
+  tls,
+}: {
+  cluster?: boolean
+  port?: number
+  maxMemory?: string
+  tls?: ServerCertificate
+} = {}): Promise<TestRedis | null> {
   const binary = installed('redis-server') ?? installed('valkey-server')
   if (binary === null) return null
   for (let tries = 1; tries <= TRIES; tries++) {
-    const server = await startOn(port ?? (await freePort()), binary, { cluster, maxMemory })
+    const server = await startOn(port ?? (await freePort()), binary, { cluster, maxMemory, tls })
     if (server !== undefined) return server
   }
   throw new Error(`the Redis server ended while starting, ${TRIES} times over`)
+}
+
+interface ServerCertificate {
+  readonly cert: string
+  readonly key: string
+}
+
+interface ServerKind {
+  readonly cluster: boolean
+  readonly maxMemory: string
+  readonly tls: ServerCertificate | undefined
 }
 
 /** Undefined if the server ended before it accepted connections; its output says why. */
 async function startOn(
   port: number,
   binary: string,
-  { cluster, maxMemory }: { readonly cluster: boolean; readonly maxMemory: string },
+  { cluster, maxMemory, tls }: ServerKind,
 ): Promise<TestRedis | undefined> {
   const dir = await mkdtemp(join(tmpdir(), 'plumbline-redis-'))
   const settings = {
@@ -54,6 +72,7 @@ async function startOn(
     'maxmemory-policy': 'noeviction',
     maxmemory: maxMemory,
     ...(cluster ? { 'cluster-enabled': 'yes', 'cluster-announce-ip': '127.0.0.1' } : {}),
+    ...(tls === undefined ? {} : await tlsSettings(dir, port, tls)),
   }
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
   const server = spawn(binary, args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -74,11 +93,33 @@ async function startOn(
     })
   })
   if ((await Promise.race([ready, exited])) === 'ready' && server.pid !== undefined) {
-    return { url: `redis://127.0.0.1:${port}`, pid: server.pid, stop }
+    const url = tls === undefined ? `redis://127.0.0.1:${port}` : `rediss://localhost:${port}`
+    return { url, pid: server.pid, stop }
   }
   await stop()
   process.stderr.write(said)
   return undefined
+}
+
+async function tlsSettings(
+  dir: string,
+  port: number,
+  { cert, key }: ServerCertificate,
+): Promise<Readonly<Record<string, string>>> {
+  const files = { cert: join(dir, 'cert.pem'), key: join(dir, 'key.pem') }
+  await writeFile(files.cert, cert)
+  await writeFile(files.key, key)
+  return {
+    port: '0',
+    'tls-port': `${port}`,
+    'tls-cert-file': files.cert,
+    'tls-key-file': files.key,
+    'tls-ca-cert-file': files.cert,
+    'tls-auth-clients': 'no',
+    'tls-cluster': 'yes',
+    'cluster-announce-hostname': 'localhost',
+    'cluster-preferred-endpoint-type': 'hostname',
+  }
 }
 
 /** Characters of the server's output that are kept while it starts. */
