@@ -38,6 +38,8 @@ export function createUpload(client: S3Client, key: string, partBytes = PART_BYT
   let pieces: Uint8Array[] = []
   let heldBytes = 0
   let begun: Multipart | undefined
+  let sending = Promise.resolve()
+  let isClosed = false
   let isOver = false
 
   const takePart = (length: number): Uint8Array => {
@@ -47,17 +49,22 @@ export function createUpload(client: S3Client, key: string, partBytes = PART_BYT
     heldBytes = rest.length
     return held.subarray(0, length)
   }
+  const sendFullParts = async (): Promise<void> => {
+    for (;;) {
+      // Data that may be the last part is held back until more follows.
+      if (heldBytes <= partBytes) return
+      begun ??= await beginMultipart(client, key)
+      if (isClosed) throw new Error('the file was closed while it was written')
+      await begun.add(takePart(partBytes))
+    }
+  }
   return {
     write: async (bytes) => {
       if (bytes.length === 0) return
       pieces.push(bytes)
       heldBytes += bytes.length
-      for (;;) {
-        // Data that may be the last part is held back until more follows.
-        if (heldBytes <= partBytes) return
-        begun ??= await beginMultipart(client, key)
-        await begun.add(takePart(partBytes))
-      }
+      sending = sendFullParts()
+      await sending
     },
     end: async () => {
       if (begun === undefined) {
@@ -69,6 +76,9 @@ export function createUpload(client: S3Client, key: string, partBytes = PART_BYT
       isOver = true
     },
     [Symbol.asyncDispose]: async () => {
+      isClosed = true
+      // A write may still be under way, and about to begin the upload that is to be aborted.
+      await sending.catch(() => undefined)
       if (!isOver) await begun?.abort()
     },
   }

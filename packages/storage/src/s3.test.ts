@@ -99,6 +99,25 @@ test('a file written in pieces is uploaded in parts as they fill, and leaves non
   expect(server.openUploads.size).toBe(0)
 })
 
+test('a file that is disposed while a write begins its upload leaves no parts', async () => {
+  await using storage = await open('s3://lists')
+  const reached = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  server.beforeUpload = async () => {
+    reached.resolve()
+    await released.promise
+  }
+  const file = await storage.create('results/bat_1')
+  const written = file.write(randomBytes(20 * 1_048_576))
+  written.catch(() => undefined)
+  await reached.promise
+  const disposed = file[Symbol.asyncDispose]()
+  released.resolve()
+  await disposed
+  await expect(written).rejects.toThrow('was closed')
+  expect(server.openUploads.size).toBe(0)
+})
+
 test('a multipart upload that fails leaves no part behind, and keeps the local file', async () => {
   await using storage = await open('s3://lists')
   const path = await fileOf(randomBytes(20 * 1_048_576))

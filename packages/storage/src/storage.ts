@@ -27,7 +27,10 @@ export interface Storage extends AsyncDisposable {
   dropParts(folder: string, wanted: PartsToDrop): Promise<number>
 }
 
-/** A file that is being written; if disposed before it is complete, it leaves nothing in the store. */
+/**
+ * A file that is being written; if disposed before it is complete, also during a write, it leaves
+ * nothing in the store.
+ */
 export interface NewFile extends AsyncDisposable {
   /** Appends bytes; waits while the store is slower. */
   write(bytes: Uint8Array): Promise<void>

@@ -19,6 +19,8 @@ export interface S3Server extends AsyncDisposable {
   busy: number
   /** How many of the next response bodies are cut off in the middle. */
   cuts: number
+  /** Awaited before a multipart upload begins. */
+  beforeUpload: () => Promise<void>
   /** How many of the next parts get 500 `InternalError`. */
   brokenParts: number
   /** By how much the server's clock is ahead, in ms; it refuses requests signed over 15 minutes from its time. */
@@ -50,7 +52,14 @@ export async function startS3(
   options: S3Credentials & { readonly bucket: string },
 ): Promise<S3Server> {
   const store: Store = { objects: new Map(), uploads: new Map() }
-  const faults = { busy: 0, cuts: 0, brokenParts: 0, aheadMs: 0, uploadsListed: 1_000 }
+  const faults = {
+    busy: 0,
+    cuts: 0,
+    brokenParts: 0,
+    aheadMs: 0,
+    uploadsListed: 1_000,
+    beforeUpload: async () => {},
+  }
   const server = createServer((req, res) => {
     void answer(req, store, options, faults).then(
       (reply) => send(res, reply, req.method === 'GET' && isCut(faults)),
@@ -85,6 +94,12 @@ export async function startS3(
     },
     set cuts(count) {
       faults.cuts = count
+    },
+    get beforeUpload() {
+      return faults.beforeUpload
+    },
+    set beforeUpload(wait) {
+      faults.beforeUpload = wait
     },
     get brokenParts() {
       return faults.brokenParts
@@ -130,6 +145,7 @@ async function answer(
     brokenParts: number
     readonly aheadMs: number
     readonly uploadsListed: number
+    readonly beforeUpload: () => Promise<void>
   },
 ): Promise<Reply> {
   const body = await buffer(req)
@@ -155,7 +171,10 @@ async function answer(
   }
   if (key === '') return list(store, url.searchParams)
   const uploadId = url.searchParams.get('uploadId')
-  if (url.searchParams.has('uploads') && req.method === 'POST') return begin(store, key)
+  if (url.searchParams.has('uploads') && req.method === 'POST') {
+    await faults.beforeUpload()
+    return begin(store, key)
+  }
   if (uploadId !== null && req.method === 'PUT' && faults.brokenParts > 0) {
     faults.brokenParts -= 1
     return refusal(500, 'InternalError')
