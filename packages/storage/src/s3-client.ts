@@ -25,6 +25,8 @@ export class S3Error extends Error {
   override readonly name = 'S3Error'
   readonly code: string
   readonly status: number
+  /** Number of the attempt that got it, from 1: those before got no reply, or that of a busy store. */
+  attempts = 1
 
   constructor(status: number, code: string, message: string) {
     super(`${code}: ${message} (status ${status})`)
@@ -35,7 +37,7 @@ export class S3Error extends Error {
 
 /** A request to one bucket. */
 export interface S3Request {
-  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
   /** Empty for the bucket itself. */
   readonly key: string
   readonly query?: Readonly<Record<string, string | undefined>>
@@ -82,7 +84,9 @@ export function openS3Client(options: {
       now: new Date(Date.now() + skewMs),
     })
     const headers =
-      method === 'GET' ? signed : { ...signed, 'content-length': String(body.byteLength) }
+      method === 'GET' || method === 'HEAD'
+        ? signed
+        : { ...signed, 'content-length': String(body.byteLength) }
     const reply = await connections.send({ method, url, headers, body })
     if (reply.statusCode !== undefined && reply.statusCode < 300) return reply
     throw await refusalOf(reply)
@@ -103,6 +107,7 @@ export function openS3Client(options: {
       try {
         return await once()
       } catch (error) {
+        if (error instanceof S3Error) error.attempts = attempts
         if (attempts >= ATTEMPTS || !isTemporary(error)) throw error
         await wait(PAUSE_MS * 2 ** (attempts - 1) * (1 + Math.random()))
       }

@@ -1,5 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises'
-import type { S3Client } from './s3-client.ts'
+import { S3Error, type S3Client } from './s3-client.ts'
 import { escapedXml, textOf } from './s3-xml.ts'
 import type { NewFile } from './storage.ts'
 
@@ -105,6 +105,7 @@ async function beginMultipart(client: S3Client, key: string): Promise<Multipart>
   const etags: string[] = []
   const underWay = new Set<Promise<void>>()
   let count = 0
+  let bytes = 0
   let fault: { readonly cause: unknown } | undefined
 
   const send = async (at: number, body: Uint8Array): Promise<void> => {
@@ -120,6 +121,7 @@ async function beginMultipart(client: S3Client, key: string): Promise<Multipart>
     add: async (body) => {
       while (underWay.size >= WIDTH) await Promise.race(underWay)
       throwFault()
+      bytes += body.length
       const part: Promise<void> = send(count++, body)
         .catch((cause: unknown) => {
           fault ??= { cause }
@@ -131,12 +133,31 @@ async function beginMultipart(client: S3Client, key: string): Promise<Multipart>
       await Promise.all(underWay)
       throwFault()
       const body = Buffer.from(completion(etags))
-      await client.send({ method: 'POST', key, query: { uploadId }, body })
+      try {
+        await client.send({ method: 'POST', key, query: { uploadId }, body })
+      } catch (error) {
+        if (!isCompletedBefore(error) || !(await isStored(client, key, bytes))) throw error
+      }
     },
     abort: async () => {
       await Promise.all(underWay)
       await abort(client, key, uploadId)
     },
+  }
+}
+
+/** Whether an earlier attempt, whose reply was lost, may have completed the upload. */
+function isCompletedBefore(error: unknown): boolean {
+  return error instanceof S3Error && error.code === 'NoSuchUpload' && error.attempts > 1
+}
+
+async function isStored(client: S3Client, key: string, bytes: number): Promise<boolean> {
+  try {
+    const { headers } = await client.send({ method: 'HEAD', key })
+    return Number(headers['content-length']) === bytes
+  } catch {
+    // The caller throws its own error.
+    return false
   }
 }
 

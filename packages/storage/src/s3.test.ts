@@ -128,6 +128,24 @@ test('a multipart upload that fails leaves no part behind, and keeps the local f
   await access(path)
 })
 
+test('a file is stored although the reply to its completion was lost', async () => {
+  await using storage = await open('s3://lists')
+  server.lostCompletions = 1
+  const content = randomBytes(9 * 1_048_576)
+  await storage.put('uploads/bat_1', await fileOf(content))
+  expect(sha256(await buffer(await storage.open('uploads/bat_1')))).toBe(sha256(content))
+})
+
+test('an upload that was aborted by somebody else is an error, though its key has a file', async () => {
+  await using storage = await open('s3://lists')
+  const content = randomBytes(9 * 1_048_576)
+  server.objects.set('results/bat_1', content)
+  await using file = await storage.create('results/bat_1')
+  await file.write(content)
+  await storage.dropParts('results', { before: new Date(Date.now() + 1_000), isOurs: () => true })
+  await expect(file.end()).rejects.toThrow('NoSuchUpload')
+})
+
 test('uploads that a killed process left are aborted in pages, but neither recent ones nor those of others', async () => {
   await using storage = await open()
   const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3_600_000)

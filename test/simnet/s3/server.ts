@@ -23,6 +23,8 @@ export interface S3Server extends AsyncDisposable {
   beforeUpload: () => Promise<void>
   /** How many of the next parts get 500 `InternalError`. */
   brokenParts: number
+  /** How many of the next multipart uploads are completed without a reply. */
+  lostCompletions: number
   /** By how much the server's clock is ahead, in ms; it refuses requests signed over 15 minutes from its time. */
   aheadMs: number
 }
@@ -56,6 +58,7 @@ export async function startS3(
     busy: 0,
     cuts: 0,
     brokenParts: 0,
+    lostCompletions: 0,
     aheadMs: 0,
     uploadsListed: 1_000,
     beforeUpload: async () => {},
@@ -107,6 +110,12 @@ export async function startS3(
     set brokenParts(count) {
       faults.brokenParts = count
     },
+    get lostCompletions() {
+      return faults.lostCompletions
+    },
+    set lostCompletions(count) {
+      faults.lostCompletions = count
+    },
     get aheadMs() {
       return faults.aheadMs
     },
@@ -143,6 +152,7 @@ async function answer(
   faults: {
     busy: number
     brokenParts: number
+    lostCompletions: number
     readonly aheadMs: number
     readonly uploadsListed: number
     readonly beforeUpload: () => Promise<void>
@@ -179,7 +189,12 @@ async function answer(
     faults.brokenParts -= 1
     return refusal(500, 'InternalError')
   }
-  if (uploadId !== null) return part(req.method, store, { key, uploadId, url, body })
+  if (uploadId !== null) {
+    const reply = part(req.method, store, { key, uploadId, url, body })
+    if (req.method !== 'POST' || faults.lostCompletions === 0) return reply
+    faults.lostCompletions -= 1
+    throw new Error('the reply is lost')
+  }
   return object(req.method, store, key, body)
 }
 
@@ -190,6 +205,7 @@ function object(method: string | undefined, { objects }: Store, key: string, bod
       objects.set(key, body)
       return { status: 200, headers: { ETag: etagOf(body) } }
     case 'GET':
+    case 'HEAD':
       return found === undefined ? refusal(404, 'NoSuchKey') : { status: 200, body: found }
     case 'DELETE':
       objects.delete(key)
