@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Problem } from '@plumbline/contract/problem'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { openTestPipeline } from '@plumbline/testkit/pipeline'
 
 test('concurrent batches are accepted up to the limit and no further', async () => {
@@ -18,4 +18,16 @@ test('concurrent batches are accepted up to the limit and no further', async () 
   }
   // A batch that is refused in the end leaves no file in the store.
   expect(await readdir(join(harness.files, 'uploads'))).toHaveLength(3)
+})
+
+test('a file that was stored though the store reports a failure is removed again', async () => {
+  await using harness = await openTestPipeline()
+  const { storage } = harness.pipeline
+  const { put } = storage
+  vi.spyOn(storage, 'put').mockImplementation(async (...given) => {
+    await put(...given)
+    throw new Error('the reply is lost')
+  })
+  await expect(harness.submit('email\nada@example.com\n')).rejects.toThrow('the reply is lost')
+  expect(await readdir(join(harness.files, 'uploads'))).toEqual([])
 })

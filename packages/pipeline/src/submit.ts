@@ -63,11 +63,11 @@ export async function submitBatch(
   await refuseBeyondCount(pipeline.db, pipeline.limits, submission.accountId)
   const id = newTimedId('bat')
   const sourceKey = `uploads/${id}`
-  await pipeline.storage.put(sourceKey, submission.path)
   // A second long stage of an account is dispatched in its turn.
   const isLong = isLongIntake(size, submission.originRows ?? 0)
   let mustWait = false
   try {
+    await pipeline.storage.put(sourceKey, submission.path)
     const view = await pipeline.db.kysely.transaction().execute(async (tx) => {
       await lockAccount(tx, submission.accountId)
       await refuseBeyondLimits(tx, pipeline.limits, submission.accountId, size)
@@ -89,8 +89,8 @@ export async function submitBatch(
 }
 
 /**
- * Removes the file of a batch that was not created. The reply to the commit may be lost, or the
- * commit still under way: it holds the account's lock, so a transaction that gets the lock sees its
+ * Removes the file of a batch that was not created; a store that failed may have stored it. The
+ * reply to the commit may be lost, or the commit still under way: it holds the account's lock, so a transaction that gets the lock sees its
  * result. If the database does not reply, the file stays and is swept later.
  */
 async function giveUpFile(
