@@ -18,9 +18,18 @@ write() {
   chmod 644 "$1.new"
   mv "$1.new" "$1"
 }
+# The content of a file, percent-encoded for a URL: own passwords may have any characters.
+encoded() {
+  for byte in $(printf '%s' "$(cat "$1")" | od -An -v -tx1); do
+    case $byte in
+      3[0-9] | 4[1-9a-f] | 5[0-9a] | 6[1-9a-f] | 7[0-9a]) printf "\\$(printf '%03o' "0x$byte")" ;;
+      *) printf '%%%s' "$byte" ;;
+    esac
+  done
+}
 for name in owner-password serving-password valkey-password admin-token; do
   [ -s "$name" ] || write "$name" "$(random)"
 done
-write owner-database-url "postgres://plumbline:$(cat owner-password)@postgres:5432/plumbline"
-write database-url "postgres://plumbline_serving:$(cat serving-password)@postgres:5432/plumbline"
-write redis-url "redis://:$(cat valkey-password)@valkey:6379"
+write owner-database-url "postgres://plumbline:$(encoded owner-password)@postgres:5432/plumbline"
+write database-url "postgres://plumbline_serving:$(encoded serving-password)@postgres:5432/plumbline"
+write redis-url "redis://:$(encoded valkey-password)@valkey:6379"

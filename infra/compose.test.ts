@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileVariable, isSecret } from '@plumbline/runtime/secret-files'
@@ -132,6 +140,21 @@ describe('docker-compose.yml', () => {
     make()
     expect(readSettings(workerSettings, environment).DATABASE_URL).toBe(DATABASE_URL)
     rmSync(dirname(folder), { recursive: true })
+  })
+
+  test('an own password of the owner may have any characters', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'plumbline-compose-'))
+    const own = 'p/a#s?s@w:o%r%41d \\ü[AZaz09-._~]'
+    writeFileSync(join(folder, 'owner-password'), `${own}\n`)
+    execFileSync('sh', [join(ROOT, 'infra/compose-secrets.sh'), folder])
+    const url = new URL(readFileSync(join(folder, 'owner-database-url'), 'utf8').trim())
+    expect(decodeURIComponent(url.password)).toBe(own)
+    expect([url.username, url.host, url.pathname]).toEqual([
+      'plumbline',
+      'postgres:5432',
+      '/plumbline',
+    ])
+    rmSync(folder, { recursive: true })
   })
 
   test.each(programs)('%s has enough time to stop', (_, service) => {
