@@ -1,6 +1,11 @@
+import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { INSTALLATION_KEY_CHARS } from './installation-key.ts'
 import { wholeNumber } from './settings.ts'
+
+const UNREADABLE =
+  'expected an address that can be read; in a password, "/", "#", "?" and "%" are written as ' +
+  '%2F, %23, %3F and %25'
 
 /** Settings of database, queue and files, and others that all programs share. */
 export const storeSettings = {
@@ -11,7 +16,8 @@ export const storeSettings = {
   /** Unset: the queue is on Postgres. */
   REDIS_URL: z
     .string()
-    .regex(/^rediss?(?:-cluster)?:\/\/./, 'expected a redis:// address')
+    .regex(/^rediss?(?:-cluster)?:\/\/./, { error: 'expected a redis:// address', abort: true })
+    .refine(isRedisAddress, UNREADABLE)
     .optional(),
   /** Prefix of every key in Redis: two installations on one Redis need two. */
   REDIS_PREFIX: z.string().default('plumbline'),
@@ -22,7 +28,10 @@ export const storeSettings = {
     .min(INSTALLATION_KEY_CHARS, `expected ${INSTALLATION_KEY_CHARS} characters or more`)
     .optional(),
   /** `file:///dir` or `s3://bucket/prefix`; unset: below `DATA_DIR`. */
-  FILES_URL: z.string().optional(),
+  FILES_URL: z
+    .string()
+    .refine(isStoreAddress, 'expected file:///dir or s3://bucket/prefix, percent-encoded')
+    .optional(),
   /** File with the operator's weights, which override the packaged ones. */
   SCORE_WEIGHTS_FILE: z.string().optional(),
   /**
@@ -47,7 +56,49 @@ export function databaseDirectUrl(): z.ZodOptional<z.ZodString> {
 
 function postgresUrl(): z.ZodString {
   const wanted = 'expected a postgres:// address'
-  return z.string(wanted).regex(/^postgres(?:ql)?:\/\/./, wanted)
+  return z
+    .string(wanted)
+    .regex(/^postgres(?:ql)?:\/\/./, { error: wanted, abort: true })
+    .refine(isPostgresAddress, UNREADABLE)
+}
+
+/** As the driver reads it: the host may be missing, if a parameter names it. */
+function isPostgresAddress(url: string): boolean {
+  return URL.canParse(url) || URL.canParse(url.replace('@/', '@host/'))
+}
+
+/** Each node of a cluster is a URL with the login, as the queue reads them. */
+function isRedisAddress(url: string): boolean {
+  const [, login = '', hosts] = /^rediss?-cluster:\/\/(.*@)?([^/]*)/.exec(url) ?? []
+  if (hosts === undefined) return hasReadableLogin(url)
+  return hosts.split(',').every((host) => hasReadableLogin(`redis://${login}${host}`))
+}
+
+function hasReadableLogin(url: string): boolean {
+  const read = URL.parse(url)
+  return read !== null && isDecodable(read.username) && isDecodable(read.password)
+}
+
+function isStoreAddress(url: string): boolean {
+  const read = URL.parse(url)
+  if (read?.protocol === 's3:') return read.hostname !== '' && isDecodable(read.pathname)
+  if (read?.protocol !== 'file:') return false
+  try {
+    fileURLToPath(read)
+    return true
+  } catch {
+    // It has another host, or an encoded slash.
+    return false
+  }
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Prefix of keys: `svc` gives `svc_live_...`. */
