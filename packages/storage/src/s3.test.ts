@@ -57,6 +57,29 @@ test('a file is read back unchanged, and removed where it was', async () => {
   expect(await readdir(join(dir, 'scratch'))).toEqual([])
 })
 
+test.each(['s3://lists/my files/größe', 's3://lists/my%20files/gr%C3%B6%C3%9Fe/'])(
+  'keys begin with the prefix of %s, decoded',
+  async (url) => {
+    await using storage = await open(url)
+    await storage.put('uploads/bat_1', await fileOf('x'))
+    expect([...server.objects.keys()]).toEqual(['my files/größe/uploads/bat_1'])
+    expect(await text(await storage.open('uploads/bat_1'))).toBe('x')
+    for await (const page of storage.list('uploads')) {
+      expect(page).toMatchObject([{ key: 'uploads/bat_1' }])
+    }
+    await storage.remove(['uploads/bat_1'])
+    expect(server.objects.size).toBe(0)
+  },
+)
+
+test('a store at the encoded prefix is not left behind, and can be named', async () => {
+  server.objects.set('my%20files/installation', Buffer.from('ins_first\n'))
+  server.objects.set('my%20files/uploads/bat_1', Buffer.from('x'))
+  await expect(open('s3://lists/my files')).rejects.toThrow('the prefix of FILES_URL')
+  await using storage = await open('s3://lists/my%2520files')
+  expect(await text(await storage.open('uploads/bat_1'))).toBe('x')
+})
+
 test('a large file is uploaded in parts and read back unchanged', async () => {
   await using storage = await open('s3://lists')
   const content = randomBytes(13 * 1_048_576)

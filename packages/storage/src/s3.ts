@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { processEnvironment, type Environment } from '@plumbline/runtime/settings'
-import { openS3Client, type S3Client } from './s3-client.ts'
+import { openS3Client, S3Error, type S3Client } from './s3-client.ts'
 import { credentialSource, suffixOf } from './s3-credentials.ts'
 import { readProfile } from './s3-profile.ts'
 import { abortUploads } from './s3-abandoned.ts'
@@ -17,16 +17,22 @@ import {
   type Storage,
   type StoredFile,
 } from './storage.ts'
+import { MARKER } from './marker.ts'
 import { writeNewFile } from './new-file.ts'
 
-/** Opens an S3 bucket; credentials, region and endpoint as the AWS tools find them. */
+/**
+ * Opens an S3 bucket; credentials, region and endpoint as the AWS tools find them.
+ *
+ * @param url `s3://bucket/prefix`, percent-encoded
+ * @throws if a store of an earlier version is at the prefix as it is encoded
+ */
 export async function openS3Storage(
   url: URL,
   scratchDir: string,
   environment: Environment = processEnvironment(),
 ): Promise<Storage> {
   const client = await openBucket(url.hostname, environment)
-  const prefix = url.pathname.replace(/^\/|\/$/g, '')
+  const prefix = await prefixOf(url, client)
   const at = (key: string): string => (prefix === '' ? key : `${prefix}/${key}`)
   const open = async (key: string, range?: ByteRange): Promise<Readable> =>
     await client.open({
@@ -87,6 +93,28 @@ export async function openS3Storage(
         isOurs: (key) => isOurs(key.slice(at('').length)),
       }),
     [Symbol.asyncDispose]: async () => client[Symbol.dispose](),
+  }
+}
+
+async function prefixOf(url: URL, client: S3Client): Promise<string> {
+  const encoded = url.pathname.replace(/^\/|\/$/g, '')
+  const prefix = decodeURIComponent(encoded)
+  if (prefix === encoded || !(await isMarked(client, encoded))) return prefix
+  // Files of a store that is left behind would be missed, and never be erased.
+  throw new Error(
+    'the prefix of FILES_URL was used percent-encoded by earlier versions, and a store is there; ' +
+      'write each % of the encoded prefix as %25, or move its objects to the prefix as it is meant',
+  )
+}
+
+async function isMarked(client: S3Client, prefix: string): Promise<boolean> {
+  try {
+    await client.send({ method: 'HEAD', key: `${prefix}/${MARKER}` })
+    return true
+  } catch (error) {
+    // A place that these credentials may not read is not the store that they were given for.
+    if (error instanceof S3Error && (error.status === 404 || error.status === 403)) return false
+    throw error
   }
 }
 
