@@ -11,6 +11,8 @@ import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase, type TestDatabase } from '@plumbline/testkit/postgres'
 import { openPostgresTestQueue, openRedisTestQueue, type TestQueue } from '@plumbline/testkit/queue'
 import { testRedisUrl } from '@plumbline/testkit/backends'
+import { createRedisLimiter } from './redis-limiter.ts'
+import type { RedisServer } from './redis.ts'
 import { WITHOUT_REDIS } from '@plumbline/testkit/without-redis'
 
 const redisUrl = testRedisUrl()
@@ -28,7 +30,33 @@ describe.skipIf(WITHOUT_REDIS)('on Redis', () => {
       await redis?.commands.zadd(`${redis.prefix}:lease:${key}`, untilMicros, 'dead')
     },
   })
+
+  test('a lease is granted to its holder though its command is sent again after a lost reply', async () => {
+    await using queue = await openRedisTestQueue(redisUrl ?? '')
+    const { redis } = queue.backend
+    if (redis === null) throw new Error('a queue on Redis has a server')
+    const limiter = createRedisLimiter({ ...redis, commands: sentTwice(redis.commands) })
+    const lease = await limiter.lease('busy', 1, 60_000)
+    expect(lease.granted).toBe(true)
+    expect((await queue.limiter.lease('busy', 1, 60_000)).granted).toBe(false)
+    if (lease.granted) await lease.release()
+    expect((await queue.limiter.lease('busy', 1, 60_000)).granted).toBe(true)
+  })
 })
+
+/** Commands whose first reply is lost each time, as with a connection that breaks after a script. */
+function sentTwice(commands: RedisServer['commands']): RedisServer['commands'] {
+  return new Proxy(commands, {
+    get(target, name) {
+      const command: unknown = Reflect.get(target, name)
+      if (typeof command !== 'function') return command
+      return async (...args: readonly unknown[]): Promise<unknown> => {
+        await Reflect.apply(command, target, args)
+        return await Reflect.apply(command, target, args)
+      }
+    },
+  })
+}
 
 describe('on Postgres', () => {
   let database: TestDatabase

@@ -68,12 +68,14 @@ return {1, 0, math.floor((limit - following) / interval)}
 `)
 
 /**
- * Leases that end later than twice their time were taken before the clock was set back: their
- * holders renew them, or are gone.
+ * A holder that has the lease already is granted it once more: the driver sends a command again
+ * whose reply was lost. Leases that end later than twice their time were taken before the clock was
+ * set back: their holders renew them, or are gone.
  */
 const LEASE = scriptOf(`${NOW}
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then
+local isHeld = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if not isHeld and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then
   local beyond = string.format('(%.0f', now + 2 * ARGV[3] * 1000)
   for _, holder in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], beyond, '+inf')) do
     redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[3] * 1000), holder)
