@@ -298,8 +298,8 @@ function createQuestionBatcher(
 const REFUSALS = { account: slowShareUsed, server: serverShareUsed, room: atLimit } as const
 
 /**
- * Settles the questions that a reply answers; returns those that failed for the first time, to be
- * sent again.
+ * Settles the questions that a reply answers; returns those that failed for the first time or were
+ * interrupted, to be sent again.
  */
 function settle(
   reply: LiveReply,
@@ -325,10 +325,11 @@ function settle(
     question.heardAtMs = performance.now()
     question.silentSinceMs = null
     if (reply.kind === 'working') continue
-    if (question.hasFailed) {
+    if (question.hasFailed && !reply.interrupted) {
       question.reject(new Problem('internal', 'The lookup failed; nothing was charged.'))
     } else {
-      question.hasFailed = true
+      // A closing worker says nothing about the question, whose time bounds how often it is sent.
+      if (!reply.interrupted) question.hasFailed = true
       question.jobId = null
       again.push(question)
     }

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { readLiveJob, writeLiveJob } from './live-protocol.ts'
+import {
+  readLiveJob,
+  readLiveReply,
+  writeFailed,
+  writeInterrupted,
+  writeLiveJob,
+} from './live-protocol.ts'
 
 const QUESTION = { subject: 'a@b.example', depth: 'basic', account: 'acc' } as const
 
@@ -23,4 +29,11 @@ test('all questions of a job of an older version have its time', () => {
     [1, 5_000],
     [2, 5_000],
   ])
+})
+
+test('an interrupted job is told from a failed one; an older version reads it as failed', () => {
+  const failed = { kind: 'failed', jobId: 'job', ids: [1, 2] } as const
+  expect(readLiveReply(writeFailed('job', [1, 2]))).toEqual({ ...failed, interrupted: false })
+  expect(readLiveReply(writeInterrupted('job', [1, 2]))).toEqual({ ...failed, interrupted: true })
+  expect(writeInterrupted('job', [1, 2])).toMatch(/^F\{"jobId":"job","ids":\[1,2\],/)
 })

@@ -45,13 +45,18 @@ export type LiveRefusal = RefusalCause | 'server'
 
 /**
  * A message from a worker to the calling process: outcomes, questions in work, refused questions,
- * or questions of a failed job.
+ * or questions of a job that failed or, `interrupted`, that the closing of its worker ended.
  */
 export type LiveReply =
   | { readonly kind: 'outcomes'; readonly outcomes: readonly (readonly [number, Outcome])[] }
   | { readonly kind: 'working'; readonly ids: readonly number[] }
   | { readonly kind: 'refused'; readonly cause: LiveRefusal; readonly ids: readonly number[] }
-  | { readonly kind: 'failed'; readonly jobId: string; readonly ids: readonly number[] }
+  | {
+      readonly kind: 'failed'
+      readonly jobId: string
+      readonly ids: readonly number[]
+      readonly interrupted: boolean
+    }
 
 /**
  * Maximum bytes of a reply, which must fit the payload of a Postgres NOTIFY together with its
@@ -99,6 +104,14 @@ export function writeFailed(jobId: string, ids: readonly number[]): string {
 }
 
 /**
+ * A reply that names the questions of a job that the worker's closing interrupted. An older version
+ * reads that the job failed on them.
+ */
+export function writeInterrupted(jobId: string, ids: readonly number[]): string {
+  return `F${JSON.stringify({ jobId, ids, interrupted: true })}`
+}
+
+/**
  * Safe casts: only the functions above write replies.
  *
  * @throws on any other text
@@ -112,11 +125,20 @@ export function readLiveReply(text: string): LiveReply {
       return { kind: 'working', ids: content as number[] }
     case 'R':
       return { kind: 'refused', ...(content as { cause: LiveRefusal; ids: number[] }) }
-    case 'F':
-      return { kind: 'failed', ...(content as { jobId: string; ids: number[] }) }
+    case 'F': {
+      const { interrupted, ...failed } = content as Interruptible
+      return { kind: 'failed', ...failed, interrupted: interrupted === true }
+    }
     default:
       throw new Error(`a reply begins with A, W, R or F, got ${JSON.stringify(text.slice(0, 1))}`)
   }
+}
+
+interface Interruptible {
+  readonly jobId: string
+  readonly ids: readonly number[]
+  /** Absent if the job failed, and in replies of an older version. */
+  readonly interrupted?: true
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   packLiveReplies,
   readLiveJob,
   writeFailed,
+  writeInterrupted,
   writeOutcome,
   writeRefused,
   writeWorking,
@@ -76,8 +77,9 @@ const ENDING_MS = 2_000
 /**
  * Answers the single calls of a check. Concurrency is limited by subject and accounts are admitted
  * in turn, see `LiveAdmission`. Questions that the handler leaves unanswered, or throws on, are
- * reported to the calling process, which sends them once more, unless their time was too short; so
- * are those that the worker's closing interrupts. A job ends when the worker has recorded its
+ * reported to the calling process, which sends them once more, unless their time was too short.
+ * Those that the worker's closing interrupts are reported too, and sent however often that happens.
+ * A job ends when the worker has recorded its
  * questions: if the worker then dies, the calling process no longer receives messages that they are
  * in work, and sends them again.
  */
@@ -271,12 +273,12 @@ async function endAll<C extends Check>(server: LiveServer<C>, graceMs: number): 
   await settledWithin(ENDING_MS, ended())
   const left = [...server.open]
   server.open.clear()
-  const failed = Map.groupBy(left, ({ jobId, replyTo }) => `${jobId} ${replyTo}`)
-  const told = [...failed.values()].map(async (questions) => {
+  const jobs = Map.groupBy(left, ({ jobId, replyTo }) => `${jobId} ${replyTo}`)
+  const told = [...jobs.values()].map(async (questions) => {
     const [first] = questions
     if (first === undefined) return
     const ids = questions.map(({ id }) => id)
-    await server.send({ replyTo: first.replyTo, text: writeFailed(first.jobId, ids) })
+    await server.send({ replyTo: first.replyTo, text: writeInterrupted(first.jobId, ids) })
   })
   await settledWithin(ENDING_MS, Promise.all(told).catch(server.onError))
 }

@@ -396,6 +396,38 @@ function testLive(stage: () => Promise<QueueHarness>): void {
     await closed
   })
 
+  test('a question that two closing workers interrupt in turn is answered by a third', async () => {
+    await using place = await stage()
+    await using queue = await place.open()
+    await using caller = await createLiveCaller(queue.backend, { onError: fail })
+    const begun: string[] = []
+    const startSlow = (worker: string): Promise<AsyncDisposable> =>
+      serveLive(
+        queue.backend,
+        'email',
+        async ({ signal }) => {
+          begun.push(worker)
+          await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+          return undefined
+        },
+        { onError: fail, graceMs: 0 },
+      )
+    const first = await startSlow('first')
+    const asked = ask(caller, 'a@example.com')
+    await vi.waitFor(() => expect(begun).toEqual(['first']), PATIENT)
+    await first[Symbol.asyncDispose]()
+    const second = await startSlow('second')
+    await vi.waitFor(() => expect(begun).toEqual(['first', 'second']), PATIENT)
+    await second[Symbol.asyncDispose]()
+    await using _ = await serveLive(
+      queue.backend,
+      'email',
+      async ({ subject }) => emailOutcome(subject, { worker: 'third' }),
+      { onError: fail },
+    )
+    expect((await asked).evidence['worker']).toBe('third')
+  })
+
   test('calls are answered again after every connection was cut', async () => {
     await using place = await stage()
     await using queue = await place.open()
