@@ -38,6 +38,30 @@ test('a connection that receives nothing any more, without being reset, is repla
   expect(errors.length).toBeGreaterThan(0)
 })
 
+test('replies are sent and fetched over another connection if theirs receives nothing any more', async () => {
+  await using database = await createTestDatabase()
+  await using proxy = await openLossyProxy(database.url)
+  await using near = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  await using far = openDatabase({ url: proxy.url, poolSize: 1, applicationName: 'test' })
+  await using channel = openPostgresChannel({ db: near, url: database.url, onError: () => {} })
+  const replyChannel = createPostgresReplyChannel(far, channel, 500)
+  const heard = new Set<string>()
+  await using replies = await replyChannel.listen('me', (reply) => heard.add(reply))
+  const untilHeard = async (reply: string): Promise<void> => {
+    await withTimeOut(CLOSED_MS, replyChannel.send('me', [reply]))
+    await vi.waitFor(() => expect(heard).toContain(reply), PATIENT)
+  }
+  await untilHeard('first')
+  proxy.loseAll()
+  await untilHeard('second')
+  proxy.loseAll()
+  await expect(withTimeOut(CLOSED_MS, replies.acknowledge())).rejects.toThrow('Query read timeout')
+  await untilHeard('third')
+  proxy.loseAll()
+  await expect(withTimeOut(CLOSED_MS, replies.fetchMissed())).rejects.toThrow('Query read timeout')
+  await vi.waitFor(() => replies.fetchMissed(), PATIENT)
+})
+
 /** Milliseconds after which closing waits too long for the server: its own limit is a second. */
 const CLOSED_MS = 8_000
 
