@@ -48,6 +48,21 @@ test('a server that sends bytes is not silent, though no reply is complete', asy
   expect(reason).toBeInstanceOf(SilenceError)
 })
 
+test('a reply is waited for no longer than its caller allows, and the server that replies to others is not silent', async () => {
+  vi.useFakeTimers({ toFake: [...FAKED.toFake] })
+  const server = createSilenceWatch(100)
+  let refusal: unknown
+  server.watch(never(), true, 300).catch((error: unknown) => (refusal = error))
+  for (let at = 0; at < 5; at += 1) {
+    await pass(50)
+    await server.watch(Promise.resolve())
+  }
+  expect(refusal).toBeUndefined()
+  await pass(60)
+  expect(refusal).toBeInstanceOf(SilenceError)
+  expect(server.isSilent()).toBe(false)
+})
+
 test('a process that did not run itself does not take its server for silent', async () => {
   const server = createSilenceWatch(400)
   const { promise, resolve } = Promise.withResolvers<string>()

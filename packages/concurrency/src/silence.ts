@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 
-/** Thrown when a server has not replied to any caller for too long. */
+/** Thrown when a server has not replied for too long: to any caller, or to this one. */
 export class SilenceError extends Error {
   override readonly name = 'SilenceError'
 }
@@ -13,10 +13,12 @@ export interface SilenceWatch {
    * Waits for a reply for as long as the server replies to any caller, or sends anything at all.
    *
    * @param isProof whether the reply proves that the server is up; a cached one does not
-   * @throws SilenceError if the server has neither replied nor sent anything for the limit; the
-   * request itself continues
+   * @param mostMs milliseconds that the reply is waited for at most, whoever else gets one; by
+   * default without end
+   * @throws SilenceError if the server has neither replied nor sent anything for the limit, or this
+   * reply is missing after `mostMs`; the request itself continues
    */
-  watch<T>(reply: Promise<T>, isProof?: boolean): Promise<T>
+  watch<T>(reply: Promise<T>, isProof?: boolean, mostMs?: number): Promise<T>
   /** Whether all replies have failed or been missing for the limit. */
   isSilent(): boolean
 }
@@ -44,12 +46,13 @@ export function createSilenceWatch(limitMs: number, receivedBytes?: () => number
 
   return {
     // Without `Promise.race` and signals, which cost more than a quick answer does.
-    watch: (reply, isProof = true) =>
+    watch: (reply, isProof = true, mostMs = Number.POSITIVE_INFINITY) =>
       new Promise((resolve, reject) => {
         const sentAtMs = performance.now()
         let isOver = false
         let lookedAtMs = sentAtMs
         let leftMs = limitMs
+        let leftInAllMs = mostMs
         let seenBytes: number | undefined
         const look = async (): Promise<void> => {
           // A process that was too busy to read a reply in time reads it now.
@@ -61,10 +64,17 @@ export function createSilenceWatch(limitMs: number, receivedBytes?: () => number
           seenBytes = bytes
           if (isHeard || repliedAtMs >= lookedAtMs) leftMs = limitMs
           // A look that comes late says that this process stood still, not that the server did.
-          leftMs -= Math.min(performance.now() - Math.max(lookedAtMs, repliedAtMs), stepMs)
-          lookedAtMs = performance.now()
+          const nowMs = performance.now()
+          leftMs -= Math.min(nowMs - Math.max(lookedAtMs, repliedAtMs), stepMs)
+          leftInAllMs -= Math.min(nowMs - lookedAtMs, stepMs)
+          lookedAtMs = nowMs
+          if (leftMs > 0 && leftInAllMs > 0) {
+            timer = setTimeout(() => void look(), Math.min(leftMs, leftInAllMs, stepMs))
+            return
+          }
           if (leftMs > 0) {
-            timer = setTimeout(() => void look(), Math.min(leftMs, stepMs))
+            // Others were replied to: the server is not down.
+            reject(new SilenceError(`no reply within ${mostMs} ms`))
             return
           }
           failed(sentAtMs)

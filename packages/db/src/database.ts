@@ -83,6 +83,25 @@ const SILENCE_MS = 5_000
 export const CONNECT_MS = 10_000
 
 /**
+ * Milliseconds without a reply after which the connection of a statement that a call waits for is
+ * closed: it may be dead while the server replies on all others.
+ */
+const CALL_STATEMENT_MS = 3_000
+
+/**
+ * Runs a short statement that a call waits for, once.
+ *
+ * @throws Error, temporary, after three seconds without a reply; the statement may have taken effect
+ */
+export async function queryForCall<Row extends object>(
+  db: Db,
+  statement: pg.QueryConfig,
+): Promise<readonly Row[]> {
+  const bounded = { ...statement, query_timeout: CALL_STATEMENT_MS }
+  return (await db.pool.query<Row>(bounded)).rows
+}
+
+/**
  * Opens a pool; connects with the first statement, and keeps one connection when idle.
  *
  * `bigint` is read as a number and throws beyond 2^53 - 1, `date` as `YYYY-MM-DD`; the parsers are

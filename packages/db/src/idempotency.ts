@@ -1,6 +1,7 @@
 import type { KeyMode } from '@plumbline/contract/plans'
 import { sql } from 'kysely'
-import type { Db, Tx } from './database.ts'
+import { queryForCall, type Db, type Tx } from './database.ts'
+import { hasState, SQLSTATE } from './sqlstate.ts'
 
 /** Hours that a key is valid and its response is stored. Source: decision 16. */
 export const KEY_HOURS = 24
@@ -59,12 +60,30 @@ export type KeyClaim =
 /**
  * Claims an idempotency key for a run, or returns the state of the first call with it. A key is
  * free after its 24 hours, once the debit of the run that holds it was refunded, and if that run
- * has not ended within `runMs`.
+ * has not ended within `runMs`. A call whose transaction locks the key for two seconds counts as
+ * running.
+ *
+ * @throws Error, temporary, if the connection broke or did not reply; the key may be claimed then
  */
 export async function claimKey(db: Db, call: IdempotentCall, terms: KeyTerms): Promise<KeyClaim> {
   // The row of the other call can be gone by the time it is read; then the key is claimed again.
   for (let attempt = 0; attempt < 3; attempt += 1) {
-    const claimed = await db.pool.query<{ op_key: string }>({
+    const taken = await take(db, call, terms)
+    if (taken === 'locked') break
+    if (taken) return { kind: 'claimed' }
+    const held = await heldBy(db, call)
+    if (held !== undefined) return held
+  }
+  return { kind: 'running' }
+}
+
+/** Milliseconds that a claim waits for another transaction that has the key. */
+const LOCKED_MS = 2_000
+
+/** Whether the key was free and is the call's now; `locked` if another transaction keeps it. */
+async function take(db: Db, call: IdempotentCall, terms: KeyTerms): Promise<boolean | 'locked'> {
+  try {
+    const claimed = await queryForCall(db, {
       name: 'idempotency_claim',
       text: claim(terms),
       values: [
@@ -76,13 +95,14 @@ export async function claimKey(db: Db, call: IdempotentCall, terms: KeyTerms): P
         call.opKey,
         KEY_HOURS,
         terms.runMs,
+        String(LOCKED_MS),
       ],
     })
-    if (claimed.rows.length > 0) return { kind: 'claimed' }
-    const held = await heldBy(db, call)
-    if (held !== undefined) return held
+    return claimed.length > 0
+  } catch (error) {
+    if (hasState(error, SQLSTATE.lockNotAvailable)) return 'locked'
+    throw error
   }
-  return { kind: 'running' }
 }
 
 /**
@@ -95,10 +115,13 @@ const freeAfter = ({ isRefunded }: KeyTerms, runMs: '$5' | '$8'): string => `
       held.claimed_at <= now() - ${runMs} * interval '1 ms'
       or ${isRefunded}))`
 
+// The limit ends with the statement. It is the server's own, so that no claim is made once the call
+// has been refused.
 const claim = (terms: KeyTerms): string => `
   insert into idempotency_keys as held
     (account_id, mode, path, key, fingerprint, op_key, claimed_at, expires_at)
-  values ($1, $2, $3, $4, $5, $6, now(), now() + $7 * interval '1 hour')
+  select $1, $2, $3, $4, $5, $6, now(), now() + $7 * interval '1 hour'
+    from set_config('lock_timeout', $9, true)
   on conflict (account_id, mode, path, key) do update
   set fingerprint = excluded.fingerprint, op_key = excluded.op_key,
     claimed_at = excluded.claimed_at, expires_at = excluded.expires_at,
@@ -114,12 +137,12 @@ export async function isKeyHeld(
   { accountId, mode, path, key }: IdempotencyScope,
   terms: KeyTerms,
 ): Promise<boolean> {
-  const held = await db.pool.query({
+  const held = await queryForCall(db, {
     name: 'idempotency_held',
     text: heldNow(terms),
     values: [accountId, mode, path, key, terms.runMs],
   })
-  return held.rows.length > 0
+  return held.length > 0
 }
 
 const heldNow = (terms: KeyTerms): string => `

@@ -1,6 +1,6 @@
 import type { AccountState, KeyMode, Plan } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
-import { inTransaction, queriesOf, type Db, type Tx } from './database.ts'
+import { inTransaction, queriesOf, queryForCall, type Db, type Tx } from './database.ts'
 import { newId } from './ids.ts'
 import { digestOf, newKey, parseKey } from './keys-format.ts'
 import { noteEvent } from './webhooks/events.ts'
@@ -108,7 +108,7 @@ export async function createKey(
  */
 export async function findKey(db: Db, service: string, key: string): Promise<KeyOwner | undefined> {
   if (parseKey(service, key) === undefined) return undefined
-  const { rows } = await db.pool.query<KeyOwner>({
+  const rows = await queryForCall<KeyOwner>(db, {
     name: 'keys.find',
     text: `select k.id as "keyId", k.mode, ${STANDING}
       from api_keys k join (${STANDING_TABLES}) on a.id = k.account_id

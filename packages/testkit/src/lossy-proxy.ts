@@ -10,6 +10,11 @@ export interface LossyProxy extends AsyncDisposable {
    * connection.
    */
   loseNextReply(word: string, stallMs?: number): void
+  /**
+   * Drops all data of the connection that sends the next statement whose text, name or values
+   * contain `word`, from this statement on and in both directions, without resetting or closing it.
+   */
+  loseConnection(word: string | Buffer): void
   lostCount(): number
   /**
    * Drops all data of the current connections, in both directions, without resetting or closing them.
@@ -23,6 +28,7 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
   const sockets = new Set<Socket>()
   let deaf: ReadonlySet<Socket> = new Set()
   let word: string | undefined
+  let deafAt: string | Buffer | undefined
   let stallAfterMs = 0
   let isStalled = false
   let lost = 0
@@ -53,6 +59,10 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
       if (!deaf.has(client)) client.end()
     })
     client.on('data', (piece: Buffer) => {
+      if (deafAt !== undefined && piece.includes(deafAt)) {
+        deafAt = undefined
+        deaf = new Set([...deaf, client])
+      }
       if (deaf.has(client)) return
       if (word !== undefined && names(piece, word)) {
         word = undefined
@@ -83,6 +93,9 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
     loseNextReply: (next, stallMs = 0) => {
       word = next
       stallAfterMs = stallMs
+    },
+    loseConnection: (next) => {
+      deafAt = next
     },
     lostCount: () => lost,
     loseAll: () => {

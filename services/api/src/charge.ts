@@ -55,7 +55,7 @@ export async function debitOrRefuse(
       )
       .catch(ctx.onError)
   }
-  const answer = ctx.database.orRefused(debiting, { late: refundLate })
+  const answer = ctx.database.orRefused(debiting, { late: refundLate, hasDeadline: true })
   const debit = await deadline.first(answer, refundLate)
   const available = debit.granted ? debit.remaining : debit.available
   context.creditsRemaining = available

@@ -6,14 +6,19 @@ import { MESSAGES, Problem } from '@plumbline/contract/problem'
 export interface DatabaseTimeLimit {
   /**
    * The database's reply, or the refusal of the call if the database no longer replies to any
-   * query.
+   * query, or to none of this call for five seconds.
    * @param options `late` is called if the call is refused, while the query goes on; `isCached` if
-   * it may be answered without the database
+   * it may be answered without the database; `hasDeadline` if the call's own deadline ends the wait
+   * while the database replies to others
    * @throws Problem `unavailable`
    */
   orRefused<T>(
     asked: Promise<T>,
-    options?: { readonly late?: () => void; readonly isCached?: boolean },
+    options?: {
+      readonly late?: () => void
+      readonly isCached?: boolean
+      readonly hasDeadline?: boolean
+    },
   ): Promise<T>
 }
 
@@ -22,6 +27,12 @@ export interface DatabaseTimeLimit {
  * refused within two seconds.
  */
 const SILENT_MS = 1_000
+
+/**
+ * Milliseconds that a call waits for one reply while others get theirs: its connection may be dead,
+ * or its statement wait for a lock.
+ */
+const MOST_MS = 5_000
 
 /**
  * Milliseconds that a refusal waits for work that it need not wait for, such as freeing an
@@ -37,9 +48,9 @@ const REFUSAL_MS = 200
 export function createDatabaseTimeLimit(receivedBytes: () => number): DatabaseTimeLimit {
   const database = createSilenceWatch(SILENT_MS, receivedBytes)
   return {
-    async orRefused(asked, { late, isCached = false } = {}) {
+    async orRefused(asked, { late, isCached = false, hasDeadline = false } = {}) {
       try {
-        return await database.watch(asked, !isCached)
+        return await database.watch(asked, !isCached, hasDeadline ? undefined : MOST_MS)
       } catch (error) {
         if (!(error instanceof SilenceError)) throw error
         late?.()

@@ -1,6 +1,6 @@
 import type { Role } from '@plumbline/contract/app/roles'
 import { sql } from 'kysely'
-import { queriesOf, type Db, type Tx } from '../database.ts'
+import { queriesOf, queryForCall, type Db, type Tx } from '../database.ts'
 import { newId } from '../ids.ts'
 import { STANDING, STANDING_TABLES, type AccountStanding } from '../keys.ts'
 
@@ -83,7 +83,7 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<string
  * expired. Always reads the database: a caller that caches the result must drop it within a second.
  */
 export async function findSession(db: Db, digest: Buffer): Promise<UserSession | undefined> {
-  const { rows } = await db.pool.query<{
+  const rows = await queryForCall<{
     id: string
     user_id: string
     membership: SessionMembership | null
@@ -92,7 +92,7 @@ export async function findSession(db: Db, digest: Buffer): Promise<UserSession |
     used_at: Date
     ends_at: Date
     proven_at: Date | null
-  }>({
+  }>(db, {
     name: 'sessions.find',
     text: `select s.id, s.user_id, to_jsonb(a) as membership,
         u.totp_confirmed_at is not null as has_factor, s.created_at, s.used_at, s.ends_at, s.proven_at
