@@ -2,6 +2,7 @@ import { lookupView } from '@plumbline/contract/lookup'
 import { allowAnyTransition } from '@plumbline/testkit/any-transition'
 import { openApiHarness, type ApiHarness, type ApiResponse } from '@plumbline/testkit/api/harness'
 import { openLossyProxy, type LossyProxy } from '@plumbline/testkit/lossy-proxy'
+import { PATIENT } from '@plumbline/testkit/patience'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 
 let stage: ApiHarness
@@ -59,6 +60,49 @@ test('with an Idempotency-Key it stays, and a repeat gets it', async () => {
   const again = await begin(live, key)
   expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([202, 'true'])
   expect(await statesOf(id)).toEqual(['running'])
+})
+
+/** How many statements wait for a lock. */
+async function blockedCount(): Promise<number | null> {
+  const blocked = `select from pg_stat_activity
+    where wait_event_type = 'Lock' and datname = current_database()`
+  return (await stage.db.pool.query(blocked)).rowCount
+}
+
+/** Locks rows until the result is disposed of. */
+async function lockRows(select: string, accountId: string): Promise<AsyncDisposable> {
+  const client = await stage.db.pool.connect()
+  await client.query('begin')
+  await client.query(`${select} where account_id = $1 for update`, [accountId])
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await client.query('rollback')
+      client.release()
+    },
+  }
+}
+
+test('a lookup that is refused while its response is being stored is not begun', async () => {
+  const { id, live } = await stage.account({ credits: 10 })
+  // The key and the balance are known before the locks.
+  await stage.call('/v1/account', { key: live })
+  {
+    await using locks = new AsyncDisposableStack()
+    const credits = await lockRows('select from credit_accounts', id)
+    const beginning = begin(live, { 'idempotency-key': 'order-1' })
+    await expect.poll(blockedCount, PATIENT).toBe(1)
+    locks.use(await lockRows('select from idempotency_keys', id))
+    await credits[Symbol.asyncDispose]()
+    const answer = await beginning
+    expect(answer.status).toBe(503)
+    expect(answer.text).toContain('nothing was charged')
+  }
+  // The key is free once its transaction has ended.
+  const keys = 'select from idempotency_keys where account_id = $1'
+  const keyCount = async () => (await stage.db.pool.query(keys, [id])).rowCount
+  await expect.poll(keyCount, PATIENT).toBe(0)
+  expect(await statesOf(id)).toEqual([])
+  expect(await stage.metering.remaining(id)).toBe(10)
 })
 
 test('clients that wait for lookups share one statement, and each is answered once its own has ended', async () => {

@@ -55,9 +55,10 @@ export async function beginLookup(
       most: ctx.settings.LOOKUPS_LIMIT,
     },
     async (tx, view) => {
-      if (isRefused) throw new Problem('unavailable', MESSAGES.unavailable)
       const response = jsonResponse(202, view, `/v1/lookups/${view.id}`)
       await keep?.(tx, response, view.id)
+      // After the last statement before the commit: each of them may have waited until the refusal.
+      if (isRefused) throw new Problem('unavailable', MESSAGES.unavailable)
       begun = { id: view.id, response }
     },
   )
