@@ -82,6 +82,19 @@ test('a call whose idempotency key is claimed on a dead connection is refused so
   expect(await stage.metering.remaining(account.id)).toBe(9)
 }, 40_000)
 
+test('a claim of an idempotency key whose reply was lost does not hold the key', async () => {
+  const account = await stage.account({ credits: 10 })
+  const lost = proxy.lostCount()
+  proxy.loseNextReply('idempotency_claim')
+  expect(summaryOf(await callEmail(account, KEYED))).toEqual([503, '2', '0'])
+  expect(proxy.lostCount()).toBe(lost + 1)
+  // A key that is not freed is held for a minute.
+  await expect
+    .poll(async () => (await callEmail(account, KEYED)).status, { timeout: 20_000, interval: 100 })
+    .toBe(200)
+  expect(await stage.metering.remaining(account.id)).toBe(9)
+}, 40_000)
+
 test('the repeat of a call whose response is being stored without end is refused soon with 409', async () => {
   const account = await stage.account({ credits: 10 })
   await using stack = new AsyncDisposableStack()

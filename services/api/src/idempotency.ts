@@ -1,6 +1,7 @@
 import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { Db, Tx } from '@plumbline/db/database'
 import { claimKey, freeKey, storeResponse, type IdempotentCall } from '@plumbline/db/idempotency'
+import { retryStatement } from '@plumbline/db/retry'
 import { isRefundedSql } from '@plumbline/metering/refunded'
 import { storedResponseName } from '@plumbline/pipeline/stored-response-name'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'
@@ -67,8 +68,9 @@ export async function withIdempotency(
     runMs: store.runMs,
     isRefunded: isRefundedSql('held'),
   })
-  const claim = await store.database.orRefused(claiming, {
-    late: () => void freeLate(store, call, claiming),
+  const claim = await store.database.orRefused(claiming).catch((error: unknown) => {
+    void freeRefused(store, call, claiming)
+    throw error
   })
   switch (claim.kind) {
     case 'mismatch':
@@ -104,14 +106,19 @@ export async function withIdempotency(
   }
 }
 
-/** Frees a key whose call was refused while the key was being claimed. */
-async function freeLate(
+/**
+ * Frees a key whose call was refused while the key was being claimed, or because the claim failed:
+ * it may have been made if only its reply was lost.
+ */
+async function freeRefused(
   { db, onError }: IdempotencyStore,
   call: IdempotentCall,
   claiming: ReturnType<typeof claimKey>,
 ): Promise<void> {
   try {
-    if ((await claiming).kind === 'claimed') await freeKey(db, call)
+    const claim = await claiming.catch(() => undefined)
+    if (claim !== undefined && claim.kind !== 'claimed') return
+    await retryStatement(() => freeKey(db, call))
   } catch (error) {
     onError(error)
   }
