@@ -4,6 +4,7 @@ import type { StoredChunk } from '@plumbline/db/batches/chunks'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { leaseDueStages, openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import type { NewFile, Storage } from '@plumbline/storage/storage'
 import { expect, test } from 'vitest'
 import { pagesOfChunks } from './chunk-pages.ts'
 import { finish, runFinish } from './finish.ts'
@@ -88,6 +89,32 @@ test('a batch that another process ended while its result was written is not end
   await expectEnded(harness)
   expect(await readdir(join(files, 'results'))).toHaveLength(1)
 })
+
+test.each([
+  { what: 'its file stays', blanked: 0, left: 1 },
+  { what: 'a file that may have values erased since is removed', blanked: 1, left: 0 },
+])(
+  'if a failover gives two attempts one number, and the other ends the batch, $what',
+  async ({ blanked, left }) => {
+    await using harness = await openHarness()
+    const { pipeline, files, id } = harness
+    const stage = { ...(await leaseOne(harness)), signal: never }
+    const finishWith = (storage: Storage): Promise<void> =>
+      finish({ ...pipeline, storage }, stage, pagesOfChunks(pipeline, id))
+    const create = async (key: string): Promise<NewFile> => {
+      const file = await pipeline.storage.create(key)
+      const end = async (): Promise<void> => {
+        await file.end()
+        await pipeline.db.pool.query('update batches set blank_count = $1', [blanked])
+        await finishWith(pipeline.storage)
+      }
+      return { ...file, end }
+    }
+    await finishWith({ ...pipeline.storage, create })
+    await expectEnded(harness)
+    expect(await readdir(join(files, 'results'))).toHaveLength(left)
+  },
+)
 
 async function expectEnded(
   harness: TestPipeline & { id: string; counted: number[]; free: number },

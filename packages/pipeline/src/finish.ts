@@ -68,14 +68,29 @@ export async function finish(
       return
     }
     if (end === 'lost') {
-      await noteRemovals(pipeline.db, batch.account_id, [key])
-      await removeNoted(pipeline, [key])
+      await removeUnused(pipeline, batch, key)
       return
     }
     // Values were erased while the file was written, so it is overwritten.
     batch = end
     written = await storeResult(pipeline, batch, pagesOfChunks(pipeline, batchId), key, signal)
   }
+}
+
+/**
+ * Removes the result file of an attempt that has lost its batch, unless it is the file of the batch:
+ * a failover may lose a claim, so that its number is given again, and the other attempt has ended the
+ * batch with a file of the same name. If values were erased between the two, the remaining file may
+ * still have them: it is removed, and restored from the rows.
+ */
+async function removeUnused(pipeline: Pipeline, batch: BatchRow, key: string): Promise<void> {
+  const isUsed = await pipeline.db.kysely.transaction().execute(async (tx) => {
+    const row = await lockBatch(tx, batch.id)
+    if (row?.result_key === key && row.result_blank_count === batch.blank_count) return true
+    await noteRemovals(tx, batch.account_id, [key])
+    return false
+  })
+  if (!isUsed) await removeNoted(pipeline, [key])
 }
 
 /**
