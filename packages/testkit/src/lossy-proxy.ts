@@ -11,6 +11,11 @@ export interface LossyProxy extends AsyncDisposable {
    */
   loseNextReply(word: string, stallMs?: number): void
   /**
+   * As `loseNextReply`, but all connections are closed then, and new ones refused for `awayMs`, as by
+   * a server that dies after a commit.
+   */
+  dieAtNextReply(word: string, awayMs: number): void
+  /**
    * Drops all data of the connection that sends the next statement whose text, name or values
    * contain `word`, from this statement on and in both directions, without resetting or closing it.
    */
@@ -31,6 +36,8 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
   let deafAt: string | Buffer | undefined
   let stallAfterMs = 0
   let isStalled = false
+  let awayAfterMs = 0
+  let isAway = false
   let lost = 0
 
   function stall(ms: number): void {
@@ -42,7 +49,19 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
     }, ms)
   }
 
+  function die(ms: number): void {
+    isAway = true
+    for (const socket of sockets) socket.destroy()
+    setTimeout(() => {
+      isAway = false
+    }, ms)
+  }
+
   const server = createServer({ allowHalfOpen: true }, (client) => {
+    if (isAway) {
+      client.destroy()
+      return
+    }
     const behind = connect(Number(upstream.port), upstream.hostname)
     let losing = false
     for (const socket of [client, behind]) {
@@ -78,6 +97,7 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
         lost += 1
         client.destroy()
         if (stallAfterMs > 0) stall(stallAfterMs)
+        if (awayAfterMs > 0) die(awayAfterMs)
       }
     })
     // After the listeners, which make a socket flow.
@@ -93,6 +113,12 @@ export async function openLossyProxy(target: string): Promise<LossyProxy> {
     loseNextReply: (next, stallMs = 0) => {
       word = next
       stallAfterMs = stallMs
+      awayAfterMs = 0
+    },
+    dieAtNextReply: (next, awayMs) => {
+      word = next
+      stallAfterMs = 0
+      awayAfterMs = awayMs
     },
     loseConnection: (next) => {
       deafAt = next

@@ -15,13 +15,17 @@ beforeAll(async () => {
 })
 afterAll(() => stage[Symbol.asyncDispose]())
 
-/** Begins an asynchronous lookup whose commit takes effect, but has no reply. */
+/**
+ * Begins an asynchronous lookup whose commit takes effect, but has no reply; for `awayMs` after it
+ * the database refuses connections.
+ */
 async function beginUnheard(
   key: string,
   headers: Readonly<Record<string, string>> = {},
+  awayMs = 0,
 ): Promise<ApiResponse> {
   const lost = proxy.lostCount()
-  proxy.loseNextReply('commit')
+  proxy.dieAtNextReply('commit', awayMs)
   const answer = await begin(key, headers)
   expect(proxy.lostCount()).toBe(lost + 1)
   return answer
@@ -50,6 +54,14 @@ test('a lookup whose commit had no reply is refused and canceled', async () => {
   expect(answer.headers.get('x-credits-charged')).toBe('0')
   await expect.poll(() => statesOf(id)).toEqual(['canceling'])
 })
+
+test('a lookup whose commit had no reply is canceled once the database is back, though only after seconds', async () => {
+  const { id, live } = await stage.account({ credits: 10 })
+  const answer = await beginUnheard(live, {}, 3_000)
+  expect(answer.status).toBe(503)
+  expect(answer.headers.get('x-credits-charged')).toBe('0')
+  await expect.poll(() => statesOf(id), { timeout: 20_000, interval: 100 }).toEqual(['canceling'])
+}, 40_000)
 
 test('with an Idempotency-Key it stays, and a repeat gets it', async () => {
   const { id, live } = await stage.account({ credits: 10 })

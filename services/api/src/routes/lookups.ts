@@ -4,7 +4,7 @@ import { MESSAGES, Problem } from '@plumbline/contract/problem'
 import { CHECKS, priceCredits, type Product } from '@plumbline/contract/products'
 import type { ProductRequest } from '@plumbline/contract/requests'
 import { areUnfinished, type BatchOwner } from '@plumbline/db/batches/rows'
-import { retryStatement } from '@plumbline/db/retry'
+import { FAILOVER_MS, retryStatement } from '@plumbline/db/retry'
 import { cancelBatch } from '@plumbline/pipeline/cancel'
 import { beginLookup as begin, noSuchLookup, readLookup as read } from '@plumbline/pipeline/lookup'
 import type { Request, Response } from 'express'
@@ -84,7 +84,7 @@ async function cancelLate(
 ): Promise<void> {
   try {
     await beginning.catch(() => undefined)
-    await retryStatement(() => cancelBatch(pipeline, owner, id))
+    await retryStatement(() => cancelBatch(pipeline, owner, id), { forMs: FAILOVER_MS })
   } catch (error) {
     const wasNotBegun = error instanceof Problem && error.code === 'not_found'
     if (!wasNotBegun) onError(error)
