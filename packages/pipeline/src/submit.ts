@@ -90,8 +90,9 @@ export async function submitBatch(
 
 /**
  * Removes the file of a batch that was not created; a store that failed may have stored it. The
- * reply to the commit may be lost, or the commit still under way: it holds the account's lock, so a transaction that gets the lock sees its
- * result. If the database does not reply, the file stays and is swept later.
+ * reply to the commit may be lost, or the commit still under way: it holds the account's lock, so a
+ * transaction that gets the lock sees its result. If the database does not reply, the file stays
+ * and is swept later.
  */
 async function giveUpFile(
   pipeline: Pipeline,
