@@ -23,6 +23,7 @@ import { createMetrics, type Metrics } from '@plumbline/runtime/metrics'
 import { openScratch } from '@plumbline/runtime/scratch'
 import { openFiles } from '@plumbline/storage/open'
 import type { Access } from './access.ts'
+import { createBackgroundWork, type BackgroundWork } from './background-work.ts'
 import { createBalanceCache } from './balance-cache.ts'
 import { createCallLimit, type CallLimit } from './call-limit.ts'
 import { createCreditCounter, type CreditCounter } from './count-credits.ts'
@@ -67,6 +68,8 @@ export interface Context extends AsyncDisposable {
   readonly idempotency: IdempotencyStore
   readonly people: People
   readonly startUp: StartUp
+  /** Work that a stop waits for, though no call does. */
+  readonly background: BackgroundWork
   /** Aborted when the program stops: event streams end, and readiness says no. */
   readonly stopping: AbortSignal
   /** Reports an error that no caller waits for. */
@@ -121,6 +124,7 @@ export async function openContext(
   }
   const startUp = createStartUp({ db: callDb, found, waitSeconds: settings.WORKERS_WAIT_SECONDS })
   const people = openPeople(settings, { connections, installationKey, log, stack })
+  const background = stack.use(createBackgroundWork())
   const owned = stack.move()
   return {
     settings,
@@ -142,6 +146,7 @@ export async function openContext(
     access,
     idempotency,
     startUp,
+    background,
     stopping,
     onError,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -39,8 +39,8 @@ function begin(key: string, headers: Readonly<Record<string, string>>): Promise<
   })
 }
 
-async function statesOf(accountId: string): Promise<readonly string[]> {
-  const { rows } = await stage.db.pool.query<{ status: string }>(
+async function statesOf(accountId: string, of: ApiHarness = stage): Promise<readonly string[]> {
+  const { rows } = await of.db.pool.query<{ status: string }>(
     'select status from batches where account_id = $1',
     [accountId],
   )
@@ -61,6 +61,22 @@ test('a lookup whose commit had no reply is canceled once the database is back, 
   expect(answer.status).toBe(503)
   expect(answer.headers.get('x-credits-charged')).toBe('0')
   await expect.poll(() => statesOf(id), { timeout: 20_000, interval: 100 }).toEqual(['canceling'])
+}, 40_000)
+
+test('a stop waits until a lookup whose commit had no reply is canceled', async () => {
+  const proxies: LossyProxy[] = []
+  await using ending = await openApiHarness({}, async (url) => {
+    const opened = await openLossyProxy(url)
+    proxies.push(opened)
+    return opened
+  })
+  const { id, live } = await ending.account({ credits: 10 })
+  for (const opened of proxies) opened.dieAtNextReply('commit', 1_000)
+  const body = { email: 'ada@example.com' }
+  const headers = { prefer: 'respond-async' }
+  expect((await ending.call('/v1/email', { key: live, body, headers })).status).toBe(503)
+  await ending.close()
+  expect(await statesOf(id, ending)).toEqual(['canceling'])
 }, 40_000)
 
 test('with an Idempotency-Key it stays, and a repeat gets it', async () => {

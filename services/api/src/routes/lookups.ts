@@ -67,7 +67,7 @@ export async function beginLookup(
   } catch (error) {
     if (begun === undefined) throw error
     if (keep !== undefined) throw inDoubt(error)
-    void cancelLate(ctx, { accountId, mode }, begun.id, beginning)
+    ctx.background.add(cancelLate(ctx, { accountId, mode }, begun.id, beginning))
     throw error
   }
   if (begun === undefined) throw new Error('a lookup was begun without a response')
