@@ -247,8 +247,8 @@ test('a group that a task is put into while its last one is merged is not delete
   await expect.poll(async () => (await gate.query(isWaiting)).rowCount).toBe(1)
   await db.kysely.transaction().execute((tx) =>
     storeTaskOutcomes(tx, {
-      taskId: other,
-      lease: 1,
+      task: { taskId: other, lease: 1, batchId: 'bat_a', chunkNo: 1, check: 'email' },
+      showsReplies: true,
       held: [0],
       indexes: [],
       count: 0,
