@@ -8,6 +8,7 @@ import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { OpenReplyChannel } from '@plumbline/ports/channel'
 import { createAbandonedJobs, type AbandonedJobs } from './abandoned-jobs.ts'
 import type { QueueBackend } from './backend.ts'
+import { createJobRejections, type JobRejections } from './job-rejections.ts'
 import { enqueue } from './jobs.ts'
 import {
   outcomeOf,
@@ -33,12 +34,12 @@ export interface LiveCaller extends AsyncDisposable {
    * Resolves with the outcome of a question, however often its job or reply is lost. Rejects with a
    * `Problem`: `timeout` when its time is up, `too_many_requests` if its account has used its share
    * of slow subjects, or the server asked about it does not reply and has its share of callers waiting,
-   * `unavailable` if too many questions wait or the queue's server is down,
+   * `unavailable` if too many questions wait, or the queue's server is down or rejects their jobs,
    * `internal` if workers failed on it twice.
    */
   ask<C extends Check>(check: C, question: Question, limits: AskLimits): Promise<Outcome<C>>
-  /** The refusal that a question of the account would get now; null if none is known. */
-  refusal(account: string): Problem | null
+  /** The refusal that questions of the account would get now; null if none is known. */
+  refusal(account: string, checks: readonly Check[]): Problem | null
 }
 
 /** Times of one question. */
@@ -90,7 +91,8 @@ export async function createLiveCaller(
   const heldBack = createHeldBackAccounts()
   const server = createSilenceWatch(AWAY_MS[backend.kind], backend.receivedBytes)
   const abandoned = createAbandonedJobs(backend, pending)
-  const state: CallerState = { server, replyTo, pending, abandoned }
+  const rejections = createJobRejections(AWAY_MS[backend.kind])
+  const state: CallerState = { server, rejections, replyTo, pending, abandoned }
   const batcher = createQuestionBatcher(backend, state)
   const replies = await backend.replyChannel.listen(replyTo, (text) => {
     for (const question of settle(readLiveReply(text), pending, heldBack)) {
@@ -114,8 +116,8 @@ export async function createLiveCaller(
   return {
     async ask(check, question, { waitMs, budgetMs }) {
       if (waitMs <= 0) throw timedOut()
-      if (pending.size >= maxWaiting) throw atLimit()
-      if (server.isSilent()) throw queueAway()
+      const refused = refusalOf([check], state, maxWaiting)
+      if (refused !== null) throw refused
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
       const now = performance.now()
       const id = (lastId += 1)
@@ -140,10 +142,9 @@ export async function createLiveCaller(
         },
       )
     },
-    refusal(account) {
-      if (server.isSilent()) return queueAway()
-      if (pending.size >= maxWaiting) return atLimit()
-      return heldBack.has(account) ? slowShareUsed() : null
+    refusal(account, checks) {
+      const refused = refusalOf(checks, state, maxWaiting)
+      return refused ?? (heldBack.has(account) ? slowShareUsed() : null)
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
@@ -157,9 +158,20 @@ export async function createLiveCaller(
 /** State of the questions of a process. */
 interface CallerState {
   readonly server: SilenceWatch
+  readonly rejections: JobRejections
   readonly replyTo: string
   readonly pending: Map<number, PendingQuestion>
   readonly abandoned: AbandonedJobs
+}
+
+/** The refusal that questions of any account would get now; null if none is known. */
+function refusalOf(
+  checks: readonly Check[],
+  { server, rejections, pending }: CallerState,
+  maxWaiting: number,
+): Problem | null {
+  if (server.isSilent() || checks.some(rejections.isRejecting)) return queueAway()
+  return pending.size >= maxWaiting ? atLimit() : null
 }
 
 /** Makes the sweep that fetches missed replies and repeats lost questions; runs do not overlap. */
@@ -235,10 +247,8 @@ interface QuestionBatcher {
   askAgain(question: PendingQuestion): Promise<void>
 }
 
-function createQuestionBatcher(
-  backend: QueueBackend,
-  { server, replyTo, pending, abandoned }: CallerState,
-): QuestionBatcher {
+function createQuestionBatcher(backend: QueueBackend, state: CallerState): QuestionBatcher {
+  const { server, rejections, replyTo, pending, abandoned } = state
   let lastJob = 0
   async function add(batch: readonly PendingQuestion[]): Promise<readonly undefined[]> {
     const questions = batch.filter(({ id }) => pending.has(id))
@@ -258,12 +268,19 @@ function createQuestionBatcher(
         await server.watch(
           backend.tracer.within(first.span, () => enqueue(backend, queue, [{ id: jobId, data }])),
         )
+        rejections.accepted(first.check)
       } catch (error) {
         // Whether the job was added is not known: the next sweep sends its questions again.
         abandoned.add(first.check, jobId)
         for (const question of questions) {
           if (question.jobId === jobId) question.jobId = null
           question.heardAtMs = Number.NEGATIVE_INFINITY
+        }
+        rejections.failed(first.check, error)
+        // A server that rejects jobs would reject them until the time of their callers is up.
+        if (rejections.isRejecting(first.check)) {
+          const unsent = questions.filter((question) => question.jobId === null)
+          giveUp(state, unsent, queueAway)
         }
         throw error
       }

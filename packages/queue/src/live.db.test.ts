@@ -162,7 +162,7 @@ function testLive(stage: () => Promise<QueueHarness>): void {
       limit: 'slow_share',
       retryAfterSeconds: 1,
     })
-    expect(caller.refusal(questionOf('').account)).toBeNull()
+    expect(caller.refusal(questionOf('').account, ['email'])).toBeNull()
     expect((await ask(caller, 'one@b.example')).facts.address).toBe('one@b.example')
   })
 

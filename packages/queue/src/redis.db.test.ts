@@ -335,6 +335,36 @@ describe.skipIf(WITHOUT_REDIS)('a network that drops packets without a reset', (
   })
 })
 
+describe.skipIf(WITHOUT_REDIS)('a Redis server that is full', () => {
+  test('refuses calls until it has memory again', async () => {
+    const server = await startRedis()
+    if (server === null) throw new Error('redis-server is not installed')
+    const ignore = (): void => undefined
+    try {
+      await using queue = await openRedisTestQueue(server.url)
+      await using caller = await createLiveCaller(queue.backend, { onError: ignore })
+      await using _ = await serveLive(
+        queue.backend,
+        'email',
+        async ({ subject }) => emailOutcome(subject),
+        { onError: ignore },
+      )
+      const question = { subject: 'a@example.com', depth: 'basic', account: 't' } as const
+      const ask = () => caller.ask('email', question, PATIENT_LIMITS)
+      await ask()
+      await queue.backend.redis?.commands.call('CONFIG', 'SET', 'maxmemory', '1')
+      await expect(ask()).rejects.toMatchObject({ code: 'unavailable', limit: 'queue_away' })
+      expect(caller.refusal('t', ['email'])).toMatchObject({ limit: 'queue_away' })
+      await queue.backend.redis?.commands.call('CONFIG', 'SET', 'maxmemory', '0')
+      const outcome = await vi.waitFor(ask, PATIENT)
+      expect(outcome.facts.address).toBe('a@example.com')
+      expect(caller.refusal('t', ['email'])).toBeNull()
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
 /** A proxy of a server that can drop all packets of its open connections. */
 async function openNetwork(
   target: string,

@@ -84,7 +84,7 @@ async function chargeAndAnswer(
   const caller = callerOf(res)
   const credits = priceCredits(product, checksIn(request))
   const operation = { accountId: caller.accountId, opKey: run.opKey }
-  const refusal = ctx.live.refusal(caller.accountId)
+  const refusal = ctx.live.refusal(caller.accountId, checksIn(request))
   if (refusal !== null) throw refusal
   using deadline = startDeadline(ctx.settings.CALL_TIMEOUT_SECONDS * 1_000)
   const debiting = { name: 'debit', kind: 'internal', facts: { product, credits } } as const
