@@ -66,7 +66,8 @@ export async function openS3Storage(
           : [{ key: key.slice(base.length), storedAt: new Date(modified) }]
       })
       from = textOf(text, 'NextContinuationToken')
-    } while (from !== undefined)
+      // Without one, or with an empty one, this was the last page.
+    } while (from !== undefined && from !== '')
   }
   return {
     put: async (key, path) => {

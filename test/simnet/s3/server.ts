@@ -276,9 +276,9 @@ function list({ objects }: Store, query: URLSearchParams): Reply {
     .toSorted((one, other) => (one < other ? -1 : 1))
   const page = keys.slice(0, most)
   const cut = keys.length > page.length
-  const token = cut
-    ? `<NextContinuationToken>${escaped(page.at(-1) ?? '')}</NextContinuationToken>`
-    : ''
+  // Empty with the last page, which a client must not take for one that more pages follow.
+  const next = cut ? escaped(page.at(-1) ?? '') : ''
+  const token = `<NextContinuationToken>${next}</NextContinuationToken>`
   const contents = page.map(
     (key) =>
       `<Contents><Key>${escaped(key)}</Key><LastModified>${new Date().toISOString()}</LastModified></Contents>`,
