@@ -200,6 +200,28 @@ test('waiting tasks of a paused batch do not block their group, and are dispatch
   await completes(harness)
 })
 
+test('a request to pause does not wait for all tasks of a very large batch', async () => {
+  await using harness = await openHarness()
+  const { pipeline, owner, id } = harness
+  await run(harness, await lease(harness, 'email'), {
+    run: async ({ subjects }) =>
+      subjects.map(() => ({ kind: 'later', afterMs: 0, group: 'mx:busy', reason: 'no_room' })),
+  })
+  const inGroups = async (): Promise<number | null> =>
+    (await pipeline.db.pool.query('select from tasks where group_key is not null')).rowCount
+  const client = await pipeline.db.pool.connect()
+  try {
+    // Stands for many tasks: they are read, and not written before the lock is released.
+    await client.query('begin; lock table tasks in share mode')
+    expect(await pauseBatch(pipeline, owner, id)).toMatchObject({ status: 'paused' })
+    expect(await inGroups()).toBe(3)
+  } finally {
+    await client.query('commit')
+    client.release()
+  }
+  await expect.poll(inGroups).toBe(0)
+})
+
 test('a pause whose process is killed after its commit is completed by a sweep', async () => {
   await using harness = await openHarness()
   const { pipeline, owner, id } = harness

@@ -1,3 +1,4 @@
+import { settledWithin } from '@plumbline/concurrency/time-out'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { Problem } from '@plumbline/contract/problem'
 import {
@@ -37,8 +38,20 @@ export async function pauseBatch(
     return await shown(tx, paused, inTransaction)
   })
   // This walks through all tasks, which pausing again must not do.
-  if (!wasPaused) await ungroupTasks(pipeline.db, id)
+  if (!wasPaused) await settledWithin(UNGROUP_MS, ungroup(pipeline, id))
   return view
+}
+
+/** Milliseconds that a request waits for the tasks to be taken out of their groups. */
+const UNGROUP_MS = 2_000
+
+/** Never rejects: the batch is paused, and a sweep completes what is left. */
+async function ungroup({ db, log }: Pipeline, id: string): Promise<void> {
+  try {
+    await ungroupTasks(db, id)
+  } catch (err) {
+    log.warn({ err, batch: id }, 'tasks of a paused batch are left in their groups for a while')
+  }
 }
 
 /**
