@@ -2,7 +2,7 @@ import { withTimeOut } from '@plumbline/concurrency/time-out'
 import type { Channel, ReplyChannel } from '@plumbline/ports/channel'
 import type pg from 'pg'
 import { CLOSE_MS } from './channel.ts'
-import type { Db } from './database.ts'
+import { queryWithin, type Db } from './database.ts'
 import { retryStatement } from './retry.ts'
 
 /**
@@ -29,10 +29,7 @@ export function createPostgresReplyChannel(
   channel: Channel,
   answerMs: number = ANSWER_MS,
 ): ReplyChannel {
-  const run: RunStatement = (statement) => {
-    const bounded = { ...statement, query_timeout: answerMs }
-    return db.pool.query(bounded)
-  }
+  const run: RunStatement = (statement) => queryWithin(db, statement, answerMs)
   return {
     send: (replyTo, replies) => retryStatement(() => post(run, replyTo, replies)),
     async listen(replyTo, onReply) {
@@ -81,9 +78,7 @@ export function createPostgresReplyChannel(
 }
 
 /** Runs one statement on a connection of the pool, with a time-out. */
-type RunStatement = <Row extends pg.QueryResultRow>(
-  statement: pg.QueryConfig,
-) => Promise<pg.QueryResult<Row>>
+type RunStatement = <Row extends object>(statement: pg.QueryConfig) => Promise<readonly Row[]>
 
 async function post(run: RunStatement, replyTo: string, replies: readonly string[]): Promise<void> {
   await run({
@@ -103,7 +98,7 @@ async function take(
   replyTo: string,
   received: readonly number[],
 ): Promise<readonly string[]> {
-  const { rows } = await run<{ body: string | null }>({
+  const rows = await run<{ body: string | null }>({
     name: 'live-replies-take',
     text: `delete from live_replies where reply_to = $1
            returning case when id = any($2::bigint[]) then null else body end as body`,

@@ -89,16 +89,25 @@ export const CONNECT_MS = 10_000
 const CALL_STATEMENT_MS = 3_000
 
 /**
- * Runs a short statement that a call waits for, once.
+ * Runs a statement once, and closes its connection if there is no reply for `answerMs`.
  *
- * @throws Error, temporary, after three seconds without a reply; the statement may have taken effect
+ * @throws Error, temporary, without a reply; the statement may have taken effect
  */
+export async function queryWithin<Row extends object>(
+  db: Db,
+  statement: pg.QueryConfig,
+  answerMs: number,
+): Promise<readonly Row[]> {
+  const bounded = { ...statement, query_timeout: answerMs }
+  return (await db.pool.query<Row>(bounded)).rows
+}
+
+/** Runs a short statement that a call waits for, as `queryWithin` with three seconds. */
 export async function queryForCall<Row extends object>(
   db: Db,
   statement: pg.QueryConfig,
 ): Promise<readonly Row[]> {
-  const bounded = { ...statement, query_timeout: CALL_STATEMENT_MS }
-  return (await db.pool.query<Row>(bounded)).rows
+  return await queryWithin(db, statement, CALL_STATEMENT_MS)
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Db, Tx } from '@plumbline/db/database'
+import { queryWithin, type Db, type Tx } from '@plumbline/db/database'
 import { retryStatement } from '@plumbline/db/retry'
 import { CompiledQuery } from 'kysely'
 
@@ -26,7 +26,5 @@ export async function runStatement<Row extends object>(
   if (!('pool' in db)) {
     return (await db.executeQuery<Row>(CompiledQuery.raw(statement.text, statement.values))).rows
   }
-  const bounded = { ...statement, query_timeout: ANSWER_MS }
-  const { rows } = await retryStatement(() => db.pool.query<Row>(bounded))
-  return rows
+  return await retryStatement(() => queryWithin<Row>(db, statement, ANSWER_MS))
 }
