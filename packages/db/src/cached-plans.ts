@@ -1,5 +1,6 @@
 import type { QueryConfig, QueryResultRow } from 'pg'
 import type { Db } from './database.ts'
+import { DISPATCH_TERM_MS } from './duties.ts'
 
 /** A statement that each connection prepares and plans once. */
 type PlannedStatement = QueryConfig & { readonly name: string; readonly values: unknown[] }
@@ -10,13 +11,6 @@ export type RunPlanned = <Row extends QueryResultRow>(
 ) => Promise<readonly Row[]>
 
 /**
- * Milliseconds that the process may stand still between two statements before the server ends the
- * transaction: as long as the duty of dispatching is held without renewal. Its row is locked until
- * then, so that no other process could take it over.
- */
-const IDLE_MS = 3_000
-
-/**
  * Runs statements in one transaction with the plans that their connection has cached. By default
  * Postgres plans a statement again if it expects the values to matter; for a large statement that
  * takes longer than running it.
@@ -24,8 +18,9 @@ const IDLE_MS = 3_000
  * The commit is asynchronous. A later commit that builds on these rows waits until they are
  * written; if the server fails before, both are lost. Only for work that is repeated if lost.
  *
- * If the process is suspended or its machine is gone, the transaction ends after three seconds. One
- * that continues later throws a temporary error, and nothing was written.
+ * If the process is suspended or its machine is gone, the server ends the transaction when the duty
+ * of dispatching is over, whose row is locked until then. A process that continues later throws a
+ * temporary error, and nothing was written.
  *
  * @param replan whether the connection discards its plans first
  */
@@ -39,7 +34,7 @@ export async function withCachedPlans<T>(
   try {
     await client.query(
       `begin; set local synchronous_commit = off; set local plan_cache_mode = force_generic_plan;
-       set local idle_in_transaction_session_timeout = ${IDLE_MS}
+       set local idle_in_transaction_session_timeout = ${DISPATCH_TERM_MS}
        ${replan ? '; discard plans' : ''}`,
     )
     const done = await work(

@@ -4,6 +4,12 @@ import type { Db } from './database.ts'
 export type Duty = 'dispatch' | 'lists' | 'reconcile' | 'reconcile_files' | 'results'
 
 /**
+ * Milliseconds for which a dispatcher that died keeps others out, and for which it may stand still
+ * within a round.
+ */
+export const DISPATCH_TERM_MS = 3_000
+
+/**
  * Takes a duty that no process holds, or extends it, by database time. A duty that is held for
  * longer than its term was taken before the clock was set back: its holder may be dead, so it may
  * be taken over.

@@ -5,7 +5,7 @@ import { advanceGroups, emptyOpenGroups } from '@plumbline/db/batches/groups'
 import { leaseTasks, type LeasedTask, type LostTask } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches, leaseStages } from '@plumbline/db/batches/stages'
 import { openWork, type OpenWork } from '@plumbline/db/batches/tasks'
-import { holdDuty, leaveDuty } from '@plumbline/db/duties'
+import { DISPATCH_TERM_MS, holdDuty, leaveDuty } from '@plumbline/db/duties'
 import { isTemporary } from '@plumbline/db/retry'
 import { countBatchWorkers, readCapacity, type TaskCapacity } from '@plumbline/db/workers'
 import type { QueueBackend } from '@plumbline/queue/backend'
@@ -40,11 +40,7 @@ const IDLE_MS = 250
 const LONG_IDLE_MS = 1_000
 const LONG_IDLE_AFTER_MS = 60_000
 
-/**
- * Milliseconds: how long a dispatcher that died keeps others out, how often it renews its duty, and
- * how often others try to take it over.
- */
-const TERM_MS = 3_000
+/** Milliseconds: how often a dispatcher renews its duty, and how often others try to take it over. */
 const RENEW_MS = 1_500
 const STANDBY_MS = 1_000
 
@@ -163,9 +159,9 @@ export async function runDispatcher(
     try {
       const nowMs = performance.now()
       if (state === undefined || nowMs - renewedMs > RENEW_MS) {
-        const isOurs = await holdDuty(db, 'dispatch', holder, TERM_MS)
+        const isOurs = await holdDuty(db, 'dispatch', holder, DISPATCH_TERM_MS)
         // Database or process may have stood still for longer than the term, and with it renewals.
-        const isLate = performance.now() - renewedMs > TERM_MS
+        const isLate = performance.now() - renewedMs > DISPATCH_TERM_MS
         if (!isOurs) state = undefined
         else if (state === undefined) state = { ...newDispatcherState(holder), lostFromMs: null }
         else if (isLate) state.lostFromMs = null
