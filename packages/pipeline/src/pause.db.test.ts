@@ -185,16 +185,24 @@ test('a purchase under way is awaited and stored, and none is begun after the pa
   await completes(harness)
 })
 
-test('waiting tasks of a paused batch do not block their group, and are dispatched when it is resumed', async () => {
-  await using harness = await openHarness()
-  const { pipeline, owner, id } = harness
+/** Runs the three email tasks, all of which then wait for room at a host. */
+async function waitInGroup(harness: TestPipeline): Promise<void> {
   await run(harness, await lease(harness, 'email'), {
     run: async ({ subjects }) =>
       subjects.map(() => ({ kind: 'later', afterMs: 0, group: 'mx:busy', reason: 'no_room' })),
   })
+}
+
+async function inGroups({ pipeline }: TestPipeline): Promise<number | null> {
+  return (await pipeline.db.pool.query('select from tasks where group_key is not null')).rowCount
+}
+
+test('waiting tasks of a paused batch do not block their group, and are dispatched when it is resumed', async () => {
+  await using harness = await openHarness()
+  const { pipeline, owner, id } = harness
+  await waitInGroup(harness)
   await pauseBatch(pipeline, owner, id)
-  const waiting = await pipeline.db.pool.query('select 1 from tasks where group_key is not null')
-  expect(waiting.rows).toEqual([])
+  expect(await inGroups(harness)).toBe(0)
   expect(await lease(harness, 'email')).toEqual([])
   await resumeBatch(pipeline, owner, id)
   await completes(harness)
@@ -203,39 +211,29 @@ test('waiting tasks of a paused batch do not block their group, and are dispatch
 test('a request to pause does not wait for all tasks of a very large batch', async () => {
   await using harness = await openHarness()
   const { pipeline, owner, id } = harness
-  await run(harness, await lease(harness, 'email'), {
-    run: async ({ subjects }) =>
-      subjects.map(() => ({ kind: 'later', afterMs: 0, group: 'mx:busy', reason: 'no_room' })),
-  })
-  const inGroups = async (): Promise<number | null> =>
-    (await pipeline.db.pool.query('select from tasks where group_key is not null')).rowCount
+  await waitInGroup(harness)
   const client = await pipeline.db.pool.connect()
   try {
     // Stands for many tasks: they are read, and not written before the lock is released.
     await client.query('begin; lock table tasks in share mode')
     expect(await pauseBatch(pipeline, owner, id)).toMatchObject({ status: 'paused' })
-    expect(await inGroups()).toBe(3)
+    expect(await inGroups(harness)).toBe(3)
   } finally {
     await client.query('commit')
     client.release()
   }
-  await expect.poll(inGroups).toBe(0)
+  await expect.poll(() => inGroups(harness)).toBe(0)
 })
 
 test('a pause whose process is killed after its commit is completed by a sweep', async () => {
   await using harness = await openHarness()
   const { pipeline, owner, id } = harness
-  await run(harness, await lease(harness, 'email'), {
-    run: async ({ subjects }) =>
-      subjects.map(() => ({ kind: 'later', afterMs: 0, group: 'mx:busy', reason: 'no_room' })),
-  })
-  const inGroups = async (): Promise<number | null> =>
-    (await pipeline.db.pool.query('select from tasks where group_key is not null')).rowCount
+  await waitInGroup(harness)
   expect(await completePauses(pipeline)).toBe(0)
-  expect(await inGroups()).toBe(3)
+  expect(await inGroups(harness)).toBe(3)
   await pipeline.db.kysely.transaction().execute((tx) => pauseRunning(tx, id))
   expect(await completePauses(pipeline)).toBe(1)
-  expect(await inGroups()).toBe(0)
+  expect(await inGroups(harness)).toBe(0)
   await resumeBatch(pipeline, owner, id)
   await completes(harness)
 })
