@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import {
   context,
@@ -18,6 +17,7 @@ import { PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { Log } from '@plumbline/ports/log'
 import type { NewSpan, Tracer } from '@plumbline/ports/tracer'
+import { newInstanceName } from './instance-name.ts'
 import { readRegistry } from './otlp-metrics.ts'
 import { sampleTraces } from './trace-sampler.ts'
 import type { TracedProgram, Tracing } from './traced-program.ts'
@@ -52,7 +52,7 @@ const COMPLAIN_MS = 60_000
 export function openOpenTelemetry(to: Destination): Tracing {
   const resource = resourceFromAttributes({
     'service.name': `plumbline-${to.program}`,
-    'service.instance.id': `${hostname()}:${process.pid}`,
+    'service.instance.id': newInstanceName(),
   })
   setGlobalErrorHandler(warnAtIntervals(to.log))
   const { endpoint, headers } = to

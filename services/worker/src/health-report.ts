@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import type { EngineHealth } from '@plumbline/ports/engine'
 import {
   storeHeartbeat,
@@ -9,7 +8,9 @@ import {
   type TaskCapacity,
   type WorkerKind,
 } from '@plumbline/db/workers'
-import type { WorkerContext } from './context.ts'
+import type { Db } from '@plumbline/db/database'
+import type { Log } from '@plumbline/ports/log'
+import { newInstanceName } from '@plumbline/runtime/instance-name'
 
 /** The kinds of work of a worker, and the source of its health. */
 export interface HealthSource {
@@ -19,18 +20,30 @@ export interface HealthSource {
   health(): Promise<readonly EngineHealth[]>
 }
 
+/** What reports go to. */
+export interface ReportTargets {
+  readonly connections: { readonly db: Db }
+  readonly log: Log
+}
+
 /**
  * Reports to the database that this worker runs, and the health of its dependencies, every
  * `REPORT_MS` until disposed, for the operator's pages and the doctor; and a heartbeat every
  * `HEARTBEAT_MS`, for the dispatcher. A row whose status turns bad is logged once.
  */
 export function reportHealth(
-  { connections, log }: WorkerContext,
+  { connections, log }: ReportTargets,
   sources: readonly HealthSource[],
 ): AsyncDisposable {
-  const name = `${hostname()}:${process.pid}`
+  const name = newInstanceName()
   const lastStatus = new Map<string, string>()
   const stop = new AbortController()
+  const storing = new Set<Promise<void>>()
+  async function store(source: HealthSource, health: readonly EngineHealth[]): Promise<void> {
+    const stored = reportWorker(connections.db, { ...source, name, health })
+    storing.add(stored)
+    await stored.finally(() => storing.delete(stored))
+  }
   async function report(source: HealthSource): Promise<void> {
     const { kind } = source
     const rows = await source.health()
@@ -41,32 +54,21 @@ export function reportHealth(
       }
       lastStatus.set(key, row.status)
     }
-    if (!stop.signal.aborted) {
-      await reportWorker(connections.db, { ...source, name, health: rows })
+    if (!stop.signal.aborted) await store(source, rows)
+  }
+  async function logFailures(reports: readonly Promise<void>[]): Promise<void> {
+    for (const report of await Promise.allSettled(reports)) {
+      if (report.status === 'rejected')
+        log.warn({ err: report.reason as unknown }, 'worker report could not be stored')
     }
   }
   /** Reports the worker before its health is read, which may take long. */
-  async function reportRunning(): Promise<void> {
-    const rows = sources.map((source) =>
-      reportWorker(connections.db, { ...source, name, health: [] }),
-    )
-    for (const row of await Promise.allSettled(rows)) {
-      if (row.status === 'rejected')
-        log.warn({ err: row.reason as unknown }, 'worker report could not be stored')
-    }
-  }
-  async function reportAll(): Promise<void> {
-    const rounds = await Promise.allSettled(sources.map(report))
-    for (const round of rounds) {
-      if (round.status === 'rejected')
-        log.warn({ err: round.reason as unknown }, 'worker report could not be stored')
-    }
-  }
+  const reportRunning = (): Promise<void> => logFailures(sources.map((source) => store(source, [])))
   let isReporting = false
   async function tick(): Promise<void> {
     if (isReporting) return
     isReporting = true
-    await reportAll()
+    await logFailures(sources.map(report))
     isReporting = false
   }
   void reportRunning().then(tick)
@@ -91,6 +93,8 @@ export function reportHealth(
       stop.abort()
       clearInterval(timer)
       clearInterval(beats)
+      // A report that is stored after the delete would show the worker as live.
+      await Promise.allSettled(storing)
       await deleteWorkerReport(connections.db, name).catch((error: unknown) => {
         log.warn({ err: error }, 'worker not unregistered; it is shown as live for a while')
       })
