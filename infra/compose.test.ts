@@ -14,6 +14,7 @@ import { fileVariable, isSecret } from '@plumbline/runtime/secret-files'
 import { readSettings } from '@plumbline/runtime/settings'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { z } from 'zod'
 import { apiSettings } from '@plumbline/api/settings'
 import { CONTAINER_FLAGS, MEMORY_ENVIRONMENT } from '@plumbline/local/children'
 import { workerSettings } from '@plumbline/worker/settings'
@@ -35,6 +36,13 @@ interface ComposeService {
 
 /** Seconds that a program may take after its drain to close its resources. */
 const CLOSING_SECONDS = 10
+
+/** The part of a Prometheus configuration that names what it scrapes. */
+const scrapeExample = z.object({
+  scrape_configs: z.array(
+    z.object({ static_configs: z.array(z.object({ targets: z.array(z.string()) })) }),
+  ),
+})
 
 /** Safe because the tests below check each member that they use. */
 const compose = parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
@@ -75,6 +83,26 @@ describe('docker-compose.yml', () => {
   test.each(programs)('%s has the memory limits of a container', (_, service) => {
     const NODE_OPTIONS = CONTAINER_FLAGS.join(' ')
     expect(service.environment).toMatchObject({ ...MEMORY_ENVIRONMENT, NODE_OPTIONS })
+  })
+
+  test('each program exposes its metrics where the scrape example of the docs expects them', () => {
+    const [, example = ''] =
+      /```yaml\n(rule_files[^]*?)```/.exec(
+        readFileSync(join(ROOT, 'docs/observability.md'), 'utf8'),
+      ) ?? []
+    const { scrape_configs: jobs } = scrapeExample.parse(parse(example))
+    const exposed = programs
+      .filter(([name]) => name !== 'migrate')
+      .map(([name, { environment }]) => {
+        expect(environment?.['ADMIN_HOST']).toBe('0.0.0.0')
+        const port =
+          name === 'api'
+            ? apiSettings.shape.ADMIN_PORT.parse(environment?.['ADMIN_PORT'])
+            : workerSettings.shape.WORKER_ADMIN_PORT.parse(environment?.['WORKER_ADMIN_PORT'])
+        return `${name}:${port}`
+      })
+    const targets = jobs.flatMap(({ static_configs }) => static_configs.flatMap((to) => to.targets))
+    expect(targets.toSorted()).toEqual(exposed.toSorted())
   })
 
   test.each(Object.entries(compose.services))(
