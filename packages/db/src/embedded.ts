@@ -37,6 +37,8 @@ export interface EmbeddedPostgres {
   readonly servingUrl: string
   /** Whether another process started the server, and will stop it. */
   readonly joined: boolean
+  /** Resolves when the server has ended, stopped or not; never if another process started it. */
+  readonly ended: Promise<unknown>
   /** Stops the server if this process started it; waits until its files are closed. */
   stop(): Promise<void>
 }
@@ -45,6 +47,10 @@ export interface EmbeddedPostgres {
 const OWNER = 'plumbline-owner'
 
 const START_MS = 60_000
+
+/** Milliseconds between two attempts to connect to a server whose file does not say `ready`. */
+const ASK_MS = 1_000
+
 const STOP_MS = 30_000
 
 /**
@@ -122,7 +128,9 @@ async function runningServer(
     if (file === undefined) return undefined
     const url = urlOf(file.port, password)
     const owned = file.ready ? await hasOwner(url) : 'silent'
-    if (owned === 'yes') return { url, joined: true, stop: async () => undefined }
+    if (owned === 'yes') {
+      return { url, joined: true, ended: new Promise(() => {}), stop: async () => undefined }
+    }
     if (owned === 'silent' && !(await isPostgres(file.pid))) {
       // Left by a kill; its process id may be another program's by now, which would prevent the
       // start.
@@ -174,7 +182,9 @@ async function startServer(
   const exited = exitOf(child)
   const guard = spawnGuard(cluster.layout, child)
   void exited.then(() => guard.kill('SIGKILL'))
-  if (!(await becameReady(cluster.data, child, exited))) {
+  const url = urlOf(port, cluster.password)
+  if (!(await becameReady(cluster.data, child, { url, warn: options.warn }))) {
+    await exited
     const log = await logTail(cluster.home)
     // Both faults end soon: the other server is joined, the processes of the old one are exiting.
     if (PASSING.test(log)) {
@@ -182,12 +192,12 @@ async function startServer(
     }
     throw new Error(`Postgres ended while starting: ${log}`)
   }
-  const url = urlOf(port, cluster.password)
   const owner = await ownServer(url)
   child.unref()
   return {
     url,
     joined: false,
+    ended: exited,
     stop: async () => {
       await owner.end().catch(() => undefined)
       child.ref()
@@ -246,21 +256,34 @@ function spawnGuard(layout: ServerLayout, server: ChildProcess): ChildProcess {
   return guard
 }
 
+/**
+ * Waits until the server accepts connections; false if it ended before. It is given any time: after
+ * a crash it replays its log, for minutes on a slow disk, and would begin again if it was killed.
+ */
 async function becameReady(
   data: string,
   child: ChildProcess,
-  exited: Promise<unknown>,
+  { url, warn }: { readonly url: string; readonly warn: EmbeddedOptions['warn'] },
 ): Promise<boolean> {
-  const deadline = Date.now() + START_MS
-  while (child.exitCode === null && child.signalCode === null && Date.now() < deadline) {
-    const file = await readPidFile(data)
-    if (file?.ready === true && file.pid === child.pid) return true
-    if (child.pid === undefined) break
-    await delay(15)
+  let askedMs = Date.now()
+  const slow = setTimeout(() => {
+    warn?.('Postgres has been starting for a minute; after a crash it first replays its log')
+  }, START_MS)
+  try {
+    while (child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
+      const file = await readPidFile(data)
+      if (file?.ready === true && file.pid === child.pid) return true
+      // Exiting processes of the server before may have overwritten the file.
+      if (Date.now() - askedMs > ASK_MS) {
+        if ((await hasOwner(url)) !== 'silent') return true
+        askedMs = Date.now()
+      }
+      await delay(15)
+    }
+    return false
+  } finally {
+    clearTimeout(slow)
   }
-  child.kill('SIGQUIT')
-  await exited
-  return false
 }
 
 /** Opens the session that marks the server as owned, and creates the database the first time. */

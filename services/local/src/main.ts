@@ -2,7 +2,6 @@ import { chmod, mkdir, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { styleText } from 'node:util'
 import { openDatabase } from '@plumbline/db/database'
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
 import { grantServing } from '@plumbline/db/serving-role'
 import { limitSessions } from '@plumbline/db/session-limits'
@@ -21,6 +20,7 @@ import {
   type FirstAccount,
 } from './first-account.ts'
 import { lockDataDir } from './data-dir-lock.ts'
+import { keepPostgres, type KeptPostgres } from './keep-postgres.ts'
 import { refuseMoved } from './moved-mark.ts'
 import { removeServiceFile, writeServiceFile } from './service-file.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
@@ -180,14 +180,10 @@ async function startPostgres(
   dataDir: string,
   stack: AsyncDisposableStack,
   out: Log,
-): Promise<EmbeddedPostgres> {
+): Promise<KeptPostgres> {
   await refuseMoved(dataDir)
-  const postgres = await startEmbeddedPostgres({
-    dataDir,
-    warn: (message) => out.warn({}, message),
-  })
-  stack.defer(() => postgres.stop())
-  return postgres
+  const warn = (message: string): void => out.warn({}, message)
+  return stack.use(await keepPostgres({ dataDir, warn }, out))
 }
 
 async function prepareDatabase(
