@@ -7,6 +7,7 @@ import { REFUSE_UNKNOWN_NAMES } from './providers.ts'
 import type { Provider } from './providers.ts'
 import type { Recipients } from './probe-queue.ts'
 import type { RecipientTokens } from './recipient-tokens.ts'
+import type { NamedRecipient } from './reply-text.ts'
 import type { Reply } from './smtp-reply.ts'
 
 /** Dependencies of an accept-all probe. */
@@ -45,10 +46,11 @@ export function probeAcceptAll(
   tokens: RecipientTokens,
 ): Promise<AcceptAllFact> {
   const { domain } = recipients
+  const local = tools.randomLocal()
   const current = (async (): Promise<AcceptAllFact> => {
     const asked = await connection.session.ask({
       sender: tools.sender,
-      recipients: [`${tools.randomLocal()}@${domain}`],
+      recipients: [`${local}@${domain}`],
       begin: apart,
       end: true,
       smtputf8: false,
@@ -56,7 +58,8 @@ export function probeAcceptAll(
     })
     if (asked.isDenied) return { value: 'unknown' }
     const reply = asked.recipients[0]
-    const value = reply === undefined ? 'unknown' : acceptAllOf(reply, provider.id)
+    const value =
+      reply === undefined ? 'unknown' : acceptAllOf(reply, provider.id, { local, domain })
     tools.cache.remember({ results: [], acceptAll: { domain, value, by: accountOf(recipients) } })
     return { value }
   })().finally(() => tools.acceptAllProbes.delete(domain))
@@ -65,9 +68,9 @@ export function probeAcceptAll(
 }
 
 /** After an accepted mailbox, a permanent refusal of the random name is about the name. */
-function acceptAllOf(reply: Reply, provider: string): AcceptAll {
+function acceptAllOf(reply: Reply, provider: string, recipient: NamedRecipient): AcceptAll {
   if (reply.code === 250 || reply.code === 251) return 'yes'
-  const meaning = classifyReply({ ...factsOf(reply), phase: 'rcpt', provider })
+  const meaning = classifyReply({ ...factsOf(reply), phase: 'rcpt', provider, recipient })
   return reply.code >= 500 && meaning.party !== 'rate' && !meaning.retry ? 'no' : 'unknown'
 }
 

@@ -4,7 +4,8 @@ import { providerOf } from './providers.ts'
 import type { Reply } from './smtp-reply.ts'
 import { REPLY_RULES } from './reply-rules.ts'
 import type { CompiledRule, ReplyKind } from './reply-rule.ts'
-import { quotedReply, readable } from './reply-text.ts'
+import { quotedReply, readable, readableWithoutLocal } from './reply-text.ts'
+import type { NamedRecipient } from './reply-text.ts'
 
 /** The phase of the session in which a reply was received. */
 export type Phase = 'connect' | 'greeting' | 'ehlo' | 'starttls' | 'mail' | 'rcpt' | 'rset' | 'quit'
@@ -22,6 +23,8 @@ export interface ReplyFacts {
   /** Enhanced status code such as `5.1.1`; read from the text if absent. */
   readonly enhanced?: string | null
   readonly text: string
+  /** The recipient, whose words in the text say nothing; absent if there is none. */
+  readonly recipient?: NamedRecipient
   /** Our own names and addresses: a refusal that names one of them is about us. */
   readonly own?: readonly string[]
 }
@@ -46,11 +49,20 @@ export interface Classified {
 /**
  * Tells what a reply means and what it is about. A reply before RCPT is never about the mailbox, a
  * 4xx never proves it missing, and a reply that no rule matches is unknown with
- * `unclassified_reply`.
+ * `unclassified_reply`. What only words of the recipient say is not said: others' recipients would
+ * wait for it, too.
  */
 export function classifyReply(facts: ReplyFacts): Classified {
   if (facts.phase === 'rcpt' && (facts.code === 250 || facts.code === 251)) return ACCEPTED
-  const text = readable(facts.text)
+  const text = readable(facts.text, facts.recipient)
+  const classified = classifyText(facts, text)
+  const { party } = classified
+  if (facts.recipient === undefined || (party !== 'us' && party !== 'rate')) return classified
+  const bare = readableWithoutLocal(facts.text, facts.recipient)
+  return bare === text ? classified : classifyText(facts, bare)
+}
+
+function classifyText(facts: ReplyFacts, text: string): Classified {
   const enhanced = facts.enhanced ?? enhancedOf(facts.text)
   const severity = severityOf(facts.code, enhanced)
   if (facts.phase !== 'rcpt' || EARLIER_PHASE.test(text)) return beforeRecipient(text, severity)

@@ -79,6 +79,39 @@ describe('a provider that refuses us for some of its customers', () => {
   })
 })
 
+describe('a mail host whose refusals repeat words that a caller chose', () => {
+  const mx = [{ preference: 1, exchange: 'mx.victim.test' }]
+  const zone = { 'victim.test MX': mx, 'mx.victim.test A': ['127.0.0.1'] }
+  const relay = (address: string): string => `<${address}>: Relay access denied`
+  const unknown = (address: string): string => `<${address}>: User unknown`
+  const unknownLocal = (address: string): string => `${address.split('@')[0]}: User unknown`
+
+  test.each([
+    ['our name in a domain', 'a@verifier.sender.test.stranger.test', relay, 'relay_denied'],
+    ['a block list in a domain', 'a@spamhaus.stranger.test', relay, 'relay_denied'],
+    ['a rate limit in a domain', 'a@rate-limit.test', relay, 'relay_denied'],
+    ['a block list in a quoted part', '"spamhaus list"@victim.test', unknown, 'mailbox_not_found'],
+    [
+      'our name in a quoted part',
+      '"verifier.sender.test \\x"@victim.test',
+      unknown,
+      'mailbox_not_found',
+    ],
+    ['a block list and a quote', "spamhaus'list@victim.test", unknown, 'mailbox_not_found'],
+    ['a block list without a domain', 'spamhaus@victim.test', unknownLocal, 'mailbox_not_found'],
+  ])('is asked for others as before: %s', async (_, subject, text, reason) => {
+    const recipient = (address: string): string =>
+      /^(?:ok|postmaster)@victim/.test(address) ? '250 2.1.5 Ok' : `554 5.7.1 ${text(address)}`
+    await using server = await startSmtp({ recipient })
+    const at = subject.slice(subject.indexOf('@') + 1)
+    await using engine = testEngine(server.port, { ...zone, [`${at} MX`]: mx })
+    for (const account of ['one', 'two', 'three']) {
+      expect((await ask(engine, [subject], { account }))[0]).toMatchObject({ reason })
+    }
+    expect((await ask(engine, ['ok@victim.test']))[0]).toMatchObject({ status: 'deliverable' })
+  })
+})
+
 test.each([
   ['aspmx.l.google.com', 'google'],
   ['inbound-smtp.eu-west-1.amazonaws.com', 'amazon'],

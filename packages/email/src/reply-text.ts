@@ -9,14 +9,47 @@ const MASKED_RUN = /(?:someone@){2,}/g
 const RELAY_WORDS =
   /unknown address error|remote (?:host|server|mta) (?:said|returned|responded)[: ]/g
 
-/** The text in lower case on one line, with local parts masked, since they may contain any word. */
-export function readable(text: string): string {
-  const masked = maskLocals(text.slice(0, READ_MAX_CHARS).toLowerCase(), 'someone')
+/** A recipient as it is sent. */
+export interface NamedRecipient {
+  readonly local: string
+  /** Lower-case A-labels. */
+  readonly domain: string
+}
+
+/** What stands for a local part, and for the recipient's domain. */
+const ANY_LOCAL = 'someone'
+const ANY_DOMAIN = 'x.example'
+
+/**
+ * The text in lower case on one line, with local parts and the recipient's domain masked, since they
+ * may contain any word.
+ */
+export function readable(text: string, recipient?: NamedRecipient): string {
+  const lower = text.slice(0, READ_MAX_CHARS).toLowerCase()
+  if (recipient === undefined) return plain(maskLocals(lower, ANY_LOCAL))
+  const locals = maskLocals(withoutSplitLocal(lower, recipient), ANY_LOCAL)
+  return plain(withoutWord(locals, recipient.domain, ANY_DOMAIN, IN_DOMAIN))
+}
+
+/**
+ * The same, with the local part masked also where no `@` follows: there the word may be the server's
+ * own.
+ */
+export function readableWithoutLocal(text: string, recipient: NamedRecipient): string {
+  const lower = text.slice(0, READ_MAX_CHARS).toLowerCase()
+  const masked = formsOf(recipient).reduce(
+    (rest, form) => (form.length < 3 ? rest : withoutWord(rest, form, ANY_LOCAL, IN_WORD)),
+    lower,
+  )
+  return readable(masked, recipient)
+}
+
+function plain(masked: string): string {
   const lower = masked.replaceAll(MASKED_RUN, 'someone@').slice(0, EXAMINED_MAX_CHARS)
-  const plain = /[^\x20-\x5f\x61-\x7e]/.test(lower)
+  const even = /[^\x20-\x5f\x61-\x7e]/.test(lower)
     ? folded(lower).replaceAll(/[’`]/g, "'").replaceAll(/\s+/g, ' ')
     : lower
-  const own = plain.replaceAll(RELAY_WORDS, '')
+  const own = even.replaceAll(RELAY_WORDS, '')
   return spelled(own.includes('  ') ? own.replaceAll(/ +/g, ' ') : own)
 }
 
@@ -136,4 +169,47 @@ export function maskLocals(text: string, mask: string): string {
 
 function isDelimiter(char: string | undefined): boolean {
   return char === undefined || char < ' ' || DELIMITERS.includes(char)
+}
+
+/** How a server may write a local part: as it is sent, without quotes, and without backslashes. */
+function formsOf({ local }: NamedRecipient): readonly string[] {
+  const sent = local.toLowerCase()
+  if (!sent.startsWith('"')) return [sent]
+  const content = sent.slice(1, -1)
+  return [sent, content, content.replaceAll(/\\(.)/gsu, '$1')]
+}
+
+/** Masks a local part with a delimiter in it, of which `maskLocals` sees the end only. */
+function withoutSplitLocal(text: string, recipient: NamedRecipient): string {
+  const [sent = '', ...bare] = formsOf(recipient)
+  if (![...sent].some(isDelimiter)) return text
+  const whole = sent.startsWith('"') ? text.replaceAll(sent, ANY_LOCAL) : text
+  return [sent, ...bare].reduce(
+    (masked, form) => masked.replaceAll(`${form}@`, `${ANY_LOCAL}@`),
+    whole,
+  )
+}
+
+/** The characters before and after a text that make it a part of a longer word. */
+interface Joins {
+  readonly before: RegExp
+  /** Matches at the beginning of the two characters that follow. */
+  readonly after: RegExp
+}
+
+const IN_WORD: Joins = { before: /[\p{L}\p{N}]/u, after: /^[\p{L}\p{N}]/u }
+const IN_DOMAIN: Joins = { before: /[\p{L}\p{N}._-]/u, after: /^\.?[\p{L}\p{N}_-]/u }
+
+/** Replaces a text wherever it is a whole word, without building a pattern of it. */
+function withoutWord(text: string, word: string, mask: string, joins: Joins): string {
+  let out = ''
+  let from = 0
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+    const end = at + word.length
+    if (joins.before.test(text[at - 1] ?? '') || joins.after.test(text.slice(end, end + 2)))
+      continue
+    out += `${text.slice(from, at)}${mask}`
+    from = end
+  }
+  return out + text.slice(from)
 }

@@ -13,6 +13,7 @@ import { withOlderFact, withWait } from './probe-result.ts'
 import type { AcceptAllFact } from './probe-result.ts'
 import type { Provider } from './providers.ts'
 import type { Reply } from './smtp-reply.ts'
+import type { NamedRecipient } from './reply-text.ts'
 import type { TransactionReplies } from './smtp-session.ts'
 import type { UniformRejection } from './uniform-rejection.ts'
 
@@ -110,7 +111,8 @@ export async function verifyRecipients(
   if (asked.sender !== null) return senderRefused(about, asked.sender)
   const answered = asked.recipients.flatMap((reply, at) => {
     const probe = probes[at]
-    return probe === undefined ? [] : [{ probe, reply, meaning: classified(about, reply, 'rcpt') }]
+    if (probe === undefined) return []
+    return [{ probe, reply, meaning: classified(about, reply, 'rcpt', probe) }]
   })
   for (const { meaning, reply } of answered) {
     if (meaning.reason === 'unclassified_reply') tools.unclassified(provider.id, reply)
@@ -164,8 +166,14 @@ function countAttempt(
   }
 }
 
-function classified({ provider, own }: Transaction, reply: Reply, phase: Phase): Classified {
-  return classifyReply({ ...factsOf(reply), phase, provider: provider.id, own })
+function classified(
+  { provider, own }: Transaction,
+  reply: Reply,
+  phase: Phase,
+  recipient?: NamedRecipient,
+): Classified {
+  const of = recipient === undefined ? {} : { recipient }
+  return classifyReply({ ...factsOf(reply), phase, provider: provider.id, own, ...of })
 }
 
 /** Enhanced code X.5.3, too many recipients (RFC 3463 3.6). */
