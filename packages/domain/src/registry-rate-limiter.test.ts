@@ -43,7 +43,7 @@ function take(
   result: QueryResult = ANSWERED,
   caller: Partial<RegistryCaller> = {},
 ): Promise<RateLimited<string>> {
-  const full: RegistryCaller = { lane: 'bulk', signal: NEVER, ...caller }
+  const full: RegistryCaller = { lane: 'bulk', account: 'one', signal: NEVER, ...caller }
   return rateLimiter.run('rdap:a.test', full, async () => ({ value: 'asked', result }))
 }
 
@@ -105,11 +105,15 @@ test('a server does not count as down if callers gave up too soon', async () => 
   const { rateLimiter, clock } = openLimiter()
   const giveUpAfter = (ms: number): Promise<RateLimited<string>> => {
     const asker = new AbortController()
-    return rateLimiter.run('rdap:a.test', { lane: 'live', signal: asker.signal }, async () => {
-      clock.now += ms
-      asker.abort()
-      return { value: 'asked', result: { kind: 'silent' } }
-    })
+    return rateLimiter.run(
+      'rdap:a.test',
+      { lane: 'live', account: 'one', signal: asker.signal },
+      async () => {
+        clock.now += ms
+        asker.abort()
+        return { value: 'asked', result: { kind: 'silent' } }
+      },
+    )
   }
   for (let round = 0; round < 6; round++) await giveUpAfter(500)
   expect(await take(rateLimiter)).toEqual({ kind: 'done', value: 'asked' })
@@ -123,7 +127,7 @@ test('live queries precede bulk ones, and no more are concurrent than allowed', 
   let open = 0
   let most = 0
   const ask = (name: string, lane: RegistryCaller['lane']): Promise<RateLimited<null>> =>
-    rateLimiter.run('whois:b.test', { lane, signal: NEVER }, async () => {
+    rateLimiter.run('whois:b.test', { lane, account: 'one', signal: NEVER }, async () => {
       most = Math.max(most, ++open)
       await new Promise(setImmediate)
       order.push(name)
@@ -145,7 +149,7 @@ test('a single call with time left for a reply precedes one that has waited too 
   const { rateLimiter, clock } = openLimiter({ limiter: shut, concurrency: 1 })
   const order: string[] = []
   const ask = (name: string): Promise<RateLimited<null>> =>
-    rateLimiter.run('rdap:a.test', { lane: 'live', signal: NEVER }, async () => {
+    rateLimiter.run('rdap:a.test', { lane: 'live', account: 'one', signal: NEVER }, async () => {
       order.push(name)
       return { value: null, result: ANSWERED }
     })
@@ -157,6 +161,27 @@ test('a single call with time left for a reply precedes one that has waited too 
   isOpen = true
   await Promise.all(asked)
   expect(order).toEqual(['first', 'second', 'oldest', 'old'])
+})
+
+test('single calls of one account, however many, precede none that another makes before their turn', async () => {
+  let isOpen = false
+  const shut: Limiter = {
+    take: async () => (isOpen ? { granted: true } : { granted: false, retryMs: 5 }),
+    lease: (...args) => createOpenLimiter().lease(...args),
+  }
+  const { rateLimiter, clock } = openLimiter({ limiter: shut, concurrency: 1 })
+  const order: string[] = []
+  const ask = (account: string): Promise<RateLimited<null>> =>
+    rateLimiter.run('rdap:a.test', { lane: 'live', account, signal: NEVER }, async () => {
+      order.push(account)
+      return { value: null, result: ANSWERED }
+    })
+  const asked = Array.from({ length: 20 }, () => ask('busy'))
+  clock.now += 7_000
+  asked.push(ask('other'), ask('other'), ask('third'))
+  isOpen = true
+  await Promise.all(asked)
+  expect(order.slice(0, 5)).toEqual(['busy', 'other', 'third', 'busy', 'other'])
 })
 
 test('the query of an aborted caller is not sent, and nothing waits for it', async () => {
@@ -173,8 +198,10 @@ test('the query of an aborted caller is not sent, and nothing waits for it', asy
 
 test('an error of a query reaches its caller, and the next query runs', async () => {
   const { rateLimiter } = openLimiter()
-  const failing = rateLimiter.run('rdap:a.test', { lane: 'live', signal: NEVER }, () =>
-    Promise.reject(new Error('a bug')),
+  const failing = rateLimiter.run(
+    'rdap:a.test',
+    { lane: 'live', account: 'one', signal: NEVER },
+    () => Promise.reject(new Error('a bug')),
   )
   await expect(failing).rejects.toThrow('a bug')
   expect(await take(rateLimiter)).toMatchObject({ kind: 'done' })
@@ -271,7 +298,11 @@ test.each([
     const turns = Array.from({ length: workers }, () => openLimiter(shared).rateLimiter).flatMap(
       (rateLimiter) =>
         Array.from({ length: questions / workers }, () =>
-          rateLimiter.run('rdap:a.test', { lane: 'bulk', signal: NEVER }, server.ask),
+          rateLimiter.run(
+            'rdap:a.test',
+            { lane: 'bulk', account: 'one', signal: NEVER },
+            server.ask,
+          ),
         ),
     )
     await vi.advanceTimersByTimeAsync((questions / perSecond / least) * 1_000)

@@ -4,9 +4,10 @@ import type { Memory } from '@plumbline/ports/memory'
 import { createRegistryServer, isPaused, noteResult } from './registry-server.ts'
 import type { QueryResult, RegistryServer } from './registry-server.ts'
 
-/** The caller of a query: a single call or a batch, and the signal that ends its wait. */
+/** The caller of a query: a single call or a batch of an account, and the signal that ends its wait. */
 export interface RegistryCaller {
   readonly lane: 'live' | 'bulk'
+  readonly account: string
   readonly signal: AbortSignal
 }
 
@@ -31,7 +32,7 @@ export interface RegistryRateLimiter extends AsyncDisposable {
   /**
    * Runs `ask` when the limits of `server` allow it. Live before bulk; if there are more single
    * calls than the server allows, those with enough time left for a reply come before those that
-   * have waited too long.
+   * have waited too long, and accounts take turns.
    */
   run<T>(
     server: string,
@@ -129,6 +130,8 @@ type Held = Extract<Lease, { granted: true }>
 interface Waiter {
   readonly caller: RegistryCaller
   readonly sinceMs: number
+  /** Of waiting single calls the one with the lowest turn is served next. */
+  readonly turn: number
   /**
    * Runs the query; returns the result for the server, null if it says nothing about the server.
    */
@@ -139,6 +142,7 @@ interface Waiter {
 
 interface Server extends RegistryServer {
   readonly waiting: { readonly live: Waiter[]; readonly bulk: Waiter[] }
+  readonly turns: Turns
   /** Queries of this process in the current window; each resolves when it leaves the window. */
   readonly inWindow: Set<Promise<void>>
   /** Whether a token was taken already, before the window has capacity. */
@@ -147,10 +151,21 @@ interface Server extends RegistryServer {
   pumping: boolean
 }
 
+/**
+ * Start-time fair queueing over accounts: a single call gets the turn after the last one of its
+ * account, or the current one.
+ */
+interface Turns {
+  /** The last turn given to each account with waiting single calls. */
+  readonly last: Map<string, number>
+  current: number
+}
+
 function createServer(name: string, perSecond: number): Server {
   return {
     ...createRegistryServer(name, perSecond),
     waiting: { live: [], bulk: [] },
+    turns: { last: new Map(), current: 0 },
     inWindow: new Set(),
     hasToken: false,
     running: 0,
@@ -173,6 +188,7 @@ function enqueue<T>(
   server.waiting[caller.lane].push({
     caller,
     sinceMs: settings.now(),
+    turn: caller.lane === 'live' ? nextTurn(server, caller) : 0,
     refuse: resolve,
     fail: reject,
     async start() {
@@ -185,6 +201,13 @@ function enqueue<T>(
   })
   void pump(server, settings)
   return promise.finally(() => caller.signal.removeEventListener('abort', onAbort))
+}
+
+function nextTurn({ turns, waiting }: Server, { account }: RegistryCaller): number {
+  if (waiting.live.length === 0) turns.last.clear()
+  const turn = Math.max(turns.current, (turns.last.get(account) ?? 0) + 1)
+  turns.last.set(account, turn)
+  return turn
 }
 
 // How long until the server's queue is nearly empty; 0 where it still takes one more.
@@ -274,9 +297,13 @@ async function heldOrNull(asked: Promise<Lease>): Promise<Held | null> {
 /** Errors are ignored: an unreleased lease expires. */
 function ignoreError(): void {}
 
-function nextLive({ waiting: { live } }: Server, now: number): Waiter | undefined {
-  const fresh = live.findIndex(({ sinceMs }) => now - sinceMs < FRESH_MS)
-  return live.splice(Math.max(0, fresh), 1)[0]
+function nextLive({ turns, waiting: { live } }: Server, now: number): Waiter | undefined {
+  const fresh = live.filter(({ sinceMs }) => now - sinceMs < FRESH_MS)
+  const [next] = (fresh.length > 0 ? fresh : live).toSorted((a, b) => a.turn - b.turn)
+  if (next === undefined) return undefined
+  turns.current = Math.max(turns.current, next.turn)
+  live.splice(live.indexOf(next), 1)
+  return next
 }
 
 async function serve(

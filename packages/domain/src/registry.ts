@@ -18,7 +18,7 @@ export interface Registry {
    * A registration found out by a call of another account is returned with its day only, or not at
    * all if accounts share nothing.
    */
-  lookUp(name: DomainName, caller: RegistryCaller, account: string): Promise<LookupResult>
+  lookUp(name: DomainName, caller: RegistryCaller): Promise<LookupResult>
 }
 
 /** Settings and dependencies of the lookup of registrations. */
@@ -40,10 +40,9 @@ export function createRegistry(options: RegistryOptions): Registry {
   const whois = createWhoisLookup(options)
   const shared = createSingleFlight<LookupResult>()
   return {
-    async lookUp(name, caller, account) {
-      const key = registrationKey(name.registrable, account, options)
-      const lookUp = (): Promise<LookupResult> =>
-        lookUpOne(options, whois, { key, account }, name, caller)
+    async lookUp(name, caller) {
+      const key = registrationKey(name.registrable, caller.account, options)
+      const lookUp = (): Promise<LookupResult> => lookUpOne(options, whois, key, name, caller)
       // A single call has its own place in the rate limiter's queue, and accepts `throttled` as a
       // result.
       return caller.lane === 'live' ? lookUp() : shared(key, caller.signal, lookUp)
@@ -59,10 +58,11 @@ export function registrationKey(registrable: string, account: string, sharing: S
 async function lookUpOne(
   options: RegistryOptions,
   whois: Whois,
-  { key, account }: { readonly key: string; readonly account: string },
+  key: string,
   name: DomainName,
   caller: RegistryCaller,
 ): Promise<LookupResult> {
+  const { account } = caller
   const [held] = await options.memory.get([key])
   const kept = held === undefined ? null : fromMemory(held, account)
   if (kept !== null) return kept

@@ -152,7 +152,7 @@ async function answerOne(
   const { lane, account, signal } = request
   const caller: Caller = { lane, account, signal }
   const found = await once(shared.names, name.ascii, () => {
-    const lookUp = (): Promise<LookupResult> => work.registry.lookUp(name, caller, request.account)
+    const lookUp = (): Promise<LookupResult> => work.registry.lookUp(name, caller)
     const registering = once(shared.registrations, name.registrable, lookUp)
     return findOut(work, name, registering, caller, throttles >= MAX_THROTTLES)
   })
