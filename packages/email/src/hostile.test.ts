@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { ask, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
+import { ask, brief, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
 import { startSmtp } from './smtp-fixture.ts'
 import type { SmtpScript } from './smtp-fixture.ts'
 
@@ -208,5 +208,26 @@ describe('hostile mail servers', () => {
       expect(outcome.reason).toBe(reason ?? outcome.reason)
       expect(smtp.lines.some((line) => /^DATA|^BDAT/i.test(line))).toBe(false)
     })
+  }
+})
+
+test.each([
+  { what: 'with pipelining', offers: ['PIPELINING'] },
+  { what: 'without', offers: [] },
+])('a session whose RSET is refused takes no other transaction, $what', async ({ offers }) => {
+  const begun = new WeakSet<object>()
+  await using server = await startSmtp({
+    offers,
+    command(line, session) {
+      if (line === 'RSET') return '500 5.5.1 not known'
+      if (!line.startsWith('MAIL')) return undefined
+      const reply = begun.has(session) ? '503 5.5.1 nested MAIL' : '250 2.1.0 ok'
+      begun.add(session)
+      return reply
+    },
+  })
+  await using engine = testEngine(server.port, zoneOf({ 'a.test': '127.0.0.1' }))
+  for (const local of ['one', 'two', 'three', 'four']) {
+    expect(brief((await ask(engine, [`${local}@a.test`]))[0])).toBe('deliverable accepted')
   }
 })

@@ -83,6 +83,8 @@ export interface TransactionReplies {
   readonly recipients: readonly Reply[]
   /** Whether recipients were not sent, since `mayName` denied them. */
   readonly isDenied: boolean
+  /** The reply to RSET; null if it was not sent, or there was none. */
+  readonly reset: Reply | null
   readonly fault: WireFault | null
 }
 
@@ -199,6 +201,8 @@ function opened(
       const asked = await (pipelining ? askAtOnce : askInTurn)(wire, transaction, times)
       const last = asked.recipients.at(-1) ?? asked.sender
       if (asked.fault !== null || last?.code === 421) stopped = true
+      // The server may still count the transaction as open.
+      if (asked.reset !== null && asked.reset.code !== 250) stopped = true
       return asked
     },
     async reset() {
@@ -222,7 +226,7 @@ async function askAtOnce(
 ): Promise<TransactionReplies> {
   if (!(await asked.mayName(asked.recipients.length))) {
     const reset = !asked.begin && asked.end ? await endTransaction(wire, times) : null
-    return { ...NO_REPLIES, isDenied: true, fault: reset?.fault ?? null }
+    return { ...NO_REPLIES, isDenied: true, ...endedBy(reset) }
   }
   const parts = asked.begin ? [mailCommand(asked)] : []
   for (const recipient of asked.recipients) parts.push(recipientCommand(recipient))
@@ -235,6 +239,7 @@ async function askAtOnce(
     sender: isRefused ? sender : null,
     recipients: isRefused ? [] : replies.slice(from, from + asked.recipients.length),
     isDenied: false,
+    reset: asked.end ? (replies[parts.length - 1] ?? null) : null,
     fault,
   }
 }
@@ -251,7 +256,7 @@ async function askInTurn(
     if (reply.code !== 250) {
       // A server that refused MAIL may still count the transaction as open.
       const reset = asked.end ? await endTransaction(wire, times) : null
-      return { ...NO_REPLIES, sender: reply, fault: reset?.fault ?? null }
+      return { ...NO_REPLIES, sender: reply, ...endedBy(reset) }
     }
   }
   const replies: Reply[] = []
@@ -267,18 +272,23 @@ async function askInTurn(
     if (reply.code === 421) return { ...transaction, fault: 'closed' }
   }
   const reset = asked.end ? await endTransaction(wire, times) : null
-  return { ...transaction, isDenied, fault: reset?.fault ?? null }
+  return { ...transaction, isDenied, ...endedBy(reset) }
 }
 
 const NO_REPLIES: TransactionReplies = {
   sender: null,
   recipients: [],
   isDenied: false,
+  reset: null,
   fault: null,
 }
 
 function endTransaction(wire: SmtpWire, times: SessionTimes): Promise<Exchanged> {
   return wire.exchange('RSET\r\n', 1, times.commandMs)
+}
+
+function endedBy(reset: Exchanged | null): Pick<TransactionReplies, 'reset' | 'fault'> {
+  return { reset: reset?.replies[0] ?? null, fault: reset?.fault ?? null }
 }
 
 function mailCommand(asked: TransactionRequest): string {
