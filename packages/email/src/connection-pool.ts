@@ -20,6 +20,8 @@ export interface PoolOptions extends Pick<
   'limits' | 'limiter' | 'verify' | 'connect' | 'reached' | 'customerOf' | 'now'
 > {
   readonly destination: (domain: string, route: HostsRoute) => Destination
+  /** Whether the hosts of a destination are never probed. */
+  readonly isOff: (to: Destination) => boolean
   readonly memory: Memory
   readonly warn: (error: unknown) => void
 }
@@ -78,10 +80,7 @@ export function createConnectionPool(options: PoolOptions): ConnectionPool {
       holdBack: (group, ms) => holdBack(pool, group, ms),
       grow: (group) => grow(pool, group),
       idle: (connection) => idle(pool, connection),
-      moveOn(probes, domain, route) {
-        const to = options.destination(domain, route)
-        for (const probe of probes) submit(pool, probe, to)
-      },
+      moveOn: (probes, domain, route) => moveOn(pool, probes, domain, route),
       isScarce: () => pool.openCount > pool.limits.sessions / 2,
       isOver: () => pool.isOver,
     },
@@ -123,6 +122,24 @@ function submit(pool: Pool, probe: Probe, to: Destination): void {
   pool.quiet.delete(group)
   if (probe.lane === 'bulk') pool.expiryTimer ??= setInterval(() => expireBulk(pool), EXPIRY_MS)
   grow(pool, group, probe.account)
+}
+
+/** Submits probes to hosts of the next group that may be probed. */
+function moveOn(pool: Pool, probes: readonly Probe[], domain: string, route: HostsRoute): void {
+  const { destination, isOff } = pool.options
+  const to = destination(domain, route)
+  if (!isOff(to)) {
+    for (const probe of probes) submit(pool, probe, to)
+    return
+  }
+  const { others, failed } = to.route
+  if (others !== undefined) {
+    moveOn(pool, probes, domain, others)
+    return
+  }
+  // That the hosts tried before do not exist says nothing about these.
+  const off = unknownResult('probing_off', { provider: to.provider.id })
+  for (const probe of probes) probe.settle(failed?.status === 'unknown' ? failed : off)
 }
 
 /**

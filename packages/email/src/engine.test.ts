@@ -556,6 +556,29 @@ describe('port 25 and our own names', () => {
     ])
   })
 
+  test('a group that is not probed is not probed either for domains whose first hosts are of another', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    const split = (first: string): readonly unknown[] => [
+      { preference: 1, exchange: first },
+      { preference: 2, exchange: 'mx.a.test' },
+    ]
+    await using engine = testEngine(
+      smtp.port,
+      {
+        ...zone,
+        'silent.test MX': split('mx.silent.test'),
+        'mx.silent.test A': ['127.9.9.9'],
+        'gone.test MX': split('mx.gone.test'),
+      },
+      { probingOff: ['a.test'] },
+    )
+    expect((await ask(engine, ['ok@silent.test', 'ok@gone.test'])).map(brief)).toEqual([
+      'unknown connect_failed',
+      'unknown probing_off',
+    ])
+    expect(smtp.sessions.all).toBe(0)
+  })
+
   test('while port 25 is blocked results have the reason smtp_unavailable, never invalid', async () => {
     const dead = { ...zoneOf({ 'a.test': '127.9.9.9', 'gmail.com': '127.9.9.8' }) }
     await using engine = testEngine(1, dead, { selfTest: { targets: ['gmail.com'] } })

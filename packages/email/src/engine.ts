@@ -22,6 +22,7 @@ import { DEFAULT_LIMITS } from './limits.ts'
 import type { EmailLimits } from './limits.ts'
 import { outgoingAddresses } from './outgoing-addresses.ts'
 import { ORDINARY_PROVIDER } from './providers.ts'
+import type { Destination } from './provider-group.ts'
 import { runRequest } from './run-request.ts'
 import { createConnectionPool } from './connection-pool.ts'
 import type { PoolOptions } from './connection-pool.ts'
@@ -101,6 +102,7 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
     warn,
     reached: port25.reached,
     destination: domains.destination,
+    isOff: (to) => isOff(options, to),
     customerOf: (provider, domain) =>
       provider.id === 'other' || domains.lists.free.exact(domain) ? null : groupOf(domain),
     verify: verifyTools(options, cache, createUniformRejection(now)),
@@ -117,8 +119,7 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
     port25,
     outage: createOutageWatch({ resolver: options.resolver, port25, now }),
     limits,
-    probing: options.probing,
-    probingOff: options.probingOff ?? [],
+    isOff: (to) => isOff(options, to),
     scheduleSeconds: options.greylistScheduleSeconds,
     shareFindings: options.shareFindings ?? true,
     now,
@@ -134,6 +135,13 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
       await cache.flush()
     },
   }
+}
+
+function isOff(
+  { probing, probingOff = [] }: EmailEngineOptions,
+  { provider, group }: Destination,
+): boolean {
+  return probing === 'dns_only' || probingOff.includes(provider.id) || probingOff.includes(group)
 }
 
 function assertSender(smtp: EmailEngineOptions['smtp']): void {

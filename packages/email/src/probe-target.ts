@@ -21,9 +21,8 @@ export interface ProbeTarget {
 export interface TargetTools {
   readonly domains: DomainCache
   readonly dictionary: DictionaryAttackGuard
-  readonly probing: 'smtp' | 'dns_only'
-  /** Provider ids or registrable domains of mail hosts that are never probed. */
-  readonly probingOff: readonly string[]
+  /** Whether the hosts of a destination are never probed. */
+  readonly isOff: (to: Destination) => boolean
 }
 
 /** The target of a domain for one account. */
@@ -34,16 +33,12 @@ export function probeTargetOf(
   route: HostsRoute,
 ): ProbeTarget {
   const to = tools.domains.destination(domain, route)
-  const isOff =
-    tools.probing === 'dns_only' ||
-    tools.probingOff.includes(to.provider.id) ||
-    tools.probingOff.includes(to.group)
   const isOptedOut = tools.domains.lists.optOut.has(domain)
   return {
     route,
     to,
     pair: tools.dictionary.pair(account, domain),
-    off: isOptedOut ? 'opted_out' : isOff ? 'probing_off' : null,
+    off: isOptedOut ? 'opted_out' : tools.isOff(to) ? 'probing_off' : null,
     evidence: {
       mx_host: route.hosts[0] ?? domain,
       provider: to.provider.id,
