@@ -200,6 +200,22 @@ function outcome(kind: ReplyKind, rule: string, text: string, severity: number):
   }
 }
 
+/**
+ * Rules of refusals that are about us, or about a domain that the server does not serve: some give
+ * the same reply for both.
+ */
+const VAGUE_RULES: ReadonlySet<string> = new Set([
+  'authentication',
+  'content',
+  'policy',
+  'code-policy',
+])
+
+/** Whether a refusal of us may also be about the recipient's domain. */
+export function isVague({ rule }: Classified): boolean {
+  return VAGUE_RULES.has(rule)
+}
+
 const ACCEPTED: Classified = {
   status: 'deliverable',
   reason: 'accepted',

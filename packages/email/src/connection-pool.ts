@@ -11,6 +11,7 @@ import { holdRate, setConnectionState, postpone, waitingResult } from './provide
 import type { Destination, PooledConnection, ProviderGroup } from './provider-group.ts'
 import type { EmailLimits } from './limits.ts'
 import type { HostsRoute, Probe } from './probe-queue.ts'
+import { restingResult } from './refusing-domains.ts'
 import { createSlowOpenings } from './slow-openings.ts'
 import type { SlowOpeningLimits } from './slow-openings.ts'
 
@@ -112,6 +113,11 @@ function submit(pool: Pool, probe: Probe, to: Destination): void {
   const fullMs = group.fullUntilMs - pool.options.now()
   if (probe.lane === 'bulk' && fullMs > pool.limits.soonMs) {
     postpone(group, [probe], fullMs)
+    return
+  }
+  const restMs = group.refusing.restMs(probe.domain)
+  if (restMs > 0) {
+    probe.settle(restingResult(group.provider.id, restMs))
     return
   }
   if (probe.lane === 'live' && isSilent(pool, group)) {

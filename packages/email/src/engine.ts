@@ -103,8 +103,11 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
     reached: port25.reached,
     destination: domains.destination,
     isOff: (to) => isOff(options, to),
-    customerOf: (provider, domain) =>
-      provider.id === 'other' || domains.lists.free.exact(domain) ? null : groupOf(domain),
+    customerOf: ({ name, provider }, domain, isVague) => {
+      const customer = groupOf(domain)
+      const isOwn = customer === name || domains.lists.free.exact(domain)
+      return isOwn || (provider.id === ORDINARY_PROVIDER.id && !isVague) ? null : customer
+    },
     verify: verifyTools(options, cache, createUniformRejection(now)),
     connect: connectorOf(options, stop.signal, now),
   })

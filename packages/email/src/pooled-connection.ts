@@ -6,7 +6,7 @@ import type { HostsRoute, Probe, Recipients } from './probe-queue.ts'
 import { unknownResult, type ProbeResult } from './probe-result.ts'
 import { connectionCount, postpone, refuseWaiting, setConnectionState } from './provider-group.ts'
 import type { PooledConnection, ProviderGroup } from './provider-group.ts'
-import type { Provider } from './providers.ts'
+import { restingResult } from './refusing-domains.ts'
 import type { Opening, SlowOpenings } from './slow-openings.ts'
 import { grantRecipients } from './grant-recipients.ts'
 import type { GrantTools } from './grant-recipients.ts'
@@ -29,10 +29,12 @@ export interface ConnectionTools extends GrantTools {
   readonly reached: (ok: boolean) => void
   readonly now: () => number
   /**
-   * The customer of a provider who decides how it replies for a domain; null if that is the
-   * provider itself.
+   * The customer of a group on whose account it may have refused us for a domain; null if it is the
+   * group itself that refuses us.
+   *
+   * @param isVague whether the reason may also be the domain
    */
-  readonly customerOf: (provider: Provider, domain: string) => string | null
+  readonly customerOf: (group: ProviderGroup, domain: string, isVague: boolean) => string | null
   /** Sends probes to hosts of another group, since no host of theirs has replied. */
   readonly moveOn: (probes: readonly Probe[], domain: string, route: HostsRoute) => void
   /** Called if there may be work for another connection. */
@@ -199,7 +201,7 @@ async function send(
   const summary = await verifyRecipients(smtp, granted, tokens, provider, name, tools.verify)
   connection.transactions++
   connection.refusals = summary.accepted ? 0 : connection.refusals + summary.refusals
-  applySummary(group, summary, tools.customerOf(provider, granted.domain), tools)
+  applySummary(group, summary, granted.domain, tools)
   if (summary.unanswered.length > 0) group.queue.putBack(summary.unanswered, granted.route)
   if (summary.throttled || group.breaker.openMs() > 0) return false
   const afterMs = tools.addresses.leavesFor(connection)
@@ -233,12 +235,18 @@ function whenAllGaveUp(probes: readonly Probe[], gone: () => void): Disposable {
 function applySummary(
   group: ProviderGroup,
   summary: TransactionSummary,
-  customer: string | null,
+  domain: string,
   tools: ConnectionTools,
 ): void {
   group.silentSinceMs = null
-  if (summary.accepted) group.breaker.accepted()
-  else if (summary.refusedUs) group.breaker.refused(customer)
+  if (summary.accepted) {
+    group.breaker.accepted()
+    group.refusing.accepted(domain)
+  } else if (summary.refusedUs !== false) {
+    const customer = tools.customerOf(group, domain, summary.refusedUs === 'maybe')
+    group.breaker.refused(customer)
+    if (customer !== null) refusedFor(group, domain)
+  }
   if (summary.tooMany) group.perTransaction = Math.max(1, Math.floor(group.perTransaction / 2))
   if (summary.throttled) {
     slowDown(group, tools)
@@ -248,6 +256,14 @@ function applySummary(
   }
   const openMs = group.breaker.openMs()
   if (openMs > 0) refuseWaiting(group, openMs)
+}
+
+/** Leaves a domain alone for which the group keeps refusing us. */
+function refusedFor({ provider, queue, refusing }: ProviderGroup, domain: string): void {
+  refusing.refused(domain)
+  const restMs = refusing.restMs(domain)
+  if (restMs === 0) return
+  for (const probe of queue.drain(domain)) probe.settle(restingResult(provider.id, restMs))
 }
 
 function slowDown(group: ProviderGroup, tools: ConnectionTools): void {

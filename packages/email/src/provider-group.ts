@@ -9,6 +9,7 @@ import type { HostsRoute, Probe, ProbeQueue } from './probe-queue.ts'
 import { unknownResult } from './probe-result.ts'
 import type { ProbeResult } from './probe-result.ts'
 import type { Provider } from './providers.ts'
+import { createRefusingDomains, type RefusingDomains } from './refusing-domains.ts'
 
 /** Where a probe is sent to. */
 export interface Destination {
@@ -31,6 +32,7 @@ export interface ProviderGroup {
   readonly queue: ProbeQueue
   readonly pace: Pace
   readonly breaker: CircuitBreaker
+  readonly refusing: RefusingDomains
   /** Connections by state, without closed ones. */
   readonly counts: Record<Exclude<PoolState<'connection'>, 'closed'>, number>
   /** Connections that wait for probes, the longest idle first. */
@@ -140,6 +142,7 @@ export function createProviderGroup(
     queue: createProbeQueue(),
     pace: createPace(limits.startConnections, own.connections, now),
     breaker: createCircuitBreaker(`email:breaker:${key}`, memory, now, warn),
+    refusing: createRefusingDomains(now),
     counts: { starting: 0, busy: 0, idle: 0, closing: 0 },
     idle: new Set(),
     perTransaction: own.recipientsPerTransaction,

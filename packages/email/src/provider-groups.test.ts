@@ -112,6 +112,53 @@ describe('a mail host whose refusals repeat words that a caller chose', () => {
   })
 })
 
+describe('a mail host named by the records of a domain that it does not serve', () => {
+  const mx = [{ preference: 1, exchange: 'mx.victim.test' }]
+  const zone = { 'victim.test MX': mx, 'stranger.test MX': mx, 'mx.victim.test A': ['127.0.0.1'] }
+
+  test.each([
+    ['530 5.7.1 Authentication required', 'deliverable'],
+    ['550 Administrative prohibition', 'deliverable'],
+    ['550 5.7.1 Access denied', 'deliverable'],
+    ['554 5.7.1 Client host [192.0.2.1] blocked using zen.spamhaus.org', 'unknown'],
+  ])('is asked for its own after "%s": %s', async (reply, status) => {
+    const recipient = (address: string): string =>
+      address.endsWith('@victim.test') ? '250 2.1.5 Ok' : reply
+    await using server = await startSmtp({ recipient })
+    await using engine = testEngine(server.port, zone)
+    for (const local of ['a', 'b', 'c']) {
+      const [answer] = await ask(engine, [`${local}@stranger.test`])
+      expect(answer).toMatchObject({ reason: 'blocked' })
+    }
+    expect((await ask(engine, ['d@victim.test']))[0]).toMatchObject({ status })
+  })
+
+  test('is asked three times about that domain, and again after a quarter of an hour', async () => {
+    let nowMs = Date.now()
+    const recipient = (): string => '550 5.7.1 Access denied'
+    await using server = await startSmtp({ recipient })
+    await using engine = testEngine(server.port, zone, { clock: () => nowMs })
+    const named = (): number => server.lines.filter((line) => line.startsWith('RCPT')).length
+    const subjects = ['a', 'b', 'c', 'd'].map((local) => `${local}@stranger.test`)
+    for (const subject of subjects) {
+      expect((await ask(engine, [subject]))[0]).toMatchObject({ reason: 'blocked' })
+    }
+    expect(named()).toBe(3)
+    const later = { kind: 'later', reason: 'blocked', group: 'guard:stranger.test' }
+    expect(await ask(engine, ['e@stranger.test'], { lane: 'bulk' })).toMatchObject([later])
+    nowMs += 15 * 60_000
+    await ask(engine, ['f@stranger.test'])
+    expect(named()).toBe(4)
+  })
+
+  test('is left alone if it refuses its own so', async () => {
+    await using server = await startSmtp({ recipient: () => '550 5.7.1 Access denied' })
+    await using engine = testEngine(server.port, zone)
+    for (const local of ['a', 'b', 'c', 'd']) await ask(engine, [`${local}@victim.test`])
+    expect(server.lines.filter((line) => line.startsWith('RCPT'))).toHaveLength(3)
+  })
+})
+
 test.each([
   ['aspmx.l.google.com', 'google'],
   ['inbound-smtp.eu-west-1.amazonaws.com', 'amazon'],

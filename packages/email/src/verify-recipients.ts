@@ -2,7 +2,7 @@ import type { Json } from '@plumbline/contract/outcome'
 import { acceptAllFrom, needsAcceptAllProbe, probeAcceptAll } from './accept-all.ts'
 import type { AcceptAllTools } from './accept-all.ts'
 import type { RecipientTokens } from './recipient-tokens.ts'
-import { classifyReply, factsOf } from './classify.ts'
+import { classifyReply, factsOf, isVague } from './classify.ts'
 import type { Classified, Phase } from './classify.ts'
 import { faultReason } from './connect.ts'
 import type { SmtpConnection } from './connect.ts'
@@ -36,8 +36,11 @@ export interface TransactionSummary {
   /** Probes without a reply, to be sent in another transaction. */
   readonly unanswered: readonly Probe[]
   readonly accepted: boolean
-  /** Whether we were refused and no recipient was accepted. */
-  readonly refusedUs: boolean
+  /**
+   * Whether we were refused and no recipient was accepted; `maybe` if the reason may also be the
+   * recipients' domain.
+   */
+  readonly refusedUs: boolean | 'maybe'
   /** Whether the server asked us to slow down. */
   readonly throttled: boolean
   /** Whether it takes fewer recipients per transaction than were sent. */
@@ -146,11 +149,17 @@ export async function verifyRecipients(
   return {
     unanswered: [...later, ...lost].filter((probe) => !probe.settled),
     accepted,
-    refusedUs: !accepted && answered.some(({ meaning }) => meaning.party === 'us'),
+    refusedUs: !accepted && refusedUs(answered),
     throttled: !tooMany && answered.some(({ meaning }) => meaning.party === 'rate'),
     tooMany,
     refusals: answered.filter(({ meaning }) => meaning.status === 'undeliverable').length,
   }
+}
+
+function refusedUs(answered: readonly Answered[]): TransactionSummary['refusedUs'] {
+  const refusals = answered.filter(({ meaning }) => meaning.party === 'us')
+  if (refusals.length === 0) return false
+  return refusals.every(({ meaning }) => isVague(meaning)) ? 'maybe' : true
 }
 
 /** Settles the probes that have been sent too often without a reply. */
