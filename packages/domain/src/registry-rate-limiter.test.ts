@@ -64,6 +64,18 @@ test('every worker pauses a throttling server for as long as it asks', async () 
   expect(await take(first.rateLimiter)).toEqual({ kind: 'done', value: 'asked' })
 })
 
+test('no server is paused longer than servers are, though the clock is set back', async () => {
+  const { rateLimiter, clock, held } = openLimiter()
+  await take(rateLimiter, { kind: 'throttled', retryMs: 7_000 })
+  expect(await take(rateLimiter)).toMatchObject({ kind: 'paused' })
+  clock.now -= 24 * 3_600_000
+  expect(await take(rateLimiter)).toEqual({ kind: 'done', value: 'asked' })
+  expect(rateLimiter.paused()).toEqual([])
+  held.set('domain:pause:rdap:a.test', { until: clock.now + 5_000, why: 'throttled' })
+  clock.now += 1_000
+  expect(await take(rateLimiter)).toMatchObject({ kind: 'paused', retryMs: 4_000 })
+})
+
 test('each refusal without a time doubles the pause, up to an hour', async () => {
   const { rateLimiter, clock } = openLimiter()
   const pauses: number[] = []

@@ -1,7 +1,7 @@
 import type { Log } from '@plumbline/ports/log'
 import type { Lease, Limiter } from '@plumbline/ports/limiter'
 import type { Memory } from '@plumbline/ports/memory'
-import { createRegistryServer, isPaused, noteResult } from './registry-server.ts'
+import { createRegistryServer, isPaused, noteResult, pauseMs } from './registry-server.ts'
 import type { QueryResult, RegistryServer } from './registry-server.ts'
 
 /** The caller of a query: a single call or a batch of an account, and the signal that ends its wait. */
@@ -109,8 +109,8 @@ export function createRegistryRateLimiter(
     paused() {
       const now = options.now()
       return [...servers.values()]
-        .filter((server) => server.pause.until > now)
-        .map((server) => ({ server: server.name, retryMs: server.pause.until - now }))
+        .map((server) => ({ server: server.name, retryMs: pauseMs(server.pause, now) }))
+        .filter(({ retryMs }) => retryMs > 0)
     },
     async [Symbol.asyncDispose]() {
       closing.resolve()

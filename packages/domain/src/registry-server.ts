@@ -96,14 +96,20 @@ export async function noteResult(
 /** Whether the server is paused now, by this worker or another. */
 export async function isPaused(server: RegistryServer, settings: PauseSettings): Promise<boolean> {
   const now = settings.now()
-  if (now - server.readAt >= PAUSE_READ_MS) {
+  if (Math.abs(now - server.readAt) >= PAUSE_READ_MS) {
     server.readAt = now
     const [held] = await settings.memory.get([`domain:pause:${server.name}`])
     if (typeof held === 'object' && held !== null && 'until' in held && 'why' in held) {
       const until = Number(held['until'])
       const why = held['why'] === 'throttled' ? 'throttled' : 'silent'
-      if (until > server.pause.until) server.pause = { until, why }
+      if (pauseMs({ until }, now) > pauseMs(server.pause, now)) server.pause = { until, why }
     }
   }
-  return server.pause.until > now
+  return pauseMs(server.pause, now) > 0
+}
+
+/** Milliseconds that are left of a pause. One longer than any is none: the clock was set back. */
+export function pauseMs({ until }: Pick<RegistryServer['pause'], 'until'>, now: number): number {
+  const ms = until - now
+  return ms > MAX_PAUSE_MS ? 0 : Math.max(0, ms)
 }

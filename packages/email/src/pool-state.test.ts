@@ -63,6 +63,25 @@ describe('a circuit breaker', () => {
     expect([breaker.state(), breaker.openMs()]).toEqual(['open', 15 * MINUTE_MS])
   })
 
+  test('is half open if its pause lasts longer than any, since the clock was set back', async () => {
+    const { breaker, clock, memory } = breakerAt()
+    for (let count = 0; count < 3; count++) breaker.refused(null)
+    await breaker.refresh()
+    clock.nowMs -= 24 * 60 * MINUTE_MS
+    expect([breaker.state(), breaker.openMs()]).toEqual(['half_open', 0])
+    breaker.refused(null)
+    expect(breaker.openMs()).toBe(30 * MINUTE_MS)
+    const other = breakerAt(memory)
+    other.clock.nowMs = clock.nowMs
+    await other.breaker.refresh()
+    expect(other.breaker.openMs()).toBe(30 * MINUTE_MS)
+    other.clock.nowMs -= 24 * 60 * MINUTE_MS
+    breaker.accepted()
+    for (let count = 0; count < 3; count++) breaker.refused(null)
+    await other.breaker.refresh()
+    expect([other.breaker.state(), other.breaker.openMs()]).toEqual(['half_open', 0])
+  })
+
   test('is half open after its pause: one refusal opens it for twice as long, an acceptance closes it', () => {
     const { breaker, clock } = breakerAt()
     for (let count = 0; count < 3; count++) breaker.refused(null)

@@ -287,8 +287,10 @@ export function createCircuitBreaker(
   const enter = (to: PoolState<'circuit'>): void => {
     current = transition('circuit', current, to)
   }
+  // No pause is longer: the clock was set back.
+  const isPause = (endMs: number): boolean => endMs > now() && endMs - now() <= OPEN_LONGEST_MS
   const state = (): PoolState<'circuit'> => {
-    if (current === 'open' && untilMs <= now()) enter('half_open')
+    if (current === 'open' && !isPause(untilMs)) enter('half_open')
     return current
   }
   const open = (): void => {
@@ -320,15 +322,17 @@ export function createCircuitBreaker(
       memory.delete([key]).catch(warn)
     },
     async refresh() {
-      if (now() - readMs < REFRESH_MS) return
+      if (Math.abs(now() - readMs) < REFRESH_MS) return
       readMs = now()
       try {
         const [value] = await memory.get([key])
         if (typeof value !== 'object' || value === null || !('untilMs' in value)) return
         const stored = { untilMs: value['untilMs'], times: value['times'] }
-        if (typeof stored.untilMs === 'number' && stored.untilMs > untilMs) untilMs = stored.untilMs
+        const { untilMs: endMs } = stored
+        if (typeof endMs === 'number' && isPause(endMs) && !(isPause(untilMs) && endMs < untilMs))
+          untilMs = endMs
         if (typeof stored.times === 'number') times = Math.max(times, stored.times)
-        if (untilMs > now()) enter('open')
+        if (isPause(untilMs)) enter('open')
         else if (times > 0 && state() === 'closed') enter('half_open')
       } catch (error) {
         warn(error)
