@@ -5,7 +5,7 @@ import type { Limiter } from '@plumbline/ports/limiter'
 import { createAddressPlaces } from './address-places.ts'
 import { ask, outcomeOf, testEngine } from './engine-fixture.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
-import { addConnection, createProviderGroup } from './provider-group.ts'
+import { addConnection, createCircuitBreaker, createProviderGroup } from './provider-group.ts'
 import type { PooledConnection } from './provider-group.ts'
 import { ORDINARY_PROVIDER } from './providers.ts'
 import { processLimiter, processMemory, startSmtp } from './smtp-fixture.ts'
@@ -250,8 +250,8 @@ describe('places at an address', () => {
     const connectionOf = (group: string): PooledConnection => {
       const route = { kind: 'hosts', hosts: [], exchanges: [], implicit: false } as const
       const to = { group, provider: ORDINARY_PROVIDER, route, source: undefined }
-      const made = createProviderGroup(to, group, DEFAULT_LIMITS, processMemory(), now, warn)
-      return addConnection(made)
+      const breaker = createCircuitBreaker('email:breaker:test', processMemory(), now, warn)
+      return addConnection(createProviderGroup(to, group, DEFAULT_LIMITS, breaker, now))
     }
     return { places, clock, warned, connectionOf }
   }

@@ -6,7 +6,8 @@ import type { AccountTurns } from './account-turns.ts'
 import { LEASE_MS, runConnection } from './pooled-connection.ts'
 import type { ConnectionTools } from './pooled-connection.ts'
 import { unknownResult } from './probe-result.ts'
-import { addConnection, connectionCount, createProviderGroup } from './provider-group.ts'
+import { addConnection, connectionCount } from './provider-group.ts'
+import { createCircuitBreaker, createProviderGroup } from './provider-group.ts'
 import { holdRate, setConnectionState, postpone, waitingResult } from './provider-group.ts'
 import type { Destination, PooledConnection, ProviderGroup } from './provider-group.ts'
 import type { EmailLimits } from './limits.ts'
@@ -24,6 +25,8 @@ export interface PoolOptions extends Pick<
   /** Whether the hosts of a destination are never probed. */
   readonly isOff: (to: Destination) => boolean
   readonly memory: Memory
+  /** Milliseconds since the Unix epoch, for what other workers read. */
+  readonly clock: () => number
   readonly warn: (error: unknown) => void
 }
 
@@ -161,8 +164,9 @@ function groupOf(pool: Pool, to: Destination): ProviderGroup {
   const key = `${to.group} ${to.source ?? ''}`
   let group = pool.groups.get(key)
   if (group === undefined) {
-    const { memory, now, warn } = pool.options
-    group = createProviderGroup(to, key, pool.limits, memory, now, warn)
+    const { memory, now, clock, warn } = pool.options
+    const breaker = createCircuitBreaker(`email:breaker:${key}`, memory, clock, warn)
+    group = createProviderGroup(to, key, pool.limits, breaker, now)
     pool.groups.set(key, group)
   }
   return group

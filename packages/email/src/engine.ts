@@ -65,7 +65,10 @@ export interface EmailEngineOptions extends Sharing {
   readonly selfTest?:
     | false
     | { readonly targets?: readonly string[]; readonly dnsbl?: readonly string[] }
-  /** Milliseconds since the Unix epoch. */
+  /**
+   * Milliseconds since the Unix epoch. Default: the system's, which may be set back; what only this
+   * process times then goes by a monotonic one.
+   */
   readonly clock?: () => number
   /** 0 up to 1, for choices that need no secrecy. */
   readonly random?: () => number
@@ -79,11 +82,12 @@ export interface EmailEngineOptions extends Sharing {
 export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> {
   assertSender(options.smtp)
   const now = options.clock ?? Date.now
+  const elapsed = options.clock ?? (() => performance.now())
   const limits: EmailLimits = { ...DEFAULT_LIMITS, ...options.limits }
   const stop = new AbortController()
   const warn = (error: unknown): void =>
     options.log.warn({ err: error }, 'email engine: a shared store failed')
-  const port25 = createPort25Health(selfTestOf(options, stop.signal), now)
+  const port25 = createPort25Health(selfTestOf(options, stop.signal), elapsed)
   const cache = createProbeCache(options.memory, now, warn)
   const { lists } = options
   const domains = createDomainCache({
@@ -92,13 +96,14 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
     sourceAddresses: outgoingAddresses(options.smtp.sourceAddresses ?? []),
     groupOf,
     random: options.random ?? Math.random,
-    now,
+    now: elapsed,
   })
   const pool = createConnectionPool({
     limits,
     limiter: options.limiter,
     memory: options.memory,
-    now,
+    now: elapsed,
+    clock: now,
     warn,
     reached: port25.reached,
     destination: domains.destination,
@@ -108,19 +113,19 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
       const isOwn = customer === name || domains.lists.free.exact(domain)
       return isOwn || (provider.id === ORDINARY_PROVIDER.id && !isVague) ? null : customer
     },
-    verify: verifyTools(options, cache, createUniformRejection(now)),
-    connect: connectorOf(options, stop.signal, now),
+    verify: verifyTools(options, cache, createUniformRejection(elapsed)),
+    connect: connectorOf(options, stop.signal, elapsed),
   })
   const tools: RunTools = {
     resolver: options.resolver,
     egress: options.egress,
     domains,
     cache,
-    inFlight: createInFlightProbes(now),
+    inFlight: createInFlightProbes(elapsed),
     pool,
     dictionary: createDictionaryAttackGuard(limits, options.memory, now, warn),
     port25,
-    outage: createOutageWatch({ resolver: options.resolver, port25, now }),
+    outage: createOutageWatch({ resolver: options.resolver, port25, now: elapsed }),
     limits,
     isOff: (to) => isOff(options, to),
     scheduleSeconds: options.greylistScheduleSeconds,

@@ -128,9 +128,8 @@ export function createProviderGroup(
   to: Destination,
   key: string,
   limits: EmailLimits,
-  memory: Memory,
+  breaker: CircuitBreaker,
   now: () => number,
-  warn: (error: unknown) => void,
 ): ProviderGroup {
   const own = limitsOf(limits, to.group, to.provider)
   return {
@@ -141,7 +140,7 @@ export function createProviderGroup(
     limits: own,
     queue: createProbeQueue(),
     pace: createPace(limits.startConnections, own.connections, now),
-    breaker: createCircuitBreaker(`email:breaker:${key}`, memory, now, warn),
+    breaker,
     refusing: createRefusingDomains(now),
     counts: { starting: 0, busy: 0, idle: 0, closing: 0 },
     idle: new Set(),
