@@ -1,5 +1,5 @@
 import { shortText } from '@plumbline/net/short-text'
-import { parseWhoisDate } from './whois-date.ts'
+import { FIRST_YEAR, parseWhoisDate } from './whois-date.ts'
 
 /** Content of an RDAP domain object; null for missing parts. */
 export interface RdapRecord {
@@ -41,14 +41,16 @@ export function parseRdap(body: unknown): RdapRecord {
 }
 
 /**
- * The date of an event in ISO 8601, UTC, to the second; null beyond the year 9999 or without a
- * date.
+ * The date of an event in ISO 8601, UTC, to the second; null without a date, beyond the year 9999, or
+ * before the first names: servers write the beginning of their time for a date that they lack.
  */
 export function rdapInstant(text: string): string | null {
   const trimmed = text.trim()
   if (/^\d{4}-\d{2}-\d{2}T.*(?:Z|[+-]\d{2}:\d{2})$/i.test(trimmed)) {
     const time = Date.parse(trimmed)
-    if (!Number.isNaN(time)) return new Date(time).toISOString().replace(/\.\d{3}Z$/, 'Z')
+    const instant = Number.isNaN(time) ? '' : new Date(time).toISOString()
+    if (/^\d{4}-/.test(instant) && Number(instant.slice(0, 4)) >= FIRST_YEAR)
+      return instant.replace(/\.\d{3}Z$/, 'Z')
   }
   const date = parseWhoisDate(trimmed, 'dmy')
   return date === null ? null : (date.instant ?? `${date.day}T00:00:00Z`)

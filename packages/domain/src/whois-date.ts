@@ -10,7 +10,7 @@ export interface WhoisDate {
 }
 
 /** First and last plausible year: the first names are of 1985 (RFC 920). */
-const FIRST_YEAR = 1980
+export const FIRST_YEAR = 1980
 const LAST_YEAR = 2200
 
 /** Prefixes of month names in the languages that registries use. */
