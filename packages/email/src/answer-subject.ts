@@ -169,7 +169,10 @@ function join(run: Run, subject: Subject, target: ProbeTarget): void {
   const heard = (): void => request.heard?.(subject.index)
   const { probe, isNew } = tools.inFlight.join(subject, request, listener, heard)
   subject.waits = { probe, listener }
-  if (!isNew) return
+  if (!isNew) {
+    if (probe.account !== subject.account) tools.pool.joined(probe, target.to, subject.account)
+    return
+  }
   const avoid = subject.state.first?.evidence['mx_address']
   const { to } = target
   const route = typeof avoid === 'string' ? { ...to.route, avoid } : to.route

@@ -33,6 +33,8 @@ export interface PoolOptions extends Pick<
 /** Collects the probes of all runs by provider group and sends them over few connections. */
 export interface ConnectionPool extends AsyncDisposable {
   submit(probe: Probe, destination: Destination): void
+  /** Tells that another account waits for a submitted probe too. */
+  joined(probe: Probe, destination: Destination, account: string): void
   /** Provider ids of the groups whose circuit breakers are open. */
   broken(): readonly string[]
 }
@@ -100,6 +102,7 @@ export function createConnectionPool(options: PoolOptions): ConnectionPool {
   }
   return {
     submit: (probe, to) => submit(pool, probe, to),
+    joined: (probe, to, account) => pool.groups.get(keyOf(to))?.queue.advance(probe, account),
     broken: () => broken(pool),
     [Symbol.asyncDispose]: () => close(pool),
   }
@@ -160,8 +163,12 @@ function isSilent({ limits, options }: Pool, { silentSinceMs, queue }: ProviderG
   return options.now() - silentSinceMs >= limits.silentMs
 }
 
+function keyOf({ group, source }: Destination): string {
+  return `${group} ${source ?? ''}`
+}
+
 function groupOf(pool: Pool, to: Destination): ProviderGroup {
-  const key = `${to.group} ${to.source ?? ''}`
+  const key = keyOf(to)
   let group = pool.groups.get(key)
   if (group === undefined) {
     const { memory, now, clock, warn } = pool.options

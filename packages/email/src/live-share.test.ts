@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { ask, brief, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
 import { createProbeQueue, type HostsRoute, type Probe } from './probe-queue.ts'
@@ -98,6 +99,33 @@ test('live probes of one group are sent in turn by account, however many each ha
   expect(order).toHaveLength(22)
   expect(order.slice(0, 4)).toContain('other')
   expect(order.slice(0, 4)).toContain('third')
+})
+
+test('an address that another account waits for too is sent when it is the turn of either', async () => {
+  const named: string[] = []
+  const held = Promise.withResolvers<Socket>()
+  await using server = await startSmtp({
+    offers: [],
+    recipient(address, { socket }) {
+      if (named.push(address) > 1) return '250 2.1.5 ok'
+      held.resolve(socket)
+      return null
+    },
+  })
+  await using engine = testEngine(server.port, zoneOf({ 'a.test': '127.0.0.1' }), {
+    times: PATIENT_TIMES,
+    limits: { connectionsPerGroup: 1, recipientsPerTransaction: 1, recipientsPerMinute: 6_000 },
+  })
+  const subjects = Array.from({ length: 20 }, (_, at) => `busy${at}@a.test`)
+  const busy = ask(engine, [...subjects, 'shared@a.test'], { account: 'busy' })
+  const socket = await held.promise
+  const other = ask(engine, ['shared@a.test'], { account: 'other' })
+  await new Promise(setImmediate)
+  socket.write('250 2.1.5 ok\r\n')
+  expect((await other).map(brief)).toEqual(['deliverable accepted'])
+  await busy
+  expect(named.indexOf('shared@a.test')).toBeLessThanOrEqual(2)
+  expect(named).toHaveLength(subjects.length + 1)
 })
 
 test('an account that had no probes does not get the turns that it missed', () => {

@@ -59,6 +59,8 @@ export interface ProbeQueue {
   /** The account of a probe that is served next, or soon; empty if none waits. */
   readonly nextAccount: string
   push(probe: Probe, route: HostsRoute): void
+  /** Gives a waiting live probe the turn that another account has, if that comes sooner. */
+  advance(probe: Probe, account: string): void
   /** Puts probes back at the head of their queue. */
   putBack(probes: readonly Probe[], route: HostsRoute): void
   /**
@@ -130,6 +132,7 @@ export function createProbeQueue(): ProbeQueue {
       if (probe.lane === 'live') pushInTurn(queues.turns, queue.live, probe)
       else queue.bulk.push(probe)
     },
+    advance: (probe, account) => advance(queues, probe, account),
     putBack(probes, route) {
       for (const probe of probes.toReversed()) {
         queueFor(queues, probe, route)[probe.lane].unshift(probe)
@@ -175,12 +178,34 @@ function keyOf({ domain, utf8 }: Probe, { avoid }: HostsRoute): string {
 }
 
 function pushInTurn(turns: Turns, live: Probe[], probe: Probe): void {
-  const turn = Math.max(turns.current, (turns.last.get(probe.account) ?? 0) + 1)
+  const turn = nextTurn(turns, probe.account)
   turns.last.set(probe.account, turn)
+  insert(turns, live, probe, turn)
+}
+
+function nextTurn({ current, last }: Turns, account: string): number {
+  return Math.max(current, (last.get(account) ?? 0) + 1)
+}
+
+function insert(turns: Turns, live: Probe[], probe: Probe, turn: number): void {
   turns.of.set(probe, turn)
   let at = live.length
   while (at > 0 && turnOf(turns, live[at - 1]) > turn) at--
   live.splice(at, 0, probe)
+}
+
+function advance({ all, turns, variants }: DomainQueues, probe: Probe, account: string): void {
+  const turn = nextTurn(turns, account)
+  if (turn >= turnOf(turns, probe)) return
+  for (const key of [probe.domain, ...(variants.get(probe.domain) ?? [])]) {
+    const live = all.get(key)?.live ?? []
+    const at = live.indexOf(probe)
+    if (at < 0) continue
+    live.splice(at, 1)
+    turns.last.set(account, turn)
+    insert(turns, live, probe, turn)
+    return
+  }
 }
 
 function turnOf({ of, current }: Turns, probe: Probe | undefined): number {
