@@ -33,7 +33,10 @@ export type LookupAnswer =
  * gives a result.
  */
 export interface HlrLookup {
-  /** The results by number. Duplicates, in this or another call, share one purchase. */
+  /**
+   * The results by number. Duplicates, in this or another call, share one purchase; a single call
+   * does not wait for the turn that its number has in a batch.
+   */
   ask(numbers: readonly string[], caller: HlrCaller): ReadonlyMap<string, Promise<LookupAnswer>>
   health(): Promise<readonly EngineHealth[]>
   /** Waits for purchases in flight. */
@@ -70,7 +73,7 @@ export function createHlrLookup(options: HlrLookupOptions): HlrLookup {
       const collect = createCollector((open: OpenLookups) => begin(open, caller))
       return new Map(
         [...new Set(numbers)].map((number) => {
-          const name = nameFor(number, caller.account, options)
+          const name = `${caller.lane} ${nameFor(number, caller.account, options)}`
           return [number, shared(name, caller.stop, () => collect(number))]
         }),
       )

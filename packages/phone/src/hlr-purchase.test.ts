@@ -280,3 +280,25 @@ function seeded(seed: number): () => number {
     return state / 2_147_483_648
   }
 }
+
+test('a single call does not wait for a batch that has not come to its number yet', async () => {
+  const numbers = Array.from({ length: 40 }, (_, at) => `+4179123${4000 + at}`)
+  const last = numbers.at(-1) ?? ''
+  const gate = Promise.withResolvers<void>()
+  const fixture = createHlrFixture(async (number) => {
+    if (number !== last) await gate.promise
+    return json(connected())
+  })
+  const policy = { concurrency: 5, perSecond: 1_000, timeoutMs: 86_400_000 }
+  await using engine = await engineOf(fixture, [FIRST], policy)
+  const batch = ask(engine, numbers, { lane: 'bulk', account: 'busy' })
+  while (fixture.bought.length < 4) await new Promise(setImmediate)
+  const call = ask(engine, [last])
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+  const isBought = fixture.bought.includes(last)
+  gate.resolve()
+  expect(isBought).toBe(true)
+  expect(await call).toMatchObject([{ reason: 'hlr_connected' }])
+  expect((await batch).every((answer) => answer.kind === 'outcome')).toBe(true)
+  expect(fixture.bought.toSorted()).toEqual(numbers)
+})
