@@ -8,7 +8,7 @@ import type { InFlightProbes, Listener, ProbeRequest } from './in-flight-probes.
 import { laterOf, overdue, waitingGroupOf, withRecheckTime } from './later.ts'
 import type { Waiting, WaitState } from './later.ts'
 import type { EmailLimits } from './limits.ts'
-import { findAddresses } from './mx.ts'
+import { findAddresses, hasOtherHosts } from './mx.ts'
 import type { OutageWatch, OurPart } from './outage.ts'
 import { mailboxOutcome } from './outcome.ts'
 import type { Circumstances } from './outcome.ts'
@@ -285,7 +285,7 @@ async function resultOfNames({ tools, request }: Run, route: HostsRoute): Promis
     const found = await findAddresses(resolver, tools.egress.permits, host, request.signal)
     if (found.kind !== 'none') return unknownResult('probing_off')
   }
-  return resultOfRoute('no_mail_host')
+  return hasOtherHosts(route) ? unknownResult('probing_off') : resultOfRoute('no_mail_host')
 }
 
 /** Answers a subject with a result, unless it is answered already. */

@@ -6,7 +6,7 @@ import { classifyReply, factsOf } from './classify.ts'
 import type { Phase } from './classify.ts'
 import { maskedText, unknownResult, withWait } from './probe-result.ts'
 import type { ProbeResult } from './probe-result.ts'
-import { findAddresses, type MailHostAddresses } from './mx.ts'
+import { findAddresses, hasOtherHosts, type MailHostAddresses } from './mx.ts'
 import type { HostsRoute } from './probe-queue.ts'
 import { openSession } from './smtp-session.ts'
 import type { Opened, Session, SessionTimes } from './smtp-session.ts'
@@ -242,9 +242,10 @@ function attemptOf(
 function failureOf(
   attempts: readonly Attempt[],
   provider: string,
-  { implicit }: HostsRoute,
+  route: HostsRoute,
   heloName: string,
 ): ConnectFailure {
+  const { implicit } = route
   const refused = attempts.find((attempt) => attempt.kind === 'refused')
   if (refused !== undefined) {
     const { reply, phase, host, address } = refused
@@ -290,6 +291,7 @@ function failureOf(
   if (unnamed !== undefined) return unanswered(unknownResult(unnamed.why, names), false)
   if (attempts.some((attempt) => attempt.kind === 'unsafe'))
     return finalFailure(unknownResult('unsafe_host', names))
+  if (hasOtherHosts(route)) return unanswered(unknownResult('connect_failed', names), false)
   // None of the hosts in the records exists: nothing accepts mail.
   return finalFailure({
     ...unknownResult('no_mail_host', names),

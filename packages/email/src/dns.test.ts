@@ -257,3 +257,14 @@ describe('names', () => {
     expect(outcome.evidence['mx_host']).toBe('a.test')
   })
 })
+
+test.each([
+  { probing: 'smtp' as const, reason: 'connect_failed' },
+  { probing: 'dns_only' as const, reason: 'probing_off' },
+])('hosts that were not looked up may take mail, whatever others lack: $probing', async (each) => {
+  const gone = ['a', 'b', 'c'].map((name, at) => [at, `${name}.gone.test`] as const)
+  const zone = { 'd.test MX': mx(...gone, [9, 'mx.d.test']), 'mx.d.test A': ['127.0.0.1'] }
+  await using engine = testEngine(1, zone, { probing: each.probing })
+  const { status, reason } = outcomeOf((await ask(engine, ['a@d.test']))[0])
+  expect({ status, reason }).toEqual({ status: 'unknown', reason: each.reason })
+})

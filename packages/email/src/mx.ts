@@ -30,6 +30,11 @@ export type MailHostAddresses =
 const HOSTS_MAX = 3
 const ADDRESSES_MAX = 2
 
+/** Whether the records name more hosts than those of the route, about which nothing is known. */
+export function hasOtherHosts({ exchanges }: { readonly exchanges: readonly string[] }): boolean {
+  return exchanges.length > HOSTS_MAX
+}
+
 /** MX records of one domain that are considered at most. */
 const EXCHANGES_MAX = 20
 
