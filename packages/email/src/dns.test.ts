@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ask, outcomeOf, testEngine } from './engine-fixture.ts'
-import { startSmtp } from './smtp-fixture.ts'
-import type { fakeResolver } from './smtp-fixture.ts'
+import { findAddresses } from './mx.ts'
+import { fakeResolver, startSmtp } from './smtp-fixture.ts'
 
 type Zone = Parameters<typeof fakeResolver>[0]
 const mx = (...hosts: (readonly [number, string])[]) =>
@@ -267,4 +267,12 @@ test.each([
   await using engine = testEngine(1, zone, { probing: each.probing })
   const { status, reason } = outcomeOf((await ask(engine, ['a@d.test']))[0])
   expect({ status, reason }).toEqual({ status: 'unknown', reason: each.reason })
+})
+
+test('an IPv4 address that is mapped into IPv6 is the same address', async () => {
+  const zone = { 'mx.test A': ['192.0.2.1'], 'mx.test AAAA': ['::ffff:c000:201', '2001:db8::1'] }
+  expect(await findAddresses(fakeResolver(zone), () => true, 'mx.test')).toEqual({
+    kind: 'addresses',
+    addresses: ['192.0.2.1', '2001:db8::1'],
+  })
 })

@@ -1,5 +1,7 @@
+import { formatAddress, parseAddress } from '@plumbline/net/address'
 import { dnsFault, type DnsFault } from '@plumbline/net/dns-answer'
 import type { Resolver } from '@plumbline/net/resolver'
+import { embeddedIpv4 } from '@plumbline/net/special-addresses'
 import { readDomain } from './syntax.ts'
 
 /** How mail for a domain is routed. */
@@ -89,8 +91,9 @@ export async function findAddresses(
   if (safe.length < ADDRESSES_MAX && v4.kind !== 'nxdomain') {
     const v6 = await resolver.resolve(host, 'AAAA', options)
     if (v6.kind === 'records') {
-      addresses.push(...v6.records)
-      safe.push(...v6.records.filter(permits))
+      const others = v6.records.map(unmapped).filter((address) => !addresses.includes(address))
+      addresses.push(...others)
+      safe.push(...others.filter(permits))
     }
     if (v6.kind === 'failed') failures.push(v6.reason)
   }
@@ -98,6 +101,13 @@ export async function findAddresses(
   if (addresses.length > 0) return { kind: 'unsafe' }
   const [failure] = failures
   return failure === undefined ? { kind: 'none' } : { kind: 'failed', why: dnsFault(failure) }
+}
+
+/** An IPv4 address that is mapped into IPv6 as itself: limits of an address hold for both forms. */
+function unmapped(text: string): string {
+  const address = parseAddress(text)
+  const inner = address === null ? null : embeddedIpv4(address)
+  return inner?.form === 'mapped' ? formatAddress(inner.address) : text
 }
 
 async function domainAddresses(
