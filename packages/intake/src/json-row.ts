@@ -110,7 +110,7 @@ export interface JsonCells {
 
 /** The cells of a row that `jsonRow` parsed. */
 export function jsonCells(text: string, columns: readonly string[]): JsonCells {
-  const record = parseExactly(text)
+  const record = recordExactly(text)
   if (record === undefined) return { cells: columns.map(() => ''), rest: lineIn(text) }
   const own = columns.filter((column) => Object.hasOwn(record, column))
   const cellsBy = (write: (value: unknown) => string): readonly string[] =>
@@ -162,16 +162,30 @@ function lineIn(text: string): string {
 const INEXACT = /[\d.]{16}|\d[eE]/
 
 /** Like `parseRecord`, but numbers are serialized exactly as they came. */
-function parseExactly(text: string): JsonRecord | undefined {
+function recordExactly(text: string): JsonRecord | undefined {
   if (!INEXACT.test(text)) return parseRecord(text)
   try {
-    const value = parseWithSources(text, (value, source) =>
-      typeof value === 'number' && source !== undefined ? rawJson(source) : value,
-    )
+    const value = parseExactly(text)
     return isRecord(value) ? value : undefined
   } catch {
     return parseRecord(text)
   }
+}
+
+/**
+ * A JSON value whose numbers are serialized exactly as they came; `exactNumber` reads them.
+ *
+ * @throws SyntaxError; RangeError if it is nested deeper than the stack allows
+ */
+export function parseExactly(text: string): unknown {
+  return parseWithSources(text, (value, source) =>
+    typeof value === 'number' && source !== undefined ? rawJson(source) : value,
+  )
+}
+
+/** The number in a value of `parseExactly`, which may be rounded; undefined for other values. */
+export function exactNumber(value: unknown): number | undefined {
+  return isRawJson(value) ? Number(value.rawJSON) : undefined
 }
 
 /**
@@ -189,9 +203,19 @@ function parseWithSources(
   return parse(text, (_key, value, { source }) => revive(value, source))
 }
 
-/** Safe for the same reason: a value that is serialized as this text. */
-function rawJson(text: string): unknown {
-  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)
+/** A value that is serialized as its text. */
+interface RawJson {
+  readonly rawJSON: string
+}
+
+/** Safe for the same reason. */
+function rawJson(text: string): RawJson {
+  return (JSON as unknown as { rawJSON(text: string): RawJson }).rawJSON(text)
+}
+
+/** Safe for the same reason. */
+function isRawJson(value: unknown): value is RawJson {
+  return (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value)
 }
 
 function fieldsOf(record: JsonRecord, keys: JsonKeys): FieldText {

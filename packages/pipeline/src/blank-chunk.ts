@@ -1,6 +1,7 @@
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { BlankedChunk, HeldChunk, HeldPart, HeldTask } from '@plumbline/db/batches/blank'
 import type { BatchRow } from '@plumbline/db/batches/rows'
+import { parseExactly } from '@plumbline/intake/json-row'
 import { readPhone } from '@plumbline/intake/subject'
 import {
   blankOutcomes,
@@ -194,7 +195,7 @@ function blankJson(
   scrub: (text: string) => string,
 ): string {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = parseExactly(text)
     const scrubbed = scrubJson(value, scrub)
     const keys = [...checks].flatMap((check) => batch.mapping[check]?.header ?? [])
     if (keys.length === 0 || !isRecord(scrubbed)) {

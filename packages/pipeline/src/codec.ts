@@ -5,6 +5,7 @@ import type { BareOutcome } from '@plumbline/contract/outcome'
 import type { Check } from '@plumbline/contract/products'
 import type { RowKind } from '@plumbline/contract/batch'
 import type { Claim } from '@plumbline/intake/claims'
+import { exactNumber } from '@plumbline/intake/json-row'
 import { columnsOf, storedColumn, type Columns, type StoredColumns } from './outcome-columns.ts'
 
 /** Subjects of one check in a chunk, each with the position of its row in the chunk. */
@@ -305,10 +306,11 @@ function bareSignals(signals: unknown): unknown {
  */
 export function scrubJson(value: unknown, scrub: (text: string) => string): unknown {
   if (typeof value === 'string') return scrub(value)
-  if (typeof value === 'number') {
+  const number = typeof value === 'number' ? value : exactNumber(value)
+  if (number !== undefined) {
     // Phone numbers may be written as JSON numbers.
-    const text = String(value)
-    return Number.isSafeInteger(value) && scrub(text) !== text ? '' : value
+    const text = String(number)
+    return Number.isSafeInteger(number) && scrub(text) !== text ? '' : value
   }
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {

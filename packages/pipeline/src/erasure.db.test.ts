@@ -138,6 +138,30 @@ interface Row {
   readonly result: Readonly<Record<string, unknown>> | null
 }
 
+test('other numbers of a JSON record from which a value is erased stay exactly as they came', async () => {
+  await using harness = await openErasureHarness()
+  const others = '"id":12345678901234567890,"price":1.50,"more":[1e400,{"x":-0.0}]'
+  const lines = [
+    `{"email":"ada@gone.example",${others}}`,
+    `{"email":"bob@kept.example",${others},"note":"was ada@gone.example"}`,
+    `{"email":"eve@kept.example",${others},"call":442079460123}`,
+  ].join('\n')
+  const asked = {
+    fileName: 'list.ndjson',
+    product: 'email',
+    requested: { mapping: { email: 'email' } },
+  } as const
+  const id = await harness.runBatch(lines, asked)
+  await harness.begin(TARGET)
+  await harness.work()
+  const rows = (await read(harness, id, 'ndjson')).trimEnd().split('\n')
+  expect(rows.map((row) => /"input":(.*),"status"/.exec(row)?.[1])).toEqual([
+    `{"email":"",${others}}`,
+    `{"email":"bob@kept.example",${others},"note":"was "}`,
+    `{"email":"eve@kept.example",${others},"call":""}`,
+  ])
+})
+
 test('addresses of a domain are erased if so requested, and those of another domain are not', async () => {
   await using harness = await openErasureHarness()
   const id = await harness.runBatch(LIST)
