@@ -1,4 +1,4 @@
-import { text } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
@@ -6,6 +6,8 @@ import { createScorer } from '@plumbline/scoring/score'
 import { overlayWeights } from '@plumbline/scoring/weights'
 import { losingDb } from '@plumbline/testkit/losing-db'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { rowOf, xlsxOf } from '@plumbline/intake/workbook-fixture'
+import ExcelJS from 'exceljs'
 import Papa from 'papaparse'
 import { describe, expect, test } from 'vitest'
 import { cancelBatch } from './cancel.ts'
@@ -29,7 +31,7 @@ async function run(harness: TestPipeline, { id }: Pick<BatchView, 'id'>): Promis
 
 async function completed(
   harness: TestPipeline,
-  content: string,
+  content: string | Uint8Array,
   options: Parameters<TestPipeline['submit']>[1] = {},
 ): Promise<BatchView> {
   const view = await harness.read(content, options)
@@ -44,6 +46,18 @@ async function tableOf(
   const request = { format: 'csv', only: [], raw: true, after: 0, ...wanted } as const
   const csv = await text((await openResults(pipeline, owner, id, request)).stream)
   return Papa.parse<string[]>(csv, { delimiter: ',', newline: '\r\n', skipEmptyLines: true }).data
+}
+
+/** The cells of the customer's columns in the workbook of a batch, without their names. */
+async function sheetOf({ pipeline, owner }: TestPipeline, id: string): Promise<readonly unknown[]> {
+  const request = { format: 'xlsx', only: [], raw: false, after: 0, columns: ['input'] } as const
+  const workbook = new ExcelJS.Workbook()
+  const bytes = await buffer((await openResults(pipeline, owner, id, request)).stream)
+  // Safe because ExcelJS only reads it; its types expect a Buffer of an older Node.
+  await workbook.xlsx.load(bytes as unknown as ArrayBuffer)
+  const rows: unknown[] = []
+  workbook.worksheets[0]?.eachRow(({ values }) => rows.push(values))
+  return rows.slice(1)
 }
 
 const WISH = { chargeUnknown: true } as const
@@ -255,4 +269,20 @@ describe('a rescore', () => {
       error: { message: expect.stringContaining('erased') },
     })
   })
+})
+
+test('cells of a workbook keep their types in a recheck and a rescore', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const cells = ['bob@example.com', '203.0.113.7', '1234', '2024-01-31']
+  const row = `<row>${cells.map((cell) => `<c t="str"><v>${cell}</v></c>`).join('')}</row>`
+  const sheet = `${rowOf('email', 'ip', 'code', 'day')}${row}`
+  const asked = { fileName: 'list.xlsx', product: 'fraud-signals' } as const
+  const first = await completed(harness, await xlsxOf({ sheets: { sheet } }), asked)
+  const wish = { only: ['done'], ...WISH }
+  const checked = await run(harness, await recheckBatch(pipeline, owner, first.id, wish))
+  const scored = await run(harness, await rescoreBatch(pipeline, owner, first.id, {}))
+  for (const { id } of [first, checked, scored]) {
+    expect(await sheetOf(harness, id)).toEqual([[undefined, ...cells]])
+  }
 })

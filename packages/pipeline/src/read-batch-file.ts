@@ -223,7 +223,7 @@ async function storeSummary(
       entry: file.entry,
       sheet: file.layout.kind === 'sheet' ? file.layout.sheet : null,
       sheets: file.layout.kind === 'sheet' ? JSON.stringify(shownSheets(file.layout.sheets)) : null,
-      column_types: found.columnKinds === null ? null : JSON.stringify(found.columnKinds),
+      ...typesOf(batch, found),
       delimiter: found.delimiter,
       header: header === null ? null : JSON.stringify(header),
       column_count: found.columns,
@@ -242,6 +242,15 @@ async function storeSummary(
     if (counts.duplicate > 0) await storeDuplicatedRows(tx, batch.id, found.duplicated)
     return 'read'
   })
+}
+
+/** The types of a workbook's columns; a recheck, whose rows are copied as texts, keeps its own. */
+function typesOf(
+  { requested }: BatchRow,
+  { columnKinds }: FileSummary,
+): { readonly column_types?: string | null } {
+  if (requested.recheck !== undefined) return {}
+  return { column_types: columnKinds === null ? null : JSON.stringify(columnKinds) }
 }
 
 /** The accepted verdicts of another service, in the form of the batch's row. */

@@ -58,6 +58,7 @@ export async function recheckBatch(
       fileName,
       requested: { ...reading, recheck },
       originRows: batch.rows_total,
+      columnTypes: batch.column_types,
       product: batch.product,
       name: wanted.name ?? batch.name,
       defaultCountry: batch.default_country,

@@ -74,6 +74,7 @@ export async function rescoreBatch(
       path,
       requested: { rescore },
       originRows: batch.rows_total,
+      columnTypes: batch.column_types,
       product: batch.product,
       name: wanted.name ?? batch.name,
       fileName: batch.file_name,

@@ -6,7 +6,13 @@ import type { Product } from '@plumbline/contract/products'
 import { Problem } from '@plumbline/contract/problem'
 import { lockAccount } from '@plumbline/db/accounts'
 import { hasLongStage, isLongIntake } from '@plumbline/db/batches/stages'
-import { countUnfinished, insertBatch, readBatch, sumFileBytes } from '@plumbline/db/batches/rows'
+import {
+  countUnfinished,
+  insertBatch,
+  readBatch,
+  sumFileBytes,
+  type BatchRow,
+} from '@plumbline/db/batches/rows'
 import type { Db, Tx } from '@plumbline/db/database'
 import { newTimedId } from '@plumbline/db/ids'
 import { noteRemovals } from '@plumbline/db/file-store'
@@ -33,6 +39,8 @@ export interface Submission {
   readonly requested: BatchRequest
   /** Rows of the batch that it is made from, for a recheck or rescore. */
   readonly originRows?: number
+  /** Types of the columns if that batch came from a workbook, since its rows are copied as texts. */
+  readonly columnTypes?: BatchRow['column_types']
   readonly defaultCountry: string | null
   readonly autoStart: boolean
   readonly maxCredits: number | null
@@ -118,6 +126,7 @@ function rowOf(
   submission: Submission,
   size: number,
 ): Parameters<typeof insertBatch>[1] {
+  const { columnTypes = null } = submission
   return {
     id,
     account_id: submission.accountId,
@@ -135,6 +144,7 @@ function rowOf(
     file_name: submission.fileName,
     file_bytes: size,
     file_format: submission.requested.format ?? null,
+    column_types: columnTypes === null ? null : JSON.stringify(columnTypes),
     ...originOf(submission.requested),
   }
 }
