@@ -215,6 +215,24 @@ describe('a rescore', () => {
     expect(await tableOf(harness, again.id, { columns })).toEqual(facts)
   })
 
+  test('that is canceled before its rows are copied has scores by its own weights alone', async () => {
+    await using harness = await openTestPipeline()
+    const { pipeline, owner } = harness
+    const first = await completed(harness, scored, { product: 'fraud-signals' })
+    await openScorers(pipeline.db, light, createScorer)
+    const { id } = await rescoreBatch(pipeline, owner, first.id, { weights: light.version })
+    await cancelBatch(pipeline, owner, id)
+    const again = await run(harness, { id })
+    expect(again).toMatchObject({ status: 'canceled', weights: light.version })
+    expect(again.verdicts).not.toEqual(first.verdicts)
+    const levels = await tableOf(harness, id, { columns: ['result.risk_level'] })
+    // The last two rows: a duplicate, which is not counted, and one without values.
+    const counted = Object.groupBy(levels.slice(1, 41).flat(), (level) => level)
+    for (const [level, count] of Object.entries(again.verdicts)) {
+      expect(counted[level]?.length ?? 0).toBe(count)
+    }
+  })
+
   test('of a canceled batch scores what was done, also if chunks were left untouched', async () => {
     await using harness = await openTestPipeline({ limits: { chunkRecords: 14 } })
     const { pipeline, owner } = harness

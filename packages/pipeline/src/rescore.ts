@@ -120,7 +120,7 @@ export async function copyOutcomes(
     }
   }
   if (other !== undefined && rows === other.rows_total) {
-    return await storeCounts(pipeline, stage, other)
+    return await storeCounts(pipeline, stage, other, weights)
   }
   const still = await readBatch(pipeline.db, batch.id)
   if (still?.lease !== lease) return 'lost'
@@ -138,6 +138,7 @@ async function storeCounts(
   { db }: Pipeline,
   stage: { readonly batchId: string; readonly lease: number },
   other: BatchRow,
+  weights: string,
 ): Promise<'read' | 'lost'> {
   const duplicated = await readDuplicatedRows(db, other.id)
   return await db.kysely.transaction().execute(async (tx) => {
@@ -150,6 +151,8 @@ async function storeCounts(
     }
     await updateBatch(tx, stage.batchId, {
       read_whole: true,
+      // The copied chunks have verdicts by them, also if a cancel ends the batch before its start.
+      weights,
       file_format: other.file_format,
       encoding: other.encoding,
       delimiter: other.delimiter,
