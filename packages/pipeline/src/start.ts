@@ -2,12 +2,12 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { Problem } from '@plumbline/contract/problem'
 import { PRODUCT_PLANS } from '@plumbline/contract/products'
 import type { Db, Tx } from '@plumbline/db/database'
-import { moveBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
+import { findBatch, moveBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches/rows'
 import { hold } from '@plumbline/metering/hold'
 import { prepaidCredits } from '@plumbline/db/batches/samples'
 import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import { createTasks, lockStarting } from '@plumbline/db/batches/tasks'
-import { lockBatchOf } from './batch-access.ts'
+import { lockBatchOf, noSuchBatch } from './batch-access.ts'
 import type { Pipeline } from './pipeline.ts'
 import { refuseSampling } from './sampling.ts'
 import type { InTransaction } from './submit.ts'
@@ -42,6 +42,26 @@ export async function startBatch(
     await inTransaction?.(tx, view)
     return view
   })
+}
+
+/**
+ * Credits that a start of a batch would hold now; undefined if it does not wait at `ready`.
+ *
+ * @throws Problem `not_found`
+ */
+export async function creditsToStart(
+  { db }: Pick<Pipeline, 'db'>,
+  owner: BatchOwner,
+  id: string,
+): Promise<number | undefined> {
+  const row = await findBatch(db, owner, id)
+  if (row === undefined) throw noSuchBatch()
+  return row.status === 'ready' ? await unpaidCredits(db, row) : undefined
+}
+
+/** Rows that a sample has paid for are neither checked nor charged again. */
+async function unpaidCredits(db: Db | Tx, row: BatchRow): Promise<number> {
+  return row.credits_estimate - (await prepaidCredits(db, row.id))
 }
 
 /** The refusal of a batch whose file could not be read as requested. */
@@ -90,8 +110,7 @@ const CHUNKS_A_STEP = 250
  */
 export async function holdAndRun(tx: Tx, row: BatchRow, weights: string): Promise<Started> {
   const live = row.mode === 'live'
-  // Rows that a sample has paid for are neither checked nor charged again.
-  const credits = row.credits_estimate - (await prepaidCredits(tx, row.id))
+  const credits = await unpaidCredits(tx, row)
   if (live && credits > 0) {
     const held = await hold(tx, {
       accountId: row.account_id,

@@ -514,6 +514,28 @@ describe('changing the state of batches', () => {
     expect([await start(id, 'go'), await start(id, 'go'), await start(id)]).toEqual([200, 200, 402])
   })
 
+  test('start: an account without credits starts a batch whose rows a sample has paid for', async () => {
+    const empty = await stage.account({ credits: 0 })
+    const body = form({ product: 'email', start: 'false' })
+    const created = await stage.call('/v1/batches', { key: empty.live, body })
+    const { id } = batchView.parse(created.json)
+    await moveTo(id, 'ready')
+    await stage.db.pool.query('update batches set credits_estimate = 2 where id = $1', [id])
+    await stage.db.pool.query(
+      `insert into chunks (batch_id, no, first_row, row_count, billable_count, email_count, phone_count,
+         ip_count, domain_count, remaining, subjects, cells, prepaid)
+       values ($1, 0, 0, 2, 2, 2, 0, 0, 0, 0, '', '', 1)`,
+      [id],
+    )
+    const start = async () =>
+      await stage.call(`/v1/batches/${id}/start`, { method: 'POST', key: empty.live })
+    expect((await start()).status).toBe(402)
+    await stage.db.pool.query('update chunks set prepaid = 2 where batch_id = $1', [id])
+    const started = await start()
+    expect(started.status).toBe(200)
+    expect(batchView.parse(started.json).credits).toMatchObject({ estimate: 2, held: 0 })
+  })
+
   test('a repeat without credits left: create and start get the first response, new work is 402', async () => {
     const last = await stage.account({ credits: 3 })
     const call = (path: string, key: string, body?: FormData): Promise<ApiResponse> =>

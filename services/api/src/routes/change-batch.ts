@@ -1,8 +1,7 @@
 import { Problem } from '@plumbline/contract/problem'
 import { cancelBatch as cancel } from '@plumbline/pipeline/cancel'
 import { pauseBatch as pause, resumeBatch as resume } from '@plumbline/pipeline/pause'
-import { getBatch } from '@plumbline/pipeline/read'
-import { startBatch as start } from '@plumbline/pipeline/start'
+import { creditsToStart, startBatch as start } from '@plumbline/pipeline/start'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { BatchOwner } from '@plumbline/db/batches/rows'
 import type { Pipeline } from '@plumbline/pipeline/pipeline'
@@ -28,13 +27,12 @@ export function startBatch(ctx: Context): Handler {
 }
 
 /**
- * Whether the waiting batch has no billable row: an account without credits may start it (decision
- * 9).
+ * Whether the waiting batch has no billable row, or a sample has paid for all of them: an account
+ * without credits may start it (decision 9).
  */
 async function costsNothing(ctx: Context, owner: BatchOwner, req: Request): Promise<boolean> {
   try {
-    const { status, credits } = await getBatch(ctx.pipeline, owner, batchIdOf(req))
-    return status === 'ready' && credits.estimate === 0
+    return (await creditsToStart(ctx.pipeline, owner, batchIdOf(req))) === 0
   } catch (error) {
     if (error instanceof Problem && error.code === 'not_found') return false
     throw error
