@@ -205,6 +205,29 @@ test.each(['before', 'after'])(
   },
 )
 
+test('a batch is deleted once a sample that a change has voided is charged', async () => {
+  await using harness = await openHarness(60)
+  const { pipeline, owner, id } = harness
+  await sampleBatch(pipeline, owner, id)
+  await answer(harness, 'grey')
+  // A worker has the other rows, so the sample cannot end yet.
+  const lease = (until: string) =>
+    pipeline.db.pool.query(
+      `update tasks set group_key = null, lease = lease + 1, lease_until = ${until}`,
+    )
+  await lease("now() + interval '1 hour'")
+  await changeBatch(pipeline, owner, id, { product: 'phone', default_country: 'US' })
+  await endStages(harness)
+  expect((await viewOf(harness)).status).toBe('ready')
+  await expect(deleteBatch(pipeline, owner, id)).rejects.toMatchObject({ code: 'conflict' })
+  await lease('null')
+  await endStages(harness)
+  const { used } = (await viewOf(harness)).credits
+  expect(used).toBeGreaterThan(0)
+  await deleteBatch(pipeline, owner, id)
+  expect(await spent(harness)).toBe(used)
+})
+
 test('a batch that is canceled while its sample runs shows and charges the outcomes of the sample', async () => {
   await using harness = await openHarness(60)
   const { pipeline, owner, id } = harness

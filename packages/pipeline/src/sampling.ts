@@ -12,12 +12,21 @@ export async function endSamples(tx: Tx, batchId: string): Promise<void> {
 }
 
 /**
- * Refuses an action that must wait for the end of a batch's sample.
+ * Refuses an action that must wait for the end of a batch's sample. A start needs its outcomes; what
+ * is deleted must be charged before, also the samples that a change of the batch has voided.
  *
  * @throws Problem `conflict`
  */
-export async function refuseSampling(tx: Tx, row: BatchRow, what: string): Promise<void> {
-  if (!(await isSampling(tx, row.sample_id))) return
+export async function refuseSampling(
+  tx: Tx,
+  row: BatchRow,
+  what: 'start' | 'delete',
+): Promise<void> {
+  const isOpen =
+    what === 'start'
+      ? await isSampling(tx, row.sample_id)
+      : (await lockSampling(tx, row.id)).length > 0
+  if (!isOpen) return
   throw new Problem(
     'conflict',
     `A sample of the batch is being checked; ${what} it when that has ended, mostly within a minute.`,
