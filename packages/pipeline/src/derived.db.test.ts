@@ -119,6 +119,24 @@ describe('a recheck', () => {
     )
   })
 
+  test('reads a row of any length again that the first batch has read', async () => {
+    await using harness = await openTestPipeline()
+    const { pipeline, owner } = harness
+    // Each quote is doubled where the row is copied as CSV, and each cell gets two more.
+    const note = 'a"'.repeat(4_000)
+    const list = ['E-mail', ...'abcdefg'].join('\t')
+    const row = [ADDRESSES[0], ...Array.from({ length: 7 }, () => note)].join('\t')
+    const first = await completed(harness, `${list}\n${row}\n`)
+    expect(first.rows).toMatchObject({ total: 1, refused: 0 })
+    const wish = { only: ['done'], ...WISH }
+    const again = await run(harness, await recheckBatch(pipeline, owner, first.id, wish))
+    expect(again.rows).toMatchObject({ total: 1, refused: 0, billable: 1 })
+    const columns = ['input']
+    expect(await tableOf(harness, again.id, { columns })).toEqual(
+      await tableOf(harness, first.id, { columns }),
+    )
+  })
+
   test("selects rows by their age: their own if stored, else that of the chunk's settlement", async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness

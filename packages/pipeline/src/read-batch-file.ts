@@ -13,6 +13,7 @@ import { failBatch } from './cancel.ts'
 import { selectKnownRows, countClaimedRows } from './select-known-rows.ts'
 import { buildChunk } from './chunk-builder.ts'
 import { IntakeError } from '@plumbline/intake/intake-error'
+import type { UploadLimits } from '@plumbline/intake/limits'
 import { charsOf, type FileRow } from '@plumbline/intake/row-builder'
 import { MappingFault, openBatchFile, type BatchFile } from '@plumbline/intake/open-batch-file'
 import { previewHead } from '@plumbline/intake/preview-columns'
@@ -58,7 +59,10 @@ export async function readBatchFile(
       product: batch.product,
       defaultCountry: batch.default_country ?? undefined,
       receivedAt: batch.created_at,
-      limits: { ...pipeline.limits, rows: own.upload_rows ?? pipeline.limits.rows },
+      limits: limitsOf(batch, {
+        ...pipeline.limits,
+        rows: own.upload_rows ?? pipeline.limits.rows,
+      }),
       ...batch.requested,
     })
     const stage = { batchId: batch.id, lease }
@@ -71,6 +75,15 @@ export async function readBatchFile(
   } finally {
     await source.release()
   }
+}
+
+/**
+ * Limits of a batch's file. The rows of a recheck are copied as CSV, where quotes are doubled and
+ * each cell has two of its own: a row that the first batch has read must not become too long.
+ */
+function limitsOf<L extends UploadLimits>({ requested }: BatchRow, limits: L): L {
+  if (requested.recheck === undefined || requested.format !== 'csv') return limits
+  return { ...limits, lineBytes: 2 * limits.lineBytes + 2 * limits.columns }
 }
 
 /** Opens the source of a batch's rows; undefined if its file is missing, which ends the batch. */
