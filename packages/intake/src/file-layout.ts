@@ -27,6 +27,8 @@ export interface BatchFileOptions {
   /** Whether the first record is a header; detected if absent. */
   readonly header?: boolean | undefined
   readonly mapping?: AskedMapping | undefined
+  /** Columns of the file, even if no row has a value for them; those that rows have if absent. */
+  readonly ownColumns?: OwnColumns | undefined
   /** Delimiter of a text file; detected if absent. */
   readonly delimiter?: Delimiter | undefined
   /** Days that verdicts of another service are accepted; none are if absent. */
@@ -38,6 +40,13 @@ export interface BatchFileOptions {
   readonly product: Product
   /** ISO alpha-2, for phones without a country code. */
   readonly defaultCountry?: string | null | undefined
+}
+
+/** Columns of a file whose rows may have no value for some of them. */
+export interface OwnColumns {
+  readonly count: number
+  /** Their names, if the rows are JSON objects. */
+  readonly keys: readonly string[]
 }
 
 /** The start of a file's text. */

@@ -11,7 +11,7 @@ const SAMPLE_ROWS = 200
 export function findJsonLayout(
   { text, cut }: FileSample,
   format: 'ndjson' | 'records',
-  { product, limits }: BatchFileOptions,
+  { product, limits, ownColumns }: BatchFileOptions,
 ): FoundLayout {
   // Refuses a JSON array with a sentence of its own.
   formatOfText(text)
@@ -29,7 +29,7 @@ export function findJsonLayout(
   }
   // JSON records name their fields; all parts of the product may come.
   const first = format === 'records' ? [checksOf(product)[0] ?? 'email'] : []
-  const columns = createJsonColumns(first, limits)
+  const columns = createJsonColumns([...(ownColumns?.keys ?? []), ...first], limits)
   for (const record of records) {
     const own = Object.keys(record)
     // A record of too many keys is refused, and must not refuse the file.

@@ -106,7 +106,11 @@ function batchFileOf(
   laidOut: FoundLayout,
 ): BatchFile {
   const { rows, layout, header } = laidOut
-  const columns = Math.max(header?.length ?? 0, ...rows.map((row) => row.length))
+  const columns = Math.max(
+    options.ownColumns?.count ?? 0,
+    header?.length ?? 0,
+    ...rows.map((row) => row.length),
+  )
   if (columns > options.limits.columns) {
     throw new IntakeError(
       'unprocessable',

@@ -80,6 +80,7 @@ export function readRows(file: BatchFile, signal: AbortSignal): RowStream {
     }
     const { counts } = rows
     const columns = Math.max(
+      file.options.ownColumns?.count ?? 0,
       records.header?.length ?? 0,
       file.layout.kind === 'json' ? 0 : counts.columns,
     )

@@ -137,6 +137,26 @@ describe('a recheck', () => {
     )
   })
 
+  test.each([
+    [
+      'list.ndjson',
+      '{"email":"gone.example","phone":"+442079460123"}',
+      '{"email":"kept@a.example"}',
+    ],
+    ['list.csv', 'gone.example,+442079460123', 'kept@a.example'],
+  ])('of %s needs no column that its rows have no value for', async (fileName, row, other) => {
+    await using harness = await openTestPipeline()
+    const { pipeline, owner } = harness
+    const asked = { fileName, product: 'contact-intel' } as const
+    const first = await completed(harness, `${row}\n${other}\n`, asked)
+    expect(first.mapping).toMatchObject({ email: {}, phone: {} })
+    const [, ...rows] = await tableOf(harness, first.id, { columns: ['result.email.reason'] })
+    const only = [rows[1]?.[0] ?? '']
+    expect(rows[0]).not.toEqual(only)
+    const made = await recheckBatch(pipeline, owner, first.id, { only, ...WISH })
+    expect(await run(harness, made)).toMatchObject({ status: 'completed', rows: { total: 1 } })
+  })
+
   test("selects rows by their age: their own if stored, else that of the chunk's settlement", async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness

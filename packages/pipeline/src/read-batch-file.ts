@@ -20,7 +20,7 @@ import { previewHead } from '@plumbline/intake/preview-columns'
 import { createRowTally } from '@plumbline/intake/row-tally'
 import { readRows, type FileSummary } from '@plumbline/intake/read-rows'
 import type { Pipeline } from './pipeline.ts'
-import { writeRecheck } from './recheck.ts'
+import { writeRecheck, type CopiedRows } from './recheck.ts'
 import { copyOutcomes } from './rescore.ts'
 import { countUnpaidRows } from './unpaid-rows.ts'
 import { shownSheets } from './view.ts'
@@ -54,6 +54,7 @@ export async function readBatchFile(
   try {
     const file = await openBatchFile({
       path: source.path,
+      ownColumns: source.ownColumns,
       scratchDir: pipeline.scratchDir,
       fileName: batch.file_name,
       product: batch.product,
@@ -86,13 +87,16 @@ function limitsOf<L extends UploadLimits>({ requested }: BatchRow, limits: L): L
   return { ...limits, lineBytes: 2 * limits.lineBytes + 2 * limits.columns }
 }
 
+/** A file of rows; `ownColumns` if it was copied from another batch. */
+type Source = Awaited<ReturnType<Pipeline['storage']['local']>> & Partial<CopiedRows>
+
 /** Opens the source of a batch's rows; undefined if its file is missing, which ends the batch. */
 async function openSource(
   pipeline: Pipeline,
   batch: BatchRow,
   lease: number,
   signal: AbortSignal,
-): Promise<Awaited<ReturnType<Pipeline['storage']['local']>> | undefined> {
+): Promise<Source | undefined> {
   const { recheck } = batch.requested
   if (recheck === undefined) return await pipeline.storage.local(batch.source_key)
   try {

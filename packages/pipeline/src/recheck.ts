@@ -10,6 +10,7 @@ import { findBatch, readBatch, type BatchOwner, type BatchRow } from '@plumbline
 import type { BatchRequest, RecheckRequest } from '@plumbline/db/tables/batches'
 import { noSuchBatch } from './batch-access.ts'
 import { csvCell } from '@plumbline/intake/csv-cell'
+import type { OwnColumns } from '@plumbline/intake/file-layout'
 import { IntakeError } from '@plumbline/intake/intake-error'
 import { writeNewFile } from '@plumbline/storage/new-file'
 import type { LineFormat } from './line-format.ts'
@@ -104,6 +105,13 @@ function readingOf(batch: BatchRow): Pick<
   }
 }
 
+/** A file of copied rows, with the columns of the batch that they come from. */
+export interface CopiedRows {
+  readonly path: string
+  readonly ownColumns: OwnColumns
+  release(): Promise<void>
+}
+
 /**
  * Writes the rows of a recheck, unchanged, into a file of its own.
  *
@@ -114,7 +122,7 @@ export async function writeRecheck(
   batch: BatchRow,
   { of, only, olderThanDays }: RecheckRequest,
   signal: AbortSignal,
-): Promise<{ path: string; release(): Promise<void> }> {
+): Promise<CopiedRows> {
   const other = await readBatch(pipeline.db, of)
   const isOwn = other?.account_id === batch.account_id && other.mode === batch.mode
   const hasRows = other?.status === 'completed' || other?.status === 'canceled'
@@ -139,7 +147,8 @@ export async function writeRecheck(
       'No row of that batch matches, so nothing is checked again; name other kinds of rows.',
     )
   }
-  return { path, release }
+  const keys = isJsonBatch(other) ? (other.header ?? []) : []
+  return { path, ownColumns: { count: other.column_count, keys }, release }
 }
 
 function linesAsTheyCame(batch: BatchRow): LineFormat {
