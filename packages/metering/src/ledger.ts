@@ -40,15 +40,18 @@ export async function readLedger(
     text: `
       select e.id, e.created_at as at, e.kind, e.allowance_delta + e.packs_delta as credits,
         e.held_delta as held, e.product, e.source,
-        case when e.kind in ('hold', 'settle', 'release') then e.detail end as batch_id,
+        case when e.kind in ('hold', 'settle', 'release') then coalesce(b.sample_of, e.detail)
+          end as batch_id,
         case when e.kind not in ('hold', 'settle', 'release') then e.detail end as detail,
-        coalesce(b.name, b.file_name) as batch_name, c.allowance + c.packs as balance
+        coalesce(b.name, b.file_name, s.name, s.file_name) as batch_name, c.allowance + c.packs as balance
       from credit_accounts c join lateral (
         select * from credit_entries e
         where e.account_id = c.account_id and e.id < $2
         order by e.id desc limit $3) e on true
       left join batches b on b.account_id = $1 and b.id = e.detail
         and e.kind in ('hold', 'settle', 'release')
+      -- A sample is not shown itself, and has no name.
+      left join batches s on s.id = b.sample_of
       where c.account_id = $1
       order by e.id desc`,
     values: [accountId, place?.before ?? Number.MAX_SAFE_INTEGER, limit + 1],

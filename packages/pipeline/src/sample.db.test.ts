@@ -5,6 +5,7 @@ import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { readBalance } from '@plumbline/metering/balance'
+import { readLedger } from '@plumbline/metering/ledger'
 import { readUsage } from '@plumbline/metering/usage'
 import { outcomeFor } from '@plumbline/testkit/instant-engines'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
@@ -252,6 +253,19 @@ test('a batch that is canceled while its sample runs shows and charges the outco
     'select 1 from batches union all select 1 from chunks',
   )
   expect(rows).toEqual([])
+})
+
+test('the ledger names the batch of a sample', async () => {
+  await using harness = await openHarness(9)
+  const { pipeline, owner, id } = harness
+  await sampleBatch(pipeline, owner, id)
+  await answer(harness)
+  await endStages(harness)
+  const page = { limit: 10, place: undefined }
+  const { entries } = await readLedger(pipeline.db, owner.accountId, page)
+  const moves = entries.filter(({ source }) => source === 'batch')
+  expect(moves.map(({ kind }) => kind)).toEqual(['release', 'settle', 'hold'])
+  for (const move of moves) expect(move).toMatchObject({ batch_id: id, batch_name: 'list.csv' })
 })
 
 test('no notification is sent for a sample', async () => {
