@@ -8,6 +8,7 @@ import { losingDb } from '@plumbline/testkit/losing-db'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
 import { rowOf, xlsxOf } from '@plumbline/intake/workbook-fixture'
 import ExcelJS from 'exceljs'
+import iconv from 'iconv-lite'
 import Papa from 'papaparse'
 import { describe, expect, test } from 'vitest'
 import { cancelBatch } from './cancel.ts'
@@ -155,6 +156,18 @@ describe('a recheck', () => {
     expect(rows[0]).not.toEqual(only)
     const made = await recheckBatch(pipeline, owner, first.id, { only, ...WISH })
     expect(await run(harness, made)).toMatchObject({ status: 'completed', rows: { total: 1 } })
+  })
+
+  test('reads a file again whose text is longer in UTF-8 than a file may be', async () => {
+    const lines = ADDRESSES.map((address) => `${address};${'имя, фамилия '.repeat(3)}`)
+    const list = iconv.encode(`E-mail;Имя\n${lines.join('\n')}\n`, 'windows-1251')
+    await using harness = await openTestPipeline({ limits: { uploadBytes: list.length } })
+    const { pipeline, owner } = harness
+    const requested = { encoding: 'windows-1251' } as const
+    const first = await completed(harness, list, { requested })
+    const wish = { only: ['done'], ...WISH }
+    const again = await run(harness, await recheckBatch(pipeline, owner, first.id, wish))
+    expect(again).toMatchObject({ status: 'completed', rows: { total: ADDRESSES.length } })
   })
 
   test("selects rows by their age: their own if stored, else that of the chunk's settlement", async () => {

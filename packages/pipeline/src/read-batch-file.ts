@@ -79,12 +79,15 @@ export async function readBatchFile(
 }
 
 /**
- * Limits of a batch's file. The rows of a recheck are copied as CSV, where quotes are doubled and
- * each cell has two of its own: a row that the first batch has read must not become too long.
+ * Limits of a batch's file. What the first batch has read must not be too long for a recheck: its
+ * rows are copied as UTF-8, three bytes a character at most, and as CSV, where quotes are doubled
+ * and each cell has two of its own.
  */
 function limitsOf<L extends UploadLimits>({ requested }: BatchRow, limits: L): L {
-  if (requested.recheck === undefined || requested.format !== 'csv') return limits
-  return { ...limits, lineBytes: 2 * limits.lineBytes + 2 * limits.columns }
+  if (requested.recheck === undefined) return limits
+  const uploadBytes = 4 * limits.uploadBytes
+  if (requested.format !== 'csv') return { ...limits, uploadBytes }
+  return { ...limits, uploadBytes, lineBytes: 2 * limits.lineBytes + 2 * limits.columns }
 }
 
 /** A file of rows; `ownColumns` if it was copied from another batch. */
