@@ -13,6 +13,7 @@ import { insertLinkSecret, linkTo, staleLink } from './link.ts'
 import { queueMessage, type People, type Visitor } from './people.ts'
 import { digestOfSecret } from './secret.ts'
 import type { BegunSession } from './session.ts'
+import { lockAsChecked, wrongPassword } from './sign-in.ts'
 import { finishSignUp, isForPassword, takeForLink } from './sign-up.ts'
 
 /** Minutes for which a user can confirm a new address. */
@@ -30,8 +31,10 @@ interface Wanted {
  * Changes a user's address: at once if no mail is sent, else when the link sent to the new one is
  * opened.
  *
+ * @param user as it was when the password was checked
  * @returns whether it has changed
- * @throws Problem `conflict` if no mail is sent and the address is taken
+ * @throws Problem `unprocessable` if the password has changed since; `conflict` if no mail is sent
+ * and the address is taken
  */
 export async function changeEmail(
   people: People,
@@ -40,7 +43,10 @@ export async function changeEmail(
   wanted: Wanted,
 ): Promise<boolean> {
   if (!people.settings.hasMail) {
-    await inTransaction(people.db, (tx) => applyNewAddress(people, tx, user.id, wanted, false))
+    await inTransaction(people.db, async (tx) => {
+      if (!(await lockAsChecked(tx, user))) throw wrongPassword()
+      await applyNewAddress(people, tx, user.id, wanted, false)
+    })
     return true
   }
   await inTransaction(people.db, async (tx) => {
@@ -48,7 +54,9 @@ export async function changeEmail(
     const holder = await findUser(tx, emailKey)
     // The caller learns nothing about other users, and the owner of the address need not act.
     if (holder !== undefined && holder.id !== user.id) return
+    // First the links, then the user, as where one is opened: neither waits for the other.
     await deleteLinkCodes(tx, user.id, 'change_email')
+    if (!(await lockAsChecked(tx, user))) throw wrongPassword()
     const secret = await insertLinkSecret(tx, {
       purpose: 'change_email',
       userId: user.id,

@@ -1,7 +1,7 @@
 import { Problem } from '@plumbline/contract/problem'
-import { inTransaction } from '@plumbline/db/database'
+import { inTransaction, type Tx } from '@plumbline/db/database'
 import { hasUsedNetwork, listSessions } from '@plumbline/db/people/sessions'
-import { findUser, type User } from '@plumbline/db/people/users'
+import { findUser, lockUser, type User } from '@plumbline/db/people/users'
 import { tooManyTries } from './attempts.ts'
 import { emailKeyOf } from './email-key.ts'
 import { isFactor, wrongCode } from './factor-check.ts'
@@ -35,6 +35,7 @@ export async function signIn(
     if (!(await isFactor(people, visitor, user, form.code))) throw wrongCode()
   }
   const session = await inTransaction(people.db, async (tx) => {
+    if (!(await lockAsChecked(tx, user))) throw wrong()
     const isNew = !(await hasUsedNetwork(tx, user.id, visitor.network))
     if (isNew && (await listSessions(tx, user.id)).length > 0) {
       await queueMessage(people, tx, {
@@ -61,7 +62,23 @@ export async function signIn(
 export async function requirePassword(people: People, user: User, password: string): Promise<void> {
   if (!(await people.tries.user(`password ${user.id}`))) throw tooManyTries()
   if (await people.passwords.matches(password, user.passwordDigest)) return
-  throw new Problem('unprocessable', 'The password is not right; enter it again.')
+  throw wrongPassword()
+}
+
+/**
+ * Locks a user, as it was read before its password was checked, for the rest of the transaction.
+ *
+ * @returns false if password or second factor have changed since: the change has ended all sessions
+ * and links, and what was checked before must not make others
+ */
+export async function lockAsChecked(tx: Tx, checked: User): Promise<boolean> {
+  const { passwordDigest, factor } = await lockUser(tx, checked.id)
+  return passwordDigest === checked.passwordDigest && factor === checked.factor
+}
+
+/** The refusal of a wrong password of a signed-in user. */
+export function wrongPassword(): Problem {
+  return new Problem('unprocessable', 'The password is not right; enter it again.')
 }
 
 async function refuseManyTries(people: People, visitor: Visitor, emailKey: string): Promise<void> {

@@ -21,7 +21,7 @@ import { queueMessage } from '@plumbline/people/people'
 import { changePassword } from '@plumbline/people/reset'
 import { newFactor, newRecoveryCodes, stepOf } from '@plumbline/people/second-factor'
 import { newSecret } from '@plumbline/people/secret'
-import { requirePassword } from '@plumbline/people/sign-in'
+import { lockAsChecked, requirePassword, wrongPassword } from '@plumbline/people/sign-in'
 import { sessionSecretOf } from '../browser.ts'
 import { requireSession, type AppContext, type AppHandlers } from './call.ts'
 import { evenly } from './even-time.ts'
@@ -44,7 +44,7 @@ export const USER_HANDLERS = {
     await refuseCommonPassword(password, [user.name, user.email])
     const passwordDigest = await people.passwords.hash(password)
     const secret = await inTransaction(people.db, async (tx) => {
-      await lockUser(tx, userId)
+      if (!(await lockAsChecked(tx, user))) throw wrongPassword()
       await changePassword(people, tx, call.visitor, user, passwordDigest, sessionId)
       const renewed = newSecret()
       await renewSession(tx, sessionId, { digest: renewed.digest })
