@@ -1,15 +1,19 @@
+import { lockAccount } from '@plumbline/db/accounts'
 import { inTransaction, openDatabase, type Db } from '@plumbline/db/database'
+import { listMembers, membershipsOf } from '@plumbline/db/people/members'
 import { listSessions } from '@plumbline/db/people/sessions'
-import { confirmFactor, beginFactor, getUser } from '@plumbline/db/people/users'
+import { beginFactor, confirmFactor, findUser, getUser } from '@plumbline/db/people/users'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { beforeEach, afterEach, expect, test } from 'vitest'
 import { changeEmail } from './address.ts'
+import { acceptInvitation, invite, type Actor } from './membership.ts'
 import type { People, Visitor } from './people.ts'
 import { changePassword } from './reset.ts'
 import { signIn } from './sign-in.ts'
 import { signUp } from './sign-up.ts'
 
 const EMAIL = 'ada@company.example'
+const GUEST = 'eve@elsewhere.example'
 const PASSWORD = 'tidal lantern cactus seven'
 const NEW_PASSWORD = 'quiet marble harbour nine'
 const VISITOR: Visitor = {
@@ -20,7 +24,6 @@ const VISITOR: Visitor = {
   origin: 'http://localhost',
 }
 const free = async (): Promise<boolean> => true
-const unlimited = { giveBack: async (): Promise<void> => undefined }
 
 let stack: AsyncDisposableStack
 let db: Db
@@ -31,9 +34,21 @@ beforeEach(async () => {
 })
 afterEach(() => stack.disposeAsync())
 
-/** People whose passwords are stored as they are; `meanwhile` runs once, after one was checked. */
-function peopleOf(meanwhile: () => Promise<void> = async () => undefined, hasMail = false): People {
-  let next = meanwhile
+const nothing = async (): Promise<void> => undefined
+
+/**
+ * People whose passwords are stored as they are.
+ *
+ * @param onCheck run once, while a password is checked
+ * @param onHash run once, while a password is hashed
+ */
+function peopleOf(onCheck = nothing, onHash = nothing, hasMail = false): People {
+  const work = { check: onCheck, hash: onHash }
+  const once = async (step: keyof typeof work): Promise<void> => {
+    const run = work[step]
+    work[step] = nothing
+    await run()
+  }
   return {
     db,
     settings: {
@@ -49,17 +64,18 @@ function peopleOf(meanwhile: () => Promise<void> = async () => undefined, hasMai
       judge: async (registrable) => ({ isDisposable: false, isFree: false, registrable }),
     },
     passwords: {
-      hash: async (password) => password,
+      hash: async (password) => {
+        await once('hash')
+        return password
+      },
       matches: async (password, kept) => {
-        const work = next
-        next = async () => undefined
-        await work()
+        await once('check')
         return password === kept
       },
     },
     tries: { pair: free, user: free, network: free },
     messages: { address: free, network: free },
-    takeOfDay: async () => unlimited,
+    takeOfDay: async () => ({ giveBack: nothing }),
     wakeMail: () => undefined,
   }
 }
@@ -101,11 +117,59 @@ test('a change of the address by the old password does not outlast a change of t
   const userId = await newUser()
   const user = await getUser(db, userId)
   await setNewPassword(userId)
-  const wanted = { email: 'eve@elsewhere.example', sessionId: 'ses_1' }
+  const wanted = { email: GUEST, sessionId: 'ses_1' }
   for (const hasMail of [true, false]) {
-    const late = changeEmail(peopleOf(undefined, hasMail), VISITOR, user, wanted)
+    const late = changeEmail(peopleOf(nothing, nothing, hasMail), VISITOR, user, wanted)
     await expect(late).rejects.toMatchObject({ code: 'unprocessable' })
   }
   expect((await db.pool.query('select from link_codes')).rowCount).toBe(0)
   expect((await getUser(db, userId)).email).toBe(EMAIL)
 })
+
+test('an invitation that is replaced while somebody signs up with it gives no membership', async () => {
+  const owner = await actorOf(await newUser())
+  const link = await invited(owner, 'owner')
+  const people = peopleOf(nothing, async () => void (await invited(owner, 'viewer')))
+  const form = { name: 'Guest', email: GUEST, password: PASSWORD, invitation: link }
+  await expect(signUp(people, VISITOR, form)).rejects.toMatchObject({ code: 'unprocessable' })
+  expect(await listMembers(db, owner.accountId)).toHaveLength(1)
+})
+
+test('an invitation that is replaced while it is accepted gives no membership', async () => {
+  const owner = await actorOf(await newUser())
+  await signUp(peopleOf(), VISITOR, { name: 'Guest', email: GUEST, password: PASSWORD })
+  const link = await invited(owner, 'owner')
+  const guest = await findUser(db, GUEST)
+  if (guest === undefined) throw new Error('the guest has signed up')
+  let accepted: Promise<unknown> | undefined
+  await inTransaction(db, async (tx) => {
+    await lockAccount(tx, owner.accountId)
+    accepted = acceptInvitation(peopleOf(), guest, link).catch((error: unknown) => error)
+    await waitsForLock()
+    await tx
+      .updateTable('invitations')
+      .set({ role: 'viewer', digest: Buffer.alloc(32) })
+      .execute()
+  })
+  expect(await accepted).toMatchObject({ code: 'unprocessable' })
+  expect(await listMembers(db, owner.accountId)).toHaveLength(1)
+})
+
+async function actorOf(userId: string): Promise<Actor> {
+  const [first] = await membershipsOf(db, userId)
+  return { accountId: first?.accountId ?? '', userId }
+}
+
+/** The secret of a new invitation. */
+async function invited(owner: Actor, role: 'owner' | 'viewer'): Promise<string> {
+  const wanted = { email: GUEST, role, accountName: 'Ada', inviterName: 'Ada' }
+  const { link } = await invite(peopleOf(), VISITOR, owner, wanted)
+  return new URL(link ?? '').hash.slice(1)
+}
+
+/** Resolves once a statement waits for a lock. */
+async function waitsForLock(): Promise<void> {
+  const text =
+    "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+  await expect.poll(async () => (await db.pool.query(text)).rowCount).toBe(1)
+}

@@ -11,6 +11,7 @@ import {
   INVITATIONS_MAX,
   listInvitations,
   removeInvitation,
+  useInvitation,
 } from '@plumbline/db/people/invitations'
 import {
   addMember,
@@ -142,10 +143,11 @@ export async function withdrawInvitation(people: People, actor: Actor, id: strin
  * @throws Problem if the link is invalid, or for another address
  */
 export async function acceptInvitation(people: People, user: User, token: string): Promise<string> {
+  const digest = digestOfSecret(token)
   return await inTransaction(people.db, async (tx) => {
-    const invitation = await findInvitation(tx, digestOfSecret(token))
+    const invitation = await findInvitation(tx, digest)
     if (invitation === undefined) throw staleLink()
-    const { accountId, role, id, emailKey } = invitation
+    const { accountId, role, emailKey } = invitation
     if (emailKey !== user.emailKey) {
       throw new Problem(
         'forbidden',
@@ -153,7 +155,7 @@ export async function acceptInvitation(people: People, user: User, token: string
       )
     }
     await lockAccount(tx, accountId)
-    if (!(await removeInvitation(tx, accountId, id))) throw staleLink()
+    if (!(await useInvitation(tx, digest))) throw staleLink()
     if (await addMember(tx, { accountId, userId: user.id, role })) {
       const actor = { accountId, userId: user.id }
       await note(tx, actor, 'member.add', null, { user_id: user.id, role })

@@ -2,7 +2,7 @@ import { Problem } from '@plumbline/contract/problem'
 import { createAccount } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction, type Tx } from '@plumbline/db/database'
-import { findInvitation, removeInvitation } from '@plumbline/db/people/invitations'
+import { findInvitation, useInvitation } from '@plumbline/db/people/invitations'
 import {
   deleteLinkCodesOfAddress,
   newestLinkCode,
@@ -217,8 +217,8 @@ async function signUpInvited(
   await refuseCommonPassword(form.password, [form.name, form.email])
   const passwordDigest = await people.passwords.hash(form.password)
   return await inTransaction(people.db, async (tx) => {
-    const { accountId, role, id, emailKey } = invitation
-    if (!(await removeInvitation(tx, accountId, id))) throw staleLink()
+    const { accountId, role, emailKey } = invitation
+    if (!(await useInvitation(tx, digest))) throw staleLink()
     const verified = people.settings.hasMail
     const user = await insertUser(tx, { ...form, emailKey, passwordDigest, verified })
     if (user === undefined) throw alreadyThere()

@@ -73,6 +73,19 @@ export async function findInvitation(db: Db | Tx, digest: Buffer): Promise<Invit
   return row && invitationOf(row)
 }
 
+/**
+ * Uses up the invitation of a link's secret; false if it is used or expired, or has been replaced,
+ * perhaps with another role. Of several concurrent callers one gets it.
+ */
+export async function useInvitation(tx: Tx, digest: Buffer): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('invitations')
+    .where('digest', '=', digest)
+    .where('expires_at', '>', sql<Date>`now()`)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
 /** Removes an invitation of an account; false if there is none. */
 export async function removeInvitation(
   tx: Db | Tx,
