@@ -1,14 +1,15 @@
 import { lockAccount } from '@plumbline/db/accounts'
 import { inTransaction, openDatabase, type Db } from '@plumbline/db/database'
+import { deleteLinkCodes } from '@plumbline/db/people/link-codes'
 import { listMembers, membershipsOf } from '@plumbline/db/people/members'
 import { listSessions } from '@plumbline/db/people/sessions'
-import { beginFactor, confirmFactor, findUser, getUser } from '@plumbline/db/people/users'
+import { beginFactor, confirmFactor, findUser, getUser, setEmail } from '@plumbline/db/people/users'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { beforeEach, afterEach, expect, test } from 'vitest'
 import { changeEmail } from './address.ts'
 import { acceptInvitation, invite, type Actor } from './membership.ts'
 import type { People, Visitor } from './people.ts'
-import { changePassword } from './reset.ts'
+import { beginReset, changePassword, confirmReset } from './reset.ts'
 import { signIn } from './sign-in.ts'
 import { signUp } from './sign-up.ts'
 
@@ -124,6 +125,28 @@ test('a change of the address by the old password does not outlast a change of t
   }
   expect((await db.pool.query('select from link_codes')).rowCount).toBe(0)
   expect((await getUser(db, userId)).email).toBe(EMAIL)
+})
+
+test('a link to set a new password that goes to an address given up meanwhile is refused', async () => {
+  const userId = await newUser()
+  const people = peopleOf(nothing, nothing, true)
+  await beginReset(people, VISITOR, EMAIL)
+  let asked: Promise<void> | undefined
+  await inTransaction(db, async (tx) => {
+    await setEmail(tx, userId, { email: GUEST, emailKey: GUEST, verified: true })
+    await deleteLinkCodes(tx, userId)
+    asked = beginReset(people, VISITOR, EMAIL)
+    await waitsForLock()
+  })
+  await asked
+  const { rows } = await db.pool.query<{ sealed: string }>('select sealed from mails')
+  for (const { sealed } of rows) {
+    const token = /#(\w{40})/.exec(sealed)?.[1] ?? ''
+    const late = confirmReset(people, VISITOR, { token, password: NEW_PASSWORD })
+    await expect(late).rejects.toMatchObject({ code: 'unprocessable' })
+  }
+  expect(rows).toHaveLength(2)
+  expect((await getUser(db, userId)).passwordDigest).toBe(PASSWORD)
 })
 
 test('an invitation that is replaced while somebody signs up with it gives no membership', async () => {

@@ -66,8 +66,11 @@ export async function confirmReset(
   await refuseCommonPassword(form.password, [name, email])
   const passwordDigest = await people.passwords.hash(form.password)
   await inTransaction(people.db, async (tx) => {
-    if ((await takeLinkCode(tx, digest)) === undefined) throw staleLink()
+    const code = await takeLinkCode(tx, digest)
+    if (code === undefined) throw staleLink()
     const user = await lockUser(tx, id)
+    // It may have been asked for while the user moved to another address.
+    if (user.emailKey !== code.emailKey) throw staleLink()
     await changePassword(people, tx, visitor, user, passwordDigest)
     // The link was sent by mail, so the address is proven.
     await setVerified(tx, user.id)
