@@ -36,7 +36,7 @@ export interface Access extends SessionAccess {
 /**
  * Authenticates and admits a request, in the order of decision 9: key (401, and 403 for suspended
  * accounts and for test keys that the plan does not include), rate limit and concurrent requests
- * (429), and for calls that spend, a balance of zero (402), which does not refuse repeats (decision
+ * (429; after a wait the key must still be valid), and for calls that spend, a balance of zero (402), which does not refuse repeats (decision
  * 16). The body is not read. With `mayBeFree` an account without credits is admitted, too, since
  * only the body shows whether the call spends. With `hasOwnLimit` the route itself limits how many
  * of its requests an account has under way.
@@ -72,6 +72,7 @@ export async function admit(
   }
   if (options.hasOwnLimit !== true) {
     context.counted = await access.requests.enter(caller.accountId)
+    await refuseLate(access, req, res)
   }
 
   if (options.spends && caller.mode === 'live') {
@@ -132,6 +133,22 @@ export async function isStillAdmitted(access: Access, req: Request): Promise<boo
 export async function refuseRevoked(access: Access, req: Request): Promise<void> {
   if (await isStillAdmitted(access, req)) return
   throw comesWithSession(access, req) ? endedSession() : invalidKey()
+}
+
+/**
+ * Milliseconds after which a request is judged again before anything is done: the key may be cached
+ * for 0.9 s, and a revoked one is refused within a second (decision 18).
+ */
+const LATE_MS = 100
+
+/** Whether a request has waited so long, for others or its body, that it must be judged again. */
+export function isLate(res: Response): boolean {
+  return performance.now() - requestContextOf(res).startedAt >= LATE_MS
+}
+
+/** Refuses a late request if its key or session has ended since it was admitted. */
+export async function refuseLate(access: Access, req: Request, res: Response): Promise<void> {
+  if (isLate(res)) await refuseRevoked(access, req)
 }
 
 /**

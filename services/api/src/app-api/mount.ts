@@ -13,14 +13,20 @@ import { SESSION_DAYS } from '@plumbline/db/people/sessions'
 import { PROVEN_MINUTES } from '@plumbline/people/session'
 import type { Request, Response } from 'express'
 import type { z } from 'zod'
-import { refuseSuspended } from '../access.ts'
+import { isLate, refuseSuspended } from '../access.ts'
 import { readJson } from '../body.ts'
 import { refuseForeignOrigin, setSessionCookie, visitorOf } from '../browser.ts'
 import { refuseQuery } from '../query.ts'
 import { requestContextOf } from '../request-context.ts'
 import { jsonResponse, sendEmpty, sendResponse } from '../response.ts'
 import type { Handler, Route } from '../routes/handler.ts'
-import { endedSession, noAccount, sessionOf, refuseReader } from '../session-access.ts'
+import {
+  endedSession,
+  noAccount,
+  refuseReader,
+  sessionOf,
+  type SessionAccess,
+} from '../session-access.ts'
 import { ACCOUNT_HANDLERS } from './account-handlers.ts'
 import type { AppCall, AppContext, AppHandlers } from './call.ts'
 import { ENTRY_HANDLERS } from './entry-handlers.ts'
@@ -53,7 +59,10 @@ function routeName(name: string): AppRouteName {
   return name as AppRouteName
 }
 
-/** Origin, session, role, second factor, rate, concurrent requests, body: in this order. */
+/**
+ * Origin, session, role, second factor, rate, concurrent requests, body: in this order. After a
+ * wait, for other requests or the body, session, role and second factor are checked again.
+ */
 function handlerOf(app: AppContext, name: AppRouteName, row: AppPath): Handler {
   const { access, settings } = app.ctx
   return async (req, res) => {
@@ -66,12 +75,25 @@ function handlerOf(app: AppContext, name: AppRouteName, row: AppPath): Handler {
       requestContextOf(res).counted = await access.requests.enter(counterOf(session))
     const shape: z.ZodType | undefined = bodyOf(name)
     const body = shape === undefined ? undefined : parse(shape, await readJson(req, res, settings))
+    if (isLate(res)) judge(row, await sameSession(access, req, session), res)
     const answer = await run(app, name, callOf(app, req, res, session, body))
     // Sessions, roles and accounts may have changed: the next call of this process must know.
     if (row.method !== 'GET' && name !== 'signIn') access.sessions.forget()
     if (answer === undefined) sendEmpty(res)
     else sendResponse(res, jsonResponse(200, answer))
   }
+}
+
+/** The session of a request as it is now, if it still shows the account that it was admitted for. */
+async function sameSession(
+  access: SessionAccess,
+  req: Request,
+  admitted: UserSession | undefined,
+): Promise<UserSession | undefined> {
+  const session = await sessionOf(access, req)
+  const [before, now] = [admitted?.membership?.accountId, session?.membership?.accountId]
+  if (before === undefined || now === undefined || before === now) return session
+  throw new Problem('conflict', 'You have switched to another account meanwhile; do it there.')
 }
 
 function bodyOf(name: AppRouteName): z.ZodType | undefined {

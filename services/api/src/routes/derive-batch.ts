@@ -7,7 +7,7 @@ import type { InTransaction } from '@plumbline/pipeline/submit'
 import type { Request, Response } from 'express'
 import type { z } from 'zod'
 import { admit } from '../access.ts'
-import { readJson } from '../body.ts'
+import { readAdmittedJson } from '../admitted-json.ts'
 import type { Context } from '../context.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
 import { refuseQuery } from '../query.ts'
@@ -59,7 +59,7 @@ async function bodyOf<T extends z.ZodObject>(
 ): Promise<z.infer<T>> {
   refuseKeyShape(req)
   refuseQuery(req)
-  return readBody(shape, await readJson(req, res, ctx.settings))
+  return readBody(shape, await readAdmittedJson(ctx.access, req, res, ctx.settings))
 }
 
 async function derive(

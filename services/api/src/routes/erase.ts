@@ -15,7 +15,7 @@ import {
 } from '@plumbline/pipeline/erasure'
 import type { Request } from 'express'
 import { admit, showBalance } from '../access.ts'
-import { readJson } from '../body.ts'
+import { readAdmittedJson } from '../admitted-json.ts'
 import type { Context } from '../context.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
 import { withIdempotency } from '../idempotency.ts'
@@ -31,7 +31,10 @@ export function erase(ctx: Context): Handler {
     refuseOthers(owner)
     refuseKeyShape(req)
     refuseQuery(req)
-    const wanted = readBody(eraseRequest, await readJson(req, res, boundsOf(ctx)))
+    const wanted = readBody(
+      eraseRequest,
+      await readAdmittedJson(ctx.access, req, res, boundsOf(ctx)),
+    )
     const response = await withIdempotency(
       ctx.idempotency,
       req,

@@ -13,7 +13,7 @@ import { assemble } from '@plumbline/pipeline/assemble'
 import { chargedCredits } from '@plumbline/pipeline/record'
 import type { Response } from 'express'
 import { setTimeout as wait } from 'node:timers/promises'
-import { admit, showBalance } from '../access.ts'
+import { admit, isLate, refuseRevoked, showBalance } from '../access.ts'
 import { readJson } from '../body.ts'
 import type { Context } from '../context.ts'
 import { startDeadline, type Deadline } from '../deadline.ts'
@@ -37,6 +37,7 @@ export function lookUp(ctx: Context, product: Product): Handler {
     )
     refuseQuery(req)
     const body = await readJson(req, res, ctx.settings)
+    if (isLate(res)) await ctx.database.orRefused(refuseRevoked(ctx.access, req))
     const request = readRequest(product, body)
     refuseKeyShape(req)
     const isLater = prefersAsync(req)

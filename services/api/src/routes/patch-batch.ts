@@ -4,7 +4,7 @@ import { Problem } from '@plumbline/contract/problem'
 import { unknownFields } from '@plumbline/contract/requests'
 import { changeBatch } from '@plumbline/pipeline/change'
 import { admit, showBalance } from '../access.ts'
-import { readJson } from '../body.ts'
+import { readAdmittedJson } from '../admitted-json.ts'
 import type { Context } from '../context.ts'
 import { refuseQuery } from '../query.ts'
 import { jsonResponse, sendResponse } from '../response.ts'
@@ -19,7 +19,7 @@ export function patchBatch(ctx: Context): Handler {
     const owner = await admit(ctx.access, req, res, { spends: false })
     const id = batchIdOf(req)
     refuseQuery(req)
-    const change = changeOf(await readJson(req, res, ctx.settings))
+    const change = changeOf(await readAdmittedJson(ctx.access, req, res, ctx.settings))
     const view = await changeBatch(ctx.pipeline, owner, id, change)
     await showBalance(ctx.access, res)
     sendResponse(res, jsonResponse(200, view))

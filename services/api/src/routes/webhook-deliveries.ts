@@ -21,7 +21,7 @@ import { findWebhook, type WebhookEndpoint } from '@plumbline/db/webhooks/endpoi
 import { deliveryViewOf, messageBody, webhookViewOf } from '@plumbline/webhooks/view'
 import type { Request, Response } from 'express'
 import { admit, showBalance } from '../access.ts'
-import { readJson } from '../body.ts'
+import { readAdmittedJson } from '../admitted-json.ts'
 import type { Context } from '../context.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
 import { withIdempotency } from '../idempotency.ts'
@@ -135,7 +135,9 @@ function sendingOnce(ctx: Context, work: Sending, takesBody = false): Handler {
     refuseKeyShape(req)
     const id = webhookIdOf(req)
     refuseQuery(req)
-    const body: unknown = takesBody ? await readJson(req, res, ctx.settings) : {}
+    const body: unknown = takesBody
+      ? await readAdmittedJson(ctx.access, req, res, ctx.settings)
+      : {}
     const response = await withIdempotency(
       ctx.idempotency,
       req,

@@ -24,7 +24,7 @@ import { newSecret } from '@plumbline/webhooks/signature'
 import { webhookViewOf } from '@plumbline/webhooks/view'
 import type { Request } from 'express'
 import { admit, showBalance } from '../access.ts'
-import { readJson } from '../body.ts'
+import { readAdmittedJson } from '../admitted-json.ts'
 import type { Context } from '../context.ts'
 import { refuseKeyShape } from '../idempotency-key.ts'
 import { withIdempotency } from '../idempotency.ts'
@@ -50,7 +50,10 @@ export function createWebhook(ctx: Context): Handler {
     const { accountId } = await admit(ctx.access, req, res, { spends: false })
     refuseKeyShape(req)
     refuseQuery(req)
-    const wanted = readBody(webhookRequest, await readJson(req, res, ctx.settings))
+    const wanted = readBody(
+      webhookRequest,
+      await readAdmittedJson(ctx.access, req, res, ctx.settings),
+    )
     refuseUnreachable(ctx, wanted.url)
     const id = newWebhookId()
     const secret = newSecret()
@@ -97,7 +100,10 @@ export function changeWebhook(ctx: Context): Handler {
     const { accountId } = await admit(ctx.access, req, res, { spends: false })
     const id = webhookIdOf(req)
     refuseQuery(req)
-    const wanted = readBody(webhookChange, await readJson(req, res, ctx.settings))
+    const wanted = readBody(
+      webhookChange,
+      await readAdmittedJson(ctx.access, req, res, ctx.settings),
+    )
     if (wanted.url !== undefined) refuseUnreachable(ctx, wanted.url)
     const changed = await change(ctx.db, { accountId, id }, wanted)
     if (changed === undefined) throw noSuchWebhook()

@@ -1,0 +1,99 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { openBrowser } from '@plumbline/testkit/api/browser'
+import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
+import { PATIENT } from '@plumbline/testkit/patience'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const HOOK = { url: 'https://hooks.example/', events: ['batch.completed'] }
+
+let stage: ApiHarness
+beforeAll(async () => {
+  stage = await openApiHarness({ REQUESTS_PER_ACCOUNT: '1', RATE_LIMIT_BURST: '10000' })
+})
+afterAll(() => stage[Symbol.asyncDispose]())
+
+/** A request that was admitted, and whose body is held back. */
+async function heldBack(path: string, header: string, body: object) {
+  const text = JSON.stringify(body)
+  const socket = connect(Number(new URL(stage.url).port), '127.0.0.1')
+  let received = ''
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString()))
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nExpect: 100-continue\r\n` +
+      `${header}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n`,
+  )
+  await expect.poll(() => received).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+  return {
+    statusOfRest: async (): Promise<number> => {
+      const closed = once(socket, 'close')
+      socket.write(text)
+      await closed
+      return Number(/\r\n\r\nHTTP\/1\.1 (\d{3}) /.exec(received)?.[1])
+    },
+    [Symbol.dispose]: () => void socket.destroy(),
+  }
+}
+
+/** Revokes all keys of an account, and waits until they are refused. */
+async function revoke({ id, live }: { id: string; live: string }): Promise<void> {
+  await stage.db.pool.query('update api_keys set revoked_at = now() where account_id = $1', [id])
+  await refusedWith(401, (path, init) => stage.call(path, { key: live, ...init }))
+}
+
+/** Waits until a call that changes nothing, and waits for no other of its account, is refused. */
+async function refusedWith(status: number, call: ApiHarness['call']): Promise<void> {
+  await expect
+    .poll(async () => (await call('/v1/email', { body: {} })).status, PATIENT)
+    .toBe(status)
+}
+
+const countOf = async (table: string): Promise<number> =>
+  (await stage.db.pool.query(`select from ${table}`)).rowCount ?? 0
+
+test.each([
+  ['/v1/email', { email: 'ada@example.com' }],
+  ['/v1/webhooks', HOOK],
+  ['/v1/erase', { email: ['ada@example.com'] }],
+])('a request to %s whose key was revoked before its body came is refused', async (path, body) => {
+  const account = await stage.account()
+  const before = await stage.metering.remaining(account.id)
+  using held = await heldBack(path, `Authorization: Bearer ${account.live}`, body)
+  await revoke(account)
+  expect(await held.statusOfRest()).toBe(401)
+  expect(await stage.metering.remaining(account.id)).toBe(before)
+  expect([await countOf('webhook_endpoints'), await countOf('erasures')]).toEqual([0, 0])
+})
+
+test('a request whose key was revoked while it waited for another is refused', async () => {
+  const account = await stage.account()
+  const key = account.live
+  const { json } = await stage.call('/v1/webhooks', { key, body: HOOK })
+  const path = `/v1/webhooks/${Object.assign({ id: '' }, json).id}`
+  using held = await heldBack('/v1/webhooks', `Authorization: Bearer ${key}`, HOOK)
+  const waiting = stage.call(path, { key, method: 'DELETE' })
+  await revoke(account)
+  expect([await held.statusOfRest(), (await waiting).status]).toEqual([401, 401])
+  expect(await countOf('webhook_endpoints')).toBe(1)
+})
+
+test('a request of a session that ended, or lost its role, before its body came is refused', async () => {
+  const browser = openBrowser(stage)
+  const password = 'tidal lantern cactus seven'
+  await browser.app('signUp', { name: 'Ada', email: 'ada@company.example', password })
+  const header = `Cookie: ${browser.cookie}\r\nSec-Fetch-Site: same-origin`
+  const before = await countOf('api_keys')
+  const changes = [
+    ["update members set role = 'viewer' where role = 'owner'", 403],
+    ['delete from sessions', 401],
+  ] as const
+  for (const [change, status] of changes) {
+    await stage.db.pool.query("update members set role = 'owner'")
+    await refusedWith(400, browser.call)
+    using held = await heldBack('/app/api/keys', header, { mode: 'live' })
+    await stage.db.pool.query(change)
+    await refusedWith(status, browser.call)
+    expect(await held.statusOfRest()).toBe(status)
+  }
+  expect(await countOf('api_keys')).toBe(before)
+})
