@@ -1,6 +1,11 @@
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { inflateRawSync } from 'node:zlib'
+import { noSuchBatch } from '@plumbline/pipeline/batch-access'
 import { openApiHarness } from '@plumbline/testkit/api/harness'
-import { expect, test } from 'vitest'
+import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { exportFiles } from './export-files.ts'
 
 /** The text of a file in a ZIP file, unpacked from its local header. Source: APPNOTE 4.3.7. */
 function textIn(zip: Buffer, name: string): string {
@@ -30,4 +35,50 @@ test('an export has stored responses, but not those that hold the secret of an e
   expect(answers).toContain('"path":"/v1/email"')
   expect(answers).not.toContain('whsec_')
   expect(answers).not.toContain('/v1/webhooks')
+})
+
+describe('what an export cannot read', () => {
+  let stage: TestPipeline
+  let id: string
+  beforeAll(async () => {
+    stage = await openTestPipeline()
+    const batch = await stage.read('email\nada@example.com\n', { product: 'email' })
+    ;({ id } = batch)
+  })
+  afterAll(() => stage[Symbol.asyncDispose]())
+
+  /** Reads a file of an export whose store and database fail once the file is opened. */
+  async function contentOf(name: string, error: Error): Promise<string> {
+    let isOpen = false
+    const unlessOpen = <T>(value: T): T => {
+      if (isOpen) throw error
+      return value
+    }
+    const { owner } = stage
+    const { db, storage } = stage.pipeline
+    const pipeline = {
+      ...stage.pipeline,
+      get db() {
+        return unlessOpen(db)
+      },
+      storage: { ...storage, open: async (key: string) => await unlessOpen(storage).open(key) },
+    }
+    for await (const entry of exportFiles({ pipeline, owner, turn: async () => undefined })) {
+      if (entry.name !== name) continue
+      isOpen = true
+      return await text(Readable.from(entry.open()))
+    }
+    throw new Error(`the export has no ${name}`)
+  }
+
+  test.each(['upload', 'rows.ndjson'])('ends it: the %s of a batch', async (file) => {
+    const fault = Object.assign(new Error('no reply'), { code: 'EIO' })
+    await expect(contentOf(`batches/${id}/${file}`, fault)).rejects.toBe(fault)
+  })
+
+  test('is empty if it was deleted meanwhile', async () => {
+    const gone = Object.assign(new Error('no such file'), { code: 'ENOENT' })
+    expect(await contentOf(`batches/${id}/upload`, gone)).toBe('')
+    expect(await contentOf(`batches/${id}/rows.ndjson`, noSuchBatch())).toBe('')
+  })
 })

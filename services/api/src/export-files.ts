@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { LEDGER_PAGE } from '@plumbline/contract/ledger'
+import { Problem, type ProblemCode } from '@plumbline/contract/problem'
 import { getAccount } from '@plumbline/db/accounts'
 import { pageOfOwnBatches, type BatchCursor, type OwnBatch } from '@plumbline/db/batches/blank'
 import type { BatchOwner } from '@plumbline/db/batches/rows'
@@ -17,6 +18,7 @@ import type { Pipeline } from '@plumbline/pipeline/pipeline'
 import { openResults } from '@plumbline/pipeline/results'
 import { batchViewOf } from '@plumbline/pipeline/view'
 import type { ZipEntry } from '@plumbline/pipeline/zip-stream'
+import { isAbsent } from '@plumbline/storage/marker'
 import { webhookViewOf } from '@plumbline/webhooks/view'
 
 /** Rows that are read at a time. */
@@ -206,9 +208,12 @@ function filesOfBatch(source: ExportSource, row: OwnBatch): readonly ZipEntry[] 
   ]
 }
 
-/** An upload; empty if it was deleted meanwhile. */
+/** An upload; empty if it was deleted meanwhile. @throws if it cannot be read */
 async function* uploadOf({ pipeline }: ExportSource, row: OwnBatch): AsyncGenerator<Buffer> {
-  const stream = await pipeline.storage.open(row.source_key).catch(() => undefined)
+  const stream = await pipeline.storage.open(row.source_key).catch((error: unknown) => {
+    if (isAbsent(error)) return undefined
+    throw error
+  })
   // Safe because a file is read as bytes.
   if (stream !== undefined) yield* stream as AsyncIterable<Buffer>
 }
@@ -216,6 +221,8 @@ async function* uploadOf({ pipeline }: ExportSource, row: OwnBatch): AsyncGenera
 /**
  * The rows of a batch with their results so far; empty if there are none, or they were deleted
  * meanwhile.
+ *
+ * @throws if they cannot be read: an export that left them out would pass for complete
  */
 async function* rowsOf(
   { pipeline, owner, turn }: ExportSource,
@@ -224,10 +231,17 @@ async function* rowsOf(
   if (!HAVE_ROWS.has(row.status)) return
   const asked = { format: 'ndjson', only: [], raw: true, after: 0 } as const
   const of = { accountId: owner.accountId, mode: row.mode }
-  const results = await openResults(pipeline, of, row.id, asked, turn).catch(() => undefined)
+  const opening = openResults(pipeline, of, row.id, asked, turn)
+  const results = await opening.catch((error: unknown) => {
+    if (error instanceof Problem && GONE.has(error.code)) return undefined
+    throw error
+  })
   // Safe because rows are written as bytes.
   if (results !== undefined) yield* results.stream as AsyncIterable<Buffer>
 }
+
+/** Refusals of batches without rows, or without rows any more. */
+const GONE: ReadonlySet<ProblemCode> = new Set(['not_found', 'conflict'])
 
 const HAVE_ROWS: ReadonlySet<OwnBatch['status']> = new Set([
   'running',
