@@ -16,7 +16,7 @@ import {
   type DeliveryRow,
   type DueDelivery,
 } from './deliveries.ts'
-import { createWebhook, newWebhookId } from './endpoints.ts'
+import { changeWebhook, createWebhook, findWebhook, newWebhookId } from './endpoints.ts'
 
 const WANTED: Parameters<typeof takeDue>[1] = {
   most: 100,
@@ -209,6 +209,35 @@ test('endpoints for which no message waits are not read', async () => {
   client.release()
   expect(due).toHaveLength(15)
   expect(read).toBe(3)
+})
+
+test('what an old address of an endpoint answered does not count against the new one', async () => {
+  await using stage = await openStage()
+  const accountId = await stage.account()
+  const id = await stage.endpoint(accountId)
+  await stage.send(id, 3)
+  const [first, second] = await stage.take()
+  const fail = async (due: DueDelivery | undefined, disable: 'gone' | null): Promise<void> => {
+    if (due === undefined) throw new Error('no message is due')
+    const answer = { responseStatus: 410, responseBody: '', error: 'refused', disable }
+    const told = { ...due, status: 'failed', againMs: 0, durationMs: 1, ...answer } as const
+    await storeAttemptResults(stage.db, [told], 5)
+  }
+  const view = async () => await findWebhook(stage.db, accountId, id)
+  const failingFor = (days: number) =>
+    stage.db.pool.query(
+      `update webhook_endpoints set failing_since = now() - $1 * interval '1 day'`,
+      [days],
+    )
+  await fail(first, null)
+  await failingFor(4)
+  // The same address again is no new one.
+  await changeWebhook(stage.db, { accountId, id }, { url: 'https://a.example' })
+  expect(await view()).toMatchObject({ failing_since: expect.any(Date) })
+  await changeWebhook(stage.db, { accountId, id }, { url: 'https://new.example' })
+  expect(await view()).toMatchObject({ failing_since: null })
+  await fail(second, 'gone')
+  expect(await view()).toMatchObject({ disabled_at: null, failing_since: null })
 })
 
 test('several processes share what is due, and no message is taken twice', async () => {

@@ -309,8 +309,8 @@ export async function storeAttemptResults(
           response_body = r."responseBody", error = r."error"
         from result r where d.id = r."id" and d.attempts = r."attempt" and d.status = 'pending'
       ), standing as (
-        select "endpointId" as id, bool_or("status" = 'delivered') as arrived,
-          max("disable") as disable from result group by "endpointId"
+        select "endpointId" as id, "url", bool_or("status" = 'delivered') as arrived,
+          max("disable") as disable from result group by "endpointId", "url"
       )
       update webhook_endpoints e
       set failing_since = case when s.arrived then null
@@ -322,7 +322,8 @@ export async function storeAttemptResults(
             and e.failing_since < clock_timestamp() - $2::float8 * interval '1 day')
           then coalesce(e.disabled_reason, s.disable, 'failing') else e.disabled_reason end
       from standing s
-      where e.id = s.id and (not s.arrived or e.failing_since is not null)`,
+      -- What an address answered that the endpoint no longer has says nothing of the new one.
+      where e.id = s.id and e.url = s."url" and (not s.arrived or e.failing_since is not null)`,
     values: [jsonbText(results), failingDays],
   })
 }

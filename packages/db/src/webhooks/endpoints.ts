@@ -1,5 +1,5 @@
 import type { WebhookEvent } from '@plumbline/contract/webhook'
-import { sql, type Selectable } from 'kysely'
+import { sql, type RawBuilder, type Selectable } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { newId } from '../ids.ts'
 import type { WebhookEndpointRow } from '../tables/webhooks.ts'
@@ -86,8 +86,8 @@ export async function findWebhook(
 }
 
 /**
- * Changes the given fields; `enabled: true` clears the endpoint's failures. Undefined if there is
- * no such endpoint.
+ * Changes the given fields; `enabled: true` and another URL clear the endpoint's failures.
+ * Undefined if there is no such endpoint.
  */
 export async function changeWebhook(
   db: Db,
@@ -107,7 +107,7 @@ export async function changeWebhook(
   return await db.kysely
     .updateTable('webhook_endpoints')
     .set({
-      ...(change.url === undefined ? {} : { url: change.url }),
+      ...(change.url === undefined ? {} : { url: change.url, failing_since: ofUrl(change.url) }),
       ...(change.events === undefined ? {} : { events: [...change.events] }),
       ...state,
     })
@@ -115,6 +115,11 @@ export async function changeWebhook(
     .where('account_id', '=', which.accountId)
     .returningAll()
     .executeTakeFirst()
+}
+
+/** Since when an endpoint has failed at this URL. */
+function ofUrl(url: string): RawBuilder<Date | null> {
+  return sql<Date | null>`case when url = ${url} then failing_since end`
 }
 
 /** Gives an endpoint a new secret; the old one stays valid for some hours. */
