@@ -1,3 +1,4 @@
+import { SHOWN_ACCOUNT_HEADER } from '@plumbline/contract/app/paths'
 import { isAtLeast } from '@plumbline/contract/app/roles'
 import { Problem } from '@plumbline/contract/problem'
 import type { UserSession } from '@plumbline/db/people/sessions'
@@ -38,7 +39,8 @@ export function comesWithSession(access: SessionAccess, req: Request): boolean {
  * The caller of a request with a session: the account shown to the user.
  *
  * @throws Problem 401 if the session has ended; 403 for a cross-site request, for a change by a
- * viewer, and if the account requires a second factor that the user has not set
+ * viewer, and if the account requires a second factor that the user has not set; 409 for a change by
+ * a page that shows another account
  */
 export async function sessionCaller(access: SessionAccess, req: Request): Promise<Caller> {
   const session = await sessionOf(access, req)
@@ -47,7 +49,10 @@ export async function sessionCaller(access: SessionAccess, req: Request): Promis
   if (!reads) refuseForeignOrigin(req, access.publicUrl)
   const { membership } = session
   if (membership === null) throw noAccount()
-  if (!reads) refuseReader(session)
+  if (!reads) {
+    refuseOtherAccount(req, membership.accountId)
+    refuseReader(session)
+  }
   const mode = req.headers[MODE_HEADER]
   if (mode !== undefined && mode !== 'live' && mode !== 'test') {
     throw new Problem('bad_request', 'X-Key-Mode is live or test.')
@@ -85,6 +90,25 @@ export function refuseReader({ membership, hasFactor }: UserSession): void {
       'This account asks its members for a second factor; set one in the settings first.',
     )
   }
+}
+
+/**
+ * Refuses a change by a page that shows another account than the session: a switch in one window of
+ * a browser is one for all, and a page says which account it changes.
+ *
+ * @throws Problem `conflict`
+ */
+export function refuseOtherAccount(req: Request, accountId: string): void {
+  const shown = req.headers[SHOWN_ACCOUNT_HEADER.toLowerCase()]
+  if (shown !== undefined && shown !== accountId) throw otherAccount()
+}
+
+/** The refusal of a change in another account than the one that it was asked for in. */
+export function otherAccount(): Problem {
+  return new Problem(
+    'conflict',
+    'You have switched to another account meanwhile, perhaps in another window; load the page again.',
+  )
 }
 
 /** The refusal of a session that has ended. */

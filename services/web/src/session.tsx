@@ -5,6 +5,7 @@ import { createContext, type ComponentChildren, type JSX } from 'preact'
 import { useContext } from 'preact/hooks'
 import { callApp } from './api/app-calls.ts'
 import { sessionQuery } from './api/queries.ts'
+import { noteShownAccount } from './api/shown-account.ts'
 
 const NOBODY: SessionView = {
   user: null,
@@ -30,6 +31,7 @@ export function SessionProvider({
   readonly session: SessionView
   readonly children: ComponentChildren
 }): JSX.Element {
+  noteShownAccount(session.account?.id ?? null)
   return <Current.Provider value={session}>{children}</Current.Provider>
 }
 

@@ -327,6 +327,28 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     }
   })
 
+  test('a page does nothing in another account that was chosen in another window meanwhile', async () => {
+    await using other = await openWindow(started.service.url)
+    const grace = await signUp(started.service, other.context.request, {
+      email: 'grace@people.test',
+      name: 'Grace',
+    })
+    const wish = { email: 'grace@people.test', role: 'owner' }
+    const sent = await user.send('POST', '/app/api/invitations', wish)
+    const { link } = invitationResponse.parse(sent)
+    const token = new URL(link ?? '').hash.slice(1)
+    const choose = (id: string) => grace.send('POST', '/app/api/switch', { account_id: id })
+    await grace.send('POST', '/app/api/invitations/accept', { token })
+    await choose(grace.accountId)
+    await other.page.goto('/app/keys')
+    await settle(other.page, 'API keys')
+    const before = await user.send('GET', '/app/api/keys')
+    await choose(user.accountId)
+    await press(other.page, 'Create live key')
+    await other.page.getByText('You have switched to another account meanwhile').waitFor()
+    expect(await user.send('GET', '/app/api/keys')).toEqual(before)
+  })
+
   test('a second factor is set up from a QR code, which is in no request', async () => {
     const sent: string[] = []
     page.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`))

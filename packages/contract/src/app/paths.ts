@@ -27,6 +27,12 @@ export interface AppPath {
 export const STEP_UP_HEADER = 'X-Step-Up'
 
 /**
+ * Request header of a change by a page: the id of the account that the page shows. If the session
+ * shows another by now, the change is refused (409).
+ */
+export const SHOWN_ACCOUNT_HEADER = 'X-Shown-Account'
+
+/**
  * Every route of the web app by name, without its shapes, so that a browser can load the table
  * alone. Source: decision 42.
  */

@@ -23,6 +23,8 @@ import type { Handler, Route } from '../routes/handler.ts'
 import {
   endedSession,
   noAccount,
+  otherAccount,
+  refuseOtherAccount,
   refuseReader,
   sessionOf,
   type SessionAccess,
@@ -93,7 +95,7 @@ async function sameSession(
   const session = await sessionOf(access, req)
   const [before, now] = [admitted?.membership?.accountId, session?.membership?.accountId]
   if (before === undefined || now === undefined || before === now) return session
-  throw new Problem('conflict', 'You have switched to another account meanwhile; do it there.')
+  throw otherAccount()
 }
 
 function bodyOf(name: AppRouteName): z.ZodType | undefined {
@@ -120,6 +122,7 @@ function judge(row: AppPath, session: UserSession | undefined, res: Response): v
   if (row.access !== 'user') {
     const { membership } = session
     if (membership === null) throw noAccount()
+    if (row.method !== 'GET') refuseOtherAccount(res.req, membership.accountId)
     if (!isAtLeast(membership.role, row.access)) {
       throw new Problem(
         'forbidden',

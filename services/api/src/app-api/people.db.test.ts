@@ -354,6 +354,28 @@ describe('members', () => {
     expect(foreign.status).toBe(404)
   })
 
+  test('a page changes no other account than the one that it shows', async () => {
+    const owner = await newUser()
+    const friend = await newUser()
+    const made = await owner.app('invite', { email: friend.email, role: 'owner' })
+    await friend.app('acceptInvitation', { token: new URL(made.json.link ?? '').hash.slice(1) })
+    const from = async (accountId: string) => {
+      const headers = { 'x-shown-account': accountId }
+      const records = { product: 'email', records: [{ email: 'a@b.example' }], start: false }
+      const calls = [
+        friend.call('/app/api/keys', { body: { mode: 'live' }, headers }),
+        friend.call('/v1/batches', { body: records, headers }),
+        friend.call('/v1/account', { headers }),
+        friend.call('/app/api/me', { method: 'PATCH', body: { name: 'Eve' }, headers }),
+      ]
+      return (await Promise.all(calls)).map(({ status }) => status)
+    }
+    // What changes no account, or only the user, is not refused.
+    expect(await from(friend.accountId)).toEqual([409, 409, 200, 200])
+    expect((await friend.app('listKeys')).json.data).toEqual([])
+    expect(await from(owner.accountId)).toEqual([200, 202, 200, 200])
+  })
+
   test('an invitation that is accepted twice concurrently makes one member', async () => {
     const owner = await newUser()
     const friend = await newUser()

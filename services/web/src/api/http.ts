@@ -1,4 +1,5 @@
 import { STEP_UP_HEADER } from '@plumbline/contract/app/paths'
+import { shownAccountHeader } from './shown-account.ts'
 
 /** A failed call: refused by the service, or without a response. */
 export class RefusedCall extends Error {
@@ -73,6 +74,7 @@ async function send(
       signal: signal === undefined ? within : AbortSignal.any([signal, within]),
       headers: {
         Accept: 'application/json',
+        ...(method === 'GET' ? {} : shownAccountHeader()),
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
         ...headers,
       },

@@ -1,6 +1,7 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { Product } from '@plumbline/contract/products'
 import { refusalOf, RefusedCall } from './http.ts'
+import { shownAccountHeader } from './shown-account.ts'
 
 /** A file to upload, and the options for reading it. */
 export interface Upload {
@@ -62,6 +63,9 @@ async function sent(request: XMLHttpRequest, form: FormData): Promise<BatchView>
       }
     })
     request.open('POST', '/v1/batches')
+    for (const [name, value] of Object.entries(shownAccountHeader())) {
+      request.setRequestHeader(name, value)
+    }
     request.send(form)
   })
 }
