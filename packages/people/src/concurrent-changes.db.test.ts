@@ -8,7 +8,8 @@ import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { beforeEach, afterEach, expect, test } from 'vitest'
 import { changeEmail } from './address.ts'
 import { acceptInvitation, invite, type Actor } from './membership.ts'
-import type { People, Visitor } from './people.ts'
+import type { People } from './people.ts'
+import { nothing, plainPeople, VISITOR } from './people-fixture.ts'
 import { beginReset, changePassword, confirmReset } from './reset.ts'
 import { signIn } from './sign-in.ts'
 import { signUp } from './sign-up.ts'
@@ -17,15 +18,6 @@ const EMAIL = 'ada@company.example'
 const GUEST = 'eve@elsewhere.example'
 const PASSWORD = 'tidal lantern cactus seven'
 const NEW_PASSWORD = 'quiet marble harbour nine'
-const VISITOR: Visitor = {
-  network: '192.0.2.1',
-  site: '192.0.2.1',
-  browser: 'test browser',
-  isLocal: true,
-  origin: 'http://localhost',
-}
-const free = async (): Promise<boolean> => true
-
 let stack: AsyncDisposableStack
 let db: Db
 beforeEach(async () => {
@@ -35,50 +27,9 @@ beforeEach(async () => {
 })
 afterEach(() => stack.disposeAsync())
 
-const nothing = async (): Promise<void> => undefined
-
-/**
- * People whose passwords are stored as they are.
- *
- * @param onCheck run once, while a password is checked
- * @param onHash run once, while a password is hashed
- */
+/** People without limits, in this test's database. */
 function peopleOf(onCheck = nothing, onHash = nothing, hasMail = false): People {
-  const work = { check: onCheck, hash: onHash }
-  const once = async (step: keyof typeof work): Promise<void> => {
-    const run = work[step]
-    work[step] = nothing
-    await run()
-  }
-  return {
-    db,
-    settings: {
-      signUp: 'open',
-      hasMail,
-      publicUrl: undefined,
-      signUpsPerNetwork: 10,
-      signUpsPerDomain: 10,
-      invitationsPerDay: 10,
-    },
-    sealer: { encrypt: (text) => text, decrypt: (text) => text, digest: (text) => text },
-    mailDomains: {
-      judge: async (registrable) => ({ isDisposable: false, isFree: false, registrable }),
-    },
-    passwords: {
-      hash: async (password) => {
-        await once('hash')
-        return password
-      },
-      matches: async (password, kept) => {
-        await once('check')
-        return password === kept
-      },
-    },
-    tries: { pair: free, user: free, network: free },
-    messages: { address: free, network: free },
-    takeOfDay: async () => ({ giveBack: nothing }),
-    wakeMail: () => undefined,
-  }
+  return plainPeople(db, { onCheck, onHash, hasMail })
 }
 
 async function newUser(): Promise<string> {

@@ -88,7 +88,7 @@ async function makeInvitation(
   const link = linkTo(people, visitor, 'invitation', secret)
   const made = await inTransaction(people.db, async (tx) => {
     await lockAccount(tx, actor.accountId)
-    await refuseFull(tx, actor.accountId)
+    await refuseFull(tx, actor.accountId, emailKey)
     const known = await findUser(tx, emailKey)
     if (known !== undefined && (await roleOf(tx, actor.accountId, known.id)) !== undefined) {
       throw new Problem('conflict', 'This user is a member already; change the role instead.')
@@ -256,15 +256,17 @@ async function refuseLastOwner(tx: Tx, accountId: string): Promise<void> {
   )
 }
 
-async function refuseFull(tx: Tx, accountId: string): Promise<void> {
-  const [members, invitations] = [
-    await listMembers(tx, accountId),
-    await listInvitations(tx, accountId),
-  ]
-  if (members.length < MEMBERS_MAX && invitations.length < INVITATIONS_MAX) return
+/** Refuses one more open invitation; the one to the same address, if any, is replaced by it. */
+async function refuseFull(tx: Tx, accountId: string, emailKey: string): Promise<void> {
+  const members = await listMembers(tx, accountId)
+  const invitations = await listInvitations(tx, accountId)
+  const open = invitations.filter((invitation) => invitation.emailKey !== emailKey).length
+  // If all are accepted, none of the members may be beyond those that are listed.
+  if (members.length + open < MEMBERS_MAX && open < INVITATIONS_MAX) return
   throw new Problem(
     'conflict',
-    `An account has at most ${MEMBERS_MAX} members and ${INVITATIONS_MAX} open invitations; withdraw some first.`,
+    `An account has at most ${MEMBERS_MAX} members, invited ones included, and ${INVITATIONS_MAX} open invitations; ` +
+      'withdraw some first.',
   )
 }
 
