@@ -17,13 +17,10 @@ import { viewOf } from './session-view.ts'
 
 /** Handlers for signing up, in and out. */
 export const ENTRY_HANDLERS = {
-  readSession: async (app, { req, clearSession }) => {
-    const secret = sessionSecretOf(req, app.ctx.access.publicUrl)
-    const view = await viewOf(app, secret)
-    // The cookie of a session that was ended elsewhere is removed from the browser.
-    if (secret !== undefined && view.user === null) clearSession()
-    return view
-  },
+  // The cookie of a session that was ended elsewhere stays: it may have been replaced while the
+  // request was under way, and to remove it would remove the new one.
+  readSession: async (app, { req }) =>
+    await viewOf(app, sessionSecretOf(req, app.ctx.access.publicUrl)),
 
   signUp: async ({ ctx, people }, { req, visitor, body, setSession, session }) => {
     refuseOpenHttp(req, ctx.access.publicUrl)
