@@ -1,7 +1,8 @@
 import { lockAccount } from '@plumbline/db/accounts'
 import { inTransaction, openDatabase, type Db } from '@plumbline/db/database'
+import { listInvitations } from '@plumbline/db/people/invitations'
 import { deleteLinkCodes } from '@plumbline/db/people/link-codes'
-import { listMembers, membershipsOf } from '@plumbline/db/people/members'
+import { listMembers, membershipsOf, removeMember } from '@plumbline/db/people/members'
 import { listSessions } from '@plumbline/db/people/sessions'
 import { beginFactor, confirmFactor, findUser, getUser, setEmail } from '@plumbline/db/people/users'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
@@ -127,6 +128,19 @@ test('an invitation that is replaced while it is accepted gives no membership', 
   })
   expect(await accepted).toMatchObject({ code: 'unprocessable' })
   expect(await listMembers(db, owner.accountId)).toHaveLength(1)
+})
+
+test('an owner who is removed while inviting somebody has invited nobody', async () => {
+  const owner = await actorOf(await newUser())
+  let inviting: Promise<unknown> | undefined
+  await inTransaction(db, async (tx) => {
+    await lockAccount(tx, owner.accountId)
+    inviting = invited(owner, 'owner').catch((error: unknown) => error)
+    await waitsForLock()
+    await removeMember(tx, owner.accountId, owner.userId)
+  })
+  expect(await inviting).toMatchObject({ code: 'forbidden' })
+  expect(await listInvitations(db, owner.accountId)).toEqual([])
 })
 
 async function actorOf(userId: string): Promise<Actor> {

@@ -88,6 +88,7 @@ async function makeInvitation(
   const link = linkTo(people, visitor, 'invitation', secret)
   const made = await inTransaction(people.db, async (tx) => {
     await lockAccount(tx, actor.accountId)
+    await requireRole(tx, actor, 'owner')
     await refuseFull(tx, actor.accountId, emailKey)
     const known = await findUser(tx, emailKey)
     if (known !== undefined && (await roleOf(tx, actor.accountId, known.id)) !== undefined) {
@@ -239,13 +240,27 @@ export async function transferOwnership(
  */
 async function lockedRole(tx: Tx, actor: Actor, userId: string, needed: Role): Promise<Role> {
   await lockAccount(tx, actor.accountId)
-  const own = await roleOf(tx, actor.accountId, actor.userId)
-  if (own === undefined || !isAtLeast(own, needed)) {
-    throw new Problem('forbidden', 'Only an owner of the account may do this; ask one.')
-  }
+  await requireRole(tx, actor, needed)
   const role = await roleOf(tx, actor.accountId, userId)
   if (role === undefined) throw noSuch('member')
   return role
+}
+
+/**
+ * Refuses an acting user who does not have the required role any more. The caller holds the
+ * account's lock, which changes of its members take too.
+ *
+ * @throws Problem `forbidden`
+ */
+export async function requireRole(tx: Tx, actor: Actor, needed: Role): Promise<void> {
+  const own = await roleOf(tx, actor.accountId, actor.userId)
+  if (own !== undefined && isAtLeast(own, needed)) return
+  throw new Problem(
+    'forbidden',
+    needed === 'owner'
+      ? 'Only an owner of the account may do this; ask one.'
+      : 'You have no right to do this in the account any more; ask one of its owners.',
+  )
 }
 
 async function refuseLastOwner(tx: Tx, accountId: string): Promise<void> {

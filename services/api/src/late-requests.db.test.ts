@@ -1,5 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { lockAccount } from '@plumbline/db/accounts'
+import { inTransaction } from '@plumbline/db/database'
+import { removeMember } from '@plumbline/db/people/members'
 import { openBrowser } from '@plumbline/testkit/api/browser'
 import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 import { PATIENT } from '@plumbline/testkit/patience'
@@ -48,6 +51,9 @@ async function refusedWith(status: number, call: ApiHarness['call']): Promise<vo
     .toBe(status)
 }
 
+/** Statements that wait for a lock. */
+const WAITING = "pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+
 const countOf = async (table: string): Promise<number> =>
   (await stage.db.pool.query(`select from ${table}`)).rowCount ?? 0
 
@@ -75,6 +81,23 @@ test('a request whose key was revoked while it waited for another is refused', a
   await revoke(account)
   expect([await held.statusOfRest(), (await waiting).status]).toEqual([401, 401])
   expect(await countOf('webhook_endpoints')).toBe(1)
+})
+
+test('a member who is removed while creating a key has created none', async () => {
+  const browser = openBrowser(stage)
+  const password = 'tidal lantern cactus seven'
+  await browser.app('signUp', { name: 'Eve', email: 'eve@company.example', password })
+  const { json } = await browser.app('readSession')
+  const before = await countOf('api_keys')
+  let making: ReturnType<typeof browser.call> | undefined
+  await inTransaction(stage.db, async (tx) => {
+    await lockAccount(tx, json.account?.id ?? '')
+    making = browser.call('/app/api/keys', { body: { mode: 'live' } })
+    await expect.poll(() => countOf(WAITING), PATIENT).toBe(1)
+    await removeMember(tx, json.account?.id ?? '', json.user?.id ?? '')
+  })
+  expect((await making)?.status).toBe(403)
+  expect(await countOf('api_keys')).toBe(before)
 })
 
 test('a request of a session that ended, or lost its role, before its body came is refused', async () => {

@@ -12,6 +12,7 @@ import { getUser } from '@plumbline/db/people/users'
 import { closeAccount } from '@plumbline/metering/administer'
 import { readSpending, setSpending } from '@plumbline/metering/spending'
 import { linkTo } from '@plumbline/people/link'
+import { requireRole } from '@plumbline/people/membership'
 import { queueMessage } from '@plumbline/people/people'
 import { requirePassword } from '@plumbline/people/sign-in'
 import { shownAccount, requireSession, type AppHandlers } from './call.ts'
@@ -48,6 +49,8 @@ export const ACCOUNT_HANDLERS = {
     const making = inTransaction(ctx.db, async (tx) => {
       const wanted = { accountId, mode, service }
       const { key, record, replaced } = await createAuditedKey(tx, wanted, userId)
+      // Under the lock that it takes: the user may have been removed while it waited for that.
+      await requireRole(tx, { accountId, userId }, 'member')
       if (replaced !== null) {
         const [by, account, members] = [
           await getUser(tx, userId),
