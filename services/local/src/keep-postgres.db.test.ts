@@ -1,7 +1,7 @@
 import { appendFile, mkdtemp, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
+import { openDatabase } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
 import { keepPostgres } from './keep-postgres.ts'
 
@@ -49,14 +49,8 @@ async function answer(url: string): Promise<unknown> {
 }
 
 async function ask(url: string, statement: string): Promise<readonly Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
-  client.on('error', () => undefined)
-  await client.connect()
-  try {
-    return (await client.query<Record<string, unknown>>(statement)).rows
-  } finally {
-    await client.end()
-  }
+  await using db = openDatabase({ url, poolSize: 1, applicationName: 'test' })
+  return (await db.pool.query<Record<string, unknown>>(statement)).rows
 }
 
 /** The server's data; beside the programs where these have an own place. */
