@@ -1,7 +1,13 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
-import type { Check } from '@plumbline/contract/products'
+import { CHECKS, type Check } from '@plumbline/contract/products'
 import { fileOf } from './batch-rows.ts'
-import type { PlannedBatch, PlannedCall, PlannedChange, Repeat } from './plan.ts'
+import {
+  subjectOf,
+  type PlannedBatch,
+  type PlannedCall,
+  type PlannedChange,
+  type Repeat,
+} from './plan.ts'
 import type { ReachedApi } from './service.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
@@ -29,6 +35,8 @@ export interface SubmittedBatch extends RequestTimes {
   id: string | undefined
   /** Whether the customer has asked to cancel or pause it. */
   isChanged: boolean
+  /** Whether the customer has asked to cancel it. */
+  isCanceled: boolean
 }
 
 /** A single call as the customer knows it; without a status if there was no response. */
@@ -45,8 +53,12 @@ export interface Customers {
   readonly batches: SubmittedBatch[]
   readonly calls: SubmittedCall[]
   submit(batch: PlannedBatch): Promise<void>
+  /** Submits batches again that the service no longer knows after a failover, and repeats each cancel. */
+  repeatLost(): Promise<void>
   call(call: PlannedCall): Promise<void>
   change(change: PlannedChange): Promise<void>
+  /** Calls each running API for each check until all answer; returns those that never did. */
+  callEach(untilMs: number): Promise<readonly string[]>
   /** Resumes a paused batch, each time with a new request. */
   resume(batch: SubmittedBatch): Promise<void>
   /** Sends one request with an account's key, without an `Idempotency-Key`. */
@@ -70,6 +82,8 @@ const RETRY_FOR_MS = 120_000
 /** Minimum attempts: a lost connection is given up after real seconds, in which virtual minutes may pass. */
 const MIN_ATTEMPTS = 3
 const RETRY_MS = 1_000
+/** Attempts to read a batch. */
+const READ_ATTEMPTS = 60
 
 /** Milliseconds for which the service stores an `Idempotency-Key`, minus an hour. */
 const KEY_MS = 23 * 3_600_000
@@ -113,9 +127,9 @@ export function createCustomers(
     account: SimulatedAccount,
     method: string,
     path: string,
-    init: { body?: unknown; headers?: Record<string, string> } = {},
+    init: { body?: unknown; headers?: Record<string, string>; of?: readonly ReachedApi[] } = {},
   ): Promise<CustomerResponse> {
-    const known = apis()
+    const known = init.of ?? apis()
     const api = known[turn++ % Math.max(1, known.length)]
     if (api === undefined) return null
     const { body } = init
@@ -187,6 +201,59 @@ export function createCustomers(
     }
   }
 
+  async function submit(submitted: SubmittedBatch, repeat: Repeat): Promise<void> {
+    const { account, no, planned } = submitted
+    const asked = await sendRepeated(account, '/v1/batches', {
+      key: `batch-${no}`,
+      about: submitted,
+      repeat,
+      body: () => {
+        const form = new FormData()
+        form.set('product', planned.product)
+        if (planned.special === 'no_retention') form.set('retention_days', '0')
+        form.set('file', new Blob([fileOf(planned, no)]), `list ${no}.csv`)
+        return form
+      },
+    })
+    if (asked?.status === 202) submitted.id = viewIn(asked.text).id
+  }
+
+  /** Whether the service says that it does not know a batch. */
+  async function isLost({ account, id }: SubmittedBatch): Promise<boolean> {
+    if (id === undefined) return false
+    for (let attempts = 1; ; attempts += 1) {
+      const asked = await send(account, 'GET', `/v1/batches/${id}`)
+      if (asked !== null && asked.status < 500) return asked.status === 404
+      if (attempts >= READ_ATTEMPTS) return false
+      await time.wait(RETRY_MS)
+    }
+  }
+
+  /** Repeats a call of one API until it is answered; returns whether it was. */
+  async function isAnswered(api: ReachedApi, check: Check, untilMs: number): Promise<boolean> {
+    const account = accountAt(0)
+    const subject = subjectOf(check, `last${calls.length}`)
+    for (let attempts = 1; ; attempts += 1) {
+      const atMs = time.nowMs()
+      const planned: PlannedCall = {
+        kind: 'call',
+        atMs,
+        account: 0,
+        check,
+        subject,
+        repeat: 'none',
+      }
+      const made = newCall(account, planned)
+      calls.push(made)
+      const body = { [check]: subject }
+      const asked = await send(account, 'POST', `/v1/${productOf(check)}`, { body, of: [api] })
+      made.status = asked?.status
+      if (asked !== null && asked.status < 500 && asked.status !== 429) return true
+      if (time.nowMs() > untilMs && attempts >= MIN_ATTEMPTS) return false
+      await time.wait(RETRY_MS)
+    }
+  }
+
   return {
     batches,
     calls,
@@ -201,34 +268,26 @@ export function createCustomers(
         id: undefined,
         longestMs: 0,
         isChanged: false,
+        isCanceled: false,
         isKeyExpired: false,
       }
       batches.push(submitted)
-      const asked = await sendRepeated(account, '/v1/batches', {
-        key: `batch-${no}`,
-        about: submitted,
-        repeat: planned.repeat,
-        body: () => {
-          const form = new FormData()
-          form.set('product', planned.product)
-          if (planned.special === 'no_retention') form.set('retention_days', '0')
-          form.set('file', new Blob([fileOf(planned, no)]), `list ${no}.csv`)
-          return form
-        },
-      })
-      if (asked?.status !== 202) return
-      submitted.id = viewIn(asked.text).id
+      await submit(submitted, planned.repeat)
+    },
+    async repeatLost() {
+      await Promise.all(
+        batches.map(async (submitted) => {
+          if (await isLost(submitted)) await submit(submitted, 'none')
+          const { account, id, isCanceled } = submitted
+          if (!isCanceled || id === undefined) return
+          const key = `${id}-cancel-after-failover`
+          await sendRepeated(account, `/v1/batches/${id}/cancel`, { key })
+        }),
+      )
     },
     async call(planned) {
       const account = accountAt(planned.account)
-      const made: SubmittedCall = {
-        account,
-        planned,
-        status: undefined,
-        longestMs: 0,
-        credits: 0,
-        isKeyExpired: false,
-      }
+      const made = newCall(account, planned)
       calls.push(made)
       const body = { [planned.check]: planned.subject }
       const path = `/v1/${productOf(planned.check)}`
@@ -246,6 +305,14 @@ export function createCustomers(
       made.status = asked.status
       made.credits = Number(asked.headers.get('x-credits-charged') ?? 0)
     },
+    async callEach(untilMs) {
+      const asked = apis().flatMap((api, at) =>
+        CHECKS.map(async (check) =>
+          (await isAnswered(api, check, untilMs)) ? [] : [`${check} by API ${at}`],
+        ),
+      )
+      return (await Promise.all(asked)).flat()
+    },
     async resume({ account, id }) {
       const key = `${id}-resume-at-last-${++resumes}`
       await sendRepeated(account, `/v1/batches/${id}/resume`, { key })
@@ -257,6 +324,7 @@ export function createCustomers(
       while (found.id === undefined && time.nowMs() < until) await time.wait(RETRY_MS)
       if (found.id === undefined) return
       found.isChanged = true
+      if (change === 'cancel') found.isCanceled = true
       const path = `/v1/batches/${found.id}/${change}`
       const times = again ? 2 : 1
       await Promise.all(
@@ -266,6 +334,10 @@ export function createCustomers(
       )
     },
   }
+}
+
+function newCall(account: SimulatedAccount, planned: PlannedCall): SubmittedCall {
+  return { account, planned, status: undefined, longestMs: 0, credits: 0, isKeyExpired: false }
 }
 
 function productOf(check: Check): string {

@@ -12,6 +12,24 @@ export type ConnectionFault =
   | 'lose_commit'
   /** The next commit that saves partial outcomes of a task takes effect, but its acknowledgement is lost. */
   | 'lose_acknowledgement'
+  /** From the request on nothing passes this connection, and nobody is told; others are not affected. */
+  | 'silence_request'
+  /** The same after the request, which takes effect. */
+  | 'silence_reply'
+  /** A connection on which the process listens goes silent, without waiting for a request. */
+  | 'silence_listener'
+  /** The process is suspended when it has sent the request. */
+  | 'suspend'
+  /** The same within a round of the dispatcher. */
+  | 'suspend_round'
+  /** A standby without the latest commits takes over from the server before it receives the request. */
+  | 'promote'
+
+/** A fault that was injected; those of standstills say for how many virtual milliseconds. */
+export interface InjectedFault {
+  readonly fault: ConnectionFault
+  readonly forMs: number
+}
 
 /** A proxy between one process and one server, which can inject faults of the network. */
 export interface FaultProxy extends AsyncDisposable {
@@ -20,12 +38,20 @@ export interface FaultProxy extends AsyncDisposable {
   cut(): void
   /** Breaks all connections, and rejects new ones. */
   close(): void
-  /** Plans a fault, to be injected after this many more requests, if they are sent within a minute. */
-  arm(fault: ConnectionFault, afterRequests: number): void
-  /** Cancels faults that have not been injected yet. */
-  disarm(): void
-  /** Local ports of the connections to the server, as in `pg_stat_activity`. */
+  /**
+   * Plans a fault, to be injected after this many more requests, if they are sent within a minute.
+   *
+   * @param forMs virtual milliseconds that a standstill lasts
+   */
+  arm(fault: ConnectionFault, afterRequests: number, forMs?: number): void
+  /** Cancels faults that have not been injected yet: those of a kind, or all. */
+  disarm(fault?: ConnectionFault): void
+  /** Local ports of the connections to the server that are not silent, as in `pg_stat_activity`. */
   ports(): readonly number[]
+  /** Sessions of Postgres that hear nothing from their process, and may have a transaction open. */
+  unheard(): readonly UnheardSession[]
+  /** Whether the connection of a client, given by its local port, is silent. */
+  isSilent(clientPort: number | undefined): boolean
   /** Forwarded requests without a reply. */
   inFlight(): readonly RequestInFlight[]
 }
@@ -34,6 +60,12 @@ export interface FaultProxy extends AsyncDisposable {
 export interface RequestInFlight {
   readonly port: number | undefined
   readonly sinceMs: number
+}
+
+/** A session: local port of its connection, and how long its transaction may be idle. */
+export interface UnheardSession {
+  readonly port: number
+  readonly idleLimitMs: number
 }
 
 /** Options of a proxy. */
@@ -47,8 +79,10 @@ export interface FaultProxyOptions {
   readonly owner: Owner
   /** Whether connections outlast `lose_commit`, as behind a pooler. */
   readonly isPooled: boolean
+  /** New connections to Postgres wait for this promise. */
+  readonly gate: { open: Promise<void> }
   /** Called when a fault is injected. */
-  readonly onFault: (fault: ConnectionFault) => void
+  readonly onFault: (injected: InjectedFault) => void
 }
 
 interface ProxiedConnection {
@@ -56,6 +90,12 @@ interface ProxiedConnection {
   readonly server: Socket
   /** The server's session; undefined for Redis. */
   readonly session: ServerSession | undefined
+  /** Set while nothing passes. */
+  silence: Silence | undefined
+  /** Whether the client waits for messages on it. */
+  isListening: boolean
+  /** How long the server lets the open transaction be idle, if it has a limit of its own. */
+  roundIdleMs: number | undefined
   /** Whether the server's last piece ended a reply, and no transaction is open; only for Postgres. */
   isIdle: boolean
   busySince: number | null
@@ -66,8 +106,14 @@ interface ProxiedConnection {
   isAcknowledging: boolean
 }
 
-interface Armed {
-  readonly fault: ConnectionFault
+/** A connection's silence, and what is to happen at its end, in order. */
+interface Silence {
+  /** Whether requests are held back: false until the one that it begins after has been forwarded. */
+  isTotal: boolean
+  readonly held: (() => void)[]
+}
+
+interface Armed extends InjectedFault {
   /** Virtual time at which it is dropped. */
   readonly untilMs: number
   left: number
@@ -88,12 +134,22 @@ const ROLLED_BACK = textMessage('C', 'ROLLBACK')
 /** Part of the message that binds the statement which saves partial outcomes of a task. */
 const SAVE = Buffer.from('\0outcomes.store\0')
 
+/** How a round of the dispatcher begins, and the setting of a session as its startup message has it. */
+const ROUND = /set local idle_in_transaction_session_timeout = (\d+)/
+const IDLE_LIMIT = /\0idle_in_transaction_session_timeout\0(\d+)\0/
+
+/** Commands by which a client begins to listen. */
+const LISTENS = /listen "|\bs?subscribe\b/i
+
 /** Blocking commands of Redis, which reply only when there is a job. */
 const WAITS = /bzpopmin/i
 
 /** ReadyForQuery: its last byte tells whether a transaction is open. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5])
 const NO_TRANSACTION = 0x49
+
+/** Faults that wait for a save or a round. */
+const OF_SOME: readonly ConnectionFault[] = ['lose_acknowledgement', 'suspend_round']
 
 /** Terminate: the client will close the connection. */
 const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4])
@@ -103,6 +159,8 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
   const { target, owner, kind, sessions } = options
   const upstream = new URL(target)
   const connections = new Set<ProxiedConnection>()
+  /** Connections that their client closed while they were silent: the server does not know it. */
+  const abandoned = new Set<ProxiedConnection>()
   const armed: Armed[] = []
   let isClosed = false
   const server = createServer((client) => {
@@ -119,14 +177,18 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
   /** Begins a connection to Postgres; like a request, its first message can be delayed or lost. */
   async function begin(client: Socket, startup: Buffer, from: ServerSessions): Promise<void> {
     if (isFrozen(options)) await delayedWhileSuspended(client, options)
+    await options.gate.open
     if (isClosed || owner.isDead || client.destroyed) return
     const session = from.open(startup)
     const connection = join(client, session.socket, session)
     if (session.greeting.length === 0) return await send(connection, startup)
     connection.isIdle = true
     if (passOn(connection, startup) === undefined) return
-    if (connection.isLosing) drop(connection)
-    else client.write(session.greeting)
+    if (connection.isLosing) return drop(connection)
+    if (isFrozen(options)) await delayedWhileSuspended(client, options)
+    const greet = (): void => void client.write(session.greeting)
+    if (connection.silence === undefined) greet()
+    else connection.silence.held.push(greet)
   }
 
   /** Forwards between a client and the server until one of them closes its connection. */
@@ -135,6 +197,9 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
       client,
       server: behind,
       session,
+      silence: undefined,
+      isListening: false,
+      roundIdleMs: undefined,
       isIdle: false,
       busySince: null,
       isLosing: false,
@@ -145,8 +210,9 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
     for (const socket of [client, behind]) {
       socket.setNoDelay(true)
       socket.on('error', () => undefined)
-      socket.on('close', () => drop(connection))
     }
+    client.on('close', () => drop(connection))
+    behind.on('close', () => void end(connection))
     client.on('data', (piece) => void send(connection, piece))
     behind.on('data', (piece) => void receive(connection, piece))
     return connection
@@ -155,12 +221,25 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
   async function send(connection: ProxiedConnection, piece: Buffer): Promise<void> {
     if (isFrozen(options)) await delayedWhileSuspended(connection.client, options)
     if (!connections.has(connection)) return
+    if (connection.silence !== undefined) {
+      connection.silence.held.push(() => void send(connection, piece))
+      return
+    }
     if (sessions !== undefined && piece.equals(TERMINATE)) return drop(connection)
+    const passed = passOn(connection, piece)
+    if (passed !== undefined) forward(connection, passed)
+  }
+
+  function forward(connection: ProxiedConnection, piece: Buffer): void {
+    if (connection.silence?.isTotal === true) {
+      connection.silence.held.push(() => forward(connection, piece))
+      return
+    }
     connection.isIdle = false
     if (kind === 'postgres' || !WAITS.test(piece.toString('latin1')))
       connection.busySince ??= Date.now()
-    const passed = passOn(connection, piece)
-    if (passed !== undefined) connection.server.write(passed)
+    connection.server.write(piece)
+    if (connection.silence !== undefined) connection.silence.isTotal = true
   }
 
   /** The bytes to forward for a piece of a request; undefined if the request is lost. */
@@ -169,18 +248,23 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
     const isSaved = isCommit && connection.isSaving
     connection.isSaving =
       !isCommit && !piece.includes(ROLLBACK) && (connection.isSaving || piece.includes(SAVE))
-    // Faults of saves wait for a save, while other faults are injected.
-    const isOfSave = ({ fault }: Armed): boolean => fault === 'lose_acknowledgement'
+    if (LISTENS.test(piece.toString('latin1'))) connection.isListening = true
+    const [, idleMs] = sessions === undefined ? [] : (ROUND.exec(piece.toString('latin1')) ?? [])
+    if (idleMs !== undefined) connection.roundIdleMs = Number(idleMs)
     const present = armed.filter(({ untilMs }) => untilMs > options.time.nowMs())
+    const isOfThis = ({ fault }: Armed): boolean =>
+      fault === 'lose_acknowledgement' ? isSaved : connection.roundIdleMs !== undefined
+    // Faults of saves and rounds wait for one, while other faults are injected.
     const next =
-      (isSaved ? present.find(isOfSave) : undefined) ?? present.find((one) => !isOfSave(one))
+      present.find((one) => OF_SOME.includes(one.fault) && isOfThis(one)) ??
+      present.find((one) => !OF_SOME.includes(one.fault))
     if (next === undefined) return piece
     next.left -= 1
     if (next.left > 0 || (next.fault === 'lose_commit' && !isCommit)) return piece
     armed.splice(armed.indexOf(next), 1)
     // Before the other connections are broken: this one outlasts that until its acknowledgement.
     if (next.fault === 'lose_commit') connection.isAcknowledging = true
-    options.onFault(next.fault)
+    options.onFault(next)
     switch (next.fault) {
       case 'lose_commit':
         return replaced(piece, COMMIT, ROLLBACK)
@@ -188,15 +272,53 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
       case 'lose_acknowledgement':
         connection.isLosing = true
         return piece
+      case 'silence_request':
+      case 'silence_reply':
+      case 'silence_listener':
+        silence(connection, next)
+        return piece
+      case 'suspend':
+      case 'suspend_round':
+        owner.frozenUntilMs = options.time.nowMs() + next.forMs
+        return piece
       case 'lose_request':
+      case 'promote':
         drop(connection)
         return undefined
     }
   }
 
+  /** Lets nothing pass for some time, or for ever; then what was held back arrives, in order. */
+  function silence(connection: ProxiedConnection, { fault, forMs }: InjectedFault): void {
+    const begun: Silence = { isTotal: fault !== 'silence_reply', held: [] }
+    connection.silence = begun
+    connection.busySince = null
+    if (forMs === Infinity) return
+    void options.time.wait(forMs).then(() => {
+      connection.silence = undefined
+      if (!connections.has(connection)) return
+      if (sessions !== undefined && !connection.isIdle) connection.busySince = Date.now()
+      for (const happen of begun.held) happen()
+    })
+  }
+
   async function receive(connection: ProxiedConnection, piece: Buffer): Promise<void> {
     const hasEnded = kind === 'redis' || piece.subarray(-6, -1).equals(READY)
     connection.isIdle = hasEnded && piece.at(-1) === NO_TRANSACTION
+    if (connection.isIdle) connection.roundIdleMs = undefined
+    if (abandoned.has(connection)) return release(connection)
+    await reply(connection, piece, hasEnded)
+  }
+
+  async function reply(
+    connection: ProxiedConnection,
+    piece: Buffer,
+    hasEnded: boolean,
+  ): Promise<void> {
+    if (connection.silence !== undefined) {
+      connection.silence.held.push(() => void reply(connection, piece, hasEnded))
+      return
+    }
     if (connection.isLosing && hasEnded) return drop(connection)
     if (isFrozen(options)) await delayedWhileSuspended(connection.server, options)
     if (!connections.has(connection)) return
@@ -209,13 +331,39 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
     if (hasEnded) connection.busySince = null
   }
 
+  /** Tells the client that the server has closed its connection, as soon as it can hear it. */
+  async function end(connection: ProxiedConnection): Promise<void> {
+    abandoned.delete(connection)
+    if (connection.silence !== undefined) {
+      connection.silence.held.push(() => void end(connection))
+      return
+    }
+    await afterSuspension(options)
+    drop(connection)
+  }
+
   function drop(connection: ProxiedConnection): void {
     if (!connections.delete(connection)) return
-    const { client, server: behind, session } = connection
-    client.destroy()
-    if (session !== undefined && connection.isIdle && !behind.destroyed) session.giveBack()
+    void afterSuspension(options).then(() => connection.client.destroy())
+    if (connection.silence === undefined) return leave(connection)
+    abandoned.add(connection)
+    release(connection)
+  }
+
+  /** Ends the server's side of an abandoned connection, unless the server still has something to do. */
+  function release(connection: ProxiedConnection): void {
+    if (kind === 'postgres' && !connection.isIdle) return
+    abandoned.delete(connection)
+    leave(connection)
+  }
+
+  function leave({ server: behind, session, isIdle }: ProxiedConnection): void {
+    if (session !== undefined && isIdle && !behind.destroyed) session.giveBack()
     else behind.destroy()
   }
+
+  const silentOnes = (): readonly ProxiedConnection[] =>
+    [...connections].filter((connection) => connection.silence !== undefined)
 
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const address = server.address()
@@ -223,8 +371,13 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
   const url = new URL(target)
   url.port = String(address.port)
   const cut = (): void => {
-    for (const connection of connections)
-      if (isClosed || !connection.isAcknowledging) drop(connection)
+    for (const connection of connections) {
+      if (!isClosed && connection.isAcknowledging) continue
+      // The process does not hear that the server has closed a silent connection.
+      if (!isClosed && connection.silence !== undefined) connection.server.destroy()
+      else drop(connection)
+    }
+    if (!isClosed) for (const { server: behind } of abandoned) behind.destroy()
   }
   return {
     url: url.href,
@@ -233,20 +386,47 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
       isClosed = true
       cut()
     },
-    arm: (fault, left) => {
-      armed.push({ fault, left, untilMs: options.time.nowMs() + ARMED_MS })
+    arm: (fault, left, forMs = 0) => {
+      if (fault === 'silence_listener') {
+        const listener = [...connections].find(({ isListening }) => isListening)
+        if (listener === undefined || listener.silence !== undefined) return
+        options.onFault({ fault, forMs })
+        return silence(listener, { fault, forMs })
+      }
+      armed.push({ fault, left, forMs, untilMs: options.time.nowMs() + ARMED_MS })
     },
-    disarm: () => void armed.splice(0),
-    ports: () => [...connections].flatMap(({ server: { localPort } }) => localPort ?? []),
+    disarm: (fault) => {
+      const kept = armed.filter((one) => fault !== undefined && one.fault !== fault)
+      armed.splice(0, armed.length, ...kept)
+    },
+    ports: () =>
+      [...connections].flatMap(({ silence: of, server: { localPort } }) =>
+        of === undefined && localPort !== undefined ? [localPort] : [],
+      ),
+    unheard: () =>
+      [...(isFrozen(options) ? connections : []), ...abandoned, ...silentOnes()].flatMap(
+        ({ isIdle, roundIdleMs, session, server: { localPort } }) =>
+          isIdle || session === undefined || localPort === undefined
+            ? []
+            : [{ port: localPort, idleLimitMs: roundIdleMs ?? idleLimitOf(session) }],
+      ),
+    isSilent: (port) =>
+      port !== undefined && silentOnes().some(({ client }) => client.remotePort === port),
     inFlight: () =>
-      [...connections].flatMap(({ busySince, server: { localPort } }) =>
-        busySince === null ? [] : [{ port: localPort, sinceMs: busySince }],
+      [...connections].flatMap(({ silence: of, busySince, server: { localPort } }) =>
+        busySince === null || of !== undefined ? [] : [{ port: localPort, sinceMs: busySince }],
       ),
     [Symbol.asyncDispose]: async () => {
       cut()
       await new Promise((closed) => server.close(closed))
     },
   }
+}
+
+/** How long a session's transaction may be idle, by its startup message. */
+function idleLimitOf({ startup }: ServerSession): number {
+  const [, ms] = IDLE_LIMIT.exec(startup.toString('latin1')) ?? []
+  return ms === undefined ? Infinity : Number(ms)
 }
 
 function isFrozen({ owner, time }: FaultProxyOptions): boolean {
@@ -256,8 +436,12 @@ function isFrozen({ owner, time }: FaultProxyOptions): boolean {
 /** Delays all data from and to a suspended process, in order. */
 async function delayedWhileSuspended(socket: Socket, options: FaultProxyOptions): Promise<void> {
   socket.pause()
-  while (isFrozen(options)) await waitRealTime(1)
+  await afterSuspension(options)
   socket.resume()
+}
+
+async function afterSuspension(options: FaultProxyOptions): Promise<void> {
+  while (isFrozen(options)) await waitRealTime(1)
 }
 
 function textMessage(kind: string, text: string): Buffer {

@@ -1,4 +1,5 @@
 import type { Fault, MemberName } from './plan-faults.ts'
+import { promoteStandby } from './promote-standby.ts'
 import { killMember, startMember } from './service.ts'
 import { note } from './trace.ts'
 import type { World } from './world-state.ts'
@@ -49,6 +50,14 @@ export async function injectFault(world: World, fault: Fault): Promise<void> {
     case 'connection':
       member?.postgres.arm(fault.fault, fault.afterRequests)
       return
+    case 'silence':
+      member?.[fault.store]?.arm(fault.fault, fault.afterRequests, fault.forMs ?? Infinity)
+      return
+    case 'suspend':
+      member?.postgres.arm(fault.fault, fault.afterRequests, fault.forMs)
+      return
+    case 'promote':
+      return await promoteStandby(world, fault)
     case 'step':
       world.databaseClock.step(fault.byMs)
       return

@@ -1,10 +1,16 @@
 import type { Random } from '../simnet/random.ts'
 import type { ConnectionFault } from './fault-proxy.ts'
 
+/** How a connection goes silent; see `ConnectionFault`. */
+export const SILENCES = ['silence_request', 'silence_reply', 'silence_listener'] as const
+
 /** Processes of the simulated service. */
 export const MEMBERS = ['api-0', 'api-1', 'batch-0', 'batch-1', 'checks-0', 'checks-1'] as const
 /** The name of a process. */
 export type MemberName = (typeof MEMBERS)[number]
+
+/** A server that processes are connected to. */
+type Store = 'postgres' | 'redis'
 
 /** A fault, injected at `atMs` of virtual time; docs/reliability.md describes each kind. */
 export type Fault =
@@ -26,7 +32,7 @@ export type Fault =
       readonly kind: 'cut'
       readonly atMs: number
       readonly member: MemberName
-      readonly store: 'postgres' | 'redis'
+      readonly store: Store
     }
   | {
       readonly kind: 'connection'
@@ -34,6 +40,35 @@ export type Fault =
       readonly member: MemberName
       readonly fault: ConnectionFault
       readonly afterRequests: number
+    }
+  /** One connection goes silent for `forMs`; null: until its process closes it. */
+  | {
+      readonly kind: 'silence'
+      readonly atMs: number
+      readonly member: MemberName
+      readonly store: Store
+      readonly fault: (typeof SILENCES)[number]
+      readonly afterRequests: number
+      readonly forMs: number | null
+    }
+  /** A process is suspended while a statement of its is executed. */
+  | {
+      readonly kind: 'suspend'
+      readonly atMs: number
+      readonly member: MemberName
+      readonly fault: 'suspend' | 'suspend_round'
+      readonly afterRequests: number
+      readonly forMs: number
+    }
+  /** A standby takes over at a request that a process sends `lagMs` after the last commit that it has. */
+  | {
+      readonly kind: 'promote'
+      readonly atMs: number
+      readonly member: MemberName
+      readonly lagMs: number
+      readonly afterRequests: number
+      /** Numbers of each sequence that the standby takes for issued beyond those of its rows. */
+      readonly numbersAhead: number
     }
   | { readonly kind: 'step'; readonly atMs: number; readonly byMs: number }
   | { readonly kind: 'empty_queue'; readonly atMs: number }
@@ -123,6 +158,52 @@ export function planFaults(random: Random, theme: Theme, awayMs: number): readon
   }
   faults.push(...faultsOf(random, theme, awayMs))
   return faults.toSorted((one, other) => one.atMs - other.atMs)
+}
+
+/**
+ * The standstills of a world, and the promotion of a standby, of which there is at most one; up to five
+ * faults.
+ *
+ * @param stores the servers of the world
+ */
+export function planStandstills(random: Random, stores: readonly Store[]): readonly Fault[] {
+  const faults: Fault[] = []
+  for (let count = random.int(5); count > 0; count--) {
+    const atMs = 500 + random.int(ACTIVE_MS)
+    const afterRequests = 1 + random.int(40)
+    if (random.oneIn(3)) {
+      const isRound = random.oneIn(2)
+      faults.push({
+        kind: 'suspend',
+        atMs,
+        member: random.pick(isRound ? (['batch-0', 'batch-1'] as const) : MEMBERS),
+        fault: isRound ? 'suspend_round' : 'suspend',
+        afterRequests: isRound ? 1 + random.int(6) : afterRequests,
+        forMs: 2_000 + random.int(40_000),
+      })
+    } else {
+      faults.push({
+        kind: 'silence',
+        atMs,
+        member: random.pick(MEMBERS),
+        store: random.pick(stores),
+        fault: random.pick(SILENCES),
+        afterRequests,
+        forMs: random.oneIn(3) ? null : 1_000 + random.int(40_000),
+      })
+    }
+  }
+  if (random.oneIn(3)) {
+    faults.push({
+      kind: 'promote',
+      atMs: 500 + random.int(ACTIVE_MS),
+      member: random.pick(MEMBERS),
+      lagMs: 100 + random.int(4_000),
+      afterRequests: 1 + random.int(40),
+      numbersAhead: random.pick([0, 1, 3, 32]),
+    })
+  }
+  return faults
 }
 
 /** The faults that belong to the theme of a world. */

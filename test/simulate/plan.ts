@@ -4,6 +4,7 @@ import {
   ACTIVE_MS,
   LARGE_CANCEL_MS,
   planFaults,
+  planStandstills,
   THEMES,
   type Fault,
   type Theme,
@@ -96,16 +97,26 @@ export function planOf(seed: number, redis: boolean, awayMs = AWAY_MS): Plan {
     ...planChanges(random, batches),
     ...lastBatches(theme, delayMs),
   ].toSorted((one, other) => one.atMs - other.atMs)
+  const backend = redis && seed % 2 === 1 ? 'redis' : 'postgres'
+  const standstills = planStandstills(
+    createRandom(seed, 'standstills'),
+    backend === 'redis' ? ['postgres', 'redis'] : ['postgres'],
+  )
   return {
     seed,
-    backend: redis && seed % 2 === 1 ? 'redis' : 'postgres',
+    backend,
     isPooled: Math.floor(seed / 10) % 2 === 1,
     chunkRecords,
     delayMs,
     accounts,
     requests,
-    faults: theme === 'no_faults' ? [] : planFaults(random, theme, awayMs),
+    faults:
+      theme === 'no_faults' ? [] : inOrder([...planFaults(random, theme, awayMs), ...standstills]),
   }
+}
+
+function inOrder(faults: readonly Fault[]): readonly Fault[] {
+  return faults.toSorted((one, other) => one.atMs - other.atMs)
 }
 
 /** The size of the first batch, the delay of an engine, and the records per task. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { SHORT_FILE_BYTES } from '@plumbline/db/batches/stages'
 import { fileOf, rowsOf } from './batch-rows.ts'
+import { SILENCES } from './plan-faults.ts'
 import { planOf } from './plan.ts'
 
 const SEEDS = Array.from({ length: 200 }, (_, at) => at + 1)
@@ -42,6 +43,28 @@ test('of any twenty successive seeds, ten have connections that outlast a failov
     const plans = Array.from({ length: 20 }, (_, at) => planOf(first + at, true))
     const pooled = plans.filter(({ isPooled }) => isPooled)
     expect(new Set(pooled.map(({ seed, backend }) => `${seed % 5} ${backend}`)).size).toBe(10)
+  }
+})
+
+test('the first 25 worlds have, on each backend, silent connections, processes suspended in a round, and a promotion', () => {
+  const plans = SEEDS.slice(0, 25).map((seed) => planOf(seed, true))
+  for (const backend of ['postgres', 'redis']) {
+    const faults = plans.filter((plan) => plan.backend === backend).flatMap((plan) => plan.faults)
+    const kinds = faults.flatMap((fault) =>
+      'fault' in fault ? [fault.kind, fault.fault] : [fault.kind],
+    )
+    for (const kind of [...SILENCES, 'suspend', 'suspend_round', 'promote']) {
+      expect(kinds).toContain(kind)
+    }
+  }
+})
+
+test('at most one standby is promoted in a world, and no connection to Redis goes silent where there is none', () => {
+  for (const seed of SEEDS) {
+    const { faults, backend } = planOf(seed, true)
+    expect(faults.filter(({ kind }) => kind === 'promote').length).toBeLessThanOrEqual(1)
+    const silent = faults.filter((fault) => fault.kind === 'silence' && fault.store === 'redis')
+    if (backend === 'postgres') expect(silent).toEqual([])
   }
 })
 

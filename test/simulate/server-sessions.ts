@@ -10,6 +10,8 @@ export interface ServerSessions extends Disposable {
    * caller sends the message.
    */
   open(startup: Buffer): ServerSession
+  /** Closes all sessions. */
+  close(): void
 }
 
 /** A session of Postgres. */
@@ -71,7 +73,13 @@ export function openServerSessions(target: string): ServerSessions {
     socket.write(RESET)
   }
 
+  const close = (): void => {
+    for (const socket of all) socket.destroy()
+    all.clear()
+    idle.splice(0)
+  }
   return {
+    close,
     open: (startup) => {
       const isFit = ({ socket, startup: begun }: ServerSession): boolean =>
         !socket.destroyed && begun.equals(startup)
@@ -80,8 +88,6 @@ export function openServerSessions(target: string): ServerSessions {
       idle.splice(idle.indexOf(kept), 1)
       return kept
     },
-    [Symbol.dispose]: () => {
-      for (const socket of all) socket.destroy()
-    },
+    [Symbol.dispose]: close,
   }
 }

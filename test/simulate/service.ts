@@ -17,7 +17,7 @@ import type { MemberName } from './plan-faults.ts'
 import type { Plan } from './plan.ts'
 import type { ServerSessions } from './server-sessions.ts'
 import { waitRealTime, type Owner, type VirtualTime } from './virtual-time.ts'
-import { openFaultProxy, type FaultProxy, type ConnectionFault } from './fault-proxy.ts'
+import { openFaultProxy, type FaultProxy, type InjectedFault } from './fault-proxy.ts'
 
 /** Servers, clock and folders for the processes of a simulated service. */
 export interface MemberSetup {
@@ -30,7 +30,11 @@ export interface MemberSetup {
   readonly redisPrefix: string
   readonly dataDir: string
   readonly logPath: string
-  readonly onFault: (member: MemberName, fault: ConnectionFault) => void
+  /** All proxies to Postgres and Redis that were opened, of dead processes too. */
+  readonly proxies: { readonly postgres: FaultProxy[]; readonly redis: FaultProxy[] }
+  /** New connections to Postgres wait for this promise. */
+  readonly gate: { open: Promise<void> }
+  readonly onFault: (member: MemberName, injected: InjectedFault) => void
 }
 
 /** A process of the simulated service. */
@@ -95,10 +99,13 @@ export async function startMember(setup: MemberSetup, name: MemberName): Promise
       owner,
       isPooled: plan.isPooled,
       ...(kind === 'postgres' ? { sessions: setup.sessions } : {}),
-      onFault: (fault) => setup.onFault(name, fault),
+      gate: setup.gate,
+      onFault: (injected) => setup.onFault(name, injected),
     })
   const postgres = await openProxy('postgres', databaseUrl)
   const redis = redisUrl === undefined ? undefined : await openProxy('redis', redisUrl)
+  setup.proxies.postgres.push(postgres)
+  if (redis !== undefined) setup.proxies.redis.push(redis)
   const env = {
     ...QUICK,
     DATABASE_URL: postgres.url,

@@ -65,7 +65,8 @@ export async function waitRealTime(ms: number): Promise<void> {
 
 /**
  * Replaces timers and `performance.now` for the project's code, for the rest of this process.
- * Packages of third parties keep the real ones: their time-outs are about real sockets.
+ * Packages of third parties keep the real ones, except for the time limits of statements, commands and
+ * connections, which a silent connection makes the service wait for.
  */
 export function installVirtualTime(): VirtualTime {
   const owners = new AsyncLocalStorage<Owner>()
@@ -123,7 +124,7 @@ export function installVirtualTime(): VirtualTime {
     let first: VirtualTimer | undefined
     for (const timer of timers) {
       if (timer.owner?.isDead === true) timers.delete(timer)
-      else if (momentOf(timer) <= untilMs && momentOf(timer) < momentOf(first)) first = timer
+      else if (momentOf(timer) <= untilMs && isBefore(timer, first)) first = timer
     }
     return first
   }
@@ -155,13 +156,32 @@ function momentOf(timer: VirtualTimer | undefined): number {
   return Math.max(timer.dueMs, timer.owner?.frozenUntilMs ?? 0)
 }
 
+/** Timers that are due at the same moment, when their process continues, fire in their order. */
+function isBefore(timer: VirtualTimer, other: VirtualTimer | undefined): boolean {
+  if (other === undefined) return true
+  const byMs = momentOf(timer) - momentOf(other)
+  return byMs < 0 || (byMs === 0 && timer.dueMs < other.dueMs)
+}
+
 /** Stack frames above the code that sets a timer: `isForeign`, and the replacement of Node's function. */
 const OWN_FRAMES = 2
 
-/** Whether the code that sets a timer is not the project's own. */
+/** Code of the drivers that sets time limits for what the servers do; a pool has other timers too. */
+const LIMITS = [
+  { file: '/node_modules/pg/lib/client.js' },
+  { file: '/node_modules/pg-pool/index.js', functions: ['connect', 'newClient'] },
+  { file: '/node_modules/ioredis/built/Command.js', functions: ['setTimeout'] },
+] as const satisfies readonly { file: string; functions?: readonly string[] }[]
+
+/** Whether the code that sets a timer is not the project's own, and needs real time. */
 function isForeign(): boolean {
-  const caller = getCallSites(OWN_FRAMES + 1, { sourceMap: false }).at(OWN_FRAMES)?.scriptName ?? ''
-  return caller.includes('/node_modules/') || caller.startsWith('node:')
+  const caller = getCallSites(OWN_FRAMES + 1, { sourceMap: false }).at(OWN_FRAMES)
+  const file = caller?.scriptName ?? ''
+  if (file.startsWith('node:')) return true
+  if (!file.includes('/node_modules/')) return false
+  const limit = LIMITS.find((one) => file.endsWith(one.file))
+  if (limit === undefined) return true
+  return 'functions' in limit && !limit.functions.some((one) => one === caller?.functionName)
 }
 
 /** Safe because the replacement behaves like Node's function for the existing callers. */

@@ -44,6 +44,10 @@ export interface World {
   readonly begunMs: number
   /** Virtual time at which a fault of a connection last happened; at first that of the beginning. */
   faultMs: number
+  /** Begins the promotion of the standby; undefined if there is none, or it has taken over. */
+  takeOver: (() => void) | undefined
+  /** Whether time stands still whatever the processes do. */
+  isHeld: boolean
   /** Resolves when the queue has been recreated after the last loss of its jobs. */
   queueEmptied: Promise<void>
   hasEnded: boolean

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CHECKS, type Check } from '@plumbline/contract/products'
 import { createAccount } from '@plumbline/db/accounts'
@@ -11,7 +12,8 @@ import { depth } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
 import { openRedisQueues } from '@plumbline/queue/redis-queues'
 import { createCustomers, type SimulatedAccount } from './customers.ts'
-import { openDatabaseClock, type DatabaseClock } from './database-clock.ts'
+import { openDatabaseClock } from './database-clock.ts'
+import type { InjectedFault } from './fault-proxy.ts'
 import { injectFault } from './inject-fault.ts'
 import { ENDED, excessInFlight, judge } from './judge.ts'
 import { MEMBERS, type MemberName } from './plan-faults.ts'
@@ -23,6 +25,7 @@ import {
   type MemberSetup,
   type ReachedApi,
 } from './service.ts'
+import { watchIdleTransactions } from './idle-transactions.ts'
 import { watchTransactions } from './open-transactions.ts'
 import { note } from './trace.ts'
 import { openServerSessions } from './server-sessions.ts'
@@ -49,6 +52,9 @@ const STEP_MS = { least: 40, most: 400 }
  */
 const IDLE_WITHIN_MS = 300_000
 
+/** Virtual milliseconds after the last fault within which calls are answered again. */
+const ANSWERS_WITHIN_MS = 90_000
+
 /** Turns of the event loop before each step, so that data in transit between sockets arrives. */
 const TURNS = 4
 
@@ -67,7 +73,6 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
   })
   await databaseClock.set(time.nowMs())
   const accounts = await openAccounts(db, plan)
-  if (servers.redisUrl !== undefined) await useSimulatedRedisTime(time, databaseClock)
   const members = new Map<MemberName, Member>()
   const apis = (): readonly ReachedApi[] =>
     [...members.values()].flatMap(({ api, owner }) =>
@@ -79,11 +84,8 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
     databaseClock,
     db,
     members,
-    setup: setupOf({ servers, sessions, time }, (member, fault) => {
-      note(world, { happened: fault, member })
-      world.faultMs = time.nowMs()
-      if (fault === 'lose_commit' && !plan.isPooled)
-        for (const { postgres } of members.values()) postgres.cut()
+    setup: setupOf({ servers, sessions, time }, (member, injected) => {
+      faultHappened(world, member, injected)
     }),
     customers: createCustomers(time, accounts, {
       apis,
@@ -102,16 +104,21 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
     fullest: { jobs: 0, bound: 1 },
     begunMs: time.nowMs(),
     faultMs: time.nowMs(),
+    takeOver: undefined,
+    isHeld: false,
     queueEmptied: Promise.resolve(),
     hasEnded: false,
   }
+  if (servers.redisUrl !== undefined) await simulateDriver(world)
   const passing = advanceTime(world)
   await Promise.all(
     MEMBERS.map(async (name) => void members.set(name, await startMember(world.setup, name))),
   )
   note(world, { began: plan.seed })
-  const isIdle = await runPlan(world)
+  const isDone = await runPlan(world)
   const restMs = time.nowMs()
+  if (isDone) await judgeAnswers(world)
+  const isIdle = isDone && (await untilIdle(world))
   for (const { postgres } of members.values()) postgres.disarm()
   note(world, {
     ended: isIdle ? 'idle' : 'not idle',
@@ -131,6 +138,16 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
   }
 }
 
+function faultHappened(world: World, member: MemberName, { fault, forMs }: InjectedFault): void {
+  const { time, members, servers } = world
+  note(world, { happened: fault, member })
+  const endMs = time.nowMs() + (Number.isFinite(forMs) ? forMs : 0)
+  world.faultMs = Math.max(world.faultMs, endMs)
+  if (fault === 'promote') world.takeOver?.()
+  if (fault === 'lose_commit' && !servers.plan.isPooled)
+    for (const { postgres } of members.values()) postgres.cut()
+}
+
 /** The key prefix of a world: one Redis is used by successive worlds. */
 function prefixOf({ seed }: Plan): string {
   return `simulation-${seed}`
@@ -147,6 +164,8 @@ function setupOf(
     sessions,
     redisUrl: servers.redisUrl,
     redisPrefix: prefixOf(servers.plan),
+    proxies: { postgres: [], redis: [] },
+    gate: { open: Promise.resolve() },
     dataDir: servers.dataDir,
     logPath: servers.logPath,
     onFault,
@@ -165,12 +184,34 @@ async function openAccounts(db: Db, plan: Plan): Promise<readonly SimulatedAccou
   return accounts
 }
 
-/** Replaces the command TIME of Redis, whose clock cannot be set, by the simulated clock. */
-async function useSimulatedRedisTime(
-  time: VirtualTime,
-  databaseClock: DatabaseClock,
-): Promise<void> {
+/**
+ * Replaces the command TIME of Redis, whose clock cannot be set, by the simulated clock; and the time limit
+ * of a connection without a reply, so that it is over in simulated time if the connection is silent.
+ */
+async function simulateDriver({ time, databaseClock, setup }: World): Promise<void> {
   const { Redis } = await import('ioredis')
+  const isSilent = ({ localPort }: Socket): boolean =>
+    setup.proxies.redis.some((proxy) => proxy.isSilent(localPort))
+  Object.defineProperty(Redis.prototype, 'setSocketTimeout', {
+    configurable: true,
+    value: function limit(this: LimitedClient): void {
+      const { stream, options } = this
+      const wait = (): void => {
+        this.socketTimeoutTimer = setTimeout(() => {
+          if (stream.destroyed) return
+          // A command may block for seconds of real time, which are minutes of simulated time.
+          if (!isSilent(stream)) return wait()
+          stream.destroy(new Error(`no reply for ${options.socketTimeout} ms`))
+        }, options.socketTimeout)
+      }
+      wait()
+      stream.once('data', () => {
+        clearTimeout(this.socketTimeoutTimer)
+        this.socketTimeoutTimer = undefined
+        if (this.commandQueue.length > 0) this.setSocketTimeout()
+      })
+    },
+  })
   Object.defineProperty(Redis.prototype, 'time', {
     configurable: true,
     value: async () => {
@@ -180,10 +221,20 @@ async function useSimulatedRedisTime(
   })
 }
 
+/** What `setSocketTimeout` of ioredis 5.12 uses of its client. */
+interface LimitedClient {
+  readonly stream: Socket
+  readonly options: { readonly socketTimeout: number }
+  readonly commandQueue: { readonly length: number }
+  socketTimeoutTimer: NodeJS.Timeout | undefined
+  setSocketTimeout(): void
+}
+
 /** Advances time until the world has ended. */
 async function advanceTime(world: World): Promise<void> {
   const { time, databaseClock, members, db } = world
   const transactions = watchTransactions(db, () => [...members.values()])
+  const idle = watchIdleTransactions(db, world.setup.proxies.postgres)
   let stepMs = STEP_MS.least
   let checkedMs = time.nowMs()
   const isBusy = async (): Promise<boolean> => {
@@ -197,6 +248,7 @@ async function advanceTime(world: World): Promise<void> {
   }
   while (!world.hasEnded) {
     // Twice: a job or a message may be on its way to a process that only waits for one.
+    while (world.isHeld) await waitRealTime(1)
     if ((await isBusy()) || (await isBusyAfterReplies())) {
       stepMs = STEP_MS.least
       continue
@@ -205,6 +257,7 @@ async function advanceTime(world: World): Promise<void> {
     const untilMs = time.nowMs() + stepMs
     await databaseClock.set(untilMs)
     time.advanceTo(untilMs)
+    await idle.end(untilMs)
     if (untilMs - checkedMs < CHECK_EVERY_MS) continue
     checkedMs = untilMs
     await checkInvariants(world)
@@ -258,7 +311,7 @@ async function jobsOf({ db, queue }: World, check: Check): Promise<QueueDepth> {
  * permitted time.
  */
 async function runPlan(world: World): Promise<boolean> {
-  const { time, servers, customers, members, db } = world
+  const { time, servers, customers } = world
   const begunMs = time.nowMs()
   const at = async (ms: number, happens: () => Promise<void>): Promise<void> => {
     await time.wait(begunMs + ms - time.nowMs())
@@ -268,6 +321,13 @@ async function runPlan(world: World): Promise<boolean> {
     ...servers.plan.requests.map((request) => at(request.atMs, () => sendPlanned(world, request))),
     ...servers.plan.faults.map((fault) => at(fault.atMs, () => injectFault(world, fault))),
   ])
+  if (servers.plan.faults.some(({ kind }) => kind === 'promote')) await customers.repeatLost()
+  return await untilIdle(world)
+}
+
+/** Waits until all work is done; returns whether it was within the permitted time. */
+async function untilIdle(world: World): Promise<boolean> {
+  const { time, customers, members, db } = world
   const sentMs = time.nowMs()
   while (time.nowMs() < Math.max(sentMs, world.faultMs) + IDLE_WITHIN_MS) {
     await time.wait(1_000)
@@ -286,6 +346,16 @@ async function runPlan(world: World): Promise<boolean> {
     }
   }
   return false
+}
+
+/** Finds APIs that no longer answer calls after all faults, as one that waits on a silent connection. */
+async function judgeAnswers(world: World): Promise<void> {
+  const { time, customers, faultMs, violations, servers } = world
+  if (servers.plan.faults.length === 0) return
+  const untilMs = Math.max(time.nowMs(), faultMs) + ANSWERS_WITHIN_MS
+  for (const call of await customers.callEach(untilMs)) {
+    violations.add(`calls of ${call} are not answered after the last fault`)
+  }
 }
 
 async function sendPlanned(world: World, request: PlannedRequest): Promise<void> {
