@@ -8,7 +8,7 @@ import Papa from 'papaparse'
 import { rowsOf, type PlannedRow } from './batch-rows.ts'
 import type { Customers, SubmittedBatch, SubmittedCall, SimulatedAccount } from './customers.ts'
 import { largestChange, CHANGED_CHUNKS_MAX } from './database-clock.ts'
-import type { Plan } from './plan.ts'
+import type { BatchProduct, Plan } from './plan.ts'
 import { ENGINE_CONCURRENCY } from './service.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
@@ -32,6 +32,7 @@ interface ResultLine {
   readonly input: Readonly<Record<string, string>> | readonly string[] | null
   readonly status: string
   readonly credits_charged: number
+  readonly result: Readonly<Record<string, unknown>> | null
 }
 
 /** Checks all conditions of a finished world; returns a sentence for each that is violated. */
@@ -109,6 +110,7 @@ async function judgeBatch(
   return {
     faults: [
       ...lineFaults(name, row, lines, rowsOf(batch.planned, batch.no)),
+      ...foreignResults(name, batch.planned.product, lines),
       ...(await fileFaults(customers, batch, lines)),
       ...(await holdFaults(db, row, charged)),
     ],
@@ -169,6 +171,22 @@ function lineFaults(
         ]
   })
   return wrong.slice(0, 5).map((fault) => `${name}: ${fault} (${wrong.length} such)`)
+}
+
+/** Results of rows that are about the subject of another row, as each of a single check names its own. */
+function foreignResults(
+  name: string,
+  product: BatchProduct,
+  lines: readonly ResultLine[],
+): readonly string[] {
+  if (product === 'contact-intel') return []
+  const wrong = lines.filter(
+    ({ input, result }) =>
+      result !== null && Object.values(input ?? {})[0] !== String(result[product]),
+  )
+  return wrong
+    .slice(0, 5)
+    .map(({ row, result }) => `${name}: row ${row} has the result of ${String(result?.[product])}`)
 }
 
 async function holdFaults(db: Db, row: BatchRow, charged: number): Promise<readonly string[]> {
