@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { withTimeOut } from '@plumbline/concurrency/time-out'
 import type { Channel } from '@plumbline/ports/channel'
+import { Redis } from 'ioredis'
 import { CLOSE_MS, closeRedis, type RedisServer } from './redis.ts'
 
 /** The key that holds the replies to a process. */
@@ -25,6 +27,8 @@ export function createRedisChannel(server: RedisServer): Channel & AsyncDisposab
   const listeners = new Map<string, Set<(message: string) => void>>()
   const nameOf = (topic: string): string => channelOf(server, topic)
   const { isSharded } = server
+  const checking = new AbortController()
+  if (listener instanceof Redis) void keepHearing(listener, server.commandMs, checking.signal)
   listener.on(isSharded ? 'smessage' : 'message', (name: string, message: string) => {
     for (const onMessage of listeners.get(name) ?? []) onMessage(message)
   })
@@ -55,6 +59,28 @@ export function createRedisChannel(server: RedisServer): Channel & AsyncDisposab
         },
       }
     },
-    [Symbol.asyncDispose]: () => closeRedis(listener),
+    [Symbol.asyncDispose]: async () => {
+      checking.abort()
+      await closeRedis(listener)
+    },
+  }
+}
+
+/**
+ * Opens a connection that listens again if the server does not reply on it. It only receives, so that
+ * it would not notice a network that drops packets without a reset, and each reply to a call would
+ * come with the next fetch of missed ones.
+ */
+async function keepHearing(listener: Redis, everyMs: number, closing: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      await delay(everyMs, undefined, { signal: closing, ref: false })
+    } catch {
+      return
+    }
+    if (listener.status !== 'ready') continue
+    // A connection that was lost meanwhile is being opened again.
+    const hears = withTimeOut(everyMs, listener.ping()).catch(() => listener.status !== 'ready')
+    if ((await hears) === false && !closing.aborted) listener.disconnect(true)
   }
 }

@@ -295,6 +295,33 @@ describe.skipIf(WITHOUT_REDIS)('a network that drops packets without a reset', (
     }
   })
 
+  test('does not keep a channel from messages, which it receives over another connection', async () => {
+    const server = await startRedis()
+    if (server === null) throw new Error('redis-server is not installed')
+    await using network = await openLossyProxy(server.url)
+    const prefix = 'unheard'
+    try {
+      await using near = await openRedisTestQueue(server.url, prefix)
+      await using far = await openRedisQueues({
+        redisUrl: network.url,
+        prefix,
+        commandMs: 500,
+        onError: () => undefined,
+      })
+      const heard = vi.fn<(message: string) => void>()
+      await using _ = await far.channel.subscribe('news', heard)
+      await near.backend.channel.publish('news', ['before'])
+      await vi.waitFor(() => expect(heard).toHaveBeenCalledWith('before'), PATIENT)
+      network.loseAll()
+      await vi.waitFor(async () => {
+        await near.backend.channel.publish('news', ['after'])
+        expect(heard).toHaveBeenCalledWith('after')
+      }, PATIENT)
+    } finally {
+      await server.stop()
+    }
+  })
+
   test('does not stop a worker, which ends its job over another connection and takes the next', async () => {
     const server = await startRedis()
     if (server === null) throw new Error('redis-server is not installed')

@@ -15,6 +15,8 @@ export interface RedisServer extends AsyncDisposable {
    * its channel, where an unsharded one would be sent to every node.
    */
   readonly isSharded: boolean
+  /** Time-out of a command in milliseconds. */
+  readonly commandMs: number
 }
 
 /** Purpose of a connection; `add` is for all commands that do not block. */
@@ -56,6 +58,7 @@ export function openRedis({
     prefix,
     connect: (role) => open(settingsOf(role, commandMs)),
     isSharded: commands.isCluster,
+    commandMs,
     [Symbol.asyncDispose]: () => closeRedis(commands),
   }
 }
