@@ -5,6 +5,7 @@ import type { DatabaseClock } from './database-clock.ts'
 import type { MemberName } from './plan-faults.ts'
 import type { Plan } from './plan.ts'
 import type { Member, MemberSetup } from './service.ts'
+import type { TaskBounds } from './task-bounds.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 /** Plan, servers and output files of a world. */
@@ -38,6 +39,7 @@ export interface World {
   /** The simulation's own connection to the queue in Redis; undefined if the queue is in Postgres. */
   readonly queue: QueueBackend | undefined
   readonly violations: Set<string>
+  readonly bounds: TaskBounds
   /** The queue with the most waiting and active jobs in relation to its limit. */
   fullest: FullestQueue
   /** Virtual time of the world's beginning. */

@@ -6,7 +6,6 @@ import { openDatabase, type Db } from '@plumbline/db/database'
 import { createKey } from '@plumbline/db/keys'
 import { grantGoodwill } from '@plumbline/metering/grant'
 import { readBalance } from '@plumbline/metering/balance'
-import { DEFAULT_CAPACITY } from '@plumbline/pipeline/task-capacity'
 import type { QueueDepth } from '@plumbline/queue/backend'
 import { depth } from '@plumbline/queue/jobs'
 import { bulkQueueOf } from '@plumbline/queue/names'
@@ -29,6 +28,7 @@ import { watchIdleTransactions } from './idle-transactions.ts'
 import { watchTransactions } from './open-transactions.ts'
 import { note } from './trace.ts'
 import { openServerSessions } from './server-sessions.ts'
+import { createTaskBounds } from './task-bounds.ts'
 import type { FullestQueue, WorldServers, World } from './world-state.ts'
 import { hasWorkInProgress } from './work-in-progress.ts'
 import { waitRealTime, type VirtualTime } from './virtual-time.ts'
@@ -101,6 +101,7 @@ export async function runWorld(servers: WorldServers, time: VirtualTime): Promis
             onError: () => undefined,
           }),
     violations: new Set(),
+    bounds: createTaskBounds(db),
     fullest: { jobs: 0, bound: 1 },
     begunMs: time.nowMs(),
     faultMs: time.nowMs(),
@@ -276,9 +277,8 @@ async function serversReplied({ db, queue }: World): Promise<void> {
 
 /** Checks the conditions that must hold at every moment. */
 async function checkInvariants(world: World): Promise<void> {
-  // All workers of a world run in one real process, and are registered as one.
-  const boundOf = (check: Check): number =>
-    DEFAULT_CAPACITY[check].slots + DEFAULT_CAPACITY[check].reserve
+  await world.bounds.update(world.time.nowMs())
+  const boundOf = world.bounds.of
   const excess = await excessInFlight(world.db, boundOf)
   if (excess !== undefined) world.violations.add(excess)
   for (const check of CHECKS) {
