@@ -54,9 +54,8 @@ export async function changeEmail(
     const holder = await findUser(tx, emailKey)
     // The caller learns nothing about other users, and the owner of the address need not act.
     if (holder !== undefined && holder.id !== user.id) return
-    // First the links, then the user, as where one is opened: neither waits for the other.
-    await deleteLinkCodes(tx, user.id, 'change_email')
     if (!(await lockAsChecked(tx, user))) throw wrongPassword()
+    await deleteLinkCodes(tx, user.id, 'change_email')
     const secret = await insertLinkSecret(tx, {
       purpose: 'change_email',
       userId: user.id,

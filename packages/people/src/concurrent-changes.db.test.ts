@@ -5,9 +5,10 @@ import { deleteLinkCodes } from '@plumbline/db/people/link-codes'
 import { listMembers, membershipsOf, removeMember } from '@plumbline/db/people/members'
 import { listSessions } from '@plumbline/db/people/sessions'
 import { beginFactor, confirmFactor, findUser, getUser, setEmail } from '@plumbline/db/people/users'
+import { PATIENT } from '@plumbline/testkit/patience'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { beforeEach, afterEach, expect, test } from 'vitest'
-import { changeEmail } from './address.ts'
+import { changeEmail, verify } from './address.ts'
 import { acceptInvitation, invite, type Actor } from './membership.ts'
 import type { People } from './people.ts'
 import { nothing, plainPeople, VISITOR } from './people-fixture.ts'
@@ -91,14 +92,47 @@ test('a link to set a new password that goes to an address given up meanwhile is
     await waitsForLock()
   })
   await asked
-  const { rows } = await db.pool.query<{ sealed: string }>('select sealed from mails')
-  for (const { sealed } of rows) {
-    const token = /#(\w{40})/.exec(sealed)?.[1] ?? ''
+  const secrets = await sentSecrets()
+  for (const token of secrets) {
     const late = confirmReset(people, VISITOR, { token, password: NEW_PASSWORD })
     await expect(late).rejects.toMatchObject({ code: 'unprocessable' })
   }
-  expect(rows).toHaveLength(2)
+  expect(secrets).toHaveLength(2)
   expect((await getUser(db, userId)).passwordDigest).toBe(PASSWORD)
+})
+
+test.each([
+  ['a link to set a new password', 'opened', 'reset'],
+  ['a link to set a new password', 'asked for', 'reset'],
+  ['a link to confirm an address', 'opened', 'verify'],
+  ['a link to confirm an address', 'asked for', 'verify'],
+] as const)('%s is %s while all are deleted, and neither waits for the other', async (...row) => {
+  const [, action, kind] = row
+  const userId = await newUser()
+  const people = peopleOf(nothing, nothing, true)
+  const user = await getUser(db, userId)
+  const ask = async (): Promise<unknown> =>
+    kind === 'reset'
+      ? await beginReset(people, VISITOR, EMAIL)
+      : await changeEmail(people, VISITOR, user, {
+          email: 'ada@other.example',
+          sessionId: 'ses_1',
+        })
+  await ask()
+  const token = (await sentSecrets())[0] ?? ''
+  const open = async (): Promise<unknown> =>
+    kind === 'reset'
+      ? await confirmReset(people, VISITOR, { token, password: NEW_PASSWORD })
+      : await verify(people, VISITOR, { token })
+  let late: Promise<unknown> | undefined
+  await inTransaction(db, async (tx) => {
+    await setEmail(tx, userId, { email: GUEST, emailKey: GUEST, verified: true })
+    late = (action === 'opened' ? open() : ask()).catch((error: unknown) => error)
+    await waitsForLock()
+    await deleteLinkCodes(tx, userId)
+  })
+  if (action === 'opened') expect(await late).toMatchObject({ code: 'unprocessable' })
+  else expect(await late).not.toBeInstanceOf(Error)
 })
 
 test('an invitation that is replaced while somebody signs up with it gives no membership', async () => {
@@ -155,9 +189,15 @@ async function invited(owner: Actor, role: 'owner' | 'viewer'): Promise<string> 
   return new URL(link ?? '').hash.slice(1)
 }
 
+/** The secrets of the links in all messages. */
+async function sentSecrets(): Promise<readonly string[]> {
+  const { rows } = await db.pool.query<{ sealed: string }>('select sealed from mails')
+  return rows.map(({ sealed }) => /#(\w{40})/.exec(sealed)?.[1] ?? '')
+}
+
 /** Resolves once a statement waits for a lock. */
 async function waitsForLock(): Promise<void> {
   const text =
     "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-  await expect.poll(async () => (await db.pool.query(text)).rowCount).toBe(1)
+  await expect.poll(async () => (await db.pool.query(text)).rowCount, PATIENT).toBe(1)
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import type { LinkPurpose } from '../tables/people.ts'
+import { lockUser } from './users.ts'
 
 /** Purpose and owner of a single-use link. */
 export interface LinkCode {
@@ -33,8 +34,21 @@ export async function insertLinkCode(
     .execute()
 }
 
-/** Uses up a secret and returns its link; of several concurrent callers one gets it. */
+/**
+ * Uses up a secret and returns its link; of several concurrent callers one gets it. Its user, if it
+ * has one, is locked before, for the rest of the transaction.
+ */
 export async function takeLinkCode(tx: Tx, digest: Buffer): Promise<LinkCode | undefined> {
+  // As where all links of a user are deleted: first the user, then the links, so that neither waits
+  // for the other.
+  await tx
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', (eb) =>
+      eb.selectFrom('link_codes').select('user_id').where('digest', '=', digest),
+    )
+    .forNoKeyUpdate()
+    .execute()
   const row = await tx
     .deleteFrom('link_codes')
     .where('digest', '=', digest)
@@ -55,13 +69,17 @@ export async function findLinkCode(db: Db, digest: Buffer): Promise<LinkCode | u
   return row && linkCodeOf(row)
 }
 
-/** Invalidates the open links of a user, of one purpose if given. */
+/**
+ * Invalidates the open links of a user, who is locked before for the rest of the transaction, of one
+ * purpose if given.
+ */
 export async function deleteLinkCodes(
-  tx: Db | Tx,
+  tx: Tx,
   userId: string,
   purpose?: LinkPurpose,
 ): Promise<void> {
-  let query = queriesOf(tx).deleteFrom('link_codes').where('user_id', '=', userId)
+  await lockUser(tx, userId)
+  let query = tx.deleteFrom('link_codes').where('user_id', '=', userId)
   if (purpose !== undefined) query = query.where('purpose', '=', purpose)
   await query.execute()
 }
