@@ -1,11 +1,11 @@
 /** The five predefined entities. Source: XML 1.0, section 4.6. */
-const NAMED: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-}
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ['amp', '&'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['quot', '"'],
+  ['apos', "'"],
+])
 
 const REFERENCE = /&([^;&]{0,12}[;&]?)/g
 const NUMBER = /^#(?:x([\dA-Fa-f]{1,8})|(\d{1,10}));$/
@@ -18,7 +18,7 @@ const NUMBER = /^#(?:x([\dA-Fa-f]{1,8})|(\d{1,10}));$/
 export function charsOfEntities(text: string, fault: (what: string) => never): string {
   if (!text.includes('&')) return text
   return text.replace(REFERENCE, (_, reference: string) => {
-    const named = reference.endsWith(';') ? NAMED[reference.slice(0, -1)] : undefined
+    const named = reference.endsWith(';') ? NAMED.get(reference.slice(0, -1)) : undefined
     if (named !== undefined) return named
     const [, hex, decimal] = NUMBER.exec(reference) ?? []
     const code = hex === undefined ? Number(decimal ?? Number.NaN) : Number.parseInt(hex, 16)

@@ -204,6 +204,8 @@ describe('an XML document', () => {
     ['an ampersand in front of a text', '<a>b & c;</a>'],
     ['an entity of a document', '<a>&own;</a>'],
     ['an entity of a document in a value', '<a b="&own;"/>'],
+    ['an entity with a name of JavaScript', '<a>&constructor;</a>'],
+    ['an entity with a name of JavaScript in a value', '<a b="&toString;"/>'],
     ['a reference to no character', '<a>&#0;</a>'],
     ['a reference beyond all characters', '<a>&#x110000;</a>'],
     ['a reference to half a character', '<a>&#xD800;</a>'],
