@@ -2,8 +2,9 @@ import { text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import Papa from 'papaparse'
 import { expect, test, vi } from 'vitest'
+import { readBatch } from '@plumbline/db/batches/rows'
 import { openTestPipeline, type TestPipeline } from '@plumbline/testkit/pipeline'
-import { cancelBatch } from './cancel.ts'
+import { cancelBatch, failBatch } from './cancel.ts'
 import { valueText } from '@plumbline/intake/json-row'
 import { openResults, type ResultsRequest } from './results.ts'
 
@@ -259,3 +260,17 @@ function earlierChunksIn(query: unknown): readonly number[] {
   const named = query as { readonly name?: string; readonly values?: [string, number[]] }
   return named.name === 'chunks.answers' ? (named.values?.[1] ?? []) : []
 }
+
+test('a batch that failed after it was read gives no file of refused rows, which are erased', async () => {
+  await using harness = await openTestPipeline()
+  const { pipeline, owner } = harness
+  const { id } = await harness.read('email\nada@example.com\n')
+  const row = await readBatch(pipeline.db, id)
+  await failBatch(pipeline, id, { error: 'Internal Server Error', message: 'x' }, row?.lease ?? 0)
+  for (const refused of [true, false]) {
+    const request = { format: 'csv', only: [], raw: false, after: 0, refused } as const
+    await expect(openResults(pipeline, owner, id, request)).rejects.toMatchObject({
+      code: 'conflict',
+    })
+  }
+})

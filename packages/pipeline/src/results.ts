@@ -219,7 +219,8 @@ const REFUSED_COLUMNS = ['input', 'result.row', 'result.error']
 
 /** Whether it is known which rows are refused; throws if it is not. */
 function hasRows(batch: BatchRow): boolean {
-  if (batch.status === 'expired') return hasResults(batch)
+  // Their rows are erased.
+  if (batch.status === 'expired' || batch.status === 'failed') return hasResults(batch)
   if (batch.read_whole) return true
   throw new Problem('conflict', `The batch is ${batch.status}; its rows are not read yet.`)
 }
