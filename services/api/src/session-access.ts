@@ -100,12 +100,8 @@ export function refuseReader({ membership, hasFactor }: UserSession): void {
  */
 export function refuseOtherAccount(req: Request, accountId: string): void {
   const shown = req.headers[SHOWN_ACCOUNT_HEADER.toLowerCase()]
-  if (shown !== undefined && shown !== accountId) throw otherAccount()
-}
-
-/** The refusal of a change in another account than the one that it was asked for in. */
-export function otherAccount(): Problem {
-  return new Problem(
+  if (shown === undefined || shown === accountId) return
+  throw new Problem(
     'conflict',
     'You have switched to another account meanwhile, perhaps in another window; load the page again.',
   )
