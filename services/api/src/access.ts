@@ -36,10 +36,10 @@ export interface Access extends SessionAccess {
 /**
  * Authenticates and admits a request, in the order of decision 9: key (401, and 403 for suspended
  * accounts and for test keys that the plan does not include), rate limit and concurrent requests
- * (429; after a wait the key must still be valid), and for calls that spend, a balance of zero (402), which does not refuse repeats (decision
- * 16). The body is not read. With `mayBeFree` an account without credits is admitted, too, since
- * only the body shows whether the call spends. With `hasOwnLimit` the route itself limits how many
- * of its requests an account has under way.
+ * (429; after a wait the key must still be valid), and for calls that spend, a balance of zero
+ * (402), which does not refuse repeats (decision 16). The body is not read. With `mayBeFree` an
+ * account without credits is admitted, too, since only the body shows whether the call spends. With
+ * `hasOwnLimit` the route itself limits how many of its requests an account has under way.
  */
 export async function admit(
   access: Access,
@@ -139,7 +139,7 @@ export async function refuseRevoked(access: Access, req: Request): Promise<void>
  * Milliseconds after which a request is judged again before anything is done: the key may be cached
  * for 0.9 s, and a revoked one is refused within a second (decision 18).
  */
-const LATE_MS = 100
+export const LATE_MS = 100
 
 /** Whether a request has waited so long, for others or its body, that it must be judged again. */
 export function isLate(res: Response): boolean {

@@ -7,6 +7,7 @@ import { openBrowser } from '@plumbline/testkit/api/browser'
 import { openApiHarness, type ApiHarness } from '@plumbline/testkit/api/harness'
 import { PATIENT } from '@plumbline/testkit/patience'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LATE_MS } from './access.ts'
 
 const HOOK = { url: 'https://hooks.example/', events: ['batch.completed'] }
 
@@ -26,9 +27,11 @@ async function heldBack(path: string, header: string, body: object) {
     `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nExpect: 100-continue\r\n` +
       `${header}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n`,
   )
-  await expect.poll(() => received).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+  await expect.poll(() => received, PATIENT).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+  const admittedAt = performance.now()
   return {
     statusOfRest: async (): Promise<number> => {
+      await expect.poll(() => performance.now() - admittedAt, PATIENT).toBeGreaterThan(LATE_MS)
       const closed = once(socket, 'close')
       socket.write(text)
       await closed
