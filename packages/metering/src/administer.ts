@@ -149,20 +149,27 @@ export async function resumeAccount(db: Db, act: Act): Promise<void> {
  * Closes an account for good: keys and sessions end with the commit, its data are erased by the
  * sweeps.
  *
+ * @param check run under the account's lock, before anything ends; refuses by throwing
  * @throws Problem `conflict` if it is closed already
  */
-export async function closeAccount(db: Db, act: Act): Promise<void> {
-  await moveAudited(db, act, { action: 'account.close', status: 'closed', reason: null })
+export async function closeAccount(
+  db: Db,
+  act: Act,
+  check?: (tx: Tx) => Promise<void>,
+): Promise<void> {
+  await moveAudited(db, act, { action: 'account.close', status: 'closed', reason: null }, check)
 }
 
 async function moveAudited(
   db: Db,
   { actor, accountId }: Act,
   { action, ...to }: AccountMove,
+  check?: (tx: Tx) => Promise<void>,
 ): Promise<void> {
   await inRetriedTransaction(db, async (tx) => {
     const before = await setAccountState(tx, accountId, to)
     if (before === undefined) throw new Problem('conflict', 'The account is closed already.')
+    await check?.(tx)
     if (to.status === 'closed') await revokeAccess(tx, accountId)
     await writeAudit(tx, { actor, action, accountId, before, after: to })
   })

@@ -9,6 +9,7 @@ import { PATIENT } from '@plumbline/testkit/patience'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { LATE_MS } from './access.ts'
 
+const password = 'tidal lantern cactus seven'
 const HOOK = { url: 'https://hooks.example/', events: ['batch.completed'] }
 
 let stage: ApiHarness
@@ -86,26 +87,40 @@ test('a request whose key was revoked while it waited for another is refused', a
   expect(await countOf('webhook_endpoints')).toBe(1)
 })
 
-test('a member who is removed while creating a key has created none', async () => {
+test.each([
+  ['a member', 'creating a key', '/app/api/keys', 'POST', { mode: 'live' }],
+  ['an owner', 'changing settings', '/app/api/account', 'PATCH', { requires_second_factor: false }],
+  [
+    'an owner',
+    'setting a spending limit',
+    '/app/api/account',
+    'PATCH',
+    { daily_spending_limit: 1 },
+  ],
+  ['an owner', 'closing it', '/app/api/account', 'DELETE', { password, confirm_name: 'Eve' }],
+] as const)('%s who is removed from an account while %s has not done it', async (...row) => {
+  const [, , path, method, body] = row
   const browser = openBrowser(stage)
-  const password = 'tidal lantern cactus seven'
-  await browser.app('signUp', { name: 'Eve', email: 'eve@company.example', password })
+  const email = `${crypto.randomUUID()}@company.example`
+  await browser.app('signUp', { name: 'Eve', email, password })
   const { json } = await browser.app('readSession')
+  const id = json.account?.id ?? ''
   const before = await countOf('api_keys')
   let making: ReturnType<typeof browser.call> | undefined
   await inTransaction(stage.db, async (tx) => {
-    await lockAccount(tx, json.account?.id ?? '')
-    making = browser.call('/app/api/keys', { body: { mode: 'live' } })
+    await lockAccount(tx, id)
+    making = browser.call(path, { method, body })
     await expect.poll(() => countOf(WAITING), PATIENT).toBe(1)
-    await removeMember(tx, json.account?.id ?? '', json.user?.id ?? '')
+    await removeMember(tx, id, json.user?.id ?? '')
   })
   expect((await making)?.status).toBe(403)
   expect(await countOf('api_keys')).toBe(before)
+  expect(await countOf(`accounts where id = '${id}' and status = 'active'`)).toBe(1)
+  expect(await countOf(`audit_log where account_id = '${id}' and action like 'account.s%'`)).toBe(0)
 })
 
 test('a request of a session that ended, or lost its role, before its body came is refused', async () => {
   const browser = openBrowser(stage)
-  const password = 'tidal lantern cactus seven'
   await browser.app('signUp', { name: 'Ada', email: 'ada@company.example', password })
   const header = `Cookie: ${browser.cookie}\r\nSec-Fetch-Site: same-origin`
   const before = await countOf('api_keys')

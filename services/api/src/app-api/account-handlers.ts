@@ -1,7 +1,7 @@
 import { keyMode } from '@plumbline/contract/app/keys'
 import type { AccountSettings } from '@plumbline/contract/app/members'
 import { Problem } from '@plumbline/contract/problem'
-import { readPreferences, setPreferences } from '@plumbline/db/accounts'
+import { lockAccount, readPreferences, setPreferences } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction, type Db } from '@plumbline/db/database'
 import { keyViewOf } from '@plumbline/db/key-view'
@@ -103,6 +103,8 @@ export const ACCOUNT_HANDLERS = {
       )
     }
     await inTransaction(ctx.db, async (tx) => {
+      await lockAccount(tx, accountId)
+      await requireRole(tx, { accountId, userId: session.userId }, 'owner')
       await setPreferences(tx, accountId, {
         name: body.name,
         timeZone: body.time_zone,
@@ -137,7 +139,9 @@ export const ACCOUNT_HANDLERS = {
     if (call.body.confirm_name.trim() !== account.name) {
       throw new Problem('unprocessable', 'Type the name of the account as it stands there.')
     }
-    await closeAccount(ctx.db, { actor: userId, accountId })
+    await closeAccount(ctx.db, { actor: userId, accountId }, (tx) =>
+      requireRole(tx, { accountId, userId }, 'owner'),
+    )
     return undefined
   },
 } satisfies Partial<AppHandlers>
