@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { keepFilesPrivate } from '@plumbline/runtime/private-files'
 import { processEnvironment } from '@plumbline/runtime/settings'
+import { exitOnceWritten } from './leave.ts'
 import { runCli } from './program.ts'
 
 // The command line of the service: plumbline COMMAND ...
@@ -9,8 +10,6 @@ import { runCli } from './program.ts'
  * One Ctrl-C arrives twice, from the terminal and from npm: signals within this time count as one.
  */
 const SAME_SIGNAL_MS = 1_000
-/** Milliseconds after which the process exits even if a connection is still open. */
-const EXIT_MS = 2_000
 
 keepFilesPrivate()
 const stop = new AbortController()
@@ -56,4 +55,4 @@ const status = await runCli(process.argv.slice(2), {
   },
 })
 process.exitCode = status === 0 && failed ? 1 : status
-setTimeout(() => process.exit(), EXIT_MS).unref()
+exitOnceWritten(process.stdout, () => process.exit())
