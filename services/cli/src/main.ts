@@ -27,6 +27,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 1)
 })
+// Messages that nobody reads end no command, such as a batch whose results are still to be written.
+process.stderr.on('error', () => undefined)
 
 let failed = false
 async function ask(question: string): Promise<boolean> {
