@@ -103,25 +103,39 @@ export function supervise(program: Program, options: SuperviseOptions): Supervis
   let wasReady = false
   const stopping = new AbortController()
   const { promise: ready, resolve, reject } = Promise.withResolvers<ReadyFacts>()
+  const runOnce = async (): Promise<{ readonly code: unknown; readonly signal: unknown }> => {
+    const started = start(program, options.env)
+    child = started
+    started.on('message', (message) => {
+      if (!isReady(message)) return
+      wasReady = true
+      resolve(message)
+      // Sending to a child that has ended meanwhile fails; it is restarted.
+      options.onReady?.(message, (word) => started.send(word, () => undefined))
+    })
+    const [code, signal]: unknown[] = await once(started, 'exit')
+    return { code, signal }
+  }
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      const started = start(program, options.env)
-      child = started
-      started.on('message', (message) => {
-        if (!isReady(message)) return
-        wasReady = true
-        resolve(message)
-        // Sending to a child that has ended meanwhile fails; it is restarted.
-        options.onReady?.(message, (word) => started.send(word, () => undefined))
+      // The system may lack memory for another process, as after it has killed this one for that.
+      const ended = await runOnce().catch((err: unknown) => {
+        if (!wasReady) throw err
+        return { err }
       })
-      const [code, signal]: unknown[] = await once(started, 'exit')
       if (stopping.signal.aborted) return
-      // A program that could not start would fail again; it has printed the reason itself.
-      if (!wasReady) {
+      if (!wasReady && 'code' in ended) {
+        // A program that could not start would fail again; it has printed the reason itself.
+        const { code, signal } = ended
         reject(new Error(`${program.name} ended with ${String(code ?? signal)}; see above`))
         return
       }
-      options.log.error({ program: program.name, code, signal }, 'program ended; starting it again')
+      options.log.error(
+        { program: program.name, ...ended },
+        'err' in ended
+          ? 'program cannot be started; trying again'
+          : 'program ended; starting it again',
+      )
       await wait(RESTART_MS)
     }
   }
