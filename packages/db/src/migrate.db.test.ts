@@ -148,6 +148,29 @@ test('a migration releases a table that others have locked, and tries again', as
   expect(await migrated).toEqual(['0002_column.sql'])
 })
 
+test('a migration that a deadlock ends is tried again', async () => {
+  await using empty = await openEmpty()
+  const { db, folders, write } = empty
+  await migrate(db, folders)
+  await using holder = openDatabase({ url: empty.url, poolSize: 1, applicationName: 'test' })
+  const held = await holder.pool.connect()
+  await held.query(`begin; set local deadlock_timeout = '1min'; lock table tasks in share mode`)
+  const columns = ['plans', 'tasks'].map((table) => `alter table ${table} add column name text;\n`)
+  await write('migrations', '0002_columns.sql', columns.join(''))
+  const migrated = migrate(db, folders)
+  await expect
+    .poll(async () => {
+      const waiting = `select from pg_locks where not granted and relation = 'tasks'::regclass`
+      return (await db.pool.query(waiting)).rowCount
+    }, PATIENT)
+    .toBe(1)
+  // A running program reads the tables in the other order.
+  expect((await held.query('select plan from plans')).rows).not.toHaveLength(0)
+  await held.query('commit')
+  held.release()
+  expect(await migrated).toEqual(['0002_columns.sql'])
+})
+
 test('a promoted standby continues the sequences', async () => {
   await using database = await createTestDatabase()
   // An unlogged sequence, the default in an unlogged table, has no page on the standby.

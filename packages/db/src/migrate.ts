@@ -40,6 +40,12 @@ const BETWEEN_TRIES_MS = 1_000
 const LOCK_POLL_MS = 100
 
 /**
+ * Others have a lock that the file needs: a program that waits for one of the file's own locks
+ * meanwhile makes a deadlock of that.
+ */
+const LOCKED_STATES = [SQLSTATE.lockNotAvailable, SQLSTATE.deadlockDetected] as const
+
+/**
  * First line of a file whose statements run outside of a transaction, as `create index
  * concurrently` requires.
  */
@@ -240,7 +246,7 @@ async function runInTransaction(
       await client.query('commit')
       return
     } catch (cause) {
-      if (attempt === LOCK_TRIES || !hasState(cause, SQLSTATE.lockNotAvailable)) {
+      if (attempt === LOCK_TRIES || !hasState(cause, ...LOCKED_STATES)) {
         throw new Error(`migration ${file.name} failed: ${String(cause)}`, { cause })
       }
       await client.query('rollback')
