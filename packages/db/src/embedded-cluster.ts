@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { access, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { access, chown, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { ServerLayout } from './embedded-layout.ts'
 import { randomBase62 } from './ids.ts'
 
@@ -26,18 +25,26 @@ export async function readPassword(
   file: 'password' | 'serving-password',
 ): Promise<string> {
   const path = join(home, file)
+  if (!(await isFile(path))) await makePassword(path)
+  const password = await readFile(path, 'utf8')
+  if (password.length === PASSWORD_CHARS) return password
+  throw new Error(`${path} does not hold the database's password`)
+}
+
+const PASSWORD_CHARS = 32
+
+/** Writes the file under another name first, so that a kill or a full disk leaves no empty one. */
+async function makePassword(path: string): Promise<void> {
+  const fresh = `${path}.${randomBase62(8)}.new`
   try {
+    await writeFile(fresh, randomBase62(PASSWORD_CHARS), { flag: 'wx', mode: 0o600, flush: true })
     // If two processes run this, the second reads the password that the first wrote.
-    await writeFile(path, randomBase62(32), { flag: 'wx', mode: 0o600 })
+    await link(fresh, path)
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  } finally {
+    await rm(fresh, { force: true })
   }
-  for (let tries = 0; tries < 50; tries += 1) {
-    const password = await readFile(path, 'utf8')
-    if (password.length === 32) return password
-    await delay(20)
-  }
-  throw new Error(`${path} does not hold the database's password`)
 }
 
 /**

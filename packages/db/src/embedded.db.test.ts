@@ -1,10 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { readPassword } from './embedded-cluster.ts'
 import { startEmbeddedPostgres } from './embedded.ts'
 
 async function openDirectory(): Promise<AsyncDisposable & { readonly path: string }> {
@@ -181,3 +183,22 @@ test.runIf(process.getuid?.() === 0)(
     }
   },
 )
+
+test('a disk that is full at the first start leaves no password that prevents the next one', async () => {
+  await using directory = await openDirectory()
+  const program = `
+    import { readPassword } from ${JSON.stringify(new URL('./embedded-cluster.ts', import.meta.url).href)}
+    await readPassword(${JSON.stringify(directory.path)}, 'password')`
+  // Files can be created there and hold no byte, and the process dies of the first.
+  const child = spawn(
+    '/bin/sh',
+    ['-c', 'ulimit -f 0; exec "$@"', 'sh', process.execPath, '--input-type=module', '-e', program],
+    {
+      stdio: 'ignore',
+    },
+  )
+  expect(await once(child, 'exit')).not.toEqual([0, null])
+  const password = await readPassword(directory.path, 'password')
+  expect(password).toHaveLength(32)
+  expect(await readPassword(directory.path, 'password')).toBe(password)
+})
