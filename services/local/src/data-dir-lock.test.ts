@@ -37,6 +37,27 @@ test('of many processes that start at once one owns the directory', async () => 
   expect(started.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
 })
 
+test('of many that find the lock of a process that has ended one owns the directory', async () => {
+  const { pid } = spawnSync(process.execPath, ['-v'])
+  for (let round = 0; round < 20; round += 1) {
+    await note(JSON.stringify({ pid, began: '1' }))
+    const started = await Promise.allSettled(Array.from({ length: 8 }, () => lockDataDir(dir)))
+    const owners = started.filter((each) => each.status === 'fulfilled')
+    expect(owners).toHaveLength(1)
+    for (const { value } of owners) await value[Symbol.asyncDispose]()
+    expect(await readdir(dir)).toEqual([])
+  }
+})
+
+test('a process that died while it replaced a lock keeps no other from starting', async () => {
+  const left = JSON.stringify({ pid: spawnSync(process.execPath, ['-v']).pid, began: '1' })
+  await note(left)
+  await writeFile(join(dir, 'owner.json.replacing'), left)
+  await using owned = await lockDataDir(dir)
+  expect(owned).toBeDefined()
+  expect(await readdir(dir)).toEqual(['owner.json'])
+})
+
 test('a living process keeps its directory, also where the system does not report start times', async () => {
   const other = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)'])
   await once(other, 'spawn')

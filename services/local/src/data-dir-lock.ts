@@ -19,6 +19,8 @@ type Owner = Omit<ProcessIdentity, 'scope'>
  */
 const READ_TRIES = 5
 const READ_RETRY_MS = 100
+/** Delay in milliseconds while another process replaces the file of one that has ended. */
+const REPLACED_MS = 10
 
 /**
  * Locks a data directory for this process until disposed, by the file `owner.json` in it. The lock
@@ -27,7 +29,16 @@ const READ_RETRY_MS = 100
  * @throws Error if a living process holds the lock
  */
 export async function lockDataDir(dataDir: string): Promise<AsyncDisposable> {
-  const path = join(dataDir, 'owner.json')
+  const locked = await lock(join(dataDir, 'owner.json'))
+  if (!('pid' in locked)) return locked
+  throw new Error(
+    `process ${locked.pid} already runs the service on ${dataDir}; ` +
+      'to run another beside it, set another DATA_DIR and PORT',
+  )
+}
+
+/** Creates a lock file, or tells which living process has done so. */
+async function lock(path: string): Promise<AsyncDisposable | Owner> {
   const { pid, began } = await ownIdentity()
   const me: Owner = { pid, began }
   for (;;) {
@@ -35,13 +46,25 @@ export async function lockDataDir(dataDir: string): Promise<AsyncDisposable> {
       return { [Symbol.asyncDispose]: async () => await rm(path, { force: true }) }
     }
     const other = await read(path)
-    if (other !== null && (await lives(other))) {
-      throw new Error(
-        `process ${other.pid} already runs the service on ${dataDir}; ` +
-          'to run another beside it, set another DATA_DIR and PORT',
-      )
-    }
+    if (other === 'absent') continue
+    if (other !== 'broken' && (await lives(other))) return other
+    await removeLeft(path)
+  }
+}
+
+/**
+ * Removes a lock file whose process has ended, one process at a time: it may have been replaced by
+ * that of a living one since it was read.
+ */
+async function removeLeft(path: string): Promise<void> {
+  const turn = await lock(`${path}.replacing`)
+  if ('pid' in turn) return await wait(REPLACED_MS)
+  try {
+    const left = await read(path)
+    if (left === 'absent' || (left !== 'broken' && (await lives(left)))) return
     await rm(path, { force: true })
+  } finally {
+    await turn[Symbol.asyncDispose]()
   }
 }
 
@@ -55,17 +78,17 @@ async function write(path: string, note: Owner): Promise<boolean> {
   }
 }
 
-async function read(path: string): Promise<Owner | null> {
+async function read(path: string): Promise<Owner | 'absent' | 'broken'> {
   for (let attempt = 1; attempt <= READ_TRIES; attempt++) {
     try {
       return owner.parse(JSON.parse(await readFile(path, 'utf8')))
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return null
+      if (codeOf(error) === 'ENOENT') return 'absent'
       if (codeOf(error) !== undefined) throw error
     }
     await wait(READ_RETRY_MS)
   }
-  return null
+  return 'broken'
 }
 
 /**
