@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -36,8 +36,11 @@ test(
     const services = [[['test'], ['https://rdap.test/']]]
     mirror.files.set('/rdap.json', JSON.stringify({ version: '1.0', services }))
     const dir = await folder()
-    // Left by a killed process with the same id while it wrote.
-    await writeFile(join(dir, `.${SHORT_LIST.file}.${process.pid}.part`), '# half')
+    // Left by a process that was killed the day before while it wrote.
+    const left = join(dir, `.${SHORT_LIST.file}.${process.pid}.part`)
+    await writeFile(left, '# half')
+    const yesterday = Date.now() / 1_000 - 86_400
+    await utimes(left, yesterday, yesterday)
     const warned: string[] = []
     const log = { ...LOG, warn: (_fields: object, text: string) => void warned.push(text) }
     const updates = await updateAllInWorker(orderOf(dir, mirror), log, new AbortController().signal)

@@ -1,5 +1,10 @@
-import { open, rename, rm, stat } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+
+const PART = '.part'
+/** Milliseconds after its last write for which a temporary file may still be in use. */
+const IN_USE_MS = 3_600_000
 
 /**
  * Replaces a file atomically, also across a crash. The file gets the folder's owner and read
@@ -10,11 +15,11 @@ export async function writeAtomically(
   name: string,
   content: string | Uint8Array,
 ): Promise<void> {
-  const temporary = join(dir, `.${name}.${process.pid}.part`)
+  // Not of the process's id, which in every container is the same.
+  const temporary = join(dir, `.${name}.${randomUUID()}${PART}`)
   try {
     const { mode, uid, gid } = await stat(dir)
-    // Left by a killed process with the same id: in a container each process has that id.
-    await rm(temporary, { force: true })
+    await removeLeft(dir, name)
     const file = await open(temporary, 'wx', 0o600)
     try {
       await file.writeFile(content)
@@ -34,5 +39,16 @@ export async function writeAtomically(
     await folder.sync()
   } finally {
     await folder.close()
+  }
+}
+
+/** Removes temporary files of this name that killed processes left. */
+async function removeLeft(dir: string, name: string): Promise<void> {
+  for (const found of await readdir(dir)) {
+    if (!found.startsWith(`.${name}.`) || !found.endsWith(PART)) continue
+    const path = join(dir, found)
+    const facts = await stat(path).catch(() => undefined)
+    if (facts !== undefined && facts.mtimeMs < Date.now() - IN_USE_MS)
+      await rm(path, { force: true })
   }
 }
