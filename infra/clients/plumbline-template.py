@@ -65,7 +65,7 @@ class Client:
     """Calls the service with one key. Any method may raise RefusedError or ConnectionFailed."""
 
     def __init__(self, base_url: str, key: str, timeout: float = 30.0, retries: int = 2):
-        """base_url: address of the service, without a path. timeout: seconds without data. retries: attempts after the first."""
+        """base_url: address of the service, without a path. timeout: seconds without data, beyond a `wait`. retries: attempts after the first."""
         if urllib.parse.urlsplit(base_url).scheme not in ("http", "https"):
             raise ValueError("base_url begins with https:// or http://")
         self._base = base_url.rstrip("/")
@@ -122,10 +122,12 @@ class Client:
         sent["Authorization"] = "Bearer " + self._key
         # An open file or stream can be read once.
         most = 0 if hasattr(file, "read") else self._retries
+        # The service sends nothing while it waits.
+        timeout = self._timeout + (query.get("wait") or 0)
         tries = 0
         while True:
             try:
-                return self._once(method, url, sent, body, file, file_name)
+                return self._once(method, url, sent, body, file, file_name, timeout)
             except RefusedError as error:
                 running = error.status == 409 and error.retry_after is not None and "Idempotency-Key" in sent
                 if tries >= most or not (error.status in _TEMPORARY or running):
@@ -142,7 +144,16 @@ class Client:
             tries += 1
             time.sleep(seconds)
 
-    def _once(self, method: str, url: str, headers: Dict[str, str], body: Any, file: Any, file_name: Optional[str]) -> Any:
+    def _once(
+        self,
+        method: str,
+        url: str,
+        headers: Dict[str, str],
+        body: Any,
+        file: Any,
+        file_name: Optional[str],
+        timeout: float,
+    ) -> Any:
         sent = dict(headers)
         data: Any = None
         if file is not None:
@@ -154,7 +165,7 @@ class Client:
             data = json.dumps(body).encode()
         request = urllib.request.Request(url, data=data, headers=sent, method=method)
         try:
-            response = self._opener.open(request, timeout=self._timeout)
+            response = self._opener.open(request, timeout=timeout)
         except urllib.error.HTTPError as error:
             with error:
                 raise _refusal(error) from None

@@ -222,6 +222,27 @@ except ConnectionFailed as error:
     expect(keys).toHaveLength(3)
   })
 
+  test('gives a wait for a lookup its time beyond the time-out of a call', async () => {
+    const server = createServer((_req, res) => {
+      setTimeout(() => {
+        res.writeHead(200, { 'content-type': 'application/json' }).end('{"status":"running"}')
+      }, 1_000)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    // Safe because it listens on a port.
+    const { port } = server.address() as AddressInfo
+    const script = `${OPEN}
+other = Client("http://127.0.0.1:${port}", "svc_live_x", timeout=0.5, retries=0)
+print(other.read_lookup("lkp_1", wait=1)["status"])
+try:
+    other.read_lookup("lkp_1")
+except ConnectionFailed as error:
+    print("timed out" in str(error))
+`
+    expect(await python(script)).toEqual(['running', 'True'])
+    server.close()
+  })
+
   test('verifies webhooks', async () => {
     const secret = newSecret()
     const body = '{"type":"webhook.test","timestamp":"2026-11-22T10:00:00.000Z","data":{"id":"ü"}}'

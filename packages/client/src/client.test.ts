@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createClient, type Client } from './client.ts'
 import {
   BadRequestError,
@@ -92,6 +92,26 @@ describe('lookups', () => {
     const late = clientOf(refusal(429, { 'retry-after': '61' }))
     await expect(late.client.account()).rejects.toBeInstanceOf(TooManyRequestsError)
     expect(late.seen).toHaveLength(1)
+  })
+
+  test('that are waited for end if the connection is silent, after the wait and the time-out of a call', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const client = createClient({
+      baseUrl: 'http://service.example/',
+      timeoutMs: 5_000,
+      retries: 0,
+      fetch: (_url, { signal }) =>
+        new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+    })
+    const said: string[] = []
+    void client.lookup('lkp_1', 30).catch((error: unknown) => said.push(String(error)))
+    await vi.advanceTimersByTimeAsync(34_999)
+    expect(said).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(said).toEqual([
+      'ConnectionError: The service could not be reached: no answer within 35000 ms.',
+    ])
   })
 
   test('are retried with the same key if the connection breaks, or while the first attempt still runs', async () => {

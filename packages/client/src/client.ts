@@ -110,7 +110,7 @@ export function createClient(options: ConnectionOptions): Client {
       }),
     lookup: (id, wait = 0, call) => {
       const path = `/v1/lookups/${encodeURIComponent(id)}${queryOf({ wait })}`
-      return connection.json<LookupView>({ method: 'GET', path, endless: true, ...call })
+      return connection.json<LookupView>({ method: 'GET', path, waitSeconds: wait, ...call })
     },
     batches: batchCalls(connection),
     webhooks: webhookCalls(connection),

@@ -52,6 +52,8 @@ export interface Call extends CallOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** The response is a file or a stream and has no time-out. */
   readonly endless?: boolean
+  /** Seconds that the service may wait before it responds; added to the time-out. */
+  readonly waitSeconds?: number
 }
 
 /** Calls of one service with one key. */
@@ -78,7 +80,8 @@ export function openConnection(options: ConnectionOptions): Connection {
 
   async function attempt<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
     const isTransfer = call.endless === true || call.body !== undefined
-    const limit = withinTime(isTransfer ? undefined : timeoutMs, call.signal)
+    const limitMs = isTransfer ? undefined : timeoutMs + (call.waitSeconds ?? 0) * 1_000
+    const limit = withinTime(limitMs, call.signal)
     try {
       const response = await send(`${base}${call.path}`, {
         method: call.method,
