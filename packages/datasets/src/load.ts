@@ -152,7 +152,8 @@ async function readAsnPart(file: ListFile): Promise<AsnPart> {
   return { source: { ...header, count: asns.size }, asns }
 }
 
-function rangeEntry(
+/** The range of an entry, with its level; null if the entry is malformed. */
+export function rangeEntry(
   entry: string,
   list: RangeListName,
 ): { first: AddressBytes; last: AddressBytes; level: number } | null {

@@ -113,6 +113,16 @@ test('a list that lost most of its entries is refused', async () => {
   expect(await update(dir, GOOD)).toMatchObject({ status: 'refused', count: 100 })
 })
 
+test('a list with entries that workers could not read is refused', async () => {
+  const dir = await emptyFolder()
+  const threats: PublicSource = { ...SOURCE, list: 'threat' }
+  // Blocks with a column that is no level, which a publisher may add.
+  const named = GOOD.replaceAll(/(?<=\d)$/gm, '\tmalware')
+  expect(await update(dir, named, threats)).toMatchObject({ status: 'refused' })
+  expect(await update(dir, GOOD, threats)).toMatchObject({ status: 'updated', count: 4 })
+  expect((await loadRanges(dir, 'threat')).sources[0]).toMatchObject({ count: 4 })
+})
+
 test('every format is read into entries', () => {
   expect(readFormat('geofeed', '# c\n1.2.3.0/24,US,US-CA,LA,\n2001:db8::/32,DE,,,\n')).toEqual([
     '1.2.3.0/24',

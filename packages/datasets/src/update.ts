@@ -1,9 +1,10 @@
 import type { Log } from '@plumbline/ports/log'
 import { createHash } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
-import { parseBlock, type AddressBytes } from '@plumbline/net/address-bytes'
+import type { AddressBytes } from '@plumbline/net/address-bytes'
 import type { FetchRequest, HttpAnswer } from '@plumbline/net/http'
 import { readFormat } from './formats.ts'
+import { rangeEntry } from './load.ts'
 import { ASN_LISTS, RANGE_LISTS } from './source.ts'
 import { PUBLIC_SOURCES, type PublicSource } from './sources.ts'
 import { type ListVersion, readVersions, writeVersions } from './versions.ts'
@@ -170,9 +171,9 @@ async function fetchLinked(
 /** The normalized entry in an array, or an empty one if it is invalid. */
 function soundEntry({ list }: PublicSource, entry: string): readonly string[] {
   if (isOneOf(RANGE_LISTS, list)) {
-    const [text = ''] = entry.split('\t')
-    const block = parseBlock(text)
-    return block !== null && narrowEnough(block) ? [entry] : []
+    // As workers read it: one malformed entry would make them keep the lists before, or not start.
+    const range = rangeEntry(entry, list)
+    return range !== null && narrowEnough(range) ? [entry] : []
   }
   if (isOneOf(ASN_LISTS, list)) return /^AS\d{1,10}$/.test(entry) ? [entry] : []
   return /^[a-z0-9_-]+(\.[a-z0-9_-]+)+\.?$/i.test(entry)
