@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -42,6 +43,25 @@ test('an interrupted transfer leaves the existing file unchanged', async () => {
 test('a path that cannot be written is refused', async () => {
   await expect(openResultFile(dir)).rejects.toThrow('is a folder')
   await expect(openResultFile(join(dir, 'none', 'x.csv'))).rejects.toThrow('(ENOENT)')
+})
+
+test('a device or a pipe is never replaced by a file', async () => {
+  const program = spawnSync('mkfifo', [join(dir, 'pipe')])
+  expect(program.status).toBe(0)
+  await expect(openResultFile(join(dir, 'pipe'))).rejects.toThrow('is a device or a pipe')
+  expect(await readdir(dir)).toEqual(['pipe'])
+})
+
+test('a link stays, and the file that it names is replaced', async () => {
+  await writeFile(join(dir, 'real.csv'), 'old')
+  await symlink('real.csv', join(dir, 'link.csv'))
+  {
+    await using file = await openResultFile(join(dir, 'link.csv'))
+    await file.keep(new Blob(['new']).stream(), never)
+  }
+  expect(await readlink(join(dir, 'link.csv'))).toBe('real.csv')
+  expect(await readFile(join(dir, 'real.csv'), 'utf8')).toBe('new')
+  expect((await readdir(dir)).toSorted()).toEqual(['link.csv', 'real.csv'])
 })
 
 test('the format follows the file name unless it is given', () => {

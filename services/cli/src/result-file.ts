@@ -1,4 +1,4 @@
-import { open, rename, rm, stat } from 'node:fs/promises'
+import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -35,11 +35,17 @@ export interface ResultFile extends AsyncDisposable {
  * be written
  */
 export async function openResultFile(path: string): Promise<ResultFile> {
-  const part = `${path}.${process.pid}.part`
   const there = await stat(path).catch(() => undefined)
   if (there?.isDirectory() === true) {
     throw new Refusal(`${path} is a folder; name a file with --out.`)
   }
+  // As `/dev/stdout` or `/dev/null`, in whose folder root may rename files.
+  if (there?.isFile() === false) {
+    throw new Refusal(`${path} is a device or a pipe, not a file; name a file with --out.`)
+  }
+  // A link stays, and the file that it names is replaced.
+  const target = there === undefined ? path : await realpath(path)
+  const part = `${target}.${process.pid}.part`
   const file = await open(part, 'w').catch((error: unknown) => {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
     throw new Refusal(`${path} cannot be written (${code}); name another file with --out.`, {
@@ -49,7 +55,7 @@ export async function openResultFile(path: string): Promise<ResultFile> {
   return {
     keep: async (body, signal) => {
       await pipeline(Readable.fromWeb(body), file.createWriteStream({ flush: true }), { signal })
-      await rename(part, path)
+      await rename(part, target)
     },
     [Symbol.asyncDispose]: async () => {
       await file.close()
