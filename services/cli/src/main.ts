@@ -25,7 +25,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 // A reader that has enough, such as `head`, is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? 0 : 1)
+  if (error.code === 'EPIPE') process.exit(0)
+  process.stderr.write(`The output cannot be written: ${error.message}.\n`)
+  process.exit(1)
 })
 // Messages that nobody reads end no command, such as a batch whose results are still to be written.
 process.stderr.on('error', () => undefined)
