@@ -23,6 +23,8 @@ export interface UpdateRecord {
 const RECORD_FILE = 'last-update.json'
 /** Milliseconds without an update after which the operator is warned. */
 const LATE_MS = 3 * 86_400_000
+/** Milliseconds after which an update without an end has failed: it may take an hour. */
+const LONGEST_MS = 2 * 3_600_000
 
 /** The record of a folder; null if there is none, or it is malformed. */
 export async function readUpdateRecord(dir: string): Promise<UpdateRecord | null> {
@@ -67,10 +69,13 @@ export function judgeUpdate(
   { startedAt, endedAt, sourceCount, missing }: UpdateRecord,
   now: Date,
 ): Pick<EngineHealth, 'status' | 'detail'> {
-  if (now.getTime() - Date.parse(startedAt) > LATE_MS) {
-    return { status: 'degraded', detail: `none since ${startedAt}` }
+  const ageMs = now.getTime() - Date.parse(startedAt)
+  if (ageMs > LATE_MS) return { status: 'degraded', detail: `none since ${startedAt}` }
+  if (endedAt === null) {
+    return ageMs > LONGEST_MS
+      ? { status: 'degraded', detail: `begun at ${startedAt} and not ended` }
+      : { status: 'ok', detail: `begun at ${startedAt}` }
   }
-  if (endedAt === null) return { status: 'ok', detail: `begun at ${startedAt}` }
   if (missing.length === 0) return { status: 'ok', detail: `all came at ${endedAt}` }
   const files = missing.map(({ file }) => file).join(', ')
   const detail = `${missing.length} of ${sourceCount} sources did not come at ${endedAt}, and what was there before stays in use: ${files}`
