@@ -145,13 +145,11 @@ function moveOn(pool: Pool, probes: readonly Probe[], domain: string, route: Hos
     return
   }
   const { others, failed } = to.route
-  if (others !== undefined) {
-    moveOn(pool, probes, domain, others)
-    return
-  }
   // That the hosts tried before do not exist says nothing about these.
   const off = unknownResult('probing_off', { provider: to.provider.id })
-  for (const probe of probes) probe.settle(failed?.status === 'unknown' ? failed : off)
+  const known = failed?.status === 'unknown' ? failed : off
+  if (others !== undefined) moveOn(pool, probes, domain, { ...others, failed: known })
+  else for (const probe of probes) probe.settle(known)
 }
 
 /**

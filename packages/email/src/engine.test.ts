@@ -558,9 +558,10 @@ describe('port 25 and our own names', () => {
 
   test('a group that is not probed is not probed either for domains whose first hosts are of another', async () => {
     await using smtp = await startSmtp(ORDINARY)
-    const split = (first: string): readonly unknown[] => [
+    const split = (first: string, last?: string): readonly unknown[] => [
       { preference: 1, exchange: first },
       { preference: 2, exchange: 'mx.a.test' },
+      ...(last === undefined ? [] : [{ preference: 3, exchange: last }]),
     ]
     await using engine = testEngine(
       smtp.port,
@@ -569,11 +570,14 @@ describe('port 25 and our own names', () => {
         'silent.test MX': split('mx.silent.test'),
         'mx.silent.test A': ['127.9.9.9'],
         'gone.test MX': split('mx.gone.test'),
+        'lost.test MX': split('mx.lost.test', 'mx.missing.test'),
       },
       { probingOff: ['a.test'] },
     )
-    expect((await ask(engine, ['ok@silent.test', 'ok@gone.test'])).map(brief)).toEqual([
+    const subjects = ['ok@silent.test', 'ok@gone.test', 'ok@lost.test']
+    expect((await ask(engine, subjects)).map(brief)).toEqual([
       'unknown connect_failed',
+      'unknown probing_off',
       'unknown probing_off',
     ])
     expect(smtp.sessions.all).toBe(0)
