@@ -196,6 +196,29 @@ test('single calls of one account, however many, precede none that another makes
   expect(order.slice(0, 5)).toEqual(['busy', 'other', 'third', 'busy', 'other'])
 })
 
+test('an account whose calls gave up waiting has its next turn no later than others', async () => {
+  let isOpen = false
+  const shut: Limiter = {
+    take: async () => (isOpen ? { granted: true } : { granted: false, retryMs: 5 }),
+    lease: (...args) => createOpenLimiter().lease(...args),
+  }
+  const { rateLimiter } = openLimiter({ limiter: shut, concurrency: 1 })
+  const order: string[] = []
+  const ask = (account: string, signal = NEVER): Promise<RateLimited<null>> =>
+    rateLimiter.run('rdap:a.test', { lane: 'live', account, signal }, async () => {
+      order.push(account)
+      return { value: null, result: ANSWERED }
+    })
+  const patience = new AbortController()
+  const given = Array.from({ length: 20 }, () => ask('hasty', patience.signal))
+  const asked = [ask('steady'), ask('steady'), ask('steady'), ask('steady')]
+  patience.abort()
+  asked.push(ask('hasty'))
+  isOpen = true
+  await Promise.all([...given, ...asked])
+  expect(order.indexOf('hasty')).toBeLessThanOrEqual(1)
+})
+
 test('the query of an aborted caller is not sent, and nothing waits for it', async () => {
   const controller = new AbortController()
   const closed: Limiter = {

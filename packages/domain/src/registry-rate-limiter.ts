@@ -130,8 +130,6 @@ type Held = Extract<Lease, { granted: true }>
 interface Waiter {
   readonly caller: RegistryCaller
   readonly sinceMs: number
-  /** Of waiting single calls the one with the lowest turn is served next. */
-  readonly turn: number
   /**
    * Runs the query; returns the result for the server, null if it says nothing about the server.
    */
@@ -152,11 +150,11 @@ interface Server extends RegistryServer {
 }
 
 /**
- * Start-time fair queueing over accounts: a single call gets the turn after the last one of its
- * account, or the current one.
+ * Start-time fair queueing over accounts: the next single call of an account has the turn after that
+ * of its last one that was served, or the current one; the lowest turn is served first.
  */
 interface Turns {
-  /** The last turn given to each account with waiting single calls. */
+  /** The last turn that each account was served in; empty once nobody waits. */
   readonly last: Map<string, number>
   current: number
 }
@@ -188,7 +186,6 @@ function enqueue<T>(
   server.waiting[caller.lane].push({
     caller,
     sinceMs: settings.now(),
-    turn: caller.lane === 'live' ? nextTurn(server, caller) : 0,
     refuse: resolve,
     fail: reject,
     async start() {
@@ -201,13 +198,6 @@ function enqueue<T>(
   })
   void pump(server, settings)
   return promise.finally(() => caller.signal.removeEventListener('abort', onAbort))
-}
-
-function nextTurn({ turns, waiting }: Server, { account }: RegistryCaller): number {
-  if (waiting.live.length === 0) turns.last.clear()
-  const turn = Math.max(turns.current, (turns.last.get(account) ?? 0) + 1)
-  turns.last.set(account, turn)
-  return turn
 }
 
 // How long until the server's queue is nearly empty; 0 where it still takes one more.
@@ -299,10 +289,14 @@ function ignoreError(): void {}
 
 function nextLive({ turns, waiting: { live } }: Server, now: number): Waiter | undefined {
   const fresh = live.filter(({ sinceMs }) => now - sinceMs < FRESH_MS)
-  const [next] = (fresh.length > 0 ? fresh : live).toSorted((a, b) => a.turn - b.turn)
+  const turnOf = ({ caller }: Waiter): number =>
+    Math.max(turns.current, (turns.last.get(caller.account) ?? 0) + 1)
+  const [next] = (fresh.length > 0 ? fresh : live).toSorted((a, b) => turnOf(a) - turnOf(b))
   if (next === undefined) return undefined
-  turns.current = Math.max(turns.current, next.turn)
+  turns.current = turnOf(next)
+  turns.last.set(next.caller.account, turns.current)
   live.splice(live.indexOf(next), 1)
+  if (live.length === 0) turns.last.clear()
   return next
 }
 
