@@ -128,6 +128,20 @@ test('an address that another account waits for too is sent when it is the turn 
   expect(named).toHaveLength(subjects.length + 1)
 })
 
+test('an account whose callers gave up has its next turn no later than others', () => {
+  const queue = createProbeQueue()
+  const given = Array.from({ length: 50 }, () => probeOf('hasty', 'a.test'))
+  for (const probe of given) queue.push(probe, ROUTE)
+  for (let at = 0; at < 20; at += 1) queue.push(probeOf('steady', 'b.test'), ROUTE)
+  for (const probe of given) {
+    probe.settled = true
+    probe.onGivenUp?.()
+  }
+  queue.push(probeOf('hasty', 'c.test'), ROUTE)
+  const order = Array.from({ length: 3 }, () => queue.take(1)?.probes[0]?.account)
+  expect(order).toContain('hasty')
+})
+
 test('an account that had no probes does not get the turns that it missed', () => {
   const queue = createProbeQueue()
   for (let at = 0; at < 50; at += 1) queue.push(probeOf('steady', 'a.test'), ROUTE)

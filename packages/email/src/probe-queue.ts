@@ -178,17 +178,21 @@ function keyOf({ domain, utf8 }: Probe, { avoid }: HostsRoute): string {
 }
 
 function pushInTurn(turns: Turns, live: Probe[], probe: Probe): void {
-  const turn = nextTurn(turns, probe.account)
-  turns.last.set(probe.account, turn)
-  insert(turns, live, probe, turn)
+  insert(turns, live, probe, probe.account, nextTurn(turns, probe.account))
 }
 
 function nextTurn({ current, last }: Turns, account: string): number {
   return Math.max(current, (last.get(account) ?? 0) + 1)
 }
 
-function insert(turns: Turns, live: Probe[], probe: Probe, turn: number): void {
+function insert(turns: Turns, live: Probe[], probe: Probe, account: string, turn: number): void {
   turns.of.set(probe, turn)
+  turns.last.set(account, turn)
+  // A probe that is not sent costs its account no turn.
+  probe.onGivenUp = () => {
+    const last = turns.last.get(account)
+    if (last !== undefined) turns.last.set(account, last - 1)
+  }
   let at = live.length
   while (at > 0 && turnOf(turns, live[at - 1]) > turn) at--
   live.splice(at, 0, probe)
@@ -202,8 +206,7 @@ function advance({ all, turns, variants }: DomainQueues, probe: Probe, account: 
     const at = live.indexOf(probe)
     if (at < 0) continue
     live.splice(at, 1)
-    turns.last.set(account, turn)
-    insert(turns, live, probe, turn)
+    insert(turns, live, probe, account, turn)
     return
   }
 }
@@ -302,7 +305,10 @@ function drain(queues: DomainQueues, domain: string): readonly Probe[] {
 
 function leave(queues: DomainQueues, gone: readonly Probe[]): void {
   queues.size -= gone.length
-  for (const probe of gone) if (probe.lane === 'bulk') queues.bulkSize--
+  for (const probe of gone) {
+    if (probe.lane === 'bulk') queues.bulkSize--
+    else probe.onGivenUp = null
+  }
   if (queues.size === queues.bulkSize) queues.turns.last.clear()
 }
 
