@@ -231,3 +231,29 @@ test.each([
     expect(brief((await ask(engine, [`${local}@a.test`]))[0])).toBe('deliverable accepted')
   }
 })
+
+test.each([
+  { what: 'with pipelining', offers: ['PIPELINING'] },
+  { what: 'without', offers: [] },
+])(
+  'a MAIL that was refused is ended before the next, also in an extended check, $what',
+  async (each) => {
+    const begun = new WeakSet<object>()
+    let refused = 0
+    await using server = await startSmtp({
+      offers: each.offers,
+      command(line, session) {
+        if (line === 'RSET') begun.delete(session)
+        if (!line.startsWith('MAIL')) return undefined
+        if (begun.has(session)) return '503 5.5.1 nested MAIL'
+        begun.add(session)
+        return refused++ === 0 ? '451 4.3.0 try again' : '250 2.1.0 ok'
+      },
+    })
+    await using engine = testEngine(server.port, zoneOf({ 'a.test': '127.0.0.1' }))
+    const asked = async (local: string): Promise<unknown> =>
+      brief((await ask(engine, [`${local}@a.test`], { depth: 'extended' }))[0])
+    expect(await asked('one')).toBe('unknown server_error')
+    expect(await asked('two')).toBe('risky accept_all')
+  },
+)

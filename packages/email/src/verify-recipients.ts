@@ -103,23 +103,22 @@ export async function verifyRecipients(
   }
   const wantsProbe = await needsAcceptAllProbe(recipients, provider, tools)
   const apart = provider.recipientsPerTransaction === 1
+  /** Whether the transaction is left open for the random name. */
+  const staysOpen = wantsProbe && !apart
   const asked = await session.ask({
     sender: tools.sender,
     recipients: probes.map((probe) => probe.address),
     begin: true,
-    end: !wantsProbe || apart,
+    end: !staysOpen,
     smtputf8: utf8,
     mayName: tokens.use,
   })
-  if (asked.sender !== null) return senderRefused(about, asked.sender)
-  const answered = asked.recipients.flatMap((reply, at) => {
-    const probe = probes[at]
-    if (probe === undefined) return []
-    return [{ probe, reply, meaning: classified(about, reply, 'rcpt', probe) }]
-  })
-  for (const { meaning, reply } of answered) {
-    if (meaning.reason === 'unclassified_reply') tools.unclassified(provider.id, reply)
+  if (asked.sender !== null) {
+    // A server that refused MAIL may still count the transaction as open.
+    if (staysOpen && session.usable) await session.reset()
+    return senderRefused(about, asked.sender)
   }
+  const answered = answersOf(about, asked.recipients)
   const accepted = answered.some(({ meaning }) => meaning.mailbox === 'accepted')
   if (accepted) tools.uniform.accepted(group)
   const probesAcceptAll =
@@ -131,7 +130,7 @@ export async function verifyRecipients(
   const acceptAll = probesAcceptAll
     ? probeAcceptAll(connection, recipients, provider, tools, apart, tokens)
     : (tools.acceptAllProbes.get(domain) ?? tools.cache.acceptAll(domain))
-  if (wantsProbe && !probesAcceptAll && !apart && session.usable) await session.reset()
+  if (staysOpen && !probesAcceptAll && session.usable) await session.reset()
   if (probesAcceptAll) await acceptAll
   const isUniform = await isUniformRejection(about, answered)
   const tooMany = accepted && answered.some(isTooMany)
@@ -154,6 +153,19 @@ export async function verifyRecipients(
     tooMany,
     refusals: answered.filter(({ meaning }) => meaning.status === 'undeliverable').length,
   }
+}
+
+function answersOf(about: Transaction, replies: readonly Reply[]): readonly Answered[] {
+  const { provider, recipients, tools } = about
+  const answered = replies.flatMap((reply, at) => {
+    const probe = recipients.probes[at]
+    if (probe === undefined) return []
+    return [{ probe, reply, meaning: classified(about, reply, 'rcpt', probe) }]
+  })
+  for (const { meaning, reply } of answered) {
+    if (meaning.reason === 'unclassified_reply') tools.unclassified(provider.id, reply)
+  }
+  return answered
 }
 
 function refusedUs(answered: readonly Answered[]): TransactionSummary['refusedUs'] {
