@@ -139,6 +139,24 @@ test('a delegation outweighs a denial by the server of a parent zone', async () 
   })
 })
 
+test('a call that ends before the registrar replies has what the registry has said', async () => {
+  const over = new AbortController()
+  await using fixture = await startFixtureServers({
+    zone: healthyZone('x.zz'),
+    whois(line, socket) {
+      if (line === 'zz') socket.end('whois: registry.test\n')
+      else if (fixture.whoisLines.length < 3)
+        socket.end('Domain Name: x.zz\nRegistrar: Acme\nRegistrar WHOIS Server: registrar.test\n')
+      else over.abort()
+    },
+  })
+  const [answer] = await ask(fixture, ['x.zz'], { signal: over.signal })
+  expect(answer).toMatchObject({
+    kind: 'outcome',
+    facts: { registered: true, registrar: 'Acme', createdDate: null },
+  })
+})
+
 test('if no RDAP server is listed, WHOIS is queried by referrals of the root and the registry', async () => {
   await using fixture = await startFixtureServers({
     zone: healthyZone('x.zz'),

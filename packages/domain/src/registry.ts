@@ -9,7 +9,8 @@ import type { RdapBase, RdapBootstrap } from './rdap-bootstrap.ts'
 import { UNKNOWN, fromServer, laterOf, laterAfterThrottle } from './registration.ts'
 import type { LookupResult, Registration } from './registration.ts'
 import type { QueryResult } from './registry-server.ts'
-import { createWhoisLookup, type WhoisLookupOptions } from './whois-lookup.ts'
+import { createWhoisLookup } from './whois-lookup.ts'
+import type { Told, WhoisLookup, WhoisLookupOptions } from './whois-lookup.ts'
 import { momentFor, nameFor, type Sharing } from '@plumbline/ports/sharing'
 
 /** Looks up registrations. */
@@ -18,7 +19,7 @@ export interface Registry {
    * A registration found out by a call of another account is returned with its day only, or not at
    * all if accounts share nothing.
    */
-  lookUp(name: DomainName, caller: RegistryCaller): Promise<LookupResult>
+  lookUp(name: DomainName, caller: RegistryCaller, told?: Told): Promise<LookupResult>
 }
 
 /** Settings and dependencies of the lookup of registrations. */
@@ -40,9 +41,11 @@ export function createRegistry(options: RegistryOptions): Registry {
   const whois = createWhoisLookup(options)
   const shared = createSingleFlight<LookupResult>()
   return {
-    async lookUp(name, caller) {
+    async lookUp(name, caller, told) {
       const key = registrationKey(name.registrable, caller.account, options)
-      const lookUp = (): Promise<LookupResult> => lookUpOne(options, whois, key, name, caller)
+      const tellingWhois: WhoisLookup = (of, by, earlier) => whois(of, by, earlier, told)
+      const lookUp = (): Promise<LookupResult> =>
+        lookUpOne(options, tellingWhois, key, name, caller)
       // A single call has its own place in the rate limiter's queue, and accepts `throttled` as a
       // result.
       return caller.lane === 'live' ? lookUp() : shared(key, caller.signal, lookUp)
@@ -57,7 +60,7 @@ export function registrationKey(registrable: string, account: string, sharing: S
 
 async function lookUpOne(
   options: RegistryOptions,
-  whois: Whois,
+  whois: WhoisLookup,
   key: string,
   name: DomainName,
   caller: RegistryCaller,
@@ -76,13 +79,11 @@ async function lookUpOne(
   return lookup
 }
 
-type Whois = ReturnType<typeof createWhoisLookup>
-
 async function overRdap(
   options: RegistryOptions,
   name: DomainName,
   caller: RegistryCaller,
-  whois: Whois,
+  whois: WhoisLookup,
 ): Promise<LookupResult> {
   const base = await options.bootstrap.baseOf(name.registrable, caller.signal)
   if (base === null) return whois(name, caller, { faults: ['no RDAP server is listed'] })

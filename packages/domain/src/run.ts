@@ -67,7 +67,7 @@ export function createRun(
       now: context.clock(),
       durationMs: Math.round(performance.now() - startedMs),
     })
-    const shared: Shared = { registrations: new Map(), names: new Map() }
+    const shared: Shared = { registrations: new Map(), told: new Map(), names: new Map() }
     const waits: Wait[] = []
     const answers = await inTurns(work, request, async (index) => {
       const { answer, group } = await answerOne(work, request, index, shared, stamp)
@@ -125,6 +125,8 @@ interface Work extends RunContext {
 
 interface Shared {
   readonly registrations: Map<string, Promise<LookupResult>>
+  /** What registries have said of registrations that are still looked up. */
+  readonly told: Map<string, LookupResult>
   readonly names: Map<string, Promise<Found>>
 }
 
@@ -152,8 +154,7 @@ async function answerOne(
   const { lane, account, signal } = request
   const caller: Caller = { lane, account, signal }
   const found = await once(shared.names, name.ascii, () => {
-    const lookUp = (): Promise<LookupResult> => work.registry.lookUp(name, caller)
-    const registering = once(shared.registrations, name.registrable, lookUp)
+    const registering = registrationInTime(work, name, caller, shared)
     return findOut(work, name, registering, caller, throttles >= MAX_THROTTLES)
   })
   if (found.kind === 'later') return { answer: laterOf(found, throttles) }
@@ -167,6 +168,21 @@ function groupOf({ cached, registration }: KnownFacts): string | undefined {
   return cached || source === null || server === null ? undefined : `${source}:${server}`
 }
 
+/** The registration of a name, or what its registry has said once the caller's time is over. */
+async function registrationInTime(
+  { registry }: Work,
+  name: DomainName,
+  caller: Caller,
+  { registrations, told }: Shared,
+): Promise<LookupResult> {
+  const { registrable } = name
+  const registering = once(registrations, registrable, () =>
+    registry.lookUp(name, caller, (known) => void told.set(registrable, known)),
+  )
+  const lookup = await orOnAbort(registering, caller.signal, null)
+  return lookup ?? told.get(registrable) ?? TIMED_OUT
+}
+
 async function findOut(
   work: Work,
   name: DomainName,
@@ -177,7 +193,7 @@ async function findOut(
   // In a batch, DNS is queried only after the registry: for a name that must wait it would be
   // queried twice.
   const early = caller.lane === 'live' ? askDns(work, name, caller) : null
-  let lookup = await orOnAbort(registering, caller.signal, TIMED_OUT)
+  let lookup = await registering
   if (lookup.kind === 'later') {
     if (!isLastTry || lookup.reason !== 'registry_throttled') return lookup
     const registration: Registration = { ...UNKNOWN, reason: 'registry_throttled' }

@@ -18,6 +18,17 @@ export interface EarlierQueries {
   readonly faults: readonly string[]
 }
 
+/** Called with what the registry has said, before the registrar is queried for the rest. */
+export type Told = (known: LookupResult) => void
+
+/** Looks up a name over WHOIS. */
+export type WhoisLookup = (
+  name: DomainName,
+  caller: RegistryCaller,
+  earlier: EarlierQueries,
+  told?: Told,
+) => Promise<LookupResult>
+
 /** Settings and dependencies of the lookup over WHOIS. */
 export interface WhoisLookupOptions {
   readonly rateLimiter: RegistryRateLimiter
@@ -34,11 +45,9 @@ const NO_SERVER_TTL_MS = 24 * 3_600_000
  * for the name; if its reply lacks the registrar or a date, the registrar's own server is queried
  * once.
  */
-export function createWhoisLookup(
-  options: WhoisLookupOptions,
-): (name: DomainName, caller: RegistryCaller, earlier: EarlierQueries) => Promise<LookupResult> {
+export function createWhoisLookup(options: WhoisLookupOptions): WhoisLookup {
   const shared = createSingleFlight<Host>()
-  return async (name, caller, earlier) => {
+  return async (name, caller, earlier, told) => {
     const find = (): Promise<Host> => serverOfZone(options, name, caller)
     // One query of the root serves all names of a zone.
     const zone = WHOIS_ZONES.get(name.suffix)
@@ -68,7 +77,13 @@ export function createWhoisLookup(
     if (reply.record.registered === null) {
       return unknownAfter(`${server}: a reply that says nothing of the name`, earlier, true)
     }
-    return fromServer(await completed(options, host.host, name, caller, reply.record))
+    const { record } = reply
+    const known = registrationOf(record, host.host, name)
+    const registrar = registrarFor(record, host.host)
+    if (registrar === null) return fromServer(known)
+    told?.(fromServer(known))
+    const more = await askRegistrar(options, registrar, name, caller)
+    return fromServer(more === null ? known : completed(known, more))
   }
 }
 
@@ -150,34 +165,36 @@ function hostOf(host: string, name: DomainName): Host {
   return { kind: 'none', fault: `no WHOIS server is listed for ${name.tld}` }
 }
 
-async function completed(
-  options: WhoisLookupOptions,
-  host: string,
-  name: DomainName,
-  caller: RegistryCaller,
-  record: WhoisRecord,
-): Promise<Registration> {
-  const { referral } = record
-  const lacking = record.registrar === null || record.created === null || record.expires === null
-  const follow =
-    record.registered === true &&
-    lacking &&
-    referral !== null &&
-    referral.toLowerCase() !== host &&
-    isHost(referral)
-  const more = follow ? await askRegistrar(options, referral.toLowerCase(), name, caller) : null
+/** The registrar's own server, if the registry's reply refers to it and lacks what it may have. */
+function registrarFor(record: WhoisRecord, host: string): string | null {
+  const { registered, registrar, created, expires } = record
+  const referral = record.referral?.toLowerCase() ?? host
+  const isLacking = registrar === null || created === null || expires === null
+  return registered === true && isLacking && referral !== host && isHost(referral) ? referral : null
+}
+
+function registrationOf(record: WhoisRecord, host: string, name: DomainName): Registration {
   return {
     registered: record.registered,
     reason: record.registered === true ? 'registered' : 'unregistered',
-    registrar: record.registrar ?? more?.registrar ?? null,
-    created: record.createdAt ?? more?.createdAt ?? null,
-    expires: record.expiresAt ?? more?.expiresAt ?? null,
+    registrar: record.registrar,
+    created: record.createdAt,
+    expires: record.expiresAt,
     statuses: record.statuses.map(plainStatus),
     reserved: record.reserved,
     source: 'whois',
     server: host,
     exact: name.suffix === name.tld || WHOIS_ZONES.has(name.suffix),
     faults: [],
+  }
+}
+
+function completed(known: Registration, more: WhoisRecord): Registration {
+  return {
+    ...known,
+    registrar: known.registrar ?? more.registrar,
+    created: known.created ?? more.createdAt,
+    expires: known.expires ?? more.expiresAt,
   }
 }
 
