@@ -76,6 +76,14 @@ test('no server is paused longer than servers are, though the clock is set back'
   expect(await take(rateLimiter)).toMatchObject({ kind: 'paused', retryMs: 4_000 })
 })
 
+test('the longest pause holds in a worker whose clock is behind', async () => {
+  const first = openLimiter()
+  await take(first.rateLimiter, { kind: 'throttled', retryMs: 86_400_000 })
+  const second = openLimiter({}, first.held)
+  second.clock.now -= 10_000
+  expect(await take(second.rateLimiter)).toMatchObject({ kind: 'paused', retryMs: 3_610_000 })
+})
+
 test('each refusal without a time doubles the pause, up to an hour', async () => {
   const { rateLimiter, clock } = openLimiter()
   const pauses: number[] = []

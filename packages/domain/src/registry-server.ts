@@ -1,3 +1,4 @@
+import { pauseLeftMs } from '@plumbline/concurrency/pause'
 import type { Memory } from '@plumbline/ports/memory'
 
 /** What a query showed about the server, whatever it said of the name. */
@@ -108,8 +109,7 @@ export async function isPaused(server: RegistryServer, settings: PauseSettings):
   return pauseMs(server.pause, now) > 0
 }
 
-/** Milliseconds that are left of a pause. One longer than any is none: the clock was set back. */
+/** Milliseconds that are left of a server's pause. */
 export function pauseMs({ until }: Pick<RegistryServer['pause'], 'until'>, now: number): number {
-  const ms = until - now
-  return ms > MAX_PAUSE_MS ? 0 : Math.max(0, ms)
+  return pauseLeftMs(until, now, MAX_PAUSE_MS)
 }

@@ -82,6 +82,20 @@ describe('a circuit breaker', () => {
     expect([other.breaker.state(), other.breaker.openMs()]).toEqual(['half_open', 0])
   })
 
+  test('is open for the longest pause in a worker whose clock is behind', async () => {
+    const { breaker, clock, memory } = breakerAt()
+    for (let count = 0; count < 3; count++) breaker.refused(null)
+    for (let times = 1; times < 6; times++) {
+      clock.nowMs += breaker.openMs()
+      breaker.refused(null)
+    }
+    expect(breaker.openMs()).toBe(6 * 60 * MINUTE_MS)
+    const other = breakerAt(memory)
+    other.clock.nowMs = clock.nowMs - 10_000
+    await other.breaker.refresh()
+    expect(other.breaker.state()).toBe('open')
+  })
+
   test('is half open after its pause: one refusal opens it for twice as long, an acceptance closes it', () => {
     const { breaker, clock } = breakerAt()
     for (let count = 0; count < 3; count++) breaker.refused(null)

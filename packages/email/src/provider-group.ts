@@ -1,3 +1,4 @@
+import { pauseLeftMs } from '@plumbline/concurrency/pause'
 import type { Memory } from '@plumbline/ports/memory'
 import type { SmtpConnection } from './connect.ts'
 import { limitsOf } from './limits.ts'
@@ -286,8 +287,7 @@ export function createCircuitBreaker(
   const enter = (to: PoolState<'circuit'>): void => {
     current = transition('circuit', current, to)
   }
-  // No pause is longer: the clock was set back.
-  const isPause = (endMs: number): boolean => endMs > now() && endMs - now() <= OPEN_LONGEST_MS
+  const isPause = (endMs: number): boolean => pauseLeftMs(endMs, now(), OPEN_LONGEST_MS) > 0
   const state = (): PoolState<'circuit'> => {
     if (current === 'open' && !isPause(untilMs)) enter('half_open')
     return current
