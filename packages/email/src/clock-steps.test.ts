@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { createDictionaryAttackGuard } from './dictionary-attack-guard.ts'
 import { ask, brief, testEngine, zoneOf } from './engine-fixture.ts'
 import { processLimiter, processMemory, startSmtp } from './smtp-fixture.ts'
 
@@ -24,4 +25,19 @@ test('an unreachable host, and an old MX record, are tried again in time though 
   vi.advanceTimersByTime(MINUTE_MS + 1)
   expect(await asked('b')).toEqual(['deliverable accepted', 'undeliverable null_mx'])
   expect(up.sessions.all).toBe(1)
+})
+
+test('an account is stopped at a domain for no longer though the clock was set back', async () => {
+  const clock = { nowMs: Date.now() }
+  const limits = { dictionaryAsked: 2, dictionaryShare: 0.5 }
+  const memory = processMemory(() => 0)
+  const fail = (error: unknown): void => expect.unreachable(String(error))
+  const guard = createDictionaryAttackGuard(limits, memory, () => clock.nowMs, fail)
+  const pair = guard.pair('account', 'a.test')
+  for (let asked = 0; asked < 2; asked++) guard.note(pair, true)
+  expect(guard.stops(pair)).toBe(true)
+  clock.nowMs -= DAY_MS
+  expect(await guard.stops(pair)).toBe(false)
+  for (let asked = 0; asked < 2; asked++) guard.note(pair, true)
+  expect(guard.stops(pair)).toBe(true)
 })

@@ -1,3 +1,4 @@
+import { pauseLeftMs } from '@plumbline/concurrency/pause'
 import type { Memory } from '@plumbline/ports/memory'
 
 /** Detects an account that guesses mailbox names at a domain (a dictionary attack). */
@@ -41,8 +42,9 @@ export function createDictionaryAttackGuard(
   warn: (error: unknown) => void,
 ): DictionaryAttackGuard {
   const pairs = new Map<string, Pair>()
+  const isStopped = (pair: Pair): boolean => pauseLeftMs(pair.stoppedUntilMs, now(), STOP_MS) > 0
   const renewed = (pair: Pair): void => {
-    if (now() - pair.sinceMs <= COUNT_MS) return
+    if (Math.abs(now() - pair.sinceMs) <= COUNT_MS) return
     pair.asked = 0
     pair.missing = 0
     pair.sinceMs = now()
@@ -55,7 +57,7 @@ export function createDictionaryAttackGuard(
       warn(error)
     }
     pair.readMs = now()
-    return pair.stoppedUntilMs > now()
+    return isStopped(pair)
   }
   return {
     pair(account, domain) {
@@ -80,9 +82,9 @@ export function createDictionaryAttackGuard(
       return pair
     },
     stops(pair) {
-      if (pair.stoppedUntilMs > now()) return true
+      if (isStopped(pair)) return true
       // Most subjects are answered here, without a promise for each.
-      if (now() - pair.readMs < READ_MS) return false
+      if (Math.abs(now() - pair.readMs) < READ_MS) return false
       pair.read ??= read(pair).finally(() => (pair.read = null))
       return pair.read
     },
@@ -90,7 +92,7 @@ export function createDictionaryAttackGuard(
       renewed(pair)
       pair.asked++
       if (isMissing) pair.missing++
-      if (pair.asked < limits.dictionaryAsked || pair.stoppedUntilMs > now()) return
+      if (pair.asked < limits.dictionaryAsked || isStopped(pair)) return
       if (pair.missing / pair.asked <= limits.dictionaryShare) return
       pair.stoppedUntilMs = now() + STOP_MS
       pair.asked = 0
