@@ -17,7 +17,6 @@ import { PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { Log } from '@plumbline/ports/log'
 import type { NewSpan, Tracer } from '@plumbline/ports/tracer'
-import { newInstanceName } from './instance-name.ts'
 import { readRegistry } from './otlp-metrics.ts'
 import { sampleTraces } from './trace-sampler.ts'
 import type { TracedProgram, Tracing } from './traced-program.ts'
@@ -52,7 +51,7 @@ const COMPLAIN_MS = 60_000
 export function openOpenTelemetry(to: Destination): Tracing {
   const resource = resourceFromAttributes({
     'service.name': `plumbline-${to.program}`,
-    'service.instance.id': newInstanceName(),
+    'service.instance.id': to.instance,
   })
   setGlobalErrorHandler(warnAtIntervals(to.log))
   const { endpoint, headers } = to

@@ -6,6 +6,8 @@ import type { Registry } from 'prom-client'
 export interface TracedProgram {
   /** `api` or `worker`, sent as `plumbline-api`. */
   readonly program: string
+  /** The name of this run of it, sent as `service.instance.id`. */
+  readonly instance: string
   /** Its metrics, which are sent every minute. */
   readonly registry: Registry
   readonly log: Log

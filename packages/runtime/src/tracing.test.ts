@@ -36,7 +36,7 @@ async function open(environment: Readonly<Record<string, string>>): Promise<{
     warn: (_: object, message: string) => void warned.push(message),
   }
   const metrics = createMetrics()
-  const program = { program: 'test', registry: metrics.registry, log }
+  const program = { program: 'test', instance: 'host:1-abc', registry: metrics.registry, log }
   return { tracing: await openTracing(readSettings(schema, environment), program), metrics, warned }
 }
 
@@ -71,6 +71,8 @@ test('spans of two processes are one trace, and headers are sent with the export
   expect(at('other')?.traceId).not.toBe(at('call')?.traceId)
   const [first = ''] = receiver.texts()
   expect(first).toMatch(/^\/base\/v1\/(?:traces|metrics) .*"x-first":"one word".*"x-second":"2"/)
+  const name = '"key":"service.instance.id","value":{"stringValue":"host:1-abc"}'
+  for (const text of receiver.texts()) expect(text).toContain(name)
   expect(receiver.texts().join('\n')).not.toContain(MARK)
 })
 

@@ -16,6 +16,7 @@ import { createLiveCaller, type LiveCaller } from '@plumbline/queue/live-caller'
 import { createLocalLimiter } from '@plumbline/queue/local-limiter'
 import type { People } from '@plumbline/people/people'
 import { readInstallationKey } from '@plumbline/runtime/installation-key'
+import { newInstanceName } from '@plumbline/runtime/instance-name'
 import { openTracing } from '@plumbline/runtime/tracing'
 import type { Tracer } from '@plumbline/ports/tracer'
 import type { Log } from '@plumbline/ports/log'
@@ -91,7 +92,8 @@ export async function openContext(
   await using stack = new AsyncDisposableStack()
   const onError = (error: unknown): void => log.error({ err: error }, 'background error')
   const metrics = createMetrics()
-  const traced = { program: 'api', registry: metrics.registry, log }
+  const instance = newInstanceName()
+  const traced = { program: 'api', instance, registry: metrics.registry, log }
   const { tracer } = stack.use(await openTracing(settings, traced))
   const installationKey = createInstallationKey(await readInstallationKey(settings))
   const connections = stack.use(

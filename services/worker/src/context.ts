@@ -7,6 +7,7 @@ import { uploadLimits } from '@plumbline/intake/limits'
 import { DEFAULT_LIMITS, type Pipeline } from '@plumbline/pipeline/pipeline'
 import { refuseForeignStore } from '@plumbline/pipeline/sweep-store'
 import { readInstallationKey } from '@plumbline/runtime/installation-key'
+import { newInstanceName } from '@plumbline/runtime/instance-name'
 import { createMetrics, type Metrics } from '@plumbline/runtime/metrics'
 import { openScorers } from '@plumbline/pipeline/scorers'
 import { openTracing } from '@plumbline/runtime/tracing'
@@ -18,6 +19,8 @@ import type { WorkerSettings } from './settings.ts'
 
 /** The dependencies of a worker process; opened once, closed in reverse order. */
 export interface WorkerContext extends AsyncDisposable {
+  /** The name of this run of the process, in its reports and traces. */
+  readonly instance: string
   readonly connections: Connections
   readonly pipeline: Pipeline
   readonly settings: WorkerSettings
@@ -34,7 +37,8 @@ export async function openContext(
 ): Promise<WorkerContext> {
   await using stack = new AsyncDisposableStack()
   const metrics = createMetrics()
-  const traced = { program: 'worker', registry: metrics.registry, log }
+  const instance = newInstanceName()
+  const traced = { program: 'worker', instance, registry: metrics.registry, log }
   const { tracer } = stack.use(await openTracing(settings, traced))
   const installationKey = createInstallationKey(await readInstallationKey(settings))
   const connections = stack.use(
@@ -70,6 +74,7 @@ export async function openContext(
   await refuseForeignStore(pipeline)
   const owned = stack.move()
   return {
+    instance,
     connections,
     pipeline,
     settings,

@@ -1,5 +1,6 @@
 import { openDatabase } from '@plumbline/db/database'
 import { readWorkers } from '@plumbline/db/workers'
+import { newInstanceName } from '@plumbline/runtime/instance-name'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { expect, test } from 'vitest'
 import { reportHealth, type HealthSource } from './health-report.ts'
@@ -10,7 +11,9 @@ test('workers with the same host name and pid, as on the network of their host, 
   const ignore = (): void => undefined
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
   const source: HealthSource = { kind: 'email', health: () => Promise.resolve([]) }
-  const [first, second] = [1, 2].map(() => reportHealth({ connections: { db }, log }, [source]))
+  const [first, second] = [1, 2].map(() =>
+    reportHealth({ instance: newInstanceName(), connections: { db }, log }, [source]),
+  )
   const count = async (): Promise<number> => (await readWorkers(db)).length
   await expect.poll(count).toBe(2)
   await second?.[Symbol.asyncDispose]()

@@ -10,7 +10,6 @@ import {
 } from '@plumbline/db/workers'
 import type { Db } from '@plumbline/db/database'
 import type { Log } from '@plumbline/ports/log'
-import { newInstanceName } from '@plumbline/runtime/instance-name'
 
 /** The kinds of work of a worker, and the source of its health. */
 export interface HealthSource {
@@ -20,8 +19,10 @@ export interface HealthSource {
   health(): Promise<readonly EngineHealth[]>
 }
 
-/** What reports go to. */
-export interface ReportTargets {
+/** The worker that reports, and where to. */
+export interface Reporting {
+  /** The worker's name. */
+  readonly instance: string
   readonly connections: { readonly db: Db }
   readonly log: Log
 }
@@ -32,10 +33,9 @@ export interface ReportTargets {
  * `HEARTBEAT_MS`, for the dispatcher. A row whose status turns bad is logged once.
  */
 export function reportHealth(
-  { connections, log }: ReportTargets,
+  { instance: name, connections, log }: Reporting,
   sources: readonly HealthSource[],
 ): AsyncDisposable {
-  const name = newInstanceName()
   const lastStatus = new Map<string, string>()
   const stop = new AbortController()
   const storing = new Set<Promise<void>>()
