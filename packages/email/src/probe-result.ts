@@ -1,7 +1,7 @@
 import type { EmailStatus, Json } from '@plumbline/contract/outcome'
 import type { Reason } from '@plumbline/contract/reasons'
 import type { Classified } from './classify.ts'
-import { maskLocals } from './reply-text.ts'
+import { LOCAL_MIN_CHARS, maskLocals, withoutWord } from './reply-text.ts'
 import { momentFor } from '@plumbline/ports/sharing'
 
 /**
@@ -208,32 +208,12 @@ export function maskedText(text: string, local: string): string {
   const short = text.slice(0, 2000)
   // Most replies are plain words; what follows costs much more than this test.
   const plain = PLAIN_TEXT.test(short) ? short : short.replaceAll(/[\p{C}\s]+/gu, ' ').trim()
+  const word = local.toLowerCase()
+  const masked = maskLocals(plain, '***')
+  const nameless = word.length < LOCAL_MIN_CHARS ? masked : withoutWord(masked, word, '***')
   // The cut may split a surrogate pair.
-  return withoutWord(maskLocals(plain, '***'), local.toLowerCase()).slice(0, 200).toWellFormed()
+  return nameless.slice(0, 200).toWellFormed()
 }
 
 /** Printable ASCII with single spaces inside. */
 const PLAIN_TEXT = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/
-
-/** A shorter local part is too likely to be a word of the reply itself. */
-const LOCAL_MIN_CHARS = 3
-
-/** Masks a name that occurs as a whole word, without building a pattern from foreign text. */
-function withoutWord(text: string, word: string): string {
-  const lower = text.toLowerCase()
-  // If lower case changes the length, positions would differ.
-  if (word.length < LOCAL_MIN_CHARS || lower.length !== text.length) return text
-  let out = ''
-  let from = 0
-  for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + word.length)) {
-    const end = at + word.length
-    if (isWordChar(lower[at - 1]) || isWordChar(lower[end])) continue
-    out += `${text.slice(from, at)}***`
-    from = end
-  }
-  return out + text.slice(from)
-}
-
-function isWordChar(char: string | undefined): boolean {
-  return char !== undefined && /[\p{L}\p{N}]/u.test(char)
-}

@@ -16,6 +16,9 @@ export interface NamedRecipient {
   readonly domain: string
 }
 
+/** A shorter local part is too likely to be a word of the reply itself. */
+export const LOCAL_MIN_CHARS = 3
+
 /** What stands for a local part, and for the recipient's domain. */
 const ANY_LOCAL = 'someone'
 const ANY_DOMAIN = 'x.example'
@@ -38,7 +41,7 @@ export function readable(text: string, recipient?: NamedRecipient): string {
 export function readableWithoutLocal(text: string, recipient: NamedRecipient): string {
   const lower = text.slice(0, READ_MAX_CHARS).toLowerCase()
   const masked = formsOf(recipient).reduce(
-    (rest, form) => (form.length < 3 ? rest : withoutWord(rest, form, ANY_LOCAL, IN_WORD)),
+    (rest, form) => (form.length < LOCAL_MIN_CHARS ? rest : withoutWord(rest, form, ANY_LOCAL)),
     lower,
   )
   return readable(masked, recipient)
@@ -200,13 +203,19 @@ interface Joins {
 const IN_WORD: Joins = { before: /[\p{L}\p{N}]/u, after: /^[\p{L}\p{N}]/u }
 const IN_DOMAIN: Joins = { before: /[\p{L}\p{N}._-]/u, after: /^\.?[\p{L}\p{N}_-]/u }
 
-/** Replaces a text wherever it is a whole word, without building a pattern of it. */
-function withoutWord(text: string, word: string, mask: string, joins: Joins): string {
+/**
+ * Replaces a word, given in lower case, wherever it is whole, without building a pattern of foreign
+ * text.
+ */
+export function withoutWord(text: string, word: string, mask: string, joins = IN_WORD): string {
+  const lower = text.toLowerCase()
+  // If lower case changes the length, positions would differ.
+  if (lower.length !== text.length) return text
   let out = ''
   let from = 0
-  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+  for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + word.length)) {
     const end = at + word.length
-    if (joins.before.test(text[at - 1] ?? '') || joins.after.test(text.slice(end, end + 2)))
+    if (joins.before.test(lower[at - 1] ?? '') || joins.after.test(lower.slice(end, end + 2)))
       continue
     out += `${text.slice(from, at)}${mask}`
     from = end
