@@ -27,6 +27,8 @@ export interface EmbeddedOptions {
   /** Server settings that override our own. */
   readonly settings?: Readonly<Record<string, string>>
   readonly warn?: (message: string) => void
+  /** Ends a start that is under way, which then throws. */
+  readonly signal?: AbortSignal
 }
 
 /** The packaged Postgres while it runs. */
@@ -99,6 +101,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   await makeCluster(layout, data, password)
   const deadline = Date.now() + START_MS
   for (;;) {
+    options.signal?.throwIfAborted()
     const running = await runningServer(data, password)
     if (running !== undefined) return withServing(running)
     const started = await startServer(options, { home, layout, data, password })
@@ -183,7 +186,7 @@ async function startServer(
   const guard = spawnGuard(cluster.layout, child)
   void exited.then(() => guard.kill('SIGKILL'))
   const url = urlOf(port, cluster.password)
-  if (!(await becameReady(cluster.data, child, { url, warn: options.warn }))) {
+  if (!(await becameReady(cluster.data, child, url, options))) {
     await exited
     const log = await logTail(cluster.home)
     // Both faults end soon: the other server is joined, the processes of the old one are exiting.
@@ -263,9 +266,13 @@ function spawnGuard(layout: ServerLayout, server: ChildProcess): ChildProcess {
 async function becameReady(
   data: string,
   child: ChildProcess,
-  { url, warn }: { readonly url: string; readonly warn: EmbeddedOptions['warn'] },
+  url: string,
+  { warn, signal: stopping }: Pick<EmbeddedOptions, 'warn' | 'signal'>,
 ): Promise<boolean> {
   let askedMs = Date.now()
+  const stop = (): void => void child.kill('SIGINT')
+  stopping?.addEventListener('abort', stop)
+  if (stopping?.aborted === true) stop()
   const slow = setTimeout(() => {
     warn?.('Postgres has been starting for a minute; after a crash it first replays its log')
   }, START_MS)
@@ -283,6 +290,7 @@ async function becameReady(
     return false
   } finally {
     clearTimeout(slow)
+    stopping?.removeEventListener('abort', stop)
   }
 }
 

@@ -1,8 +1,18 @@
-import { appendFile, mkdtemp, readFile, rm, stat, truncate } from 'node:fs/promises'
+import {
+  appendFile,
+  chmod,
+  mkdtemp,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
+import type { Log } from '@plumbline/ports/log'
 import { keepPostgres } from './keep-postgres.ts'
 
 const RESTART_MS = { first: 10, last: 40 }
@@ -13,12 +23,7 @@ test('a Postgres that ends is started again with its data, as soon as it can sta
   const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-kept-'))
   stack.defer(() => rm(dataDir, { recursive: true, force: true }))
   const logged: string[] = []
-  const log = {
-    debug: () => undefined,
-    info: () => undefined,
-    warn: () => undefined,
-    error: (_: object, message: string) => void logged.push(message),
-  }
+  const log = logTo(logged)
   const postgres = stack.use(await keepPostgres({ dataDir }, log, RESTART_MS))
   await ask(postgres.url, 'create table kept as select 42 as answer')
   const data = await dataIn(dataDir)
@@ -41,6 +46,42 @@ test('a Postgres that ends is started again with its data, as soon as it can sta
   await postgres[Symbol.asyncDispose]()
   await expect(ask(postgres.url, 'select')).rejects.toThrow(/ECONNREFUSED/)
 }, 180_000)
+
+test('a stop does not wait until a Postgres that is started again has replayed its log', async () => {
+  await using stack = new AsyncDisposableStack()
+  const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-kept-'))
+  stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+  const logged: string[] = []
+  const postgres = stack.use(await keepPostgres({ dataDir }, logTo(logged), RESTART_MS))
+  const data = await dataIn(dataDir)
+
+  // An archive that never replies stands for a long log.
+  const asked = join(data, 'asked')
+  await writeFile(join(data, 'recovery.signal'), '')
+  await chmod(join(data, 'recovery.signal'), 0o666)
+  await appendFile(
+    join(data, 'postgresql.conf'),
+    "restore_command = 'touch asked; exec sleep 60'\n",
+  )
+  await kill(data)
+  const isAsked = (): Promise<boolean> =>
+    stat(asked).then(
+      () => true,
+      () => false,
+    )
+  await expect.poll(isAsked, PATIENT).toBe(true)
+  await postgres[Symbol.asyncDispose]()
+  expect(logged).toEqual(['Postgres ended; starting it again'])
+}, 50_000)
+
+function logTo(logged: string[]): Log {
+  return {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: () => undefined,
+    error: (_, message) => void logged.push(message),
+  }
+}
 
 /** Null while the server is away. */
 async function answer(url: string): Promise<unknown> {

@@ -37,9 +37,9 @@ export async function keepPostgres(
       await wait(ms, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return null
       try {
-        return await startEmbeddedPostgres({ ...options, port: Number(new URL(url).port) })
+        return await startEmbeddedPostgres({ ...options, signal, port: Number(new URL(url).port) })
       } catch (error) {
-        log.error({ err: error }, 'Postgres cannot be started; trying again')
+        if (!signal.aborted) log.error({ err: error }, 'Postgres cannot be started; trying again')
       }
     }
   }
