@@ -221,7 +221,7 @@ const LONG_FILES = Array.from({ length: 8 }, (_, at) => ACTIVE_MS + 10 * at)
  * a small batch waits for the large one, whichever account is served first.
  */
 const BESIDE_LARGE = [0, 1].flatMap((large): readonly PlannedBatch[] => [
-  { ...PLAIN, atMs: 45_000 + 30_000 * large, account: large, rows: 150 },
+  { ...PLAIN, atMs: 45_000 + 30_000 * large, account: large, rows: 300 },
   { ...PLAIN, atMs: 46_000 + 30_000 * large, account: 1 - large, rows: 5 },
 ])
 
