@@ -1,3 +1,4 @@
+import { nextTurn, type FairTurns } from '@plumbline/concurrency/fair-turns'
 import type { Log } from '@plumbline/ports/log'
 import type { Lease, Limiter } from '@plumbline/ports/limiter'
 import type { Memory } from '@plumbline/ports/memory'
@@ -140,23 +141,14 @@ interface Waiter {
 
 interface Server extends RegistryServer {
   readonly waiting: { readonly live: Waiter[]; readonly bulk: Waiter[] }
-  readonly turns: Turns
+  /** Turns of single calls, of which those that are served count. */
+  readonly turns: FairTurns
   /** Queries of this process in the current window; each resolves when it leaves the window. */
   readonly inWindow: Set<Promise<void>>
   /** Whether a token was taken already, before the window has capacity. */
   hasToken: boolean
   running: number
   pumping: boolean
-}
-
-/**
- * Start-time fair queueing over accounts: the next single call of an account has the turn after that
- * of its last one that was served, or the current one; the lowest turn is served first.
- */
-interface Turns {
-  /** The last turn that each account was served in; empty once nobody waits. */
-  readonly last: Map<string, number>
-  current: number
 }
 
 function createServer(name: string, perSecond: number): Server {
@@ -289,8 +281,7 @@ function ignoreError(): void {}
 
 function nextLive({ turns, waiting: { live } }: Server, now: number): Waiter | undefined {
   const fresh = live.filter(({ sinceMs }) => now - sinceMs < FRESH_MS)
-  const turnOf = ({ caller }: Waiter): number =>
-    Math.max(turns.current, (turns.last.get(caller.account) ?? 0) + 1)
+  const turnOf = ({ caller }: Waiter): number => nextTurn(turns, caller.account)
   const [next] = (fresh.length > 0 ? fresh : live).toSorted((a, b) => turnOf(a) - turnOf(b))
   if (next === undefined) return undefined
   turns.current = turnOf(next)

@@ -1,3 +1,4 @@
+import { nextTurn, type FairTurns } from '@plumbline/concurrency/fair-turns'
 import type { Depth } from '@plumbline/contract/products'
 import type { ProbeResult } from './probe-result.ts'
 import type { MailRoute } from './mx.ts'
@@ -79,15 +80,9 @@ export interface ProbeQueue {
 /** Domain queues examined for one that the open connection can serve. */
 const PREFERENCE_QUEUES = 8
 
-/**
- * Start-time fair queueing over accounts: a live probe gets the turn after the last one of its
- * account, or the current one, and the lowest turn is served first.
- */
-interface Turns {
+/** Turns of live probes, which are given on arrival. */
+interface Turns extends FairTurns {
   readonly of: WeakMap<Probe, number>
-  /** The last turn given to each account with waiting live probes. */
-  readonly last: Map<string, number>
-  current: number
 }
 
 interface DomainQueues {
@@ -179,10 +174,6 @@ function keyOf({ domain, utf8 }: Probe, { avoid }: HostsRoute): string {
 
 function pushInTurn(turns: Turns, live: Probe[], probe: Probe): void {
   insert(turns, live, probe, probe.account, nextTurn(turns, probe.account))
-}
-
-function nextTurn({ current, last }: Turns, account: string): number {
-  return Math.max(current, (last.get(account) ?? 0) + 1)
 }
 
 function insert(turns: Turns, live: Probe[], probe: Probe, account: string, turn: number): void {
