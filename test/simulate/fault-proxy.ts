@@ -1,35 +1,22 @@
 import { connect, createServer, type Socket } from 'node:net'
+import type { ConnectionFault, InjectedFault } from './connection-fault.ts'
 import type { ServerSession, ServerSessions } from './server-sessions.ts'
+import {
+  COMMIT,
+  COMMITTED,
+  idleLimitOf,
+  LISTENS,
+  NO_TRANSACTION,
+  READY,
+  replaced,
+  ROLLBACK,
+  ROLLED_BACK,
+  ROUND,
+  SAVE,
+  TERMINATE,
+  WAITS,
+} from './server-messages.ts'
 import { waitRealTime, type Owner, type VirtualTime } from './virtual-time.ts'
-
-/** A fault of a connection to Postgres, at one statement. */
-export type ConnectionFault =
-  /** The statement is lost. */
-  | 'lose_request'
-  /** The statement takes effect, but its reply is lost. */
-  | 'lose_reply'
-  /** The next commit is acknowledged by a server that fails without having replicated it. */
-  | 'lose_commit'
-  /** The next commit that saves partial outcomes of a task takes effect, but its acknowledgement is lost. */
-  | 'lose_acknowledgement'
-  /** From the request on nothing passes this connection, and nobody is told; others are not affected. */
-  | 'silence_request'
-  /** The same after the request, which takes effect. */
-  | 'silence_reply'
-  /** A connection on which the process listens goes silent, without waiting for a request. */
-  | 'silence_listener'
-  /** The process is suspended when it has sent the request. */
-  | 'suspend'
-  /** The same within a round of the dispatcher. */
-  | 'suspend_round'
-  /** A standby without the latest commits takes over from the server before it receives the request. */
-  | 'promote'
-
-/** A fault that was injected; those of standstills say for how many virtual milliseconds. */
-export interface InjectedFault {
-  readonly fault: ConnectionFault
-  readonly forMs: number
-}
 
 /** A proxy between one process and one server, which can inject faults of the network. */
 export interface FaultProxy extends AsyncDisposable {
@@ -125,34 +112,8 @@ interface Armed extends InjectedFault {
  */
 const ARMED_MS = 60_000
 
-/** Messages `Query` and `CommandComplete` of Postgres's protocol. Source: PostgreSQL manual, chapter 54.7. */
-const COMMIT = textMessage('Q', 'commit')
-const ROLLBACK = textMessage('Q', 'rollback')
-const COMMITTED = textMessage('C', 'COMMIT')
-const ROLLED_BACK = textMessage('C', 'ROLLBACK')
-
-/** Part of the message that binds the statement which saves partial outcomes of a task. */
-const SAVE = Buffer.from('\0outcomes.store\0')
-
-/** How a round of the dispatcher begins, and the setting of a session as its startup message has it. */
-const ROUND = /set local idle_in_transaction_session_timeout = (\d+)/
-const IDLE_LIMIT = /\0idle_in_transaction_session_timeout\0(\d+)\0/
-
-/** Commands by which a client begins to listen. */
-const LISTENS = /listen "|\bs?subscribe\b/i
-
-/** Blocking commands of Redis, which reply only when there is a job. */
-const WAITS = /bzpopmin/i
-
-/** ReadyForQuery: its last byte tells whether a transaction is open. */
-const READY = Buffer.from([0x5a, 0, 0, 0, 5])
-const NO_TRANSACTION = 0x49
-
 /** Faults that wait for a save or a round. */
 const OF_SOME: readonly ConnectionFault[] = ['lose_acknowledgement', 'suspend_round']
-
-/** Terminate: the client will close the connection. */
-const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4])
 
 /** Opens a proxy on loopback in front of a server, for one process. */
 export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
@@ -408,7 +369,7 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
         ({ isIdle, roundIdleMs, session, server: { localPort } }) =>
           isIdle || session === undefined || localPort === undefined
             ? []
-            : [{ port: localPort, idleLimitMs: roundIdleMs ?? idleLimitOf(session) }],
+            : [{ port: localPort, idleLimitMs: roundIdleMs ?? idleLimitOf(session.startup) }],
       ),
     isSilent: (port) =>
       port !== undefined && silentOnes().some(({ client }) => client.remotePort === port),
@@ -421,12 +382,6 @@ export async function openFaultProxy(options: FaultProxyOptions): Promise<FaultP
       await new Promise((closed) => server.close(closed))
     },
   }
-}
-
-/** How long a session's transaction may be idle, by its startup message. */
-function idleLimitOf({ startup }: ServerSession): number {
-  const [, ms] = IDLE_LIMIT.exec(startup.toString('latin1')) ?? []
-  return ms === undefined ? Infinity : Number(ms)
 }
 
 function isFrozen({ owner, time }: FaultProxyOptions): boolean {
@@ -442,17 +397,4 @@ async function delayedWhileSuspended(socket: Socket, options: FaultProxyOptions)
 
 async function afterSuspension(options: FaultProxyOptions): Promise<void> {
   while (isFrozen(options)) await waitRealTime(1)
-}
-
-function textMessage(kind: string, text: string): Buffer {
-  const message = Buffer.alloc(text.length + 6)
-  message.write(kind, 0)
-  message.writeInt32BE(text.length + 5, 1)
-  message.write(text, 5)
-  return message
-}
-
-function replaced(piece: Buffer, what: Buffer, by: Buffer): Buffer {
-  const at = piece.indexOf(what)
-  return Buffer.concat([piece.subarray(0, at), by, piece.subarray(at + what.length)])
 }

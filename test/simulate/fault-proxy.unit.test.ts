@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { expect, test, vi } from 'vitest'
-import { openFaultProxy, type FaultProxy, type InjectedFault } from './fault-proxy.ts'
+import type { InjectedFault } from './connection-fault.ts'
+import { openFaultProxy, type FaultProxy } from './fault-proxy.ts'
 import type { Owner, VirtualTime } from './virtual-time.ts'
 
 /** A server that echoes, behind a proxy whose time the test advances. */

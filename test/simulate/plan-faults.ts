@@ -1,5 +1,5 @@
 import type { Random } from '../simnet/random.ts'
-import type { ConnectionFault } from './fault-proxy.ts'
+import type { ConnectionFault } from './connection-fault.ts'
 
 /** How a connection goes silent; see `ConnectionFault`. */
 export const SILENCES = ['silence_request', 'silence_reply', 'silence_listener'] as const

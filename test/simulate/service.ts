@@ -17,7 +17,8 @@ import type { MemberName } from './plan-faults.ts'
 import type { Plan } from './plan.ts'
 import type { ServerSessions } from './server-sessions.ts'
 import { waitRealTime, type Owner, type VirtualTime } from './virtual-time.ts'
-import { openFaultProxy, type FaultProxy, type InjectedFault } from './fault-proxy.ts'
+import type { InjectedFault } from './connection-fault.ts'
+import { openFaultProxy, type FaultProxy } from './fault-proxy.ts'
 
 /** Servers, clock and folders for the processes of a simulated service. */
 export interface MemberSetup {
