@@ -59,6 +59,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0140_results_by_id.sql': '4abab11297c9eeeef2609796a6906d41bc26afb85b7ebe4c8be59cec20da8963',
   '0141_pages_of_history.sql': '9a07d45a18b0858f710329746010811e77e8652b93c5cf75e2a04f59686b80c0',
   '0142_records_prepaid.sql': '5ec9be839976d3593e9a9ac84c4962d0ea95786ba018a0bf852cb8cdc1daf621',
+  '0143_webhook_pauses.sql': 'e84fb77376ebcca6d7d4a65e3fdc966fb1a2614e8c87c49a5c90a2f70982e92d',
 }
 
 test('a released migration is never edited; a change of the schema is a new file', () => {

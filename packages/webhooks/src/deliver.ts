@@ -11,12 +11,13 @@ import {
 import type { Log } from '@plumbline/ports/log'
 import { attemptDelivery, type AttemptTools } from './attempt.ts'
 import { createDeliverySlots, type DeliverySlots } from './delivery-slots.ts'
+import { longestRetryMs } from './retry.ts'
 
 /** Dependencies and limits of sending messages. */
 export interface DeliverTools extends AttemptTools {
   readonly db: Db
   readonly log: Log
-  /** Days without success after which an endpoint is disabled. */
+  /** Days of failures, without success and without a pause, after which an endpoint is disabled. */
   readonly failingDays: number
 }
 
@@ -35,6 +36,9 @@ const RESULTS = 200
  */
 const LOST_AFTER_MS = 30_000
 
+/** Milliseconds by which an attempt may be late before the time without one counts as a pause. */
+const LATE_MS = 3_600_000
+
 /** Sends messages when they are due, until it is disposed of. */
 export interface Delivery extends AsyncDisposable {
   /** Checks at once for new messages. */
@@ -46,14 +50,15 @@ export interface Delivery extends AsyncDisposable {
  * that it does not delay others. Safe in several processes at once; delivery is at least once.
  */
 export function startDelivery(tools: DeliverTools): Delivery {
-  const { db, log, failingDays } = tools
+  const { db, log, failingDays, retrySeconds } = tools
+  const limits = { failingDays, pauseMs: longestRetryMs(retrySeconds) + LATE_MS }
   const slots = createDeliverySlots()
   const stop = new AbortController()
   let woken = Promise.withResolvers<void>()
   const wake = (): void => woken.resolve()
   const keep = createBatcher<AttemptResult, null>(
     async (results) => {
-      await storeAttemptResults(db, results, failingDays)
+      await storeAttemptResults(db, results, limits)
       return results.map(() => null)
     },
     { maxItems: RESULTS },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { retryMs } from './retry.ts'
+import { longestRetryMs, retryMs } from './retry.ts'
 
 const SCHEDULE = [5, 300, 1_800]
 const at = (random: number) => ({ nowMs: Date.parse('2026-11-22T10:00:00Z'), random })
@@ -25,4 +25,9 @@ test.each([
   ['-7', 5_000],
 ])('Retry-After %j is respected if it is longer, up to a day', (header, wait) => {
   expect(retryMs(1, SCHEDULE, header, at(0.5))).toBe(wait)
+})
+
+test('no attempt comes later than the longest delay of the schedule, or a day', () => {
+  expect(longestRetryMs(SCHEDULE)).toBe(86_400_000)
+  expect(longestRetryMs([86_400])).toBeCloseTo(95_040_000)
 })

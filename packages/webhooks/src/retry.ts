@@ -24,6 +24,11 @@ export function retryMs(
   return Math.max(ownMs, askedMs(retryAfter, nowMs))
 }
 
+/** The longest time between two attempts of a message, in milliseconds. */
+export function longestRetryMs(schedule: readonly number[]): number {
+  return Math.max(LONGEST_ASKED_SECONDS, ...schedule.map((each) => each * (1 + JITTER))) * 1_000
+}
+
 function askedMs(retryAfter: string | undefined, nowMs: number): number {
   if (retryAfter === undefined) return 0
   const text = retryAfter.trim()

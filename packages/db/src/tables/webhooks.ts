@@ -24,6 +24,8 @@ export interface WebhookEndpointRow {
   disabled_at: Date | null
   disabled_reason: 'gone' | 'failing' | 'by_request' | null
   failing_since: Date | null
+  /** Time of the last attempt that failed. */
+  failed_at: Generated<Date | null>
   owners_told_at: Date | null
 }
 

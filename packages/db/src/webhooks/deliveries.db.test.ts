@@ -27,6 +27,7 @@ const WANTED: Parameters<typeof takeDue>[1] = {
   after: '',
   lostAfterMs: 60_000,
 }
+const LIMITS = { failingDays: 5, pauseMs: 25 * 3_600_000 }
 const LONG_AGO = new Date('2026-01-01T00:00:00Z')
 
 test('messages are sent again under their ids and in their order, however often, without a new row', async () => {
@@ -221,7 +222,7 @@ test('what an old address of an endpoint answered does not count against the new
     if (due === undefined) throw new Error('no message is due')
     const answer = { responseStatus: 410, responseBody: '', error: 'refused', disable }
     const told = { ...due, status: 'failed', againMs: 0, durationMs: 1, ...answer } as const
-    await storeAttemptResults(stage.db, [told], 5)
+    await storeAttemptResults(stage.db, [told], LIMITS)
   }
   const view = async () => await findWebhook(stage.db, accountId, id)
   const failingFor = (days: number) =>
@@ -238,6 +239,32 @@ test('what an old address of an endpoint answered does not count against the new
   expect(await view()).toMatchObject({ failing_since: null })
   await fail(second, 'gone')
   expect(await view()).toMatchObject({ disabled_at: null, failing_since: null })
+})
+
+test('an endpoint is disabled after days of failures, not by one that follows a pause', async () => {
+  await using stage = await openStage()
+  const accountId = await stage.account()
+  const id = await stage.endpoint(accountId)
+  await stage.send(id, 4)
+  const messages = await stage.take()
+  const fail = async (at: number, failingDays: number, hoursAgo: number) => {
+    const due = messages[at]
+    if (due === undefined) throw new Error('no message is due')
+    await stage.db.pool.query(
+      `update webhook_endpoints set failing_since = now() - $1 * interval '1 day',
+         failed_at = now() - $2 * interval '1 hour'`,
+      [failingDays, hoursAgo],
+    )
+    const answer = { responseStatus: 500, responseBody: '', error: 'refused', disable: null }
+    const told = { ...due, status: 'pending', againMs: 0, durationMs: 1, ...answer } as const
+    await storeAttemptResults(stage.db, [told], LIMITS)
+    const endpoint = await findWebhook(stage.db, accountId, id)
+    const days = (Date.now() - Number(endpoint?.failing_since)) / 86_400_000
+    return { days: Math.round(days), reason: endpoint?.disabled_reason }
+  }
+  expect(await fail(0, 4, 1)).toEqual({ days: 4, reason: null })
+  expect(await fail(1, 21, 18 * 24)).toEqual({ days: 0, reason: null })
+  expect(await fail(2, 6, 1)).toEqual({ days: 6, reason: 'failing' })
 })
 
 test('several processes share what is due, and no message is taken twice', async () => {
@@ -326,7 +353,7 @@ async function openStage(): Promise<Stage> {
           durationMs: 1,
           ...answer,
         } as const
-        await storeAttemptResults(db, [result], 5)
+        await storeAttemptResults(db, [result], LIMITS)
         delivered.push(due)
       }
     },

@@ -286,14 +286,27 @@ export interface AttemptResult {
   readonly disable: 'gone' | null
 }
 
-/**
- * Stores the results of attempts and the health of their endpoints: an endpoint without success for
- * `failingDays` is disabled.
- */
+/** How long an endpoint may fail. */
+export interface FailureLimits {
+  /** Days of failures, without success and without a pause, after which an endpoint is disabled. */
+  readonly failingDays: number
+  /**
+   * Milliseconds without an attempt after which failures count anew, longer than a message waits
+   * for its next one: nobody knows whether the endpoint worked meanwhile.
+   */
+  readonly pauseMs: number
+}
+
+/** Whether the failures of endpoint `e` last too long, with the limits as $2 and $3. */
+const FAILS_TOO_LONG = `(not s.arrived
+  and e.failing_since < clock_timestamp() - $2::float8 * interval '1 day'
+  and coalesce(e.failed_at >= clock_timestamp() - $3::float8 * interval '1 ms', true))`
+
+/** Stores the results of attempts and the health of their endpoints, which may disable these. */
 export async function storeAttemptResults(
   db: Db,
   results: readonly AttemptResult[],
-  failingDays: number,
+  { failingDays, pauseMs }: FailureLimits,
 ): Promise<void> {
   await db.pool.query({
     name: 'webhooks.keep-results',
@@ -314,17 +327,18 @@ export async function storeAttemptResults(
       )
       update webhook_endpoints e
       set failing_since = case when s.arrived then null
+            when e.failed_at < clock_timestamp() - $3::float8 * interval '1 ms'
+              then clock_timestamp()
             else coalesce(e.failing_since, clock_timestamp()) end,
-        disabled_at = case when s.disable is not null or (not s.arrived
-            and e.failing_since < clock_timestamp() - $2::float8 * interval '1 day')
+        failed_at = case when s.arrived then e.failed_at else clock_timestamp() end,
+        disabled_at = case when s.disable is not null or ${FAILS_TOO_LONG}
           then coalesce(e.disabled_at, clock_timestamp()) else e.disabled_at end,
-        disabled_reason = case when s.disable is not null or (not s.arrived
-            and e.failing_since < clock_timestamp() - $2::float8 * interval '1 day')
+        disabled_reason = case when s.disable is not null or ${FAILS_TOO_LONG}
           then coalesce(e.disabled_reason, s.disable, 'failing') else e.disabled_reason end
       from standing s
       -- What an address answered that the endpoint no longer has says nothing of the new one.
       where e.id = s.id and e.url = s."url" and (not s.arrived or e.failing_since is not null)`,
-    values: [jsonbText(results), failingDays],
+    values: [jsonbText(results), failingDays, pauseMs],
   })
 }
 
