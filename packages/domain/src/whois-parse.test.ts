@@ -105,6 +105,20 @@ test.each([
   expect(parseWhois(text)).toMatchObject({ registered: null, throttled: true })
 })
 
+test.each([
+  'Name is restricted from registration',
+  'Domain: x.test\nStatus: RESERVED',
+  'Domain Name: x.test\nDomain Status: Prohibited String - Object Cannot Be Registered',
+  'Your request cannot be understood.\n\nAll rights reserved by the Test Registry.',
+])('a name that nobody may register is not read as registered: %j', (text) => {
+  expect(parseWhois(text)).toMatchObject({ registered: null, throttled: false })
+})
+
+test('a reserved name with a holder is read as registered', () => {
+  const reply = 'Domain Name: x.test\nStatus: RESERVED\nRegistrar: Acme Ltd\n'
+  expect(parseWhois(reply)).toMatchObject({ registered: true, reserved: true })
+})
+
 test('legal text about limits and matches changes nothing', () => {
   const legal = [
     'You agree not to exceed any limit or quota of queries, and that no match was found is no promise.',

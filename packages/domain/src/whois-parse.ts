@@ -17,7 +17,10 @@ export interface WhoisHints {
 
 /** Content of a reply; null for missing parts. Days are those of the registry's own clock. */
 export interface WhoisRecord {
-  /** Null if the reply says nothing about the name: refused, throttled, cut, or not understood. */
+  /**
+   * Null if the reply says nothing about a registration: refused, throttled, cut, not understood, or
+   * of a name that nobody may register.
+   */
   readonly registered: boolean | null
   /** At most 200 characters. */
   readonly registrar: string | null
@@ -78,7 +81,9 @@ export function parseWhois(text: string, hints: WhoisHints = {}): WhoisRecord {
     return { ...BLANK, ...rest, registered: false }
   }
   const reserved = statuses.some(isReserved) || (!known && reply.lines.some(isReserved))
-  const registered = known || reserved || isRecord ? true : null
+  const isOnlyReserved = statuses.length > 0 && statuses.every(isReserved)
+  // Nobody holds a name that is only reserved; and the lines may be of legal text.
+  const registered = known || (isRecord && !isOnlyReserved) ? true : null
   return { ...BLANK, ...rest, ...record, registered, reserved }
 }
 
