@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { Check } from '@plumbline/contract/products'
+import { inAsciiDigits } from './ascii-digits.ts'
 import { isNoValue } from './subject.ts'
 
 const EMAIL = /^[^\s@,;<>]+@[^\s@,;<>]+\.[^\s@,;<>]{2,}$/
@@ -27,12 +28,13 @@ export function cellKind(cell: string): CellKind {
   if (cell.length > 320) return 'text'
   if (EMAIL.test(cell)) return 'email'
   if (isIP(cell) !== 0) return 'ip'
-  if (DATE.test(cell)) return 'date'
-  if (DECIMAL.test(cell)) return 'number'
-  const digits = cell.replaceAll(/\D/g, '').length
-  if (digits >= 7 && digits <= 15 && PHONE.test(cell)) {
-    return digits === cell.replace(/^'/, '').length ? 'digits' : 'phone'
+  const typed = inAsciiDigits(cell)
+  if (DATE.test(typed)) return 'date'
+  if (DECIMAL.test(typed)) return 'number'
+  const digits = typed.replaceAll(/\D/g, '').length
+  if (digits >= 7 && digits <= 15 && PHONE.test(typed)) {
+    return digits === typed.replace(/^'/, '').length ? 'digits' : 'phone'
   }
-  if (NUMBER.test(cell)) return 'number'
+  if (NUMBER.test(typed)) return 'number'
   return DOMAIN.test(cell) && !PROFILE.test(cell) ? 'domain' : 'text'
 }

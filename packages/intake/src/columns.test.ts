@@ -129,6 +129,13 @@ it.each<[Check, string, boolean]>([
   expect(nameScore(check, name) >= 0.5).toBe(yes)
 })
 
+it('numbers in the digits of another script are found by their cells', async () => {
+  const text = 'الاسم,الجوال\nأحمد,٠٥٠ ١٢٣ ٤٥٦٧\nخالد,٠٥٠ ١٢٣ ٤٥٦٨\n'
+  const { file, rows } = await readBytes(text, { product: 'phone', defaultCountry: 'AE' })
+  expect(file.mapping.phone?.column).toBe(1)
+  expect(rows.map(({ subjects }) => subjects.phone)).toEqual(['+971501234567', '+971501234568'])
+})
+
 it.each<[string, string[][], boolean]>([
   [
     'names over numbers',

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import type { Check } from '@plumbline/contract/products'
 import { VALUE_MAX_CHARS } from '@plumbline/contract/requests'
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max'
+import { inAsciiDigits } from './ascii-digits.ts'
 
 /** The subject in a cell, or why it cannot be read. */
 export type Reading =
@@ -80,13 +81,17 @@ const E164 = /^\+\d{1,15}$/
 const SPACED_E164 = /^\+\d[\d .\-/\u00a0]{5,24}\d$/
 const SCIENTIFIC = /^\+?\d(?:[.,]\d+)?e\+?\d+$/i
 
-/** A phone number in E.164; other notations are parsed by libphonenumber. Source: decision 31. */
+/**
+ * A phone number in E.164; other notations, in the digits of any script, are parsed by
+ * libphonenumber. Source: decision 31.
+ */
 export function readPhone(text: string, defaultCountry: string | undefined): Reading {
   if (E164.test(text)) return { subject: text }
-  if (SCIENTIFIC.test(text)) {
+  const typed = inAsciiDigits(text)
+  if (SCIENTIFIC.test(typed)) {
     return { fault: 'was rounded by a spreadsheet; format the column as text and export it again' }
   }
-  const bare = unmarked(text)
+  const bare = unmarked(typed)
   if (E164.test(bare)) return { subject: bare }
   if (SPACED_E164.test(bare)) {
     const digits = bare.replaceAll(/[^+\d]/g, '')

@@ -71,6 +71,14 @@ test.each([
   expect(finder.scrub(text)).toBe(text)
 })
 
+test.each(['020 7946 0123', '٠٢٠ ٧٩٤٦ ٠١٢٣', '\u202a020\u202f7946\u202f0123\u202c'])(
+  'a cell may be a number in any notation: %j',
+  (text) => {
+    expect(finder.mayBePhone(text)).toBe(true)
+    expect(finder.mayBePhone(text.replaceAll(/[3٣]/g, '4'))).toBe(false)
+  },
+)
+
 test('addresses of a domain are found if so requested, and no others', () => {
   const { scrub } = createValueFinder({
     values: { ...NONE, domain: ['gone.example'] },

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 import type { ErasedValues } from '@plumbline/contract/erasure'
 import type { Check } from '@plumbline/contract/products'
+import { inAsciiDigits } from '@plumbline/intake/ascii-digits'
 
 /** The values that an erasure searches for. */
 export interface ErasureTarget {
@@ -49,7 +50,7 @@ function normalDomain(text: string): string {
 }
 
 function digitsOf(text: string): string {
-  return text.replaceAll(/\D/g, '')
+  return inAsciiDigits(text).replaceAll(/\D/g, '')
 }
 
 /** Makes the finder for a target. */
