@@ -168,6 +168,13 @@ const CASES: readonly (readonly [string, Zone, string, string, boolean | null])[
     false,
   ],
   [
+    'an MX with underscores in its name',
+    { 'd.test MX': mx([1, '_mx_1.d.test']), '_mx_1.d.test A': ['127.0.0.1'] },
+    'deliverable',
+    'accepted',
+    true,
+  ],
+  [
     'an MX with a blank in its name',
     { 'd.test MX': mx([1, 'm x.d.test']) },
     'undeliverable',

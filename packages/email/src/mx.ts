@@ -124,8 +124,12 @@ async function domainAddresses(
   return v6.kind === 'failed' ? dnsFault(v6.reason) : 'none'
 }
 
-/** An exchange must be a host name; an address or an invalid label is ignored. */
+/**
+ * An exchange must be a host name; an address or an invalid label is ignored. Underscores are no
+ * part of host names (RFC 1123 2.1), but mail servers send to names with them. Source: Postfix,
+ * `valid_hostname`; Exim 4.98, default of `dns_check_names_pattern`.
+ */
 function isHostName(exchange: string): boolean {
-  const read = readDomain(exchange)
+  const read = readDomain(exchange.replaceAll('_', 'x'))
   return read.ok && !/(?:^|\.)\d+$/.test(read.name)
 }
