@@ -91,7 +91,7 @@ export function readPhone(text: string, defaultCountry: string | undefined): Rea
   if (SCIENTIFIC.test(typed)) {
     return { fault: 'was rounded by a spreadsheet; format the column as text and export it again' }
   }
-  const bare = unmarked(typed)
+  const bare = withoutDecimals(unmarked(typed))
   if (E164.test(bare)) return { subject: bare }
   if (SPACED_E164.test(bare)) {
     const digits = bare.replaceAll(/[^+\d]/g, '')
@@ -128,6 +128,14 @@ function unmarked(text: string): string {
   const [, formula] = /^="([^"]*)"$/.exec(text) ?? []
   if (formula !== undefined) return formula.trim()
   return text.startsWith("'") ? text.slice(1).trim() : text.replace(/^(?:tel|p):/i, '')
+}
+
+/**
+ * A number that a program took for a decimal, as one with empty cells in its column:
+ * `4155552671.0`. With that zero it would be another number.
+ */
+export function withoutDecimals(text: string): string {
+  return text.replace(/^(\+?\d+)[.,]0+$/, '$1')
 }
 
 /** A strict IPv4 or IPv6 literal; IPv6 is compared in the form of RFC 5952. */

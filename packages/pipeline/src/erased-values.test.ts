@@ -37,6 +37,7 @@ test.each([
   ['www xn--bcher-kva.example', 'www '],
   ['call +44 (20) 7946 0123 now', 'call  now'],
   ['00442079460123/+442079460124', '/+442079460124'],
+  ['442079460123.0', ''],
 ])('a value is found in %j', (text, left) => {
   expect(finder.scrub(text)).toBe(left)
 })
@@ -71,13 +72,15 @@ test.each([
   expect(finder.scrub(text)).toBe(text)
 })
 
-test.each(['020 7946 0123', '٠٢٠ ٧٩٤٦ ٠١٢٣', '\u202a020\u202f7946\u202f0123\u202c'])(
-  'a cell may be a number in any notation: %j',
-  (text) => {
-    expect(finder.mayBePhone(text)).toBe(true)
-    expect(finder.mayBePhone(text.replaceAll(/[3٣]/g, '4'))).toBe(false)
-  },
-)
+test.each([
+  '020 7946 0123',
+  '2079460123.0',
+  '٠٢٠ ٧٩٤٦ ٠١٢٣',
+  '\u202a020\u202f7946\u202f0123\u202c',
+])('a cell may be a number in any notation: %j', (text) => {
+  expect(finder.mayBePhone(text)).toBe(true)
+  expect(finder.mayBePhone(text.replaceAll(/[3٣]/g, '4'))).toBe(false)
+})
 
 test('addresses of a domain are found if so requested, and no others', () => {
   const { scrub } = createValueFinder({

@@ -3,6 +3,7 @@ import { domainToASCII } from 'node:url'
 import type { ErasedValues } from '@plumbline/contract/erasure'
 import type { Check } from '@plumbline/contract/products'
 import { inAsciiDigits } from '@plumbline/intake/ascii-digits'
+import { withoutDecimals } from '@plumbline/intake/subject'
 
 /** The values that an erasure searches for. */
 export interface ErasureTarget {
@@ -50,7 +51,7 @@ function normalDomain(text: string): string {
 }
 
 function digitsOf(text: string): string {
-  return inAsciiDigits(text).replaceAll(/\D/g, '')
+  return withoutDecimals(inAsciiDigits(text)).replaceAll(/\D/g, '')
 }
 
 /** Makes the finder for a target. */
