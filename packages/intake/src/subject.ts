@@ -79,6 +79,12 @@ const E164 = /^\+\d{1,15}$/
  * in brackets, no extension.
  */
 const SPACED_E164 = /^\+\d[\d .\-/\u00a0]{5,24}\d$/
+/**
+ * Such a number in which a national prefix may stand behind the country code: mostly 0, in Russia,
+ * Lithuania, Belarus and Turkmenistan 8, in Argentina 15 within the number. libphonenumber knows
+ * where it is part of the number, as in Italy.
+ */
+const PREFIXED = /^\+(?:\d{1,3}[ .\-/]+0|7[ .\-/]+8[ .\-/]|(?:370|375|993)[ .\-/]+8|54)/
 const SCIENTIFIC = /^\+?\d(?:[.,]\d+)?e\+?\d+$/i
 
 /**
@@ -93,10 +99,9 @@ export function readPhone(text: string, defaultCountry: string | undefined): Rea
   }
   const bare = withoutDecimals(unmarked(typed))
   if (E164.test(bare)) return { subject: bare }
-  if (SPACED_E164.test(bare)) {
-    const digits = bare.replaceAll(/[^+\d]/g, '')
-    if (E164.test(digits)) return { subject: digits }
-  }
+  const spaced = SPACED_E164.test(bare) ? bare.replaceAll(/[^+\d]/g, '') : ''
+  const isSpaced = E164.test(spaced)
+  if (isSpaced && !PREFIXED.test(bare)) return { subject: spaced }
   if (bare.length > 60 || !/\d/.test(bare)) return { fault: 'is not a phone number' }
   const number = parsePhoneNumberFromString(bare, {
     extract: false,
@@ -114,6 +119,7 @@ export function readPhone(text: string, defaultCountry: string | undefined): Rea
     return { subject: restored.number }
   }
   if (read !== undefined) return { subject: read.number }
+  if (isSpaced) return { subject: spaced }
   const international = bare.startsWith('+') || bare.startsWith('00')
   return {
     fault:
