@@ -5,7 +5,7 @@ import { isNoValue } from './subject.ts'
 
 const EMAIL = /^[^\s@,;<>]+@[^\s@,;<>]+\.[^\s@,;<>]{2,}$/
 const PHONE =
-  /^'?(?:tel:|p:)?(?:\+|00)?\(?\d[\d\s().\-/\u00a0]{5,20}\d(?:\s*(?:x|ext\.?)\s*\d{1,6})?$/i
+  /^'?(?:tel:|p:)?(?:\+|00|\(\+\d{1,3}\)\s?)?\(?\d[\d\s().\-/\u00a0]{5,20}\d(?:\s*(?:x|ext\.?)\s*\d{1,6})?$/i
 const DOMAIN =
   /^(?:https?:\/\/)?(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+(?:\p{L}{2,24}|xn--[a-z0-9-]{2,59})\.?(?:[/?#].*)?$/iu
 /** A profile URL on a social network or similar site. */

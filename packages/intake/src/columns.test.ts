@@ -91,6 +91,7 @@ describe('columns of exports', () => {
 
   it.each<[Product, string]>([
     ['phone', '+442079460958,Ann\n+442079460959,Bo\n'],
+    ['phone', '(+44) 20 7946 0958,Ann\n(+44) 20 7946 0959,Bo\n'],
     ['ip', '192.0.2.1,Ann\n2001:db8::1,Bo\n'],
     ['domain', 'firm.example,Ann\nother.example,Bo\n'],
     ['email', 'Ann,a@b.example\nBo,c@d.example\n'],

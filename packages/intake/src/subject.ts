@@ -129,11 +129,14 @@ export function readPhone(text: string, defaultCountry: string | undefined): Rea
   }
 }
 
-/** Removes markers that keep a number a text: `'+44...`, `="+44..."`, `tel:`, Facebook's `p:`. */
+/**
+ * Removes markers that keep a number a text, `'+44...`, `="+44..."`, `tel:` and Facebook's `p:`, and
+ * brackets around the country code.
+ */
 function unmarked(text: string): string {
   const [, formula] = /^="([^"]*)"$/.exec(text) ?? []
-  if (formula !== undefined) return formula.trim()
-  return text.startsWith("'") ? text.slice(1).trim() : text.replace(/^(?:tel|p):/i, '')
+  const bare = formula ?? (text.startsWith("'") ? text.slice(1) : text.replace(/^(?:tel|p):/i, ''))
+  return bare.trim().replace(/^\(\+(\d{1,3})\)/, '+$1 ')
 }
 
 /**
