@@ -21,6 +21,8 @@ describe('parseMailbox', () => {
     ['ada@[IPv6:::ffff:192.0.2.1]', 'ada', '[ipv6:::ffff:192.0.2.1]'],
     ['"ada@home"@mail.example', '"ada@home"', 'mail.example'],
     ['zoë@bücher.example', 'zoë', 'xn--bcher-kva.example'],
+    ['می\u200cخواهم@mail.example', 'می\u200cخواهم', 'mail.example'],
+    ['"क्\u200dष"@mail.example', '"क्\u200dष"', 'mail.example'],
     ['ada@faß.example', 'ada', 'xn--fa-hia.example'],
     [`${long(64)}@mail.example`, long(64), 'mail.example'],
     [`ada@${long(63)}.example`, 'ada', `${long(63)}.example`],
@@ -69,6 +71,9 @@ describe('parseMailbox', () => {
     ['ada@é.example#part', 'domain_label'],
     ['ada@é.example:25', 'domain_label'],
     ['a\u200Bda@mail.example', 'local_character'],
+    ['a\u200Cda@mail.example', 'local_character'],
+    ['\u200Dक@mail.example', 'local_character'],
+    ['क\u200D\u200Dक@mail.example', 'local_character'],
     ['a\uD800da@mail.example', 'local_character'],
     [`${'a.'.repeat(100_000)}@mail.example`, 'path_too_long'],
   ])('refuses %j', (text, why) => {

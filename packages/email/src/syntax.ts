@@ -129,7 +129,7 @@ function scanDotString(text: string): LocalScan | SyntaxFault {
       continue
     }
     const point = text.codePointAt(at) ?? 0
-    if (!isLetterLike(point)) return 'local_character'
+    if (!isLetterLike(point) && !isJoined(text, at)) return 'local_character'
     if (point > 0xffff) at++
     utf8 = true
   }
@@ -154,7 +154,7 @@ function scanQuoted(text: string): LocalScan | SyntaxFault {
       continue
     }
     const point = text.codePointAt(at) ?? 0
-    if (!isLetterLike(point)) return 'local_character'
+    if (!isLetterLike(point) && !isJoined(text, at)) return 'local_character'
     if (point > 0xffff) at++
     utf8 = true
   }
@@ -227,6 +227,16 @@ function isLetterOrDigit(code: number): boolean {
  */
 function isLetterLike(point: number): boolean {
   return !/[\p{C}\p{Z}]/u.test(String.fromCodePoint(point))
+}
+
+/**
+ * Whether a zero-width joiner or non-joiner stands where a script needs it to spell a word: behind a
+ * letter or mark beyond ASCII, as in Persian and Hindi. Source: RFC 5892 A.1 and A.2.
+ */
+function isJoined(text: string, at: number): boolean {
+  return /[\p{L}\p{M}](?<![\x00-\x7f])[\u200c\u200d]$/u.test(
+    text.slice(Math.max(0, at - 2), at + 1),
+  )
 }
 
 /** Source: RFC 5322 3.2.3, which RFC 5321 4.1.2 refers to. */
