@@ -144,7 +144,7 @@ function unmarked(text: string): string {
  * `4155552671.0`. With that zero it would be another number.
  */
 export function withoutDecimals(text: string): string {
-  return text.replace(/^(\+?\d+)[.,]0+$/, '$1')
+  return text.replace(/^(\+?\d{5,15})[.,]0{1,2}$/, '$1')
 }
 
 /** A strict IPv4 or IPv6 literal; IPv6 is compared in the form of RFC 5952. */
