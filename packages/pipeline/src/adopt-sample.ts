@@ -25,8 +25,9 @@ interface SampledRow {
 
 /**
  * Copies the outcomes of a sample, and the credits it has paid, into its batch, in the transaction
- * that ends the sample. If the batch was changed since, the charge is noted and the outcomes are
- * dropped. The caller has locked the batch before the sample.
+ * that ends the sample. Rows that a fault of the service prevented are checked again. If the batch
+ * was changed since, the charge is noted and the outcomes are dropped. The caller has locked the
+ * batch before the sample.
  */
 export async function adoptSample(tx: Tx, pipeline: Pipeline, sample: BatchRow): Promise<void> {
   const batch = sample.sample_of === null ? undefined : await lockBatch(tx, sample.sample_of)
@@ -41,9 +42,11 @@ export async function adoptSample(tx: Tx, pipeline: Pipeline, sample: BatchRow):
   if (packed === undefined) return
   const parts = await partsOfChunk(tx, { batchId: sample.id, no: 0 })
   const records = recordsOfCanceled(unpackSubjects(packed), parts)
+  // A row that a fault of the service prevented is not charged, so nothing of it is known to the
+  // batch: a cancel before the start would charge the known parts without a hold.
   const rows = [...records].flatMap(([at, record]) => {
     const from = sample.sample_places?.[at]
-    return from === undefined ? [] : [{ from, record }]
+    return from === undefined || record.failed ? [] : [{ from, record }]
   })
   const byChunk = Map.groupBy(rows, ({ from }) => from.chunkNo)
   for (const [no, known] of [...byChunk].toSorted(([a], [b]) => a - b)) {
@@ -93,10 +96,7 @@ async function adoptRows(
   })
 }
 
-/**
- * Outcomes of one check, without those that a fault of the service prevented: these subjects are
- * checked again.
- */
+/** Outcomes of one check; subjects without one are checked again. */
 async function partOf(
   check: Check,
   subjects: ChunkSubjects,

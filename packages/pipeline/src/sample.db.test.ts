@@ -17,7 +17,7 @@ import { drawOrdinals } from './draw-sample.ts'
 import { deleteBatch } from './erase.ts'
 import { getBatch, listBatches } from './read.ts'
 import { openResults } from './results.ts'
-import { runTask } from './run-task.ts'
+import { runTask, type CheckRunner } from './run-task.ts'
 import { endOverdueSamples, readSample, sampleBatch } from './sample.ts'
 import { sharesOf } from './sample-view.ts'
 import { makeTasks, startBatch } from './start.ts'
@@ -69,6 +69,18 @@ async function answer(harness: Harness, waits = 'nobody', checks: Check[] = ['em
       }
       await runTask(pipeline, leases, () => ({ run }), task, new AbortController().signal)
     }
+  }
+}
+
+/** Runs all dispatched tasks of a check, none of which gets an outcome. */
+async function fail({ pipeline }: Harness, check: Check): Promise<void> {
+  using leases = createTaskLeases(pipeline)
+  const slots = { email: 0, phone: 0, ip: 0, domain: 0, [check]: 100 }
+  const { leaseMs } = pipeline.limits
+  for (const task of await leaseTasks(pipeline.db, { slots, reserve: 0, leaseMs })) {
+    const run: CheckRunner['run'] = async ({ subjects }) =>
+      subjects.map(() => ({ kind: 'failed' }) as const)
+    await runTask(pipeline, leases, () => ({ run }), task, new AbortController().signal)
   }
 }
 
@@ -254,6 +266,33 @@ test('a batch that is canceled while its sample runs shows and charges the outco
   )
   expect(rows).toEqual([])
 })
+
+test.each(['canceled', 'completed'] as const)(
+  'a batch is %s though a fault of the service prevented a part of some rows of its sample',
+  async (end) => {
+    await using harness = await openHarness(9, 'contact-intel')
+    const { pipeline, owner, id } = harness
+    await sampleBatch(pipeline, owner, id)
+    await answer(harness, 'nobody', ['email'])
+    await fail(harness, 'phone')
+    await endStages(harness)
+    // Three of the nine rows have a number, and are errors.
+    const sampled = { status: 'completed', rows: { drawn: 9, known: 9 }, credits_used: 6 }
+    expect(await sampleOf(harness)).toMatchObject(sampled)
+    if (end === 'canceled') await cancelBatch(pipeline, owner, id)
+    else await startBatch(pipeline, owner, id)
+    await answer(harness)
+    await endStages(harness)
+    const { status, credits } = await viewOf(harness)
+    const used = end === 'canceled' ? 6 : credits.estimate
+    expect([status, credits.used, credits.held]).toEqual([end, used, 0])
+    expect(await spent(harness)).toBe(used)
+    const request = { format: 'ndjson', only: [], raw: false, after: 0 } as const
+    const lines = await text((await openResults(pipeline, owner, id, request)).stream)
+    const charges = [...lines.matchAll(/"credits_charged":(\d+)/g)]
+    expect(charges.reduce((sum, [, charged]) => sum + Number(charged), 0)).toBe(used)
+  },
+)
 
 test('the ledger names the batch of a sample', async () => {
   await using harness = await openHarness(9)
