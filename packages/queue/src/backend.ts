@@ -18,7 +18,10 @@ export interface QueueBackend extends AsyncDisposable {
   readonly receivedBytes?: () => number
   /** Throws if the server does not reply within the connection time-out. */
   ping(): Promise<void>
-  /** Adds jobs to a queue; opened on first use and shared. */
+  /**
+   * Adds jobs to a queue; opened on first use and shared. Rejects if the server does not reply within
+   * the time of a command; the opening goes on.
+   */
   producer(name: QueueName): Promise<Producer>
   /** Takes jobs from a queue; its owner closes it. */
   consumer(options: ConsumerOptions): Promise<Consumer>

@@ -76,7 +76,8 @@ export async function openRedisQueues({
       async ping() {
         await readMs()
       },
-      producer: (name) => producers.get(name),
+      // Opened at its first use, which while the server is down would wait for as long as that.
+      producer: (name) => withTimeOut(server.commandMs, producers.get(name)),
       consumer: (options) => openConsumer(options, link(options.name, fetching), POLL_SECONDS),
       [Symbol.asyncDispose]: close,
     }

@@ -362,6 +362,28 @@ describe.skipIf(WITHOUT_REDIS)('a network that drops packets without a reset', (
   })
 })
 
+describe.skipIf(WITHOUT_REDIS)('a Redis server that is away when a queue is first used', () => {
+  test('refuses a job after the time of a command, and takes it once it is back', async () => {
+    const server = await startRedis()
+    if (server === null) throw new Error('redis-server is not installed')
+    await using queue = await openRedisQueues({
+      redisUrl: server.url,
+      commandMs: 500,
+      onError: () => undefined,
+    })
+    await server.stop()
+    const add = () => enqueue(queue, 'intake', [{ id: 'job-1', data: {} }])
+    await expect(add()).rejects.toThrow('no answer in 500 ms')
+    const again = await startRedis({ port: Number(new URL(server.url).port) })
+    try {
+      await vi.waitFor(add, PATIENT)
+      expect(await depth(queue, 'intake')).toEqual({ waiting: 1, active: 0 })
+    } finally {
+      await again?.stop()
+    }
+  })
+})
+
 describe.skipIf(WITHOUT_REDIS)('a Redis server that is full', () => {
   test('refuses calls until it has memory again', async () => {
     const server = await startRedis()
