@@ -42,3 +42,20 @@ test('a refusal of any kind is a failed row', async () => {
     expect([answers, told]).toEqual([[{ kind: 'failed' }], []])
   }
 })
+
+test('slow values are not waited for once the run has ended, as when the batch is canceled', async () => {
+  const ending = new AbortController()
+  const told: number[] = []
+  await createMagicRunner('email').run({
+    subjects: Array<string>(50).fill('slow@magic.test'),
+    depth: 'basic',
+    lane: 'bulk',
+    account: 'account',
+    signal: ending.signal,
+    answered(index) {
+      told.push(index)
+      ending.abort()
+    },
+  })
+  expect(told).toEqual([0])
+})
