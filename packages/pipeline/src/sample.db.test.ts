@@ -185,6 +185,19 @@ test('subjects without an outcome when the time is over count as unknown, are no
   expect(await spent(harness)).toBe(credits.estimate)
 })
 
+test('a sample that began before the clock went back by days ends nevertheless', async () => {
+  await using harness = await openHarness(9)
+  const { pipeline, owner, id } = harness
+  await sampleBatch(pipeline, owner, id)
+  await answer(harness, 'grey')
+  await pipeline.db.pool.query(
+    `update batches set created_at = created_at + interval '2 days' where sample_of is not null`,
+  )
+  await endOverdueSamples(pipeline)
+  await endStages(harness)
+  expect((await sampleOf(harness)).status).toBe('completed')
+})
+
 test.each(['before', 'after'])(
   'a change %s the end of a sample voids it; its charge stays and is shown',
   async (when) => {

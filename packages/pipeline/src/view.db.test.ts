@@ -215,6 +215,14 @@ test('a listing shows the sums of a large batch from some seconds ago, and adds 
   expect(chunksRead).toBe(0)
   expect(await storeRunningSums(db, 0)).toBe(1)
   expect(await listed()).toMatchObject([{ rows: (await getBatch(pipeline, owner, id)).rows }])
+  // They were stored before the clock went back by days.
+  await db.pool.query(
+    `update batches set running_sums = running_sums || jsonb_build_object('rowsDone', 7, 'at',
+      extract(epoch from now() + interval '2 days') * 1000)`,
+  )
+  expect(await storeRunningSums(db)).toBe(1)
+  expect(await storeRunningSums(db)).toBe(0)
+  expect(await listed()).toMatchObject([{ rows: (await getBatch(pipeline, owner, id)).rows }])
   // The stored sums are too old, so the chunks are added up.
   await db.pool.query(
     `update batches set running_sums = running_sums || '{"rowsDone": 7, "at": 1}'`,

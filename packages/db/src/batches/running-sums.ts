@@ -31,8 +31,10 @@ const MOST_BATCHES = 20
 export async function storeRunningSums(db: Db, freshMs = FRESH_MS): Promise<number> {
   const at = sql<number>`coalesce((running_sums->>'at')::float8, 0)`
   const now = sql<number>`round(extract(epoch from clock_timestamp())::float8 * 1000)`
+  // Those dated in the future were stored before the clock was set back.
   const due = sql<boolean>`rows_total >= ${sql.lit(LARGE_ROWS)}
-    and status in ${sql.raw(sqlStates(SUMMED_STATES))} and ${at} <= ${now} - ${freshMs}::float8`
+    and status in ${sql.raw(sqlStates(SUMMED_STATES))}
+    and (${at} <= ${now} - ${freshMs}::float8 or ${at} > ${now})`
   const { rows } = await sql<{ id: string }>`
     select id from batches where ${due} order by ${at} limit ${MOST_BATCHES}
   `.execute(queriesOf(db))

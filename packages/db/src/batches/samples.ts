@@ -39,14 +39,18 @@ export async function lockSampling(tx: Tx, batchId: string): Promise<readonly st
   return rows.map(({ id }) => id)
 }
 
-/** Samples that have used up their time and are not being ended yet, by database time. */
+/**
+ * Samples that have used up their time and are not being ended yet, by database time; those dated in
+ * the future are older than they seem, since the clock was set back.
+ */
 export async function overdueSamples(db: Db, seconds: number): Promise<readonly string[]> {
   const rows = await queriesOf(db)
     .selectFrom('batches')
     .select('id')
     .where('sample_of', 'is not', null)
     .where('status', '=', 'running')
-    .where(sql<boolean>`created_at < clock_timestamp() - ${seconds} * interval '1 s'`)
+    .where(sql<boolean>`created_at not between clock_timestamp() - ${seconds} * interval '1 s'
+      and clock_timestamp() + interval '1 minute'`)
     .limit(100)
     .execute()
   return rows.map(({ id }) => id)
