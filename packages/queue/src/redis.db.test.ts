@@ -414,6 +414,63 @@ describe.skipIf(WITHOUT_REDIS)('a Redis server that is full', () => {
   })
 })
 
+describe.skipIf(WITHOUT_REDIS)('a Redis server that becomes a replica', () => {
+  test('is left for the new primary, which its address leads to by then, though it closes no connection', async () => {
+    await using stack = new AsyncDisposableStack()
+    const [before, after] = await Promise.all([startRedis(), startRedis()])
+    if (before === null || after === null) throw new Error('redis-server is not installed')
+    stack.defer(async () => void (await Promise.all([before.stop(), after.stop()])))
+    const address = stack.use(await openAddress(before.url))
+    const ignore = (): void => undefined
+    const queue = stack.use(
+      await openRedisQueues({ redisUrl: address.url, prefix: 'moved', onError: ignore }),
+    )
+    const caller = stack.use(await createLiveCaller(queue, { onError: ignore }))
+    const answer = async ({ subject }: { subject: string }) => emailOutcome(subject)
+    stack.use(await serveLive(queue, 'email', answer, { onError: ignore }))
+    const question = { subject: 'a@example.com', depth: 'basic', account: 't' } as const
+    await caller.ask('email', question, PATIENT_LIMITS)
+    address.leadTo(after.url)
+    await using old = openRedis({ url: before.url, prefix: 'old', onError: ignore })
+    const { hostname, port } = new URL(after.url)
+    await old.commands.call('REPLICAOF', hostname, port)
+    const outcome = await vi.waitFor(() => caller.ask('email', question, PATIENT_LIMITS), PATIENT)
+    expect(outcome.facts.address).toBe('a@example.com')
+  })
+})
+
+/** An address whose new connections lead to another server once it is told to. */
+async function openAddress(
+  url: string,
+): Promise<{ readonly url: string; leadTo(url: string): void } & AsyncDisposable> {
+  let target = new URL(url)
+  const sockets = new Set<Socket>()
+  const proxy = createServer((client) => {
+    const server = connect(Number(target.port), target.hostname)
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => undefined)
+      from.on('close', () => to.destroy())
+      from.pipe(to)
+    }
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  const bound = proxy.address()
+  return {
+    url: `redis://127.0.0.1:${typeof bound === 'object' ? bound?.port : 0}`,
+    leadTo: (next) => void (target = new URL(next)),
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy()
+      proxy.close()
+      await once(proxy, 'close')
+    },
+  }
+}
+
 /** A proxy of a server that can drop all packets of its open connections. */
 async function openNetwork(
   target: string,

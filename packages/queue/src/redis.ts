@@ -98,6 +98,24 @@ function settingsOf(role: ConnectionRole, commandMs: number): ConnectionSettings
   }
 }
 
+/** Minimum milliseconds between two connections that are opened since the server is a replica. */
+const LEAVE_EVERY_MS = 1_000
+
+/**
+ * Makes the check whether an error shows that the server of a connection has become a replica: the
+ * connection is then opened again, since the address may lead to the new primary by now. A server
+ * that is demoted need not close its connections. In a cluster such a node names the new one.
+ */
+function createReplicaCheck(): (error: Error) => boolean {
+  let leftAtMs = Number.NEGATIVE_INFINITY
+  return ({ message }) => {
+    const nowMs = performance.now()
+    if (!message.startsWith('READONLY ') || nowMs - leftAtMs < LEAVE_EVERY_MS) return false
+    leftAtMs = nowMs
+    return true
+  }
+}
+
 interface ConnectionSettings {
   readonly maxRetriesPerRequest: number | null
   readonly enableAutoPipelining?: boolean
@@ -109,7 +127,10 @@ interface ConnectionSettings {
 
 function connectionOf(url: string, options: ConnectionSettings): Redis | Cluster {
   const address = readRedisUrl(url)
-  if (address.kind === 'server') return new Redis(url, { ...options, connectionName: 'plumbline' })
+  if (address.kind === 'server') {
+    const reconnectOnError = createReplicaCheck()
+    return new Redis(url, { ...options, reconnectOnError, connectionName: 'plumbline' })
+  }
   const { nodes, username, password, isTls } = address
   return new Cluster([...nodes], {
     enableAutoPipelining: options.enableAutoPipelining ?? false,
