@@ -7,6 +7,7 @@ import { createTestDatabase, databaseUrl, onServer } from '@plumbline/testkit/po
 import { sql } from 'kysely'
 import { openDatabase, preparedAs } from './database.ts'
 import { migrate } from './migrate.ts'
+import { retryStatement } from './retry.ts'
 
 test('numbers beyond 2^53 - 1 are an error, smaller ones are numbers', async () => {
   await using database = await createTestDatabase()
@@ -106,6 +107,21 @@ test('a server that stops replying costs one time-out, and its connection is not
   expect(performance.now() - began).toBeLessThan(9_000)
   network.recover()
   expect((await db.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+})
+
+test('a transaction that a standby refuses is repeated on another connection, which may lead to the primary', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 1, applicationName: 'test' })
+  // As on a connection to a server that is not promoted yet, or is not the primary any more.
+  await db.pool.query('set default_transaction_read_only = on')
+  let tries = 0
+  await retryStatement(async () => {
+    tries += 1
+    await db.kysely.transaction().execute(async (tx) => {
+      await sql`create table stored ()`.execute(tx)
+    })
+  })
+  expect(tries).toBe(2)
 })
 
 test('a named statement is prepared once per connection, and never through a pooler', async () => {

@@ -8,6 +8,7 @@ import {
   type Transaction,
 } from 'kysely'
 import pg from 'pg'
+import { hasState, SQLSTATE } from './sqlstate.ts'
 import type { Tables } from './tables.ts'
 
 /**
@@ -189,8 +190,9 @@ function isNamed(statement: unknown): statement is { readonly name: string } {
 }
 
 /**
- * A pool for kysely that closes hung connections. Kysely itself would return them to the pool;
- * after a statement without a reply nothing more is sent on the connection, not even a rollback.
+ * A pool for kysely that closes hung connections, and those to a standby, whose address may lead to
+ * the primary by then. Kysely itself would return them to the pool; after a statement without a reply
+ * nothing more is sent on the connection, not even a rollback.
  */
 function droppingHung(pool: QueryPool): PostgresPool {
   return {
@@ -198,6 +200,7 @@ function droppingHung(pool: QueryPool): PostgresPool {
     connect: async () => {
       const client = await pool.connect()
       let hung: Error | undefined
+      let isStandby = false
       const query = async (text: string, values: readonly unknown[]): Promise<pg.QueryResult> => {
         if (hung !== undefined) throw hung
         try {
@@ -209,12 +212,14 @@ function droppingHung(pool: QueryPool): PostgresPool {
           })
         } catch (error) {
           if (isUnanswered(error)) hung = error
+          isStandby ||= hasState(error, SQLSTATE.readOnlyTransaction)
           throw error
         }
       }
       return asPoolClient({
         query,
-        release: (destroy?: boolean) => client.release(destroy === true || hung !== undefined),
+        release: (destroy?: boolean) =>
+          client.release(destroy === true || hung !== undefined || isStandby),
       })
     },
     end: () => pool.end(),

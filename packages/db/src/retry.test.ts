@@ -16,9 +16,11 @@ test.each(SAID)('"%s" is temporary', (message) => {
   expect(isTemporary(new Error(message))).toBe(true)
 })
 
-test('the end of a session whose process stood still within a transaction is temporary', () => {
-  const ended = Object.assign(new Error('idle-in-transaction timeout'), { code: '25P03' })
-  expect(isTemporary(ended)).toBe(true)
+test.each([
+  ['the end of a session whose process stood still within a transaction', '25P03'],
+  ['a write to a server that is a standby', '25006'],
+])('%s is temporary', (message, code) => {
+  expect(isTemporary(Object.assign(new Error(message), { code }))).toBe(true)
 })
 
 test('a fault in our code is not temporary, and is not retried', async () => {

@@ -1,6 +1,7 @@
 /** The SQLSTATE codes that the service distinguishes. Source: PostgreSQL manual, appendix A. */
 export const SQLSTATE = {
   uniqueViolation: '23505',
+  readOnlyTransaction: '25006',
   serializationFailure: '40001',
   deadlockDetected: '40P01',
   duplicateObject: '42710',
@@ -16,10 +17,11 @@ export const CONTENTION_STATES: readonly string[] = [
 ]
 
 /**
- * Class 08 (connection), class 53 (resources), shutdown, crash, starting up, and a session that was
- * ended as its process stood still within a transaction.
+ * Class 08 (connection), class 53 (resources), shutdown, crash, starting up, a session that was ended
+ * as its process stood still within a transaction, and a write to a standby: one that is not promoted
+ * yet, or was the primary before.
  */
-const OUTAGE = /^(08...|53...|57P0[1-3]|25P03)$/
+const OUTAGE = /^(08...|53...|57P0[1-3]|25P03|25006)$/
 
 /** Whether a code means that the server cannot be reached or cannot work, or ended the session. */
 export function isOutageState(code: string): boolean {
