@@ -236,7 +236,7 @@ function blankTask(
     isChanged ||= kept !== state
     return kept
   })
-  return isChanged ? [{ id: task.id, states }] : []
+  return isChanged ? [{ id: task.id, version: task.version, states }] : []
 }
 
 /** Safe because a JSON value whose strings were changed is still a JSON value. */

@@ -4,6 +4,7 @@ import type { Check } from '@plumbline/contract/products'
 import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { jsonbText } from '../jsonb.ts'
+import { SQLSTATE } from '../sqlstate.ts'
 import type { BatchRow } from './rows.ts'
 import { SHOWN_COLUMNS, SHOWN_NAMES, type ShownBatch } from './shown-columns.ts'
 
@@ -117,6 +118,8 @@ export interface HeldPart {
 /** Subjects of a waiting task. */
 export interface HeldTask {
   readonly id: number
+  /** Another one after each change of its row. */
+  readonly version: string
   readonly check: Check
   readonly indexes: readonly number[] | null
   readonly states: readonly (Json | null)[] | null
@@ -179,6 +182,7 @@ async function withAnswers(
   const tasks = await queriesOf(db)
     .selectFrom('tasks')
     .select(['id', 'chunk_no', 'check_kind as check', 'indexes', 'states'])
+    .select(sql<string>`xmin::text`.as('version'))
     .where('batch_id', '=', batchId)
     .where('chunk_no', 'in', nos)
     .where('states', 'is not', null)
@@ -195,10 +199,16 @@ export interface BlankedChunk {
   readonly subjects?: Buffer
   readonly cells?: Buffer
   readonly parts: readonly { readonly id: number; readonly outcomes: Buffer }[]
-  readonly tasks: readonly { readonly id: number; readonly states: readonly (Json | null)[] }[]
+  readonly tasks: readonly (Pick<HeldTask, 'id' | 'version'> & {
+    readonly states: readonly (Json | null)[]
+  })[]
 }
 
-/** Overwrites a locked chunk without the erased values. */
+/**
+ * Overwrites a locked chunk without the erased values.
+ *
+ * @throws TaskChanged
+ */
 export async function writeBlanked(
   tx: Tx,
   batchId: string,
@@ -225,13 +235,24 @@ export async function writeBlanked(
       .where('id', '=', id)
       .execute()
   }
-  for (const { id, states } of tasks) {
-    await tx
+  for (const { id, version, states } of tasks) {
+    const { numUpdatedRows } = await tx
       .updateTable('tasks')
       .set({ states: jsonbText(states) })
       .where('id', '=', id)
-      .execute()
+      .where(sql<boolean>`xmin::text = ${version}`)
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) throw new TaskChanged('a task of the chunk has changed meanwhile')
   }
+}
+
+/**
+ * Thrown if a task of a locked chunk has changed since it was read, as the dispatcher merges and cuts
+ * tasks without that lock: its states may be those of other subjects now, or be in another task. It is
+ * temporary.
+ */
+class TaskChanged extends Error {
+  readonly code = SQLSTATE.serializationFailure
 }
 
 /** Whether any subjects of a chunk were erased. */
