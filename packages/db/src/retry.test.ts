@@ -23,6 +23,13 @@ test.each([
   expect(isTemporary(Object.assign(new Error(message), { code }))).toBe(true)
 })
 
+test.each(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])(
+  'a server that cannot be reached is temporary: %s',
+  (code) => {
+    expect(isTemporary(Object.assign(new Error('connect'), { code }))).toBe(true)
+  },
+)
+
 test('a fault in our code is not temporary, and is not retried', async () => {
   const fault = new Error('the email engine left 3 subjects unanswered')
   expect(isTemporary(fault)).toBe(false)

@@ -41,7 +41,28 @@ export async function retryStatement<T>(
   }
 }
 
-const PASSING_SYSTEM = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED'])
+/**
+ * System codes of a connection that broke or could not be opened. While a container of the server is
+ * started again its name is not known, and while its machine is replaced its address has no route.
+ */
+const CONNECTION_CODES: ReadonlySet<string> = new Set([
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ECONNABORTED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+])
+
+/** Whether a system code means that a connection broke or could not be opened. */
+export function isConnectionCode(code: string): boolean {
+  return CONNECTION_CODES.has(code)
+}
 
 /**
  * The driver's messages for a connection that broke before or during a statement; they have no
@@ -58,5 +79,5 @@ export function isTemporary(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   if (code === '') return TEMPORARY_MESSAGE.test(error.message)
-  return PASSING_SYSTEM.has(code) || isOutageState(code) || CONTENTION_STATES.includes(code)
+  return isConnectionCode(code) || isOutageState(code) || CONTENTION_STATES.includes(code)
 }

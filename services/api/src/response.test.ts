@@ -6,6 +6,8 @@ test.each([
   [new Problem('conflict', 'x'), 'conflict'],
   [new URIError('x'), 'not_found'],
   [Object.assign(new Error('x'), { code: 'ECONNREFUSED' }), 'unavailable'],
+  [Object.assign(new Error('x'), { code: 'ENOTFOUND' }), 'unavailable'],
+  [Object.assign(new Error('x'), { code: 'EHOSTUNREACH' }), 'unavailable'],
   [Object.assign(new Error('x'), { code: '57P01' }), 'unavailable'],
   [Object.assign(new Error('deadlock detected'), { code: '40P01' }), 'unavailable'],
   [Object.assign(new Error('x'), { code: '40001' }), 'unavailable'],

@@ -1,4 +1,5 @@
 import { MESSAGES, PROBLEMS, Problem, type ProblemCode } from '@plumbline/contract/problem'
+import { isConnectionCode } from '@plumbline/db/retry'
 import { CONTENTION_STATES, isOutageState, SQLSTATE } from '@plumbline/db/sqlstate'
 import type { Response } from 'express'
 import { requestContextOf, type RequestContext } from './request-context.ts'
@@ -143,24 +144,15 @@ export function problemOf(error: unknown): Problem {
   return new Problem('internal', MESSAGES.internal, { cause: error })
 }
 
-/**
- * System codes of broken connections, and of a statement that took too long or was aborted because
- * of another one.
- */
-const OUTAGE_CODES = new Set<string>([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  SQLSTATE.queryCanceled,
-  ...CONTENTION_STATES,
-])
+/** Codes of a statement that took too long or was aborted because of another one. */
+const OUTAGE_CODES: ReadonlySet<string> = new Set([SQLSTATE.queryCanceled, ...CONTENTION_STATES])
 
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof AggregateError) return error.errors.some(isOutage)
   if ('code' in error && typeof error.code === 'string') {
-    return OUTAGE_CODES.has(error.code) || isOutageState(error.code)
+    const { code } = error
+    return isConnectionCode(code) || OUTAGE_CODES.has(code) || isOutageState(code)
   }
   return /connection (terminated|timeout|is closed)|query read timeout|timeout exceeded when trying|is not queryable/i.test(
     error.message,
