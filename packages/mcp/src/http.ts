@@ -19,6 +19,8 @@ export interface HttpResponse {
 /**
  * Answers one message of streamable HTTP. Stateless: there are no sessions that could be kept open
  * or hijacked, and no streams.
+ *
+ * @throws the reason of the signal, once it aborts
  */
 export async function answerMessage(
   sdk: Sdk,
@@ -27,16 +29,19 @@ export async function answerMessage(
 ): Promise<HttpResponse> {
   const mcp = createToolServer(sdk, { client, onError })
   const transport = new sdk.HttpTransport({ enableJsonResponse: true })
-  const close = (): void => void mcp.close()
-  signal.addEventListener('abort', close, { once: true })
+  // A transport that is closed leaves the messages that it has not answered without an end.
+  const gone = Promise.withResolvers<never>()
+  const leave = (): void => gone.reject(signal.reason)
+  signal.addEventListener('abort', leave, { once: true })
   try {
     await mcp.connect(transport)
     const request = new Request('http://plumbline/mcp', { method: 'POST', headers })
-    const response = await transport.handleRequest(request, { parsedBody: body })
+    const answering = transport.handleRequest(request, { parsedBody: body })
+    const response = await Promise.race([answering, gone.promise])
     const type = response.headers.get('content-type') ?? undefined
     return { status: response.status, type, body: await response.text() }
   } finally {
-    signal.removeEventListener('abort', close)
+    signal.removeEventListener('abort', leave)
     await mcp.close()
   }
 }
