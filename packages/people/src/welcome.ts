@@ -38,9 +38,9 @@ export async function newWelcomeCode(db: Db | Tx, accountId: string): Promise<st
  * Creates the secret of a link for one address: for an existing user to regain access, or for the
  * first owner of an account without members.
  *
- * @param accountId the account of a new user; the oldest without a member if absent
- * @returns the secret and the address; undefined if the address is new and every account has an
- * owner
+ * @param accountId the account of a new user; the oldest open one without a member if absent
+ * @returns the secret and the address; undefined if the address is new and every open account has
+ * an owner
  */
 export async function newAccessCode(
   db: Db | Tx,
@@ -124,7 +124,8 @@ async function takeAccount(
   },
   { accountId }: LinkCode,
 ): Promise<BegunSession> {
-  if (accountId === null || (await getAccount(tx, accountId)) === undefined) throw staleLink()
+  const account = accountId === null ? undefined : await getAccount(tx, accountId)
+  if (accountId === null || account === undefined || account.status === 'closed') throw staleLink()
   const { email, passwordDigest } = form
   const name = form.name ?? email.slice(0, email.lastIndexOf('@'))
   const user = await insertUser(tx, {

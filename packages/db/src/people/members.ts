@@ -129,11 +129,12 @@ export async function countOwners(tx: Tx, accountId: string): Promise<number> {
   return count
 }
 
-/** The oldest account without any member; undefined if each has one. */
+/** The oldest account without any member, except closed ones; undefined if each has one. */
 export async function firstUnownedAccount(db: Db | Tx): Promise<string | undefined> {
   const row = await queriesOf(db)
     .selectFrom('accounts')
     .select('id')
+    .where('status', '<>', 'closed')
     .where((eb) =>
       eb.not(
         eb.exists(

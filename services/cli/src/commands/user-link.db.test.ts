@@ -3,6 +3,7 @@ import { listAudit } from '@plumbline/db/audit-log'
 import { openDatabase } from '@plumbline/db/database'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { expect, test } from 'vitest'
+import { closeAccount } from '@plumbline/metering/administer'
 import { runCli } from '../program.ts'
 import type { Shell } from '../shell.ts'
 
@@ -32,4 +33,9 @@ test('a link for a new user gives access to an account without members, and is l
   const [act] = await listAudit(db, { accountId: id, limit: 1 })
   expect(act).toMatchObject({ actor: 'Olga', action: 'user.link' })
   expect(JSON.stringify(act)).not.toContain('ada@example.com')
+
+  // Nobody is a member of it then, either.
+  await closeAccount(db, { actor: 'Olga', accountId: id })
+  expect(await runCli(['user', 'link', 'ada@example.com', '--account', id], shell)).toBe(1)
+  expect(said.err).toContain(`The account ${id} is closed for good`)
 })

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Account } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction } from '@plumbline/db/database'
 import { newAccessCode } from '@plumbline/people/welcome'
@@ -39,7 +40,7 @@ async function run(shell: Shell, email: string, options: Options): Promise<void>
     throw new Refusal('The address of the service is not known; start it, or set PUBLIC_URL.')
   }
   await using db = await openServiceDatabase(settings)
-  if (account !== undefined) await requireAccount(db, account)
+  if (account !== undefined) refuseClosed(await requireAccount(db, account))
   const link = await inTransaction(db, async (tx) => {
     const made = await newAccessCode(tx, {
       email,
@@ -62,4 +63,9 @@ async function run(shell: Shell, email: string, options: Options): Promise<void>
   })
   if (json) writeJson(shell, { link })
   else shell.write(`${link}\n`)
+}
+
+function refuseClosed({ id, status }: Account): void {
+  if (status !== 'closed') return
+  throw new Refusal(`The account ${id} is closed for good; "account create" makes another.`)
 }
