@@ -140,15 +140,27 @@ async function refuseOrPutOff(
 }
 
 /**
- * A permanent reply to RCPT or DATA. Source: RFC 5321 4.2.1; nodemailer's codes `EENVELOPE` and
- * `EMESSAGE`.
+ * A permanent reply to RCPT or DATA that is about the message. Not those about us, which the operator
+ * or the server may mend meanwhile: any to MAIL, which names only our own address, "authentication
+ * required", and at RCPT a policy such as "relay access denied". Source: RFC 5321 4.2.1, RFC 4954 6,
+ * RFC 3463 3.8; nodemailer's codes `EENVELOPE` and `EMESSAGE`.
  */
 function isRefusalOfMessage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const { code, responseCode } = error as Error & { code?: unknown; responseCode?: unknown }
+  const { code, command, response, responseCode } = error as Error & Partial<SmtpFault>
   const isAboutMessage = code === 'EENVELOPE' || code === 'EMESSAGE'
-  return isAboutMessage && typeof responseCode === 'number' && responseCode >= 500
+  if (!isAboutMessage || typeof responseCode !== 'number' || responseCode < 500) return false
+  if (command === 'MAIL FROM' || responseCode === AUTHENTICATION_REQUIRED) return false
+  return command !== 'RCPT TO' || !POLICY.test(String(response))
 }
+
+/** What nodemailer adds to an error about a reply. */
+type SmtpFault = Readonly<Record<'code' | 'command' | 'response' | 'responseCode', unknown>>
+
+const AUTHENTICATION_REQUIRED = 530
+
+/** A reply with an enhanced status of security or policy. */
+const POLICY = /^5\d\d[ -]5\.7\./
 
 /** The error without the server's text, which may hold the address. */
 function faultOf(error: unknown): string {
