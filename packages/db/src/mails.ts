@@ -101,20 +101,27 @@ export async function withdrawMail(tx: Db | Tx, withdrawKey: string): Promise<vo
   await queriesOf(tx).deleteFrom('mails').where('once_key', '=', withdrawKey).execute()
 }
 
+/**
+ * A message by its number and content: a standby that took over without it gives its number to
+ * another.
+ */
+type MailName = Pick<StoredMail, 'id' | 'sealed'>
+
 /** Deletes a message that the mail server accepted, or rejected for good. */
-export async function removeMail(db: Db, id: number): Promise<void> {
-  await db.pool.query('delete from mails where id = $1', [id])
+export async function removeMail(db: Db, { id, sealed }: MailName): Promise<void> {
+  await db.pool.query('delete from mails where id = $1 and sealed = $2', [id, sealed])
 }
 
 /** Postpones a message and stores why the attempt failed. */
 export async function postponeMail(
   db: Db,
-  id: number,
+  { id, sealed }: MailName,
   { afterMs, fault }: { readonly afterMs: number; readonly fault: string },
 ): Promise<void> {
   await db.pool.query(
-    `update mails set next_at = now() + $2::float8 * interval '1 ms', fault = $3 where id = $1`,
-    [id, afterMs, fault.slice(0, 500)],
+    `update mails set next_at = now() + $3::float8 * interval '1 ms', fault = $4
+     where id = $1 and sealed = $2`,
+    [id, sealed, afterMs, fault.slice(0, 500)],
   )
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { withTimeOut } from '@plumbline/concurrency/time-out'
 import type { Db } from '@plumbline/db/database'
@@ -64,7 +65,7 @@ export function startMailSender(options: MailSenderOptions): MailSender {
     const composed = openMail(options.sealer, mail.sealed)
     if (composed === undefined) {
       options.log.error({ kind: mail.kind }, 'a message of another installation key was dropped')
-      await removeMail(options.db, mail.id)
+      await removeMail(options.db, mail)
       return
     }
     try {
@@ -81,7 +82,7 @@ export function startMailSender(options: MailSenderOptions): MailSender {
       await refuseOrPutOff(options, mail, error)
       return
     }
-    await removeMail(options.db, mail.id)
+    await removeMail(options.db, mail)
   }
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
@@ -130,13 +131,13 @@ async function refuseOrPutOff(
 ): Promise<void> {
   const fault = faultOf(error)
   if (isRefusalOfMessage(error)) {
-    await removeMail(db, mail.id)
+    await removeMail(db, mail)
     log.error({ kind: mail.kind, fault }, 'a message was refused and dropped')
     return
   }
   log.warn({ kind: mail.kind, fault, attempts: mail.attempts + 1 }, 'a message could not be sent')
   const afterMs = PAUSES_MS[mail.attempts] ?? LONGEST_PAUSE_MS
-  await postponeMail(db, mail.id, { afterMs, fault })
+  await postponeMail(db, mail, { afterMs, fault })
 }
 
 /**
@@ -175,10 +176,14 @@ function faultOf(error: unknown): string {
 }
 
 /**
- * The same Message-ID for each attempt, so that a server that received a message twice can drop
- * one.
+ * The same Message-ID for each attempt, so that a server that received a message twice can drop one.
+ * Of the content, since after a failover two messages may have had the same number.
  */
-function idOf({ id }: StoredMail, from: string): string {
+function idOf({ sealed }: StoredMail, from: string): string {
   const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'
-  return `<plumbline.${id}@${domain}>`
+  const digest = createHash('sha256').update(sealed).digest('base64url')
+  return `<plumbline.${digest.slice(0, MESSAGE_ID_CHARS)}@${domain}>`
 }
+
+/** 132 bits. */
+const MESSAGE_ID_CHARS = 22

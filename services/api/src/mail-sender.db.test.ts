@@ -98,3 +98,28 @@ test.each([
     await expect.poll(() => server.messages).toMatchObject([{ to: 'ada@a.example' }])
   },
 )
+
+test('a message that takes the number of one under way, as after a failover, is sent, too', async () => {
+  await using server = await openServer()
+  await using outbox = await openOutbox(server)
+  const { db } = outbox
+  const [first, second] = ['ada@a.example', 'grace@a.example']
+  const underWay = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  server.beforeAccepting = async (to) => {
+    if (to !== first) return
+    underWay.resolve()
+    await released.promise
+  }
+  await queueReset(db, first)
+  await underWay.promise
+  // The standby has neither the message nor its number.
+  await db.pool.query('delete from mails')
+  await db.pool.query('alter table mails alter id restart')
+  await queueReset(db, second)
+  released.resolve()
+  await expect.poll(() => server.messages).toMatchObject([{ to: first }, { to: second }])
+  const ids = server.messages.map(({ id }) => id)
+  expect(new Set(ids).size).toBe(2)
+  expect(ids[0]).toMatch(/^<plumbline\.[\w-]+@service\.example>$/)
+})
