@@ -48,18 +48,28 @@ export async function revokeAccess(tx: Tx, accountId: string): Promise<void> {
 }
 
 /**
- * Closed accounts whose data are not erased yet, in no order, so that one that cannot be erased yet
- * does not block the others.
+ * Minutes after the closing of an account for which new data of it are looked for, longer than any
+ * request lasts that was admitted before: a large file may be copied into the store all that time.
+ */
+const LATE_MINUTES = 60
+
+/**
+ * Closed accounts whose data are not erased yet, or that got some later by a request that was under
+ * way; in no order, so that one that cannot be erased yet does not block the others.
  */
 export async function listUnerased(db: Db, limit: number): Promise<readonly string[]> {
-  const rows = await db.kysely
-    .selectFrom('accounts')
-    .select('id')
-    .where('status', '=', 'closed')
-    .where('erased_at', 'is', null)
-    .orderBy(sql`random()`)
-    .limit(limit)
-    .execute()
+  const { rows } = await sql<{ id: string }>`
+    select id from (
+      select id from accounts where status = 'closed' and erased_at is null
+      union all
+      select id from accounts a
+      where status = 'closed' and erased_at is not null
+        and status_at > now() - make_interval(mins => ${LATE_MINUTES}) and (
+          exists (select from batches where account_id = a.id)
+          or exists (select from idempotency_keys where account_id = a.id)
+          or exists (select from webhook_endpoints where account_id = a.id)
+          or exists (select from erasures where account_id = a.id))
+    ) unerased order by random() limit ${limit}`.execute(db.kysely)
   return rows.map(({ id }) => id)
 }
 

@@ -2,6 +2,8 @@ import { getAccount } from '@plumbline/db/accounts'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { createKey, findKey } from '@plumbline/db/keys'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
+import { inTransaction } from '@plumbline/db/database'
+import { createWebhook, newWebhookId } from '@plumbline/db/webhooks/endpoints'
 import { closeAccount, resumeAccount, suspendAccount } from '@plumbline/metering/administer'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { allowAnyTransition } from '@plumbline/testkit/any-transition'
@@ -76,6 +78,37 @@ test('a closed account’s running batch is canceled and erased, and no data tha
     expect(rows).toEqual([])
   }
   expect(await auditLedger(db)).toEqual([])
+})
+
+test('what a request that was under way stores after its account was erased is erased, too', async () => {
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 4 } })
+  const { pipeline, owner } = harness
+  const { db } = pipeline
+  const { accountId } = owner
+  await closeAccount(db, { actor: 'ada', accountId })
+  expect(await eraseClosedAccounts(pipeline)).toBe(1)
+  // An upload whose key was valid until its file was copied into the store, which took a while.
+  await harness.submit('email\nada@a.example\n', { product: 'email', retentionDays: 365 })
+  await inTransaction(db, (tx) =>
+    createWebhook(tx, {
+      id: newWebhookId(),
+      accountId,
+      url: 'https://ada.example/hook',
+      events: ['batch.completed'],
+      secret: 'encrypted',
+      most: 1,
+    }),
+  )
+  const left = async (): Promise<readonly number[]> => {
+    await harness.workStages()
+    await eraseClosedAccounts(pipeline)
+    const counts = ['batches', 'webhook_endpoints'].map(
+      async (table) => (await db.pool.query(`select from ${table}`)).rowCount ?? 0,
+    )
+    return await Promise.all(counts)
+  }
+  await expect.poll(left).toEqual([0, 0])
+  expect(await eraseClosedAccounts(pipeline)).toBe(0)
 })
 
 test('accounts that cannot be erased yet do not block others', async () => {
