@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram'
 import type { Socket as DatagramSocket } from 'node:dgram'
 import { connect as connectTcp } from 'node:net'
 import type { Socket } from 'node:net'
-import { connect as connectTls, createSecureContext } from 'node:tls'
+import { checkServerIdentity, connect as connectTls, createSecureContext } from 'node:tls'
 import type { SecureContext, TLSSocket } from 'node:tls'
 import { blockHolds, parseAddress, parseBlock } from './address.ts'
 import type { IpAddress, IpBlock } from './address.ts'
@@ -38,7 +38,7 @@ export interface EgressOptions {
 
 /** TLS options of a connection. */
 export interface TlsRequest {
-  /** The name sent as SNI and, if verified, expected in the certificate. */
+  /** The name or address expected in the certificate, if that is verified; a name is sent as SNI. */
   readonly servername: string
   /** Whether an invalid certificate ends the connection; default true. */
   readonly verify?: boolean
@@ -185,6 +185,9 @@ export async function secure(
     socket,
     secureContext: trust,
     servername: parseAddress(request.servername) === null ? request.servername : '',
+    // An address is no SNI (RFC 6066 3), and without one Node would expect the name "localhost".
+    checkServerIdentity: (_name, certificate) =>
+      checkServerIdentity(request.servername, certificate),
     rejectUnauthorized: request.verify ?? true,
   })
   try {

@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
+import { isIPv4 } from 'node:net'
 
 /** A self-signed certificate and its key, PEM. */
 export interface Certificate {
@@ -10,14 +11,20 @@ const ECDSA_SHA256 = Buffer.from('06082a8648ce3d040302', 'hex')
 const COMMON_NAME = Buffer.from('0603550403', 'hex')
 const ALT_NAME = Buffer.from('0603551d11', 'hex')
 
-/** Makes a P-256 certificate for a host, valid between two moments. Source: RFC 5280 4.1. */
+/**
+ * Makes a P-256 certificate for a host, a name or an IPv4 address, valid between two moments. Source:
+ * RFC 5280 4.1.
+ */
 export function createCertificate(host: string, fromMs: number, untilMs: number): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const algorithm = der(0x30, ECDSA_SHA256)
   const name = der(0x30, der(0x31, der(0x30, COMMON_NAME, der(0x0c, Buffer.from(host)))))
   const serial = createHash('sha256').update(randomBytes(16)).digest().subarray(0, 12)
   serial[0] = 0x01
-  const altNames = der(0x30, der(0x82, Buffer.from(host)))
+  const altName = isIPv4(host)
+    ? der(0x87, Buffer.from(host.split('.').map(Number)))
+    : der(0x82, Buffer.from(host))
+  const altNames = der(0x30, altName)
   const body = der(
     0x30,
     der(0xa0, der(0x02, Buffer.from([2]))),
