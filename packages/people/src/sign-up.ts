@@ -9,8 +9,8 @@ import {
   type LinkCode,
 } from '@plumbline/db/people/link-codes'
 import { newId } from '@plumbline/db/ids'
-import { noteFreeMailbox } from '@plumbline/db/people/free-mailboxes'
-import { addMember } from '@plumbline/db/people/members'
+import { hasOpenAccount, noteFreeMailbox } from '@plumbline/db/people/free-mailboxes'
+import { addMember, isAccountless, removeAccountless } from '@plumbline/db/people/members'
 import { findUser, insertUser, type User } from '@plumbline/db/people/users'
 import { tooManyTries } from './attempts.ts'
 import { refuseCommonPassword } from './common-passwords.ts'
@@ -176,7 +176,7 @@ async function askToVerify(
 ): Promise<void> {
   const emailKey = emailKeyOf(pending.email)
   const known = await findUser(tx, emailKey)
-  if (known !== undefined) {
+  if (known !== undefined && !(await mayReplace(people, tx, known))) {
     // As much work as for a new address; the existing user is notified, and the caller learns
     // nothing.
     const link = await insertResetLink(people, tx, visitor, known)
@@ -246,11 +246,14 @@ async function openAccount(
 ): Promise<User> {
   const { name, email } = pending
   const emailKey = emailKeyOf(email)
+  const known = await findUser(tx, emailKey)
+  if (known !== undefined && (await mayReplace(people, tx, known))) {
+    await removeAccountless(tx, known.id)
+  }
   const user = await insertUser(tx, { ...pending, emailKey, verified })
   if (user === undefined) throw alreadyThere()
   const id = newId('acc')
-  const digest = people.sealer.digest(`free credits ${emailKey}`)
-  const { hasCredits } = await noteFreeMailbox(tx, digest, id)
+  const { hasCredits } = await noteFreeMailbox(tx, freeMailboxOf(people, emailKey), id)
   await createAccount(tx, { id, email, plan: 'free', name, opensEmpty: !hasCredits })
   await addMember(tx, { accountId: id, userId: user.id, role: 'owner' })
   await writeAudit(tx, {
@@ -261,6 +264,19 @@ async function openAccount(
     after: { plan: 'free', time_zone: 'UTC' },
   })
   return user
+}
+
+/**
+ * Whether a user is replaced by a sign-up: one who belonged to accounts of others, and has left them
+ * all. Who has handed over an account stays without one, since a mailbox makes one account.
+ */
+async function mayReplace(people: People, tx: Tx, { id, emailKey }: User): Promise<boolean> {
+  if (!(await isAccountless(tx, id))) return false
+  return !(await hasOpenAccount(tx, freeMailboxOf(people, emailKey)))
+}
+
+function freeMailboxOf({ sealer }: People, emailKey: string): string {
+  return sealer.digest(`free credits ${emailKey}`)
 }
 
 function alreadyThere(): Problem {

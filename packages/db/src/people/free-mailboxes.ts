@@ -34,3 +34,15 @@ export async function noteFreeMailbox(
     ) as had`.execute(tx)
   return { hasCredits: rows[0]?.had === false }
 }
+
+/**
+ * Whether an email address has made an account that is open, whoever owns it by now.
+ *
+ * @param digest as of `noteFreeMailbox`
+ */
+export async function hasOpenAccount(tx: Tx, digest: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from free_mailboxes f join accounts a on a.id = f.account_id
+    where f.digest = ${digest} and a.status <> 'closed'`.execute(tx)
+  return rows.length > 0
+}

@@ -67,6 +67,30 @@ export async function listMembers(db: Db | Tx, accountId: string): Promise<reado
   }))
 }
 
+/** Whether a user belongs to no account, and is no operator. */
+export async function isAccountless(db: Db | Tx, userId: string): Promise<boolean> {
+  const row = await queriesOf(db)
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', userId)
+    .where('is_operator', '=', false)
+    .where((eb) =>
+      eb.not(
+        eb.exists(eb.selectFrom('members').select('account_id').where('user_id', '=', userId)),
+      ),
+    )
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Deletes a user who is accountless, with sessions and links. */
+export async function removeAccountless(tx: Tx, userId: string): Promise<void> {
+  // Locked before the accounts are looked up: a membership that is being added must be seen.
+  await tx.selectFrom('users').select('id').where('id', '=', userId).forUpdate().execute()
+  if (!(await isAccountless(tx, userId))) return
+  await tx.deleteFrom('users').where('id', '=', userId).execute()
+}
+
 /** The role of a user in an account; undefined if the user is no member. */
 export async function roleOf(
   db: Db | Tx,

@@ -1,5 +1,6 @@
 import { emailKeyOf } from '@plumbline/people/email-key'
 import { Problem } from '@plumbline/contract/problem'
+import { isAccountless } from '@plumbline/db/people/members'
 import { endSession } from '@plumbline/db/people/sessions'
 import { findUser } from '@plumbline/db/people/users'
 import { sendVerificationLink, verify } from '@plumbline/people/address'
@@ -75,7 +76,8 @@ export const ENTRY_HANDLERS = {
       await refuseManyMessages(people, visitor, body.email)
       const user = await findUser(ctx.db, emailKeyOf(body.email))
       if (people.settings.hasMail) {
-        if (user === undefined) await resendSignUp(people, visitor, body.email)
+        const mayHaveSignedUp = user === undefined || (await isAccountless(ctx.db, user.id))
+        if (mayHaveSignedUp) await resendSignUp(people, visitor, body.email)
         else if (!user.isVerified) await sendVerificationLink(people, visitor, user)
         people.wakeMail()
       }
