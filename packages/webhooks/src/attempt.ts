@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { WEBHOOK_RESPONSE_BYTES } from '@plumbline/contract/webhook-limits'
 import type { AttemptResult, DueDelivery } from '@plumbline/db/webhooks/deliveries'
 import type { FetchRequest, HttpAnswer } from '@plumbline/net/http'
@@ -64,6 +65,7 @@ export async function attemptDelivery(
     endpointId: due.endpointId,
     attempt: due.attempt,
     url: due.url,
+    bodySha256: hash('sha256', due.body),
     status: result.arrived ? 'delivered' : again === null || isGone ? 'failed' : 'pending',
     againMs: again ?? 0,
     durationMs: Math.round(performance.now() - startedAt),

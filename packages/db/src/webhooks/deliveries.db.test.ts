@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { WEBHOOK_PENDING_MAX } from '@plumbline/contract/webhook-limits'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
 import { expect, test } from 'vitest'
@@ -6,6 +7,7 @@ import { inTransaction, openDatabase, type Db } from '../database.ts'
 import { rowsRead } from '../rows-read-fixture.ts'
 import { sweepLongStored, sweepSurplusMessages } from '../sweep-expired.ts'
 import {
+  blankDelivery,
   countDue,
   createTestDelivery,
   pageOfDeliveries,
@@ -221,7 +223,8 @@ test('what an old address of an endpoint answered does not count against the new
   const fail = async (due: DueDelivery | undefined, disable: 'gone' | null): Promise<void> => {
     if (due === undefined) throw new Error('no message is due')
     const answer = { responseStatus: 410, responseBody: '', error: 'refused', disable }
-    const told = { ...due, status: 'failed', againMs: 0, durationMs: 1, ...answer } as const
+    const sent = { againMs: 0, durationMs: 1, bodySha256: hash('sha256', due.body) }
+    const told = { ...due, ...sent, ...answer, status: 'failed' } as const
     await storeAttemptResults(stage.db, [told], LIMITS)
   }
   const view = async () => await findWebhook(stage.db, accountId, id)
@@ -256,7 +259,8 @@ test('an endpoint is disabled after days of failures, not by one that follows a 
       [failingDays, hoursAgo],
     )
     const answer = { responseStatus: 500, responseBody: '', error: 'refused', disable: null }
-    const told = { ...due, status: 'pending', againMs: 0, durationMs: 1, ...answer } as const
+    const sent = { againMs: 0, durationMs: 1, bodySha256: hash('sha256', due.body) }
+    const told = { ...due, ...sent, ...answer, status: 'pending' } as const
     await storeAttemptResults(stage.db, [told], LIMITS)
     const endpoint = await findWebhook(stage.db, accountId, id)
     const days = (Date.now() - Number(endpoint?.failing_since)) / 86_400_000
@@ -265,6 +269,30 @@ test('an endpoint is disabled after days of failures, not by one that follows a 
   expect(await fail(0, 4, 1)).toEqual({ days: 4, reason: null })
   expect(await fail(1, 21, 18 * 24)).toEqual({ days: 0, reason: null })
   expect(await fail(2, 6, 1)).toEqual({ days: 6, reason: 'failing' })
+})
+
+test('a response to a message from which a value was erased meanwhile is not stored', async () => {
+  await using stage = await openStage()
+  const endpointId = await stage.endpoint(await stage.account())
+  await stage.send(endpointId, 2)
+  const [erased, other] = await stage.take()
+  if (erased === undefined || other === undefined) throw new Error('no message is due')
+  await inTransaction(stage.db, (tx) =>
+    blankDelivery(tx, { id: erased.id, body: 'message', responseBody: null, error: null }),
+  )
+  const results = [erased, other].map((due) => {
+    const answer = { responseStatus: 200, responseBody: due.body, error: null, disable: null }
+    const sent = { againMs: 0, durationMs: 1, bodySha256: hash('sha256', due.body) }
+    return { ...due, ...sent, ...answer, status: 'delivered' } as const
+  })
+  await storeAttemptResults(stage.db, results, LIMITS)
+  const stored = await stage.all(endpointId)
+  expect(stored.find(({ id }) => id === erased.id)).toMatchObject({
+    status: 'delivered',
+    response_status: 200,
+    response_body: null,
+  })
+  expect(stored.find(({ id }) => id === other.id)).toMatchObject({ response_body: other.body })
 })
 
 test('several processes share what is due, and no message is taken twice', async () => {
@@ -351,6 +379,7 @@ async function openStage(): Promise<Stage> {
           status,
           againMs: 0,
           durationMs: 1,
+          bodySha256: hash('sha256', due.body),
           ...answer,
         } as const
         await storeAttemptResults(db, [result], LIMITS)

@@ -275,6 +275,8 @@ export interface AttemptResult {
   readonly endpointId: string
   readonly attempt: number
   readonly url: string
+  /** SHA-256 of the body that was sent, in hex. */
+  readonly bodySha256: string
   readonly status: DeliveryState
   /** Milliseconds from now until the next attempt; used only if the message is pending. */
   readonly againMs: number
@@ -302,7 +304,11 @@ const FAILS_TOO_LONG = `(not s.arrived
   and e.failing_since < clock_timestamp() - $2::float8 * interval '1 day'
   and coalesce(e.failed_at >= clock_timestamp() - $3::float8 * interval '1 ms', true))`
 
-/** Stores the results of attempts and the health of their endpoints, which may disable these. */
+/**
+ * Stores the results of attempts and the health of their endpoints, which may disable these. Of a
+ * message from which a value was erased while it was under way the response is left out: it may
+ * repeat that value.
+ */
 export async function storeAttemptResults(
   db: Db,
   results: readonly AttemptResult[],
@@ -313,13 +319,16 @@ export async function storeAttemptResults(
     text: `
       with result as (
         select * from jsonb_to_recordset($1::jsonb) as r("id" text, "endpointId" text, "attempt" int,
-          "url" text, "status" text, "againMs" float8, "durationMs" int, "responseStatus" int,
-          "responseBody" text, "error" text, "disable" text)
+          "url" text, "bodySha256" text, "status" text, "againMs" float8, "durationMs" int,
+          "responseStatus" int, "responseBody" text, "error" text, "disable" text)
       ), kept as (
         update webhook_deliveries d
         set status = r."status", due_at = clock_timestamp() + r."againMs" * interval '1 ms',
           duration_ms = r."durationMs", url = r."url", response_status = r."responseStatus",
-          response_body = r."responseBody", error = r."error"
+          response_body = case
+            when encode(sha256(convert_to(d.body, 'UTF8')), 'hex') = r."bodySha256"
+            then r."responseBody" end,
+          error = r."error"
         from result r where d.id = r."id" and d.attempts = r."attempt" and d.status = 'pending'
       ), standing as (
         select "endpointId" as id, "url", bool_or("status" = 'delivered') as arrived,
