@@ -10,7 +10,7 @@ const KEY_EVERY_MS = 50
 
 /**
  * Aborts a long response when the key of its request is revoked. Disposing of the result stops the
- * check.
+ * check. A check that fails is reported unless the one before failed, too: there are twenty a second.
  */
 export function abortWhenRevoked(
   ctx: Pick<Context, 'access' | 'onError'>,
@@ -18,14 +18,19 @@ export function abortWhenRevoked(
   revoked: AbortController,
 ): Disposable {
   let isChecking = false
+  let hasFailed = false
   const timer = setInterval(() => {
     if (isChecking) return
     isChecking = true
     isStillAdmitted(ctx.access, req)
       .then((still) => {
+        hasFailed = false
         if (!still) revoked.abort()
       })
-      .catch(ctx.onError)
+      .catch((error: unknown) => {
+        if (!hasFailed) ctx.onError(error)
+        hasFailed = true
+      })
       .finally(() => {
         isChecking = false
       })
