@@ -33,6 +33,10 @@ export async function setAccountState(
  */
 export async function revokeAccess(tx: Tx, accountId: string): Promise<void> {
   const id = sql`${accountId}`
+  // First, as where a user is changed, and by a statement of its own: a membership elsewhere that is
+  // being added must be seen below.
+  await sql`select from users where id in (select user_id from members where account_id = ${id})
+    order by id for update`.execute(tx)
   await sql`update api_keys set revoked_at = now() where account_id = ${id} and revoked_at is null`.execute(
     tx,
   )

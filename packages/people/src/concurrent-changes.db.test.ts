@@ -1,8 +1,9 @@
-import { lockAccount } from '@plumbline/db/accounts'
+import { revokeAccess, setAccountState } from '@plumbline/db/account-state'
+import { createAccount, lockAccount } from '@plumbline/db/accounts'
 import { inTransaction, openDatabase, type Db } from '@plumbline/db/database'
 import { listInvitations } from '@plumbline/db/people/invitations'
 import { deleteLinkCodes } from '@plumbline/db/people/link-codes'
-import { listMembers, membershipsOf, removeMember } from '@plumbline/db/people/members'
+import { addMember, listMembers, membershipsOf, removeMember } from '@plumbline/db/people/members'
 import { listSessions } from '@plumbline/db/people/sessions'
 import { beginFactor, confirmFactor, findUser, getUser, setEmail } from '@plumbline/db/people/users'
 import { PATIENT } from '@plumbline/testkit/patience'
@@ -175,6 +176,23 @@ test('an owner who is removed while inviting somebody has invited nobody', async
   })
   expect(await inviting).toMatchObject({ code: 'forbidden' })
   expect(await listInvitations(db, owner.accountId)).toEqual([])
+})
+
+test('a user who joins another account while the only one is closed stays in it', async () => {
+  const owner = await actorOf(await newUser())
+  const { id: accountId } = await createAccount(db, { email: 'olga@b.example', plan: 'free' })
+  let closing: Promise<unknown> | undefined
+  await inTransaction(db, async (tx) => {
+    await addMember(tx, { accountId, userId: owner.userId, role: 'owner' })
+    closing = inTransaction(db, async (closer) => {
+      await setAccountState(closer, owner.accountId, { status: 'closed', reason: null })
+      await revokeAccess(closer, owner.accountId)
+    })
+    await waitsForLock()
+  })
+  await closing
+  expect(await membershipsOf(db, owner.userId)).toMatchObject([{ accountId, role: 'owner' }])
+  expect(await findUser(db, EMAIL)).toMatchObject({ id: owner.userId })
 })
 
 async function actorOf(userId: string): Promise<Actor> {
