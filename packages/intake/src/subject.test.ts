@@ -37,6 +37,10 @@ describe('phones', () => {
     ['="+442079460958"', undefined, '+442079460958'],
     ['="020 7946 0958"', 'GB', '+442079460958'],
     ['4915112345678', 'GB', '+4915112345678'],
+    ['(479) 212-3456', 'US', '+14792123456'],
+    // No number of the USA, and none of Norway.
+    ['(479) 012-3456', 'US', '+14790123456'],
+    ['44 20 7946 0958', undefined, '+442079460958'],
     ['4155552671.0', 'US', '+14155552671'],
     ['442079460958.0', undefined, '+442079460958'],
     ['+4930123456.0', undefined, '+4930123456'],
@@ -65,6 +69,10 @@ describe('phones', () => {
     ['call me', 'GB', /not a phone number/],
     ['1', 'GB', /cannot be read/],
     ['+1234567890123456', undefined, /cannot be read/],
+    ['4155552671.0', undefined, /set default_country/],
+    ['(479) 212-3456', undefined, /set default_country/],
+    ['479-212-3456', undefined, /set default_country/],
+    ['479.212.3456', 'AQ', /cannot be read/],
   ] as const)('%j of %s cannot be read', (text, country, fault) => {
     const reading = readPhone(text, country)
     expect(reading.subject).toBeUndefined()

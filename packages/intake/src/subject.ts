@@ -88,6 +88,13 @@ const PREFIXED = /^\+(?:\d{1,3}[ .\-/]+0|7[ .\-/]+8[ .\-/]|(?:370|375|993)[ .\-/
 const SCIENTIFIC = /^\+?\d(?:[.,]\d+)?e\+?\d+$/i
 
 /**
+ * The national format of the USA and Canada, whose area codes are also codes of countries: with a
+ * plus, `(479) 212-3456` would be a number of Norway. Source: North American Numbering Plan
+ * Administrator, area codes.
+ */
+const NORTH_AMERICAN = /^\(?\d{3}\)?[ .\-\u00a0]?\d{3}[ .\-\u00a0]\d{4}$/
+
+/**
  * A phone number in E.164; other notations, in the digits of any script, are parsed by
  * libphonenumber. Source: decision 31.
  */
@@ -112,7 +119,7 @@ export function readPhone(text: string, defaultCountry: string | undefined): Rea
   const read = number !== undefined && E164.test(number.number) ? number : undefined
   if (read?.isValid() === true) return { subject: read.number }
   // Spreadsheets remove the plus of a value that they take for a number.
-  const plain = bare.replaceAll(/[\s\-./()\u00a0]/g, '')
+  const plain = NORTH_AMERICAN.test(bare) ? '' : bare.replaceAll(/[\s\-./()\u00a0]/g, '')
   const [, digits] = /^(?:00)?([1-9]\d{7,14})$/.exec(plain) ?? []
   const restored = digits === undefined ? undefined : parsePhoneNumberFromString(`+${digits}`)
   if (restored?.isValid() === true && E164.test(restored.number)) {
