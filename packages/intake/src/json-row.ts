@@ -1,7 +1,7 @@
 import type { Check } from '@plumbline/contract/products'
 import type { UploadLimits } from './limits.ts'
 import type { ColumnText } from './record-kinds.ts'
-import type { FieldText, FileRow, RowBuilder } from './row-builder.ts'
+import type { FileRow, RowBuilder, RowFields } from './row-builder.ts'
 
 /** A record of a JSON file. */
 export type JsonRecord = Readonly<Record<string, unknown>>
@@ -32,12 +32,11 @@ export function jsonRow(
   for (const key of own) columns.add(key)
   if (nestsDeep(text)) columns.addRest()
   if (Object.values(record).every(isBlank)) return rows.blank([text])
-  const fault = broken ?? valueFault(record, keys)
-  const field = fieldsOf(record, keys)
-  if (fault !== undefined) return rows.refuse([text], fault, field('ref'))
+  const fields = fieldsOf(text, record, keys)
+  if (broken !== undefined) return rows.refuse([text], broken, fields.ref())
   const textOf: ColumnText = ({ header }) =>
     Object.hasOwn(record, header) ? valueText(record[header]) : undefined
-  return rows.fromFields([text], field, own.length, textOf)
+  return rows.fromFields([text], fields, own.length, textOf)
 }
 
 /** The columns of a JSON file: one for each key, up to limits of their number and length. */
@@ -218,25 +217,25 @@ function isRawJson(value: unknown): value is RawJson {
   return (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value)
 }
 
-function fieldsOf(record: JsonRecord, keys: JsonKeys): FieldText {
-  return (field) => {
+/** Phones and references are often written as numbers; other numbers may have been rounded. */
+function fieldsOf(text: string, record: JsonRecord, keys: JsonKeys): RowFields {
+  const valueOf = (field: keyof JsonKeys): unknown => {
     const key = keys[field]
-    const value = key !== undefined && Object.hasOwn(record, key) ? record[key] : undefined
-    if (typeof value === 'string') return value
-    // Other numbers may have been rounded.
-    return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined
+    return key !== undefined && Object.hasOwn(record, key) ? record[key] : undefined
   }
-}
-
-/** Numbers are accepted for phones and references, which are often written so. */
-function valueFault(record: JsonRecord, keys: JsonKeys): string | undefined {
-  for (const [field, key] of Object.entries(keys)) {
-    const value = Object.hasOwn(record, key) ? record[key] : undefined
-    if (value === undefined || value === null || typeof value === 'string') continue
-    const numeric = (field === 'phone' || field === 'ref') && Number.isSafeInteger(value)
-    if (!numeric) return `${field}: is not a text`
+  return {
+    subject: (check) => {
+      const value = valueOf(check)
+      if (value === undefined || value === null) return undefined
+      if (typeof value === 'string') return value
+      return check === 'phone' && Number.isSafeInteger(value) ? String(value) : null
+    },
+    ref: () => {
+      const value = valueOf('ref')
+      if (typeof value === 'string' || Number.isSafeInteger(value)) return String(value)
+      return valueText(value === undefined ? value : recordExactly(text)?.[keys.ref ?? ''])
+    },
   }
-  return undefined
 }
 
 /** Whether a value counts as absent, like an empty cell. */

@@ -272,8 +272,8 @@ describe('JSON files', () => {
     const lines = [
       '{"ref":"r1","phone":"x"}',
       '{"ref":2,"email":{}}',
-      '{"ref":12345678901234567890,"email":"a@b.example"}',
-      '{"ref":{},"email":"a@b.example"}',
+      '{"ref":12345678901234567890,"phone":"x"}',
+      '{"ref":{"n":1.0},"phone":"x"}',
       `{"ref":"r5","email":"a@b.example",${keys.join(',')}}`,
     ]
     for (const format of ['ndjson', 'records'] as const) {
@@ -281,12 +281,39 @@ describe('JSON files', () => {
       expect(rows.map(({ kind, ref }) => [kind, ref])).toEqual([
         ['refused', 'r1'],
         ['refused', '2'],
-        ['refused', undefined],
-        ['refused', undefined],
+        ['refused', '12345678901234567890'],
+        ['refused', '{"n":1}'],
         ['refused', 'r5'],
       ])
     }
   })
+
+  it.each([
+    ['of MongoDB', '{"_id":{"$oid":"65a0f1c2"},"email":"a@b.example"}', '{"$oid":"65a0f1c2"}'],
+    ['over 2^53', '{"id":175928847299117063,"email":"a@b.example"}', '175928847299117063'],
+    ['of a fraction', '{"id":1.50,"email":"a@b.example"}', '1.5'],
+    ['that is missing', '{"id":null,"email":"a@b.example"}', undefined],
+  ])('are checked whatever kind of value their reference is: an id %s', async (_, line, ref) => {
+    const { rows } = await readBytes(line, { fileName: 'file.ndjson' })
+    expect(rows).toMatchObject([{ kind: 'billable', subjects: { email: 'a@b.example' }, ref }])
+  })
+
+  it.each(['["+442079460958"]', '{"home":"+442079460958"}', 'false', '1.5'])(
+    'are checked without an optional value that is no text: %s',
+    async (phone) => {
+      const line = `{"email":"a@b.example","phone":${phone}}`
+      const { rows } = await readBytes(`${line}\n{"email":"c@d.example","phone":"+442079460959"}`, {
+        fileName: 'file.ndjson',
+        product: 'deliverability',
+      })
+      expect(rows[0]).toMatchObject({
+        kind: 'billable',
+        cells: [line],
+        subjects: { email: 'a@b.example', phone: undefined },
+        error: 'phone: is not a text',
+      })
+    },
+  )
 
   it('records of the API name their fields', async () => {
     const records = '{"email":"a@b.example"}\n{"email":"c@d.example","ip":"192.0.2.1"}\n'

@@ -4,7 +4,7 @@ import type { Claim, ClaimReader } from './claims.ts'
 import { csvCell } from './csv-cell.ts'
 import { isOver, TOO_LONG, type UploadLimits } from './limits.ts'
 import { createRecordKinds, type ColumnText, type Subjects } from './record-kinds.ts'
-import { cellReaders, isNoValue, type CellReader } from './subject.ts'
+import { cellReaders, isNoValue, type CellReader, type Reading } from './subject.ts'
 
 /** One row of a file. */
 export interface FileRow {
@@ -57,8 +57,12 @@ const NO_SUBJECTS: Subjects = {
   domain: undefined,
 }
 
-/** The text of a field in a row: undefined if absent; a fault if it is not a string. */
-export type FieldText = (check: Check | 'ref') => string | undefined
+/** The named fields of a row. */
+export interface RowFields {
+  /** The text of a check's field: undefined if absent, null if its value is no text. */
+  subject(check: Check): string | null | undefined
+  ref(): string | undefined
+}
 
 /** Builds rows from cells, in the order of the file. */
 export interface RowBuilder {
@@ -67,7 +71,7 @@ export interface RowBuilder {
   /** A row from named fields; `width` is its number of columns. */
   fromFields(
     cells: readonly string[],
-    field: FieldText,
+    fields: RowFields,
     width: number,
     textOf?: ColumnText,
   ): FileRow
@@ -120,11 +124,11 @@ export function createRowBuilder(rules: RowRules): RowBuilder {
 
   function fromParts(
     cells: Cells,
-    field: FieldText | undefined,
+    fields: RowFields | undefined,
     textOf: ColumnText = ({ column }) => cells[column],
   ): FileRow {
-    const { refused, subjects, keys, error } = readParts(parts, cells, field)
-    const ref = (field === undefined ? cells[refColumn] : field('ref')) || undefined
+    const { refused, subjects, keys, error } = readParts(parts, cells, fields)
+    const ref = (fields === undefined ? cells[refColumn] : fields.ref()) || undefined
     if (refused !== undefined) return refuse(cells, refused, ref)
     const record = records.of(row, subjects, keys, textOf)
     return made(record.kind, cells, { ...record, subjects, ref, error })
@@ -147,12 +151,12 @@ export function createRowBuilder(rules: RowRules): RowBuilder {
       }
       return cells.every(isBlank) ? made('blank', cells, {}) : fromParts(cells, undefined)
     },
-    fromFields: (cells, field, width, textOf) => {
+    fromFields: (cells, fields, width, textOf) => {
       if (width > widest) widest = Math.min(width, limits.columns)
       if (width > limits.columns) {
-        return refuse(cells, columnsFault(width, limits), field('ref'))
+        return refuse(cells, columnsFault(width, limits), fields.ref())
       }
-      return fromParts(cells, field, textOf)
+      return fromParts(cells, fields, textOf)
     },
     refuse,
     blank: (cells) => made('blank', cells, {}),
@@ -189,6 +193,8 @@ function partsOf({ product, columns, defaultCountry }: RowRules): readonly Part[
   })
 }
 
+const NO_TEXT: Reading = { fault: 'is not a text' }
+
 /**
  * The subjects of a record, or why it is refused; an optional field that cannot be read is left out
  * and named in the error.
@@ -196,18 +202,19 @@ function partsOf({ product, columns, defaultCountry }: RowRules): readonly Part[
 function readParts(
   parts: readonly Part[],
   cells: Cells,
-  field: FieldText | undefined,
+  fields: RowFields | undefined,
 ): { refused?: string; subjects: Subjects; keys: Subjects; error?: string | undefined } {
   const subjects: { -readonly [C in Check]: Subjects[C] } = { ...NO_SUBJECTS }
   const keys: { -readonly [C in Check]: Subjects[C] } = { ...NO_SUBJECTS }
   let error: string | undefined
   for (const { check, column, reader, required } of parts) {
-    const text = (field === undefined ? cells[column] : field(check))?.trim()
-    if (text === undefined || isNoValue(text)) {
+    const given = fields === undefined ? cells[column] : fields.subject(check)
+    const text = given?.trim()
+    if (given !== null && (text === undefined || isNoValue(text))) {
       if (required) return { refused: `${check}: is missing`, subjects, keys }
       continue
     }
-    const reading = reader(text)
+    const reading = text === undefined ? NO_TEXT : reader(text)
     subjects[check] = reading.subject
     keys[check] = reading.subject === undefined ? undefined : (reading.key ?? reading.subject)
     const word = reading.subject === undefined ? reading.fault : reading.note
