@@ -180,6 +180,17 @@ it.each<[string, string[][], boolean]>([
     ],
     true,
   ],
+  ['a malformed address on top', [['ann@firm'], ['c@d.example'], ['e@f.example']], false],
+  [
+    'an address with a name on top',
+    [
+      ['Ann Lee <a@b.example>', 'Rome'],
+      ['c@d.example', 'Bonn'],
+    ],
+    false,
+  ],
+  ['a name with an at sign', [['E-M@il'], ['c@d.example'], ['e@f.example']], true],
+  ['a known name with an address', [['Email (you@firm.example)'], ['c@d.example']], true],
   [
     'a repeated first record',
     [

@@ -28,8 +28,9 @@ export function findPreamble(rows: readonly (readonly string[])[]): number {
 
 /**
  * Whether the first record is a header. A record with addresses or numbers is data, and one with
- * known names a header; otherwise the columns vote: for a header if the first cell differs in kind
- * from those below.
+ * known names a header; otherwise one with a malformed address is data, since a header is in no
+ * result; otherwise the columns vote: for a header if the first cell differs in kind from those
+ * below.
  */
 export function findHeader(rows: readonly (readonly string[])[]): boolean {
   const at = rows.findIndex((row) => row.some((cell) => cell.trim() !== ''))
@@ -38,6 +39,7 @@ export function findHeader(rows: readonly (readonly string[])[]): boolean {
   const kinds = first.map(cellKind)
   if (kinds.some((kind) => DATA.has(kind))) return false
   if (first.some(isKnownName)) return true
+  if (first.some(mayBeAddress)) return false
   const below = rows.slice(at + 1, at + 1 + SAMPLE_ROWS)
   if (kinds.includes('domain') || kinds.includes('date')) return false
   if (below.length === 0) return areNames(first)
@@ -51,6 +53,11 @@ export function findHeader(rows: readonly (readonly string[])[]): boolean {
   }
   if (votes !== 0) return votes > 0
   return areNames(first)
+}
+
+/** Whether a cell is a malformed address, or one with more around it, and no `E-m@il`. */
+function mayBeAddress(cell: string): boolean {
+  return /\S@\S/.test(cell) && !isKnownName(cell.replaceAll('@', 'a'))
 }
 
 /** Kinds of cells that no header has. */
