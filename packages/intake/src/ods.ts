@@ -108,7 +108,7 @@ interface Scan {
   column: number
   cell: OpenCell | undefined
   inParagraph: boolean
-  /** Nesting depth in elements that are not cell text, such as notes. */
+  /** Nesting depth in elements of `ASIDE`. */
   aside: number
 }
 
@@ -150,6 +150,17 @@ function createSheetParser(wanted: number, lineBytes: number): SheetParser {
   }
 }
 
+/**
+ * Elements in a cell whose text is not the cell's: comments, and what is drawn over the sheet at it.
+ * Source: OASIS OpenDocument 1.3, part 3, sections 10.3 to 10.5 and 14.1.
+ */
+const ASIDE: ReadonlySet<string> = new Set(
+  (
+    'annotation frame custom-shape rect line polyline polygon regular-polygon path circle ellipse ' +
+    'connector caption measure control scene g'
+  ).split(' '),
+)
+
 function openElement(scan: Scan, name: string, attributes: XmlAttributes): void {
   if (name === 'table') scan.sheet += 1
   if (scan.sheet !== scan.wanted) return
@@ -163,7 +174,7 @@ function openElement(scan: Scan, name: string, attributes: XmlAttributes): void 
     scan.column = 0
   } else if (isCell(name)) {
     scan.cell = { attributes: attributes.toRecord(), paragraphs: [], chars: 0 }
-  } else if (name === 'annotation') {
+  } else if (ASIDE.has(name)) {
     scan.aside += 1
   } else if (scan.cell !== undefined && scan.aside === 0) {
     if (name === 'p') {
@@ -181,7 +192,7 @@ function closeElement(scan: Scan, name: string): void {
   if (scan.sheet !== scan.wanted) return
   if (name === 'table') scan.isOver = true
   else if (name === 'table-row') closeRow(scan)
-  else if (name === 'annotation') scan.aside -= 1
+  else if (ASIDE.has(name)) scan.aside -= 1
   else if (name === 'p' && scan.aside === 0) scan.inParagraph = false
   else if (isCell(name) && scan.cell !== undefined) {
     closeCell(scan, scan.cell)
