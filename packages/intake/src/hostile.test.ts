@@ -56,6 +56,13 @@ const REFUSED: [string, string | Uint8Array, IntakeErrorCode, RegExp, Options?][
   ],
   ['a web page', '<!DOCTYPE html><html><table>', 'unsupported_media_type', /HTML/],
   ['a JSON array', '[{"email":"a@b.example"}]', 'unsupported_media_type', /JSON array.*records/],
+  [
+    'a JSON array that is called a text',
+    '[{"email":"a@b.example"}]',
+    'unsupported_media_type',
+    /JSON array.*records/,
+    { fileName: 'a.txt' },
+  ],
   ['a damaged gzip file', gzipSync(rows(9000)).fill(7, 60), 'unprocessable', /damaged/],
   [
     'a gzip file cut short',

@@ -104,6 +104,46 @@ describe('delimiters and headers', { timeout: 30_000 }, () => {
     ])
   })
 
+  it.each(['file.csv', 'file.txt', 'file.tsv', 'file.json', null])(
+    'the content decides, not the name: records called %s',
+    async (fileName) => {
+      const lines = ['{"email":"ann@firm.example"}', '{"email":"bo@firm.example","n":1}']
+      const { file, rows } = await readBytes(`\n${lines.join('\n')}`, { fileName })
+      expect(file.format).toBe('ndjson')
+      expect(rows.map(({ subjects }) => subjects.email)).toEqual([
+        undefined,
+        'ann@firm.example',
+        'bo@firm.example',
+      ])
+    },
+  )
+
+  it('an object in a cell makes no records', async () => {
+    const { file, rows } = await readBytes(
+      '{"a":1}\tann@firm.example\n{"a":2}\tbo@firm.example\n',
+      {
+        fileName: 'file.tsv',
+      },
+    )
+    expect(file.format).toBe('tsv')
+    expect(rows.map(({ cells }) => cells)).toEqual([
+      ['{"a":1}', 'ann@firm.example'],
+      ['{"a":2}', 'bo@firm.example'],
+    ])
+  })
+
+  it.each([';', ','])('cells divided by %s in a file that is called .tsv', async (delimiter) => {
+    const text = ['Email,Name', 'ann@firm.example,Ann', 'bo@firm.example,Bo', ''].join('\n')
+    const { file, rows } = await readBytes(text.replaceAll(',', delimiter), {
+      fileName: 'file.tsv',
+    })
+    expect(file).toMatchObject({ delimiter, header: ['Email', 'Name'] })
+    expect(rows.map(({ subjects }) => subjects.email)).toEqual([
+      'ann@firm.example',
+      'bo@firm.example',
+    ])
+  })
+
   it('any cells are read as they were written', async () => {
     const cell = fc.string({
       unit: fc.constantFrom('a', '"', ',', '\n', '\r', ' ', 'ß', '='),

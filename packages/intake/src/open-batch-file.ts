@@ -11,7 +11,7 @@ import { createDecoder, DecodeFault, type FoundEncoding } from './encoding.ts'
 import type { BatchFileOptions, FileLayout, FoundLayout } from './file-layout.ts'
 import { refuseBinary, type FileFormat } from './file-kind.ts'
 import { faultOfBytes } from './framing-fault.ts'
-import type { JsonKeys } from './json-row.ts'
+import { parseRecord, type JsonKeys } from './json-row.ts'
 import { IntakeError } from './intake-error.ts'
 import { mapColumns, type AskedMapping, type ColumnMapping } from './mapping.ts'
 import type { FileSketch } from './preview-columns.ts'
@@ -92,10 +92,13 @@ async function findText(
   const text = decodeSample(bytes, cut, found)
   if (text.trim() === '' && !cut) throw emptyFile()
   const sample = { text, cut }
+  if (named === 'ndjson' || named === 'records') {
+    return { found, layout: findJsonLayout(sample, named, options) }
+  }
   const isJson =
-    named === 'ndjson' || named === 'records' || (named === undefined && startsJson(text))
+    named === undefined ? startsJson(text) : options.format === undefined && startsWithObject(text)
   const layout = isJson
-    ? findJsonLayout(sample, named ?? 'ndjson', options)
+    ? findJsonLayout(sample, 'ndjson', options)
     : findTextLayout(sample, named, options)
   return { found, layout }
 }
@@ -242,6 +245,12 @@ function askedEncoding({ encoding }: BatchFileOptions): Encoding | undefined {
 
 function startsJson(text: string): boolean {
   return /^\s*(?:\{\s*["}]|\[\s*[{[\]])/.test(text.slice(0, 1024))
+}
+
+/** Whether the first line with anything in it is a JSON object, which no line of cells is. */
+function startsWithObject(text: string): boolean {
+  const [line = ''] = /^\s*\{.*/.exec(text) ?? []
+  return parseRecord(line.trim()) !== undefined
 }
 
 function noText(option: string): IntakeError {

@@ -14,7 +14,7 @@ export function findTextLayout(
   { header: askedHeader, delimiter: askedDelimiter, limits }: BatchFileOptions,
 ): FoundLayout {
   refuseMarkup(text)
-  if (named === undefined || named === 'csv') formatOfText(text)
+  if (named !== 'tsv') formatOfText(text)
   const separator = separatorLine(text)
   const skipChars = separator?.length ?? 0
   const body = text.slice(skipChars)
@@ -22,7 +22,7 @@ export function findTextLayout(
   const delimiter =
     askedDelimiter ??
     separator?.delimiter ??
-    (named === 'tsv' ? '\t' : findDelimiter(body, newline))
+    (named === 'tsv' && body.includes('\t') ? '\t' : findDelimiter(body, newline))
   const layout: Extract<FileLayout, { kind: 'csv' | 'lines' }> =
     delimiter === null && named === 'txt' && !isQuoted(body)
       ? { kind: 'lines', newline }
