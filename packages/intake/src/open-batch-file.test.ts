@@ -72,6 +72,18 @@ describe('delimiters and headers', { timeout: 30_000 }, () => {
     ['one column without a header', 'a@b.example\nc@d.example\n', null, null],
     ['no header', 'a@b.example,Ann\nc@d.example,Bo\n', ',', null],
     ['old Macintosh lines', 'Email,Name\ra@b.example,Ann\r', ',', ['Email', 'Name']],
+    [
+      'old Macintosh lines with a line break in a cell',
+      'Email,Name\ra@b.example,"Ann\nLee"\rc@d.example,"5"" x"\r',
+      ',',
+      ['Email', 'Name'],
+    ],
+    [
+      'lines of Windows with an odd quote',
+      'Email,Name\r\na@b.example,5" x\r\nc@d.example,Bo\r\n',
+      ',',
+      ['Email', 'Name'],
+    ],
     ['blank lines before the header', '\n\nEmail,Name\na@b.example,Ann\n', ',', ['Email', 'Name']],
   ])('%s', async (_, text, delimiter, header) => {
     const { file, rows, summary } = await readBytes(text)

@@ -18,7 +18,7 @@ export function findTextLayout(
   const separator = separatorLine(text)
   const skipChars = separator?.length ?? 0
   const body = text.slice(skipChars)
-  const newline = !body.includes('\n') && body.includes('\r') ? '\r' : '\n'
+  const newline = newlineOf(body)
   const delimiter =
     askedDelimiter ??
     separator?.delimiter ??
@@ -47,6 +47,13 @@ export function findTextLayout(
     delimiter,
     ...found,
   }
+}
+
+/** The line end of a text; old Macintosh files have `\n` within quoted cells alone. */
+function newlineOf(body: string): '\n' | '\r' {
+  if (!body.includes('\r')) return '\n'
+  const between = body.includes('\n') ? body.replaceAll(/"[^"]*"?/g, '') : body
+  return between.includes('\r') && !between.includes('\n') ? '\r' : '\n'
 }
 
 function recordsOf(
