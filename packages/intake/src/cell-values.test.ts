@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import { readBytes } from './batch-file-fixture.ts'
-import { numberStyle, patterned, plainNumber, serialText } from './number-format.ts'
+import { digitsText, numberStyle, plainNumber, serialText } from './number-format.ts'
 import { rowOf, xlsxOf, type WorkbookParts } from './workbook-fixture.ts'
 
 describe('a number is shown with all its digits and no exponent', () => {
@@ -25,12 +25,16 @@ describe('a format of digits shows its zeros and signs, and other formats the nu
     ['00000000000', '7911123456', '07911123456'],
     ['0000-000-0000', '4155550100', '0415-555-0100'],
     ['[<=9999999]###-####;(###) ###-####', '5550100', '555-0100'],
+    ['[<=9999999]###-####;(###) ###-####', '4155550100', '(415) 555-0100'],
+    ['[<=9999999]###\\-####;\\(###\\)\\ ###\\-####', '4155550100', '(415) 555-0100'],
+    ['[>9999999]0000-000-0000;000-0000', '5550100', '555-0100'],
+    ['[<1000]000;#,##0', '4155550100', '4155550100'],
     ['(000) 000-0000', '4155550100', '(415) 555-0100'],
     ['00000', '123', '00123'],
     ['+00 000 000000', '447911123', '+00 447 911123'],
   ])('%s of %s', (code, digits, text) => {
     const style = numberStyle(170, code)
-    const shown = style.kind === 'digits' ? patterned(digits, style.pattern) : digits
+    const shown = style.kind === 'digits' ? digitsText(Number(digits), style) : digits
     expect(shown).toBe(text)
   })
 

@@ -5,10 +5,18 @@ export type NumberStyle =
   | { readonly kind: 'boolean' }
   | { readonly kind: 'date' | 'datetime' | 'time' | 'elapsed' }
   /** Digits in a pattern: leading zeros, blanks and punctuation of a phone number. */
-  | { readonly kind: 'digits'; readonly pattern: readonly PatternPart[] }
+  | {
+      readonly kind: 'digits'
+      readonly pattern: Pattern
+      /** The pattern of numbers that do not fit the condition of the first one. */
+      readonly other?: { readonly isOf: (value: number) => boolean; readonly pattern: Pattern }
+    }
+
+/** Digits and signs from left to right. */
+type Pattern = readonly PatternPart[]
 
 /** A digit, with what is shown if the number has none there; or a literal character. */
-export type PatternPart =
+type PatternPart =
   | { readonly digit: '0' | ''; readonly sign?: undefined }
   | { readonly digit?: undefined; readonly sign: string }
 
@@ -46,7 +54,7 @@ export function numberStyle(id: number, code: string | undefined): NumberStyle {
   if (code === undefined) return BUILT_IN.get(id) ?? NUMBER
   if (BOOLEAN.test(code)) return { kind: 'boolean' }
   // Sections are for positive and negative numbers, zero and text.
-  const section = sectionsOf(code)[0] ?? ''
+  const [section = '', second = ''] = sectionsOf(code)
   const bare = section
     .replaceAll(/"[^"]*"|\\.|_.|\*./g, '')
     .replaceAll(/\[(?!h+\]|m+\]|s+\])[^\]]*\]/gi, '')
@@ -56,7 +64,30 @@ export function numberStyle(id: number, code: string | undefined): NumberStyle {
   const hasDate = /[dy]/i.test(bare) || (/m/i.test(bare) && !hasTime)
   if (hasDate) return { kind: hasTime ? 'datetime' : 'date' }
   if (hasTime) return { kind: 'time' }
-  return digitStyle(section) ?? NUMBER
+  const pattern = digitPattern(section)
+  if (pattern === undefined) return NUMBER
+  const isOf = conditionOf(section)
+  const other = isOf === undefined ? undefined : digitPattern(second)
+  if (isOf === undefined || other === undefined) return { kind: 'digits', pattern }
+  return { kind: 'digits', pattern, other: { isOf: (value) => !isOf(value), pattern: other } }
+}
+
+/** The condition of a section, such as `[<=9999999]` of Excel's phone numbers. */
+function conditionOf(section: string): ((value: number) => boolean) | undefined {
+  const [, sign, than] = /^\[([<>]=?)(\d{1,15})\]/.exec(section) ?? []
+  const limit = Number(than)
+  switch (sign) {
+    case '<':
+      return (value) => value < limit
+    case '<=':
+      return (value) => value <= limit
+    case '>':
+      return (value) => value > limit
+    case '>=':
+      return (value) => value >= limit
+    default:
+      return undefined
+  }
 }
 
 function sectionsOf(code: string): string[] {
@@ -66,7 +97,7 @@ function sectionsOf(code: string): string[] {
 const DIGIT_TOKENS = /"([^"]*)"|\\(.)|_.|\*.|\[[^\]]*\]|([0#?])|([ +\-/():.])|(.)/g
 
 /** A pattern of whole digits with leading zeros or punctuation; undefined for other formats. */
-function digitStyle(section: string): NumberStyle | undefined {
+function digitPattern(section: string): Pattern | undefined {
   const pattern: PatternPart[] = []
   let digits = 0
   let zeros = 0
@@ -87,11 +118,17 @@ function digitStyle(section: string): NumberStyle | undefined {
     pattern.push({ sign: text })
   }
   const isPattern = digits > 0 && (zeros > 1 || (signs > 0 && digits > 4))
-  return isPattern ? { kind: 'digits', pattern } : undefined
+  return isPattern ? pattern : undefined
+}
+
+/** A whole number as a style of digits shows it. */
+export function digitsText(value: number, style: NumberStyle & { kind: 'digits' }): string {
+  const { pattern, other } = style
+  return patterned(String(value), other?.isOf(value) === true ? other.pattern : pattern)
 }
 
 /** Fills a whole number into a pattern from the right; extra digits come first. */
-export function patterned(digits: string, pattern: readonly PatternPart[]): string {
+function patterned(digits: string, pattern: Pattern): string {
   const out: string[] = []
   let left = digits
   let at = pattern.length - 1
@@ -114,7 +151,7 @@ export function patterned(digits: string, pattern: readonly PatternPart[]): stri
   return out.join('')
 }
 
-function needsZero(pattern: readonly PatternPart[], before: number): boolean {
+function needsZero(pattern: Pattern, before: number): boolean {
   return pattern.slice(0, before).some(({ digit }) => digit === '0')
 }
 

@@ -1,5 +1,5 @@
 import { IntakeError } from './intake-error.ts'
-import { patterned, plainNumber, serialText, type NumberStyle } from './number-format.ts'
+import { digitsText, plainNumber, serialText, type NumberStyle } from './number-format.ts'
 import type { SharedStrings } from './shared-strings.ts'
 import {
   EMPTY_ROW,
@@ -269,7 +269,7 @@ function readNumber(
   }
   if (style.kind === 'digits') {
     return Number.isSafeInteger(number) && number >= 0
-      ? { text: patterned(String(number), style.pattern), kind: KIND_BITS.text }
+      ? { text: digitsText(number, style), kind: KIND_BITS.text }
       : { text: plainNumber(number), kind: KIND_BITS.number }
   }
   const read = serialText(number, style.kind, is1904)
