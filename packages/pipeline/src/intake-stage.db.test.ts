@@ -27,6 +27,17 @@ test('rows of 60 KiB make chunks of a megabyte, so that a worker holds a few meg
   expect(next).toBe(100)
 })
 
+test('a worker that stops leaves a file that it is opening, and returns its stage', async () => {
+  await using harness = await openTestPipeline()
+  const { pool } = harness.pipeline.db
+  const { id } = await harness.submit('email\nada@example.com\n')
+  const job = { batchId: id, lease: 1 }
+  await runIntake(harness.pipeline, job, AbortSignal.abort(new Error('the worker stops')))
+  const { rows: previews } = await pool.query('select from batch_previews')
+  const { rows: stages } = await pool.query('select status, stage_attempts from batches')
+  expect([previews.length, stages]).toEqual([0, [{ status: 'analyzing', stage_attempts: 0 }]])
+})
+
 test('rows read before their worker died are not read again, and a later cancel includes all of them', async () => {
   await using harness = await openTestPipeline()
   const { pipeline, owner } = harness

@@ -80,18 +80,18 @@ test('the start of a file is shown while its rows are still counted', async () =
   await using harness = await openTestPipeline()
   const { id } = await harness.submit(FILE, dryRun)
   await expect(preview(harness, id)).rejects.toMatchObject({ code: 'conflict' })
-  // Its rows are not counted, as the worker ends before that.
+  // Its rows are not counted: the worker stops when it begins to, with the limit of unpaid ones.
   const stop = new AbortController()
-  const { storage } = harness.pipeline
+  const { limits } = harness.pipeline
   const stopping = {
     ...harness.pipeline,
-    storage: {
-      ...storage,
-      local: async (key: string) => {
+    limits: Object.defineProperty({ ...limits }, 'unpaidRowsPerDay', {
+      enumerable: false,
+      get: () => {
         stop.abort()
-        return await storage.local(key)
+        return limits.unpaidRowsPerDay
       },
-    },
+    }),
   }
   await runIntake(stopping, { batchId: id, lease: 1 }, stop.signal)
   expect(await preview(harness, id)).toMatchObject({

@@ -52,7 +52,7 @@ export async function readBatchFile(
   const source = await openSource(pipeline, batch, lease, signal)
   if (source === undefined) return 'failed'
   try {
-    const file = await openBatchFile({
+    const options = {
       path: source.path,
       ownColumns: source.ownColumns,
       scratchDir: pipeline.scratchDir,
@@ -65,7 +65,8 @@ export async function readBatchFile(
         rows: own.upload_rows ?? pipeline.limits.rows,
       }),
       ...batch.requested,
-    })
+    }
+    const file = await openBatchFile(options, signal)
     const stage = { batchId: batch.id, lease }
     await storePreviewHead(pipeline.db, stage, previewHead(file.sketch, file.mapping))
     return await storeChunks(pipeline, batch, file, lease, signal)
