@@ -189,6 +189,14 @@ it.each<[string, string[][], boolean]>([
     ],
     false,
   ],
+  ['an address with a port on top', [['192.0.2.1:80'], ['192.0.2.2'], ['192.0.2.3']], false],
+  ['a URL without a name on top', [['http://192.0.2.1/x'], ['b.example'], ['c.example']], false],
+  [
+    'a number with a note on top',
+    [['+44 20 7946 0958 (work)'], ['+442079460959'], ['+442079460960']],
+    false,
+  ],
+  ['no value on top', [['n/a'], ['+442079460959'], ['+442079460960']], false],
   ['a name with an at sign', [['E-M@il'], ['c@d.example'], ['e@f.example']], true],
   ['a known name with an address', [['Email (you@firm.example)'], ['c@d.example']], true],
   [

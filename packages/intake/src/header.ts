@@ -28,7 +28,7 @@ export function findPreamble(rows: readonly (readonly string[])[]): number {
 
 /**
  * Whether the first record is a header. A record with addresses or numbers is data, and one with
- * known names a header; otherwise one with a malformed address is data, since a header is in no
+ * known names a header; otherwise one with a malformed value is data, since a header is in no
  * result; otherwise the columns vote: for a header if the first cell differs in kind from those
  * below.
  */
@@ -37,9 +37,9 @@ export function findHeader(rows: readonly (readonly string[])[]): boolean {
   const first = rows[at]?.map((cell) => cell.trim())
   if (first === undefined) return false
   const kinds = first.map(cellKind)
-  if (kinds.some((kind) => DATA.has(kind))) return false
+  if (kinds.some((kind) => DATA.has(kind)) || kinds.every((kind) => kind === 'empty')) return false
   if (first.some(isKnownName)) return true
-  if (first.some(mayBeAddress)) return false
+  if (first.some(mayBeValue)) return false
   const below = rows.slice(at + 1, at + 1 + SAMPLE_ROWS)
   if (kinds.includes('domain') || kinds.includes('date')) return false
   if (below.length === 0) return areNames(first)
@@ -55,9 +55,12 @@ export function findHeader(rows: readonly (readonly string[])[]): boolean {
   return areNames(first)
 }
 
-/** Whether a cell is a malformed address, or one with more around it, and no `E-m@il`. */
-function mayBeAddress(cell: string): boolean {
-  return /\S@\S/.test(cell) && !isKnownName(cell.replaceAll('@', 'a'))
+/** A URL, an IP address with a port or range, a number with a note behind it. */
+const VALUE = /:\/\/|^\d{1,3}(?:\.\d{1,3}){3}\b|^\+\d/
+
+/** Whether a cell looks like a malformed value, or one with more around it, and is no `E-m@il`. */
+function mayBeValue(cell: string): boolean {
+  return VALUE.test(cell) || (/\S@\S/.test(cell) && !isKnownName(cell.replaceAll('@', 'a')))
 }
 
 /** Kinds of cells that no header has. */
