@@ -104,6 +104,21 @@ describe('a declared encoding takes precedence over a guess', () => {
     expect([file.encoding, namesOf(rows)]).toEqual(['utf-16le', names])
   })
 
+  it.each(['utf-16', 'utf-16le', 'utf-16be'])(
+    'of UTF-16 has the byte order of its mark: %s',
+    async (encoding) => {
+      const text = Buffer.from('\ufeffemail\nzoë@a.example\n', 'utf16le')
+      for (const [bytes, found] of [
+        [text, 'utf-16le'],
+        [Buffer.from(text).swap16(), 'utf-16be'],
+      ] as const) {
+        const { file, rows } = await readBytes(bytes, { encoding })
+        expect(file).toMatchObject({ encoding: found, header: ['email'] })
+        expect(rows[0]?.cells).toEqual(['zoë@a.example'])
+      }
+    },
+  )
+
   it('an unknown encoding is refused', async () => {
     await expect(readBytes('a@b.example\n', { encoding: 'klingon' })).rejects.toThrow(
       /encoding "klingon" is not known/,

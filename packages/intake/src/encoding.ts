@@ -45,8 +45,11 @@ export function encodingOfStart(
 ): FoundEncoding | undefined {
   const marked = MARKS.find(([, mark]) => sample.subarray(0, mark.length).equals(mark))
   if (asked !== undefined) {
-    const markBytes = marked?.[0] === asked ? marked[1].length : 0
-    return { encoding: asked, markBytes, confidence: 1 }
+    // `utf-16` names no byte order, and the mark of one is no character in the other.
+    if (marked !== undefined && (marked[0] === asked || isOtherOrder(marked[0], asked))) {
+      return { encoding: marked[0], markBytes: marked[1].length, confidence: 1 }
+    }
+    return { encoding: asked, markBytes: 0, confidence: 1 }
   }
   // After a UTF-8 mark, the bytes that follow are examined first.
   if (marked !== undefined && marked[0] !== 'utf-8') {
@@ -54,6 +57,10 @@ export function encodingOfStart(
   }
   const wide = findWide(sample)
   return wide === undefined ? undefined : { encoding: wide, markBytes: 0, confidence: 0.95 }
+}
+
+function isOtherOrder(one: Encoding, other: Encoding): boolean {
+  return ['utf-16', 'utf-32'].some((form) => one.startsWith(form) && other.startsWith(form))
 }
 
 /** Length of the UTF-8 byte order mark at the start. */
