@@ -10,6 +10,7 @@ import {
   NEAR_COLUMNS,
   rowBlocks,
   SHEET_LIMITS,
+  sheetName,
   sparse,
   type RowRun,
   type Sheet,
@@ -39,15 +40,13 @@ export async function openOds(
   if (entry === undefined) throw damaged(undefined)
   const sheets: Sheet[] = []
   const names = createXmlReader({
-    open: (name, attributes) => {
-      if (name !== 'table') return
+    open: (element, attributes) => {
+      if (element !== 'table') return
       if (sheets.length === MAX_SHEETS) {
         throw new IntakeError('payload_too_large', `The workbook has over ${MAX_SHEETS} sheets.`)
       }
-      const title = (attributes.get('table:name') ?? '')
-        .replaceAll(/\p{Cc}/gu, '\ufffd')
-        .slice(0, 255)
-      sheets.push({ name: title, isHidden: false, part: String(sheets.length) })
+      const name = sheetName(attributes.get('table:name') ?? '')
+      sheets.push({ name, isHidden: false, part: String(sheets.length) })
     },
     close: () => {},
   })

@@ -20,6 +20,17 @@ export interface Sheet {
   readonly part: string
 }
 
+/** Characters of a sheet's name that are kept: Excel allows 31, other programs more. */
+const NAME_CHARS = 255
+
+/** A sheet's name as it can be stored and shown. */
+export function sheetName(written: string): string {
+  return written
+    .slice(0, NAME_CHARS)
+    .toWellFormed()
+    .replaceAll(/\p{Cc}/gu, '\ufffd')
+}
+
 /** One row of a sheet, up to its last non-empty cell. */
 export interface SheetRow {
   /** As displayed, but numbers with all their digits. */

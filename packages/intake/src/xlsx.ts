@@ -2,7 +2,7 @@ import { IntakeError } from './intake-error.ts'
 import type { UploadLimits } from './limits.ts'
 import { numberStyle, type NumberStyle } from './number-format.ts'
 import { createSharedStrings } from './shared-strings.ts'
-import type { Sheet, Workbook } from './workbook.ts'
+import { sheetName, type Sheet, type Workbook } from './workbook.ts'
 import { sheetRows } from './xlsx-sheet.ts'
 import { createXmlReader, type XmlListener } from './xml-reader.ts'
 import { damaged, type ZipArchive } from './zip-archive.ts'
@@ -71,17 +71,17 @@ async function readWorkbook(
   const sheets: Sheet[] = []
   let is1904 = false
   await readPart(zip, part, signal, {
-    open: (name, attributes) => {
+    open: (element, attributes) => {
       // Extensions at the end have an element of this name too, without the attribute.
-      if (name === 'workbookPr') is1904 ||= /^(?:1|true)$/.test(attributes.get('date1904') ?? '')
-      if (name !== 'sheet') return
+      if (element === 'workbookPr') is1904 ||= /^(?:1|true)$/.test(attributes.get('date1904') ?? '')
+      if (element !== 'sheet') return
       const target = related.get(attributes.getLocal('id') ?? '')
       // Sheets of charts and of old macros hold no cells.
       if (target?.type !== 'worksheet') return
       if (sheets.length === MAX_SHEETS) throw tooMany('sheets', MAX_SHEETS)
       const state = attributes.get('state') ?? 'visible'
-      const title = (attributes.get('name') ?? '').toWellFormed().replaceAll(/\p{Cc}/gu, '\ufffd')
-      sheets.push({ name: title.slice(0, 255), isHidden: state !== 'visible', part: target.part })
+      const name = sheetName(attributes.get('name') ?? '')
+      sheets.push({ name, isHidden: state !== 'visible', part: target.part })
     },
     close: () => {},
   })

@@ -41,6 +41,14 @@ test('the first sheets of very many are stored and shown', async () => {
   expect(rows).toEqual([{ sheets: names.slice(0, 100) }])
 })
 
+test('a sheet whose long name is cut within a character is read', async () => {
+  await using harness = await openTestPipeline()
+  const name = `${'x'.repeat(254)}😀`
+  const bytes = await xlsxOf({ sheets: { [name]: rowOf('ann@a.example') } })
+  const batch = await harness.read(bytes, { fileName: 'list.xlsx' })
+  expect(batch.file?.sheets).toEqual([`${'x'.repeat(254)}\ufffd`])
+})
+
 test('an archive of several files fails with their names, and holds no credits', async () => {
   await using harness = await openTestPipeline()
   const batch = await harness.read(await zipOf({ 'a.csv': 'x', 'b.csv': 'x' }), {
