@@ -221,7 +221,8 @@ async function openEntry(
   signal: AbortSignal,
 ): Promise<Container> {
   const { limits } = options
-  const name = entry.fileName
+  // Databases store no NUL.
+  const name = entry.fileName.replaceAll('\0', '\ufffd')
   const bytes = (ending: AbortSignal): AsyncIterable<Buffer> =>
     within(zip.read(entry, ending), options)
   if (entry.uncompressedSize > limits.uploadBytes) tooLarge(options)

@@ -49,6 +49,13 @@ test('a sheet whose long name is cut within a character is read', async () => {
   expect(batch.file?.sheets).toEqual([`${'x'.repeat(254)}\ufffd`])
 })
 
+test('a file of an archive whose name has a NUL is read', async () => {
+  await using harness = await openTestPipeline()
+  const bytes = await zipOf({ 'a\0b.csv': 'email\nann@a.example\n' })
+  const batch = await harness.read(bytes, { fileName: 'all.zip' })
+  expect(batch).toMatchObject({ rows: { total: 1 }, file: { entry: 'a\ufffdb.csv' } })
+})
+
 test('an archive of several files fails with their names, and holds no credits', async () => {
   await using harness = await openTestPipeline()
   const batch = await harness.read(await zipOf({ 'a.csv': 'x', 'b.csv': 'x' }), {
