@@ -120,6 +120,22 @@ describe('a recheck', () => {
     )
   })
 
+  test('of NDJSON keeps lines that are no object', async () => {
+    await using harness = await openTestPipeline()
+    const lines = ['no "object"', JSON.stringify({ email: ADDRESSES[0] }), '["x"]', '"y"']
+    const asked = { fileName: 'list.ndjson' }
+    const first = await completed(harness, lines.join('\n'), asked)
+    const { pipeline, owner } = harness
+    const only = ['done', 'refused']
+    const made = await recheckBatch(pipeline, owner, first.id, { only, ...WISH })
+    const again = await run(harness, made)
+    expect(again.rows).toMatchObject({ total: 4, refused: 3 })
+    const columns = ['email', 'input.rest', 'result.error']
+    const table = await tableOf(harness, again.id, { columns })
+    expect(table).toEqual(await tableOf(harness, first.id, { columns }))
+    expect(table[1]?.[1]).toBe(lines[0])
+  })
+
   test('reads a row of any length again that the first batch has read', async () => {
     await using harness = await openTestPipeline()
     const { pipeline, owner } = harness

@@ -12,6 +12,7 @@ import { noSuchBatch } from './batch-access.ts'
 import { csvCell } from '@plumbline/intake/csv-cell'
 import type { OwnColumns } from '@plumbline/intake/file-layout'
 import { IntakeError } from '@plumbline/intake/intake-error'
+import { jsonCells } from '@plumbline/intake/json-row'
 import { writeNewFile } from '@plumbline/storage/new-file'
 import type { LineFormat } from './line-format.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -153,7 +154,7 @@ export async function writeRecheck(
 
 function linesAsTheyCame(batch: BatchRow): LineFormat {
   if (isJsonBatch(batch)) {
-    return { header: '', line: ({ rows }, place) => `${rows[place]?.[0] ?? ''}\n` }
+    return { header: '', line: ({ rows }, place) => `${jsonLine(rows[place]?.[0] ?? '')}\n` }
   }
   const lineOf = (cells: readonly string[]): string =>
     `${cells.map((cell) => csvCell(cell, true)).join(',')}\r\n`
@@ -161,4 +162,9 @@ function linesAsTheyCame(batch: BatchRow): LineFormat {
     header: batch.header === null ? '' : lineOf(batch.header),
     line: ({ rows }, place) => lineOf(rows[place] ?? []),
   }
+}
+
+/** A line of JSON as it came: one that is no object is stored as a JSON text. */
+function jsonLine(stored: string): string {
+  return stored.startsWith('"') ? jsonCells(stored, []).rest : stored
 }
