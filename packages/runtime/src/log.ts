@@ -1,5 +1,6 @@
 import { pino, type DestinationStream, type Logger } from 'pino'
 import { faultOf } from './fault.ts'
+import { openLogFile } from './log-file.ts'
 import { terminalLine } from './terminal-log.ts'
 
 /**
@@ -21,7 +22,7 @@ export function createLog(options: { name: string; level?: string; destination?:
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
     },
-    terminalOf(fd) ?? pino.destination({ dest: fd, sync: false }),
+    terminalOf(fd) ?? openLogFile(fd),
   )
 }
 
