@@ -210,6 +210,13 @@ test('concurrent migrations grant the same rights', async () => {
   expect((await fixture.serving.pool.query('select from batches')).rowCount).toBe(0)
 })
 
+test('the serving role may be that of the address of a socket', async () => {
+  await using fixture = await openFixture()
+  await fixture.owner.pool.query(`revoke all on batches from ${SERVING}`)
+  await grantServing(fixture.owner, `postgres://${SERVING}:p@/name?host=/run/postgresql`)
+  expect((await fixture.serving.pool.query('select from batches')).rowCount).toBe(0)
+})
+
 test('a role that is a superuser or has the rights of the owner is refused', async () => {
   await using fixture = await openFixture()
   const name = `mighty_${process.pid}`

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import type { Db } from './database.ts'
 import { scramVerifier } from './scram.ts'
+import { loginOf } from './server-address.ts'
 import { hasState, SQLSTATE } from './sqlstate.ts'
 
 /** Schemas of the product: its own, and that of the queue. */
@@ -59,15 +60,13 @@ export async function mayChangeLedger(db: Db): Promise<boolean> {
 }
 
 async function servingRole(client: pg.PoolClient, servingUrl: string): Promise<string | undefined> {
-  const url = new URL(servingUrl)
-  const name = decodeURIComponent(url.username)
-  if (name === '') throw new Error('DATABASE_URL names no user; expected that of the service')
+  const { user: name, password } = loginOf(servingUrl)
   const { rows } = await client.query<{ own: boolean; known: boolean }>(
     `select current_user = $1 as own, exists (select from pg_roles where rolname = $1) as known`,
     [name],
   )
   if (rows[0]?.own === true) return undefined
-  if (rows[0]?.known !== true) await makeRole(client, name, decodeURIComponent(url.password))
+  if (rows[0]?.known !== true) await makeRole(client, name, password)
   return name
 }
 

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { STATEMENT_MS, type Db } from './database.ts'
+import { loginOf } from './server-address.ts'
 
 /**
  * Sets the time-outs of a role on this database, and turns off just-in-time compilation, for a
@@ -11,7 +12,7 @@ import { STATEMENT_MS, type Db } from './database.ts'
  * @throws with instructions if this role may not alter the other
  */
 export async function limitSessions(db: Db, servingUrl: string): Promise<void> {
-  const role = decodeURIComponent(new URL(servingUrl).username)
+  const { user: role } = loginOf(servingUrl)
   const { rows } = await db.pool.query<{ database: string; kept: string[] }>(
     `select current_database() as database,
        coalesce((select s.setconfig from pg_db_role_setting s

@@ -4,6 +4,7 @@ import { openDatabase, type Db } from '@plumbline/db/database'
 import { startEmbeddedPostgres } from '@plumbline/db/embedded'
 import { migrate } from '@plumbline/db/migrate'
 import { moveDatabase, type MovedTable } from '@plumbline/db/move-database'
+import { placeOf } from '@plumbline/db/server-address'
 import { grantServing } from '@plumbline/db/serving-role'
 import { limitSessions } from '@plumbline/db/session-limits'
 import { migrateQueue } from '@plumbline/queue/postgres-queues'
@@ -104,10 +105,4 @@ function told(moved: readonly MovedTable[], { DATA_DIR, DATABASE_URL }: LocalSet
     'What was moved is still here, and "npm start" does not serve from it any more.',
     '',
   ].join('\n')
-}
-
-/** Host, port and name of a database, without credentials. */
-function placeOf(url: string): string {
-  const { host, pathname } = new URL(url)
-  return `${host}${pathname}`
 }
