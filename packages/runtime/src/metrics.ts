@@ -11,8 +11,8 @@ export interface Metrics {
     buckets: readonly number[],
   ): Histogram<L>
   /**
-   * A gauge that is read at each scrape. If reading fails, as while a server is down, this gauge
-   * has no value and the others are unaffected.
+   * A gauge that is read at each scrape. If reading fails, or takes longer than three seconds, as
+   * while a server is down or hangs, this gauge has no value and the others are unaffected.
    */
   observed(
     name: string,
@@ -27,6 +27,12 @@ export interface Observed {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
 }
+
+/**
+ * Milliseconds that a scrape waits for a gauge: Prometheus gives up the whole scrape after ten
+ * seconds by default, an export of OpenTelemetry after five.
+ */
+const READ_MS = 3_000
 
 /** Creates a registry with the default metrics of the process. */
 export function createMetrics(): Metrics {
@@ -45,13 +51,14 @@ export function createMetrics(): Metrics {
         registers: [registry],
       }),
     observed: (name, help, labels, read) => {
+      const readInTime = withinTime(read)
       const gauge: Gauge = new Gauge({
         name,
         help,
         labelNames: [...labels],
         registers: [registry],
         collect: async () => {
-          const values = await read().catch(() => [])
+          const values = await readInTime()
           gauge.reset()
           // A reset leaves a value of 0 for a metric without labels.
           if (labels.length === 0) gauge.remove()
@@ -59,5 +66,20 @@ export function createMetrics(): Metrics {
         },
       })
     },
+  }
+}
+
+/** The reading; an empty one if it fails or is late. A late one goes on, and no other joins it. */
+function withinTime(read: () => Promise<readonly Observed[]>): () => Promise<readonly Observed[]> {
+  let reading: Promise<readonly Observed[]> | undefined
+  return async () => {
+    reading ??= read()
+      .catch(() => [])
+      .finally(() => (reading = undefined))
+    const { promise: late, resolve } = Promise.withResolvers<readonly Observed[]>()
+    const timer = setTimeout(resolve, READ_MS, [])
+    const values = await Promise.race([reading, late])
+    clearTimeout(timer)
+    return values
   }
 }
