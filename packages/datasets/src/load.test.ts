@@ -38,6 +38,21 @@ test('a domain that is excluded from probing is found in any notation of its nam
   expect(list.has('xn--fhren-jua.example')).toBe(true)
 })
 
+test('a comment may follow an entry', async () => {
+  const dir = await folder({
+    'opt-out.txt': 'ada.example  # asked on 2026-11-28\nbob.example\t#\n',
+    'role.txt': 'c#\n',
+    'threat.txt': '192.0.2.1 # seen twice\n192.0.2.2\t5\t# seen often\n',
+    'threat-asn.txt': 'AS64500 # gone\n',
+  })
+  const optOut = await loadNames(dir, 'opt-out')
+  expect([...optOut.entries()]).toEqual(['ada.example', 'bob.example'])
+  expect((await loadNames(dir, 'role')).exact('c#')).toBe(true)
+  const threat = await loadRanges(dir, 'threat')
+  expect(['192.0.2.1', '192.0.2.2'].map((text) => threat.level(address(text)))).toEqual([1, 5])
+  expect((await loadAsns(dir, 'threat-asn')).match(64_500)).not.toBeNull()
+})
+
 test('a file of the list replaces the packaged ones, a file of a source is added to them', async () => {
   const replaced = await loadNames(
     await folder({ 'disposable.txt': 'throw.example\n' }),

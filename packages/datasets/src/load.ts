@@ -181,7 +181,7 @@ async function eachEntry(
     const entry = text.slice(start, end < 0 ? text.length : end).trim()
     start = end < 0 ? text.length : end + 1
     if (entry.startsWith('#')) readHeader(entry, header)
-    else if (entry !== '') take(entry, line)
+    else if (entry !== '') take(withoutComment(entry), line)
     if (line % LINES_A_TURN === 0) await nextTurn()
   }
   return {
@@ -190,6 +190,12 @@ async function eachEntry(
     licence: header.get('licence') ?? null,
     date: header.get('date') ?? null,
   }
+}
+
+/** A `#` within a word is part of it: local parts may have one. */
+function withoutComment(entry: string): string {
+  const at = entry.includes('#') ? entry.search(/\s#/) : -1
+  return at < 0 ? entry : entry.slice(0, at).trimEnd()
 }
 
 function readHeader(line: string, header: Map<string, string>): void {
