@@ -41,6 +41,13 @@ test('a file that cannot be read is no failed connection', async () => {
   })
 })
 
+test('a disk that is full is no failed connection', () => {
+  const said = 'ENOSPC: no space left on device, write'
+  const fault = Object.assign(new Error(said), { code: 'ENOSPC', syscall: 'write' })
+  expect(failureOf(fault)).toEqual({ message: said, status: 1 })
+  expect(socketFault(new Error('not stored', { cause: fault }))).toBeUndefined()
+})
+
 test('a failed connection is found below the wrappers of fetch and of the driver', () => {
   const socket = Object.assign(new Error('connect ECONNREFUSED ::1:1'), { code: 'ECONNREFUSED' })
   const fetchFault = new TypeError('fetch failed', { cause: socket })

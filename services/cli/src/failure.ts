@@ -37,6 +37,9 @@ function toldBy(error: unknown): Failure {
   return { message, status: 1 }
 }
 
+/** Codes of writing to a file that is open already: without space, over a quota or limit, broken. */
+const OF_DISKS: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS', 'EIO'])
+
 /**
  * Why a connection failed, found below the errors that fetch and the database driver wrap around
  * it; undefined for other failures.
@@ -44,8 +47,9 @@ function toldBy(error: unknown): Failure {
 export function socketFault(error: unknown): string | undefined {
   let fetchFault: string | undefined
   for (let at = error, depth = 0; at instanceof Error && depth < 5; depth++) {
-    // Failures of files have codes like those of sockets, and name their path.
+    // Failures of files have codes like those of sockets, and name their path if they had to open it.
     if ('path' in at) return undefined
+    if ('code' in at && OF_DISKS.has(at.code)) return undefined
     if ('code' in at && typeof at.code === 'string' && /^(?:E|UND_ERR)[A-Z_]+$/.test(at.code)) {
       return at.message === '' ? at.code : at.message
     }
