@@ -1,5 +1,5 @@
+import { hash } from 'node:crypto'
 import { judgeMailDomain, type MailDomainLists } from '@plumbline/datasets/mail-domains'
-import type { NameList } from '@plumbline/datasets/name-list'
 import type { Db } from '@plumbline/db/database'
 import { writeMailDomainLists } from '@plumbline/db/mail-domain-lists'
 import type { Log } from '@plumbline/ports/log'
@@ -47,9 +47,8 @@ async function publish(db: Db, lists: MailDomainLists): Promise<void> {
   }))
 }
 
-/** Equal for the same lists, whichever worker loaded them. */
+/** Equal for the same names, whichever worker loaded them. */
 function versionOf({ disposable, disposableAllow, privacyRelay, free }: MailDomainLists): string {
-  const part = (list: NameList): string =>
-    list.sources.map(({ name, date, count }) => `${name} ${date ?? ''} ${count}`).join(', ')
-  return [disposable, disposableAllow, privacyRelay, free].map(part).join('; ')
+  const lists = [disposable, disposableAllow, privacyRelay, free]
+  return hash('sha256', lists.map((list) => [...list.entries()].join('\n')).join('\n\n'))
 }
