@@ -2,7 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { IncomingMessage } from 'node:http'
 import type { CredentialSource } from './s3-credentials.ts'
 import { openStoreConnections } from './s3-request.ts'
-import { canonicalQuery, encodedKey, sha256, signedHeaders } from './s3-signature.ts'
+import {
+  canonicalQuery,
+  encodedKey,
+  sha256,
+  signedHeaders,
+  type Credentials,
+} from './s3-signature.ts'
 import { textOf } from './s3-xml.ts'
 
 /** Time-outs: to connect, until the reply begins, and between two bytes of it. */
@@ -71,6 +77,8 @@ export function openS3Client(options: {
   const base = `${options.endpoint.pathname.replace(/\/$/, '')}/${encodedKey(options.bucket)}`
   /** Milliseconds that the store's clock is ahead of ours. */
   let skewMs = 0
+  /** Credentials that the store has refused as expired. */
+  let expired: Credentials | undefined
 
   async function attempt(request: S3Request): Promise<IncomingMessage> {
     const body = request.body ?? EMPTY
@@ -78,8 +86,9 @@ export function openS3Client(options: {
     url.pathname = request.key === '' ? base : `${base}/${encodedKey(request.key)}`
     url.search = canonicalQuery(request.query ?? {})
     const { method } = request
+    const credentials = await options.credentials(expired)
     const unsigned = { method, url, headers: request.headers ?? {}, bodySha256: sha256(body) }
-    const signed = signedHeaders(unsigned, await options.credentials(), {
+    const signed = signedHeaders(unsigned, credentials, {
       region: options.region,
       now: new Date(Date.now() + skewMs),
     })
@@ -89,7 +98,9 @@ export function openS3Client(options: {
         : { ...signed, 'content-length': String(body.byteLength) }
     const reply = await connections.send({ method, url, headers, body })
     if (reply.statusCode !== undefined && reply.statusCode < 300) return reply
-    throw await refusalOf(reply)
+    const refusal = await refusalOf(reply)
+    if (refusal.code === 'ExpiredToken') expired = credentials
+    throw refusal
   }
 
   async function refusalOf(reply: IncomingMessage): Promise<S3Error> {
@@ -152,6 +163,7 @@ async function readText(reply: IncomingMessage): Promise<string> {
 const PASSING_CODES = new Set([
   'RequestTimeout',
   'RequestTimeTooSkewed',
+  'ExpiredToken',
   'SlowDown',
   'Throttling',
   'ThrottlingException',

@@ -4,8 +4,11 @@ import { readProfile } from './s3-profile.ts'
 import type { Credentials } from './s3-signature.ts'
 import { textOf } from './s3-xml.ts'
 
-/** Returns credentials that are valid for at least some minutes. */
-export type CredentialSource = () => Promise<Credentials>
+/**
+ * Returns credentials that are valid for at least some minutes, and others than those that the
+ * store has refused as expired: its clock decides, not ours.
+ */
+export type CredentialSource = (expired?: Credentials) => Promise<Credentials>
 
 /** Milliseconds before their expiry at which temporary credentials are fetched again. */
 const RENEW_BEFORE_MS = 5 * 60_000
@@ -30,14 +33,16 @@ interface TemporaryCredentials extends Credentials {
 export function credentialSource(environment: Environment, region: string): CredentialSource {
   let kept: TemporaryCredentials | undefined
   let asking: Promise<TemporaryCredentials> | undefined
-  return async () => {
-    if (kept !== undefined && (kept.endsAt ?? Infinity) - Date.now() > RENEW_BEFORE_MS) return kept
+  const isValidFor = (ms: number, expired: Credentials | undefined): boolean =>
+    kept !== undefined && kept !== expired && (kept.endsAt ?? Infinity) - Date.now() > ms
+  return async (expired) => {
+    if (kept !== undefined && isValidFor(RENEW_BEFORE_MS, expired)) return kept
     asking ??= findCredentials(environment, region).finally(() => (asking = undefined))
     try {
       kept = await asking
     } catch (error) {
       // Temporary credentials are valid until they expire, even if their renewal fails.
-      if (kept === undefined || (kept.endsAt ?? Infinity) <= Date.now()) throw error
+      if (kept === undefined || !isValidFor(0, expired)) throw error
     }
     return kept
   }

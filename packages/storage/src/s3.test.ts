@@ -215,6 +215,43 @@ test('requests to a store whose clock is ahead are signed by its clock', async (
   expect(server.objects.size).toBe(1)
 })
 
+test('credentials that have expired by the clock of the store are fetched again', async () => {
+  let lent = 0
+  // A service of credentials and a store in one, both an hour ahead of us.
+  const ahead = createServer((req, res) => {
+    if (req.url === '/role') {
+      lent += 1
+      const Expiration = new Date(Date.now() + 2 * 3_600_000).toISOString()
+      res.end(
+        JSON.stringify({ AccessKeyId: 'A', SecretAccessKey: 's', Token: `no${lent}`, Expiration }),
+      )
+      return
+    }
+    const isLive = req.headers['x-amz-security-token'] === 'no2'
+    res.statusCode = isLive ? 200 : 400
+    res.end(isLive ? 'x' : '<Error><Code>ExpiredToken</Code></Error>')
+  })
+  ahead.listen(0, '127.0.0.1')
+  await once(ahead, 'listening')
+  try {
+    const address = ahead.address()
+    if (address === null || typeof address === 'string') throw new Error('no port was given')
+    const url = `http://127.0.0.1:${address.port}`
+    vi.stubEnv('AWS_ACCESS_KEY_ID', '')
+    vi.stubEnv('HOME', dir)
+    vi.stubEnv('AWS_CONTAINER_CREDENTIALS_FULL_URI', `${url}/role`)
+    vi.stubEnv('AWS_ENDPOINT_URL_S3', url)
+    await using storage = await open('s3://lists')
+    const read = async (): Promise<string> => await text(await storage.open('uploads/bat_1'))
+    expect(await Promise.all([read(), read(), read()])).toEqual(['x', 'x', 'x'])
+    expect(await read()).toBe('x')
+    expect(lent).toBe(2)
+  } finally {
+    ahead.closeAllConnections()
+    ahead.close()
+  }
+})
+
 test('an empty file is stored', async () => {
   await using storage = await open()
   await storage.put('results/bat_1', await fileOf(''))
