@@ -1,9 +1,9 @@
 import { mkdir } from 'node:fs/promises'
 import { updateRdapList } from './rdap-update.ts'
 import { mirrorAt } from './sources.ts'
-import { type SourceUpdate, updateLists, type UpdateOptions } from './update.ts'
+import { isStopped, type SourceUpdate, updateLists, type UpdateOptions } from './update.ts'
 import { DATABASE_SOURCES, UPDATED_FILES, updateDatabases } from './update-databases.ts'
-import { noteUpdateEnd, noteUpdateStart } from './update-record.ts'
+import { noteUpdateEnd, noteUpdateStart, putBackRecord, readUpdateRecord } from './update-record.ts'
 
 /** Settings of an update besides the built-in public sources. */
 export interface UpdateChoice {
@@ -17,9 +17,10 @@ export interface UpdateChoice {
 
 /**
  * Fetches the public lists, the list of RDAP servers and the IP databases into a folder, and writes
- * a record of the update there. A file that cannot be fetched or is implausible stays unchanged.
+ * a record of the update there. A file that cannot be fetched or is implausible stays unchanged. An
+ * update that is stopped keeps what has come, and leaves the record as it was.
  *
- * @throws if the folder cannot be written
+ * @throws if the folder cannot be written, and the signal's reason if it is stopped
  */
 export async function updateAll(
   given: Omit<UpdateOptions, 'sources'>,
@@ -32,6 +33,7 @@ export async function updateAll(
     fetch: (request) => given.fetch({ ...request, url: mirrored(request.url) }),
   }
   await mkdir(options.dir, { recursive: true })
+  const before = await readUpdateRecord(options.dir)
   const record = await noteUpdateStart(options.dir, now())
   const lists = await updateLists(options)
   const rdap = await updateRdapList({ ...options, url: rdapUrl })
@@ -39,6 +41,10 @@ export async function updateAll(
     (file === UPDATED_FILES.city ? cityDb : asnDb) !== undefined
   const sources = DATABASE_SOURCES.filter(({ file }) => !isOwn(file))
   const databases = await updateDatabases({ ...options, sources })
+  if (isStopped(options.signal)) {
+    await putBackRecord(options.dir, before)
+    options.signal.throwIfAborted()
+  }
   const updates = [...lists, rdap, ...databases]
   await noteUpdateEnd(options.dir, record, updates, now())
   return updates

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { type ListVersion, readVersions, writeVersions } from './versions.ts'
-import { SHRINK_MIN, type SourceUpdate, type UpdateOptions } from './update.ts'
+import { isStopped, SHRINK_MIN, type SourceUpdate, type UpdateOptions } from './update.ts'
 import { writeAtomically } from './write-atomically.ts'
 import { parseAddress } from '@plumbline/net/address-bytes'
 import { type IpDatabase, readIpDatabase } from './ip-databases.ts'
@@ -75,6 +75,7 @@ export async function updateDatabases(
   await mkdir(options.dir, { recursive: true })
   const updates: SourceUpdate[] = []
   for (const source of options.sources ?? DATABASE_SOURCES) {
+    if (isStopped(options.signal)) break
     const update = await updateOne(options, source)
     updates.push(update)
     const { detail, ...fields } = update

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openListMirror, SHORT_LIST, shortList, type ListMirror } from './list-mirror-fixture.ts'
 import { updateAllInWorker } from './update-in-worker.ts'
-import { readUpdateRecord } from './update-record.ts'
+import { readUpdateRecord, type UpdateRecord } from './update-record.ts'
 import type { UpdateRequest } from './update-worker.ts'
 
 const PATIENT_MS = 60_000
@@ -62,19 +62,55 @@ test(
   PATIENT_MS,
 )
 
+/** Aborts an update while a source is silent, in a folder with a list and its record. */
+async function abortedUpdate(reason?: unknown): Promise<{
+  readonly ended: unknown
+  readonly list: string
+  readonly record: UpdateRecord | null
+}> {
+  await using mirror = await openListMirror()
+  mirror.files.set(SHORT_LIST.path, null)
+  const dir = await folder()
+  await writeFile(join(dir, SHORT_LIST.file), '192.0.2.0/24\n')
+  await writeFile(join(dir, 'last-update.json'), JSON.stringify(BEFORE))
+  const stop = new AbortController()
+  const ended = updateAllInWorker(orderOf(dir, mirror), LOG, stop.signal).catch(() => 'cut')
+  await vi.waitUntil(() => mirror.asked.includes(SHORT_LIST.path), PATIENT_MS)
+  stop.abort(reason)
+  return {
+    ended: await ended,
+    list: await readFile(join(dir, SHORT_LIST.file), 'utf8'),
+    record: await readUpdateRecord(dir),
+  }
+}
+
+const BEFORE: UpdateRecord = {
+  startedAt: '2026-11-27T03:17:00.000Z',
+  endedAt: '2026-11-27T03:18:00.000Z',
+  wholeAt: '2026-11-27T03:18:00.000Z',
+  sourceCount: 25,
+  missing: [],
+}
+
 test(
-  'an update that is aborted while a source is silent ends, and leaves the lists unchanged',
+  'an update that is stopped while a source is silent ends, and leaves lists and record unchanged',
   async () => {
-    await using mirror = await openListMirror()
-    mirror.files.set(SHORT_LIST.path, null)
-    const dir = await folder()
-    await writeFile(join(dir, SHORT_LIST.file), '192.0.2.0/24\n')
-    const stop = new AbortController()
-    const ended = updateAllInWorker(orderOf(dir, mirror), LOG, stop.signal).catch(() => 'cut')
-    await vi.waitUntil(() => mirror.asked.includes(SHORT_LIST.path), PATIENT_MS)
-    stop.abort()
-    await ended
-    expect(await readFile(join(dir, SHORT_LIST.file), 'utf8')).toBe('192.0.2.0/24\n')
+    const { ended, list, record } = await abortedUpdate()
+    expect(ended).toBe('cut')
+    expect(list).toBe('192.0.2.0/24\n')
+    expect(record).toEqual(BEFORE)
+  },
+  PATIENT_MS,
+)
+
+test(
+  'the sources that did not come within the time of an update are missing in its record',
+  async () => {
+    const { ended, list, record } = await abortedUpdate(new DOMException('late', 'TimeoutError'))
+    expect(ended).not.toBe('cut')
+    expect(list).toBe('192.0.2.0/24\n')
+    expect(record?.missing.map(({ file }) => file)).toContain(SHORT_LIST.file)
+    expect(record?.wholeAt).toBe(BEFORE.wholeAt)
   },
   PATIENT_MS,
 )

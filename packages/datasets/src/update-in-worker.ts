@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '@plumbline/ports/log'
-import type { SourceUpdate } from './update.ts'
-import type { UpdateMessage, UpdateRequest } from './update-worker.ts'
+import { isStopped, type SourceUpdate } from './update.ts'
+import type { EndMessage, UpdateMessage, UpdateRequest } from './update-worker.ts'
 
 /**
  * Heap limit of the thread in MiB: the largest list has 300,000 lines; databases are outside the
@@ -33,7 +33,8 @@ export async function updateAllInWorker(
   })
   const ended = new AbortController()
   const stop = (): void => {
-    worker.postMessage('stop', [])
+    const word: EndMessage = isStopped(signal) ? 'stop' : 'late'
+    worker.postMessage(word, [])
     wait(END_MS, undefined, { signal: ended.signal })
       .then(() => worker.terminate())
       .catch(() => undefined)

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EngineHealth } from '@plumbline/ports/engine'
 import type { SourceUpdate } from './update.ts'
@@ -44,6 +44,12 @@ export async function noteUpdateStart(dir: string, now: Date): Promise<UpdateRec
   }
   await writeRecord(dir, record)
   return record
+}
+
+/** Makes the record again what it was before an update that was stopped, so that it is repeated. */
+export async function putBackRecord(dir: string, before: UpdateRecord | null): Promise<void> {
+  if (before === null) await rm(join(dir, RECORD_FILE), { force: true })
+  else await writeRecord(dir, before)
 }
 
 /** Records the result of an update. */

@@ -24,12 +24,17 @@ export type UpdateMessage =
     }
   | { readonly kind: 'updated'; readonly updates: readonly SourceUpdate[] }
 
+/** A message to the thread, upon which the update ends: its time is over, or it is stopped. */
+export type EndMessage = 'late' | 'stop'
+
 const { dir, egressAllow, dnsServers, ...choice }: UpdateRequest = workerData
 const egress = createEgress({ allow: [...egressAllow] })
 const resolver = createResolver({ servers: [...dnsServers], egress })
 const stop = new AbortController()
 // Any message means that the update must end.
-parentPort?.once('message', () => stop.abort())
+parentPort?.once('message', (word: EndMessage) =>
+  stop.abort(word === 'late' ? new DOMException('the time is over', 'TimeoutError') : undefined),
+)
 const updates = await updateAll(
   {
     dir,

@@ -17,6 +17,7 @@ export interface UpdateOptions {
   readonly sources?: readonly PublicSource[]
   readonly fetch: (request: Omit<FetchRequest, 'egress' | 'resolver'>) => Promise<HttpAnswer>
   readonly log: Pick<Log, 'info' | 'warn'>
+  /** Ends the update: with a time-out what has not come is missing, otherwise it is repeated. */
   readonly signal: AbortSignal
   readonly now?: () => Date
 }
@@ -53,6 +54,7 @@ export async function updateLists(options: UpdateOptions): Promise<readonly Sour
   const versions = new Map(Object.entries(await readVersions(options.dir)))
   const updates: SourceUpdate[] = []
   for (const source of options.sources ?? PUBLIC_SOURCES) {
+    if (isStopped(options.signal)) break
     const file = `${source.list}.${source.name}.txt`
     const update = await updateOne(options, source, file, versions)
     updates.push(update)
@@ -63,6 +65,11 @@ export async function updateLists(options: UpdateOptions): Promise<readonly Sour
   }
   await writeVersions(options.dir, Object.fromEntries(versions))
   return updates
+}
+
+/** Whether an update is to end before its time, as its program does, or by ctrl-C. */
+export function isStopped({ aborted, reason }: AbortSignal): boolean {
+  return aborted && !(reason instanceof Error && reason.name === 'TimeoutError')
 }
 
 async function updateOne(
