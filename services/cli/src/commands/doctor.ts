@@ -24,6 +24,8 @@ async function run(shell: Shell, { json }: { readonly json: boolean }): Promise<
   // The engines take longer to load than other commands take to run.
   const { examine } = await import('../doctor/examine.ts')
   const findings = await examine(shell.environment, shell.stop)
+  // What was under way then has failed by that alone.
+  shell.stop.throwIfAborted()
   const failed = findings.some(({ status }) => status === 'failed')
   if (failed) shell.fail()
   // If the database is unreachable, the findings say so.
