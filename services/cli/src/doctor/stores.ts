@@ -10,7 +10,8 @@ import { readProviderStatus } from '@plumbline/ports/provider-status'
 import { openConnections, type Connections } from '@plumbline/pipeline/connections'
 import { depth } from '@plumbline/queue/jobs'
 import { QUEUE_NAMES } from '@plumbline/queue/names'
-import { filesUrl, openStorage } from '@plumbline/storage/open'
+import { orAbsent } from '@plumbline/runtime/or-absent'
+import { filesFolder, filesUrl, openStorage } from '@plumbline/storage/open'
 import type { ServiceLocation } from '../service.ts'
 import { socketFault } from '../failure.ts'
 import { attempt, ok, trouble, type Finding } from './finding.ts'
@@ -28,7 +29,7 @@ const MIB = 1024 * 1024
 const LITTLE_MIB = 5 * 1024
 const NONE_MIB = 512
 
-/** Examines the service, its database, queue and file store, and the disk of the files. */
+/** Examines the service, its database, queue and file store, and the disks of data and files. */
 export async function examineStores(
   location: ServiceLocation,
   settings: DoctorSettings,
@@ -41,6 +42,9 @@ export async function examineStores(
     ),
     attempt('files', 'Check FILES_URL and who may write there.', () => files(location, settings)),
     attempt('disk', 'Check that DATA_DIR can be read.', () => disk(location)),
+    attempt('disk of files', 'Check that the folder of FILES_URL can be read.', () =>
+      diskOfFiles(location, settings),
+    ),
   ])
   return parts.flat()
 }
@@ -148,12 +152,28 @@ async function files(
 
 async function disk({ dataDir }: ServiceLocation): Promise<readonly Finding[]> {
   if (!(await exists(dataDir))) return [unknownHere('disk', 'DATA_DIR')]
-  const { bavail, bsize } = await statfs(dataDir)
+  return [await spaceOf('disk', dataDir)]
+}
+
+/** Nothing for files on the disk of `DATA_DIR`, or in a remote store. */
+async function diskOfFiles(
+  { dataDir }: ServiceLocation,
+  { FILES_URL }: DoctorSettings,
+): Promise<readonly Finding[]> {
+  const folder = filesFolder(FILES_URL, dataDir)
+  if (folder === null || !(await exists(folder))) return []
+  const own = await orAbsent(stat(dataDir))
+  if (own?.dev === (await stat(folder)).dev) return []
+  return [await spaceOf('disk of files', folder)]
+}
+
+async function spaceOf(name: string, folder: string): Promise<Finding> {
+  const { bavail, bsize } = await statfs(folder)
   const freeMib = Math.floor((bavail * bsize) / MIB)
-  const detail = `${(freeMib / 1024).toFixed(1)} GiB free below ${dataDir}`
-  if (freeMib >= LITTLE_MIB) return [ok('disk', detail)]
+  const detail = `${(freeMib / 1024).toFixed(1)} GiB free below ${folder}`
+  if (freeMib >= LITTLE_MIB) return ok(name, detail)
   const status = freeMib < NONE_MIB ? 'failed' : 'degraded'
-  return [trouble('disk', status, detail, 'Free some space, or move DATA_DIR or FILES_URL.')]
+  return trouble(name, status, detail, 'Free some space, or move DATA_DIR or FILES_URL.')
 }
 
 function unknownHere(name: string, setting: string): Finding {
