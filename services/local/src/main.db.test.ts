@@ -118,6 +118,43 @@ test(
   3 * START_MS,
 )
 
+test(
+  'a first start that fails, as its port is in use, tells of the account that it has made',
+  async () => {
+    await using stack = new AsyncDisposableStack()
+    const database = stack.use(await createTestDatabase())
+    const dataDir = await mkdtemp(join(tmpdir(), 'plumbline-local-'))
+    stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+    const taken = createServer().listen(0, '127.0.0.1')
+    stack.defer(() => void taken.close())
+    await once(taken, 'listening')
+    const address = taken.address()
+    const port = address === null || typeof address === 'string' ? '' : String(address.port)
+    const run = promisify(execFile)(process.execPath, [MAIN], {
+      env: {
+        ...processEnvironment(),
+        DATABASE_URL: servingUrlOf(database.url),
+        MIGRATE_DATABASE_URL: database.url,
+        DATA_DIR: dataDir,
+        REDIS_URL: '',
+        PORT: port,
+        ADMIN_PORT: '0',
+        LOG_LEVEL: 'fatal',
+        STOP_DELAY_SECONDS: '0',
+        DRAIN_SECONDS: '1',
+      },
+    })
+    await expect(run).rejects.toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(
+        /^\nA first account was made: acc_\w+ \(plan pro\)\n {2}its keys/,
+      ),
+      stderr: expect.stringContaining('Plumbline cannot start: api ended with 1; see above'),
+    })
+  },
+  3 * START_MS,
+)
+
 /** Polls until the status is 200; returns the statuses before that. */
 async function untilReady(url: string, child: ChildProcess): Promise<readonly number[]> {
   const statuses: number[] = []

@@ -65,6 +65,9 @@ async function startEverything(
     firstAccount === undefined || process.stdout.isTTY
       ? undefined
       : await writeFirstKeys(dataDir, firstAccount)
+  let account = firstAccount === undefined ? '' : accountText(firstAccount, keysFile)
+  // Also if the start fails, as where a port is in use: the next one makes no account.
+  stack.defer(() => void process.stdout.write(account))
 
   const announced = Promise.withResolvers<string>()
   const workersUp = Promise.withResolvers<void>()
@@ -113,7 +116,8 @@ async function startEverything(
   if (keysFile !== undefined && firstAccount !== undefined) {
     await writeFirstKeys(dataDir, firstAccount, welcomeUrl)
   }
-  greet(url, firstAccount, keysFile)
+  greet(url, account)
+  account = ''
   if (process.stdout.isTTY) showWelcome(welcomeUrl)
   reportReady({ url })
   const owned = stack.move()
@@ -226,20 +230,23 @@ function showWelcome(welcomeUrl: string | undefined): void {
   process.stdout.write(`\n${lines.join('\n')}\n`)
 }
 
-function greet(url: string, account: FirstAccount | undefined, keysFile: string | undefined): void {
-  const lines = [`Plumbline listens on ${styleText('bold', url)}  (reference: ${url}/docs)`]
-  if (account !== undefined) {
-    const another = `"npm run -s cli -- key create ${account.accountId} --mode live" makes a new one.`
-    lines.push('', `A first account was made: ${account.accountId} (plan pro)`)
-    if (keysFile === undefined) {
-      lines.push(`  live key: ${account.liveKey}`, `  test key: ${account.testKey}`)
-      lines.push(`They are not shown again; ${another}`)
-    } else {
-      lines.push(
-        `  its keys, and the link that opens it in a browser: ${keysFile}`,
-        `Remove that file once they are kept elsewhere; ${another}`,
-      )
-    }
+function greet(url: string, account: string): void {
+  process.stdout.write(
+    `Plumbline listens on ${styleText('bold', url)}  (reference: ${url}/docs)\n${account}`,
+  )
+}
+
+function accountText(account: FirstAccount, keysFile: string | undefined): string {
+  const another = `"npm run -s cli -- key create ${account.accountId} --mode live" makes a new one.`
+  const lines = ['', `A first account was made: ${account.accountId} (plan pro)`]
+  if (keysFile === undefined) {
+    lines.push(`  live key: ${account.liveKey}`, `  test key: ${account.testKey}`)
+    lines.push(`They are not shown again; ${another}`)
+  } else {
+    lines.push(
+      `  its keys, and the link that opens it in a browser: ${keysFile}`,
+      `Remove that file once they are kept elsewhere; ${another}`,
+    )
   }
-  process.stdout.write(`${lines.join('\n')}\n`)
+  return `${lines.join('\n')}\n`
 }
