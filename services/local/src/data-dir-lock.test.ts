@@ -23,7 +23,7 @@ async function noted(): Promise<unknown> {
 test('a directory has one owner at a time, and is free once the owner releases it', async () => {
   const owned = await lockDataDir(dir)
   await expect(lockDataDir(dir)).rejects.toThrow(
-    `process ${process.pid} already runs the service on ${dir}; to run another beside it, set another DATA_DIR and PORT`,
+    `process ${process.pid} already runs the service on ${dir}; to run another beside it, set another DATA_DIR, PORT and ADMIN_PORT`,
   )
   expect(await noted()).toMatchObject({ pid: process.pid })
   await owned[Symbol.asyncDispose]()

@@ -33,7 +33,7 @@ export async function lockDataDir(dataDir: string): Promise<AsyncDisposable> {
   if (!('pid' in locked)) return locked
   throw new Error(
     `process ${locked.pid} already runs the service on ${dataDir}; ` +
-      'to run another beside it, set another DATA_DIR and PORT',
+      'to run another beside it, set another DATA_DIR, PORT and ADMIN_PORT',
   )
 }
 

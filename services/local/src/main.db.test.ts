@@ -100,7 +100,7 @@ test(
     expect(status).toBe(1)
     expect(said).toBe(
       `Plumbline cannot start: process ${first.pid} already runs the service on ${dataDir}; ` +
-        'to run another beside it, set another DATA_DIR and PORT\n',
+        'to run another beside it, set another DATA_DIR, PORT and ADMIN_PORT\n',
     )
     expect(await readFile(join(dataDir, 'service.json'), 'utf8')).toBe(noted)
     expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
