@@ -2,7 +2,7 @@ import { countOpenChunks, readBacklog, type Backlog } from '@plumbline/db/batche
 import { readRepairs } from '@plumbline/db/batches/reconcile'
 import { countSpenders, readSpending } from '@plumbline/db/budget'
 import { readOpenRemovals } from '@plumbline/db/file-store'
-import { readWorkers, WORKER_KINDS, type SeenWorker } from '@plumbline/db/workers'
+import { readWorkers, WORKER_KINDS } from '@plumbline/db/workers'
 import { INVITATION_BUDGETS } from '@plumbline/people/membership'
 import { FACTOR_BUDGETS } from '@plumbline/people/factor-check'
 import { SIGN_UP_BUDGETS } from '@plumbline/people/sign-up'
@@ -36,8 +36,10 @@ export function adminProgram(ctx: Context): AdminProgram {
     onError: ctx.onError,
     readiness: async () => {
       const checks = await checkReadiness(ctx)
-      const away = await kindsAway(ctx.db).catch(() => [])
-      const detail = { checks, away, workers: await workersOf(ctx) }
+      const isDown = checks.some(({ name, ok }) => name === 'database' && !ok)
+      const workers = isDown ? null : await readWorkers(ctx.db).catch(() => null)
+      const away = workers === null ? [] : kindsAway(workers)
+      const detail = { checks, away, workers: workers ?? [] }
       return { ready: checks.every(({ ok }) => ok), detail }
     },
     more: async (req, res) => {
@@ -46,11 +48,6 @@ export function adminProgram(ctx: Context): AdminProgram {
       return true
     },
   }
-}
-
-/** The live workers; none if the database is down, which has a check of its own. */
-async function workersOf(ctx: Context): Promise<readonly SeenWorker[]> {
-  return await readWorkers(ctx.db).catch(() => [])
 }
 
 function observeQueues(ctx: Context): void {

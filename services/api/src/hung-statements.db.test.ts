@@ -121,3 +121,19 @@ test('the repeat of a call whose response is being stored without end is refused
   await expect.poll(async () => (await callEmail(account, KEYED)).status).toBe(200)
   expect(await stage.metering.remaining(account.id)).toBe(9)
 }, 40_000)
+
+test('the admin port tells soon that the database does not reply', async () => {
+  let own: LossyProxy | undefined
+  await using silent = await openApiHarness({}, async (url) => {
+    own = await openLossyProxy(url)
+    return own
+  })
+  expect((await fetch(`${silent.adminUrl}/readyz`)).status).toBe(200)
+  own?.loseAll()
+  const signal = AbortSignal.timeout(SOON_MS)
+  const ready = await fetch(`${silent.adminUrl}/readyz`, { signal })
+  expect(ready.status).toBe(503)
+  expect(await ready.json()).toMatchObject({ ready: false, away: [], workers: [] })
+  // Otherwise the end of the API waits for the time limits of its statements.
+  await own?.[Symbol.asyncDispose]()
+}, 40_000)

@@ -1,5 +1,5 @@
 import type { Db } from '@plumbline/db/database'
-import { readWorkers, WORKER_KINDS, type WorkerKind } from '@plumbline/db/workers'
+import { readWorkers, WORKER_KINDS, type SeenWorker, type WorkerKind } from '@plumbline/db/workers'
 
 /** Whether the whole service has started; once it has, it stays so. */
 export interface StartUp {
@@ -34,7 +34,7 @@ export function createStartUp({ db, found, waitSeconds }: StartUpOptions): Start
     async check() {
       if (isOver) return
       if (!isFound) throw new Error('the service is starting')
-      const missing = await kindsAway(db)
+      const missing = kindsAway(await readWorkers(db))
       if (missing.length > 0 && performance.now() - startedAt < waitSeconds * 1_000) {
         throw new Error(`no worker runs yet for ${missing.join(', ')}`)
       }
@@ -43,8 +43,8 @@ export function createStartUp({ db, found, waitSeconds }: StartUpOptions): Start
   }
 }
 
-/** Kinds of workers of which no worker reports. */
-export async function kindsAway(db: Db): Promise<readonly WorkerKind[]> {
-  const living = new Set((await readWorkers(db)).map(({ kind }) => kind))
+/** Kinds of workers of which none lives. */
+export function kindsAway(workers: readonly SeenWorker[]): readonly WorkerKind[] {
+  const living = new Set(workers.map(({ kind }) => kind))
   return WORKER_KINDS.filter((kind) => !living.has(kind))
 }
