@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { openAsBlob } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { Option } from 'commander'
-import type { BatchFile } from '@plumbline/client/batches'
+import type { BatchPath } from '@plumbline/client/batches'
 import type { Client } from '@plumbline/client/client'
 import { RETENTION_DAYS } from '@plumbline/contract/batch-request'
 import type { BatchView } from '@plumbline/contract/batch-view'
@@ -111,15 +111,18 @@ async function follow(shell: Shell, client: Client, created: BatchView): Promise
   return await followBatch(shell, client, created.id, (batch) => bar.show(batch))
 }
 
-async function requestOf(path: string, options: Options): Promise<BatchFile> {
+async function requestOf(path: string, options: Options): Promise<BatchPath> {
   const { header } = options
   const delimiter = DELIMITER_NAMES.get(options.delimiter ?? '')
   const facts = await stat(path).catch(() => undefined)
-  if (facts === undefined) throw new Refusal(`There is no file ${path} that can be read.`)
-  if (!facts.isFile()) throw new Refusal(`${path} is not a file; a batch is one file.`)
+  if (facts?.isFile() === false) throw new Refusal(`${path} is not a file; a batch is one file.`)
+  await access(path, constants.R_OK).catch((cause: unknown) => {
+    throw new Refusal(`There is no file ${path} that can be read.`, { cause })
+  })
   return {
     product: options.product,
-    file: await openAsBlob(path),
+    // Not a Blob, which ends the process if the file changes while it is sent.
+    path,
     fileName: basename(path),
     explain: options.explain,
     ...(options.mapping === undefined ? {} : { mapping: options.mapping }),
@@ -137,7 +140,7 @@ async function requestOf(path: string, options: Options): Promise<BatchFile> {
   }
 }
 
-async function upload(shell: Shell, client: Client, request: BatchFile): Promise<BatchView> {
+async function upload(shell: Shell, client: Client, request: BatchPath): Promise<BatchView> {
   const cut = new AbortController()
   const stopping = (): void => void setTimeout(() => cut.abort(), RESPONSE_MS).unref()
   shell.stop.addEventListener('abort', stopping, { once: true })
