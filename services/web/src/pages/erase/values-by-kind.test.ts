@@ -48,3 +48,19 @@ test('invalid values are reported, and never taken for another kind', () => {
   expect(values.unread).toEqual(lines)
   expect(sayValues(values)).toBe('')
 })
+
+test('a line with more than an address is not taken for one, which would erase nothing', () => {
+  const lines = [
+    'ada@example.com, bob@example.com',
+    'ada@example.com;bob@example.com',
+    'ada@example.com bob@example.com',
+    'Ada Lovelace <ada@example.com>',
+    'Ada\tada@example.com',
+    'Ada,ada@example.com',
+    'mailto:ada@example.com',
+    '"ada@example.com"',
+    'ada@example.com;',
+    'ada@example.com,',
+  ]
+  expect(valuesByKind(lines.join('\n')).unread).toEqual(lines)
+})

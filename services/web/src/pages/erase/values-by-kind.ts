@@ -8,6 +8,13 @@ export type ValuesByKind = Readonly<Record<Check | 'unread', readonly string[]>>
 /** The longest value that the service accepts, in characters. */
 const LONGEST_CHARS = 1_000
 
+/**
+ * One address and nothing around it, with a local part that may be quoted: with several, or a name
+ * beside it, the whole line would be searched for and found nowhere. Source: RFC 5321 4.1.2.
+ */
+const ADDRESS =
+  /^(?:"(?:[^"\\]|\\.)*"|[^\s"<>()[\]\\,;:@]+)@(?:[^\s"<>()[\]\\,;:@/]+|\[[^\s[\]]+\])$/
+
 /** Sorts values that were typed or pasted, one a line, by kind. */
 export function valuesByKind(text: string): ValuesByKind {
   const found: Record<Check | 'unread', Set<string>> = {
@@ -36,7 +43,7 @@ export function valuesByKind(text: string): ValuesByKind {
 
 function kindOf(value: string): Check | 'unread' {
   if (value.length > LONGEST_CHARS) return 'unread'
-  if (/^[^\s@].*@[^\s/:@]+$/.test(value)) return 'email'
+  if (ADDRESS.test(value)) return 'email'
   if (/^\+[\s().-]*\d(?:[\s().-]*\d){0,14}[\s().-]*$/.test(value)) return 'phone'
   if (isIpLiteral(value)) return 'ip'
   return isDomain(value) ? 'domain' : 'unread'
