@@ -97,7 +97,7 @@ function rowOf(line: string): ResultRow {
   return JSON.parse(line) as ResultRow
 }
 
-/** The subject of a row for display: the first field of its result. */
+/** The subject of a row for display: the first field of its result, else its cells. */
 export function subjectOf(row: ResultRow, product: Product): string {
   const { result, input } = row
   const first =
@@ -105,7 +105,10 @@ export function subjectOf(row: ResultRow, product: Product): string {
   if (typeof first === 'string') return first
   if (isRecord(first)) return Object.values(first).find(isFilled) ?? ''
   if (typeof input === 'string') return input
-  return isRecord(input) ? Object.values(input).filter(isFilled).join(' · ') : ''
+  // Without a header, or if two columns have the same name, cells have no names.
+  return isRecord(input) || Array.isArray(input)
+    ? Object.values(input).filter(isFilled).join(' · ')
+    : ''
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
