@@ -31,10 +31,13 @@ export function Columns({
   const checks = checksOf(product)
   const fields = [...checks, 'ref']
   const take = (column: number, field: string): void => {
-    const kept = columns.filter(
-      (one) => one.column !== column && one.field !== null && one.field !== field,
-    )
-    const mapping = Object.fromEntries(kept.map((one) => [one.field, one.column]))
+    const kept = columns.flatMap((one) => {
+      // Also what was chosen before and is not confirmed yet.
+      const held = fieldOf(one, wished)
+      const isKept = one.column !== column && held !== '' && held !== field
+      return isKept ? [[held, one.column] as const] : []
+    })
+    const mapping = Object.fromEntries(kept)
     change({ mapping: field === '' ? mapping : { ...mapping, [field]: column } })
   }
   return (
