@@ -6,12 +6,14 @@ import { sentenceOf } from './api/http.ts'
 import { sessionQuery } from './api/queries.ts'
 import { Button, LinkButton } from './components/button.tsx'
 import { Skeleton, Notice, Page } from './components/page.tsx'
+import { Foreign } from './components/text.tsx'
 import { Loaded } from './loaded.tsx'
 import { ownPath } from './own-path.ts'
 import { StepUpProvider } from './step-up.tsx'
 import { pageOf, type PageMatch } from './routes.ts'
-import { SessionProvider } from './session.tsx'
+import { SessionProvider, useSession, useSessionActions } from './session.tsx'
 import { EntryFrame, Shell } from './shell.tsx'
+import { useSubmission } from './submit.ts'
 
 /** Shows the page of the path, or the sign-in page if nobody is signed in. */
 export function App(): JSX.Element {
@@ -100,13 +102,35 @@ function Away({ error }: { readonly error: Error }): JSX.Element {
   )
 }
 
+/** Shown to a user who has left the account of the session, with their other accounts. */
 function NoAccount({ title }: { readonly title: string }): JSX.Element {
+  const { accounts } = useSession()
+  const { switchTo } = useSessionActions()
+  const { isBusy, fault, run } = useSubmission()
   return (
     <Page title={title}>
-      <Notice tone="warn">
-        You belong to no account any more. Ask an owner to invite you again, or sign out and create
-        an account of your own.
-      </Notice>
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      {accounts.length === 0 ? (
+        <Notice tone="warn">
+          You belong to no account any more. Ask an owner to invite you again, or sign out and
+          create an account with another address.
+        </Notice>
+      ) : (
+        <>
+          <Notice tone="warn">You belong no more to the account that was shown here.</Notice>
+          <div class="row">
+            {accounts.map(({ id, name }) => (
+              <Button
+                key={id}
+                busy={isBusy}
+                onClick={() => void run(async () => await switchTo(id))}
+              >
+                Go to <Foreign text={name} />
+              </Button>
+            ))}
+          </div>
+        </>
+      )}
     </Page>
   )
 }

@@ -1,3 +1,4 @@
+import { invitationResponse } from '@plumbline/contract/app/members'
 import { batchPreview } from '@plumbline/contract/batch-preview'
 import { backends } from '@plumbline/testkit/backends'
 import type { Page } from 'playwright-core'
@@ -41,6 +42,28 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await closeBrowser()
   })
 
+  /** A user with an account of their own, who is shown that of the first user as a member. */
+  async function join(other: TestWindow, name: string): Promise<TestUser> {
+    const email = `${name.toLowerCase()}@people.test`
+    const joined = await signUp(started.service, other.context.request, { email, name })
+    const sent = await user.send('POST', '/app/api/invitations', { email, role: 'member' })
+    const { link } = invitationResponse.parse(sent)
+    const token = new URL(link ?? '').hash.slice(1)
+    await joined.send('POST', '/app/api/invitations/accept', { token })
+    return joined
+  }
+
+  test('a member who is removed goes on in another account', async () => {
+    await using other = await openWindow(started.service.url)
+    const grace = await join(other, 'Grace')
+    await user.send('DELETE', `/app/api/members/${grace.userId}`)
+    await other.page.goto('/app/keys')
+    await settle(other.page, 'API keys')
+    await press(other.page, 'Go to Grace')
+    await other.page.getByText('No key yet').first().waitFor()
+    expect(await other.page.locator('.who-name').textContent()).toBe('Grace')
+  })
+
   test('two columns that are chosen on a slow network are both taken', async () => {
     const id = await user.upload({ fileName: 'columns.csv', text: 'A,B,C\nx,y,z\n1,2,3\n' })
     await user.until(id, 'ready')
@@ -63,3 +86,7 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.unroute(`**/v1/batches/${id}`)
   })
 })
+
+async function press(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name, exact: true }).click()
+}
