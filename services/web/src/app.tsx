@@ -3,7 +3,7 @@ import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { sentenceOf } from './api/http.ts'
-import { sessionQuery } from './api/queries.ts'
+import { sessionQuery, shownBy } from './api/queries.ts'
 import { Button, LinkButton } from './components/button.tsx'
 import { Skeleton, Notice, Page } from './components/page.tsx'
 import { Foreign } from './components/text.tsx'
@@ -61,8 +61,8 @@ function Guarded({ match }: { readonly match: PageMatch }): JSX.Element {
           {data.account === null ? (
             <NoAccount title={page.title} />
           ) : (
-            // What one account's page holds is not another's.
-            <Loaded key={data.account.id} page={page} id={id} />
+            // What a page holds of one account or user is not another's.
+            <Loaded key={shownBy(data)} page={page} id={id} />
           )}
         </Shell>
       </StepUpProvider>

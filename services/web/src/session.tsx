@@ -4,7 +4,7 @@ import { isAtLeast, type Role } from '@plumbline/contract/app/roles'
 import { createContext, type ComponentChildren, type JSX } from 'preact'
 import { useContext } from 'preact/hooks'
 import { callApp } from './api/app-calls.ts'
-import { sessionQuery } from './api/queries.ts'
+import { adoptSession, sessionQuery } from './api/queries.ts'
 import { noteShownAccount } from './api/shown-account.ts'
 
 const NOBODY: SessionView = {
@@ -56,13 +56,14 @@ export interface SessionActions {
   readonly switchTo: (accountId: string) => Promise<void>
 }
 
-/** The functions that change the session; cached data are dropped. */
+/** The functions that change the session; what else is cached is read again. */
 export function useSessionActions(): SessionActions {
   const queries = useQueryClient()
   const refresh = async (): Promise<void> => {
     const next = await callApp('readSession')
-    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' })
+    adoptSession(queries, next)
     queries.setQueryData(sessionQuery.queryKey, next)
+    void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' })
   }
   return {
     refresh,

@@ -64,6 +64,25 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     expect(await other.page.locator('.who-name').textContent()).toBe('Grace')
   })
 
+  test('nothing of one account is shown in another that was chosen in another window', async () => {
+    await using other = await openWindow(started.service.url)
+    const grace = await join(other, 'Hedy')
+    await user.upload({ fileName: 'of-ada.csv', text: 'Email\na@example.com\n' })
+    await other.page.goto('/app/batches')
+    await other.page.getByText('of-ada.csv').waitFor()
+    await other.page.getByRole('link', { name: 'Try it', exact: true }).click()
+    await settle(other.page, 'Try it')
+    await grace.send('POST', '/app/api/switch', { account_id: grace.accountId })
+    await other.page.route('**/v1/batches?*', () => undefined)
+    await other.page.evaluate(`dispatchEvent(new Event('visibilitychange'))`)
+    const shown = other.page.getByLabel('Account', { exact: true })
+    await expect.poll(() => shown.inputValue()).toBe(grace.accountId)
+    await other.page.getByRole('link', { name: 'Batches', exact: true }).click()
+    await other.page.getByRole('heading', { level: 1, name: 'Batches', exact: true }).waitFor()
+    await other.page.locator('.skeleton').first().waitFor()
+    expect(await other.page.getByText('of-ada.csv').count()).toBe(0)
+  })
+
   test('two columns that are chosen on a slow network are both taken', async () => {
     const id = await user.upload({ fileName: 'columns.csv', text: 'A,B,C\nx,y,z\n1,2,3\n' })
     await user.until(id, 'ready')
@@ -84,6 +103,21 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     }
     await expect.poll(fields).toEqual([null, 'email', 'ref'])
     await page.unroute(`**/v1/batches/${id}`)
+  })
+
+  test('saving one form of the settings keeps what is typed into the others', async () => {
+    await page.goto('/app/settings')
+    await settle(page, 'Settings')
+    const mark = page.getByLabel('Low-credit mark', { exact: true })
+    await mark.fill('77')
+    await page.getByText('Add a webhook').click()
+    const address = page.getByLabel('Address', { exact: true })
+    await address.fill('https://example.com/typed')
+    await page.getByLabel('Name', { exact: true }).fill('Ada L')
+    await press(page, 'Save name')
+    await page.getByRole('region', { name: 'Members' }).getByText('Ada L').waitFor()
+    expect(await mark.inputValue()).toBe('77')
+    expect(await address.inputValue()).toBe('https://example.com/typed')
   })
 })
 

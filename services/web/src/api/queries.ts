@@ -1,5 +1,6 @@
 import { QueryClient, queryOptions } from '@tanstack/preact-query'
 import type { AccountView } from '@plumbline/contract/account'
+import type { SessionView } from '@plumbline/contract/app/session'
 import type { BatchPage, BatchView } from '@plumbline/contract/batch-view'
 import type { UsageView } from '@plumbline/contract/usage'
 import { callApp } from './app-calls.ts'
@@ -59,10 +60,29 @@ export function isSessionEnd(error: unknown): boolean {
 /** The signed-in user. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
-  queryFn: async ({ signal }) => await callApp('readSession', undefined, { signal }),
+  queryFn: async ({ signal, client }) => {
+    const next = await callApp('readSession', undefined, { signal })
+    adoptSession(client, next)
+    return next
+  },
   staleTime: 30_000,
   refetchOnWindowFocus: 'always',
 })
+
+/**
+ * Drops what is cached if a session shows another user or account than the one before: another
+ * window of the browser may have switched.
+ */
+export function adoptSession(client: QueryClient, next: SessionView): void {
+  const before = client.getQueryData<SessionView>(['session'])
+  if (before === undefined || shownBy(before) === shownBy(next)) return
+  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' })
+}
+
+/** Names the user and the account whose data a session shows. */
+export function shownBy({ user, account }: SessionView): string {
+  return `${user?.id ?? ''} ${account?.id ?? ''}`
+}
 
 /** Balance and limits of the account shown. */
 export const accountQuery = queryOptions({
