@@ -105,6 +105,30 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.unroute(`**/v1/batches/${id}`)
   })
 
+  test('a batch to which one goes back is read again in its own encoding', async () => {
+    const [first, second] = [
+      await user.upload({ fileName: 'first.csv', text: 'Email\na@example.com\n' }),
+      await user.upload({ fileName: 'second.csv', text: 'Email\nb@example.com\n' }),
+    ]
+    await user.until(second, 'ready')
+    await user.send('PATCH', `/v1/batches/${second}`, { encoding: 'windows-1252' })
+    await user.until(first, 'ready')
+    await user.until(second, 'ready')
+    await page.goto(`/app/batches/new?id=${first}`)
+    await settle(page, 'New batch')
+    await page.getByText('Correct how it is read').click()
+    const encoding = page.getByLabel('Encoding', { exact: true })
+    expect(await encoding.inputValue()).toBe('utf-8')
+    await page.evaluate(`(() => {
+      history.pushState(null, '', '/app/batches/new?id=${second}')
+      dispatchEvent(new PopStateEvent('popstate'))
+    })()`)
+    await page.locator('dt:text-is("Encoding") + dd:text-is("windows-1252")').waitFor()
+    await page.goBack()
+    await page.locator('dt:text-is("Encoding") + dd:text-is("utf-8")').waitFor()
+    expect(await encoding.inputValue()).toBe('utf-8')
+  })
+
   test('saving one form of the settings keeps what is typed into the others', async () => {
     await page.goto('/app/settings')
     await settle(page, 'Settings')

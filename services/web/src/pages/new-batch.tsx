@@ -72,7 +72,7 @@ function Steps(): JSX.Element {
         {batch !== undefined && <Received batch={batch} />}
       </Card>
       {batch !== undefined && (batch.status === 'analyzing' || batch.status === 'ready') && (
-        <Preview batch={batch} changes={changes} />
+        <Preview key={batch.id} batch={batch} changes={changes} />
       )}
     </>
   )
