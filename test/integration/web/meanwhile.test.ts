@@ -12,6 +12,8 @@ import { startWebService, type WebService } from '../web-service.ts'
 
 const [backend = { name: 'postgres', redisUrl: undefined }] = backends()
 
+const REFUSED = 'This is refused for a test.'
+
 describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
   let stack: AsyncDisposableStack
   let started: WebService
@@ -129,6 +131,47 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     expect(await encoding.inputValue()).toBe('utf-8')
   })
 
+  test('a refused start says so where it was pressed, however many columns there are', async () => {
+    const names = Array.from({ length: 40 }, (_, at) => `Column ${at}`)
+    const id = await user.upload({
+      fileName: 'wide.csv',
+      text: `Email,${names.join(',')}\na@example.com${',x'.repeat(40)}\n`,
+    })
+    await user.until(id, 'ready')
+    await page.goto(`/app/batches/new?id=${id}`)
+    await settle(page, 'New batch')
+    await page.route('**/start', (route) =>
+      route.fulfill({ status: 402, json: { error: 'Payment Required', message: REFUSED } }),
+    )
+    const start = page.getByRole('button', { name: 'Start', exact: true })
+    await expect.poll(() => start.isEnabled()).toBe(true)
+    await start.click()
+    await page.getByRole('alert').filter({ hasText: REFUSED }).waitFor()
+    expect(await isInView(page, '[role=alert]')).toBe(true)
+    await page.unroute('**/start')
+  })
+
+  test('a refused change of the last of many columns says so within the window', async () => {
+    const names = Array.from({ length: 40 }, (_, at) => `Column ${at}`)
+    const id = await user.upload({
+      fileName: 'changed.csv',
+      text: `Email,${names.join(',')}\na@example.com${',x'.repeat(40)}\n`,
+    })
+    await user.until(id, 'ready')
+    await page.goto(`/app/batches/new?id=${id}`)
+    await settle(page, 'New batch')
+    await page.route(`**/v1/batches/${id}`, async (route) => {
+      if (route.request().method() !== 'PATCH') await route.continue()
+      else await route.fulfill({ status: 409, json: { error: 'Conflict', message: REFUSED } })
+    })
+    const last = page.getByLabel('What “Column 39” is taken for')
+    await last.scrollIntoViewIfNeeded()
+    await last.selectOption('ref')
+    await page.getByRole('alert').filter({ hasText: REFUSED }).waitFor()
+    expect(await isInView(page, '[role=alert]')).toBe(true)
+    await page.unroute(`**/v1/batches/${id}`)
+  })
+
   test('saving one form of the settings keeps what is typed into the others', async () => {
     await page.goto('/app/settings')
     await settle(page, 'Settings')
@@ -147,4 +190,11 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
 
 async function press(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name, exact: true }).click()
+}
+
+async function isInView(page: Page, selector: string): Promise<boolean> {
+  return await page.evaluate(`(() => {
+    const { top, bottom } = document.querySelector('${selector}').getBoundingClientRect()
+    return top >= 0 && bottom <= innerHeight
+  })()`)
 }

@@ -3,7 +3,7 @@ import type { Product } from '@plumbline/contract/products'
 import { useQueryClient } from '@tanstack/preact-query'
 import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { sentenceOf } from '../api/http.ts'
 import { useLiveBatch } from '../api/live-batch.ts'
 import { batchKey } from '../api/queries.ts'
@@ -63,7 +63,7 @@ function Steps(): JSX.Element {
           onChange={(value) => take(productOf(value))}
           hint={ABOUT[shown]}
         />
-        {changes.fault !== null && <Notice tone="bad">{changes.fault}</Notice>}
+        {changes.fault !== null && <ChangeFault fault={changes.fault} />}
         {upload.fault !== null && <Notice tone="bad">{upload.fault}</Notice>}
         {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
         {id === null && !upload.isSending && <ChooseFile onChoose={choose} />}
@@ -75,6 +75,17 @@ function Steps(): JSX.Element {
         <Preview key={batch.id} batch={batch} changes={changes} />
       )}
     </>
+  )
+}
+
+/** Why a change was refused; it may have been made far below, among many columns. */
+function ChangeFault({ fault }: { readonly fault: string }): JSX.Element {
+  const box = useRef<HTMLDivElement>(null)
+  useEffect(() => box.current?.scrollIntoView({ block: 'nearest' }), [fault])
+  return (
+    <div ref={box}>
+      <Notice tone="bad">{fault}</Notice>
+    </div>
   )
 }
 

@@ -57,7 +57,6 @@ export function Preview({
   const isRead = isReady && !changes.isBusy
   return (
     <>
-      {fault !== null && <Notice tone="bad">{fault}</Notice>}
       {data.error !== null && !lacks && (
         <Notice tone="warn">{batchFault(data.error, batch.product)}</Notice>
       )}
@@ -68,6 +67,7 @@ export function Preview({
       {isRead && !lacks && data.error === null && (
         <Sample batch={batch} sampled={data.cost?.sampled ?? 0} />
       )}
+      {fault !== null && <Notice tone="bad">{fault}</Notice>}
       <div class="row">
         <Button
           kind="primary"
