@@ -172,6 +172,34 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.unroute(`**/v1/batches/${id}`)
   })
 
+  test('pasted lines and options outlast a refused and a stopped upload', async () => {
+    await page.goto('/app/batches/new')
+    await settle(page, 'New batch')
+    await page.getByText('More options').click()
+    await page.getByLabel('Title', { exact: true }).fill('Spring')
+    await page.getByText('Paste lines instead').click()
+    const lines = page.getByLabel('Lines', { exact: true })
+    await lines.fill('a@example.com\nb@example.com')
+    const isAsked = Promise.withResolvers<void>()
+    await page.route('**/v1/batches', async (route) => {
+      await isAsked.promise
+      await route.fulfill({ status: 429, json: { error: 'Too Many Requests', message: REFUSED } })
+    })
+    await press(page, 'Submit these lines')
+    await press(page, 'Stop the upload')
+    expect(await lines.inputValue()).toBe('a@example.com\nb@example.com')
+    await press(page, 'Submit these lines')
+    await page.getByRole('button', { name: 'Stop the upload' }).waitFor()
+    isAsked.resolve()
+    await page.getByRole('alert').filter({ hasText: REFUSED }).waitFor()
+    expect(await lines.isVisible()).toBe(true)
+    expect(await lines.inputValue()).toBe('a@example.com\nb@example.com')
+    expect(await page.getByLabel('Title', { exact: true }).inputValue()).toBe('Spring')
+    await page.unroute('**/v1/batches')
+    await press(page, 'Submit these lines')
+    await page.getByText('Received:').waitFor()
+  })
+
   test('saving one form of the settings keeps what is typed into the others', async () => {
     await page.goto('/app/settings')
     await settle(page, 'Settings')

@@ -66,7 +66,12 @@ function Steps(): JSX.Element {
         {changes.fault !== null && <ChangeFault fault={changes.fault} />}
         {upload.fault !== null && <Notice tone="bad">{upload.fault}</Notice>}
         {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
-        {id === null && !upload.isSending && <ChooseFile onChoose={choose} />}
+        {id === null && (
+          // What was typed is there again after an upload that was refused or stopped.
+          <div class={upload.isSending ? undefined : 'stack'} hidden={upload.isSending}>
+            <ChooseFile onChoose={choose} />
+          </div>
+        )}
         {upload.isSending && <Uploading upload={upload} />}
         {id !== null && batch === undefined && error === null && <Skeleton rows={2} />}
         {batch !== undefined && <Received batch={batch} />}

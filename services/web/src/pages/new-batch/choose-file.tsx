@@ -67,7 +67,11 @@ function DropZone({ onFile }: { readonly onFile: (file: File | undefined) => voi
           class="input"
           type="file"
           aria-describedby={`${id}-below`}
-          onChange={(event) => onFile(event.currentTarget.files?.[0])}
+          onChange={({ currentTarget: input }) => {
+            onFile(input.files?.[0])
+            // The same file can be chosen again.
+            input.value = ''
+          }}
         />
         <div id={`${id}-below`} class="hint">
           Or drop it here. CSV, TSV, Excel, OpenDocument, text or NDJSON, also zipped; 512 MB and
