@@ -200,6 +200,39 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.getByText('Received:').waitFor()
   })
 
+  test('the cost of a batch is that after its sample', async () => {
+    const rows = Array.from({ length: 60 }, (_, at) => `s${at}@example.com`)
+    const id = await user.upload({ fileName: 'sampled.csv', text: `Email\n${rows.join('\n')}\n` })
+    await user.until(id, 'ready')
+    await page.goto(`/app/batches/new?id=${id}`)
+    await settle(page, 'New batch')
+    await expect.poll(() => page.locator('.figure').textContent()).toBe('60')
+    await press(page, 'Check a sample')
+    await page.locator('dt:text-is("Rows known") + dd:text-is("50 of 50")').waitFor()
+    await page.locator('dt:text-is("The whole costs about")').waitFor()
+    const { cost } = batchPreview.parse(await user.send('GET', `/v1/batches/${id}/preview`))
+    expect(cost?.sampled).toBeGreaterThan(0)
+    await expect.poll(() => page.locator('.figure').textContent()).toBe(String(cost?.credits))
+    await expect
+      .poll(() => page.locator('dt:text-is("Balance now") + dd').textContent())
+      .toBe(String(cost?.balance))
+  })
+
+  test('a sample that was begun in another window is shown, not refused', async () => {
+    const id = await user.upload({
+      fileName: 'phones.csv',
+      product: 'phone',
+      text: 'Phone\n+4930123456\n+4930123457\n',
+    })
+    await user.until(id, 'ready')
+    await user.send('POST', `/v1/batches/${id}/sample`)
+    await page.goto(`/app/batches/new?id=${id}`)
+    await settle(page, 'New batch')
+    await press(page, 'Check a sample')
+    await page.locator('dt:text-is("Rows known") + dd:text-is("0 of 2")').waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
+  })
+
   test('saving one form of the settings keeps what is typed into the others', async () => {
     await page.goto('/app/settings')
     await settle(page, 'Settings')

@@ -2,6 +2,7 @@ import type { BatchSample } from '@plumbline/contract/batch-sample'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { callJson, RefusedCall, sentenceOf } from '../../api/http.ts'
 import { batchKey } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
@@ -34,8 +35,15 @@ export function Sample({
     refetchInterval: ({ state }) => (state.data?.status === 'running' ? EVERY_MS : false),
   })
   const begin = async (): Promise<void> => {
-    queries.setQueryData(key, await callJson<BatchSample>('POST', path))
+    queries.setQueryData(key, await beginSample(path))
   }
+  const status = data?.status
+  useEffect(() => {
+    if (status === undefined) return
+    // It has taken credits, which the batch then does not cost.
+    void queries.invalidateQueries({ queryKey: [...batchKey(batch.id), 'preview'] })
+    void queries.invalidateQueries({ queryKey: ['account'] })
+  }, [status])
   return (
     <Card title="Sample">
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
@@ -44,7 +52,7 @@ export function Sample({
         <div class="row spread">
           <p class="muted grow">
             Up to 50 rows, drawn from all of the file, are checked within a minute. They are
-            charged, and not again at the start.
+            charged, and not again at the start, unless you change afterwards how the file is read.
           </p>
           <Button busy={isBusy} onClick={() => void run(begin)}>
             Check a sample
@@ -57,8 +65,20 @@ export function Sample({
   )
 }
 
+/** Begins a sample; one that was begun in another window, or before a reload, is shown instead. */
+async function beginSample(path: string): Promise<BatchSample> {
+  try {
+    return await callJson<BatchSample>('POST', path)
+  } catch (error) {
+    const isRefused = error instanceof RefusedCall && error.status === 409
+    const begun = isRefused ? await readSample(path) : null
+    if (begun === null) throw error
+    return begun
+  }
+}
+
 /** The sample of a batch; null if none was asked for. */
-async function readSample(path: string, signal: AbortSignal): Promise<BatchSample | null> {
+async function readSample(path: string, signal?: AbortSignal): Promise<BatchSample | null> {
   try {
     return await callJson<BatchSample>('GET', path, undefined, { signal })
   } catch (error) {
