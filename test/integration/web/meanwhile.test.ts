@@ -1,4 +1,5 @@
 import { invitationResponse } from '@plumbline/contract/app/members'
+import { keyList, newKeyResponse } from '@plumbline/contract/app/keys'
 import { batchPreview } from '@plumbline/contract/batch-preview'
 import { backends } from '@plumbline/testkit/backends'
 import type { Page } from 'playwright-core'
@@ -231,6 +232,34 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await press(page, 'Check a sample')
     await page.locator('dt:text-is("Rows known") + dd:text-is("0 of 2")').waitFor()
     expect(await page.getByRole('alert').count()).toBe(0)
+  })
+
+  test('a key that was made meanwhile is neither replaced nor revoked unasked', async () => {
+    await page.goto('/app/keys')
+    await settle(page, 'API keys')
+    const make = async (): Promise<string> => {
+      const { record } = newKeyResponse.parse(
+        await user.send('POST', '/app/api/keys', { mode: 'live' }),
+      )
+      return record.id
+    }
+    const active = async (): Promise<readonly string[]> => {
+      const { data } = keyList.parse(await user.send('GET', '/app/api/keys'))
+      return data.filter(({ revoked_at: at }) => at === null).map(({ id }) => id)
+    }
+    const made = await make()
+    await press(page, 'Create live key')
+    await page.getByRole('alert').waitFor()
+    expect(await active()).toEqual([made])
+    const next = await make()
+    await press(page, 'Revoke')
+    await press(page, 'Revoke it')
+    await page.getByRole('alert').waitFor()
+    expect(await active()).toEqual([next])
+    await press(page, 'Revoke')
+    await press(page, 'Revoke it')
+    await page.getByRole('button', { name: 'Create live key' }).waitFor()
+    expect(await active()).toEqual([])
   })
 
   test('saving one form of the settings keeps what is typed into the others', async () => {

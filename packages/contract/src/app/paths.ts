@@ -33,6 +33,12 @@ export const STEP_UP_HEADER = 'X-Step-Up'
 export const SHOWN_ACCOUNT_HEADER = 'X-Shown-Account'
 
 /**
+ * Request header of an act on a key by a page: the id of the active key that the page shows, or
+ * `none`. If another is active by now, the act, which would end it, is refused (409).
+ */
+export const SHOWN_KEY_HEADER = 'X-Shown-Key'
+
+/**
  * Every route of the web app by name, without its shapes, so that a browser can load the table
  * alone. Source: decision 42.
  */

@@ -1,5 +1,6 @@
 import { keyMode } from '@plumbline/contract/app/keys'
 import type { AccountSettings } from '@plumbline/contract/app/members'
+import { SHOWN_KEY_HEADER } from '@plumbline/contract/app/paths'
 import { Problem } from '@plumbline/contract/problem'
 import { lockAccount, readPreferences, setPreferences } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
@@ -15,6 +16,7 @@ import { linkTo } from '@plumbline/people/link'
 import { requireRole } from '@plumbline/people/membership'
 import { queueMessage } from '@plumbline/people/people'
 import { requirePassword } from '@plumbline/people/sign-in'
+import type { Request } from 'express'
 import { shownAccount, requireSession, type AppHandlers } from './call.ts'
 
 /** Prefix of the names of daily budgets of new keys; the account's id follows. */
@@ -47,7 +49,7 @@ export const ACCOUNT_HANDLERS = {
     const taken = await people.takeOfDay(`${KEY_BUDGETS}${accountId}`, KEYS_A_DAY)
     if (taken === undefined) throw tooManyKeys()
     const making = inTransaction(ctx.db, async (tx) => {
-      const wanted = { accountId, mode, service }
+      const wanted = { accountId, mode, service, shown: shownKey(call.req) }
       const { key, record, replaced } = await createAuditedKey(tx, wanted, userId)
       // Under the lock that it takes: the user may have been removed while it waited for that.
       await requireRole(tx, { accountId, userId }, 'member')
@@ -83,7 +85,8 @@ export const ACCOUNT_HANDLERS = {
     const { accountId } = shownAccount(call)
     const mode = keyMode.safeParse(call.param('mode')).data
     if (mode === undefined) throw new Problem('not_found', 'A key is live or test.')
-    if (!(await revokeAuditedKey(ctx.db, { accountId, mode }, requireSession(call).userId))) {
+    const wanted = { accountId, mode, shown: shownKey(call.req) }
+    if (!(await revokeAuditedKey(ctx.db, wanted, requireSession(call).userId))) {
       throw new Problem('not_found', `The account has no active ${mode} key; load the list again.`)
     }
     return undefined
@@ -145,6 +148,12 @@ export const ACCOUNT_HANDLERS = {
     return undefined
   },
 } satisfies Partial<AppHandlers>
+
+/** The active key that the page of a request shows; null if none, undefined if it does not say. */
+function shownKey(req: Request): string | null | undefined {
+  const id = req.get(SHOWN_KEY_HEADER)
+  return id === 'none' ? null : id
+}
 
 async function settingsOf(db: Db, accountId: string): Promise<AccountSettings> {
   const set = await readPreferences(db, accountId)

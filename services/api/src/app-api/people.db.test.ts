@@ -189,8 +189,13 @@ test('signing out everywhere takes effect at once, also in browsers whose sessio
 })
 
 describe('keys', () => {
+  // One for several tests: an hour has room for a certain number of sign-ups of a network.
+  let browser: Awaited<ReturnType<typeof newUser>>
+  beforeAll(async () => {
+    browser = await newUser()
+  })
+
   test('a key is created in a session, shown once, replaced and revoked', async () => {
-    const browser = await newUser()
     const first = newKeyResponse.parse((await browser.app('createKey', { mode: 'live' })).json)
     expect(first.replaced).toBeNull()
     expect((await api.call('/v1/account', { key: first.key })).status).toBe(200)
@@ -203,6 +208,29 @@ describe('keys', () => {
     expect((await browser.app('revokeKey', undefined, 'live')).status).toBe(204)
     expect((await browser.app('revokeKey', undefined, 'live')).status).toBe(404)
     expect((await browser.app('createKey', { mode: 'test' })).status).toBe(403)
+  })
+
+  test('a key that a page has not shown is neither replaced nor revoked by it', async () => {
+    const act = async (path: string, shown: string) =>
+      await browser.call(`/app/api/keys${path}`, {
+        ...(path === '' ? { body: { mode: 'live' } } : { method: 'POST' }),
+        headers: { 'x-shown-key': shown },
+      })
+    const active = async (): Promise<readonly string[]> => {
+      const { data } = (await browser.app('listKeys')).json
+      return data.filter(({ revoked_at: at }) => at === null).map(({ id }) => id)
+    }
+    const first = newKeyResponse.parse((await act('', 'none')).json).record.id
+    expect((await act('', 'none')).status).toBe(409)
+    expect((await act('/live/revoke', 'key_other')).status).toBe(409)
+    expect(await active()).toEqual([first])
+    const second = newKeyResponse.parse((await act('', first)).json).record.id
+    expect((await act('', first)).status).toBe(409)
+    expect((await act('/live/revoke', first)).status).toBe(409)
+    expect(await active()).toEqual([second])
+    expect((await act('/live/revoke', second)).status).toBe(204)
+    expect((await act('', second)).status).toBe(409)
+    expect(await active()).toEqual([])
   })
 
   test('an account creates 50 keys a day, and a refused try is not counted', async () => {

@@ -1,4 +1,5 @@
 import type { NewKeyResponse } from '@plumbline/contract/app/keys'
+import { SHOWN_KEY_HEADER } from '@plumbline/contract/app/paths'
 import type { KeyView } from '@plumbline/contract/keys'
 import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
@@ -29,18 +30,28 @@ export function Keys(): JSX.Element {
   const reload = async (): Promise<void> => {
     await queries.invalidateQueries({ queryKey: keysQuery.queryKey })
   }
-  const create = async (mode: Mode): Promise<void> => {
-    setMade(await withStepUp(async () => await callApp('createKey', { mode })))
-    await reload()
+  const create = async (mode: Mode, shown: string): Promise<void> => {
+    const headers = { [SHOWN_KEY_HEADER]: shown }
+    setMade(await withStepUp(async () => await callApp('createKey', { mode }, { headers })))
   }
-  const revoke = async (mode: Mode): Promise<void> => {
-    await withStepUp(async () => await callApp('revokeKey', undefined, { at: mode }))
+  const revoke = async (mode: Mode, shown: string): Promise<void> => {
+    const headers = { [SHOWN_KEY_HEADER]: shown }
+    await withStepUp(async () => await callApp('revokeKey', undefined, { at: mode, headers }))
     if (made?.record.mode === mode) setMade(null)
-    await reload()
   }
-  const answer = ({ act, mode }: Question): void => {
+  const act = (work: () => Promise<void>): void => {
+    void run(async () => {
+      await work().catch((error: unknown) => {
+        // Perhaps the keys have changed meanwhile.
+        void reload()
+        throw error
+      })
+      await reload()
+    })
+  }
+  const answer = ({ act: what, mode, shown }: Question): void => {
     setAsking(null)
-    void run(async () => await (act === 'revoke' ? revoke(mode) : create(mode)))
+    act(async () => await (what === 'revoke' ? revoke(mode, shown) : create(mode, shown)))
   }
   return (
     <Page
@@ -70,7 +81,7 @@ export function Keys(): JSX.Element {
             keys={keys.data.data}
             hasTestKeys={keys.data.test_keys}
             busy={isBusy}
-            onCreate={(mode) => void run(async () => await create(mode))}
+            onCreate={(mode) => act(async () => await create(mode, 'none'))}
             onAsk={setAsking}
           />
           <FormerKeys keys={keys.data.data.filter(({ revoked_at: at }) => at !== null)} />
@@ -87,6 +98,8 @@ export function Keys(): JSX.Element {
 interface Question {
   readonly act: 'replace' | 'revoke'
   readonly mode: Mode
+  /** Id of the key that is asked about. */
+  readonly shown: string
 }
 
 const MODES: readonly { readonly mode: Mode; readonly title: string; readonly about: string }[] = [
@@ -136,13 +149,16 @@ function KeysOfModes({
                 <KeyFacts record={key} />
                 {mayChange && (
                   <div class="row">
-                    <Button busy={busy} onClick={() => onAsk({ act: 'replace', mode })}>
+                    <Button
+                      busy={busy}
+                      onClick={() => onAsk({ act: 'replace', mode, shown: key.id })}
+                    >
                       Replace {ending}
                     </Button>
                     <Button
                       kind="danger"
                       busy={busy}
-                      onClick={() => onAsk({ act: 'revoke', mode })}
+                      onClick={() => onAsk({ act: 'revoke', mode, shown: key.id })}
                     >
                       {isFirst ? 'Revoke' : `Revoke ${mode} key`}
                     </Button>
