@@ -1,4 +1,4 @@
-import { invitationResponse } from '@plumbline/contract/app/members'
+import { accountSettings, invitationResponse } from '@plumbline/contract/app/members'
 import { keyList, newKeyResponse } from '@plumbline/contract/app/keys'
 import { batchPreview } from '@plumbline/contract/batch-preview'
 import { backends } from '@plumbline/testkit/backends'
@@ -260,6 +260,18 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await press(page, 'Revoke it')
     await page.getByRole('button', { name: 'Create live key' }).waitFor()
     expect(await active()).toEqual([])
+  })
+
+  test('saving a setting keeps those that another owner has changed meanwhile', async () => {
+    await page.goto('/app/settings')
+    await settle(page, 'Settings')
+    await user.send('PATCH', '/app/api/account', { daily_spending_limit: 150 })
+    await page.getByLabel('Account', { exact: true }).fill('Works')
+    await press(page, 'Save')
+    await page.locator('.who-name', { hasText: 'Works' }).waitFor()
+    const kept = accountSettings.parse(await user.send('GET', '/app/api/account'))
+    expect(kept.daily_spending_limit).toBe(150)
+    await user.send('PATCH', '/app/api/account', { daily_spending_limit: null })
   })
 
   test('saving one form of the settings keeps what is typed into the others', async () => {

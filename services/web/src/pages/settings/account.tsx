@@ -78,14 +78,17 @@ function AccountForm({ account }: { readonly account: Account }): JSX.Element {
   const save = async (): Promise<void> => {
     const saved = await withStepUp(
       async () =>
-        await callApp('changeAccount', {
-          name,
-          time_zone: zone,
-          retention_days: numberOf(days),
-          daily_spending_limit: numberOf(limit),
-          low_credit_mark: numberOf(mark),
-          requires_second_factor: factor,
-        }),
+        await callApp(
+          'changeAccount',
+          changesOf(account, {
+            name,
+            time_zone: zone,
+            retention_days: numberOf(days),
+            daily_spending_limit: numberOf(limit),
+            low_credit_mark: numberOf(mark),
+            requires_second_factor: factor,
+          }),
+        ),
     )
     queries.setQueryData(KEY, saved)
     await refresh()
@@ -137,6 +140,20 @@ function AccountForm({ account }: { readonly account: Account }): JSX.Element {
       </div>
     </Form>
   )
+}
+
+/** The settings that the user has changed: another owner may have changed others meanwhile. */
+function changesOf(before: Account, wanted: Omit<Account, 'id'>): Partial<Omit<Account, 'id'>> {
+  const changed = Object.entries(wanted).filter(
+    ([name, value]) => value !== before[settingName(name)],
+  )
+  // Safe because it only leaves out fields of an object of this shape.
+  return Object.fromEntries(changed) as Partial<Omit<Account, 'id'>>
+}
+
+/** Safe because the names are those of the settings. */
+function settingName(name: string): keyof Account {
+  return name as keyof Account
 }
 
 function textOf(value: number | null): string {
