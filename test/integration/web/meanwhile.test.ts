@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { settle } from '../axe.ts'
 import { canRunChromium, closeBrowser, openWindow, type TestWindow } from '../chromium.ts'
-import { signUp, type TestUser } from '../web-seed.ts'
+import { PASSWORD, signUp, type TestUser } from '../web-seed.ts'
 import { startWebService, type WebService } from '../web-service.ts'
 
 // What happens meanwhile: in another window, by another member, on a slow network, or a refusal.
@@ -287,6 +287,26 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.getByRole('region', { name: 'Members' }).getByText('Ada L').waitFor()
     expect(await mark.inputValue()).toBe('77')
     expect(await address.inputValue()).toBe('https://example.com/typed')
+  })
+
+  test('a changed password ends other sessions, and they are not listed any more', async () => {
+    await using other = await openWindow(started.service.url)
+    await signUp(started.service, other.context.request, { email: 'iris@people.test' })
+    await using second = await openWindow(started.service.url)
+    await second.page.goto('/app/sign-in')
+    await second.page.getByLabel('Email', { exact: true }).fill('iris@people.test')
+    await second.page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await press(second.page, 'Sign in')
+    await settle(second.page, 'Overview')
+    await second.page.goto('/app/settings')
+    await settle(second.page, 'Settings')
+    const sessions = second.page.getByRole('region', { name: 'Sessions', exact: true })
+    expect(await sessions.locator('tbody tr').count()).toBe(2)
+    await second.page.getByLabel('Present password').fill(PASSWORD)
+    await second.page.getByLabel('New password').fill(`${PASSWORD} again`)
+    await press(second.page, 'Change password')
+    await second.page.getByText('The password is changed.').waitFor()
+    await expect.poll(() => sessions.locator('tbody tr').count()).toBe(1)
   })
 })
 

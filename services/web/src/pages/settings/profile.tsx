@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callApp } from '../../api/app-calls.ts'
@@ -8,6 +9,7 @@ import { Card, Notice } from '../../components/page.tsx'
 import { useStepUp } from '../../step-up.tsx'
 import { useSession, useSessionActions } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
+import { sessionsKey } from './sessions.tsx'
 
 /** The user's own name, address and password. */
 export function Profile(): JSX.Element {
@@ -105,6 +107,7 @@ function AddressForm(): JSX.Element {
 }
 
 function PasswordForm(): JSX.Element {
+  const queries = useQueryClient()
   const [current, setCurrent] = useState('')
   const [next, setNext] = useState('')
   const [isDone, setDone] = useState(false)
@@ -118,6 +121,7 @@ function PasswordForm(): JSX.Element {
     setCurrent('')
     setNext('')
     setDone(true)
+    await queries.invalidateQueries({ queryKey: sessionsKey })
   }
   return (
     <Form onSubmit={() => void run(change)}>

@@ -10,7 +10,8 @@ import { browserName } from '../../browser-name.ts'
 import { useSessionActions } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
 
-const KEY = ['sessions']
+/** Query key of the user's sessions. */
+export const sessionsKey: readonly unknown[] = ['sessions']
 
 /** The user's sessions, with an action to end them. */
 export function Sessions(): JSX.Element {
@@ -18,12 +19,12 @@ export function Sessions(): JSX.Element {
   const { refresh } = useSessionActions()
   const { isBusy, fault, run } = useSubmission()
   const { data, error } = useQuery({
-    queryKey: KEY,
+    queryKey: sessionsKey,
     queryFn: async ({ signal }) => await callApp('listSessions', undefined, { signal }),
   })
   const end = async (id: string): Promise<void> => {
     await callApp('endSession', undefined, { at: id })
-    await queries.invalidateQueries({ queryKey: KEY })
+    await queries.invalidateQueries({ queryKey: sessionsKey })
   }
   const endAll = async (): Promise<void> => {
     await callApp('signOutEverywhere')
