@@ -308,6 +308,29 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await second.page.getByText('The password is changed.').waitFor()
     await expect.poll(() => sessions.locator('tbody tr').count()).toBe(1)
   })
+
+  test('later rows are asked for once, however often it is pressed', async () => {
+    const rows = Array.from({ length: 80 }, (_, at) => `r${at}@example.com`)
+    const id = await user.upload({ fileName: 'paged.csv', text: `Email\n${rows.join('\n')}\n` })
+    await user.until(id, 'ready')
+    await user.send('POST', `/v1/batches/${id}/start`)
+    await user.until(id, 'completed')
+    await page.goto(`/app/batches/${id}`)
+    await settle(page, 'paged.csv')
+    const shown = page.getByRole('region', { name: 'Rows of the result' })
+    await expect.poll(() => shown.locator('tbody tr').count()).toBe(25)
+    const isAsked = Promise.withResolvers<void>()
+    await page.route('**/results?*after=25*', async (route) => {
+      await isAsked.promise
+      await route.continue()
+    })
+    await press(page, 'Later rows')
+    await page.getByRole('button', { name: 'Later rows' }).click({ force: true })
+    isAsked.resolve()
+    await shown.getByText('r25@example.com').waitFor()
+    await press(page, 'Earlier rows')
+    await shown.getByText('r0@example.com', { exact: true }).waitFor()
+  })
 })
 
 async function press(page: Page, name: string): Promise<void> {

@@ -109,10 +109,16 @@ export function Rows({ batch }: { readonly batch: BatchView }): JSX.Element | nu
       )}
       {foldedCount === 0 && (starts.length > 1 || data?.hasMore === true) && (
         <div class="row">
-          <Button disabled={starts.length < 2} onClick={() => setStarts(starts.slice(0, -1))}>
+          <Button
+            busy={rows.isPlaceholderData}
+            disabled={starts.length < 2}
+            onClick={() => setStarts(starts.slice(0, -1))}
+          >
             Earlier rows
           </Button>
           <Button
+            // The rows shown until then are of another page or kind.
+            busy={rows.isPlaceholderData}
             disabled={data?.hasMore !== true || last === undefined}
             onClick={() => last !== undefined && setStarts([...starts, last.row])}
           >
