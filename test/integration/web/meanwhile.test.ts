@@ -331,6 +331,26 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await press(page, 'Earlier rows')
     await shown.getByText('r0@example.com', { exact: true }).waitFor()
   })
+
+  test('the answer of a lookup is not shown below another product', async () => {
+    await page.goto('/app/try')
+    await settle(page, 'Try it')
+    const isAsked = Promise.withResolvers<void>()
+    const isAnswered = page.waitForResponse('**/v1/email')
+    await page.route('**/v1/email', async (route) => {
+      await isAsked.promise
+      await route.continue()
+    })
+    await page.getByLabel('Email', { exact: true }).fill('a@example.com')
+    await press(page, 'Look up')
+    await page.getByLabel('Product', { exact: true }).selectOption('ip')
+    isAsked.resolve()
+    await isAnswered
+    await expect
+      .poll(() => page.getByRole('button', { name: 'Look up' }).getAttribute('aria-busy'))
+      .toBe(null)
+    expect(await page.getByRole('region', { name: 'Fields of the answer' }).count()).toBe(0)
+  })
 })
 
 async function press(page: Page, name: string): Promise<void> {

@@ -20,12 +20,15 @@ export function TryIt(): JSX.Element {
   const mayChange = useMay('member')
   const [product, setProduct] = useState<Product>('email')
   const [values, setValues] = useState<Values>({})
-  const [answer, setAnswer] = useState<Lookup | null>(null)
+  const [answered, setAnswered] = useState<Answered | null>(null)
   const { isBusy, fault, run, clear } = useSubmission()
   const body = bodyOf(product, values)
+  // Another product may have been chosen while it was looked up.
+  const answer = answered?.product === product ? answered.answer : null
   const lookUp = async (): Promise<void> => {
-    setAnswer(null)
-    setAnswer(await callJson<Lookup>('POST', `/v1/${product}`, { ...body, explain: true }))
+    setAnswered(null)
+    const asked = { ...body, explain: true }
+    setAnswered({ product, answer: await callJson<Lookup>('POST', `/v1/${product}`, asked) })
     for (const key of ['account', 'usage', 'ledger']) {
       void queries.invalidateQueries({ queryKey: [key] })
     }
@@ -46,7 +49,7 @@ export function TryIt(): JSX.Element {
               choices={Object.entries(PRODUCT_NAMES).map(([value, text]) => ({ value, text }))}
               onChange={(value) => {
                 setProduct(productOf(value))
-                setAnswer(null)
+                setAnswered(null)
                 clear()
               }}
             />
@@ -87,6 +90,12 @@ export function TryIt(): JSX.Element {
       </div>
     </Page>
   )
+}
+
+/** The answer of a lookup, and the product that was asked for. */
+interface Answered {
+  readonly product: Product
+  readonly answer: Lookup
 }
 
 function productOf(value: string): Product {
