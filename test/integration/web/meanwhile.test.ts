@@ -351,6 +351,19 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
       .toBe(null)
     expect(await page.getByRole('region', { name: 'Fields of the answer' }).count()).toBe(0)
   })
+
+  test('whoever closes an account is told so', async () => {
+    await using other = await openWindow(started.service.url)
+    await signUp(started.service, other.context.request, { email: 'kim@people.test', name: 'Kim' })
+    await other.page.goto('/app/settings')
+    await settle(other.page, 'Settings')
+    await other.page.getByText('Close it for good').click()
+    await other.page.getByLabel('What the account is called').fill('Kim')
+    await other.page.getByLabel('Password to close it').fill(PASSWORD)
+    await press(other.page, 'Close the account')
+    await other.page.getByText('The account is closed.').waitFor()
+    expect(await other.page.locator('h1').textContent()).toBe('Sign in')
+  })
 })
 
 async function press(page: Page, name: string): Promise<void> {

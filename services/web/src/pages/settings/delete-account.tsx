@@ -21,8 +21,8 @@ export function DeleteAccount(): JSX.Element {
   const { isBusy, fault, run } = useSubmission()
   const end = async (): Promise<void> => {
     await withStepUp(async () => await callApp('deleteAccount', { confirm_name: name, password }))
-    route('/app/sign-in?after=deleted', true)
     await refresh()
+    route('/app/sign-in?after=deleted', true)
   }
   return (
     <Card title="Close the account">
