@@ -4,7 +4,7 @@ import { callApp } from './api/app-calls.ts'
 import { RefusedCall } from './api/http.ts'
 import { Button } from './components/button.tsx'
 import { Dialog } from './components/dialog.tsx'
-import { CODE_HINT, CodeField } from './components/entry-fields.tsx'
+import { CodeField } from './components/entry-fields.tsx'
 import { Form } from './components/field.tsx'
 import { Notice } from './components/page.tsx'
 import { useSubmission } from './submit.ts'
@@ -63,7 +63,7 @@ function StepUpDialog({ waiting }: { readonly waiting: Waiting }): JSX.Element {
       {(close) => (
         <Form onSubmit={() => void run(prove)}>
           {fault !== null && <Notice tone="bad">{fault}</Notice>}
-          <CodeField value={code} onInput={setCode} hint={CODE_HINT} />
+          <CodeField value={code} onInput={setCode} />
           <div class="row end">
             <Button onClick={close}>Not now</Button>
             <Button kind="primary" type="submit" busy={isBusy}>

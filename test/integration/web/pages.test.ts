@@ -103,6 +103,8 @@ describe.skipIf(!canRunChromium())('the app', () => {
     const field = page.getByLabel('Code', { exact: true })
     await field.waitFor()
     expect(await faultsOfPage(page)).toEqual([])
+    // Recovery codes have letters, which the keypad for digits of a phone does not.
+    expect(await field.getAttribute('inputmode')).toBe('text')
     await field.fill('000000')
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByText('The code is not right').waitFor()

@@ -57,23 +57,22 @@ export function NewPasswordField(field: EntryField): JSX.Element {
   )
 }
 
-/** Field for a code of the second factor. */
+/** Field for a code of the second factor; for a recovery code, too, unless it takes digits only. */
 export function CodeField({
-  hint,
+  digitsOnly = false,
   ...field
-}: EntryField & { readonly hint?: string }): JSX.Element {
+}: EntryField & { readonly digitsOnly?: boolean }): JSX.Element {
   return (
     <Field
       {...field}
       label="Code"
       name="code"
       autocomplete="one-time-code"
-      inputMode="numeric"
-      hint={hint}
+      // The keypad for digits of a phone has no letters, which recovery codes have.
+      inputMode={digitsOnly ? 'numeric' : 'text'}
+      autocapitalize="none"
+      hint={digitsOnly ? undefined : 'The 6 digits of your authenticator app, or a recovery code.'}
       required
     />
   )
 }
-
-/** Hint below a field that accepts recovery codes, too. */
-export const CODE_HINT = 'The 6 digits of your authenticator app, or a recovery code.'

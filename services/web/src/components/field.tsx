@@ -30,6 +30,8 @@ interface FieldProps {
   readonly type?: 'text' | 'email' | 'password' | 'number' | 'search' | 'date' | 'datetime-local'
   readonly name?: string
   readonly autocomplete?: string
+  /** Whether a phone begins with a capital; by default as it does elsewhere. */
+  readonly autocapitalize?: 'none'
   readonly required?: boolean
   readonly hint?: ComponentChildren
   readonly fault?: string | null

@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callApp } from '../api/app-calls.ts'
 import { Button } from '../components/button.tsx'
-import { CODE_HINT, CodeField, EmailField, PasswordField } from '../components/entry-fields.tsx'
+import { CodeField, EmailField, PasswordField } from '../components/entry-fields.tsx'
 import { Form } from '../components/field.tsx'
 import { Notice, Page } from '../components/page.tsx'
 import { ownPath } from '../own-path.ts'
@@ -52,7 +52,7 @@ export function SignIn(): JSX.Element {
       <Form onSubmit={() => void run(signIn)}>
         <EmailField value={email} onInput={setEmail} />
         <PasswordField value={password} onInput={setPassword} />
-        {needsCode && <CodeField value={code} onInput={setCode} hint={CODE_HINT} />}
+        {needsCode && <CodeField value={code} onInput={setCode} />}
         <Button kind="primary" type="submit" busy={isBusy}>
           Sign in
         </Button>

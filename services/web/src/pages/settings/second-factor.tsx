@@ -94,7 +94,7 @@ function Confirmed({
         </div>
       </div>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
-      <CodeField value={code} onInput={setCode} />
+      <CodeField value={code} onInput={setCode} digitsOnly />
       <div>
         <Button kind="primary" type="submit" busy={isBusy}>
           Switch it on
