@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { useAnnounce } from './announcer.tsx'
 
 /** A page: its h1 with actions beside it, and its content. */
 export function Page({
@@ -80,6 +81,13 @@ export function Notice({
       {actions}
     </div>
   )
+}
+
+/** A notice that an action has succeeded, which is announced to screen readers as well. */
+export function Said({ children }: { readonly children: string }): JSX.Element {
+  const announce = useAnnounce()
+  useEffect(() => announce(children), [children])
+  return <Notice tone="good">{children}</Notice>
 }
 
 /** An empty state: what is missing, and the next step. */

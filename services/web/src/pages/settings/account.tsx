@@ -6,7 +6,7 @@ import { callApp } from '../../api/app-calls.ts'
 import { sentenceOf } from '../../api/http.ts'
 import { Button } from '../../components/button.tsx'
 import { CheckField, Field, Form } from '../../components/field.tsx'
-import { Skeleton, Card, Notice, ReservedSpace } from '../../components/page.tsx'
+import { Skeleton, Card, Notice, ReservedSpace, Said } from '../../components/page.tsx'
 import { Facts } from '../../components/table.tsx'
 import { Foreign } from '../../components/text.tsx'
 import { useStepUp } from '../../step-up.tsx'
@@ -23,16 +23,20 @@ export function AccountSettings(): JSX.Element {
     queryFn: async ({ signal }) => await callApp('readAccountSettings', undefined, { signal }),
   })
   const { data, error } = settings
+  const [isSaved, setSaved] = useState(false)
   return (
     <Card title="Account">
       {error !== null && <Notice tone="bad">{sentenceOf(error)}</Notice>}
       {data === undefined && error === null && isOwner && (
         <ReservedSpace>
-          <AccountForm account={UNREAD} />
+          <AccountForm account={UNREAD} onSaved={setSaved} />
         </ReservedSpace>
       )}
       {data === undefined && error === null && !isOwner && <Skeleton rows={3} />}
-      {data !== undefined && isOwner && <AccountForm key={JSON.stringify(data)} account={data} />}
+      {isSaved && <Said>The settings are saved.</Said>}
+      {data !== undefined && isOwner && (
+        <AccountForm key={JSON.stringify(data)} account={data} onSaved={setSaved} />
+      )}
       {data !== undefined && !isOwner && <AccountFacts account={data} />}
     </Card>
   )
@@ -64,7 +68,14 @@ function AccountFacts({ account }: { readonly account: Account }): JSX.Element {
   )
 }
 
-function AccountForm({ account }: { readonly account: Account }): JSX.Element {
+function AccountForm({
+  account,
+  onSaved,
+}: {
+  readonly account: Account
+  /** Called with false when a save begins, and with true when it has succeeded. */
+  readonly onSaved: (isSaved: boolean) => void
+}): JSX.Element {
   const queries = useQueryClient()
   const withStepUp = useStepUp()
   const { refresh } = useSessionActions()
@@ -76,6 +87,7 @@ function AccountForm({ account }: { readonly account: Account }): JSX.Element {
   const [mark, setMark] = useState(textOf(account.low_credit_mark))
   const [factor, setFactor] = useState(account.requires_second_factor)
   const save = async (): Promise<void> => {
+    onSaved(false)
     const saved = await withStepUp(
       async () =>
         await callApp(
@@ -91,6 +103,7 @@ function AccountForm({ account }: { readonly account: Account }): JSX.Element {
         ),
     )
     queries.setQueryData(KEY, saved)
+    onSaved(true)
     await refresh()
   }
   return (

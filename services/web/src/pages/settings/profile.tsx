@@ -5,7 +5,7 @@ import { callApp } from '../../api/app-calls.ts'
 import { Button } from '../../components/button.tsx'
 import { PASSWORD_HINT } from '../../components/entry-fields.tsx'
 import { Field, Form } from '../../components/field.tsx'
-import { Card, Notice } from '../../components/page.tsx'
+import { Card, Notice, Said } from '../../components/page.tsx'
 import { useStepUp } from '../../step-up.tsx'
 import { useSession, useSessionActions } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
@@ -28,14 +28,18 @@ function NameForm(): JSX.Element {
   const { user } = useSession()
   const { refresh } = useSessionActions()
   const [name, setName] = useState(user?.name ?? '')
+  const [isSaved, setSaved] = useState(false)
   const { isBusy, fault, run } = useSubmission()
   const save = async (): Promise<void> => {
+    setSaved(false)
     await callApp('changeUser', { name })
+    setSaved(true)
     await refresh()
   }
   return (
     <Form onSubmit={() => void run(save)}>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
+      {isSaved && <Said>The name is saved.</Said>}
       <div class="row bottom">
         <div class="grow">
           <Field
