@@ -173,6 +173,31 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.unroute(`**/v1/batches/${id}`)
   })
 
+  test('a batch that was started in another window, or resumed there, is shown as it is', async () => {
+    const rows = Array.from({ length: 3 }, (_, at) => `+4930${1_000_000 + at}`)
+    const id = await user.upload({
+      fileName: 'elsewhere.csv',
+      product: 'phone',
+      text: `Phone\n${rows.join('\n')}\n`,
+    })
+    await user.until(id, 'ready')
+    await page.goto(`/app/batches/new?id=${id}`)
+    await settle(page, 'New batch')
+    await expect
+      .poll(() => page.getByRole('button', { name: 'Start', exact: true }).isEnabled())
+      .toBe(true)
+    await user.send('POST', `/v1/batches/${id}/start`)
+    await press(page, 'Start')
+    await page.getByText('This batch was started already.').waitFor()
+    await page.getByRole('link', { name: 'Open it', exact: true }).click()
+    await press(page, 'Pause')
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    await user.send('POST', `/v1/batches/${id}/cancel`)
+    await press(page, 'Resume')
+    await page.locator('.page-title .badge:text-is("Canceled")').waitFor()
+    expect(await page.getByRole('button', { name: 'Resume' }).count()).toBe(0)
+  })
+
   test('pasted lines and options outlast a refused and a stopped upload', async () => {
     await page.goto('/app/batches/new')
     await settle(page, 'New batch')

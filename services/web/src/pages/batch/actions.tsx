@@ -30,7 +30,13 @@ export function BatchActions({ batch }: { readonly batch: BatchView }): JSX.Elem
   if (!mayChange) return null
   const path = `/v1/batches/${encodeURIComponent(batch.id)}`
   const move = async (name: 'cancel' | 'pause' | 'resume'): Promise<void> => {
-    queries.setQueryData(batchKey(batch.id), await callJson<BatchView>('POST', `${path}/${name}`))
+    try {
+      queries.setQueryData(batchKey(batch.id), await callJson<BatchView>('POST', `${path}/${name}`))
+    } catch (error) {
+      // Its state is not that of the page any more.
+      void queries.invalidateQueries({ queryKey: batchKey(batch.id) })
+      throw error
+    }
   }
   const erase = async (): Promise<void> => {
     await callJson('DELETE', path)

@@ -41,7 +41,13 @@ export function Preview({
   })
   const { data, error } = preview
   const start = async (): Promise<void> => {
-    queries.setQueryData(batchKey(batch.id), await callJson<BatchView>('POST', `${path}/start`))
+    try {
+      queries.setQueryData(batchKey(batch.id), await callJson<BatchView>('POST', `${path}/start`))
+    } catch (error) {
+      // It may have been started or deleted in another window, or by a response that was lost.
+      void queries.invalidateQueries({ queryKey: batchKey(batch.id) })
+      throw error
+    }
     void queries.invalidateQueries({ queryKey: ['account'] })
     void queries.invalidateQueries({ queryKey: ['batches'] })
     route(`/app/batches/${batch.id}`)
