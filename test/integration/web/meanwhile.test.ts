@@ -198,6 +198,26 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     expect(await page.getByRole('button', { name: 'Resume' }).count()).toBe(0)
   })
 
+  test('a batch that runs is shown as running, however many newer ones there are', async () => {
+    const running = await user.upload({
+      fileName: 'long.csv',
+      product: 'phone',
+      text: 'Phone\n+4930123456\n',
+    })
+    await user.until(running, 'ready')
+    await user.send('POST', `/v1/batches/${running}/start`)
+    for (let newer = 0; newer < 10; newer += 1) {
+      const id = await user.upload({ fileName: `${newer}.csv`, text: 'Email\na@example.com\n' })
+      await user.until(id, 'ready')
+      await user.send('POST', `/v1/batches/${id}/cancel`)
+    }
+    await page.goto('/app')
+    await settle(page, 'Overview')
+    await page.getByRole('link', { name: 'long.csv', exact: true }).waitFor()
+    expect(await page.getByText('Nothing runs at the moment.').count()).toBe(0)
+    await user.send('POST', `/v1/batches/${running}/cancel`)
+  })
+
   test('pasted lines and options outlast a refused and a stopped upload', async () => {
     await page.goto('/app/batches/new')
     await settle(page, 'New batch')

@@ -15,6 +15,9 @@ const FRESH_MS = 5_000
 /** Milliseconds between two reads of running batches on pages that list them. */
 const LIST_EVERY_MS = 4_000
 
+/** States in which a batch changes without an action of the user. */
+const MOVING: readonly BatchView['status'][] = ['analyzing', 'running', 'finalizing', 'canceling']
+
 /** Caches results; a read is retried if the service was unreachable, never if it refused. */
 export function createQueries(): QueryClient {
   const client = new QueryClient({
@@ -100,6 +103,16 @@ export const recentBatchesQuery = queryOptions({
     (state.data?.data ?? []).some(({ status }) => isMoving(status)) ? LIST_EVERY_MS : false,
 })
 
+/** The batches that run, however many newer ones there are. */
+export const runningBatchesQuery = queryOptions({
+  queryKey: ['batches', 'running'],
+  queryFn: async ({ signal }) =>
+    await callJson<BatchPage>('GET', `/v1/batches?limit=10&status=${MOVING.join(',')}`, undefined, {
+      signal,
+    }),
+  refetchInterval: ({ state }) => ((state.data?.data ?? []).length > 0 ? LIST_EVERY_MS : false),
+})
+
 /** Query key of one batch. */
 export function batchKey(id: string): readonly unknown[] {
   return ['batch', id]
@@ -114,7 +127,7 @@ export async function readBatch(id: string, signal?: AbortSignal): Promise<Batch
 
 /** Whether a batch in this state changes without an action of the user. */
 export function isMoving(status: BatchView['status']): boolean {
-  return ['analyzing', 'running', 'finalizing', 'canceling'].includes(status)
+  return MOVING.includes(status)
 }
 
 /** The keys of the account. */

@@ -4,7 +4,12 @@ import type { UsageView } from '@plumbline/contract/usage'
 import { useQuery } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { sentenceOf } from '../api/http.ts'
-import { accountQuery, isMoving, recentBatchesQuery, usageQuery } from '../api/queries.ts'
+import {
+  accountQuery,
+  recentBatchesQuery,
+  runningBatchesQuery,
+  usageQuery,
+} from '../api/queries.ts'
 import { attentionOf } from '../attention.ts'
 import { batchTitle, PRODUCT_NAMES, Progress, StateBadge } from '../components/batch-state.tsx'
 import { BatchTable } from '../components/batch-table.tsx'
@@ -23,11 +28,11 @@ import { useSession } from '../session.tsx'
 export function Overview(): JSX.Element {
   const account = useQuery(accountQuery)
   const batches = useQuery(recentBatchesQuery)
+  const running = useQuery(runningBatchesQuery)
   const use = useQuery(useOfDays())
   const list = batches.data?.data
   // By then the heights of the parts above are known, so that nothing that is shown moves down.
-  const isRead = !account.isPending && !batches.isPending
-  const running = list?.filter(({ status }) => isMoving(status)) ?? []
+  const isRead = !account.isPending && !batches.isPending && !running.isPending
   return (
     <Page title="Overview" actions={<NewBatchButton />}>
       <div class="columns">
@@ -44,24 +49,7 @@ export function Overview(): JSX.Element {
           )}
         </Card>
         <Card title="Running now">
-          {list === undefined && batches.error === null && <Skeleton rows={1} />}
-          {list === undefined && batches.error !== null && (
-            <p class="muted">Not known while batches cannot be read.</p>
-          )}
-          {list !== undefined && running.length === 0 && (
-            <p class="muted">Nothing runs at the moment.</p>
-          )}
-          {running.map((batch) => (
-            <div key={batch.id} class="stack tight">
-              <div class="row spread">
-                <a href={`/app/batches/${batch.id}`}>
-                  <Foreign text={batchTitle(batch)} clip />
-                </a>
-                <StateBadge batch={batch} />
-              </div>
-              <Progress batch={batch} />
-            </div>
-          ))}
+          <Running list={running.data?.data} error={running.error} />
         </Card>
       </div>
       {isRead && (
@@ -72,6 +60,39 @@ export function Overview(): JSX.Element {
         </>
       )}
     </Page>
+  )
+}
+
+/** The running batches with their progress. */
+function Running({
+  list,
+  error,
+}: {
+  readonly list: readonly BatchView[] | undefined
+  readonly error: Error | null
+}): JSX.Element {
+  if (list === undefined) {
+    return error === null ? (
+      <Skeleton rows={1} />
+    ) : (
+      <p class="muted">Not known while batches cannot be read.</p>
+    )
+  }
+  if (list.length === 0) return <p class="muted">Nothing runs at the moment.</p>
+  return (
+    <>
+      {list.map((batch) => (
+        <div key={batch.id} class="stack tight">
+          <div class="row spread">
+            <a href={`/app/batches/${batch.id}`}>
+              <Foreign text={batchTitle(batch)} clip />
+            </a>
+            <StateBadge batch={batch} />
+          </div>
+          <Progress batch={batch} />
+        </div>
+      ))}
+    </>
   )
 }
 
