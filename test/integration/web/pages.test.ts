@@ -102,6 +102,7 @@ describe.skipIf(!canRunChromium())('the app', () => {
     await signIn(other, 'grace@people.test')
     const field = page.getByLabel('Code', { exact: true })
     await field.waitFor()
+    await expect.poll(() => field.and(page.locator(':focus')).count()).toBe(1)
     expect(await faultsOfPage(page)).toEqual([])
     // Recovery codes have letters, which the keypad for digits of a phone does not.
     expect(await field.getAttribute('inputmode')).toBe('text')

@@ -60,8 +60,12 @@ export function NewPasswordField(field: EntryField): JSX.Element {
 /** Field for a code of the second factor; for a recovery code, too, unless it takes digits only. */
 export function CodeField({
   digitsOnly = false,
+  takesFocus = false,
   ...field
-}: EntryField & { readonly digitsOnly?: boolean }): JSX.Element {
+}: EntryField & {
+  readonly digitsOnly?: boolean
+  readonly takesFocus?: boolean
+}): JSX.Element {
   return (
     <Field
       {...field}
@@ -71,6 +75,7 @@ export function CodeField({
       // The keypad for digits of a phone has no letters, which recovery codes have.
       inputMode={digitsOnly ? 'numeric' : 'text'}
       autocapitalize="none"
+      takesFocus={takesFocus}
       hint={digitsOnly ? undefined : 'The 6 digits of your authenticator app, or a recovery code.'}
       required
     />

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useId, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
 
 /** A form: its fields are submitted together, also by Enter. */
@@ -43,17 +43,32 @@ interface FieldProps {
   readonly disabled?: boolean
   readonly inputMode?: 'numeric' | 'email' | 'tel' | 'text'
   readonly list?: readonly string[]
+  /** Whether it takes the focus when it appears, since it is what is asked for next. */
+  readonly takesFocus?: boolean
 }
 
 /** A text field of one line, with its label above and a hint or an error below. */
-export function Field({ label, hint, fault, onInput, list, ...input }: FieldProps): JSX.Element {
+export function Field({
+  label,
+  hint,
+  fault,
+  onInput,
+  list,
+  takesFocus = false,
+  ...input
+}: FieldProps): JSX.Element {
   const id = useId()
+  const ref = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (takesFocus) ref.current?.focus()
+  }, [])
   const [isShown, setShown] = useState(false)
   const isPassword = input.type === 'password'
   const box = (
     <input
       {...input}
       id={id}
+      ref={ref}
       class="input"
       type={isPassword && isShown ? 'text' : (input.type ?? 'text')}
       aria-describedby={hint === undefined && fault == null ? undefined : `${id}-below`}

@@ -52,7 +52,7 @@ export function SignIn(): JSX.Element {
       <Form onSubmit={() => void run(signIn)}>
         <EmailField value={email} onInput={setEmail} />
         <PasswordField value={password} onInput={setPassword} />
-        {needsCode && <CodeField value={code} onInput={setCode} />}
+        {needsCode && <CodeField value={code} onInput={setCode} takesFocus />}
         <Button kind="primary" type="submit" busy={isBusy}>
           Sign in
         </Button>
