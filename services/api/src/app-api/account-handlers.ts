@@ -1,6 +1,7 @@
 import { keyMode } from '@plumbline/contract/app/keys'
 import type { AccountSettings } from '@plumbline/contract/app/members'
 import { SHOWN_KEY_HEADER } from '@plumbline/contract/app/paths'
+import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
 import { Problem } from '@plumbline/contract/problem'
 import { lockAccount, readPreferences, setPreferences } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
@@ -139,7 +140,7 @@ export const ACCOUNT_HANDLERS = {
     const { userId } = requireSession(call)
     const account = await settingsOf(ctx.db, accountId)
     await requirePassword(people, await getUser(ctx.db, userId), call.body.password)
-    if (call.body.confirm_name.trim() !== account.name) {
+    if (asRead(call.body.confirm_name) !== asRead(account.name)) {
       throw new Problem('unprocessable', 'Type the name of the account as it stands there.')
     }
     await closeAccount(ctx.db, { actor: userId, accountId }, (tx) =>
@@ -148,6 +149,17 @@ export const ACCOUNT_HANDLERS = {
     return undefined
   },
 } satisfies Partial<AppHandlers>
+
+/**
+ * A name as a reader of the page can type it: browsers show several spaces as one, and neither
+ * marks of direction, which Arabic and Hebrew names may hold, nor how an accent is encoded.
+ */
+function asRead(name: string): string {
+  return withoutBidiControls(name)
+    .replaceAll(/[\s\u200B\uFEFF]+/gu, ' ')
+    .trim()
+    .normalize('NFC')
+}
 
 /** The active key that the page of a request shows; null if none, undefined if it does not say. */
 function shownKey(req: Request): string | null | undefined {

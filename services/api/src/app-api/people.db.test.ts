@@ -233,6 +233,17 @@ describe('keys', () => {
     expect(await active()).toEqual([])
   })
 
+  test('an account is closed by its name as it is read', async () => {
+    const name = 'شركة\u200F  Cafe\u0301 Ltd'
+    expect((await browser.app('changeAccount', { name })).status).toBe(200)
+    const close = async (typed: string): Promise<number> => {
+      const body = { confirm_name: typed, password: PASSWORD }
+      return (await browser.app('deleteAccount', body)).status
+    }
+    expect(await close('شركة Cafe Ltd')).toBe(422)
+    expect(await close('شركة Café Ltd')).toBe(204)
+  })
+
   test('an account creates 50 keys a day, and a refused try is not counted', async () => {
     const browser = await newUser()
     const create = async (mode: 'live' | 'test'): Promise<number> =>
