@@ -33,6 +33,7 @@ export const LONG_FILES: readonly string[] = [
   'terminal',
   'hostile',
   'web/pages',
+  'web/meanwhile',
   'web/actions',
   'demo',
 ].map((name) => `test/integration/${name}.test.ts`)

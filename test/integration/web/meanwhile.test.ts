@@ -198,6 +198,30 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     expect(await page.getByRole('button', { name: 'Resume' }).count()).toBe(0)
   })
 
+  test('the list of batches is searched and filtered as before after going back to it', async () => {
+    for (const fileName of ['found me.csv', 'another.csv']) {
+      await user.until(await user.upload({ fileName, text: 'Email\na@example.com\n' }), 'ready')
+    }
+    await page.goto('/app/batches')
+    await settle(page, 'Batches')
+    const search = page.getByLabel('Search', { exact: true })
+    const state = page.getByLabel('State', { exact: true })
+    await search.fill('found me')
+    await state.selectOption('ready')
+    const links = page.getByRole('region', { name: 'Batches, newest first' }).getByRole('link')
+    await expect.poll(() => links.allTextContents()).toEqual(['found me.csv'])
+    await links.click()
+    await settle(page, 'found me.csv')
+    await page.goBack()
+    await settle(page, 'Batches')
+    expect([await search.inputValue(), await state.inputValue()]).toEqual(['found me', 'ready'])
+    expect(await links.allTextContents()).toEqual(['found me.csv'])
+    // The menu leads to all of them.
+    await page.getByRole('link', { name: 'Batches', exact: true }).click()
+    await expect.poll(() => links.count()).toBeGreaterThan(1)
+    expect([await search.inputValue(), await state.inputValue()]).toEqual(['', ''])
+  })
+
   test('a batch that runs is shown as running, however many newer ones there are', async () => {
     const running = await user.upload({
       fileName: 'long.csv',

@@ -2,7 +2,7 @@ import type { BatchPage } from '@plumbline/contract/batch-view'
 import { useInfiniteQuery } from '@tanstack/preact-query'
 import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { callJson, sentenceOf } from '../api/http.ts'
 import { isMoving } from '../api/queries.ts'
 import { BatchTable } from '../components/batch-table.tsx'
@@ -33,10 +33,7 @@ const STATES = [
 
 /** All batches of the account, with search and filter by state. */
 export function Batches(): JSX.Element {
-  const { query } = useLocation()
-  const [typed, setTyped] = useState('')
-  const [state, setState] = useState(query['state'] ?? '')
-  const search = useSettled(typed.trim())
+  const { search, state, typed, setTyped, setState } = useAsked()
   const batches = useBatches({ search, state })
   const pages = batches.data?.pages
   const list = useMemo(() => pages?.flatMap(({ data }) => data), [pages])
@@ -95,6 +92,41 @@ function NoneYet(): JSX.Element {
       A batch is a file that is worked through row by row. You see what it costs before it starts.
     </Empty>
   )
+}
+
+/**
+ * Search and state, which stand in the address, so that they are as they were after going back; and
+ * what is typed, which becomes the search in a moment.
+ */
+function useAsked() {
+  const { query, route } = useLocation()
+  const { search = '', state = '' } = query
+  const [typed, setTyped] = useState(search)
+  const settled = useSettled(typed.trim())
+  // The search that this page has put into the address.
+  const put = useRef(search)
+  const ask = (asked: { readonly search: string; readonly state: string }): void => {
+    put.current = asked.search
+    const filled = Object.entries(asked).filter(([, value]) => value !== '')
+    const text = filled.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
+    route(text === '' ? '/app/batches' : `/app/batches?${text}`, true)
+  }
+  useEffect(() => {
+    if (settled !== put.current) ask({ search: settled, state })
+  }, [settled])
+  useEffect(() => {
+    // A link, or the history, has another.
+    if (search === put.current) return
+    put.current = search
+    setTyped(search)
+  }, [search])
+  return {
+    search,
+    state,
+    typed,
+    setTyped,
+    setState: (next: string) => ask({ search, state: next }),
+  }
 }
 
 /** The value once it has been unchanged for a moment. */
