@@ -1,5 +1,5 @@
 import { createContext, type ComponentChildren, type JSX } from 'preact'
-import { useCallback, useContext, useState } from 'preact/hooks'
+import { useCallback, useContext, useRef, useState } from 'preact/hooks'
 import { callApp } from './api/app-calls.ts'
 import { RefusedCall } from './api/http.ts'
 import { Button } from './components/button.tsx'
@@ -27,14 +27,20 @@ export function StepUpProvider({
   readonly children: ComponentChildren
 }): JSX.Element {
   const [waiting, setWaiting] = useState<Waiting | null>(null)
+  // One code is enough for all calls that wait for one.
+  const asked = useRef<Promise<void> | null>(null)
   const withStepUp = useCallback<StepUp>(async (work) => {
     try {
       return await work()
     } catch (error) {
       if (!(error instanceof RefusedCall && error.needsStepUp)) throw error
-      await new Promise<void>((resolve, reject) =>
+      asked.current ??= new Promise<void>((resolve, reject) =>
         setWaiting({ done: resolve, given: () => reject(error) }),
-      ).finally(() => setWaiting(null))
+      ).finally(() => {
+        asked.current = null
+        setWaiting(null)
+      })
+      await asked.current
       return await work()
     }
   }, [])

@@ -1,7 +1,9 @@
+import { recoveryCodes, secondFactorStart } from '@plumbline/contract/app/entry'
 import { accountSettings, invitationResponse } from '@plumbline/contract/app/members'
 import { keyList, newKeyResponse } from '@plumbline/contract/app/keys'
 import { batchPreview } from '@plumbline/contract/batch-preview'
 import { backends } from '@plumbline/testkit/backends'
+import { Secret, TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { settle } from '../axe.ts'
@@ -420,6 +422,42 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
       .poll(() => page.getByRole('button', { name: 'Look up' }).getAttribute('aria-busy'))
       .toBe(null)
     expect(await page.getByRole('region', { name: 'Fields of the answer' }).count()).toBe(0)
+  })
+
+  test('one code of the second factor serves all actions that wait for one', async () => {
+    await using other = await openWindow(started.service.url)
+    const { page: shown } = other
+    const lise = await signUp(started.service, other.context.request, { email: 'lise@people.test' })
+    const { secret } = secondFactorStart.parse(
+      await lise.send('POST', '/app/api/second-factor/begin', { password: PASSWORD }),
+    )
+    const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
+    const {
+      recovery_codes: [recovery = ''],
+    } = recoveryCodes.parse(await lise.send('POST', '/app/api/second-factor/confirm', { code }))
+    await started.service.db.kysely
+      .updateTable('sessions')
+      .set({ proven_at: new Date(0) })
+      .where('user_id', '=', lise.userId)
+      .execute()
+    await shown.goto('/app/settings')
+    await settle(shown, 'Settings')
+    const areBoth = Promise.withResolvers<void>()
+    await shown.route(/\/app\/api\/(?:account|password)$/, async (route) => {
+      if (route.request().method() !== 'GET') await areBoth.promise
+      await route.continue()
+    })
+    await shown.getByLabel('Daily spending limit').fill('50')
+    await press(shown, 'Save')
+    await shown.getByLabel('Present password').fill(PASSWORD)
+    await shown.getByLabel('New password').fill(`${PASSWORD} again`)
+    await press(shown, 'Change password')
+    areBoth.resolve()
+    await shown.getByRole('dialog').getByLabel('Code', { exact: true }).fill(recovery)
+    await press(shown, 'Go on')
+    await shown.getByText('The password is changed.').waitFor()
+    await shown.getByText('The settings are saved.').first().waitFor()
+    expect(await shown.getByRole('dialog').count()).toBe(0)
   })
 
   test('whoever closes an account is told so', async () => {
