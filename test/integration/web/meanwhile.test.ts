@@ -460,6 +460,19 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     expect(await shown.getByRole('dialog').count()).toBe(0)
   })
 
+  test('whoever was signed out in another window is told so, not about keys', async () => {
+    await using other = await openWindow(started.service.url)
+    const { page: shown } = other
+    const emmy = await signUp(started.service, other.context.request, { email: 'emmy@people.test' })
+    await shown.goto('/app/try')
+    await settle(shown, 'Try it')
+    await shown.getByLabel('Email', { exact: true }).fill('a@example.com')
+    await emmy.send('POST', '/app/api/sign-out')
+    await press(shown, 'Look up')
+    await shown.getByRole('alert').filter({ hasText: 'Your session has ended. Sign in' }).waitFor()
+    expect(await shown.getByLabel('Email', { exact: true }).inputValue()).toBe('a@example.com')
+  })
+
   test('whoever closes an account is told so', async () => {
     await using other = await openWindow(started.service.url)
     await signUp(started.service, other.context.request, { email: 'kim@people.test', name: 'Kim' })

@@ -54,7 +54,8 @@ export async function callJson<T>(
   options: JsonCallOptions = {},
 ): Promise<T> {
   const { response, text } = await send(method, path, body, options)
-  if (!response.ok) throw refusalOf(response.status, text, response.headers, unansweredBy(method))
+  if (!response.ok)
+    throw refusalOf(path, response.status, text, response.headers, unansweredBy(method))
   // Safe because the service that served this page answers in the shapes of the contract, which its
   // own tests hold it to; reading them a second time here would cost every visitor the reader.
   return (text === '' ? undefined : JSON.parse(text)) as T
@@ -91,18 +92,27 @@ function unansweredBy(method: string): string {
   return method === 'GET' ? UNREACHABLE : UNANSWERED
 }
 
+/** Message if the session has ended while the page was open, in another window for example. */
+const SESSION_ENDED =
+  'Your session has ended. Sign in again; in another window of this browser if you want to keep what you have ' +
+  'entered here.'
+
 /**
- * The error of a response with a status of 400 or more; the page of a proxy in between is not shown,
- * but `otherwise`.
+ * The error of a response with a status of 400 or more to a call of `path`; the page of a proxy in
+ * between is not shown, but `otherwise`.
  */
 export function refusalOf(
+  path: string,
   status: number,
   text: string,
   headers: Headers,
   otherwise = UNREACHABLE,
 ): RefusedCall {
   const seconds = Number(headers.get('Retry-After'))
-  return new RefusedCall(status, messageOf(text) ?? `${otherwise} (${status})`, {
+  // Without its cookie the browser is a program without a key there.
+  const isEnded = status === 401 && path.startsWith('/v1/')
+  const said = isEnded ? SESSION_ENDED : messageOf(text)
+  return new RefusedCall(status, said ?? `${otherwise} (${status})`, {
     retryAfterSeconds: Number.isFinite(seconds) && seconds > 0 ? seconds : null,
     needsStepUp: headers.get(STEP_UP_HEADER) === 'required',
   })

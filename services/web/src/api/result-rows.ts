@@ -41,11 +41,9 @@ export async function readRows(
   if (after > 0) query.set('after', String(after))
   if (only !== '') query.set('only', only)
   const stop = new AbortController()
-  const response = await request(
-    `/v1/batches/${encodeURIComponent(id)}/results?${query.toString()}`,
-    AbortSignal.any([signal, stop.signal]),
-  )
-  if (!response.ok) throw refusalOf(response.status, await response.text(), response.headers)
+  const path = `/v1/batches/${encodeURIComponent(id)}/results?${query.toString()}`
+  const response = await request(path, AbortSignal.any([signal, stop.signal]))
+  if (!response.ok) throw refusalOf(path, response.status, await response.text(), response.headers)
   try {
     const lines = await firstLines(response, ROWS_SHOWN + 1)
     return {

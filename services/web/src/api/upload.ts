@@ -46,6 +46,8 @@ export async function uploadBatch(
   }
 }
 
+const PATH = '/v1/batches'
+
 const CUT_OFF =
   'The upload broke off. Check the connection, and choose the file again unless the list of batches has it.'
 
@@ -59,10 +61,11 @@ async function sent(request: XMLHttpRequest, form: FormData): Promise<BatchView>
         // Safe because the service answers an accepted batch with the batch.
         resolve(JSON.parse(request.responseText) as BatchView)
       } else {
-        reject(refusalOf(request.status, request.responseText, headersOf(request), CUT_OFF))
+        const { status, responseText: text } = request
+        reject(refusalOf(PATH, status, text, headersOf(request), CUT_OFF))
       }
     })
-    request.open('POST', '/v1/batches')
+    request.open('POST', PATH)
     for (const [name, value] of Object.entries(shownAccountHeader())) {
       request.setRequestHeader(name, value)
     }
