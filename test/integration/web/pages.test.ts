@@ -68,6 +68,19 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect([...problems, ...stranger.faults, ...window.faults, ...operator.faults]).toEqual([])
   })
 
+  test('has no violation found by axe on the pages of an account without data', async () => {
+    await using other = await openWindow(started.service.url)
+    await signUp(started.service, other.context.request, { email: 'new@people.test' })
+    const problems: string[] = []
+    for (const { path, heading } of EMPTY_PAGES) {
+      await other.page.goto(path)
+      await settle(other.page, heading)
+      const faults = await faultsOfPage(other.page, ONE_VIEW)
+      problems.push(...faults.map((fault) => `${path} ${fault}`))
+    }
+    expect(problems).toEqual([])
+  })
+
   test('follows a link that is opened while its page is already open', async () => {
     await using stranger = await openWindow(started.service.url)
     const { page } = stranger
@@ -205,6 +218,16 @@ describe.skipIf(!canRunChromium())('the app', () => {
     await page.getByText('credits to spend').waitFor()
   })
 })
+
+/** Pages that say what to do first while there are no data. */
+const EMPTY_PAGES: readonly PageOf[] = [
+  { path: '/app', heading: 'Overview' },
+  { path: '/app/batches', heading: 'Batches' },
+  { path: '/app/batches?state=failed', heading: 'Batches' },
+  { path: '/app/keys', heading: 'API keys' },
+  { path: '/app/usage', heading: 'Usage' },
+  { path: '/app/settings/erase', heading: 'Erase values' },
+]
 
 /** Requests by which pages read data, except that for the session. */
 const READS = /\/(?:v1|app\/api)\/(?!session$)/

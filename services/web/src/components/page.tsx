@@ -93,16 +93,19 @@ export function Said({ children }: { readonly children: string }): JSX.Element {
 /** An empty state: what is missing, and the next step. */
 export function Empty({
   title,
+  heading: Heading = 'h3',
   action,
   children,
 }: {
   readonly title: string
+  /** Its level: `h2` unless it is within a part of the page that has one. */
+  readonly heading?: 'h2' | 'h3'
   readonly action?: ComponentChildren
   readonly children?: ComponentChildren
 }): JSX.Element {
   return (
     <div class="empty">
-      <h3>{title}</h3>
+      <Heading>{title}</Heading>
       {children !== undefined && <p>{children}</p>}
       {action}
     </div>

@@ -83,12 +83,16 @@ export function Batches(): JSX.Element {
 }
 
 function NoneFound(): JSX.Element {
-  return <Empty title="None found">No batch has this name and state.</Empty>
+  return (
+    <Empty title="None found" heading="h2">
+      No batch has this name and state.
+    </Empty>
+  )
 }
 
 function NoneYet(): JSX.Element {
   return (
-    <Empty title="No batch yet">
+    <Empty title="No batch yet" heading="h2">
       A batch is a file that is worked through row by row. You see what it costs before it starts.
     </Empty>
   )

@@ -51,7 +51,7 @@ export function Usage(): JSX.Element {
       )}
       {data !== undefined && data.data.length === 0 && (
         <Card>
-          <Empty title="Nothing used in these days">
+          <Empty title="Nothing used in these days" heading="h2">
             <a href="/app/try">Look a value up</a>, <a href="/app/batches/new">submit a file</a>, or
             call the API with a key.
           </Empty>
