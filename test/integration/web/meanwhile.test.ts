@@ -1,5 +1,5 @@
 import { recoveryCodes, secondFactorStart } from '@plumbline/contract/app/entry'
-import { accountSettings, invitationResponse } from '@plumbline/contract/app/members'
+import { accountSettings, invitationResponse, memberList } from '@plumbline/contract/app/members'
 import { keyList, newKeyResponse } from '@plumbline/contract/app/keys'
 import { batchPreview } from '@plumbline/contract/batch-preview'
 import { backends } from '@plumbline/testkit/backends'
@@ -471,6 +471,24 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await press(shown, 'Look up')
     await shown.getByRole('alert').filter({ hasText: 'Your session has ended. Sign in' }).waitFor()
     expect(await shown.getByLabel('Email', { exact: true }).inputValue()).toBe('a@example.com')
+  })
+
+  test('the role of a member is changed by keyboard, step by step', async () => {
+    await using other = await openWindow(started.service.url)
+    const mary = await join(other, 'Mary')
+    await user.send('PATCH', `/app/api/members/${mary.userId}`, { role: 'viewer' })
+    await page.goto('/app/settings')
+    await settle(page, 'Settings')
+    const role = page.getByLabel('Role of mary@people.test', { exact: true })
+    await role.focus()
+    for (const next of ['member', 'owner']) {
+      await page.keyboard.press('ArrowDown')
+      await expect.poll(() => role.inputValue()).toBe(next)
+      await expect.poll(() => role.getAttribute('aria-busy')).toBe(null)
+      expect(await role.and(page.locator(':focus')).count()).toBe(1)
+    }
+    const list = memberList.parse(await user.send('GET', '/app/api/members'))
+    expect(list.data.find(({ id }) => id === mary.userId)?.role).toBe('owner')
   })
 
   test('whoever closes an account is told so', async () => {

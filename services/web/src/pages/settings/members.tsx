@@ -127,7 +127,8 @@ function MemberTable({
                 class="input compact"
                 aria-label={`Role of ${member.email}`}
                 value={member.role}
-                disabled={busy}
+                // Not disabled meanwhile, which would take the focus from keyboard users.
+                aria-busy={busy || undefined}
                 onChange={(event) => onRole(member, roleOf(event.currentTarget.value))}
               >
                 {ROLE_CHOICES.map(({ value, text }) => (
