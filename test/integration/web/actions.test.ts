@@ -314,6 +314,9 @@ describe.skipIf(!canRunChromium())('in the app', () => {
       }
     }
     expect(offered).toEqual([])
+    await seen.goto(`/app/batches/${filled.ready}`)
+    await seen.getByText('An owner or member can start it.').waitFor()
+    expect(await seen.getByRole('link', { name: 'See what it costs' }).count()).toBe(0)
     expect(other.faults).toEqual([])
     const refused = await seen.evaluate<readonly (readonly [number, string])[]>(`Promise.all(
       ${JSON.stringify(refusedToViewers(filled))}.map(async ([method, path]) => {

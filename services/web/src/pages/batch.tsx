@@ -21,6 +21,7 @@ import { batchFault } from '../batch-fault.ts'
 import * as format from '../format.ts'
 import { useProgressiveRendering } from '../progressive-rendering.ts'
 import type { PageProps } from '../page-props.ts'
+import { useMay } from '../session.tsx'
 import { BatchActions } from './batch/actions.tsx'
 import { RunAgain } from './batch/run-again.tsx'
 import { Compare } from './batch/compare.tsx'
@@ -73,20 +74,24 @@ export function Batch({ id }: PageProps): JSX.Element {
 
 /** Actions for a batch that waits to be started, or cannot be started. */
 function Ready({ batch: { id, error, product } }: { readonly batch: BatchView }): JSX.Element {
-  const text =
-    error === null
-      ? 'The file is read and nothing was charged. Look at what was found in it, and start it there.'
-      : batchFault(error, product)
+  const mayStart = useMay('member')
+  const next = mayStart
+    ? 'Look at what was found in it, and start it there.'
+    : 'An owner or member can start it.'
   return (
     <Notice
       tone="warn"
       actions={
-        <LinkButton href={`/app/batches/new?id=${id}`} kind="primary">
-          {error === null ? 'See what it costs' : 'See what was found'}
-        </LinkButton>
+        mayStart && (
+          <LinkButton href={`/app/batches/new?id=${id}`} kind="primary">
+            {error === null ? 'See what it costs' : 'See what was found'}
+          </LinkButton>
+        )
       }
     >
-      {text}
+      {error === null
+        ? `The file is read and nothing was charged. ${next}`
+        : batchFault(error, product)}
     </Notice>
   )
 }
