@@ -113,7 +113,7 @@ function NoAccount({ title }: { readonly title: string }): JSX.Element {
       {accounts.length === 0 ? (
         <Notice tone="warn">
           You belong to no account any more. Ask an owner to invite you again, or sign out and
-          create an account with another address.
+          create an account of your own.
         </Notice>
       ) : (
         <>
