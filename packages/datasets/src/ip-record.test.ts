@@ -30,9 +30,9 @@ test('records in the nested shape of MaxMind and DB-IP are read', () => {
     timezone: 'Europe/London',
     isp: 'Example',
     asn: 64_500,
-    isVpn: false,
-    isProxy: false,
-    isTor: false,
+    isVpn: null,
+    isProxy: null,
+    isTor: null,
     isDatacenter: true,
   })
 })
@@ -68,6 +68,18 @@ test('both shapes of IPinfo are distinguished by the country field', () => {
 test('an anonymity record sets its flags and clears the others', () => {
   const record = readRecord({ is_anonymous: true, is_anonymous_vpn: true })
   expect(record).toMatchObject({ isVpn: true, isProxy: false, isTor: false, isDatacenter: false })
+})
+
+test('a flag of a database of places says nothing about the others', () => {
+  const none = { isVpn: null, isProxy: null, isTor: null, isDatacenter: null }
+  expect(readRecord({ traits: { user_type: 'hosting' } })).toMatchObject({
+    ...none,
+    isDatacenter: true,
+  })
+  expect(readRecord({ traits: { is_anonymous_proxy: true } })).toMatchObject({
+    ...none,
+    isProxy: true,
+  })
 })
 
 test('invalid coordinates are left out', () => {

@@ -77,24 +77,36 @@ function asnOf(record: MmdbMap, traits: MmdbMap): number | null {
   return match?.[1] === undefined ? null : Number(match[1])
 }
 
+/** Flags of MaxMind's Anonymous IP database. Source: its page of fields, November 2026. */
+const ANONYMITY_FLAGS = [
+  'is_anonymous',
+  'is_anonymous_vpn',
+  'is_hosting_provider',
+  'is_public_proxy',
+  'is_residential_proxy',
+  'is_tor_exit_node',
+] as const
+
 /**
- * Flags of MaxMind's Anonymous IP database and traits. A flag that a record leaves out is false,
- * but only a record with at least one flag comes from a database that has them.
+ * Flags of MaxMind's Anonymous IP database and traits. A flag that a record leaves out is false in
+ * a database of anonymity, which only a record with one of its flags shows. What a database of
+ * places says of a network says nothing about the other flags: another database may know them.
  */
 function flagsOf(
   record: MmdbMap,
   traits: MmdbMap,
 ): Pick<IpRecord, 'isVpn' | 'isProxy' | 'isTor' | 'isDatacenter'> {
   const isSet = (name: string): boolean => record[name] === true || traits[name] === true
-  const anonymous = isSet('is_anonymous') || isSet('is_anonymous_proxy')
-  const isDatacenter = isSet('is_hosting_provider') || text(traits['user_type']) === 'hosting'
+  const unset = ANONYMITY_FLAGS.some(isSet) ? false : null
   const isProxy =
     isSet('is_public_proxy') || isSet('is_residential_proxy') || isSet('is_anonymous_proxy')
-  const isVpn = isSet('is_anonymous_vpn')
-  const isTor = isSet('is_tor_exit_node')
-  const known = anonymous || isDatacenter || isProxy || isVpn || isTor
-  if (!known) return { isVpn: null, isProxy: null, isTor: null, isDatacenter: null }
-  return { isVpn, isProxy, isTor, isDatacenter }
+  const isDatacenter = isSet('is_hosting_provider') || text(traits['user_type']) === 'hosting'
+  return {
+    isVpn: isSet('is_anonymous_vpn') || unset,
+    isProxy: isProxy || unset,
+    isTor: isSet('is_tor_exit_node') || unset,
+    isDatacenter: isDatacenter || unset,
+  }
 }
 
 function fields(value: MmdbValue | undefined): MmdbMap {

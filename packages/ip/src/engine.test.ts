@@ -74,6 +74,21 @@ test('an address that is not routed is invalid and has no other flag', async () 
   })
 })
 
+test('a VPN exit in a data centre is both, if one database knows the network and the next the VPN', async () => {
+  const dir = await folder({
+    'city.mmdb': buildMmdb({ '5.0.0.0/8': { ...OSLO, traits: { user_type: 'hosting' } } }),
+    'anonymous.mmdb': buildMmdb({ '5.1.0.0/16': { is_anonymous: true, is_anonymous_vpn: true } }),
+  })
+  const cityDb = ['city.mmdb', 'anonymous.mmdb'].map((name) => join(dir, name)).join(',')
+  const { current } = await loadIpData({ cityDb, asnDb: '', listsDir: null })
+  expect(lookupIp(current, '5.1.2.3').facts).toMatchObject({
+    city: 'Oslo',
+    isVpn: true,
+    isProxy: false,
+    isDatacenter: true,
+  })
+})
+
 test('each flag names its list and the age of the list', async () => {
   const header = '# source: https://lists.example/vpn\n# licence: MIT\n# date: 2026-11-01\n'
   const { current } = await dataOf({ 'vpn.example.txt': `${header}5.1.0.0/16\n` })
