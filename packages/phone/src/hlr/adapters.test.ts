@@ -199,6 +199,16 @@ test('infobip: a thousand numbers are sent in one request and returned in order'
   )
 })
 
+test.each([
+  [12, 'REJECTED_NOT_ENOUGH_CREDITS', { kind: 'failed', cause: 'credit', maybeBought: false }],
+  [17, 'REJECTED_PREPAID_PACKAGE_EXPIRED', { kind: 'failed', cause: 'credit' }],
+  [6, 'REJECTED_NETWORK', { kind: 'verdict', connectivity: 'undetermined' }],
+])('infobip: rejection %i under HTTP 200 (%s) is told from others', async (id, name, expected) => {
+  const status = { groupId: 5, groupName: 'REJECTED', id, name }
+  const { answers } = await ask('infobip', ok({ results: [{ to: NUMBER.slice(1), status }] }))
+  expect(answers).toMatchObject([expected])
+})
+
 test('twilio: a batch is matched by correlation id, with the errors of single numbers', async () => {
   const numbers = [NUMBER, '+41791111111', '+41792222222', '+41793333333']
   const { answers, received } = await ask(

@@ -6,6 +6,13 @@ const USUAL_URL = 'https://api.infobip.com'
 
 /** Groups of `status`. Source: infobip.com/docs, response status codes. */
 const DELIVERED = 3
+const REJECTED = 5
+
+/**
+ * Ids of rejections for the account's credit: not enough, and a prepaid package that has expired.
+ * They come with HTTP status 200, and nothing was looked up. Source: the same.
+ */
+const WITHOUT_CREDIT: ReadonlySet<number> = new Set([12, 17])
 
 /** GSM errors that show the state of the subscriber. Source: infobip.com/docs, GSM error codes. */
 const ERRORS: Readonly<Record<number, HlrResult['connectivity']>> = {
@@ -53,6 +60,10 @@ function read(result: Fields): HlrAnswer {
   const group = numberOf(status['groupId'])
   const code = numberOf(error['id'])
   if (group === null) return failure('protocol', true, 'a result without a status group')
+  const id = numberOf(status['id'])
+  if (group === REJECTED && id !== null && WITHOUT_CREDIT.has(id)) {
+    return failure('credit', false, `status ${id}`)
+  }
   const connectivity = group === DELIVERED ? 'connected' : (ERRORS[code ?? 0] ?? 'undetermined')
   const ported = flagOf(result['ported'])
   const current = fieldsOf(ported === true ? result['portedNetwork'] : result['originalNetwork'])
