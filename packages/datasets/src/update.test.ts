@@ -88,6 +88,19 @@ test('a list whose file or version record is missing is written again', async ()
   expect(await update(dir, GOOD)).toMatchObject({ status: 'unchanged', count: 4 })
 })
 
+test('a list that is damaged on disk is written again, although its source has not changed', async () => {
+  const dir = await emptyFolder()
+  await update(dir, GOOD)
+  const path = join(dir, 'vpn.example.txt')
+  const whole = await readFile(path, 'utf8')
+  for (const damaged of [whole.slice(0, -5), `${whole}no block\n`, '']) {
+    await writeFile(path, damaged)
+    expect(await update(dir, GOOD)).toMatchObject({ status: 'updated', count: 4 })
+    expect(await readFile(path, 'utf8')).toBe(whole)
+    expect(await update(dir, GOOD)).toMatchObject({ status: 'unchanged', count: 4 })
+  }
+})
+
 test.each([
   ['too few entries', '1.2.3.4\n5.6.7.8\n', 'refused'],
   ['a page instead of a list', `<html>\n${'<p>blocked</p>\n'.repeat(9)}`, 'refused'],

@@ -1,6 +1,7 @@
 import type { Log } from '@plumbline/ports/log'
 import { createHash } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { AddressBytes } from '@plumbline/net/address-bytes'
 import type { FetchRequest, HttpAnswer } from '@plumbline/net/http'
 import { readFormat } from './formats.ts'
@@ -113,13 +114,19 @@ async function updateOne(
     count: good.length,
     sha256,
   }
-  if (before?.sha256 === sha256) {
+  if (before?.sha256 === sha256 && (await hasBody(join(options.dir, file), body))) {
     versions.set(file, { ...version, date: before.date })
     return done('unchanged', 'the same entries as before')
   }
   await writeAtomically(options.dir, file, `${headerOf(source, date)}${body}`)
   versions.set(file, version)
   return done('updated', `${good.length} entries`, good.length)
+}
+
+/** Whether a list file still has these lines after its head: it may be damaged since. */
+async function hasBody(path: string, body: string): Promise<boolean> {
+  const text = await readFile(path, 'utf8').catch(() => '')
+  return text.replace(/^(?:#.*\n)+/, '') === body
 }
 
 async function fetchAll(
