@@ -24,6 +24,8 @@ export type LookupAnswer =
       readonly detail: string
       /** Delay after which another try may help; null if unknown. */
       readonly retryMs: number | null
+      /** The account whose own daily limit is reached: others may buy the number. */
+      readonly capped?: string
     }
   /** Nothing was bought, since the run is being stopped. */
   | { readonly kind: 'stopped' }
@@ -73,8 +75,12 @@ export function createHlrLookup(options: HlrLookupOptions): HlrLookup {
       const collect = createCollector((open: OpenLookups) => begin(open, caller))
       return new Map(
         [...new Set(numbers)].map((number) => {
-          const name = `${caller.lane} ${nameFor(number, caller.account, options)}`
-          return [number, shared(name, caller.stop, () => collect(number))]
+          const share = (name: string): Promise<LookupAnswer> =>
+            shared(`${caller.lane} ${name}`, caller.stop, () => collect(number))
+          const answer = share(nameFor(number, caller.account, options)).then((found) =>
+            isOfOther(found, caller) ? share(`${number} ${caller.account}`) : found,
+          )
+          return [number, answer]
         }),
       )
     },
@@ -83,6 +89,12 @@ export function createHlrLookup(options: HlrLookupOptions): HlrLookup {
       await Promise.all(running)
     },
   }
+}
+
+/** Whether a shared run ended at the daily limit of another account. */
+function isOfOther(answer: LookupAnswer, { account }: HlrCaller): boolean {
+  const capped = answer.kind === 'unknown' ? answer.capped : undefined
+  return capped !== undefined && capped !== account
 }
 
 /** Pending results by number. */
@@ -219,9 +231,7 @@ async function askBatch(
     let waitMs = BACKOFF_MS * 2 ** (tries - 1)
     for (const [number, purchase] of await buy(options, provider, wanted, options.caller)) {
       const answer = answerOf(provider.name, purchase)
-      const isFinal =
-        answer.kind === 'verdict' || (answer.kind === 'unknown' && answer.reason === 'hlr_in_doubt')
-      if (isFinal) answered(number, answer)
+      if (isFinal(answer)) answered(number, answer)
       else left.set(number, answer)
       if (purchase.kind !== 'refused') continue
       const { cause, retryMs, detail } = purchase.failure
@@ -236,6 +246,12 @@ async function askBatch(
     for (const number of wanted) left.delete(number)
   }
   return left
+}
+
+/** Whether no other provider is asked; an account's daily limit holds at all of them. */
+function isFinal(answer: LookupAnswer): boolean {
+  if (answer.kind !== 'unknown') return answer.kind === 'verdict'
+  return answer.reason === 'hlr_in_doubt' || answer.capped !== undefined
 }
 
 async function pause(
@@ -261,8 +277,10 @@ function answerOf(provider: string, purchase: Purchase): LookupAnswer {
       const { provider: begunAt, retryMs } = purchase
       return unknown('hlr_in_doubt', begunAt, 'another worker may be asking', retryMs)
     }
-    case 'paused':
-      return unknown('hlr_paused', provider, purchase.detail)
+    case 'paused': {
+      const answer = unknown('hlr_paused', provider, purchase.detail)
+      return purchase.capped === null ? answer : { ...answer, capped: purchase.capped }
+    }
     case 'stopped':
       return STOPPED
     case 'refused': {
@@ -291,7 +309,7 @@ function unknown(
   provider: string | null,
   detail: string,
   retryMs: number | null = null,
-): LookupAnswer {
+): Extract<LookupAnswer, { kind: 'unknown' }> {
   return { kind: 'unknown', reason, provider, detail, retryMs }
 }
 

@@ -47,8 +47,8 @@ export type Purchase =
   | { readonly kind: 'refused'; readonly failure: HlrFailure }
   /** Another worker may still be buying it; its intent expires in `retryMs`. */
   | { readonly kind: 'begun'; readonly provider: string; readonly retryMs: number }
-  /** The provider is paused, or a daily limit is reached. */
-  | { readonly kind: 'paused'; readonly detail: string }
+  /** A daily limit is reached: that of the account `capped`, or the provider's. */
+  | { readonly kind: 'paused'; readonly detail: string; readonly capped: string | null }
   /** Nothing was bought, since the run is being stopped. */
   | { readonly kind: 'stopped' }
 
@@ -160,8 +160,9 @@ async function admit(
   const spending = await takeDailyBudget(options, provider, caller, wanted.length)
   const allowed = wanted.slice(0, spending.count)
   const { reached } = spending
+  const capped = spending.isOwn ? options.account : null
   for (const number of wanted.slice(allowed.length)) {
-    results.set(number, { kind: 'paused', detail: reached })
+    results.set(number, { kind: 'paused', detail: reached, capped })
   }
   const inTurn = allowed.length > 0 && (await takeRate(options, provider, caller))
   if (!inTurn || caller.stop.aborted) {

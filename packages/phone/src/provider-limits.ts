@@ -88,6 +88,8 @@ export type AccountCapOf = (account: string) => Promise<number | null>
 export interface DailySpending extends BudgetGrant {
   /** The limit that refused the rest. */
   readonly reached: string
+  /** Whether that is the limit of the account, so that others may still buy. */
+  readonly isOwn: boolean
 }
 
 /**
@@ -108,12 +110,13 @@ export async function takeDailyBudget(
     },
   )
   await own.giveBack(own.count - all.count)
+  const isOwn = all.count === own.count
   return {
     count: all.count,
-    reached:
-      all.count < own.count
-        ? 'the spending cap of the day is reached'
-        : 'the cap of the day of this account is reached',
+    reached: isOwn
+      ? 'the cap of the day of this account is reached'
+      : 'the spending cap of the day is reached',
+    isOwn,
     giveBack: async (unspent) => {
       await Promise.all([own.giveBack(unspent), all.giveBack(unspent)])
     },

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Outcome } from '@plumbline/contract/outcome'
 import type { Engine } from '@plumbline/ports/engine'
 import { ask, connected, createHlrFixture, json, MOBILE, type HlrFixture } from './hlr-fixture.ts'
-import { FIRST } from './hlr-fixture.ts'
+import { FIRST, SECOND } from './hlr-fixture.ts'
 import { createPhoneEngine } from './engine.ts'
 
 async function outcomeFor(engine: Engine<'phone'>, account: string): Promise<Outcome<'phone'>> {
@@ -55,6 +55,33 @@ test('an account that asks while another buys gets the result without the id of 
   expect(neighbour.evidence['hlr']).toMatchObject({ id: null, at: dayOf(buyer.checkedAt) })
   expect(neighbour.facts).toEqual(buyer.facts)
 })
+
+test.each(['live', 'bulk'] as const)(
+  'an account whose cap is reached keeps its number (%s) from nobody who asks at the same time',
+  async (lane) => {
+    const fixture = createHlrFixture()
+    const log = { warn: () => undefined }
+    const accountCapOf = async (account: string): Promise<number | null> =>
+      account === 'spent' ? 0 : null
+    await using engine = await createPhoneEngine({
+      ...fixture,
+      providers: [FIRST, SECOND],
+      log,
+      accountCapOf,
+    })
+    const accounts = ['spent', 'neighbour', 'spent', 'neighbour']
+    const answers = await Promise.all(
+      accounts.map((account) => ask(engine, [MOBILE], { account, lane })),
+    )
+    expect(answers.flat().map(({ reason }) => reason)).toEqual([
+      'hlr_paused',
+      'hlr_connected',
+      'hlr_paused',
+      'hlr_connected',
+    ])
+    expect(fixture.bought).toEqual([MOBILE])
+  },
+)
 
 test('if accounts share nothing, each buys for itself, even concurrently', async () => {
   const fixture = createHlrFixture()
