@@ -146,3 +146,14 @@ test('a throttled number is retried at once, and a batch then postpones it', asy
     { reason: 'hlr_throttled' },
   ])
 })
+
+test.each(['0', '1', 'Fri, 20 Nov 2020 12:00:00 GMT'])(
+  'a number of a batch is not tried again at once, although the provider says so (Retry-After: %s)',
+  async (header) => {
+    const busy = { ...status(429), headers: { 'retry-after': header } }
+    const fixture = createHlrFixture(() => busy)
+    await using engine = await engineOf(fixture)
+    const [answer] = await ask(engine, [MOBILE], { lane: 'bulk' })
+    expect(answer).toMatchObject({ kind: 'later', reason: 'hlr_throttled', afterMs: 5_000 })
+  },
+)

@@ -39,7 +39,7 @@ export interface PhoneEngineOptions extends Sharing {
 
 /** Numbers parsed between two turns of the event loop: about 5 ms of work. */
 const READS_PER_TURN = 250
-/** Delay of a number whose provider is at its limits, in milliseconds. */
+/** Least delay of a number whose provider is at its limits, in milliseconds. */
 const LATER_MS = 5_000
 /** First delay of a number of a batch that another worker is buying; doubled each time. */
 const BEGUN_MS = 500
@@ -183,8 +183,11 @@ function settle(
   if (waits && request.lane === 'bulk' && tries < LATER_MAX) {
     return {
       kind: 'later',
-      // Most queries end long before their time is up.
-      afterMs: Math.min(network.retryMs ?? LATER_MS, isBegun ? BEGUN_MS * 2 ** tries : Infinity),
+      // Most queries of others end long before their time is up; a provider that says "at once" is
+      // at its limits nevertheless, and would use up all tries.
+      afterMs: isBegun
+        ? Math.min(network.retryMs ?? LATER_MS, BEGUN_MS * 2 ** tries)
+        : Math.max(network.retryMs ?? 0, LATER_MS),
       group: `hlr:${isBegun ? 'begun:' : ''}${network.provider ?? 'any'}`,
       isOwnWait: isBegun,
       reason: network.reason,

@@ -301,6 +301,17 @@ test.each(HLR_PROVIDERS)(
   },
 )
 
+test.each([
+  ['7', 7_000],
+  [new Date(NOW_MS + 90_000).toUTCString(), 90_000],
+  [new Date(NOW_MS - 90_000).toUTCString(), 0],
+  [new Date(NOW_MS + 90 * 86_400_000).toUTCString(), 3_600_000],
+  ['soon', null],
+])('a provider that throttles is asked again when it says: %s', async (header, retryMs) => {
+  const reply = (): Sent => ({ status: 429, json: {}, headers: { 'retry-after': header } })
+  expect((await ask('hlr-lookups', reply)).answers).toMatchObject([{ cause: 'throttled', retryMs }])
+})
+
 test('hlr-lookups: 502 and 504 mean throttling; from other providers they may hide a purchase', async () => {
   for (const status of [502, 504]) {
     const reply = (): Sent => ({ status, text: '<html>Bad Gateway</html>' })

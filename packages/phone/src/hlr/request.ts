@@ -52,7 +52,8 @@ export async function requestJson(
   const { status, headers } = answer
   const throttles = [...THROTTLES, ...(request.throttles ?? [])]
   if (throttles.includes(status)) {
-    return failure('throttled', false, `status ${status}`, retryAfterMs(headers['retry-after']))
+    const retryMs = retryAfterMs(headers['retry-after'], query.nowMs)
+    return failure('throttled', false, `status ${status}`, retryMs)
   }
   if (status === 401 || status === 403) return failure('credentials', false, `status ${status}`)
   if (status === 402) return failure('credit', false, 'status 402')
@@ -88,8 +89,9 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Milliseconds of a `Retry-After` in seconds; null for a date or none. */
-function retryAfterMs(header: string | undefined): number | null {
-  if (header === undefined || !/^\d{1,6}$/.test(header)) return null
-  return Math.min(Number(header) * 1_000, RETRY_MAX_MS)
+/** Milliseconds of a `Retry-After` in seconds or as a date (RFC 9110 10.2.3); null for none. */
+function retryAfterMs(header: string | undefined, nowMs: number): number | null {
+  if (header === undefined) return null
+  const ms = /^\d{1,6}$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs
+  return Number.isNaN(ms) ? null : Math.min(RETRY_MAX_MS, Math.max(0, ms))
 }
