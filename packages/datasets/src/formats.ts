@@ -101,7 +101,9 @@ function mispEntries(value: unknown): readonly string[] {
 
 /** A field of every line that has it; the last line describes the file and has none. */
 function jsonLines(text: string, field: string): readonly (string | number)[] {
-  return linesOf(text).flatMap((line) => {
+  // A `#` within a line is part of a name.
+  const lines = text.split('\n').filter((line) => !/^\s*(?:#|$)/.test(line))
+  return lines.flatMap((line) => {
     const value: unknown = JSON.parse(line)
     const entry = typeof value === 'object' && value !== null ? Object.entries(value) : []
     const found = entry.find(([key]) => key === field)?.[1]

@@ -161,6 +161,8 @@ test('every format is read into entries', () => {
   expect(readFormat('asndrop', '{"asn":64500,"cc":"XX"}\n{"type":"metadata"}\n')).toEqual([
     'AS64500',
   ])
+  const named = '{"asn":64501,"asname":"PIER #9","cc":"XX"}\n'
+  expect(readFormat('asndrop', named)).toEqual(['AS64501'])
   expect(readFormat('ipsum', '# x\n1.1.1.9\t12\n2.2.2.2\t3\n3.3.3.3\t2\n')).toEqual([
     '1.1.1.9\t8',
     '2.2.2.2\t3',
