@@ -51,6 +51,21 @@ test('a file that is missing for a while is read again when it is back', async (
   expect([followed.fault, file.reads]).toEqual([null, 1])
 })
 
+test('a change that could not be read, as for its permissions or for too many open files, is read as soon as it can be', async () => {
+  const file: File = { stamp: '1', content: 'a', reads: 0 }
+  const followed = await watch(file)
+  const refused = Object.assign(new Error('permission denied'), { code: 'EACCES' })
+  Object.assign(file, { stamp: '2', content: refused })
+  await followed.refresh()
+  await followed.refresh()
+  expect([followed.value, followed.fault, file.reads]).toEqual(['a', 'permission denied', 3])
+  file.content = 'b'
+  await followed.refresh()
+  expect([followed.value, followed.fault]).toEqual(['b', null])
+  await followed.refresh()
+  expect(file.reads).toBe(4)
+})
+
 test('a first load that fails throws', async () => {
   const file: File = { stamp: '1', content: new Error('cut short'), reads: 0 }
   await expect(watch(file)).rejects.toThrow('cut short')

@@ -4,7 +4,8 @@ export interface Followed<T> {
   /** Why the last change could not be loaded; null if all is well. */
   readonly fault: string | null
   /**
-   * Reloads after a change. If that fails, the old value stays, and the next change is tried again.
+   * Reloads after a change. If that fails, the old value stays. Content that is malformed is read
+   * again after the next change, one that could not be read at each `refresh`.
    */
   refresh(): Promise<void>
 }
@@ -26,7 +27,12 @@ export async function follow<T>(
     const broken = fault !== null && nowStamp !== readStamp
     if (nowStamp === triedStamp && (fault === null || broken)) return
     triedStamp = nowStamp
-    if (nowStamp !== readStamp) value = await load()
+    try {
+      if (nowStamp !== readStamp) value = await load()
+    } catch (error) {
+      if (isUnread(error)) triedStamp = readStamp
+      throw error
+    }
     readStamp = nowStamp
     fault = null
   }
@@ -45,4 +51,9 @@ export async function follow<T>(
       }
     },
   }
+}
+
+/** Whether the system refused to read (`EACCES`, `EMFILE`): its reason may pass without a change. */
+function isUnread(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^E[A-Z0-9]+$/.test(String(error.code))
 }
