@@ -301,6 +301,26 @@ test.each(HLR_PROVIDERS)(
   },
 )
 
+test.each(HLR_PROVIDERS)(
+  '%s: a refusal counts although its body is broken, and a reply of 200 without one does not',
+  async (name) => {
+    // The body is not compressed.
+    const broken = { json: {}, headers: { 'content-encoding': 'gzip' } }
+    const cases = [
+      [429, 'throttled', false],
+      [401, 'credentials', false],
+      [402, 'credit', false],
+      [400, 'protocol', false],
+      [500, 'server', true],
+      [200, 'protocol', true],
+    ] as const
+    for (const [status, cause, maybeBought] of cases) {
+      const { answers } = await ask(name, () => ({ status, ...broken }))
+      expect(answers).toMatchObject([{ kind: 'failed', cause, maybeBought }])
+    }
+  },
+)
+
 test.each([
   ['7', 7_000],
   [new Date(NOW_MS + 90_000).toUTCString(), 90_000],

@@ -41,6 +41,8 @@ export async function requestJson(
     headers: { accept: 'application/json', ...request.headers },
     ...(request.body === undefined ? {} : { body: request.body }),
     maxBytes: REPLY_MAX_BYTES,
+    // A refusal is one whatever becomes of its text; without a body a 200 is no result.
+    headSuffices: true,
     maxRedirects: 0,
     timeoutMs: query.timeoutMs,
     signal: query.signal,
