@@ -89,6 +89,43 @@ test('a VPN exit in a data centre is both, if one database knows the network and
   })
 })
 
+const CENTRE_OF_US = {
+  country: { iso_code: 'US', names: { en: 'United States' } },
+  location: { latitude: 37.751, longitude: -97.822, time_zone: 'America/Chicago' },
+}
+const NEW_YORK = {
+  country_code: 'US',
+  state1: 'New York',
+  city: 'Buffalo',
+  latitude: 42.89,
+  longitude: -78.88,
+}
+
+test.each([
+  [
+    'knows the city gives its coordinates and time zone with it',
+    NEW_YORK,
+    { region: 'New York', city: 'Buffalo', latitude: 42.89, timezone: 'America/New_York' },
+  ],
+  [
+    'has a city of another country gives nothing of it',
+    { ...NEW_YORK, country_code: 'CA', state1: 'Ontario', city: 'Fort Erie' },
+    { region: null, city: null, latitude: 37.751, timezone: 'America/Chicago' },
+  ],
+])('behind a database that knows the country alone, one that %s', async (_, second, expected) => {
+  const dir = await folder({
+    'first.mmdb': buildMmdb({ '5.0.0.0/8': CENTRE_OF_US }),
+    'second.mmdb': buildMmdb({ '5.0.0.0/8': second }),
+  })
+  const cityDb = ['first.mmdb', 'second.mmdb'].map((name) => join(dir, name)).join(',')
+  const { current } = await loadIpData({ cityDb, asnDb: '', listsDir: null })
+  expect(lookupIp(current, '5.1.2.3').facts).toMatchObject({
+    country: 'United States',
+    countryCode: 'US',
+    ...expected,
+  })
+})
+
 test('each flag names its list and the age of the list', async () => {
   const header = '# source: https://lists.example/vpn\n# licence: MIT\n# date: 2026-11-01\n'
   const { current } = await dataOf({ 'vpn.example.txt': `${header}5.1.0.0/16\n` })

@@ -13,7 +13,7 @@ import { riskSignal } from '@plumbline/contract/signal'
 
 /** All data of an IP lookup, in memory. */
 export interface IpData {
-  /** Databases in order of trust; the first with a value for a field wins. */
+  /** Databases in order of trust; the first with a value, or the most exact place, wins. */
   readonly databases: readonly IpDatabase[]
   readonly asnTable: PackagedAsn | null
   readonly lists: IpLists
@@ -90,18 +90,27 @@ function asnOf(data: IpData, record: IpRecord | null, address: AddressBytes): As
   return data.asnTable?.table.find(address) ?? null
 }
 
-/** The first record with the gaps filled from the second. */
+/**
+ * The first record with the gaps filled from the second. Region, city, coordinates and time zone
+ * belong together: those of the record that is more exact come first, and the second has none in
+ * another country.
+ */
 function overlay(first: IpRecord, second: IpRecord): IpRecord {
   const country = first.countryCode === null && first.country === null ? second : first
-  const located = first.latitude === null || first.longitude === null ? second : first
+  const isAbroad =
+    first.countryCode !== null &&
+    second.countryCode !== null &&
+    first.countryCode !== second.countryCode
+  const [near, far] = exactness(second) > exactness(first) ? [second, first] : [first, second]
+  const place = isAbroad ? first : placeIn(near, far)
   return {
     country: country.country,
     countryCode: country.countryCode,
-    region: first.region ?? second.region,
-    city: first.city ?? second.city,
-    latitude: located.latitude,
-    longitude: located.longitude,
-    timezone: first.timezone ?? second.timezone,
+    region: place.region,
+    city: place.city,
+    latitude: place.latitude,
+    longitude: place.longitude,
+    timezone: place.timezone,
     isp: first.isp ?? second.isp,
     asn: first.asn ?? second.asn,
     isVpn: first.isVpn ?? second.isVpn,
@@ -109,6 +118,27 @@ function overlay(first: IpRecord, second: IpRecord): IpRecord {
     isTor: first.isTor ?? second.isTor,
     isDatacenter: first.isDatacenter ?? second.isDatacenter,
   }
+}
+
+type RecordPlace = Pick<IpRecord, 'region' | 'city' | 'latitude' | 'longitude' | 'timezone'>
+
+function placeIn(near: IpRecord, far: IpRecord): RecordPlace {
+  const located = near.latitude === null || near.longitude === null ? far : near
+  // The time zone of a country's centre is not that of the coordinates of a city.
+  const isFarZone = located === far || exactness(far) >= exactness(near)
+  return {
+    region: near.region ?? far.region,
+    city: near.city ?? far.city,
+    latitude: located.latitude,
+    longitude: located.longitude,
+    timezone: near.timezone ?? (isFarZone ? far.timezone : null),
+  }
+}
+
+/** How exactly a record knows the place: 2 its city, 1 its region, 0 at most its country. */
+function exactness({ city, region }: IpRecord): number {
+  if (city !== null) return 2
+  return region === null ? 0 : 1
 }
 
 /**
