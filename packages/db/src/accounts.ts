@@ -1,8 +1,10 @@
 import type { AccountState, Plan } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
+import { sql } from 'kysely'
 import { queriesOf, type Db, type Tx } from './database.ts'
 import { newId } from './ids.ts'
 import { requirePlan } from './offers.ts'
+import { hasState, SQLSTATE } from './sqlstate.ts'
 
 /** A paying account, with its plan and time zone. */
 export interface Account {
@@ -40,12 +42,12 @@ export interface NewAccount {
  * Inserts an account. A trigger opens its balance in the same statement, with the allowance of the
  * first cycle if it has one. `db` may be a transaction.
  *
- * @throws Problem `unprocessable` if the time zone is not an IANA name, the email is empty or the
- * plan does not exist; `conflict` if the id is taken
+ * @throws Problem `unprocessable` if the time zone is not an IANA name that Postgres knows, the email
+ * is empty or the plan does not exist; `conflict` if the id is taken
  */
 export async function createAccount(db: Db | Tx, account: NewAccount): Promise<Account> {
   const timeZone = account.timeZone ?? 'UTC'
-  if (!isTimeZone(timeZone)) throw noTimeZone(timeZone)
+  await requireTimeZone(db, timeZone)
   if (account.email.length === 0 || account.email.length > 320) {
     throw new Problem('unprocessable', 'The email of an account has 1 to 320 characters.')
   }
@@ -118,7 +120,7 @@ export async function readPreferences(
 /**
  * Sets the given preferences and leaves the others.
  *
- * @throws Problem `unprocessable` if the time zone is not an IANA name
+ * @throws Problem `unprocessable` if the time zone is not an IANA name that Postgres knows
  */
 export async function setPreferences(
   tx: Tx,
@@ -126,7 +128,7 @@ export async function setPreferences(
   change: { readonly [K in keyof AccountPreferences]?: AccountPreferences[K] | undefined },
 ): Promise<void> {
   const { timeZone } = change
-  if (timeZone !== undefined && !isTimeZone(timeZone)) throw noTimeZone(timeZone)
+  if (timeZone !== undefined) await requireTimeZone(tx, timeZone)
   const set = {
     ...(change.name === undefined ? {} : { name: change.name }),
     ...(timeZone === undefined ? {} : { time_zone: timeZone }),
@@ -207,11 +209,23 @@ function accountOf(row: {
   }
 }
 
-function noTimeZone(name: string): Problem {
-  return new Problem(
+/**
+ * Refuses a time zone that Node or Postgres does not know. Each has a list of its own, of another
+ * year: Postgres turns days and cycles, and a name that it lacks would fail every debit.
+ *
+ * @throws Problem `unprocessable`
+ */
+async function requireTimeZone(db: Db | Tx, name: string): Promise<void> {
+  const refusal = new Problem(
     'unprocessable',
     `"${name}" is not a time zone; send an IANA name such as Europe/Berlin.`,
   )
+  if (!isTimeZone(name)) throw refusal
+  try {
+    await sql`select now() at time zone ${name}::text`.execute(queriesOf(db))
+  } catch (error) {
+    throw hasState(error, SQLSTATE.invalidParameter) ? refusal : error
+  }
 }
 
 function isTimeZone(name: string): boolean {

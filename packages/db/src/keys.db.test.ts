@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
-import { createAccount, getAccount, listAccounts } from './accounts.ts'
-import { openDatabase } from './database.ts'
+import { createAccount, getAccount, listAccounts, setPreferences } from './accounts.ts'
+import { inTransaction, openDatabase } from './database.ts'
 import { createKey, findKey, listKeys, noteKeysUsed, revokeKey } from './keys.ts'
 
 async function openContext() {
@@ -36,6 +36,20 @@ test.for(['Mars/Olympus', '+02:00', 'UTC+3', '', 'europe/berlin; drop table acco
     })
   },
 )
+
+test('a time zone that Node knows and Postgres does not is refused', async () => {
+  await using context = await openContext()
+  const { db } = context
+  // A name that was given up; newer ones than its release are as unknown to an older Postgres.
+  const timeZone = 'US/Pacific-New'
+  expect(() => Intl.DateTimeFormat('en', { timeZone })).not.toThrow()
+  const refusal = { code: 'unprocessable', message: expect.stringContaining(timeZone) }
+  await expect(createAccount(db, { ...owner, timeZone })).rejects.toMatchObject(refusal)
+  const { id } = await createAccount(db, owner)
+  const changing = inTransaction(db, (tx) => setPreferences(tx, id, { timeZone }))
+  await expect(changing).rejects.toMatchObject(refusal)
+  expect((await getAccount(db, id))?.timeZone).toBe('UTC')
+})
 
 test('a key identifies its account until it is revoked', async () => {
   await using context = await openContext()

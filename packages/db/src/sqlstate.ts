@@ -1,5 +1,6 @@
 /** The SQLSTATE codes that the service distinguishes. Source: PostgreSQL manual, appendix A. */
 export const SQLSTATE = {
+  invalidParameter: '22023',
   uniqueViolation: '23505',
   readOnlyTransaction: '25006',
   serializationFailure: '40001',
