@@ -17,6 +17,7 @@ import base64
 import hashlib
 import hmac
 import http.client
+import io
 import json
 import os
 import random
@@ -173,7 +174,7 @@ class Client:
             raise ConnectionFailed(f"The service could not be reached: {error}") from error
         kind = response.headers.get_content_type()
         if response.status != 204 and kind != "application/json":
-            return response
+            return _File(response)
         try:
             with response:
                 text = response.read()
@@ -201,6 +202,42 @@ def verify_webhook(secret: str, headers: Any, body: Union[str, bytes]) -> Dict[s
     if not any(hmac.compare_digest(expected.encode(), given.encode()) for given in signatures.split(" ")):
         raise ValueError("the message is not signed by the secret of this endpoint")
     return json.loads(raw)
+
+
+class _Body(io.RawIOBase):
+    """The body of a response. `HTTPResponse` itself ends, as if it were whole, where the connection broke between lines."""
+
+    def __init__(self, response: http.client.HTTPResponse):
+        super().__init__()
+        self._response = response
+        # None if it comes in chunks, which say by themselves when they end.
+        self._left = response.length
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        most = len(buffer) if self._left is None else min(len(buffer), self._left)
+        piece = self._response.read1(most) if most > 0 else b""
+        if self._left is not None:
+            if most > 0 and not piece:
+                raise http.client.IncompleteRead(b"", self._left)
+            self._left -= len(piece)
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        self._response.close()
+        super().close()
+
+
+class _File(io.BufferedReader):
+    """A response that is read as a file; a read raises where the connection breaks."""
+
+    def __init__(self, response: http.client.HTTPResponse):
+        super().__init__(_Body(response))
+        self.status = response.status
+        self.headers = response.headers
 
 
 def _text(value: Any) -> str:

@@ -222,6 +222,38 @@ except ConnectionFailed as error:
     expect(keys).toHaveLength(3)
   })
 
+  test('a response that breaks off between two lines is no whole one', async () => {
+    const asked: string[] = []
+    const server = createServer((req, res) => {
+      asked.push(req.url ?? '')
+      const isLength = req.url?.includes('/usage') === true
+      res.writeHead(200, {
+        'content-type': 'application/x-ndjson',
+        ...(isLength ? { 'content-length': '24' } : {}),
+      })
+      const isSecond = req.url?.endsWith('after=1') === true
+      if (isSecond) res.end('{"row":2}\n')
+      else res.write('{"row":1}\n', () => req.socket.end())
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    // Safe because it listens on a port.
+    const { port } = server.address() as AddressInfo
+    const script = `${OPEN}
+other = Client("http://127.0.0.1:${port}", "svc_live_x")
+print([row["row"] for row in other.rows("bat_1")])
+for ask in (lambda: other.read_results("bat_1"), lambda: other.read_usage(format="csv")):
+    try:
+        with ask() as body:
+            print(len(list(body)))
+    except http.client.IncompleteRead as error:
+        print(type(error).__name__, body.status, body.headers["Content-Type"])
+`
+    const cut = 'IncompleteRead 200 application/x-ndjson'
+    expect(await python(script)).toEqual(['[1, 2]', cut, cut])
+    expect(asked.filter((path) => path.includes('ndjson'))).toHaveLength(2)
+    server.close()
+  })
+
   test('gives a wait for a lookup its time beyond the time-out of a call', async () => {
     const server = createServer((_req, res) => {
       setTimeout(() => {
