@@ -34,6 +34,10 @@ export const MESSAGES = {
   timeout: 'The call took too long and was not charged; send it again.',
 } as const satisfies Partial<Record<ProblemCode, string>>
 
+/** Message of 402 where the balance suffices, but not what the account allows itself for a day. */
+export const DAILY_LIMIT_REACHED =
+  'The daily spending limit that this account has set itself is reached; raise it in the settings of the account, or try again tomorrow.'
+
 /** The limit that a refusal is about, for the operator's metrics. */
 export type RefusalLimit =
   | 'rate'

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { LOOKUP_KEPT_DAYS, type LookupView } from '@plumbline/contract/lookup'
-import { MESSAGES, PROBLEMS, Problem } from '@plumbline/contract/problem'
+import { DAILY_LIMIT_REACHED, MESSAGES, PROBLEMS, Problem } from '@plumbline/contract/problem'
 import { CHECKS, priceCredits, type Check, type Product } from '@plumbline/contract/products'
 import { insertOwnChunk } from '@plumbline/db/batches/chunks'
 import {
@@ -34,8 +34,8 @@ export interface LookupRequest extends BatchOwner {
 /**
  * Begins an asynchronous lookup: a batch of one record, created and started in one transaction.
  *
- * @throws Problem `payment_required` without the credits; `too_many_requests` if too many are open,
- * or for a test key beyond the daily limit of unpaid rows
+ * @throws Problem `payment_required` without the credits, or beyond the account's own daily limit;
+ * `too_many_requests` if too many are open, or for a test key beyond the daily limit of unpaid rows
  */
 export async function beginLookup(
   pipeline: Pipeline,
@@ -62,7 +62,11 @@ export async function beginLookup(
     if (row === undefined) throw new Error(`lookup ${id} is gone`)
     const started = await holdAndRun(tx, row, scorers.current.version)
     if (started.kind === 'short') {
-      throw new Problem('payment_required', MESSAGES.payment_required)
+      const isPoor = started.lacks === 'balance'
+      throw new Problem(
+        'payment_required',
+        isPoor ? MESSAGES.payment_required : DAILY_LIMIT_REACHED,
+      )
     }
     await inTransaction(tx, viewOf(started.row))
   })

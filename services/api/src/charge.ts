@@ -1,4 +1,4 @@
-import { MESSAGES, Problem } from '@plumbline/contract/problem'
+import { DAILY_LIMIT_REACHED, MESSAGES, Problem } from '@plumbline/contract/problem'
 import type { Product } from '@plumbline/contract/products'
 import { isTemporary } from '@plumbline/db/retry'
 import type { FinalizeRequest, ClosedDebit } from '@plumbline/metering/debit-closing'
@@ -61,7 +61,8 @@ export async function debitOrRefuse(
   context.creditsRemaining = available
   ctx.access.balances.note(operation.accountId, available)
   if (!debit.granted) {
-    throw debit.lacks === 'balance' ? insufficientCredits() : dailyLimitReached()
+    if (debit.lacks === 'balance') throw insufficientCredits()
+    throw new Problem('payment_required', DAILY_LIMIT_REACHED)
   }
   context.creditsCharged = credits
 }
@@ -100,14 +101,6 @@ export async function finalizeDebit(
   )
   // The next call may need the credits that are given back.
   if (request.giveBack > 0) await waitBriefly(finalizing)
-}
-
-/** The refusal of a call beyond the account's own daily limit. */
-function dailyLimitReached(): Problem {
-  return new Problem(
-    'payment_required',
-    'The daily spending limit that this account has set itself is reached; raise it in the settings of the account, or try again tomorrow.',
-  )
 }
 
 /** Milliseconds that the refund is awaited of a call whose commit has no reply, within its deadline. */

@@ -258,12 +258,15 @@ describe('a daily spending limit', () => {
     const { id, live } = await stage.account({ plan: 'starter' })
     await setSpending(stage.db, { actor: 'ada', accountId: id, bounds: { dailyLimit: 3 } })
     await lookUp(live, 'phone', { phone: '+442079460123' })
-    const refused = await stage.call('/v1/domain', { key: live, body: { domain: 'one.example' } })
-    expect([refused.status, refused.json]).toMatchObject([
-      402,
-      { error: 'Payment Required', message: expect.stringContaining('daily spending limit') },
-    ])
-    expect(refused.headers.get('x-credits-remaining')).toBe('4998')
+    for (const headers of [{}, { prefer: 'respond-async' }]) {
+      const body = { domain: 'one.example' }
+      const refused = await stage.call('/v1/domain', { key: live, body, headers })
+      expect([refused.status, refused.json]).toMatchObject([
+        402,
+        { error: 'Payment Required', message: expect.stringContaining('daily spending limit') },
+      ])
+      expect(refused.headers.get('x-credits-remaining')).toBe('4998')
+    }
     await lookUp(live, 'ip', { ip: '8.8.8.8' })
     const view = accountView.parse((await stage.call('/v1/account', { key: live })).json)
     expect(view.spending).toEqual({ today: 3, daily_limit: 3, low_mark: null })
