@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { createTestDatabase } from '@plumbline/testkit/postgres'
-import { countSpenders, createPostgresBudget, readSpending } from './budget.ts'
-import { openDatabase } from './database.ts'
+import { createAccount } from './accounts.ts'
+import { countBuyers, createPostgresBudget, readSpending } from './budget.ts'
+import { inTransaction, openDatabase } from './database.ts'
 import { startEmbeddedPostgres } from './embedded.ts'
+import { setOwnLimits } from './limits.ts'
 import { migrate } from './migrate.ts'
+import { changePlanOffer } from './offers.ts'
 import { PATIENT } from '@plumbline/testkit/patience'
 
 test('a daily budget is never overspent by concurrent callers, and unspent amounts are returned', async () => {
@@ -37,8 +40,29 @@ test('accounts are counted, and those that have spent all, without their names',
   ] as const) {
     await budget.take(name, count, 10)
   }
-  expect(await countSpenders(db, 'a:', 10)).toEqual({ spending: 2, spent: 1 })
+  expect(await countBuyers(db, 'a:', 10)).toEqual({ buying: 2, capped: 1 })
   expect(await readSpending(db, ['a:'])).toEqual(new Map([['b', 7]]))
+})
+
+test('an account has reached its own limit, or that of its plan, where it has one', async () => {
+  await using database = await createTestDatabase()
+  await using db = openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' })
+  const budget = createPostgresBudget(db)
+  const account = async (plan: string, bought: number, own?: number): Promise<void> => {
+    const { id } = await createAccount(db, { email: 'a@b.example', plan })
+    await budget.take(`a:${id}`, bought, bought)
+    if (own === undefined) return
+    const limits = { hlr_numbers_per_day: own }
+    await inTransaction(db, (tx) => setOwnLimits(tx, id, limits))
+  }
+  const changes = { hlr_numbers_per_day: 3 }
+  await changePlanOffer(db, { actor: 'ada', plan: 'starter', changes })
+  await account('pro', 5, 5)
+  await account('pro', 10, 20)
+  await account('starter', 3)
+  await account('starter', 3, 4)
+  await account('free', 10)
+  expect(await countBuyers(db, 'a:', 10)).toEqual({ buying: 5, capped: 3 })
 })
 
 test('each day has its own budget', async () => {

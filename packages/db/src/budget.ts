@@ -47,20 +47,27 @@ export async function readSpending(
 }
 
 /**
- * How many budgets with this name prefix were spent from today, and how many have reached `most`.
+ * How many accounts have bought HLR numbers today, and how many of them have reached their limit:
+ * that of the account, else of its plan, else `most`.
+ *
+ * @param beginning prefix of the names of their budgets; the account's id follows
  */
-export async function countSpenders(
+export async function countBuyers(
   db: Db,
   beginning: string,
   most: number,
-): Promise<{ readonly spending: number; readonly spent: number }> {
-  const { rows } = await db.pool.query<{ spending: number; spent: number }>(
-    `select count(*)::int as spending, count(*) filter (where spent >= $2)::int as spent
-     from budgets
-     where day = (now() at time zone 'utc')::date and starts_with(name, $1) and spent > 0`,
+): Promise<{ readonly buying: number; readonly capped: number }> {
+  const { rows } = await db.pool.query<{ buying: number; capped: number }>(
+    `select count(*)::int as buying, count(*) filter (where b.spent >=
+        coalesce(l.hlr_numbers_per_day, p.hlr_numbers_per_day, $2))::int as capped
+     from budgets b
+       left join accounts a on a.id = substr(b.name, length($1) + 1)
+       left join plans p on p.plan = a.plan
+       left join account_limits l on l.account_id = a.id
+     where b.day = (now() at time zone 'utc')::date and starts_with(b.name, $1) and b.spent > 0`,
     [beginning, most],
   )
-  return rows[0] ?? { spending: 0, spent: 0 }
+  return rows[0] ?? { buying: 0, capped: 0 }
 }
 
 async function giveBack(

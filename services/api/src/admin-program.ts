@@ -1,6 +1,6 @@
 import { countOpenChunks, readBacklog, type Backlog } from '@plumbline/db/batches/backlog'
 import { readRepairs } from '@plumbline/db/batches/reconcile'
-import { countSpenders, readSpending } from '@plumbline/db/budget'
+import { countBuyers, readSpending } from '@plumbline/db/budget'
 import { readOpenRemovals } from '@plumbline/db/file-store'
 import { readWorkers, WORKER_KINDS } from '@plumbline/db/workers'
 import { INVITATION_BUDGETS } from '@plumbline/people/membership'
@@ -178,10 +178,10 @@ function observeAccountCaps(ctx: Context): void {
     ['state'],
     async () => {
       const most = ctx.settings.HLR_ACCOUNT_DAILY_CAP
-      const { spending, spent } = await countSpenders(ctx.db, ACCOUNT_BUDGETS, most)
+      const { buying, capped } = await countBuyers(ctx.db, ACCOUNT_BUDGETS, most)
       return [
-        { labels: { state: 'buying' }, value: spending },
-        { labels: { state: 'capped' }, value: spent },
+        { labels: { state: 'buying' }, value: buying },
+        { labels: { state: 'capped' }, value: capped },
       ]
     },
   )
