@@ -1,6 +1,8 @@
 import type { Pack, Plan } from '@plumbline/contract/plans'
+import { Problem } from '@plumbline/contract/problem'
 import type { Db, Tx } from '@plumbline/db/database'
 import { requirePack } from '@plumbline/db/offers'
+import { hasState, SQLSTATE } from '@plumbline/db/sqlstate'
 import { assertCredits, assertKey } from './operation.ts'
 import { runStatement } from './statement.ts'
 
@@ -9,7 +11,8 @@ import { runStatement } from './statement.ts'
  *
  * @param sourceRef id of the payment, which takes effect once, for one account only
  * @returns false if that payment was credited before
- * @throws Problem `unprocessable` if there is no such pack
+ * @throws Problem `unprocessable` if there is no such pack, `conflict` if the payment was credited to
+ * another account
  */
 export async function grantPack(
   db: Db | Tx,
@@ -17,13 +20,17 @@ export async function grantPack(
   pack: Pack,
   sourceRef: string,
 ): Promise<boolean> {
-  return grant(db, {
-    accountId,
-    sourceRef,
-    kind: 'pack',
-    credits: (await requirePack(db, pack)).credits,
-    detail: pack,
-  })
+  const { credits } = await requirePack(db, pack)
+  try {
+    return await grant(db, { accountId, sourceRef, kind: 'pack', credits, detail: pack })
+  } catch (error) {
+    if (!hasState(error, SQLSTATE.uniqueViolation)) throw error
+    throw new Problem(
+      'conflict',
+      'This payment was credited to another account before; nothing was added.',
+      { cause: error },
+    )
+  }
 }
 
 /**

@@ -3,6 +3,7 @@ import { openDatabase } from '@plumbline/db/database'
 import { expect, test } from 'vitest'
 import { openMeteringContext } from '@plumbline/testkit/metering'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
+import { givePack } from './administer.ts'
 import { createMetering } from './metering.ts'
 import { changePlan, grantGoodwill, grantPack } from './grant.ts'
 import { hold, release, settle } from './hold.ts'
@@ -33,6 +34,19 @@ test('a debit takes the allowance first and then packs', async () => {
   await context.metering.debit({ accountId: id, opKey: 'b', credits: 60 })
   expect(await context.metering.balance(id)).toMatchObject({ allowance: 0, packs: 990 })
   expect(await auditLedger(context.db)).toEqual([])
+})
+
+test('a payment is credited once, and to no second account', async () => {
+  await using context = await openMeteringContext()
+  const [id, other] = [await context.account(), await context.account()]
+  const act = { actor: 'ada', pack: 'starter', sourceRef: 'pay_1' }
+  expect(await givePack(context.db, { ...act, accountId: id })).toMatchObject({ granted: true })
+  expect(await givePack(context.db, { ...act, accountId: id })).toMatchObject({ granted: false })
+  await expect(givePack(context.db, { ...act, accountId: other })).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('another account'),
+  })
+  expect(await context.metering.remaining(other)).toBe(200)
 })
 
 test('200 parallel debits on 100 credits grant exactly 100', async () => {
