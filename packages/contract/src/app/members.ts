@@ -80,8 +80,8 @@ export const accountSettings = z.strictObject({
   time_zone: z.string(),
   /** Days that files and results of a batch are kept unless the upload says otherwise; null: 30. */
   retention_days: z.int().min(0).max(365).nullable(),
-  /** Credits that may be spent per day of the time zone; null: no limit. */
-  daily_spending_limit: z.int().min(1).nullable(),
+  /** Credits that may be spent per day of the time zone, 0 for none; null: no limit. */
+  daily_spending_limit: z.int().min(0).nullable(),
   /** Balance at which the owners are notified; null: never. */
   low_credit_mark: z.int().min(1).nullable(),
   /** Whether every member must set a second factor before they may change anything. */
@@ -90,7 +90,7 @@ export const accountSettings = z.strictObject({
 /** Settings of an account. */
 export type AccountSettings = z.infer<typeof accountSettings>
 
-const credits = z.int('Send a whole number of credits.').min(1).max(1_000_000_000)
+const credits = z.int('Send a whole number of credits.').min(0).max(1_000_000_000)
 
 /** Body of `PATCH account`; omitted settings stay as they are. */
 export const accountChange = z.strictObject({
@@ -98,7 +98,7 @@ export const accountChange = z.strictObject({
   time_zone: z.string().min(1).max(100).optional(),
   retention_days: z.int().min(0).max(365).nullable().optional(),
   daily_spending_limit: credits.nullable().optional(),
-  low_credit_mark: credits.nullable().optional(),
+  low_credit_mark: credits.min(1).nullable().optional(),
   requires_second_factor: z.boolean().optional(),
 })
 

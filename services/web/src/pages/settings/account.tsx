@@ -131,7 +131,7 @@ function AccountForm({
         <Field
           label="Daily spending limit"
           type="number"
-          min={1}
+          min={0}
           value={limit}
           onInput={setLimit}
           hint="Credits in a day. Empty: none."
