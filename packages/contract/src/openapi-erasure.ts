@@ -14,7 +14,10 @@ export function erasurePaths(): Part {
         operationId: 'readErasure',
         summary: 'The receipt of an erasure, with counts by store',
         parameters: [ref('parameters', 'ErasureId')],
-        responses: { 200: answer('The receipt.', 'Erasure'), ...refusals([...ANY, 'not_found']) },
+        responses: {
+          200: answer('The receipt.', 'Erasure'),
+          ...refusals([...ANY, 'bad_request', 'not_found']),
+        },
       },
     },
   }
@@ -65,7 +68,7 @@ function exportAll(): Part {
         headers: headers(['ContentDisposition']),
         content: { 'application/zip': { schema: { type: 'string', format: 'binary' } } },
       },
-      ...refusals(ANY),
+      ...refusals([...ANY, 'bad_request']),
     },
   }
 }

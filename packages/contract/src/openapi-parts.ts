@@ -35,6 +35,7 @@ const HEADER_NAMES = {
   ContentDisposition: 'Content-Disposition',
   ResultsComplete: 'X-Results-Complete',
   AcceptRanges: 'Accept-Ranges',
+  ETag: 'ETag',
 } as const
 type HeaderName = keyof typeof HEADER_NAMES
 
@@ -59,6 +60,7 @@ export const HEADERS: Readonly<Record<HeaderName, Part>> = {
     type: 'string',
     enum: ['bytes', 'none'],
   }),
+  ETag: header('Names the bytes of a finished CSV file.', { type: 'string' }),
   ResultsComplete: header('Whether every row is there.', {
     type: 'string',
     enum: ['true', 'false'],

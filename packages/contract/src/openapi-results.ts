@@ -50,7 +50,7 @@ export function results(parameters: readonly Part[]): Part {
     responses: {
       200: answered('The rows, in the order of the list.'),
       206: answered('The bytes of a finished CSV file that `Range` asked for.'),
-      304: { description: 'The file is the one of `If-None-Match`.', headers: headers([]) },
+      304: { description: 'The file is the one of `If-None-Match`.', headers: headers(['ETag']) },
       ...refusals([...ANY, 'bad_request', 'not_found', 'conflict', 'range_not_satisfiable']),
     },
   }
@@ -107,7 +107,7 @@ export function compared(parameters: readonly Part[]): Part {
 function answered(description: string): Part {
   return {
     description,
-    headers: headers(['ContentDisposition', 'ResultsComplete', 'AcceptRanges']),
+    headers: headers(['ContentDisposition', 'ResultsComplete', 'AcceptRanges', 'ETag']),
     content: {
       'text/csv': TEXT,
       'application/x-ndjson': TEXT,

@@ -80,7 +80,10 @@ function list(): Part {
     tags,
     operationId: 'listWebhooks',
     summary: 'Endpoints, oldest first',
-    responses: { 200: answer('The endpoints.', 'WebhookList'), ...refusals(ANY) },
+    responses: {
+      200: answer('The endpoints.', 'WebhookList'),
+      ...refusals([...ANY, 'bad_request']),
+    },
   }
 }
 
@@ -112,7 +115,10 @@ function read(id: Part): Part {
     operationId: 'readWebhook',
     summary: 'One endpoint',
     parameters: [id],
-    responses: { 200: answer('The endpoint.', 'Webhook'), ...refusals([...ANY, 'not_found']) },
+    responses: {
+      200: answer('The endpoint.', 'Webhook'),
+      ...refusals([...ANY, 'bad_request', 'not_found']),
+    },
   }
 }
 
@@ -147,7 +153,7 @@ function remove(id: Part): Part {
     parameters: [id],
     responses: {
       204: { description: 'Removed.', headers: headers([]) },
-      ...refusals([...ANY, 'not_found']),
+      ...refusals([...ANY, 'bad_request', 'not_found']),
     },
   }
 }

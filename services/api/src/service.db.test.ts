@@ -94,6 +94,23 @@ describe('the service itself', () => {
     }
   })
 
+  test('its OpenAPI document tells which paths refuse an unknown query', async () => {
+    const { live } = await stage.account({ plan: 'pro' })
+    const ids = { webhooks: 'whk_x', erase: 'ers_x', lookups: 'lkp_x', batches: 'bat_x' }
+    const { paths } = Object((await stage.call('/openapi.json')).json)
+    const silent: string[] = []
+    for (const [path, methods] of Object.entries<Record<string, { responses: object }>>(paths)) {
+      const id = Object.entries(ids).find(([name]) => path.includes(name))?.[1] ?? 'x'
+      const asked = `${path.replace('{id}', id).replace('{delivery}', 'msg_x')}?unknown=1`
+      for (const [method, { responses }] of Object.entries(methods)) {
+        if ('400' in responses) continue
+        const { status } = await stage.call(asked, { method: method.toUpperCase(), key: live })
+        if (status === 400) silent.push(`${method} ${path}`)
+      }
+    }
+    expect(silent).toEqual([])
+  })
+
   test('the reference page loads nothing from other hosts', async () => {
     const page = await stage.call('/docs')
     expect(page.headers.has('strict-transport-security')).toBe(false)
