@@ -181,6 +181,25 @@ test('raising the mark above the balance counts as falling below it, other chang
   expect(await take()).toMatchObject([{ accountId: id, available: 5_000, lowMark: 5_002 }])
 })
 
+test('a notice that nobody was told within a day is not told any more', async () => {
+  await using context = await openMeteringContext()
+  const { db, metering } = context
+  // As without mail, which an operator may set up later.
+  for (let day = 1; day <= 3; day++) {
+    const past = await limited(context, { lowMark: 4_990 })
+    await metering.debit({ accountId: past, opKey: 'a', credits: 20 })
+    await db.pool.query(
+      `update credit_notices set noted_at = noted_at - interval '25 hours' where account_id = $1`,
+      [past],
+    )
+  }
+  const id = await limited(context, { lowMark: 4_990 })
+  await metering.debit({ accountId: id, opKey: 'a', credits: 20 })
+  const take = () => db.kysely.transaction().execute((tx) => takeLowCredits(tx, 10))
+  expect(await take()).toMatchObject([{ accountId: id, available: 4_980 }])
+  expect(await take()).toEqual([])
+})
+
 test('limits are changed one by one, removed, and written to the audit log with their author', async () => {
   await using context = await openMeteringContext()
   const { db } = context

@@ -85,15 +85,17 @@ export interface LowCredits {
 }
 
 /**
- * Takes low-credit notices that were not sent, oldest first, in the transaction that writes the
- * messages: they count as sent with its commit, and other processes skip them until then.
+ * Takes low-credit notices of the last day that were not sent, oldest first, in the transaction that
+ * writes the messages: they count as sent with its commit, and other processes skip them until then.
+ * Older ones stay unsent: where mail is set up later, there is one for each day of the past.
  */
 export async function takeLowCredits(tx: Tx, limit: number): Promise<readonly LowCredits[]> {
   return await runStatement<LowCredits>(tx, {
     name: 'metering.low-credits',
     text: `
       with taken as (
-        select account_id, day from credit_notices where told_at is null
+        select account_id, day from credit_notices
+        where told_at is null and noted_at > now() - interval '1 day'
         order by noted_at limit $1 for update skip locked
       )
       update credit_notices n set told_at = now() from taken t
