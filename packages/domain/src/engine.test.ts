@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Json } from '@plumbline/contract/outcome'
 import type { Memory } from '@plumbline/ports/memory'
@@ -117,6 +118,21 @@ test('after a 404 without an RDAP body WHOIS is queried; alone it is never a den
   const outcome = await askOne(fixture, 'some.com')
   expect(outcome).toMatchObject({ status: 'unknown', facts: { registered: null, valid: false } })
   expect(fixture.whoisLines).toEqual(['com'])
+})
+
+test('a zone whose record at the root server was cut off is not kept as one without a server', async () => {
+  const replies: ((socket: Socket) => void)[] = [
+    (socket) => socket.write('domain: ZZ\norganisation: Zz Ltd\n', () => socket.resetAndDestroy()),
+    (socket) => socket.end('domain: ZZ\norganisation: Zz Ltd\nwhois: registry.test\n'),
+    (socket) => socket.end('Domain Name: some.zz\nRegistrar: Acme\nStatus: ok\n'),
+  ]
+  await using fixture = await startFixtureServers({
+    whois: (_line, socket) => replies.shift()?.(socket),
+  })
+  const cut = { status: 'unknown', reason: 'registry_failed', facts: { registered: null } }
+  expect(await askOne(fixture, 'some.zz')).toMatchObject(cut)
+  expect(await askOne(fixture, 'some.zz')).toMatchObject({ facts: { registered: true } })
+  expect(fixture.whoisLines).toEqual(['zz', 'zz', 'some.zz'])
 })
 
 test('a 404 of an RDAP server is a denial even without a body', async () => {

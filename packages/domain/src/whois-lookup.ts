@@ -147,6 +147,10 @@ async function serverOfZone(
   }
   const { referral, throttled } = readRoot(limited.value.text, name.tld)
   if (throttled) return { kind: 'failed', fault: `whois:${root}: throttled` }
+  // The lines that are missing may name the server.
+  if (referral === '' && !limited.value.isWhole) {
+    return { kind: 'failed', fault: `whois:${root}: a reply that is cut` }
+  }
   const ttlMs = referral === '' ? NO_SERVER_TTL_MS : SERVER_TTL_MS
   await options.memory.set([{ key, value: referral, ttlMs }])
   return hostOf(referral, name)

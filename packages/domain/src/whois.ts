@@ -15,7 +15,12 @@ export interface WhoisNet {
 
 /** The reply of one server, or why there is none. */
 export type WhoisAnswer =
-  | { readonly kind: 'reply'; readonly text: string }
+  | {
+      readonly kind: 'reply'
+      readonly text: string
+      /** Whether the server ended the reply: it was neither cut nor its connection reset. */
+      readonly isWhole: boolean
+    }
   | { readonly kind: 'failed'; readonly fault: string; readonly busy: boolean }
 
 const MAX_BYTES = 256_000
@@ -75,19 +80,20 @@ async function exchange(
   const { promise, resolve } = Promise.withResolvers<WhoisAnswer>()
   const chunks: Buffer[] = []
   let size = 0
-  const reply = (): void => resolve({ kind: 'reply', text: decode(Buffer.concat(chunks)) })
+  const reply = (isWhole: boolean): void =>
+    resolve({ kind: 'reply', text: decode(Buffer.concat(chunks)), isWhole })
   const onAbort = (): void => resolve(failed('time ran out', true))
   signal.addEventListener('abort', onAbort, { once: true })
   if (signal.aborted) onAbort()
   socket.on('data', (chunk: Buffer) => {
     chunks.push(chunk.subarray(0, MAX_BYTES - size))
     size += chunk.length
-    if (size >= MAX_BYTES) reply()
+    if (size >= MAX_BYTES) reply(false)
   })
-  socket.on('end', reply)
+  socket.on('end', () => reply(true))
   // Many servers reset the connection behind their last byte.
-  socket.on('error', () => (size > 0 ? reply() : resolve(failed('connection reset', true))))
-  socket.on('close', () => (size > 0 ? reply() : resolve(failed('connection closed', true))))
+  socket.on('error', () => (size > 0 ? reply(false) : resolve(failed('connection reset', true))))
+  socket.on('close', () => (size > 0 ? reply(false) : resolve(failed('connection closed', true))))
   socket.write(`${query}\r\n`)
   try {
     return await promise
