@@ -4,6 +4,8 @@ import type { Json } from '@plumbline/contract/outcome'
 import type { Memory } from '@plumbline/ports/memory'
 import { expect, test, vi } from 'vitest'
 import { RA } from '@plumbline/net/dns-fixture'
+import { createEgress, DialError } from '@plumbline/net/egress'
+import type { Egress } from '@plumbline/net/egress'
 import {
   ask,
   askOne,
@@ -118,6 +120,30 @@ test('after a 404 without an RDAP body WHOIS is queried; alone it is never a den
   const outcome = await askOne(fixture, 'some.com')
   expect(outcome).toMatchObject({ status: 'unknown', facts: { registered: null, valid: false } })
   expect(fixture.whoisLines).toEqual(['com'])
+})
+
+test('an address of a WHOIS server that does not reply leaves time for its next one', async () => {
+  const guard = createEgress({ allow: ['127.0.0.0/8'] })
+  const givenMs: number[] = []
+  const egress: Egress = {
+    ...guard,
+    async dial(request) {
+      if (request.address !== '127.0.0.3') return guard.dial(request)
+      givenMs.push(request.timeoutMs)
+      throw new DialError('timeout', 'no connect')
+    },
+  }
+  await using fixture = await startFixtureServers({
+    dns: (name, type) =>
+      name === 'registry.test' && type === 'A'
+        ? { answers: ['127.0.0.3', '127.0.0.1'].map((data) => ({ name, type, ttl: 60, data })) }
+        : undefined,
+    whois: (line, socket) =>
+      socket.end(line === 'zz' ? 'whois: registry.test\n' : 'Domain: x.zz\nRegistrar: Acme\n'),
+    options: { egress, whoisTimeoutMs: 20_000 },
+  })
+  expect(await askOne(fixture, 'x.zz')).toMatchObject({ facts: { registered: true } })
+  expect(givenMs).toEqual([10_000])
 })
 
 test('a zone whose record at the root server was cut off is not kept as one without a server', async () => {

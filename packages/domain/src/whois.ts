@@ -9,7 +9,7 @@ export interface WhoisNet {
   readonly egress: Egress
   readonly resolver: Resolver
   readonly port: number
-  /** Time-out of connection and reply together. */
+  /** Time-out of connection and reply together, shared by the server's addresses. */
   readonly timeoutMs: number
 }
 
@@ -42,8 +42,11 @@ export async function askWhois(
   const found = await resolveAddresses(net.resolver, host, { signal: limit })
   if (found.kind !== 'addresses') return failed('the server has no address', isSilent(found))
   let answer = failed('the server has no usable address')
-  for (const address of found.addresses.slice(0, MAX_ADDRESSES)) {
-    answer = await exchange(address, query, net, limit)
+  const addresses = found.addresses.slice(0, MAX_ADDRESSES)
+  // A dead address leaves time for the next.
+  const connectMs = net.timeoutMs / addresses.length
+  for (const address of addresses) {
+    answer = await exchange(address, query, { ...net, timeoutMs: connectMs }, limit)
     if (answer.kind === 'reply') break
   }
   return answer

@@ -5,8 +5,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import type { IpAddress } from './address.ts'
-import { createEgress } from './egress.ts'
-import type { Target } from './egress.ts'
+import { createEgress, DialError } from './egress.ts'
+import type { Egress, Target } from './egress.ts'
 import { fetchBounded } from './http.ts'
 import type { FetchRequest, HttpAnswer } from './http.ts'
 import type { Resolver } from './resolver.ts'
@@ -168,6 +168,31 @@ test('a POST sends its body once, and a 303 turns it into a GET', async () => {
   const send = { method: 'POST', body: '{"a":1}' } as const
   expect(textOf(await get(`http://site.test:${port}/`, send))).toBe('POST {"a":1}')
   expect(textOf(await get(`http://site.test:${port}/see`, send))).toBe('GET ')
+})
+
+test('an address that does not reply leaves time for the next one of its host', async () => {
+  const port = await serve((_req, res) => res.end('alive'))
+  const givenMs: number[] = []
+  const egress: Egress = {
+    ...loopback,
+    async dial(request) {
+      if (request.address === '127.0.0.1') return loopback.dial(request)
+      givenMs.push(request.timeoutMs)
+      throw new DialError('timeout', 'no connect')
+    },
+  }
+  const resolver: Resolver = {
+    ...hosts({}),
+    resolve: async (_name, type) => ({
+      kind: 'records',
+      records: (type === 'A' ? ['127.0.0.3', '127.0.0.1'] : ['::2']) as never[],
+      ttlSeconds: 60,
+    }),
+  }
+  const url = `http://two.test:${port}/`
+  expect(textOf(await get(url, { egress, resolver, timeoutMs: 20_000 }))).toBe('alive')
+  expect(givenMs).toHaveLength(1)
+  expect(givenMs[0]).toBeLessThanOrEqual(7_000)
 })
 
 test('names that do not resolve, special addresses and refused ports each have their own reason', async () => {

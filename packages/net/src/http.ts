@@ -157,13 +157,16 @@ async function oneHop(
   }
   if (addresses.length === 0) return failed('forbidden', `a redirect to port ${port}`, url.href)
   let failure = failed('forbidden', 'every address is special', url.href)
-  for (const address of addresses.slice(0, MAX_ADDRESSES)) {
+  const tried = addresses.slice(0, MAX_ADDRESSES)
+  for (const [index, address] of tried.entries()) {
     let sent = false
+    // A dead address leaves time for the next.
+    const leftMs = (limits.deadline - performance.now()) / (tried.length - index)
     try {
       const socket = await request.egress.dial({
         address,
         port,
-        timeoutMs: Math.max(1, limits.deadline - performance.now()),
+        timeoutMs: Math.max(1, leftMs),
         signal: limits.signal,
         ...(url.protocol === 'https:' ? { tls: { servername: host } } : {}),
       })
@@ -172,7 +175,7 @@ async function oneHop(
     } catch (error) {
       failure = failed(reasonOf(error, limits.signal), messageOf(error), url.href, sent)
     }
-    if (failure.reason === 'timeout' || sent) break
+    if (limits.signal.aborted || sent) break
   }
   return failure
 }
