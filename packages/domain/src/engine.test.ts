@@ -181,6 +181,40 @@ test('a delegation outweighs a denial by the server of a parent zone', async () 
   })
 })
 
+test('a registration whose registrar gave no reply is cached for minutes only, or not at all', async () => {
+  const zone = 'zz'
+  const reply = 'Domain Name: x.zz\nRegistrar: Acme\nRegistrar WHOIS Server: registrar.test\n'
+  const ended = new AbortController()
+  const stored: number[] = []
+  const memory: Memory = {
+    get: async (keys) => keys.map(() => undefined),
+    set: async (entries) => {
+      for (const { key, ttlMs } of entries) if (key.includes(':registration:')) stored.push(ttlMs)
+    },
+    claim: async () => true,
+    delete: async () => {},
+  }
+  let says = (socket: Socket): void => void socket.destroy()
+  let replies = 0
+  await using fixture = await startFixtureServers({
+    whois: (line, socket) => {
+      if (line === zone) socket.end('whois: registry.test\n')
+      else if (replies++ % 2 === 0) socket.end(reply)
+      else says(socket)
+    },
+    options: { memory },
+  })
+  await askOne(fixture, 'x.zz')
+  expect(stored).toEqual([300_000])
+  says = () => ended.abort()
+  await ask(fixture, ['x.zz'], { signal: ended.signal })
+  says = (socket) => socket.end(`${reply}Creation Date: 2020-01-01\n`)
+  await askOne(fixture, 'x.zz')
+  says = (socket) => socket.end('No match for "X.ZZ"\n')
+  await askOne(fixture, 'x.zz')
+  expect(stored).toEqual([300_000, 86_400_000, 86_400_000])
+})
+
 test('a call that ends before the registrar replies has what the registry has said', async () => {
   const over = new AbortController()
   await using fixture = await startFixtureServers({

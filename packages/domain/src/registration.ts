@@ -26,6 +26,8 @@ export type LookupResult =
       readonly kind: 'registration'
       readonly registration: Registration
       readonly cached: boolean
+      /** Whether facts are missing that the registrar, which gave no reply, may have. */
+      readonly isPartial?: boolean
       /** When a registry was queried, in milliseconds since the Unix epoch; absent: just now. */
       readonly atMs?: number
     }

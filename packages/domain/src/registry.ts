@@ -31,11 +31,14 @@ export interface RegistryOptions extends WhoisLookupOptions, Sharing {
 
 const POSITIVE_TTL_MS = 24 * 3_600_000
 const NEGATIVE_TTL_MS = 3_600_000
+/** As long as the first pauses of a server that gives no replies, or a few of them. */
+const PARTIAL_TTL_MS = 5 * 60_000
 
 /**
  * Makes the lookup of registrations: cache, then RDAP if the zone supports it, then WHOIS. A
- * registration is cached for a day and a denial for an hour; unknown results are not. Concurrent
- * tasks of batches share the lookup of a name.
+ * registration is cached for a day and a denial for an hour; unknown results are not. One whose
+ * registrar gave no reply is cached for minutes, and not at all if the call ended meanwhile.
+ * Concurrent tasks of batches share the lookup of a name.
  */
 export function createRegistry(options: RegistryOptions): Registry {
   const whois = createWhoisLookup(options)
@@ -70,13 +73,20 @@ async function lookUpOne(
   const kept = held === undefined ? null : fromMemory(held, account)
   if (kept !== null) return kept
   const lookup = await overRdap(options, name, caller, whois)
-  if (lookup.kind === 'registration' && lookup.registration.registered !== null) {
-    const ttlMs = lookup.registration.registered ? POSITIVE_TTL_MS : NEGATIVE_TTL_MS
+  const ttlMs = ttlOf(lookup, caller.signal)
+  if (lookup.kind === 'registration' && ttlMs > 0) {
     const atMs = options.clock().getTime()
     const value = { ...lookup.registration, atMs, by: account }
     await options.memory.set([{ key, value, ttlMs, isCached: true }])
   }
   return lookup
+}
+
+/** Milliseconds for which a registration is cached; 0: not at all. */
+function ttlOf(lookup: LookupResult, signal: AbortSignal): number {
+  if (lookup.kind !== 'registration' || lookup.registration.registered === null) return 0
+  if (lookup.isPartial === true) return signal.aborted ? 0 : PARTIAL_TTL_MS
+  return lookup.registration.registered ? POSITIVE_TTL_MS : NEGATIVE_TTL_MS
 }
 
 async function overRdap(

@@ -83,7 +83,8 @@ export function createWhoisLookup(options: WhoisLookupOptions): WhoisLookup {
     if (registrar === null) return fromServer(known)
     told?.(fromServer(known))
     const more = await askRegistrar(options, registrar, name, caller)
-    return fromServer(more === null ? known : completed(known, more))
+    if (more === null) return { ...fromServer(known), isPartial: true }
+    return fromServer(more.registered === true ? completed(known, more) : known)
   }
 }
 
@@ -202,7 +203,7 @@ function completed(known: Registration, more: WhoisRecord): Registration {
   }
 }
 
-// A registrar's reply can only add to what the registry has reported.
+// A registrar's reply can only add to what the registry has reported. Null if it gave none.
 async function askRegistrar(
   options: WhoisLookupOptions,
   host: string,
@@ -214,7 +215,7 @@ async function askRegistrar(
     return { value, result: resultOf(value, name) }
   })
   if (limited.kind !== 'done' || limited.value.kind !== 'record') return null
-  return limited.value.record.registered === true ? limited.value.record : null
+  return limited.value.record.throttled ? null : limited.value.record
 }
 
 // `clientTransferProhibited https://icann.org/epp#...` and `CLIENT-XFER-PROHIBITED` alike.
