@@ -97,6 +97,39 @@ test('each refusal without a time doubles the pause, up to an hour', async () =>
   expect(pauses).toEqual([60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600])
 })
 
+test('refusals of queries that were in flight together are one, and the longest pause asked for holds', async () => {
+  const first = openLimiter()
+  const second = openLimiter({}, first.held)
+  const limiters = [first.rateLimiter, first.rateLimiter, second.rateLimiter] as const
+  const pausesAfter = async (retries: readonly (number | null)[]): Promise<unknown> => {
+    const begun = limiters.map(() => Promise.withResolvers<void>())
+    const go = limiters.map(() => Promise.withResolvers<void>())
+    const runs = limiters.map((rateLimiter, index) =>
+      rateLimiter.run('rdap:a.test', { lane: 'live', account: 'one', signal: NEVER }, async () => {
+        begun[index]?.resolve()
+        await go[index]?.promise
+        const result = { kind: 'throttled', retryMs: retries[index] ?? null } as const
+        return { value: 'asked', result }
+      }),
+    )
+    await Promise.all(begun.map(({ promise }) => promise))
+    for (const [index, { resolve }] of go.entries()) {
+      resolve()
+      await runs[index]
+    }
+    const limited = [await take(first.rateLimiter), await take(second.rateLimiter)]
+    return limited.map((each) => (each.kind === 'paused' ? each.retryMs : each.kind))
+  }
+  const sleep = (ms: number): void => {
+    for (const { clock } of [first, second]) clock.now += ms
+  }
+  expect(await pausesAfter([null, null, null])).toEqual([60_000, 60_000])
+  sleep(60_001)
+  expect(await pausesAfter([null, null, null])).toEqual([120_000, 120_000])
+  sleep(120_001)
+  expect(await pausesAfter([600_000, null, 5_000])).toEqual([600_000, 600_000])
+})
+
 test('a server that is silent five times in a row is down for a while; one answer clears it', async () => {
   const { rateLimiter } = openLimiter()
   const silent: QueryResult = { kind: 'silent' }

@@ -81,32 +81,43 @@ export async function noteResult(
   server.misses++
   if (result.kind === 'silent' && server.misses < SILENCES) return
   if (result.kind === 'refused' && server.misses < REFUSALS) return
-  const first = result.kind === 'silent' ? SILENT_PAUSE_MS : THROTTLED_PAUSE_MS
-  const asked = result.kind === 'throttled' ? result.retryMs : null
-  const ms = Math.min(MAX_PAUSE_MS, asked ?? first * 2 ** server.pauses)
-  server.pauses++
   server.misses = 0
   server.refused.clear()
+  const now = settings.now()
+  const leftMs = pauseMs(server.pause, now)
+  // A query that was sent before the pause began is no reason for a longer one.
+  const pauses = leftMs > 0 ? Math.max(0, server.pauses - 1) : server.pauses
+  server.pauses = pauses + 1
+  const first = result.kind === 'silent' ? SILENT_PAUSE_MS : THROTTLED_PAUSE_MS
+  const asked = result.kind === 'throttled' ? result.retryMs : null
+  const ms = Math.min(MAX_PAUSE_MS, asked ?? first * 2 ** pauses)
+  if (ms <= leftMs) return
   const why = result.kind === 'silent' ? 'silent' : 'throttled'
-  server.pause = { until: settings.now() + ms, why }
+  const pause = { until: now + ms, why } as const
+  server.pause = pause
+  await readPause(server, settings)
+  if (server.pause !== pause) return
   await settings.memory.set([
-    { key: `domain:pause:${server.name}`, value: { ...server.pause }, ttlMs: Math.max(1, ms) },
+    { key: `domain:pause:${server.name}`, value: { ...pause }, ttlMs: Math.max(1, ms) },
   ])
 }
 
 /** Whether the server is paused now, by this worker or another. */
 export async function isPaused(server: RegistryServer, settings: PauseSettings): Promise<boolean> {
   const now = settings.now()
-  if (Math.abs(now - server.readAt) >= PAUSE_READ_MS) {
-    server.readAt = now
-    const [held] = await settings.memory.get([`domain:pause:${server.name}`])
-    if (typeof held === 'object' && held !== null && 'until' in held && 'why' in held) {
-      const until = Number(held['until'])
-      const why = held['why'] === 'throttled' ? 'throttled' : 'silent'
-      if (pauseMs({ until }, now) > pauseMs(server.pause, now)) server.pause = { until, why }
-    }
-  }
+  if (Math.abs(now - server.readAt) >= PAUSE_READ_MS) await readPause(server, settings)
   return pauseMs(server.pause, now) > 0
+}
+
+/** Takes over a pause of another worker that ends later. */
+async function readPause(server: RegistryServer, settings: PauseSettings): Promise<void> {
+  const now = settings.now()
+  server.readAt = now
+  const [held] = await settings.memory.get([`domain:pause:${server.name}`])
+  if (typeof held !== 'object' || held === null || !('until' in held && 'why' in held)) return
+  const until = Number(held['until'])
+  const why = held['why'] === 'throttled' ? 'throttled' : 'silent'
+  if (pauseMs({ until }, now) > pauseMs(server.pause, now)) server.pause = { until, why }
 }
 
 /** Milliseconds that are left of a server's pause. */
