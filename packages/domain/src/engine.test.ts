@@ -161,6 +161,18 @@ test('a zone whose record at the root server was cut off is not kept as one with
   expect(fixture.whoisLines).toEqual(['zz', 'zz', 'some.zz'])
 })
 
+test('a name of which RDAP says only that it is reserved is not registered', async () => {
+  const body = { objectClassName: 'domain', ldhName: 'some.com', status: ['reserved'] }
+  await using fixture = await startFixtureServers({
+    rdap: (_req, res) => sendJson(res, 200, body),
+    whois: (_line, socket) => socket.end('% no server\n'),
+  })
+  const reserved = { status: 'unknown', facts: { valid: false, registered: null } }
+  expect(await askOne(fixture, 'some.com')).toMatchObject(reserved)
+  Object.assign(body, { nameservers: [{ ldhName: 'ns.some.com' }] })
+  expect(await askOne(fixture, 'some.com')).toMatchObject({ facts: { registered: true } })
+})
+
 test('a 404 of an RDAP server is a denial even without a body', async () => {
   await using fixture = await startFixtureServers({
     rdap: (_req, res) => res.writeHead(404, { 'content-type': 'application/rdap+json' }).end(),

@@ -5,6 +5,7 @@ import type { Resolver } from '@plumbline/net/resolver'
 import { parseRdap } from './rdap-parse.ts'
 import type { RdapRecord } from './rdap-parse.ts'
 import type { RdapBase } from './rdap-bootstrap.ts'
+import { RESERVED } from './whois-answers.ts'
 
 /** Reply of one RDAP server about one name. */
 export type RdapAnswer =
@@ -101,7 +102,22 @@ function judge(
   if (record.name !== name && !isUnicode(record.name)) {
     return { kind: 'failed', server, fault: 'an object of another name', busy: false }
   }
+  if (isOnlyReserved(record))
+    return { kind: 'failed', server, fault: 'a reserved name', busy: false }
   return { kind: 'found', record, server }
+}
+
+// Nobody holds a name of which there is nothing but that it is reserved.
+function isOnlyReserved({
+  statuses,
+  registrar,
+  created,
+  expires,
+  nameservers,
+}: RdapRecord): boolean {
+  const isHeld =
+    registrar !== null || created !== null || expires !== null || nameservers.length > 0
+  return !isHeld && statuses.length > 0 && statuses.every((status) => RESERVED.test(status))
 }
 
 function parseBody(body: Uint8Array): unknown {

@@ -229,7 +229,7 @@ export const FREE_STATUS =
 
 /** Status values of a name that the registry reserves: nobody can register it. */
 export const RESERVED =
-  /\b(?:reserved (?:by|name|domain)|restricted from registration|can ?not be registered|not allowed by the policy|registration (?:is )?(?:prohibited|not allowed)|prohibited string)\b|^(?:reserved|blocked|restricted)\.?$/i
+  /\b(?:reserved (?:by|name|domain)|restricted from registration|can ?not be registered|not allowed by the policy|registration (?:is )?(?:prohibited|not allowed)|prohibited string)\b|^(?:reserved|blocked|restricted|unassignable|not allowed)\.?$/i
 
 /** Lines of a server that limits or refuses us, which say nothing about the name. */
 export const REFUSALS: readonly LineRule[] = [

@@ -108,6 +108,8 @@ test.each([
 test.each([
   'Name is restricted from registration',
   'Domain: x.test\nStatus: RESERVED',
+  'Domain: x.test\nStatus: UNASSIGNABLE',
+  'Domain: x.test\nStatus: NOT ALLOWED',
   'Domain Name: x.test\nDomain Status: Prohibited String - Object Cannot Be Registered',
   'Your request cannot be understood.\n\nAll rights reserved by the Test Registry.',
 ])('a name that nobody may register is not read as registered: %j', (text) => {
