@@ -67,6 +67,10 @@ function knowsNoEdns(code: number): boolean {
   return code === 1 || code === 4 || code === 16
 }
 
+function isCut({ truncated, answers }: DnsReply): boolean {
+  return truncated && answers.length === 0
+}
+
 function readWithin(maxBytes: number, message: Buffer, id: number, question: DnsQuestion): Reading {
   // A datagram of another server must not end the wait, whatever its size.
   const reading = readReply(message.subarray(0, maxBytes), id, question)
@@ -142,7 +146,9 @@ async function overTcp(
     if (end > received.length) return resolve({ kind: 'failed', reason: 'malformed' })
     if (size < end) return
     const reading = readReply(received.subarray(2, end), id, question)
-    resolve(reading.kind === 'reply' ? reading : { kind: 'failed', reason: 'malformed' })
+    // One that was cut here too has no records that would mean anything.
+    const isUsable = reading.kind === 'reply' && !isCut(reading.reply)
+    resolve(isUsable ? reading : { kind: 'failed', reason: 'malformed' })
   })
   socket.on('error', () => resolve({ kind: 'failed', reason: 'network' }))
   socket.on('close', () => resolve({ kind: 'failed', reason: 'network' }))

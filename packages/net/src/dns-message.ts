@@ -129,6 +129,25 @@ export function readReply(message: Buffer, id: number, question: DnsQuestion): R
   try {
     return readParts(message, readMessage(message), question)
   } catch {
+    return (message.readUInt8(2) & TRUNCATED) === 0
+      ? { kind: 'malformed' }
+      : readWithoutRecords(message, question)
+  }
+}
+
+/** The bit of a truncated reply, in the third byte of a message. */
+const TRUNCATED = 0x02
+
+/**
+ * A truncated reply may end within a record; the query is repeated, whatever it holds (RFC 2181
+ * section 9).
+ */
+function readWithoutRecords(message: Buffer, question: DnsQuestion): Reading {
+  const head = Buffer.from(message)
+  head.fill(0, 6, 12)
+  try {
+    return readParts(head, readMessage(head), question)
+  } catch {
     return { kind: 'malformed' }
   }
 }

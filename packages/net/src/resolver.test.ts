@@ -134,6 +134,28 @@ test('a caller that gives up does not reset the losses of a server', async () =>
   expect(asked).toEqual(['a.test', 'b.test', 'given-up.test', 'c.test'])
 })
 
+/** The reply to a query that a proxy cut within its only record. */
+function cutWithinRecord(query: Buffer): Buffer {
+  const endOfQuestion = query.indexOf(0, 12) + 5
+  const record = Buffer.from([0xc0, 12, 0, 16, 0, 1, 0, 0, 0, 60, 0, 200, 199, 65, 65])
+  const message = Buffer.concat([query.subarray(0, endOfQuestion), record])
+  message.writeUInt16BE(0x8380, 2)
+  message.writeUInt16BE(1, 6)
+  message.writeUInt16BE(0, 10)
+  return message
+}
+
+test('a truncated reply that ends within a record is queried again over TCP, and refused there', async () => {
+  await using server = await startDns((name, _type, tcp) => {
+    if (!tcp || name === 'cut.test') return { raw: cutWithinRecord }
+    return { answers: [{ name, type: 'TXT', ttl: 60, data: 'v=spf1 -all' }] }
+  })
+  const resolver = resolverOver([server], { timeoutMs: 10_000, tryMs: 5_000 })
+  const found = { kind: 'records', records: ['v=spf1 -all'] }
+  expect(await resolver.resolve('x.test', 'TXT')).toMatchObject(found)
+  expect(await resolver.resolve('cut.test', 'TXT')).toEqual({ kind: 'failed', reason: 'malformed' })
+})
+
 test('a truncated reply is queried again over TCP', async () => {
   await using server = await startDns((name) => ({
     truncate: true,
