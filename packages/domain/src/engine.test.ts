@@ -161,6 +161,15 @@ test('a zone whose record at the root server was cut off is not kept as one with
   expect(fixture.whoisLines).toEqual(['zz', 'zz', 'some.zz'])
 })
 
+test('an RDAP reply may begin with a byte order mark', async () => {
+  await using fixture = await startFixtureServers({
+    rdap: (_req, res) => res.end(`\ufeff${JSON.stringify(rdapBody('some.com'))}`),
+  })
+  const found = { registered: true, registrar: 'Acme Registrar' }
+  expect(await askOne(fixture, 'some.com')).toMatchObject({ facts: found })
+  expect(fixture.whoisLines).toEqual([])
+})
+
 test('a name of which RDAP says only that it is reserved is not registered', async () => {
   const body = { objectClassName: 'domain', ldhName: 'some.com', status: ['reserved'] }
   await using fixture = await startFixtureServers({

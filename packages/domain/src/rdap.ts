@@ -122,7 +122,8 @@ function isOnlyReserved({
 
 function parseBody(body: Uint8Array): unknown {
   try {
-    return JSON.parse(Buffer.from(body).toString('utf8'))
+    // Without the byte order mark that servers on Windows put before it.
+    return JSON.parse(new TextDecoder().decode(body))
   } catch {
     return undefined
   }
