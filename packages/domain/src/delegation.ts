@@ -113,10 +113,7 @@ async function namesFromParent(
   options: DelegationOptions,
 ): Promise<readonly string[] | null> {
   const { resolver, signal, port } = options
-  const parent = zone.slice(zone.indexOf('.') + 1)
-  const servers = await resolver.resolve(parent, 'NS', { signal })
-  if (servers.kind !== 'records') return null
-  for (const server of servers.records.slice(0, 2)) {
+  for (const server of (await serversAbove(zone, options)).slice(0, 2)) {
     const found = await resolveAddresses(resolver, server, { signal })
     const address = found.kind === 'addresses' ? found.addresses[0] : undefined
     if (address === undefined) continue
@@ -134,6 +131,23 @@ async function namesFromParent(
     if (code === 0 && authoritative) return []
   }
   return null
+}
+
+/**
+ * Name servers of the closest zone above. A public suffix need not be a zone: JPRS has the names
+ * below `co.jp` in that of `jp`. Empty if they cannot be found.
+ */
+async function serversAbove(
+  zone: string,
+  { resolver, signal }: DelegationOptions,
+): Promise<readonly string[]> {
+  for (let above = zone; above.includes('.');) {
+    above = above.slice(above.indexOf('.') + 1)
+    const answer = await resolver.resolve(above, 'NS', { signal })
+    if (answer.kind === 'records') return answer.records
+    if (answer.kind !== 'nodata') return []
+  }
+  return []
 }
 
 function noServers(state: 'absent' | 'unknown'): Delegation {
