@@ -113,6 +113,23 @@ test('of the lists of the URL and the file the more recently published one is us
   expect(await serverOf(filed, 'a.zone1')).toBe('http://newer.test/')
 })
 
+test('a list is read again in time, though the clock was set back by weeks', async () => {
+  const file = join(await folder(), RDAP_LIST_FILE)
+  const site = await startSite(listText('2026-11-01T00:00:00Z', 'http://first.test'))
+  await writeFile(file, listText('2026-11-02T00:00:00Z', 'http://filed.test'))
+  let now = Date.parse('2026-11-30T00:00:00Z')
+  const options = { ...net, clock: () => new Date(now) }
+  const live = createRdapBootstrap({ ...options, url: site.url })
+  const filed = createRdapBootstrap({ ...options, url: 'http://127.0.0.1:1/dns.json', file })
+  await expect.poll(() => serverOf(live, 'a.zone1')).toBe('http://first.test/')
+  expect(await serverOf(filed, 'a.zone1')).toBe('http://filed.test/')
+  now = Date.parse('2026-11-09T00:00:00Z')
+  site.answer = { status: 200, body: listText('2026-11-08T00:00:00Z', 'http://next.test') }
+  await writeFile(file, listText('2026-11-08T00:00:00Z', 'http://filed-next.test'))
+  await expect.poll(() => serverOf(live, 'a.zone1')).toBe('http://next.test/')
+  expect(await serverOf(filed, 'a.zone1')).toBe('http://filed-next.test/')
+})
+
 test('an update refuses a text that is no list, or one that is too short, shrunk or older, and keeps the file', async () => {
   const dir = await folder()
   const good = listText('2026-11-01T00:00:00Z', 'https://good.test', 1_400)

@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
+import { pauseLeftMs } from '@plumbline/concurrency/pause'
 import { orOnAbort } from '@plumbline/concurrency/time-out'
 import { fetchBounded } from '@plumbline/net/http'
 import type { Egress } from '@plumbline/net/egress'
@@ -125,7 +126,8 @@ function followUrl({ url, egress, resolver, clock }: RdapBootstrapOptions): Foll
       return list
     },
     async refresh(signal, waits) {
-      if (clock().getTime() >= nextAt) reading ??= read().finally(() => (reading = null))
+      if (pauseLeftMs(nextAt, clock().getTime(), FRESH_MS) === 0)
+        reading ??= read().finally(() => (reading = null))
       if (reading === null || list !== null || !waits) return
       const limit = AbortSignal.any([signal, AbortSignal.timeout(FIRST_WAIT_MS)])
       await orOnAbort(reading, limit, undefined)
@@ -159,7 +161,8 @@ function followFile({ file, clock }: RdapBootstrapOptions): FollowedFile {
     },
     async check() {
       if (file === undefined || file === null) return
-      if (clock().getTime() >= nextAt) looking ??= read(file).finally(() => (looking = null))
+      if (pauseLeftMs(nextAt, clock().getTime(), POLL_MS) === 0)
+        looking ??= read(file).finally(() => (looking = null))
       await looking
     },
   }
