@@ -308,6 +308,24 @@ test('a refusal for one name does not block others at the server', async () => {
   expect(reasons).toEqual(['registry_throttled', 'registered', 'registry_throttled', 'registered'])
 })
 
+// Of a server whose clock is years behind.
+const SERVER_TIME = 'Sat, 21 Nov 2020 11:00:00 GMT'
+
+test.each([
+  [{ date: SERVER_TIME, 'retry-after': 'Sat, 21 Nov 2020 11:02:00 GMT' }, 120],
+  [{ date: SERVER_TIME, 'retry-after': SERVER_TIME }, 60],
+  [{ 'retry-after': '0' }, 60],
+  [{ 'retry-after': '90' }, 90],
+])('a registry that throttles with %o is left alone for %i seconds', async (headers, seconds) => {
+  await using fixture = await startFixtureServers({
+    rdap: (_req, res) => res.writeHead(429, headers).end(),
+  })
+  const [later] = await ask(fixture, ['a.com'], { lane: 'bulk' })
+  const [health] = (await fixture.engine.health()).slice(1)
+  expect(later).toMatchObject({ kind: 'later', reason: 'registry_throttled' })
+  expect(health).toMatchObject({ name: 'domain.rdap:rdap.test', detail: `paused for ${seconds} s` })
+})
+
 test('a name of a throttling registry is unknown in a single call, and postponed in a batch', async () => {
   await using fixture = await startFixtureServers({
     rdap: (_req, res) => res.writeHead(429, { 'retry-after': '7' }).end(),

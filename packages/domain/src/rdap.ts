@@ -81,7 +81,7 @@ function judge(
 ): RdapAnswer {
   const { status } = answer
   if (status === 429 || (status === 503 && answer.headers['retry-after'] !== undefined)) {
-    const retryMs = retryAfterMs(answer.headers['retry-after'])
+    const retryMs = retryAfterMs(answer.headers['retry-after'], answer.headers['date'])
     return { kind: 'throttled', server, retryMs, isSure: true }
   }
   if (status === 403 || status === 451)
@@ -147,11 +147,15 @@ function isUnicode(name: string): boolean {
 }
 
 /**
- * The delay of a `Retry-After` header, in seconds or as a date; null if it has none that is usable.
+ * The delay of a `Retry-After` header in milliseconds; null if it has none that is usable. It is in
+ * seconds, or a date by the server's clock, which its `Date` header tells. A delay that is over
+ * already says nothing of the limit that was exceeded just now.
  */
-function retryAfterMs(value: string | undefined, nowMs = Date.now()): number | null {
+function retryAfterMs(value: string | undefined, date: string | undefined): number | null {
   if (value === undefined) return null
   const text = value.trim()
-  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs
-  return Number.isNaN(ms) ? null : Math.min(MAX_RETRY_MS, Math.max(0, ms))
+  const serverMs = Date.parse(date ?? '')
+  const fromMs = Number.isNaN(serverMs) ? Date.now() : serverMs
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - fromMs
+  return ms > 0 ? Math.min(MAX_RETRY_MS, ms) : null
 }
