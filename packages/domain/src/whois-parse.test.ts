@@ -141,6 +141,19 @@ test('a registrar, and 20 statuses at most, are cut to 200 characters', () => {
   expect(statuses).toEqual(Array.from({ length: 20 }, () => 'a'.repeat(200)))
 })
 
+test.each([`a${' '.repeat(998)}`, 'домен '.repeat(49)])(
+  'a reply as long as one may be, of hostile lines (%#), does not occupy a worker',
+  (line) => {
+    const reply = `${line}\n\n`.repeat(Math.floor(256_000 / (line.length + 2)))
+    const times = Array.from({ length: 5 }, () => {
+      const startedMs = performance.now()
+      parseWhois(reply, { domain: 'some.test' })
+      return performance.now() - startedMs
+    })
+    expect(Math.min(...times)).toBeLessThan(600)
+  },
+)
+
 test('garbage, endless lines and markup give null within a short time', () => {
   const started = performance.now()
   const hostile = [

@@ -69,7 +69,8 @@ export function parseWhois(text: string, hints: WhoisHints = {}): WhoisRecord {
   // A status outweighs a line, which may be legal text about limits.
   const free = statuses.some((status) => FREE_STATUS.test(status))
   const bare = withoutName(reply.lines, hints.domain)
-  const isDenied = reply.lines.some(isDenial) || bare.some(isDenial)
+  const others = bare.filter((line, at) => line !== reply.lines[at])
+  const isDenied = reply.lines.some(isDenial) || others.some(isDenial)
   const isRecord = describesName(reply.entries, statuses)
   if (facts === 0 && !free) {
     const refusal = refusalOf(reply, bare, { isRecord, isUnderstood: isRecord || isDenied })
@@ -118,7 +119,7 @@ const AROUND = /^(?:(?:error|info|notice|result|message)\b[\s:.-]*(?:\d+[\s:]+)?
 function isDenial(line: string): boolean {
   const bare = line.replace(AROUND, '')
   if (OF_ANOTHER.test(bare)) return false
-  return DENIALS.some(({ pattern }) => pattern.test(line) || pattern.test(bare))
+  return DENIALS.some(({ pattern }) => pattern.test(line) || (bare !== line && pattern.test(bare)))
 }
 
 function isReserved(line: string): boolean {

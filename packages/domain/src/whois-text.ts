@@ -16,8 +16,12 @@ export interface WhoisText {
   readonly lines: readonly string[]
 }
 
-/** Lines of a reply that are parsed. Replies are a few kilobytes; the rest is legal text. */
+/**
+ * Lines and characters of a reply that are parsed: the patterns take a second for 256 kilobytes that
+ * were made to occupy us. Replies are a few kilobytes; the rest is legal text.
+ */
 const MAX_LINES = 2_000
+const MAX_CHARACTERS = 65_536
 const MAX_LINE_LENGTH = 1_000
 
 const COMMENT = /^\s*(?:[%#;]+|-{2,}(?=\s|$))/
@@ -26,7 +30,7 @@ const COMMENT = /^\s*(?:[%#;]+|-{2,}(?=\s|$))/
  * is not tried at each position.
  */
 const DECORATION = /^[\s%#*;>-]+|(?<![\s<])[\s<]+$/g
-const BRACKETS = /^\s*(?:[a-z0-9]{1,2}\s*\.?\s*)?\[([^\]\n]{1,80})\]\s*(.*)$/i
+const BRACKETS = /^\s*(?:[a-z0-9]{1,2}(?:\s*\.)?\s*)?\[([^\]\n]{1,80})\]\s*(.*)$/i
 const COLON = /^\s*(?:\*\*\s*)?([\p{L}\p{N}][^:：]{0,80}?)[.\s]*[:：](?!\/\/)\s*(.*)$/u
 const COLUMNS =
   /^\s*(\p{L}[\p{L}\p{N}'./-]*(?: [\p{L}\p{N}'./()-]+){0,4}(?<![.,;]))(?:\t+| {2,}|\.{3,} *)(\S.*)$/u
@@ -42,7 +46,7 @@ const SPACED_LEADERS = /#?\.?(?: \.){4,}\s*/
  * value`, columns, and a heading with its value or keys on the lines below.
  */
 export function readWhoisText(text: string): WhoisText {
-  const raw = unescapeMarkup(text)
+  const raw = unescapeMarkup(text.slice(0, MAX_CHARACTERS))
     .split(/\r\n|\n|\r/)
     .slice(0, MAX_LINES)
     .map((line) => line.slice(0, MAX_LINE_LENGTH).replaceAll('\u00a0', ' '))
