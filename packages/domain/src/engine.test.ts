@@ -236,6 +236,22 @@ test('a registration whose registrar gave no reply is cached for minutes only, o
   expect(stored).toEqual([300_000, 86_400_000, 86_400_000])
 })
 
+test('it outweighs the denial where its name servers give no reply to us, too', async () => {
+  const zone = healthyZone('x.ac.uk')
+  await using fixture = await startFixtureServers({
+    // A network whose machines may only query their own resolver.
+    zone: {
+      ...zone,
+      'ns.x.ac.uk A': [{ ...zone['ns.x.ac.uk A']?.[0], data: '192.0.2.1' } as never],
+    },
+    rdap: (_req, res) => sendJson(res, 404, { errorCode: 404 }),
+  })
+  expect(await askOne(fixture, 'x.ac.uk')).toMatchObject({
+    facts: { registered: null, dnsHealthy: true },
+    evidence: { dns: { name_server_checks: ['ns.x.ac.uk forbidden'] } },
+  })
+})
+
 test('a call that ends before the registrar replies has what the registry has said', async () => {
   const over = new AbortController()
   await using fixture = await startFixtureServers({

@@ -266,7 +266,8 @@ function judged(registration: Registration, dns: DnsFacts, signal: AbortSignal):
     return isOurs ? { ...registration, reason: 'dns_unavailable' } : registration
   }
   if (registration.reason === 'registration_lapsed') return registration
-  const delegated = ['ok', 'partly_lame', 'broken'].includes(dns.delegation.state)
+  // Its name servers are known then, whether or not they reply to us.
+  const delegated = dns.delegation.nameServers.length > 0
   if (registration.registered || registration.exact || !delegated) return registration
   const fault = `${registration.server ?? 'a server'} denies a name that is delegated`
   return { ...UNKNOWN, faults: [...registration.faults, fault] }
