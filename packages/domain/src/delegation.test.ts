@@ -45,3 +45,28 @@ test('a name of one label has no zone above it but the root', async () => {
   const options = { resolver: failing, signal: NEVER, port: 53 }
   expect(await checkDelegation('zz', options)).toMatchObject({ state: 'unknown' })
 })
+
+test.each([
+  // Unbound refuses queries without recursion, and other resolvers answer them from the cache.
+  ['recursive', { code: 5, recursionAvailable: true }, 'unknown'],
+  ['recursive', { code: 0, recursionAvailable: true }, 'unknown'],
+  ['lame', { code: 5, recursionAvailable: false }, 'broken'],
+] as const)(
+  'a %s reply of the only name server of a zone that resolves, %o: %s',
+  async (verdict, flags, state) => {
+    const intercepted: Resolver = {
+      resolve: async (_name, type) => {
+        const data = { NS: 'ns.x.test', A: '192.0.2.1' }[String(type)]
+        if (data === undefined) return { kind: 'nodata', ttlSeconds: 60 }
+        return { kind: 'records', records: [data] as never[], ttlSeconds: 60 }
+      },
+      ask: async () => {
+        const reply = { authoritative: false, truncated: false, answers: [], authorities: [] }
+        return { kind: 'reply', reply: { ...reply, ...flags } }
+      },
+    }
+    const options = { resolver: intercepted, signal: NEVER, port: 53 }
+    const checks = [{ server: 'ns.x.test', verdict }]
+    expect(await checkDelegation('x.test', options)).toMatchObject({ state, checks })
+  },
+)

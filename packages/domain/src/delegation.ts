@@ -5,8 +5,11 @@ import type { Resolver } from '@plumbline/net/resolver'
 /** Reply of one name server of a zone to a query for its SOA record. */
 export interface NameServerCheck {
   readonly server: string
-  /** `lame`: it replies but does not serve the zone. */
-  readonly verdict: 'authoritative' | 'lame' | 'silent' | 'no_address' | 'forbidden'
+  /**
+   * `lame`: it replies but does not serve the zone. `recursive`: so does a resolver, which may have
+   * replied in its place, as in networks that lead all queries to their own.
+   */
+  readonly verdict: 'authoritative' | 'lame' | 'recursive' | 'silent' | 'no_address' | 'forbidden'
 }
 
 /** The delegation of a zone. */
@@ -59,7 +62,8 @@ function stateOf(checks: readonly NameServerCheck[], resolves: boolean): Delegat
   const good = checks.filter((check) => check.verdict === 'authoritative').length
   if (good === checks.length) return 'ok'
   if (good > 0) return 'partly_lame'
-  // Silence may be our network's fault: some only allow queries to their own resolver.
+  // Silence may be our network's fault, as may replies of a resolver: some only allow queries to
+  // their own.
   const answered = checks.some(
     (check) => check.verdict === 'lame' || check.verdict === 'no_address',
   )
@@ -85,7 +89,7 @@ async function checkServer(
     } else if (knowsZone(answer.reply, zone)) {
       return { server, verdict: 'authoritative' }
     } else {
-      verdict = 'lame'
+      verdict = answer.reply.recursionAvailable ? 'recursive' : 'lame'
     }
   }
   return { server, verdict }
