@@ -788,6 +788,48 @@ describe('what a server allows', () => {
     expect(brief((await ask(engine, ['ok@a.test']))[0])).toBe('deliverable accepted')
   })
 
+  test.each([[['PIPELINING']], [[]]])(
+    'every name gets its answer from a server that closes after three unknown ones (offers %j)',
+    async (offers) => {
+      const unknownNames = new WeakMap<object, number>()
+      await using smtp = await startSmtp({
+        offers,
+        command(line, session) {
+          const count = unknownNames.get(session) ?? 0
+          if (count === 3) return null
+          if (!line.startsWith('RCPT TO:<x')) return undefined
+          unknownNames.set(session, count + 1)
+          if (count === 2) queueMicrotask(() => session.socket.end())
+          return '550 5.1.1 User unknown'
+        },
+      })
+      await using engine = testEngine(smtp.port, zone, { limits: { recipientsPerMinute: 6_000 } })
+      await ask(engine, ['ok@a.test'])
+      const subjects = Array.from({ length: 20 }, (_, n) => `x${n}@a.test`)
+      const answers = await ask(engine, subjects, { lane: 'bulk' })
+      expect(answers.map(brief)).toEqual(subjects.map(() => 'undeliverable mailbox_not_found'))
+    },
+  )
+
+  test('a name at which a server breaks off does not keep others from their answers', async () => {
+    await using smtp = await startSmtp({
+      command(line, session) {
+        if (!line.startsWith('RCPT TO:<bad')) return undefined
+        session.socket.destroy()
+        return null
+      },
+      offers: [],
+    })
+    await using engine = testEngine(smtp.port, zone)
+    const names = ['ok1', 'ok2', 'bad', 'ok3']
+    const subjects = names.map((local) => `${local}@a.test`)
+    const answers = await ask(engine, subjects, { lane: 'bulk' })
+    const expected = names.map((name) =>
+      name === 'bad' ? 'unknown protocol_error' : 'deliverable accepted',
+    )
+    expect(answers.map(brief)).toEqual(expected)
+  })
+
   test('a session serves many transactions', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, zone)

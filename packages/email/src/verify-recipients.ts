@@ -144,7 +144,7 @@ export async function verifyRecipients(
     const result = unknownResult('protocol_error', { provider: provider.id })
     for (const { probe } of final) probe.settle(result)
   })
-  if (!asked.isDenied) countAttempt(about, lost, asked.fault)
+  if (!asked.isDenied) countAttempt(about, brokenBy(lost, answered, asked), asked.fault)
   return {
     unanswered: [...later, ...lost].filter((probe) => !probe.settled),
     accepted,
@@ -172,6 +172,20 @@ function refusedUs(answered: readonly Answered[]): TransactionSummary['refusedUs
   const refusals = answered.filter(({ meaning }) => meaning.party === 'us')
   if (refusals.length === 0) return false
   return refusals.every(({ meaning }) => isVague(meaning)) ? 'maybe' : true
+}
+
+/**
+ * The probes without a reply that may be why the session broke: some servers close it after a few
+ * unknown names, and then reply to others in the next.
+ */
+function brokenBy(
+  lost: readonly Probe[],
+  answered: readonly Answered[],
+  { fault }: TransactionReplies,
+): readonly Probe[] {
+  const hasReplies = answered.some(({ reply }) => reply.code !== 421)
+  const isSlowed = answered.some(({ meaning }) => meaning.party === 'rate')
+  return fault === 'closed' && hasReplies && !isSlowed ? lost.slice(0, 1) : lost
 }
 
 /** Settles the probes that have been sent too often without a reply. */
