@@ -68,7 +68,7 @@ function classifyText(facts: ReplyFacts, text: string): Classified {
   if (facts.phase !== 'rcpt' || EARLIER_PHASE.test(text)) return beforeRecipient(text, severity)
   if (facts.code === 252 || severity === 2) return outcome('unclassified', 'code', text, severity)
   if (severity === 5 && namesUs(text, facts.own ?? []))
-    return outcome('blocked', 'own-name', text, severity)
+    return outcome('blocked', ABOUT_RELAY.test(text) ? OWN_RELAY : 'own-name', text, severity)
   const provider = providerOf(facts.provider).id
   const quoted = severity === 5 ? quotedReply(text) : null
   if (quoted !== null) {
@@ -110,6 +110,12 @@ export function enhancedOf(text: string): string | null {
     /\(#([245]\.\d{1,3}\.\d{1,3})\b/.exec(text)
   return match?.[1] ?? null
 }
+
+/** The rule of a refusal that names us, to relay mail for a domain that the server does not serve. */
+const OWN_RELAY = 'own-name-relay'
+
+/** Words about relaying; not a host name that begins with one. */
+const ABOUT_RELAY = /\brelay(?:ing)?\b(?![.-]\w)/
 
 /** Signs that the reply of another server, quoted in a text, was given before RCPT. */
 const EARLIER_PHASE =
@@ -209,6 +215,7 @@ const VAGUE_RULES: ReadonlySet<string> = new Set([
   'content',
   'policy',
   'code-policy',
+  OWN_RELAY,
 ])
 
 /** Whether a refusal of us may also be about the recipient's domain. */

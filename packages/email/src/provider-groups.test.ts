@@ -120,6 +120,12 @@ describe('a mail host named by the records of a domain that it does not serve', 
     ['530 5.7.1 Authentication required', 'deliverable'],
     ['550 Administrative prohibition', 'deliverable'],
     ['550 5.7.1 Access denied', 'deliverable'],
+    // cPanel's Exim names whom it refuses.
+    [
+      '550-verifier.sender.test (verifier.sender.test) [127.0.0.1]:4711 is not permitted to\r\n550 relay through this server without authentication.',
+      'deliverable',
+    ],
+    ['550 5.7.1 verifier.sender.test is not authorized to send mail here', 'unknown'],
     ['554 5.7.1 Client host [192.0.2.1] blocked using zen.spamhaus.org', 'unknown'],
   ])('is asked for its own after "%s": %s', async (reply, status) => {
     const recipient = (address: string): string =>
