@@ -59,8 +59,8 @@ export type ConnectResult =
       readonly refusedUs: boolean
       /** The server asked us to slow down: another connection may still be accepted. */
       readonly throttled: boolean
-      /** No host replied at all. */
-      readonly unreachable: boolean
+      /** Whether any host accepted a connection; null if no address was tried. */
+      readonly reached: boolean | null
       /** A host has replied, and refused us. */
       readonly replied: boolean
     }
@@ -265,7 +265,7 @@ function failureOf(
       result: withWait(meaning, unknownResult(meaning.reason, evidence)),
       refusedUs: meaning.party === 'us' || meaning.party === 'rate',
       throttled: meaning.party === 'rate',
-      unreachable: false,
+      reached: true,
       replied: true,
     }
   }
@@ -283,22 +283,18 @@ function failureOf(
     }
     const reason = phase === 'connect' ? 'connect_failed' : faultReason(fault)
     return phase === 'connect'
-      ? unanswered(unknownResult(reason, evidence), true)
-      : finalFailure(unknownResult(reason, evidence))
+      ? unanswered(unknownResult(reason, evidence), false)
+      : finalFailure(unknownResult(reason, evidence), true)
   }
   const names = { provider, ...(attempts[0] === undefined ? {} : { mx_host: attempts[0].host }) }
   const unnamed = attempts.find((attempt) => attempt.kind === 'failed')
-  if (unnamed !== undefined) return unanswered(unknownResult(unnamed.why, names), false)
+  if (unnamed !== undefined) return unanswered(unknownResult(unnamed.why, names), null)
   if (attempts.some((attempt) => attempt.kind === 'unsafe'))
-    return finalFailure(unknownResult('unsafe_host', names))
-  if (hasOtherHosts(route)) return unanswered(unknownResult('connect_failed', names), false)
+    return finalFailure(unknownResult('unsafe_host', names), null)
+  if (hasOtherHosts(route)) return unanswered(unknownResult('connect_failed', names), null)
   // None of the hosts in the records exists: nothing accepts mail.
-  return finalFailure({
-    ...unknownResult('no_mail_host', names),
-    status: 'undeliverable',
-    confidence: 'high',
-    smtpValid: false,
-  })
+  const none = { status: 'undeliverable', confidence: 'high', smtpValid: false } as const
+  return finalFailure({ ...unknownResult('no_mail_host', names), ...none }, null)
 }
 
 /** The outcome reason of a broken session. */
@@ -307,21 +303,21 @@ export function faultReason(fault: WireFault | 'unreachable' | null): 'timeout' 
 }
 
 /** A failure that another attempt would not change. */
-function finalFailure(result: ProbeResult): ConnectFailure {
+function finalFailure(result: ProbeResult, reached: ConnectFailure['reached']): ConnectFailure {
   return {
     kind: 'failed',
     result,
     refusedUs: false,
     throttled: false,
-    unreachable: false,
+    reached,
     replied: false,
   }
 }
 
 /** A failure that may be caused by the network in between, so that it is retried. */
-function unanswered(result: ProbeResult, unreachable: boolean): ConnectFailure {
+function unanswered(result: ProbeResult, reached: ConnectFailure['reached']): ConnectFailure {
   const waiting: ProbeResult = { ...result, wait: { cause: 'no_reply', afterMs: 0 } }
-  return { ...finalFailure(waiting), unreachable }
+  return finalFailure(waiting, reached)
 }
 
 function openAt(

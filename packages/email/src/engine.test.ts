@@ -595,6 +595,22 @@ describe('port 25 and our own names', () => {
     expect((await ask(engine, ['nobody@a.test'])).map(brief)).toEqual(['unknown smtp_unavailable'])
   })
 
+  test.each([
+    ['no address', 'nodata'],
+    ['an address that may not be connected to', ['10.0.0.1']],
+    ['an address that its name servers do not tell', 'failed'],
+  ] as const)('a mail host with %s says nothing about port 25', async (_, addresses) => {
+    const hosts = {
+      ...zoneOf({ 'a.test': '127.9.9.9', 'gmail.com': '127.9.9.8' }),
+      'b.test MX': [{ preference: 10, exchange: 'mx.b.test' }],
+      'mx.b.test A': addresses,
+    }
+    await using engine = testEngine(1, hosts, { selfTest: { targets: ['gmail.com'] } })
+    await engine.health()
+    await ask(engine, ['ok@b.test'])
+    expect((await ask(engine, ['ok@a.test'])).map(brief)).toEqual(['unknown smtp_unavailable'])
+  })
+
   test('an unreachable host is connect_failed while others are reached', async () => {
     await using smtp = await startSmtp(ORDINARY)
     await using engine = testEngine(smtp.port, { ...zone, ...zoneOf({ 'dead.test': '127.9.9.9' }) })

@@ -25,7 +25,7 @@ export interface ConnectionTools extends GrantTools {
     source: string | undefined,
     callers: ConnectCallers,
   ) => Promise<ConnectResult>
-  /** Called after each attempt to connect, with whether any host accepted the connection. */
+  /** Called after each attempt to connect to an address, with whether any accepted. */
   readonly reached: (ok: boolean) => void
   readonly now: () => number
   /**
@@ -316,7 +316,7 @@ async function openFor(
     if (connection.isLost) opened.connection.session.close()
     return opened.connection
   }
-  tools.reached(!opened.unreachable)
+  if (opened.reached !== null) tools.reached(opened.reached)
   // Other probes of the domain would fail alike, unless only this connection was one too many.
   const others = opened.throttled ? [] : group.queue.drain(recipients.domain)
   const probes = [...recipients.probes, ...others]
