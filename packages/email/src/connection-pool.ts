@@ -132,7 +132,7 @@ function submit(pool: Pool, probe: Probe, to: Destination): void {
   }
   group.queue.push(probe, to.route)
   pool.quiet.delete(group)
-  if (probe.lane === 'bulk') pool.expiryTimer ??= setInterval(() => expireBulk(pool), EXPIRY_MS)
+  if (probe.lane === 'bulk') watchExpiry(pool)
   grow(pool, group, probe.account)
 }
 
@@ -299,10 +299,16 @@ function holdBack(pool: Pool, group: ProviderGroup, ms: number): void {
   group.fullUntilMs = options.now() + ms
   if (ms > limits.soonMs) postpone(group, group.queue.expire(Number.POSITIVE_INFINITY), ms)
   if (group.queue.size === 0 || group.rate === 'held' || pool.isOver) return
+  // They may have been put back after the last check that found none.
+  if (group.queue.bulkSize > 0) watchExpiry(pool)
   holdRate(group, Math.max(1, ms), () => {
     grow(pool, group)
     restIfQuiet(pool, group)
   })
+}
+
+function watchExpiry(pool: Pool): void {
+  pool.expiryTimer ??= setInterval(() => expireBulk(pool), EXPIRY_MS)
 }
 
 /** Postpones bulk probes that have waited too long, so that their batch can go on. */

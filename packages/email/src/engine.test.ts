@@ -335,6 +335,24 @@ describe('memory', () => {
     expect(brief((await ask(engine, ['ok@a.test']))[0])).toBe('deliverable accepted')
   })
 
+  test('probes wait while the shared limiter fails, and none counts against its host', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    const limiter = processLimiter()
+    let failures = 2
+    await using engine = testEngine(smtp.port, zone, {
+      limits: { soonMs: 20 },
+      limiter: {
+        ...limiter,
+        take: (...args) =>
+          failures-- > 0 ? Promise.reject(new Error('store is away')) : limiter.take(...args),
+      },
+    })
+    expect(brief((await ask(engine, ['ok1@a.test']))[0])).toBe('deliverable accepted')
+    failures = Number.POSITIVE_INFINITY
+    const [answer] = await ask(engine, ['ok2@a.test'], { lane: 'bulk' })
+    expect(answer).toMatchObject({ kind: 'later', reason: 'rate_limited', group: 'mx:a.test' })
+  })
+
   test('results and accept-all facts are stored as cached, so that a full memory need not add them', async () => {
     await using smtp = await startSmtp(ORDINARY)
     const memory = processMemory()
@@ -962,6 +980,27 @@ describe('shares', () => {
     expect(new Set(answers.filter(({ kind }) => kind === 'later').map(brief))).toEqual(
       new Set(['later rate_limited']),
     )
+  })
+
+  test('the replies of a session stay valid if the shared limiter fails during it', async () => {
+    await using smtp = await startSmtp(slowHost)
+    const limiter = processLimiter()
+    let takes = 0
+    await using engine = testEngine(smtp.port, zone, {
+      ...slowly,
+      limits: { ...slowly.limits, queueMs: 300, soonMs: 20 },
+      limiter: {
+        ...limiter,
+        // One for the group, one for the domain, one after the first tokens have expired.
+        take: (...args) =>
+          ++takes > 3 ? Promise.reject(new Error('store is away')) : limiter.take(...args),
+      },
+    })
+    const subjects = Array.from({ length: 3 }, (_, n) => `ok${n}@a.test`)
+    const answers = (await ask(engine, subjects, { lane: 'bulk' })).map(brief)
+    expect(new Set(answers)).toEqual(new Set(['deliverable accepted', 'later rate_limited']))
+    const accepted = answers.filter((answer) => answer === 'deliverable accepted')
+    expect(accepted).toHaveLength(count(smtp.lines, 'RCPT'))
   })
 
   test('a live call precedes the batches of its group', async () => {

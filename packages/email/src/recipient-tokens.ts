@@ -9,7 +9,7 @@ import type { GroupLimits } from './limits.ts'
 export interface RecipientTokens {
   /**
    * Uses `count` tokens for recipients that are sent at once. Expired tokens are taken again,
-   * waiting at most `sendWithinMs`; false if none are granted by then.
+   * waiting at most `sendWithinMs`; false if none are granted by then, or the limiter fails.
    */
   use(count: number): Promise<boolean>
 }
@@ -19,9 +19,9 @@ export type RecipientTokensGrant =
   | { readonly granted: true; readonly tokens: RecipientTokens }
   | { readonly granted: false; readonly retryMs: number }
 
-/** Takes `count` tokens from the shared limit of a group; all or none. */
+/** Takes `count` tokens from the shared limit of a group; all or none. Rejects if the limiter fails. */
 export async function takeRecipientTokens(
-  limiter: Limiter,
+  { limiter, warn }: { readonly limiter: Limiter; readonly warn: (error: unknown) => void },
   { key, limits }: { readonly key: string; readonly limits: GroupLimits },
   count: number,
 ): Promise<RecipientTokensGrant> {
@@ -35,7 +35,7 @@ export async function takeRecipientTokens(
   let { untilMs, retryMs } = await take(count)
   if (retryMs > 0) return { granted: false, retryMs }
   let left = count
-  async function use(wanted: number): Promise<boolean> {
+  async function takeAgain(wanted: number): Promise<boolean> {
     const endMs = performance.now() + sendWithinMs
     while (left < wanted || performance.now() > untilMs) {
       if (wanted > bucket.burst || performance.now() > endMs) return false
@@ -46,6 +46,15 @@ export async function takeRecipientTokens(
     }
     left -= wanted
     return true
+  }
+  async function use(wanted: number): Promise<boolean> {
+    try {
+      return await takeAgain(wanted)
+    } catch (error) {
+      // Replies that the transaction has brought so far stay valid.
+      warn(error)
+      return false
+    }
   }
   return { granted: true, tokens: { use } }
 }
