@@ -97,7 +97,7 @@ async function lookUpFirst(
     const acceptAll = await tools.cache.acceptAll(domain)
     if (isEnough(known, run, acceptAll)) {
       const host = known.evidence['mx_host']
-      subject.hosts = typeof host === 'string' ? [host] : []
+      subject.hosts = typeof host === 'string' ? [host, ...(known.otherHosts ?? [])] : []
       answerWith(run, subject, withAcceptAll(known, run, acceptAll), true)
       return
     }

@@ -46,8 +46,8 @@ const DOMAINS_MAX = 5_000
 const ROUTE_MS = 60_000
 
 interface DomainFlags extends Pick<Flags, 'judgement' | 'didYouMean' | 'listVersion'> {
-  /** The first mail host, which was looked up in the lists besides the name. */
-  readonly host: string | undefined
+  /** The mail hosts that were looked up in the lists besides the name. */
+  readonly hosts: readonly string[]
 }
 
 /** Makes the cache of one engine. */
@@ -63,11 +63,11 @@ export function createDomainCache(options: DomainCacheOptions): DomainCache {
       domainFlags.clear()
     }
     let flags = domainFlags.get(domain)
-    if (flags === undefined || flags.host !== hosts[0]) {
+    if (flags === undefined || !areSame(flags.hosts, hosts)) {
       const judgement = judgeDomain(domain, hosts, lists)
       const known = judgement.free || judgement.disposable || judgement.relay
       const didYouMean = known ? null : suggestFor(domain)
-      flags = { host: hosts[0], judgement, didYouMean, listVersion: lists.disposable.date }
+      flags = { hosts, judgement, didYouMean, listVersion: lists.disposable.date }
       holdNewest(domainFlags, domain, flags)
     }
     return flags
@@ -102,6 +102,11 @@ export function createDomainCache(options: DomainCacheOptions): DomainCache {
       return options.lists()
     },
   }
+}
+
+/** Subjects of a run share the list of their domain, so that it is rarely compared by its names. */
+function areSame(a: readonly string[], b: readonly string[]): boolean {
+  return a === b || (a.length === b.length && a.every((host, at) => host === b[at]))
 }
 
 function createRouteCache({ resolver, random, now }: DomainCacheOptions): DomainCache['route'] {

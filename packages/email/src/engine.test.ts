@@ -284,6 +284,26 @@ describe('memory', () => {
     expect(count(smtp.lines, 'RCPT')).toBe(3)
   })
 
+  test('a cached address is as disposable as it was, by whichever of its mail hosts', async () => {
+    await using smtp = await startSmtp(ORDINARY)
+    const memory = processMemory()
+    const hosts = {
+      ...zone,
+      'two.test MX': [
+        { preference: 10, exchange: 'mx.a.test' },
+        { preference: 20, exchange: 'mx.throwaway.test' },
+      ],
+    }
+    await using first = testEngine(smtp.port, hosts, { memory })
+    await using second = testEngine(smtp.port, hosts, { memory })
+    const isDisposable = async (engine: typeof first, subject: string): Promise<unknown> =>
+      outcomeOf((await ask(engine, [subject]))[0]).facts.disposable
+    expect(await isDisposable(first, 'ok@two.test')).toBe(true)
+    expect(await isDisposable(second, 'ok@two.test')).toBe(true)
+    expect(await isDisposable(second, 'ok2@two.test')).toBe(true)
+    expect(await isDisposable(second, 'ok@two.test')).toBe(true)
+  })
+
   test('a result stored without its time is still returned', async () => {
     const nowMs = Date.parse('2026-11-01T12:00:00Z')
     await using smtp = await startSmtp(ORDINARY)

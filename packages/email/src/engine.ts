@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import type { Engine, EngineHealth } from '@plumbline/ports/engine'
 import type { Limiter } from '@plumbline/ports/limiter'
 import type { Memory } from '@plumbline/ports/memory'
-import { getDomain } from 'tldts'
 import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
 import type { RunTools } from './answer-subject.ts'
@@ -20,6 +19,7 @@ import { createProbeCache } from './probe-cache.ts'
 import type { ProbeCache } from './probe-cache.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import type { EmailLimits } from './limits.ts'
+import { registrableDomain } from './mx.ts'
 import { outgoingAddresses } from './outgoing-addresses.ts'
 import { ORDINARY_PROVIDER } from './providers.ts'
 import type { Destination } from './provider-group.ts'
@@ -94,7 +94,7 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
     resolver: options.resolver,
     lists: typeof lists === 'function' ? lists : () => lists,
     sourceAddresses: outgoingAddresses(options.smtp.sourceAddresses ?? []),
-    groupOf,
+    groupOf: registrableDomain,
     random: options.random ?? Math.random,
     now: elapsed,
   })
@@ -109,7 +109,7 @@ export function createEmailEngine(options: EmailEngineOptions): Engine<'email'> 
     destination: domains.destination,
     isOff: (to) => isOff(options, to),
     customerOf: ({ name, provider }, domain, isVague) => {
-      const customer = groupOf(domain)
+      const customer = registrableDomain(domain)
       const isOwn = customer === name || domains.lists.free.exact(domain)
       return isOwn || (provider.id === ORDINARY_PROVIDER.id && !isVague) ? null : customer
     },
@@ -248,11 +248,6 @@ function randomLocal(): string {
   let local = alphabet[(bytes[0] ?? 0) % 26] ?? 'x'
   for (const byte of bytes.subarray(1)) local += alphabet[byte % 36] ?? 'x'
   return local
-}
-
-/** The provider group of a mail host of no known provider: its registrable domain. */
-function groupOf(host: string): string {
-  return getDomain(host, { allowPrivateDomains: true, validateHostname: false }) ?? host
 }
 
 function proxyOf(text: string): ProxyTarget {

@@ -2,6 +2,7 @@ import { formatAddress, parseAddress } from '@plumbline/net/address'
 import { dnsFault, type DnsFault } from '@plumbline/net/dns-answer'
 import type { Resolver } from '@plumbline/net/resolver'
 import { embeddedIpv4 } from '@plumbline/net/special-addresses'
+import { getDomain } from 'tldts'
 import { readDomain } from './syntax.ts'
 
 /** How mail for a domain is routed. */
@@ -35,6 +36,25 @@ const ADDRESSES_MAX = 2
 /** Whether the records name more hosts than those of the route, about which nothing is known. */
 export function hasOtherHosts({ exchanges }: { readonly exchanges: readonly string[] }): boolean {
   return exchanges.length > HOSTS_MAX
+}
+
+/** The exchanges under other registrable domains than that of a host, one of each. */
+export function otherHosts(
+  host: string,
+  { exchanges }: { readonly exchanges: readonly string[] },
+): readonly string[] {
+  const byDomain = new Map<string, string>()
+  for (const each of exchanges) {
+    const domain = registrableDomain(each)
+    if (!byDomain.has(domain)) byDomain.set(domain, each)
+  }
+  byDomain.delete(registrableDomain(host))
+  return [...byDomain.values()]
+}
+
+/** The registrable domain of a mail host; the host itself if it has none. */
+export function registrableDomain(host: string): string {
+  return getDomain(host, { allowPrivateDomains: true, validateHostname: false }) ?? host
 }
 
 /** MX records of one domain that are considered at most. */

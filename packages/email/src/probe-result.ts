@@ -16,6 +16,11 @@ export interface ProbeResult {
   readonly catchAll: boolean | null
   readonly confidence: 'high' | 'medium' | 'low'
   readonly evidence: { readonly [key: string]: Json }
+  /**
+   * Mail hosts in the MX records under other registrable domains than the one asked, one of each, by
+   * which the lists may judge the domain; absent: there are none.
+   */
+  readonly otherHosts?: readonly string[]
   /** When the oldest fact was found out, in milliseconds since the Unix epoch; absent: just now. */
   readonly atMs?: number
   /** The account whose probe found it; only set in the cache. */

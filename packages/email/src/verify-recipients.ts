@@ -6,6 +6,7 @@ import { classifyReply, factsOf, isVague } from './classify.ts'
 import type { Classified, Phase } from './classify.ts'
 import { faultReason } from './connect.ts'
 import type { SmtpConnection } from './connect.ts'
+import { otherHosts } from './mx.ts'
 import type { NewResult } from './probe-cache.ts'
 import type { Probe, Recipients } from './probe-queue.ts'
 import { maskedText, resultOfReply, unknownResult } from './probe-result.ts'
@@ -263,7 +264,9 @@ async function settleAll(
   known: Promise<AcceptAllFact | undefined>,
   isUniform: boolean,
 ): Promise<void> {
-  const { recipients, provider, tools } = about
+  const { connection, recipients, provider, tools } = about
+  const others = otherHosts(connection.host, recipients.route)
+  const hosts = others.length === 0 ? {} : { otherHosts: others }
   const meanings = answered.map((each) => each.meaning)
   const acceptAll = await acceptAllFrom(recipients, known, meanings, isUniform, tools)
   const results: NewResult[] = []
@@ -275,7 +278,7 @@ async function settleAll(
       continue
     }
     const plain = resultOfReply(each.meaning, acceptAll.value, provider.acceptance, evidence)
-    const result = withWait(each.meaning, plain)
+    const result = withWait(each.meaning, { ...plain, ...hosts })
     if (result.wait === undefined) {
       const isBoth = result.mailbox === 'accepted' && acceptAll.value !== 'unknown'
       const { memoryKey: key, account: by } = probe
