@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { sentenceOf } from './api/http.ts'
 import { sessionQuery, shownBy } from './api/queries.ts'
+import { useArrival } from './arrival.ts'
 import { Button, LinkButton } from './components/button.tsx'
 import { Skeleton, Notice, Page } from './components/page.tsx'
 import { Foreign } from './components/text.tsx'
@@ -18,6 +19,7 @@ import { useSubmission } from './submit.ts'
 /** Shows the page of the path, or the sign-in page if nobody is signed in. */
 export function App(): JSX.Element {
   const { path } = useLocation()
+  useArrival()
   const match = pageOf(path)
   if (match === null) return <NotFound />
   return <Guarded key={match.page.path} match={match} />

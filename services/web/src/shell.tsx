@@ -1,7 +1,7 @@
 import type { SessionView } from '@plumbline/contract/app/session'
 import { useLocation } from 'preact-iso'
-import type { ComponentChildren, JSX, RefObject } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import { sentenceOf } from './api/http.ts'
 import { Button } from './components/button.tsx'
 import { SelectField } from './components/field.tsx'
@@ -31,7 +31,6 @@ export function Shell({
 }): JSX.Element {
   const { path } = useLocation()
   const [isOpen, setOpen] = useState(false)
-  const main = useMainOf(path)
   useEffect(() => setOpen(false), [path])
   return (
     <div class="shell">
@@ -57,27 +56,11 @@ export function Shell({
           {session?.user != null && <Who session={session} />}
         </div>
       </header>
-      <main id="main" class="main" ref={main} tabIndex={-1}>
+      <main id="main" class="main" tabIndex={-1}>
         {children}
       </main>
     </div>
   )
-}
-
-/**
- * Moves the focus to the new page, so that keyboard users do not continue from the link that led to
- * it.
- */
-function useMainOf(path: string): RefObject<HTMLElement> {
-  const main = useRef<HTMLElement>(null)
-  const shown = useRef(path)
-  useEffect(() => {
-    if (shown.current === path) return
-    shown.current = path
-    main.current?.focus({ preventScroll: true })
-    scrollTo(0, 0)
-  }, [path])
-  return main
 }
 
 function isWithin(path: string, href: string): boolean {
@@ -134,7 +117,9 @@ export function EntryFrame({ children }: { readonly children: ComponentChildren 
       <header>
         <Brand />
       </header>
-      <main class="entry-main card">{children}</main>
+      <main id="main" class="entry-main card" tabIndex={-1}>
+        {children}
+      </main>
     </div>
   )
 }

@@ -81,6 +81,46 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect(problems).toEqual([])
   })
 
+  test('a link leads to the top of its page, which has the focus; going back, to where one was', async () => {
+    await using wide = await openWindow(started.service.url, { width: 1_000, height: 400 })
+    const { page } = wide
+    const main = page.getByRole('main')
+    const stands = (): Promise<number> => page.evaluate('scrollY')
+    const isFocused = (): Promise<boolean> => main.evaluate((one) => one.matches(':focus'))
+    const follow = async (link: string, heading: string): Promise<void> => {
+      await page.evaluate('scrollTo(0, 300)')
+      await expect.poll(stands).toBe(300)
+      await page.getByRole('link', { name: link, exact: true }).focus()
+      await page.keyboard.press('Enter')
+      await settle(page, heading)
+      await expect.poll(isFocused).toBe(true)
+    }
+    await page.goto('/app/credits')
+    await settle(page, 'Sign in')
+    await page.getByRole('link', { name: 'I have no account yet' }).press('Enter')
+    await settle(page, 'Create an account')
+    await expect.poll(isFocused).toBe(true)
+    await page.goto('/app/credits')
+    await settle(page, 'Sign in')
+    await page.getByLabel('Email', { exact: true }).fill('ada@people.test')
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.keyboard.press('Enter')
+    await settle(page, 'Credits')
+    await expect.poll(isFocused).toBe(true)
+    // The second time each page is drawn in whole at once.
+    for (let round = 0; round < 2; round += 1) {
+      await follow('Settings', 'Settings')
+      await expect.poll(stands).toBe(0)
+      await follow('Credits', 'Credits')
+      await expect.poll(stands).toBe(0)
+    }
+    await page.goBack()
+    await settle(page, 'Settings')
+    await expect.poll(stands).toBe(300)
+    await expect.poll(isFocused).toBe(true)
+    expect(wide.faults).toEqual([])
+  })
+
   test('follows a link that is opened while its page is already open', async () => {
     await using stranger = await openWindow(started.service.url)
     const { page } = stranger
