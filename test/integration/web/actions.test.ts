@@ -82,7 +82,7 @@ describe.skipIf(!canRunChromium())('in the app', () => {
     await page.getByText('Send again by time').click()
     await page.getByLabel('Since', { exact: true }).fill('2026-01-01T00:00')
     await press(page, 'Send all again')
-    await page.getByText('On their way again: 1 message.').waitFor()
+    await page.getByRole('main').getByText('On their way again: 1 message.').waitFor()
     await expect.poll(() => receiver.received).toHaveLength(3)
 
     await press(page, 'Replace secret')

@@ -377,7 +377,7 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await second.page.getByLabel('Present password').fill(PASSWORD)
     await second.page.getByLabel('New password').fill(`${PASSWORD} again`)
     await press(second.page, 'Change password')
-    await second.page.getByText('The password is changed.').waitFor()
+    await second.page.getByRole('main').getByText('The password is changed.').waitFor()
     await expect.poll(() => sessions.locator('tbody tr').count()).toBe(1)
   })
 
@@ -455,7 +455,7 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     areBoth.resolve()
     await shown.getByRole('dialog').getByLabel('Code', { exact: true }).fill(recovery)
     await press(shown, 'Go on')
-    await shown.getByText('The password is changed.').waitFor()
+    await shown.getByRole('main').getByText('The password is changed.').waitFor()
     await shown.getByText('The settings are saved.').first().waitFor()
     expect(await shown.getByRole('dialog').count()).toBe(0)
   })

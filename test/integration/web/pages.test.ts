@@ -121,6 +121,51 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect(wide.faults).toEqual([])
   })
 
+  test('what an action has done is announced, each time', async () => {
+    await using other = await openWindow(started.service.url, {
+      cookies: await window.context.cookies(),
+    })
+    const { page } = other
+    const press = async (name: string): Promise<void> =>
+      await page.getByRole('button', { name, exact: true }).press('Enter')
+    const said = async (): Promise<string | null> =>
+      await page.locator('#app > [aria-live=polite]').textContent()
+    const isSaid = async (sentence: string | RegExp): Promise<void> =>
+      await page.locator('#app > [aria-live=polite]', { hasText: sentence }).waitFor()
+    await page.goto(`/app/settings/webhooks/${filled.webhook}`)
+    await settle(page, 'Webhook')
+    for (const name of ['Switch it off', 'Switch it on']) {
+      const before = await said()
+      await press(name)
+      await expect.poll(said).not.toBe(before)
+      expect((await said())?.trim()).toBe('It is changed.')
+    }
+    await page.getByText('Send again by time').click()
+    await page.getByLabel('Since', { exact: true }).fill('2026-01-01T00:00')
+    await press('Send all again')
+    await isSaid(/Nothing to send again|On their way again/)
+    await page.goto('/app/settings')
+    await settle(page, 'Settings')
+    await page.getByLabel('Email', { exact: true }).fill('grace@people.test')
+    await press('Invite')
+    await isSaid('hand on the link that is shown')
+    await page.context().clearCookies()
+    await page.goto('/app/sign-in?after=verified')
+    await settle(page, 'Sign in')
+    await isSaid('The address is verified.')
+    await page.route('**/app/api/sign-up', async (route) => {
+      await route.fulfill({ json: { outcome: 'check_mail' } })
+    })
+    await page.goto('/app/sign-up')
+    await settle(page, 'Create an account')
+    await page.getByLabel('Name', { exact: true }).fill('Mo')
+    await page.getByLabel('Email', { exact: true }).fill('mo@people.test')
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await press('Create account')
+    await isSaid('Open the link of the message that is on its way.')
+    expect(other.faults).toEqual([])
+  })
+
   test('follows a link that is opened while its page is already open', async () => {
     await using stranger = await openWindow(started.service.url)
     const { page } = stranger

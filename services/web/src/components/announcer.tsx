@@ -22,7 +22,8 @@ export function Announcer({ children }: { readonly children: ComponentChildren }
     const now = performance.now()
     if (isProgress && now - saidAt.current < EVERY_MS) return
     saidAt.current = now
-    setSentence(said)
+    // The same again is only heard if it differs.
+    setSentence((before) => (before === said ? `${said}\u00A0` : said))
   }, [])
   return (
     <Announcing.Provider value={announce}>

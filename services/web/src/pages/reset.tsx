@@ -5,7 +5,7 @@ import { callApp } from '../api/app-calls.ts'
 import { Button } from '../components/button.tsx'
 import { EmailField, NewPasswordField } from '../components/entry-fields.tsx'
 import { Form } from '../components/field.tsx'
-import { Notice, Page } from '../components/page.tsx'
+import { Notice, Page, Said } from '../components/page.tsx'
 import { useLinkCode } from '../link-code.ts'
 import { useSession, useSessionActions } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
@@ -43,9 +43,7 @@ function AskForLink(): JSX.Element {
     <Form onSubmit={() => void run(ask)}>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       {isSent && (
-        <Notice tone="good">
-          If an account has this address, a message with a link is on its way to it.
-        </Notice>
+        <Said>If an account has this address, a message with a link is on its way to it.</Said>
       )}
       <EmailField value={email} onInput={setEmail} />
       <Button kind="primary" type="submit" busy={isBusy}>

@@ -1,12 +1,13 @@
 import type { EntryOutcome } from '@plumbline/contract/app/entry'
 import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { callApp } from '../api/app-calls.ts'
+import { useAnnounce } from '../components/announcer.tsx'
 import { Button } from '../components/button.tsx'
 import { CodeField, EmailField, PasswordField } from '../components/entry-fields.tsx'
 import { Form } from '../components/field.tsx'
-import { Notice, Page } from '../components/page.tsx'
+import { Notice, Page, Said } from '../components/page.tsx'
 import { ownPath } from '../own-path.ts'
 import { useSession, useSessionActions } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
@@ -43,7 +44,7 @@ export function SignIn(): JSX.Element {
   }
   return (
     <Page title="Sign in">
-      {greeting !== undefined && fault === null && <Notice tone="good">{greeting}</Notice>}
+      {greeting !== undefined && fault === null && <Said>{greeting}</Said>}
       {query['next'] !== undefined && greeting === undefined && fault === null && (
         <Notice>Sign in to go on where you were.</Notice>
       )}
@@ -67,12 +68,15 @@ export function SignIn(): JSX.Element {
 
 /** The notice that a message with a link was sent, with an action to send it again. */
 export function CheckMail({ email }: { readonly email: string }): JSX.Element {
+  const announce = useAnnounce()
   const [isSent, setSent] = useState(false)
   const { isBusy, fault, run } = useSubmission()
   const resend = async (): Promise<void> => {
     await callApp('resendVerification', { email })
     setSent(true)
+    announce('Sent again.')
   }
+  useEffect(() => announce('Open the link of the message that is on its way.'), [])
   return (
     <>
       <Notice tone="good">

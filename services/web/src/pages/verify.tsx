@@ -6,7 +6,7 @@ import { callApp } from '../api/app-calls.ts'
 import { Button, LinkButton } from '../components/button.tsx'
 import { PasswordField } from '../components/entry-fields.tsx'
 import { Form } from '../components/field.tsx'
-import { Skeleton, Notice, Page } from '../components/page.tsx'
+import { Skeleton, Notice, Page, Said } from '../components/page.tsx'
 import { useLinkCode } from '../link-code.ts'
 import { useSession, useSessionActions } from '../session.tsx'
 import { useSubmission } from '../submit.ts'
@@ -43,7 +43,7 @@ export function Verify(): JSX.Element {
         </Notice>
       )}
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
-      {outcome === 'email_changed' && <Notice tone="good">The new address is active.</Notice>}
+      {outcome === 'email_changed' && <Said>The new address is active.</Said>}
       {outcome === 'password_needed' && token !== null && (
         <SignUpPassword verify={(password) => verify(token, password)} />
       )}

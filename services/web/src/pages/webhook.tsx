@@ -7,7 +7,7 @@ import { callJson, RefusedCall, sentenceOf } from '../api/http.ts'
 import { readWebhook, webhookKey, webhookPath, webhooksQuery } from '../api/webhooks.ts'
 import { Button } from '../components/button.tsx'
 import { Confirm } from '../components/confirm.tsx'
-import { Skeleton, Card, Notice, Page } from '../components/page.tsx'
+import { Skeleton, Card, Notice, Page, Said } from '../components/page.tsx'
 import { Facts } from '../components/table.tsx'
 import { Foreign, Time } from '../components/text.tsx'
 import { WebhookForm } from '../components/webhook-form.tsx'
@@ -99,7 +99,7 @@ function Endpoint({
       }
     >
       {(fault ?? readFault) !== null && <Notice tone="bad">{fault ?? readFault}</Notice>}
-      {said !== null && <Notice tone="good">{said}</Notice>}
+      {said !== null && <Said>{said}</Said>}
       {!enabled && (
         <Notice
           tone="warn"

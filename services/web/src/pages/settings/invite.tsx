@@ -3,6 +3,7 @@ import type { Role } from '@plumbline/contract/app/roles'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callApp } from '../../api/app-calls.ts'
+import { useAnnounce } from '../../components/announcer.tsx'
 import { Button } from '../../components/button.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { Field, Form, SelectField } from '../../components/field.tsx'
@@ -22,12 +23,19 @@ export function Invite({
   readonly onMade: (made: InvitationResponse) => void
   readonly onDone: () => void
 }): JSX.Element {
+  const announce = useAnnounce()
   const withStepUp = useStepUp()
   const [email, setEmail] = useState('')
   const [role, setRole] = useState<Role>('member')
   const { isBusy, fault, run } = useSubmission()
   const invite = async (): Promise<void> => {
-    onMade(await withStepUp(async () => await callApp('invite', { email, role })))
+    const made = await withStepUp(async () => await callApp('invite', { email, role }))
+    onMade(made)
+    announce(
+      made.link === null
+        ? 'A message with a link is on its way.'
+        : 'This installation sends no mail: hand on the link that is shown.',
+    )
     setEmail('')
     onDone()
   }

@@ -84,7 +84,7 @@ function AddressForm(): JSX.Element {
       <h3>Change your address</h3>
       <p class="muted small wrap">Now: {user?.email}</p>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
-      {said !== null && <Notice tone="good">{said}</Notice>}
+      {said !== null && <Said>{said}</Said>}
       <Field
         label="New address"
         type="email"
@@ -132,7 +132,7 @@ function PasswordForm(): JSX.Element {
       <h3>Change your password</h3>
       <p class="muted small">All your other sessions end.</p>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
-      {isDone && <Notice tone="good">The password is changed.</Notice>}
+      {isDone && <Said>The password is changed.</Said>}
       <Field
         label="Present password"
         type="password"

@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callJson } from '../../api/http.ts'
 import { webhookKey, webhookPath } from '../../api/webhooks.ts'
+import { useAnnounce } from '../../components/announcer.tsx'
 import { Button } from '../../components/button.tsx'
 import { Field, Form } from '../../components/field.tsx'
 import { Notice } from '../../components/page.tsx'
@@ -13,6 +14,7 @@ import { useSubmission } from '../../submit.ts'
 /** Sends all messages since a time again, for a receiver that was down or lost messages. */
 export function SendAgain({ id }: { readonly id: string }): JSX.Element {
   const queries = useQueryClient()
+  const announce = useAnnounce()
   const [since, setSince] = useState('')
   const [count, setCount] = useState<number | null>(null)
   const { isBusy, fault, run } = useSubmission()
@@ -21,6 +23,7 @@ export function SendAgain({ id }: { readonly id: string }): JSX.Element {
     const body = { since: new Date(since).toISOString() }
     const answer = await callJson<WebhookReplayed>('POST', `${webhookPath(id)}/replay`, body)
     setCount(answer.replayed)
+    announce(sayCount(answer.replayed))
     await queries.invalidateQueries({ queryKey: webhookKey(id) })
   }
   return (
@@ -28,13 +31,7 @@ export function SendAgain({ id }: { readonly id: string }): JSX.Element {
       <summary>Send again by time</summary>
       <Form onSubmit={() => void run(send)}>
         {fault !== null && <Notice tone="bad">{fault}</Notice>}
-        {count !== null && (
-          <Notice tone={count === 0 ? 'plain' : 'good'}>
-            {count === 0
-              ? 'Nothing to send again since then.'
-              : `On their way again: ${format.counted(count, 'message')}.`}
-          </Notice>
-        )}
+        {count !== null && <Notice tone={count === 0 ? 'plain' : 'good'}>{sayCount(count)}</Notice>}
         <div class="row bottom">
           <Field label="Since" type="datetime-local" value={since} onInput={setSince} required />
           <Button type="submit" busy={isBusy}>
@@ -44,4 +41,10 @@ export function SendAgain({ id }: { readonly id: string }): JSX.Element {
       </Form>
     </details>
   )
+}
+
+function sayCount(count: number): string {
+  return count === 0
+    ? 'Nothing to send again since then.'
+    : `On their way again: ${format.counted(count, 'message')}.`
 }
