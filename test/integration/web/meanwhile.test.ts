@@ -194,10 +194,12 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.getByRole('link', { name: 'Open it', exact: true }).click()
     await press(page, 'Pause')
     await page.getByRole('button', { name: 'Resume' }).waitFor()
+    await page.getByText(/^It resumes by itself on .+ cancel it\.$/).waitFor()
     await user.send('POST', `/v1/batches/${id}/cancel`)
     await press(page, 'Resume')
     await page.locator('.page-title .badge:text-is("Canceled")').waitFor()
     expect(await page.getByRole('button', { name: 'Resume' }).count()).toBe(0)
+    expect(await page.getByText('It resumes by itself').count()).toBe(0)
   })
 
   test('the list of batches is searched and filtered as before after going back to it', async () => {

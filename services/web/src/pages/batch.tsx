@@ -66,6 +66,7 @@ export function Batch({ id }: PageProps): JSX.Element {
           <Notice tone="warn">{batchFault(batch.error, batch.product)}</Notice>
         )
       )}
+      {batch.resumes_at !== null && <Paused until={batch.resumes_at} />}
       <Standing batch={batch} />
       <Parts batch={batch} />
     </Page>
@@ -92,6 +93,16 @@ function Ready({ batch: { id, error, product } }: { readonly batch: BatchView })
       {error === null
         ? `The file is read and nothing was charged. ${next}`
         : batchFault(error, product)}
+    </Notice>
+  )
+}
+
+/** Says that a paused batch does not rest for ever. */
+function Paused({ until }: { readonly until: string }): JSX.Element {
+  return (
+    <Notice tone="warn">
+      It resumes by itself on <Time at={until} />, and its other rows are charged as they are
+      answered; until then their credits stay held. To have them back, cancel it.
     </Notice>
   )
 }
