@@ -10,15 +10,11 @@ const WINDOW_ROWS = 1_000
 /**
  * Matches the rows of two sequences by a key, in order: rows that were added, left out or replaced
  * belong to one sequence only. Holds some thousand rows of each, however long they are.
- *
- * @param isPart whether the right sequence is a subset of the left one in the same order, so that
- * any number of rows may lie between two of its rows
  */
 export async function* alignRows<T>(
   left: AsyncIterable<readonly T[]>,
   right: AsyncIterable<readonly T[]>,
   keyOf: (row: T) => string,
-  isPart: boolean,
 ): AsyncGenerator<AlignedRow<T>, void, undefined> {
   await using ofLeft = windowOf(left, keyOf)
   await using ofRight = windowOf(right, keyOf)
@@ -32,7 +28,7 @@ export async function* alignRows<T>(
       yield { kind: 'both', left: ofLeft.take(), right: ofRight.take() }
       continue
     }
-    const { fromLeft, fromRight } = skipped(ofLeft, ofRight, keyOf, isPart)
+    const { fromLeft, fromRight } = skipped(ofLeft, ofRight, keyOf)
     for (let count = 0; count < fromLeft; count++) yield { kind: 'left', left: ofLeft.take() }
     for (let count = 0; count < fromRight; count++) yield { kind: 'right', right: ofRight.take() }
   }
@@ -43,14 +39,12 @@ function skipped<T>(
   left: Window<T>,
   right: Window<T>,
   keyOf: (row: T) => string,
-  isPart: boolean,
 ): { readonly fromLeft: number; readonly fromRight: number } {
   const one = left.first()
   const other = right.first()
   if (one === undefined) return { fromLeft: 0, fromRight: right.size() }
   if (other === undefined) return { fromLeft: left.size(), fromRight: 0 }
   const inLeft = left.placeOf(keyOf(other))
-  if (isPart) return { fromLeft: inLeft ?? left.size(), fromRight: 0 }
   const inRight = right.placeOf(keyOf(one))
   if (inLeft === undefined && inRight === undefined) return { fromLeft: 1, fromRight: 1 }
   return (inLeft ?? Infinity) <= (inRight ?? Infinity)

@@ -19,6 +19,22 @@ async function completed(harness: TestPipeline, content: string): Promise<BatchV
   return view
 }
 
+async function rechecked(
+  harness: TestPipeline,
+  id: string,
+  only: readonly string[],
+): Promise<BatchView> {
+  const { pipeline, owner } = harness
+  const wish = { only: [...only], chargeUnknown: true }
+  const made = await recheckBatch(pipeline, owner, id, wish)
+  await pipeline.db.pool.query('update batches set lease_until = null where id = $1', [made.id])
+  await harness.workStages()
+  await harness.answer()
+  await closeFinishedBatches(pipeline.db)
+  await harness.workStages()
+  return await getBatch(pipeline, owner, made.id)
+}
+
 async function compared(
   { pipeline, owner }: TestPipeline,
   ids: readonly [string, string],
@@ -48,6 +64,26 @@ async function settleUnknown({ pipeline }: TestPipeline, id: string): Promise<vo
       await packOutcomes(outcomes, false),
     ])
   }
+}
+
+/**
+ * Replaces the outcome of the first row of each part by none, as a fault of the service does.
+ *
+ * @returns how many that are
+ */
+async function loseFirst({ pipeline }: TestPipeline, id: string): Promise<number> {
+  const { rows } = await pipeline.db.pool.query<{ id: number; outcomes: Buffer }>(
+    'select id, outcomes from parts where batch_id = $1',
+    [id],
+  )
+  for (const part of rows) {
+    const outcomes = [null, ...unpackOutcomes(part.outcomes).slice(1)]
+    await pipeline.db.pool.query('update parts set outcomes = $2 where id = $1', [
+      part.id,
+      await packOutcomes(outcomes, false),
+    ])
+  }
+  return rows.length
 }
 
 test('two batches of the same records have no differences, or list each changed row', async () => {
@@ -107,13 +143,7 @@ test('a recheck is compared with the rows that it checked again, also as CSV', a
   await using harness = await openTestPipeline({ limits: { chunkRecords: 20 } })
   const { pipeline, owner } = harness
   const first = await completed(harness, listOf(ADDRESSES))
-  const wish = { only: ['unknown'], chargeUnknown: true }
-  const made = await recheckBatch(pipeline, owner, first.id, wish)
-  await pipeline.db.pool.query('update batches set lease_until = null where id = $1', [made.id])
-  await harness.workStages()
-  await harness.answer()
-  await closeFinishedBatches(pipeline.db)
-  await harness.workStages()
+  const made = await rechecked(harness, first.id, ['unknown'])
   await settleUnknown(harness, made.id)
   const csv = await compared(harness, [first.id, made.id], { format: 'csv' })
   const { data } = Papa.parse<Record<string, string>>(csv, { header: true, skipEmptyLines: true })
@@ -125,6 +155,23 @@ test('a recheck is compared with the rows that it checked again, also as CSV', a
     expect(row).toMatchObject({ 'before.verdict': 'unknown', 'after.verdict': 'deliverable' })
     expect(Number(row['row_before'])).toBeGreaterThanOrEqual(Number(row['row']))
   }
+})
+
+test('a recheck of rows that had no result is compared in the rows that had one', async () => {
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 20 } })
+  const first = await completed(harness, listOf(ADDRESSES))
+  const lost = await loseFirst(harness, first.id)
+  const made = await rechecked(harness, first.id, ['unknown', 'error'])
+  const summary = comparison.parse(JSON.parse(await compared(harness, [first.id, made.id])))
+  const { total } = made.rows
+  expect(total).toBeGreaterThan(lost + 5)
+  expect(summary.rows).toEqual({
+    compared: total - lost,
+    changed: 0,
+    only_before: ADDRESSES.length - total,
+    only_after: lost,
+  })
+  expect(summary.verdicts).toEqual({ unknown: { unknown: total - lost } })
 })
 
 test('batches of different products, running ones and those of other accounts are not compared', async () => {

@@ -7,7 +7,9 @@ import { alignRows } from './align-rows.ts'
 import { noSuchBatch } from './batch-access.ts'
 import { csvCell } from '@plumbline/intake/csv-cell'
 import type { Pipeline } from './pipeline.ts'
-import { hasResults, rowsOf } from './result-rows.ts'
+import type { LineFormat } from './line-format.ts'
+import { selectionOf } from './recheck.ts'
+import { hasResults, rowsOf, type RowsRequest } from './result-rows.ts'
 import type { ShownRow } from './shown-row.ts'
 
 /** Options of a comparison of two batches. */
@@ -27,6 +29,12 @@ interface Answer {
   readonly verdict: string | null
   readonly advice: string | null
   readonly parts: { readonly [C in Check]?: { readonly status: string; readonly reason: string } }
+}
+
+/** A row without all of its outcomes, which only holds its place. */
+interface NoAnswer {
+  /** Equal to that of no other row. */
+  readonly key: string
 }
 
 /** A row that is in both batches. */
@@ -88,48 +96,73 @@ async function endedBatch(
 
 type Aligned = AsyncGenerator<Pair | 'only_before' | 'only_after', void, undefined>
 
+/**
+ * Matches the answered rows of two batches. A recheck has a row for each that it selected, so that
+ * it is matched with those alone: any number of others lies between them, and some had no answer.
+ */
 async function* pairsOf(
   pipeline: Pipeline,
   before: BatchRow,
   after: BatchRow,
   turn: () => Promise<void>,
 ): Aligned {
-  const isPart = after.origin_id === before.id
-  const rows = [before, after].map((batch) => answersOf(pipeline, batch, turn))
-  const [old = rows[0], recent] = rows
-  if (old === undefined || recent === undefined) return
-  for await (const row of alignRows(old, recent, ({ key }) => key, isPart)) {
-    if (row.kind !== 'both') yield row.kind === 'left' ? 'only_before' : 'only_after'
-    else yield { before: row.left, after: row.right, changed: changesOf(row.left, row.right) }
+  const { recheck } = after.requested
+  const isPart = recheck?.of === before.id
+  const selection = isPart ? selectionOf(after, recheck) : ALL
+  let othersCount = 0
+  const countOther = (): void => {
+    othersCount++
   }
+  const old = answersOf(pipeline, before, { ...selection, turn, holdsPlaces: isPart }, countOther)
+  const recent = answersOf(pipeline, after, { ...ALL, turn, holdsPlaces: isPart })
+  for await (const row of alignRows(old, recent, ({ key }) => key)) {
+    if (row.kind === 'both') {
+      if (isAnswer(row.left) && isAnswer(row.right)) yield pairOf(row.left, row.right)
+    } else if (row.kind === 'left') {
+      if (isAnswer(row.left)) yield 'only_before'
+    } else if (isAnswer(row.right)) yield 'only_after'
+  }
+  for (let count = 0; count < othersCount; count++) yield 'only_before'
 }
 
-/** Rows of a batch that have all their outcomes, in pages. */
+function isAnswer(row: Answer | NoAnswer): row is Answer {
+  return 'row' in row
+}
+
+function pairOf(before: Answer, after: Answer): Pair {
+  return { before, after, changed: changesOf(before, after) }
+}
+
+const ALL = { only: null, before: null } as const
+
+/**
+ * Selected rows of a batch that have all their outcomes, in pages; the others too if they hold their
+ * places.
+ *
+ * @param passed called for each row with all its outcomes that is not selected
+ */
 async function* answersOf(
   pipeline: Pipeline,
   batch: BatchRow,
-  turn: () => Promise<void>,
-): AsyncGenerator<readonly Answer[], void, undefined> {
-  let answers: Answer[] = []
-  const lines = {
+  rows: Pick<RowsRequest, 'only' | 'before' | 'turn'> & { readonly holdsPlaces: boolean },
+  passed?: () => void,
+): AsyncGenerator<readonly (Answer | NoAnswer)[], void, undefined> {
+  const { holdsPlaces, ...wanted } = rows
+  let answers: (Answer | NoAnswer)[] = []
+  const lines: LineFormat = {
     header: '',
-    line: (
-      cells: { readonly refs: Readonly<Record<string, string>> },
-      place: number,
-      row: ShownRow,
-    ) => {
+    passed: (row) => {
+      if (answerOf(row, null) !== null) passed?.()
+    },
+    line: (cells, place, row) => {
       const answer = answerOf(row, cells.refs[place] ?? null)
-      if (answer === null) return ''
-      answers.push(answer)
+      if (answer === null && !holdsPlaces) return ''
+      answers.push(answer ?? { key: `${batch.id} ${row.row}` })
       // Rows without any text would not be yielded.
       return '.'
     },
   }
-  for await (const _ of rowsOf(pipeline, batch, {
-    form: { kind: 'given', lines },
-    only: null,
-    turn,
-  })) {
+  for await (const _ of rowsOf(pipeline, batch, { form: { kind: 'given', lines }, ...wanted })) {
     yield answers
     answers = []
   }

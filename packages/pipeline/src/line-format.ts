@@ -5,6 +5,8 @@ import type { ShownRow } from './shown-row.ts'
 export interface LineFormat {
   readonly header: string
   line(cells: ChunkCells, place: number, row: ShownRow): string
+  /** Called with each row that is not included. */
+  passed?(row: ShownRow): void
 }
 
 /** CSV; `columns` null means every column. */

@@ -14,7 +14,7 @@ import type { OwnColumns } from '@plumbline/intake/file-layout'
 import { IntakeError } from '@plumbline/intake/intake-error'
 import { jsonCells } from '@plumbline/intake/json-row'
 import { writeNewFile } from '@plumbline/storage/new-file'
-import type { LineFormat } from './line-format.ts'
+import type { LineFormat, RowFormat } from './line-format.ts'
 import type { Pipeline } from './pipeline.ts'
 import { hasResults, rowsOf } from './result-rows.ts'
 import { submitBatch, type InTransaction } from './submit.ts'
@@ -121,10 +121,10 @@ export interface CopiedRows {
 export async function writeRecheck(
   pipeline: Pipeline,
   batch: BatchRow,
-  { of, only, olderThanDays }: RecheckRequest,
+  recheck: RecheckRequest,
   signal: AbortSignal,
 ): Promise<CopiedRows> {
-  const other = await readBatch(pipeline.db, of)
+  const other = await readBatch(pipeline.db, recheck.of)
   const isOwn = other?.account_id === batch.account_id && other.mode === batch.mode
   const hasRows = other?.status === 'completed' || other?.status === 'canceled'
   if (other === undefined || !isOwn || !hasRows) {
@@ -133,11 +133,9 @@ export async function writeRecheck(
       'The batch whose rows were to be checked again is erased; upload them as a file.',
     )
   }
-  const before =
-    olderThanDays === null ? null : new Date(batch.created_at.getTime() - olderThanDays * DAY_MS)
   const lines = linesAsTheyCame(other)
   const form = { kind: 'given', lines } as const
-  const rows = rowsOf(pipeline, other, { form, only: new Set(only), before })
+  const rows = rowsOf(pipeline, other, { form, ...selectionOf(batch, recheck) })
   const path = join(pipeline.scratchDir, `recheck-${randomUUID()}`)
   const release = async (): Promise<void> => await rm(path, { force: true })
   await writeNewFile(path, (file) => streamTo(Readable.from(rows), file, { signal }))
@@ -150,6 +148,15 @@ export async function writeRecheck(
   }
   const keys = isJsonBatch(other) ? (other.header ?? []) : []
   return { path, ownColumns: { count: other.column_count, keys }, release }
+}
+
+/** The rows of the original batch that a recheck has. */
+export function selectionOf(
+  { created_at: made }: Pick<BatchRow, 'created_at'>,
+  { only, olderThanDays }: RecheckRequest,
+): Required<Pick<RowFormat, 'only' | 'before'>> {
+  const before = olderThanDays === null ? null : new Date(made.getTime() - olderThanDays * DAY_MS)
+  return { only: new Set(only), before }
 }
 
 function linesAsTheyCame(batch: BatchRow): LineFormat {

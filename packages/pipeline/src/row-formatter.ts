@@ -107,7 +107,10 @@ export function createRowFormatter(
         error: errorOf(status, faultOf(batch, cells, place), open?.waits.get(place)),
       }
       const isHidden = format.only !== null && !isWanted(shown, format.only)
-      if (isHidden && !isBefore(shown, chunk.settledAt, format.before ?? null)) continue
+      if (isHidden && !isBefore(shown, chunk.settledAt, format.before ?? null)) {
+        lineFormat.passed?.(shown)
+        continue
+      }
       text += lineFormat.line(cells, place, shown)
       count++
       if (text.length < PIECE_CHARS) continue
