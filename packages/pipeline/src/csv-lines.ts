@@ -11,8 +11,10 @@ export function csvLines(batch: BatchRow, form: CsvForm): LineFormat {
   const { raw, delimiter } = form
   const table = tableColumns(batch, form.columns)
   const hasBars = delimiter === '|'
+  // An empty line would be no row for most readers, and the next ones would be counted wrongly.
+  const empty = table.length === 1 ? '""' : ''
   const cellOf = (value: CellValue): string => {
-    if (value === null) return ''
+    if (value === null || value === '') return empty
     // A value that is not a text is `true`, `false` or a number: it needs no quotes and is never a
     // formula.
     return typeof value === 'string' ? csvCell(value, raw, hasBars) : String(value)
@@ -21,7 +23,7 @@ export function csvLines(batch: BatchRow, form: CsvForm): LineFormat {
   // Values and cells of the previous row: many columns have the same value in most rows, and then
   // the cell is reused.
   const values: CellValue[] = table.map(() => null)
-  const texts: string[] = table.map(() => '')
+  const texts: string[] = table.map(() => empty)
   return {
     header: `${form.bom ? BYTE_ORDER_MARK : ''}${form.sep ? `sep=${delimiter}\r\n` : ''}${names}`,
     line: (cells, place, row) => {

@@ -113,6 +113,18 @@ test('columns are the requested ones, in their order, by name, number or group',
   }
 })
 
+test('a row of one column is a line that no reader takes for none, also if its cell is empty', async () => {
+  await using harness = await openTestPipeline()
+  const id = await completed(harness, 'email,note\na@b.example,\n,x\n')
+  const lines = async (columns: readonly string[], raw: boolean) =>
+    (await bytesOf(harness, id, { columns, raw })).toString().split('\r\n')
+  for (const raw of [false, true]) {
+    expect(await lines(['note'], raw)).toEqual(['note', '""', 'x', ''])
+    expect((await lines(['result.email.status'], raw)).slice(2)).toEqual(['""', ''])
+    expect(await lines(['note', 'email'], raw)).toEqual(['note,email', ',a@b.example', 'x,', ''])
+  }
+})
+
 test.each([';', '\t', '|'])(
   'cells are read back unchanged and none is a formula, separated by %j',
   async (delimiter) => {
