@@ -11,8 +11,12 @@ import { openComparison, type ComparisonRequest } from './compare.ts'
 import { getBatch } from './read.ts'
 import { recheckBatch } from './recheck.ts'
 
-async function completed(harness: TestPipeline, content: string): Promise<BatchView> {
-  const view = await harness.read(content)
+async function completed(
+  harness: TestPipeline,
+  content: string,
+  options: Parameters<TestPipeline['read']>[1] = {},
+): Promise<BatchView> {
+  const view = await harness.read(content, options)
   await harness.answer()
   await closeFinishedBatches(harness.pipeline.db)
   await harness.workStages()
@@ -104,6 +108,20 @@ test('two batches of the same records have no differences, or list each changed 
   const all = (await compared(harness, ids, { format: 'ndjson', all: true })).split('\n')
   expect(JSON.parse(all[0] ?? '')).toMatchObject({ row: 2, row_before: 1, ref: null, changed: [] })
 })
+
+test.each([
+  ['ip', ['2001:db8::1', '192.0.2.7'], ['2001:0DB8:0::1', '192.0.2.7']],
+  ['domain', ['bücher.example', 'firm.example'], ['xn--bcher-kva.example', 'Firm.example']],
+] as const)(
+  'two batches of the same %s, written differently, are compared',
+  async (product, one, other) => {
+    await using harness = await openTestPipeline()
+    const first = await completed(harness, [product, ...one].join('\n'), { product })
+    const second = await completed(harness, [product, ...other].join('\n'), { product })
+    const told = comparison.parse(JSON.parse(await compared(harness, [first.id, second.id])))
+    expect(told.rows).toMatchObject({ compared: 2, only_before: 0, only_after: 0 })
+  },
+)
 
 test('rows in only one of the lists are counted, and the others compared', async () => {
   await using harness = await openTestPipeline({ limits: { chunkRecords: 20 } })

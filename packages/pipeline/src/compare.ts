@@ -6,8 +6,9 @@ import { findBatch, type BatchOwner, type BatchRow } from '@plumbline/db/batches
 import { alignRows } from './align-rows.ts'
 import { noSuchBatch } from './batch-access.ts'
 import { csvCell } from '@plumbline/intake/csv-cell'
-import type { Pipeline } from './pipeline.ts'
+import { normalValue } from './erased-values.ts'
 import type { LineFormat } from './line-format.ts'
+import type { Pipeline } from './pipeline.ts'
 import { selectionOf } from './recheck.ts'
 import { hasResults, rowsOf, type RowsRequest } from './result-rows.ts'
 import type { ShownRow } from './shown-row.ts'
@@ -174,8 +175,9 @@ function answerOf({ row, status, record, verdict, recommendation }: ShownRow, re
   const key = [
     email?.facts.normalized,
     phone?.facts.number,
-    ip?.facts.ip,
-    domain?.facts.domain.toLowerCase(),
+    // Results show these two as the row wrote them.
+    ip === undefined ? undefined : normalValue('ip', ip.facts.ip),
+    domain === undefined ? undefined : normalValue('domain', domain.facts.domain),
   ]
   const parts = Object.fromEntries(
     CHECKS.flatMap((check) => {
