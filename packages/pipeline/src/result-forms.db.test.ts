@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import ExcelJS from 'exceljs'
 import { findBatch } from '@plumbline/db/batches/rows'
@@ -280,6 +282,27 @@ test('a workbook that is not read to its end leaves nothing open', async () => {
     await vi.waitFor(async () => expect(await repeatsOf(harness)).toEqual([]), PATIENT)
   }
 })
+
+test.each(['csv', 'ndjson', 'xlsx'] as const)(
+  'a download as %s whose client is gone reads no further, also while no row matches',
+  async (format) => {
+    await using harness = await openTestPipeline({ limits: { chunkRecords: 2 } })
+    const id = await completed(harness, `${MIXED.join('\n')}\n`)
+    let turns = 0
+    let stream: Readable | undefined
+    const turn = async (): Promise<void> => {
+      turns += 1
+      if (turns === 3) stream?.destroy()
+      await nextTurn()
+    }
+    const request = { format, only: ['mailbox_full'], raw: false, after: 0 } as const
+    ;({ stream } = await openResults(harness.pipeline, harness.owner, id, request, turn))
+    const closed = once(stream, 'close')
+    stream.resume()
+    await closed
+    expect(turns).toBe(3)
+  },
+)
 
 test('a range of a finished file has exactly the requested bytes', async () => {
   await using harness = await openTestPipeline()

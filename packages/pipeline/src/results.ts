@@ -99,7 +99,13 @@ export async function openResults(
     if (stream !== undefined) return { ...facts, finished, stream }
     await noteLoss(pipeline, id, finished.key)
   }
-  const stream = await streamOf(pipeline, batch, request, turn)
+  let stream: Readable | undefined
+  // A stream waits for its rows to be closed, and notices nothing while none of them is included.
+  const turnWhileOpen = async (): Promise<void> => {
+    if (stream?.destroyed === true) throw new Error('the download was closed')
+    await turn()
+  }
+  stream = await streamOf(pipeline, batch, request, turnWhileOpen)
   return { ...facts, finished: undefined, stream }
 }
 
