@@ -30,7 +30,7 @@ export interface RowsRequest extends RowFormat {
    * waiting.
    */
   readonly follows?: boolean
-  /** Awaited before each chunk is formatted, which blocks the process for a while. */
+  /** Awaited before each chunk is decoded, which blocks the process for a while. */
   readonly turn?: () => Promise<void>
   /** Whether only refused rows are requested; they are known right after intake. */
   readonly refused?: boolean
@@ -100,7 +100,7 @@ export async function* rowsOf(
       await turn()
       const firstRows = refused ? [] : writer.rowsDuplicatedBy(chunk, duplicates)
       const missing = new Set(firstRows.map((row) => chunkOf(starts, row)))
-      await keepOutcomes(pipeline, batch, missing, duplicates)
+      await keepOutcomes(pipeline, batch, missing, { duplicates, turn })
       const { ended } = yield* slicesOf(writer.lines(chunk, after, state))
       if (ended) return
       lastRow = chunk.firstRow + chunk.rowCount
@@ -149,12 +149,13 @@ async function keepOutcomes(
   pipeline: Pipeline,
   batch: BatchRow,
   missing: ReadonlySet<number | undefined>,
-  duplicates: DuplicateOutcomes,
+  { duplicates, turn }: { duplicates: DuplicateOutcomes; turn: () => Promise<void> },
 ): Promise<void> {
   const nos = [...missing].filter((no) => no !== undefined)
   for (let at = 0; at < nos.length; at += EARLIER_CHUNKS) {
     const page = nos.slice(at, at + EARLIER_CHUNKS)
     for (const chunk of await readAnswers(pipeline.db, batch.id, page)) {
+      await turn()
       const subjects = unpackSubjects(chunk.subjects)
       const records = recordsOf(chunk, subjects)
       for (const place of new Set(CHECKS.flatMap((check) => subjects[check]?.places ?? []))) {

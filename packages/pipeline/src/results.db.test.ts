@@ -1,4 +1,5 @@
 import { text } from 'node:stream/consumers'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import Papa from 'papaparse'
 import { expect, test, vi } from 'vitest'
@@ -48,6 +49,22 @@ test('a download from the middle finds the outcomes of earlier rows, each of the
   )
   expect(await linesAfter(harness, id, 294)).toEqual(all.slice(294))
   expect(await linesAfter(harness, id, ROWS)).toEqual([])
+})
+
+test('a download from the middle waits for its turn before each earlier chunk that it decodes', async () => {
+  await using harness = await openTestPipeline({ limits: { chunkRecords: 10 } })
+  const { pipeline, owner } = harness
+  const { id } = await harness.read(halfRepeated())
+  await harness.answer()
+  const request = { format: 'ndjson', only: [], raw: false, after: HALF } as const
+  let turns = 0
+  const turn = async (): Promise<void> => {
+    turns += 1
+    await nextTurn()
+  }
+  await text((await openResults(pipeline, owner, id, request, turn)).stream)
+  const [atStart, earlierChunks, chunks] = [1, 15, 15]
+  expect(turns).toBeGreaterThanOrEqual(atStart + earlierChunks + chunks)
 })
 
 test('a duplicate of an open row is not shown as canceled', async () => {

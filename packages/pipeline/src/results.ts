@@ -77,7 +77,7 @@ const PLAIN_CSV: CsvFile = { delimiter: ',', bom: false, sep: false, encoding: '
  * Opens the results of a batch. While it runs, the rows of all settled chunks up to the first open
  * one are included, in order; the client continues with the number of the last row it has.
  *
- * @param turn awaited before each chunk is formatted, which blocks the process for a while
+ * @param turn awaited before each chunk is decoded, which blocks the process for a while
  * @throws Problem `not_found` (also once erased), `conflict` if there are none (not started,
  * failed), `bad_request` if the batch does not have what is requested, or a workbook would not hold
  * it
