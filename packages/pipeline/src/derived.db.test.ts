@@ -1,5 +1,6 @@
 import { buffer, text } from 'node:stream/consumers'
 import type { BatchView } from '@plumbline/contract/batch-view'
+import { readBatch } from '@plumbline/db/batches/rows'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { createScorer } from '@plumbline/scoring/score'
@@ -10,12 +11,12 @@ import { rowOf, xlsxOf } from '@plumbline/intake/workbook-fixture'
 import ExcelJS from 'exceljs'
 import iconv from 'iconv-lite'
 import Papa from 'papaparse'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { cancelBatch } from './cancel.ts'
 import { deleteBatch } from './erase.ts'
 import { runIntake } from './intake-stage.ts'
 import { getBatch } from './read.ts'
-import { recheckBatch } from './recheck.ts'
+import { recheckBatch, writeRecheck } from './recheck.ts'
 import { rescoreBatch } from './rescore.ts'
 import { openResults, type ResultsRequest } from './results.ts'
 import { openScorers } from './scorers.ts'
@@ -59,6 +60,10 @@ async function sheetOf({ pipeline, owner }: TestPipeline, id: string): Promise<r
   const rows: unknown[] = []
   workbook.worksheets[0]?.eachRow(({ values }) => rows.push(values))
   return rows.slice(1)
+}
+
+function isPage(asked: unknown): boolean {
+  return (asked as { readonly name?: string }).name === 'chunks.page'
 }
 
 const WISH = { chargeUnknown: true } as const
@@ -200,6 +205,27 @@ describe('a recheck', () => {
     // stores that.
     const told = await completed(harness, LIST, { explain: true })
     expect(await ready(told.id)).toMatchObject({ status: 'ready', rows: { total: 61 } })
+  })
+
+  test('that is stopped reads no further, also while no row matches', async () => {
+    await using harness = await openTestPipeline({ limits: { chunkRecords: 2 } })
+    const { pipeline, owner } = harness
+    const first = await completed(harness, LIST)
+    const only = ['mailbox_full']
+    const made = await recheckBatch(pipeline, owner, first.id, { only, ...WISH })
+    const batch = await readBatch(pipeline.db, made.id)
+    if (batch === undefined) throw new Error('the recheck is gone')
+    const stop = new AbortController()
+    const query = pipeline.db.pool.query.bind(pipeline.db.pool)
+    let pagesRead = 0
+    const pages = vi.spyOn(pipeline.db.pool, 'query').mockImplementation((...asked: unknown[]) => {
+      if (isPage(asked[0]) && ++pagesRead === 3) stop.abort()
+      return query(...(asked as Parameters<typeof query>))
+    })
+    const asked = { of: first.id, only, olderThanDays: null }
+    await expect(writeRecheck(pipeline, batch, asked, stop.signal)).rejects.toThrow('aborted')
+    expect(pagesRead).toBeLessThan(6)
+    pages.mockRestore()
   })
 
   test('of rows that are erased meanwhile fails with that reason, and charges nothing', async () => {

@@ -3,6 +3,7 @@ import { rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline as streamTo } from 'node:stream/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RecheckBody } from '@plumbline/contract/batch-origin'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { Problem } from '@plumbline/contract/problem'
@@ -135,7 +136,12 @@ export async function writeRecheck(
   }
   const lines = linesAsTheyCame(other)
   const form = { kind: 'given', lines } as const
-  const rows = rowsOf(pipeline, other, { form, ...selectionOf(batch, recheck) })
+  // While no row matches, the rows are read without a write that would end with the signal.
+  const turn = async (): Promise<void> => {
+    signal.throwIfAborted()
+    await nextTurn()
+  }
+  const rows = rowsOf(pipeline, other, { form, turn, ...selectionOf(batch, recheck) })
   const path = join(pipeline.scratchDir, `recheck-${randomUUID()}`)
   const release = async (): Promise<void> => await rm(path, { force: true })
   await writeNewFile(path, (file) => streamTo(Readable.from(rows), file, { signal }))
