@@ -29,6 +29,13 @@ test.each(['bytes=-', 'bytes=2-1', 'bytes=0-1,3-4', 'lines=1-2', 'bytes=a-b', 'b
   },
 )
 
+test('a range counts for GET alone: HEAD tells the length of the file', () => {
+  for (const range of ['bytes=0-1', 'bytes=1000-']) {
+    expect(partWanted({ range }, FILE, 'HEAD')).toEqual({ kind: 'whole' })
+  }
+  expect(partWanted({ 'if-none-match': '"abc"' }, FILE, 'HEAD')).toEqual({ kind: 'unchanged' })
+})
+
 test('for a range of other content the whole file is sent', () => {
   const range = 'bytes=0-1'
   const part = { kind: 'part', range: { start: 0, end: 1 } }

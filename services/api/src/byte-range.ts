@@ -14,14 +14,16 @@ const WHOLE: PartWanted = { kind: 'whole' }
 
 /**
  * Evaluates `If-None-Match`, `If-Range` and `Range` for a file. Anything but a single byte range is
- * ignored, as RFC 9110 allows, and the whole file sent.
+ * ignored, as RFC 9110 allows, and the whole file sent; so is a range with any method but GET.
  */
 export function partWanted(
   headers: IncomingHttpHeaders,
   file: { readonly bytes: number; readonly etag: string },
+  method = 'GET',
 ): PartWanted {
   const known = headers['if-none-match']
   if (known !== undefined && matches(known, file.etag)) return { kind: 'unchanged' }
+  if (method !== 'GET') return WHOLE
   const condition = headers['if-range']?.toString().trim()
   // A file with other content, or one identified only by its date, is sent in full.
   if (condition !== undefined && condition !== file.etag) return WHOLE

@@ -76,7 +76,7 @@ async function download(
     {
       ...request,
       partOf: ({ bytes, sha256 }) => {
-        part = partWanted(req.headers, { bytes, etag: etagOf(sha256) })
+        part = partWanted(req.headers, { bytes, etag: etagOf(sha256) }, req.method)
         return partOf(part)
       },
     },
