@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { WEBHOOK_RESPONSE_BYTES } from '@plumbline/contract/webhook-limits'
-import type { AttemptResult, DueDelivery } from '@plumbline/db/webhooks/deliveries'
+import type { AttemptResult } from '@plumbline/db/webhooks/attempt-results'
+import type { DueDelivery } from '@plumbline/db/webhooks/deliveries'
 import type { FetchRequest, HttpAnswer } from '@plumbline/net/http'
 import type { InstallationKey } from '@plumbline/pipeline/installation-key'
 import { retryMs } from './retry.ts'

@@ -1,13 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { createBatcher, type Batcher } from '@plumbline/concurrency/batcher'
 import type { Db } from '@plumbline/db/database'
-import {
-  storeAttemptResults,
-  takeDue,
-  type AttemptResult,
-  type DueDelivery,
-  type TakenDeliveries,
-} from '@plumbline/db/webhooks/deliveries'
+import { storeAttemptResults, type AttemptResult } from '@plumbline/db/webhooks/attempt-results'
+import { takeDue, type DueDelivery, type TakenDeliveries } from '@plumbline/db/webhooks/deliveries'
 import type { Log } from '@plumbline/ports/log'
 import { attemptDelivery, type AttemptTools } from './attempt.ts'
 import { createDeliverySlots, type DeliverySlots } from './delivery-slots.ts'

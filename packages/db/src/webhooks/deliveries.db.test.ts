@@ -6,6 +6,7 @@ import { createAccount } from '../accounts.ts'
 import { inTransaction, openDatabase, type Db } from '../database.ts'
 import { rowsRead } from '../rows-read-fixture.ts'
 import { sweepLongStored, sweepSurplusMessages } from '../sweep-expired.ts'
+import { storeAttemptResults } from './attempt-results.ts'
 import {
   blankDelivery,
   countDue,
@@ -13,7 +14,6 @@ import {
   pageOfDeliveries,
   replayOne,
   replaySince,
-  storeAttemptResults,
   takeDue,
   type DeliveryRow,
   type DueDelivery,
