@@ -56,7 +56,10 @@ test.each([
   async (verdict, flags, state) => {
     const intercepted: Resolver = {
       resolve: async (_name, type) => {
-        const data = { NS: 'ns.x.test', A: '192.0.2.1' }[String(type)]
+        const data = new Map<string, string>([
+          ['NS', 'ns.x.test'],
+          ['A', '192.0.2.1'],
+        ]).get(type)
         if (data === undefined) return { kind: 'nodata', ttlSeconds: 60 }
         return { kind: 'records', records: [data] as never[], ttlSeconds: 60 }
       },

@@ -228,14 +228,19 @@ function fieldsOf(text: string, record: JsonRecord, keys: JsonKeys): RowFields {
       const value = valueOf(check)
       if (value === undefined || value === null) return undefined
       if (typeof value === 'string') return value
-      return check === 'phone' && Number.isSafeInteger(value) ? String(value) : null
+      return check === 'phone' && isWhole(value) ? String(value) : null
     },
     ref: () => {
       const value = valueOf('ref')
-      if (typeof value === 'string' || Number.isSafeInteger(value)) return String(value)
+      if (typeof value === 'string' || isWhole(value)) return String(value)
       return valueText(value === undefined ? value : recordExactly(text)?.[keys.ref ?? ''])
     },
   }
+}
+
+/** Whether a value is a whole number that was read without rounding. */
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value)
 }
 
 /** Whether a value counts as absent, like an empty cell. */

@@ -502,7 +502,7 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await other.page.getByLabel('What the account is called').fill('Kim')
     await other.page.getByLabel('Password to close it').fill(PASSWORD)
     await press(other.page, 'Close the account')
-    await other.page.getByText('The account is closed.').waitFor()
+    await other.page.getByRole('paragraph').filter({ hasText: 'The account is closed.' }).waitFor()
     expect(await other.page.locator('h1').textContent()).toBe('Sign in')
   })
 })
