@@ -4,12 +4,12 @@ import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { sentenceOf } from './api/http.ts'
 import { sessionQuery, shownBy } from './api/queries.ts'
-import { useArrival } from './arrival.ts'
 import { Button, LinkButton } from './components/button.tsx'
 import { Skeleton, Notice, Page } from './components/page.tsx'
 import { Foreign } from './components/text.tsx'
 import { Loaded } from './loaded.tsx'
 import { ownPath } from './own-path.ts'
+import { usePageFocus } from './page-focus.ts'
 import { StepUpProvider } from './step-up.tsx'
 import { pageOf, type PageMatch } from './routes.ts'
 import { SessionProvider, useSession, useSessionActions } from './session.tsx'
@@ -19,7 +19,7 @@ import { useSubmission } from './submit.ts'
 /** Shows the page of the path, or the sign-in page if nobody is signed in. */
 export function App(): JSX.Element {
   const { path } = useLocation()
-  useArrival()
+  usePageFocus()
   const match = pageOf(path)
   if (match === null) return <NotFound />
   return <Guarded key={match.page.path} match={match} />

@@ -6,7 +6,7 @@ import { useEffect, useRef } from 'preact/hooks'
  * again, and shows it from its top; going back, the browser shows it where it was. Its frame is a
  * new one, which cannot know that another page was there before: used once, above the pages.
  */
-export function useArrival(): void {
+export function usePageFocus(): void {
   const { path, url } = useLocation()
   const shown = useRef(path)
   const wentTo = useRef<string | null>(null)
