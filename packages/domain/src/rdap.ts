@@ -1,5 +1,6 @@
 import { fetchBounded } from '@plumbline/net/http'
 import type { HttpAnswer } from '@plumbline/net/http'
+import { retryAfterMs } from '@plumbline/net/retry-after'
 import type { Egress } from '@plumbline/net/egress'
 import type { Resolver } from '@plumbline/net/resolver'
 import { parseRdap } from './rdap-parse.ts'
@@ -81,8 +82,7 @@ function judge(
 ): RdapAnswer {
   const { status } = answer
   if (status === 429 || (status === 503 && answer.headers['retry-after'] !== undefined)) {
-    const retryMs = retryAfterMs(answer.headers['retry-after'], answer.headers['date'])
-    return { kind: 'throttled', server, retryMs, isSure: true }
+    return { kind: 'throttled', server, retryMs: delayOf(answer), isSure: true }
   }
   if (status === 403 || status === 451)
     return { kind: 'throttled', server, retryMs: null, isSure: false }
@@ -147,15 +147,12 @@ function isUnicode(name: string): boolean {
 }
 
 /**
- * The delay of a `Retry-After` header in milliseconds; null if it has none that is usable. It is in
- * seconds, or a date by the server's clock, which its `Date` header tells. A delay that is over
- * already says nothing of the limit that was exceeded just now.
+ * The delay of a `Retry-After` header in milliseconds; null if it has none that is usable. Its date is
+ * by the server's clock, which its `Date` header tells. A delay that is over already says nothing of
+ * the limit that was exceeded just now.
  */
-function retryAfterMs(value: string | undefined, date: string | undefined): number | null {
-  if (value === undefined) return null
-  const text = value.trim()
-  const serverMs = Date.parse(date ?? '')
-  const fromMs = Number.isNaN(serverMs) ? Date.now() : serverMs
-  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - fromMs
-  return ms > 0 ? Math.min(MAX_RETRY_MS, ms) : null
+function delayOf({ headers }: Extract<HttpAnswer, { kind: 'response' }>): number | null {
+  const serverMs = Date.parse(headers['date'] ?? '')
+  const ms = retryAfterMs(headers['retry-after'], Number.isNaN(serverMs) ? Date.now() : serverMs)
+  return ms === null || ms === 0 ? null : Math.min(MAX_RETRY_MS, ms)
 }

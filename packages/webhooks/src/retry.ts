@@ -1,3 +1,5 @@
+import { retryAfterMs } from '@plumbline/net/retry-after'
+
 /** The longest wait that a receiver may ask for, in seconds. */
 const LONGEST_ASKED_SECONDS = 24 * 3_600
 
@@ -21,17 +23,11 @@ export function retryMs(
   const seconds = schedule[attempt - 1]
   if (seconds === undefined) return null
   const ownMs = seconds * 1_000 * (1 + (2 * random - 1) * JITTER)
-  return Math.max(ownMs, askedMs(retryAfter, nowMs))
+  const askedMs = retryAfterMs(retryAfter, nowMs) ?? 0
+  return Math.max(ownMs, Math.min(askedMs, LONGEST_ASKED_SECONDS * 1_000))
 }
 
 /** The longest time between two attempts of a message, in milliseconds. */
 export function longestRetryMs(schedule: readonly number[]): number {
   return Math.max(LONGEST_ASKED_SECONDS, ...schedule.map((each) => each * (1 + JITTER))) * 1_000
-}
-
-function askedMs(retryAfter: string | undefined, nowMs: number): number {
-  if (retryAfter === undefined) return 0
-  const text = retryAfter.trim()
-  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_ASKED_SECONDS * 1_000) : 0
 }

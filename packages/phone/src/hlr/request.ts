@@ -1,3 +1,4 @@
+import { retryAfterMs } from '@plumbline/net/retry-after'
 import { failure, type HlrFailure, type HlrQuery } from './provider.ts'
 
 /** A reply parsed as JSON. */
@@ -54,7 +55,8 @@ export async function requestJson(
   const { status, headers } = answer
   const throttles = [...THROTTLES, ...(request.throttles ?? [])]
   if (throttles.includes(status)) {
-    const retryMs = retryAfterMs(headers['retry-after'], query.nowMs)
+    const askedMs = retryAfterMs(headers['retry-after'], query.nowMs)
+    const retryMs = askedMs === null ? null : Math.min(RETRY_MAX_MS, askedMs)
     return failure('throttled', false, `status ${status}`, retryMs)
   }
   if (status === 401 || status === 403) return failure('credentials', false, `status ${status}`)
@@ -89,11 +91,4 @@ function parseJson(bytes: Uint8Array): unknown {
   } catch {
     return undefined
   }
-}
-
-/** Milliseconds of a `Retry-After` in seconds or as a date (RFC 9110 10.2.3); null for none. */
-function retryAfterMs(header: string | undefined, nowMs: number): number | null {
-  if (header === undefined) return null
-  const ms = /^\d{1,6}$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs
-  return Number.isNaN(ms) ? null : Math.min(RETRY_MAX_MS, Math.max(0, ms))
 }
