@@ -1,9 +1,7 @@
 import { isIP } from 'node:net'
-import { domainToASCII } from 'node:url'
 import type { ErasedValues } from '@plumbline/contract/erasure'
 import type { Check } from '@plumbline/contract/products'
-import { inAsciiDigits } from '@plumbline/intake/ascii-digits'
-import { withoutDecimals } from '@plumbline/intake/subject'
+import { digitsOf, normalDomain, normalValue } from './normal-value.ts'
 
 /** The values that an erasure searches for. */
 export interface ErasureTarget {
@@ -20,38 +18,6 @@ export interface ValueFinder {
   scrub(text: string): string
   /** Whether a cell may be one of the phone numbers, in any notation: compares the last digits. */
   mayBePhone(text: string): boolean
-}
-
-/**
- * Normal form for comparison: domains as A-labels in lower case, local parts in lower case (hardly
- * any mail host distinguishes case), IPv6 as in RFC 5952.
- */
-export function normalValue(check: Check, value: string): string {
-  const text = value.trim()
-  switch (check) {
-    case 'email': {
-      const at = text.lastIndexOf('@')
-      if (at < 0) return text.normalize('NFC').toLowerCase()
-      return `${text.slice(0, at).normalize('NFC').toLowerCase()}@${normalDomain(text.slice(at + 1))}`
-    }
-    case 'phone':
-      return digitsOf(text)
-    case 'ip':
-      return isIP(text) === 6 ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text
-    case 'domain':
-      return normalDomain(text)
-  }
-}
-
-function normalDomain(text: string): string {
-  const name = text.toLowerCase().replace(/\.+$/, '')
-  // Plain ASCII names are the most frequent.
-  if (/^[a-z0-9.-]*$/.test(name)) return name
-  return domainToASCII(name) || name
-}
-
-function digitsOf(text: string): string {
-  return withoutDecimals(inAsciiDigits(text)).replaceAll(/\D/g, '')
 }
 
 /** Makes the finder for a target. */

@@ -1,0 +1,39 @@
+import { isIP } from 'node:net'
+import { domainToASCII } from 'node:url'
+import type { Check } from '@plumbline/contract/products'
+import { inAsciiDigits } from '@plumbline/intake/ascii-digits'
+import { withoutDecimals } from '@plumbline/intake/subject'
+
+/**
+ * Normal form for comparison: domains as A-labels in lower case, local parts in lower case (hardly
+ * any mail host distinguishes case), IPv6 as in RFC 5952.
+ */
+export function normalValue(check: Check, value: string): string {
+  const text = value.trim()
+  switch (check) {
+    case 'email': {
+      const at = text.lastIndexOf('@')
+      if (at < 0) return text.normalize('NFC').toLowerCase()
+      return `${text.slice(0, at).normalize('NFC').toLowerCase()}@${normalDomain(text.slice(at + 1))}`
+    }
+    case 'phone':
+      return digitsOf(text)
+    case 'ip':
+      return isIP(text) === 6 ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text
+    case 'domain':
+      return normalDomain(text)
+  }
+}
+
+/** A domain in its normal form. */
+export function normalDomain(text: string): string {
+  const name = text.toLowerCase().replace(/\.+$/, '')
+  // Plain ASCII names are the most frequent.
+  if (/^[a-z0-9.-]*$/.test(name)) return name
+  return domainToASCII(name) || name
+}
+
+/** The digits of a phone number, in whatever way it is written. */
+export function digitsOf(text: string): string {
+  return withoutDecimals(inAsciiDigits(text)).replaceAll(/\D/g, '')
+}
