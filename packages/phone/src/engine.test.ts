@@ -157,3 +157,19 @@ test.each(['0', '1', 'Fri, 20 Nov 2020 12:00:00 GMT'])(
     expect(answer).toMatchObject({ kind: 'later', reason: 'hlr_throttled', afterMs: 5_000 })
   },
 )
+
+test('a provider that asks for a pause is sent no other number before it is over', async () => {
+  let busy = true
+  const refusal = { ...status(429), headers: { 'retry-after': '60' } }
+  const fixture = createHlrFixture(() => (busy ? refusal : json(connected())))
+  const numbers = Array.from({ length: 3 }, (_, index) => `+4179123456${index}`)
+  await using engine = await engineOf(fixture, [FIRST], { concurrency: 1 })
+  await using other = await engineOf(fixture, [FIRST], { concurrency: 1 })
+  const expected = { kind: 'later', reason: 'hlr_throttled', afterMs: 60_000 }
+  expect(await ask(engine, numbers, { lane: 'bulk' })).toMatchObject([expected, expected, expected])
+  expect(await ask(other, [MOBILE])).toMatchObject([{ reason: 'hlr_throttled' }])
+  expect(fixture.bought).toHaveLength(1)
+  busy = false
+  fixture.clock.advance(60_001)
+  expect(await ask(engine, [MOBILE])).toMatchObject([{ reason: 'hlr_connected' }])
+})

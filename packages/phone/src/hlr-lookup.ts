@@ -12,7 +12,12 @@ import { HLR_CAPABILITIES } from './hlr/provider.ts'
 import type { HlrCaller, HlrProviderSettings } from './policy.ts'
 import type { BoughtResult } from './purchase-records.ts'
 import { memoryFor, nameFor, type Sharing } from '@plumbline/ports/sharing'
-import { pauseKey, pauseReason, readProviderStatus } from '@plumbline/ports/provider-status'
+import {
+  type HlrProviderName,
+  pauseKey,
+  pauseReason,
+  readProviderStatus,
+} from '@plumbline/ports/provider-status'
 
 /** Result of an HLR lookup of a number. */
 export type LookupAnswer =
@@ -222,9 +227,9 @@ async function askBatch(
       for (const number of wanted) left.set(number, STOPPED)
       return left
     }
-    const [paused] = await options.memory.get([pauseKey(provider.name)])
-    if (paused !== undefined) {
-      for (const number of wanted) left.set(number, pausedBy(provider, pauseReason(paused)))
+    const closed = await whyNotAsked(options, provider)
+    if (closed !== null) {
+      for (const number of wanted) left.set(number, closed)
       return left
     }
     const busy: string[] = []
@@ -240,12 +245,38 @@ async function askBatch(
         await pause(options, provider, cause, detail)
       waitMs = Math.max(waitMs, retryMs ?? 0)
     }
+    if (waitMs > BACKOFF_MAX_MS) await holdOff(options, provider, waitMs)
     if (tries >= TRIES || waitMs > BACKOFF_MAX_MS) return left
     wanted = busy
     if (wanted.length > 0) await options.clock.wait(waitMs, options.caller.stop)
     for (const number of wanted) left.delete(number)
   }
   return left
+}
+
+/** The answer to numbers that a provider is not asked about now; null if it is. */
+async function whyNotAsked(
+  { memory, clock }: HlrLookupOptions,
+  { name }: HlrProviderSettings,
+): Promise<LookupAnswer | null> {
+  const [paused, throttledUntilMs] = await memory.get([pauseKey(name), throttleKey(name)])
+  if (paused !== undefined) return unknown('hlr_paused', name, pauseReason(paused))
+  if (typeof throttledUntilMs !== 'number') return null
+  const retryMs = Math.max(0, throttledUntilMs - clock.now())
+  return unknown('hlr_throttled', name, 'it asked for a pause between requests', retryMs)
+}
+
+/** Records, for all workers, how long a provider that throttles asked to be left alone. */
+async function holdOff(
+  { memory, clock }: HlrLookupOptions,
+  { name }: HlrProviderSettings,
+  forMs: number,
+): Promise<void> {
+  await memory.set([{ key: throttleKey(name), value: clock.now() + forMs, ttlMs: forMs }])
+}
+
+function throttleKey(provider: HlrProviderName): string {
+  return `hlr:throttled:${provider}`
 }
 
 /** Whether no other provider is asked; an account's daily limit holds at all of them. */
@@ -294,10 +325,6 @@ function answerOf(provider: string, purchase: Purchase): LookupAnswer {
       return unknown(reason, provider, detail, retryMs)
     }
   }
-}
-
-function pausedBy(provider: HlrProviderSettings, detail: string): LookupAnswer {
-  return unknown('hlr_paused', provider.name, detail)
 }
 
 function noProvider(): LookupAnswer {
