@@ -104,7 +104,11 @@ it.each([
   ['example.com/path', 'example.com'],
   ['example.com:443', 'example.com'],
   ['//example.com', 'example.com'],
-  ['Bücher.example', 'bücher.example'],
+  ['Bücher.example', 'xn--bcher-kva.example'],
+  ['XN--BCHER-KVA.example', 'xn--bcher-kva.example'],
+  // Decomposed, and with a soft hyphen: checks may judge these differently.
+  ['bu\u0308cher.example', 'bu\u0308cher.example'],
+  ['bü\u00adcher.example', 'bü\u00adcher.example'],
   ['under_score.example', 'under_score.example'],
   ['a@example.com', undefined],
   ['a b.example', undefined],
@@ -125,6 +129,10 @@ it.each([
 it.each([
   ['Ann@Firm.EXAMPLE', 'Ann@firm.example'],
   ['"a@B"@C.example', '"a@B"@c.example'],
+  ['ann@Straße.example', 'ann@xn--strae-oqa.example'],
+  ['ann@xn--STRAE-oqa.example', 'ann@xn--strae-oqa.example'],
+  ['Ärn@bücher.example', 'Ärn@xn--bcher-kva.example'],
+  ['ann@bü cher.example', 'ann@bü cher.example'],
   ['no address', 'no address'],
   ['@', '@'],
 ])('the email cell %j reads as %s', (text, subject) => {
@@ -134,6 +142,7 @@ it.each([
 it('the checked value is the written one, as in a single call', () => {
   expect(readEmail('Ann@Firm.EXAMPLE').subject).toBe('Ann@Firm.EXAMPLE')
   expect(readIp('2001:DB8::1').subject).toBe('2001:DB8::1')
+  expect(readEmail('ann@bücher.example').subject).toBe('ann@bücher.example')
   expect(readDomain('Firm.EXAMPLE').subject).toBe('Firm.EXAMPLE')
   expect(readDomain('https://Firm.EXAMPLE/x').subject).toBe('Firm.EXAMPLE')
 })

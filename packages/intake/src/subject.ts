@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { domainToASCII, domainToUnicode } from 'node:url'
 import type { Check } from '@plumbline/contract/products'
 import { VALUE_MAX_CHARS } from '@plumbline/contract/requests'
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max'
@@ -62,15 +63,26 @@ function read(text: string, reader: CellReader): Reading {
 }
 
 /**
- * Accepts any text, since the check judges it; compared with its domain in lower case. Source:
- * decision 6.
+ * Accepts any text, since the check judges it; compared with its domain in lower case and A-labels.
+ * Source: decision 6.
  */
 export function readEmail(text: string): Reading {
   const at = text.lastIndexOf('@') + 1
   if (at === 0) return { subject: text }
   const domain = text.slice(at)
-  const lower = domain.toLowerCase()
-  return lower === domain ? { subject: text } : { subject: text, key: text.slice(0, at) + lower }
+  const name = comparedName(domain)
+  return name === domain ? { subject: text } : { subject: text, key: text.slice(0, at) + name }
+}
+
+/**
+ * A name in lower case, and in A-labels if it is written as their U-labels: other spellings of an
+ * international name, such as decomposed accents, may be judged differently.
+ */
+function comparedName(text: string): string {
+  const name = text.toLowerCase()
+  if (!/[^ -~]/.test(name)) return name
+  const ascii = domainToASCII(name)
+  return domainToUnicode(ascii) === name ? ascii : name
 }
 
 const E164 = /^\+\d{1,15}$/
@@ -168,8 +180,8 @@ export function readIp(text: string): Reading {
 }
 
 /**
- * A bare name, or the host of a URL; compared in lower case without a trailing dot. Source:
- * decisions 5 and 31.
+ * A bare name, or the host of a URL; compared in lower case and A-labels, without a trailing dot.
+ * Source: decisions 5 and 31.
  */
 export function readDomain(text: string): Reading {
   const host =
@@ -180,7 +192,8 @@ export function readDomain(text: string): Reading {
   // Numbers that a browser would read as an address are no names either.
   if (isIP(name) !== 0 || /^[\d.]+$/.test(name))
     return { fault: 'is an IP address, not a domain name' }
-  return host === name ? { subject: name } : { subject: host, key: name }
+  const key = comparedName(name)
+  return host === key ? { subject: host } : { subject: host, key }
 }
 
 /** The host as written: a URL parser would rewrite it, and read numbers as addresses. */
