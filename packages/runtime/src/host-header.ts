@@ -24,5 +24,10 @@ export function hasOneHost({ headers, httpVersion, rawHeaders }: IncomingMessage
  */
 export function namesLoopback(req: IncomingMessage): boolean {
   const name = HOST.exec(req.headers.host ?? '')?.[1] ?? ''
-  return hasOneHost(req) && LOOPBACK_NAMES.includes(name.toLowerCase())
+  return hasOneHost(req) && isLoopbackName(name.toLowerCase())
+}
+
+/** Whether a host name, as in a URL, is one of a service that listens on loopback. */
+export function isLoopbackName(name: string): boolean {
+  return LOOPBACK_NAMES.includes(name)
 }

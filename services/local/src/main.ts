@@ -23,6 +23,7 @@ import { lockDataDir } from './data-dir-lock.ts'
 import { keepPostgres, type KeptPostgres } from './keep-postgres.ts'
 import { refuseMoved } from './moved-mark.ts'
 import { removeServiceFile, writeServiceFile } from './service-file.ts'
+import { serviceUrl, welcomeUrl } from './service-url.ts'
 import { localSettings, type LocalSettings } from './settings.ts'
 
 // Everything on one machine: Postgres where none is given, the API, a worker for the checks and one
@@ -72,7 +73,7 @@ async function startEverything(
   const announced = Promise.withResolvers<string>()
   const workersUp = Promise.withResolvers<void>()
   const announce = async (facts: ReadyFacts, tell: (word: string) => void): Promise<void> => {
-    const url = `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${String(facts['port'])}`
+    const url = serviceUrl(HOST, String(facts['port']))
     // The first time; an API that comes back is found at once.
     await workersUp.promise
     const adminUrl = `http://127.0.0.1:${String(facts['adminPort'])}`
@@ -112,13 +113,13 @@ async function startEverything(
   await Promise.all([api?.ready, ...workers.map((worker) => worker.ready)])
   workersUp.resolve()
   const url = await announced.promise
-  const welcomeUrl = welcomeCode === undefined ? undefined : welcomeUrlOf(url, welcomeCode)
+  const welcome = welcomeCode === undefined ? undefined : welcomeUrl(url, welcomeCode)
   if (keysFile !== undefined && firstAccount !== undefined) {
-    await writeFirstKeys(dataDir, firstAccount, welcomeUrl)
+    await writeFirstKeys(dataDir, firstAccount, welcome)
   }
   greet(url, account)
   account = ''
-  if (process.stdout.isTTY) showWelcome(welcomeUrl)
+  if (process.stdout.isTTY && welcomeCode !== undefined) showWelcome(welcome)
   reportReady({ url })
   const owned = stack.move()
   return { [Symbol.asyncDispose]: () => owned.disposeAsync() }
@@ -212,21 +213,18 @@ async function prepareDatabase(
   return { firstAccount, welcomeCode: await createWelcomeCode(db) }
 }
 
-/**
- * The link works on this machine only, so it uses loopback whatever address the service listens on.
- */
-function welcomeUrlOf(url: string, code: string): string {
-  const { port } = new URL(url)
-  return `http://127.0.0.1:${port}/app/welcome#${code}`
-}
-
-function showWelcome(welcomeUrl: string | undefined): void {
-  if (welcomeUrl === undefined) return
-  const lines = [
-    'Open this link on this machine within an hour to choose an email and a password:',
-    `  ${styleText('bold', welcomeUrl)}`,
-    '"npm run -s cli -- user link EMAIL" makes a new one.',
-  ]
+function showWelcome(welcome: string | undefined): void {
+  const lines =
+    welcome === undefined
+      ? [
+          'Browsers sign in by HTTPS or on this machine: set PUBLIC_URL and use',
+          '"npm run -s cli -- user link EMAIL", or set HOST to 127.0.0.1 or 0.0.0.0.',
+        ]
+      : [
+          'Open this link on this machine within an hour to choose an email and a password:',
+          `  ${styleText('bold', welcome)}`,
+          '"npm run -s cli -- user link EMAIL" makes a new one.',
+        ]
   process.stdout.write(`\n${lines.join('\n')}\n`)
 }
 

@@ -34,6 +34,12 @@ test('a link for a new user gives access to an account without members, and is l
   expect(act).toMatchObject({ actor: 'Olga', action: 'user.link' })
   expect(JSON.stringify(act)).not.toContain('ada@example.com')
 
+  // No browser could sign in with it there.
+  const elsewhere = { DATA_DIR: '/nowhere', DATABASE_URL: database.url }
+  const onLan = { ...shell, environment: { ...elsewhere, API_URL: 'http://192.0.2.7:8080' } }
+  expect(await runCli(['user', 'link', 'ada@example.com'], onLan)).toBe(1)
+  expect(said.err).toContain('not at http://192.0.2.7:8080; set PUBLIC_URL.')
+
   // Nobody is a member of it then, either.
   await closeAccount(db, { actor: 'Olga', accountId: id })
   expect(await runCli(['user', 'link', 'ada@example.com', '--account', id], shell)).toBe(1)

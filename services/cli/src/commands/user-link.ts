@@ -3,6 +3,7 @@ import type { Account } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction } from '@plumbline/db/database'
 import { newAccessCode } from '@plumbline/people/welcome'
+import { isLoopbackName } from '@plumbline/runtime/host-header'
 import { requireAccount } from '../accounts.ts'
 import { actorOf, asOption, type Acting } from '../actor.ts'
 import { jsonOption, mailAddress } from '../arguments.ts'
@@ -39,13 +40,19 @@ async function run(shell: Shell, email: string, options: Options): Promise<void>
   if (base === null) {
     throw new Refusal('The address of the service is not known; start it, or set PUBLIC_URL.')
   }
+  const isLocalOnly = settings.PUBLIC_URL === undefined
+  if (isLocalOnly && !isLoopbackName(new URL(base).hostname)) {
+    throw new Refusal(
+      `Browsers sign in by HTTPS or on the machine of the service, not at ${base}; set PUBLIC_URL.`,
+    )
+  }
   await using db = await openServiceDatabase(settings)
   if (account !== undefined) refuseClosed(await requireAccount(db, account))
   const link = await inTransaction(db, async (tx) => {
     const made = await newAccessCode(tx, {
       email,
       ...(account === undefined ? {} : { accountId: account }),
-      isLocalOnly: settings.PUBLIC_URL === undefined,
+      isLocalOnly,
     })
     if (made === undefined) {
       throw new Refusal(
