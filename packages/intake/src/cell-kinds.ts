@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { Check } from '@plumbline/contract/products'
 import { inAsciiDigits } from './ascii-digits.ts'
-import { isNoValue } from './subject.ts'
+import { cellText, isNoValue } from './subject.ts'
 
 const EMAIL = /^[^\s@,;<>]+@[^\s@,;<>]+\.[^\s@,;<>]{2,}$/
 const PHONE =
@@ -22,8 +22,9 @@ const DATE = /^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?$/
  */
 export type CellKind = Check | 'digits' | 'number' | 'date' | 'text' | 'empty'
 
-/** The kind of a trimmed cell: a guess for finding columns, not a check. */
-export function cellKind(cell: string): CellKind {
+/** The kind of a cell: a guess for finding columns, not a check. */
+export function cellKind(whole: string): CellKind {
+  const cell = cellText(whole)
   if (isNoValue(cell)) return 'empty'
   if (cell.length > 320) return 'text'
   if (EMAIL.test(cell)) return 'email'

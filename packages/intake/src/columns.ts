@@ -55,7 +55,7 @@ function sharesOf(rows: readonly (readonly string[])[], column: number): Shares 
   const counts = new Map<CellKind, number>()
   let filled = 0
   for (const row of rows) {
-    const kind = cellKind(firstValue(row[column] ?? '').trim())
+    const kind = cellKind(firstValue(row[column] ?? ''))
     if (kind === 'empty') continue
     filled += 1
     counts.set(kind, (counts.get(kind) ?? 0) + 1)

@@ -423,3 +423,14 @@ describe('a word in place of a value is an empty cell', () => {
     ])
   })
 })
+
+it('a cell that a program has written as a formula, so that it stays a text, is that text', async () => {
+  const text = 'mail;phone;n\n="ann@b.example";="020 7946 0958";="7"\n="";="(020) 7946 0959";="8"\n'
+  const { file, rows } = await readBytes(text, { product: 'contact-intel', defaultCountry: 'GB' })
+  expect(file.mapping).toMatchObject({ email: { column: 0 }, phone: { column: 1 } })
+  expect(rows.map(({ kind, subjects }) => [kind, subjects.email, subjects.phone])).toEqual([
+    ['billable', 'ann@b.example', '+442079460958'],
+    ['refused', undefined, undefined],
+  ])
+  expect(rows[0]?.cells).toEqual(['="ann@b.example"', '="020 7946 0958"', '="7"'])
+})

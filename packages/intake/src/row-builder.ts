@@ -4,7 +4,7 @@ import type { Claim, ClaimReader } from './claims.ts'
 import { csvCell } from './csv-cell.ts'
 import { isOver, TOO_LONG, type UploadLimits } from './limits.ts'
 import { createRecordKinds, type ColumnText, type Subjects } from './record-kinds.ts'
-import { cellReaders, isNoValue, type CellReader, type Reading } from './subject.ts'
+import { cellReaders, cellText, isNoValue, type CellReader, type Reading } from './subject.ts'
 
 /** One row of a file. */
 export interface FileRow {
@@ -209,7 +209,7 @@ function readParts(
   let error: string | undefined
   for (const { check, column, reader, required } of parts) {
     const given = fields === undefined ? cells[column] : fields.subject(check)
-    const text = given?.trim()
+    const text = typeof given === 'string' ? cellText(given) : undefined
     if (given !== null && (text === undefined || isNoValue(text))) {
       if (required) return { refused: `${check}: is missing`, subjects, keys }
       continue

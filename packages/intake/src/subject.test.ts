@@ -1,7 +1,15 @@
 import { CHECKS } from '@plumbline/contract/products'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cellReaders, readDomain, readEmail, readIp, readPhone, type Reading } from './subject.ts'
+import {
+  cellReaders,
+  cellText,
+  readDomain,
+  readEmail,
+  readIp,
+  readPhone,
+  type Reading,
+} from './subject.ts'
 
 describe('phones', () => {
   it.each([
@@ -11,7 +19,6 @@ describe('phones', () => {
     ['+44 (0)20 7946 0958', undefined, '+442079460958'],
     ['(+44) 20 7946 0958', undefined, '+442079460958'],
     ['(+971)0501234567', undefined, '+971501234567'],
-    ['="(+1) 415-555-2671"', undefined, '+14155552671'],
     ['Tel: +44 20 7946 0958', undefined, '+442079460958'],
     ['+44 020 7946 0958', undefined, '+442079460958'],
     ['+49-0151-12345678', undefined, '+4915112345678'],
@@ -34,8 +41,6 @@ describe('phones', () => {
     ['030/123456', 'DE', '+4930123456'],
     ['442079460958', undefined, '+442079460958'],
     ['0044 20 7946 0958', undefined, '+442079460958'],
-    ['="+442079460958"', undefined, '+442079460958'],
-    ['="020 7946 0958"', 'GB', '+442079460958'],
     ['4915112345678', 'GB', '+4915112345678'],
     ['(479) 212-3456', 'US', '+14792123456'],
     // No number of the USA, and none of Norway.
@@ -145,6 +150,18 @@ it('the checked value is the written one, as in a single call', () => {
   expect(readEmail('ann@bücher.example').subject).toBe('ann@bücher.example')
   expect(readDomain('Firm.EXAMPLE').subject).toBe('Firm.EXAMPLE')
   expect(readDomain('https://Firm.EXAMPLE/x').subject).toBe('Firm.EXAMPLE')
+})
+
+it.each([
+  ['="020 7946 0958"', '020 7946 0958'],
+  [' =" (+1) 415-555-2671 " ', '(+1) 415-555-2671'],
+  ['=""', ''],
+  ['="a""b@c.example"', '="a""b@c.example"'],
+  ['="a@b.example', '="a@b.example'],
+  ['=A1&"x"', '=A1&"x"'],
+  [' Ann ', 'Ann'],
+])('the text of the cell %j is %j', (cell, text) => {
+  expect(cellText(cell)).toBe(text)
 })
 
 it('of several values in a cell the first is read, and the others are reported', () => {

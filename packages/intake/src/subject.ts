@@ -27,6 +27,15 @@ export function isNoValue(cell: string): boolean {
   return cell === '' || (cell.length <= NO_VALUE_CHARS && NO_VALUE.has(cell.toLowerCase()))
 }
 
+/** A cell that a program has written as a formula so that it stays a text: `="0123"`. */
+const QUOTED_TEXT = /^="([^"]*)"$/
+
+/** The text in a cell, without blanks around it and without a formula that only quotes it. */
+export function cellText(cell: string): string {
+  const text = cell.trim()
+  return text.startsWith('="') ? (QUOTED_TEXT.exec(text)?.[1]?.trim() ?? text) : text
+}
+
 /** Separator of several values in one cell, as written by Google Contacts. */
 const SEVERAL = ' ::: '
 
@@ -36,7 +45,7 @@ export function firstValue(cell: string): string {
   return end === -1 ? cell : cell.slice(0, end)
 }
 
-/** Parses the cells of one check; `text` is trimmed and not empty. */
+/** Parses the cells of one check; `text` is that of `cellText`, and not empty. */
 export type CellReader = (text: string) => Reading
 
 /**
@@ -149,12 +158,11 @@ export function readPhone(text: string, defaultCountry: string | undefined): Rea
 }
 
 /**
- * Removes markers that keep a number a text, `'+44...`, `="+44..."`, `tel:` and Facebook's `p:`, and
- * brackets around the country code.
+ * Removes markers that keep a number a text, `'+44...`, `tel:` and Facebook's `p:`, and brackets
+ * around the country code.
  */
 function unmarked(text: string): string {
-  const [, formula] = /^="([^"]*)"$/.exec(text) ?? []
-  const bare = formula ?? (text.startsWith("'") ? text.slice(1) : text.replace(/^(?:tel|p):/i, ''))
+  const bare = text.startsWith("'") ? text.slice(1) : text.replace(/^(?:tel|p):/i, '')
   return bare.trim().replace(/^\(\+(\d{1,3})\)/, '+$1 ')
 }
 

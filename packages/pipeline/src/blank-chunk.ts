@@ -2,7 +2,7 @@ import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { BlankedChunk, HeldChunk, HeldPart, HeldTask } from '@plumbline/db/batches/blank'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import { parseExactly } from '@plumbline/intake/json-row'
-import { readPhone } from '@plumbline/intake/subject'
+import { cellText, readPhone } from '@plumbline/intake/subject'
 import {
   blankOutcomes,
   pack,
@@ -183,7 +183,7 @@ export function scrubberOf(
   return (text) => {
     const left = finder.scrub(text)
     if (!finder.mayBePhone(left)) return left
-    const { subject } = readPhone(left.trim(), country)
+    const { subject } = readPhone(cellText(left), country)
     return subject !== undefined && finder.isErased('phone', subject) ? '' : left
   }
 }
