@@ -41,6 +41,17 @@ describe('a packed file is unpacked and read', () => {
     expect([file.entry, file.header]).toEqual([entry, ['email', 'name']])
   })
 
+  it.each<[string, () => Promise<Uint8Array>]>([
+    ['a file', async () => Buffer.from(CSV)],
+    ['a file of a ZIP file', async () => await zipOf({ 'list.xlsx': Buffer.from(CSV) })],
+  ])(
+    '%s that is a text with the name of a workbook has the format of its text',
+    async (_, made) => {
+      const { file } = await readBytes(await made(), { fileName: 'list.xlsx' })
+      expect(file.format).toBe('csv')
+    },
+  )
+
   test('no temporary file remains', async () => {
     const left = async (): Promise<number> =>
       (await readdir(tmpdir())).filter((name) => name.startsWith('unpacked-')).length

@@ -86,16 +86,18 @@ async function openPacked(
     }
     if (!gzip) await ofOldWorkbook(start, file.path)
     const { fileName, entry, dispose } = file
-    const named = options.format === 'records' ? undefined : formatOfName(fileName)
-    if (named === 'xlsx' || named === 'ods') {
-      // A text with the name of a workbook is read as text.
-      return { kind: 'text', named: undefined, bytes, entry, [Symbol.asyncDispose]: dispose }
-    }
+    const named = options.format === 'records' ? undefined : textFormatOf(fileName)
     return { kind: 'text', named, bytes, entry, [Symbol.asyncDispose]: dispose }
   } catch (error) {
     await file.dispose()
     throw error
   }
+}
+
+/** The format that a text has by its name; a text with the name of a workbook is read as text. */
+function textFormatOf(fileName: string): FileFormat | undefined {
+  const named = formatOfName(fileName)
+  return named === 'xlsx' || named === 'ods' ? undefined : named
 }
 
 async function openArchive(
@@ -235,7 +237,7 @@ async function openEntry(
   }
   return {
     kind: 'text',
-    named: formatOfName(name),
+    named: textFormatOf(name),
     bytes,
     entry: name,
     [Symbol.asyncDispose]: async () => {
