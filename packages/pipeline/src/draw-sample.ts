@@ -6,14 +6,9 @@ import type { BatchRow } from '@plumbline/db/batches/rows'
 import { billableChunks } from '@plumbline/db/batches/samples'
 import type { Db } from '@plumbline/db/database'
 import type { SamplePlace } from '@plumbline/db/tables/batches'
-import {
-  pack,
-  packCells,
-  unpackCells,
-  unpackSubjects,
-  type ChunkCells,
-  type ChunkSubjects,
-} from './codec.ts'
+import type { FileRow } from '@plumbline/intake/row-builder'
+import { buildChunk } from './chunk-builder.ts'
+import { unpackCells, unpackSubjects, type ChunkCells, type ChunkSubjects } from './codec.ts'
 
 /**
  * Rows drawn from a batch: one chunk with their subjects, and the position of each in the batch.
@@ -79,67 +74,38 @@ export function drawOrdinals(seed: string, total: number, most: number): readonl
 
 interface DrawnRow {
   readonly from: SamplePlace
-  readonly cells: readonly string[]
-  readonly ref: string | undefined
-  readonly error: string | undefined
-  readonly subjects: { readonly [C in Check]?: string }
+  readonly row: FileRow
 }
 
 function drawnRow(from: SamplePlace, subjects: ChunkSubjects, cells: ChunkCells): DrawnRow {
   const { place } = from
-  const own = CHECKS.flatMap((check) => {
-    const at = subjects[check]?.places.indexOf(place) ?? -1
-    const subject = at === -1 ? undefined : subjects[check]?.subjects[at]
-    return subject === undefined ? [] : [[check, subject] as const]
-  })
-  return {
-    from,
-    cells: cells.rows[place] ?? [],
-    ref: cells.refs[place],
-    error: cells.errors[place],
-    subjects: Object.fromEntries(own),
+  const subjectOf = (check: Check): string | undefined => {
+    const held = subjects[check]
+    return held?.subjects[held.places.indexOf(place)]
   }
+  const row = {
+    row: 0,
+    kind: 'billable' as const,
+    cells: cells.rows[place] ?? [],
+    subjects: {
+      email: subjectOf('email'),
+      phone: subjectOf('phone'),
+      ip: subjectOf('ip'),
+      domain: subjectOf('domain'),
+    },
+    ref: cells.refs[place],
+    ofRow: undefined,
+    claim: undefined,
+    error: cells.errors[place],
+  }
+  return { from, row }
 }
 
-function packRows(rows: readonly DrawnRow[]): DrawnSample {
-  const subjects: Record<string, { subjects: string[]; places: number[] }> = {}
-  const refs: Record<string, string> = {}
-  const errors: Record<string, string> = {}
-  for (const [place, row] of rows.entries()) {
-    if (row.ref !== undefined) refs[place] = row.ref
-    if (row.error !== undefined) errors[place] = row.error
-    for (const [check, subject] of Object.entries(row.subjects)) {
-      subjects[check] ??= { subjects: [], places: [] }
-      subjects[check].subjects.push(subject)
-      subjects[check].places.push(place)
-    }
-  }
-  const kinds = rows.map(() => 'billable' as const)
-  const cells: ChunkCells = {
-    rows: rows.map((row) => row.cells),
-    kinds,
-    ofRow: {},
-    uncheckedSubjects: {},
-    errors,
-    refs,
-  }
-  const countOf = (check: Check): number => subjects[check]?.subjects.length ?? 0
+function packRows(drawn: readonly DrawnRow[]): DrawnSample {
+  const rows = drawn.map(({ row }) => row)
   return {
-    chunk: {
-      no: 0,
-      firstRow: 0,
-      rowCount: rows.length,
-      billableCount: rows.length,
-      counts: {
-        email: countOf('email'),
-        phone: countOf('phone'),
-        ip: countOf('ip'),
-        domain: countOf('domain'),
-      },
-      subjects: pack(subjects),
-      cells: packCells(cells),
-    },
-    places: rows.map(({ from }) => from),
-    supplied: rows.map((row) => CHECKS.filter((check) => row.subjects[check] !== undefined)),
+    chunk: buildChunk(0, rows),
+    places: drawn.map(({ from }) => from),
+    supplied: rows.map(({ subjects }) => CHECKS.filter((check) => subjects[check] !== undefined)),
   }
 }
