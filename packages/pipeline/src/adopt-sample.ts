@@ -15,7 +15,7 @@ import { packOutcomes, unpackSubjects, type ChunkSubjects, type StoredOutcome } 
 import { countAnsweredRows } from './answered-rows.ts'
 import type { Pipeline } from './pipeline.ts'
 import { chargedCredits, recordsOfCanceled, type CheckedRecord } from './record.ts'
-import { settleChunk } from './settle.ts'
+import { chunkOfBatch, settleChunk } from './settle.ts'
 
 /** A row of a sample with its outcomes. */
 interface SampledRow {
@@ -84,16 +84,7 @@ async function adoptRows(
     await countAnsweredRows(tx, { ...chunk, product: batch.product, scorer, subjects }, null)
     return
   }
-  await settleChunk(tx, {
-    ...chunk,
-    accountId: batch.account_id,
-    mode: batch.mode,
-    product: batch.product,
-    chargeUnknown: batch.charge_unknown,
-    scorer,
-    subjects,
-    onlyPart: undefined,
-  })
+  await settleChunk(tx, chunkOfBatch(batch, { no, scorer, subjects }))
 }
 
 /** Outcomes of one check; subjects without one are checked again. */

@@ -12,7 +12,7 @@ import type { Tx } from '@plumbline/db/database'
 import { releaseRest } from './cancel.ts'
 import { unpackSubjects } from './codec.ts'
 import type { Pipeline } from './pipeline.ts'
-import { settleCanceledChunk } from './settle.ts'
+import { chunkOfBatch, settleCanceledChunk } from './settle.ts'
 import type { LeasedStage } from './stage-lease.ts'
 
 /** Milliseconds until a canceled batch with running tasks is checked again. */
@@ -93,18 +93,10 @@ async function settleNext(
 ): Promise<{ readonly no: number; readonly charged: number } | undefined> {
   const chunk = await lockPartlyAnswered(tx, batch.id, from)
   if (chunk === undefined) return undefined
-  const charged = await settleCanceledChunk(tx, {
-    batchId: batch.id,
-    no: chunk.no,
-    accountId: batch.account_id,
-    mode: batch.mode,
-    product: batch.product,
-    chargeUnknown: batch.charge_unknown,
-    scorer,
-    subjects: unpackSubjects(chunk.subjects),
-    onlyPart: undefined,
-  })
-  return { no: chunk.no, charged }
+  const { no } = chunk
+  const subjects = unpackSubjects(chunk.subjects)
+  const charged = await settleCanceledChunk(tx, chunkOfBatch(batch, { no, scorer, subjects }))
+  return { no, charged }
 }
 
 async function releaseOnce(tx: Tx, { batchId, lease }: LeasedStage): Promise<number> {

@@ -19,6 +19,7 @@ import {
 } from '@plumbline/db/batches/reconcile'
 import { INTAKE_STATES } from '@plumbline/db/batches/states'
 import { lockBatch, readBatch, updateBatch } from '@plumbline/db/batches/rows'
+import { readSubjects } from '@plumbline/db/batches/samples'
 import { closeFinishedBatch } from '@plumbline/db/batches/stages'
 import { holdDuty } from '@plumbline/db/duties'
 import { release } from '@plumbline/metering/hold'
@@ -26,7 +27,7 @@ import { productOfHold, strayHolds } from '@plumbline/metering/stray-holds'
 import { failBatch } from './cancel.ts'
 import type { Pipeline } from './pipeline.ts'
 import { unpackSubjects } from './codec.ts'
-import { settleChunk } from './settle.ts'
+import { chunkOfBatch, settleChunk } from './settle.ts'
 import { withoutFile } from './without-file.ts'
 
 /**
@@ -206,32 +207,21 @@ async function completeChunk(
   { db, scorers, countCredits }: Pipeline,
   subject: string,
 ): Promise<boolean> {
-  const [batchId = '', no = ''] = subject.split('/', 2)
+  const [batchId = '', digits = ''] = subject.split('/', 2)
+  const no = Number(digits)
   const healed = await db.kysely.transaction().execute(async (tx) => {
     const batch = await lockBatch(tx, batchId)
     if (batch?.status !== 'running') return undefined
     const { product } = batch
     const { depth } = PRODUCT_PLANS[product]
-    const missing = await createMissingTasks(tx, batchId, Number(no), depth)
+    const missing = await createMissingTasks(tx, batchId, no, depth)
     if (missing === undefined) return undefined
     if (missing > 0) return { product, charged: 0 }
-    const chunk = await tx
-      .selectFrom('chunks')
-      .select('subjects')
-      .where('batch_id', '=', batchId)
-      .where('no', '=', Number(no))
-      .executeTakeFirstOrThrow()
-    const charged = await settleChunk(tx, {
-      batchId,
-      no: Number(no),
-      accountId: batch.account_id,
-      mode: batch.mode,
-      product,
-      chargeUnknown: batch.charge_unknown,
-      scorer: await scorers.of(batch.weights),
-      subjects: unpackSubjects(chunk.subjects),
-      onlyPart: undefined,
-    })
+    const packed = await readSubjects(tx, { batchId, no })
+    if (packed === undefined) return undefined
+    const subjects = unpackSubjects(packed)
+    const scorer = await scorers.of(batch.weights)
+    const charged = await settleChunk(tx, chunkOfBatch(batch, { no, scorer, subjects }))
     return { product, charged }
   })
   if (healed === undefined) return false

@@ -1,6 +1,7 @@
 import type { Product } from '@plumbline/contract/products'
 import type { KeyMode } from '@plumbline/contract/plans'
 import type { Scorer } from '@plumbline/contract/score'
+import type { BatchRow } from '@plumbline/db/batches/rows'
 import type { Tx } from '@plumbline/db/database'
 import { settle } from '@plumbline/metering/hold'
 import { prepaidOf, readSubjects } from '@plumbline/db/batches/samples'
@@ -27,9 +28,24 @@ export interface FullChunk {
   readonly scorer: Scorer
   readonly subjects: ChunkSubjects
   /** The part if the chunk has only one; undefined: all parts are read. */
-  readonly onlyPart: OutcomePart | undefined
+  readonly onlyPart?: OutcomePart | undefined
   /** What a sample has paid for the chunk; if left out, it is read. */
   readonly prepaid?: Prepaid
+}
+
+/** A chunk of a batch whose parts are read. */
+export function chunkOfBatch(
+  batch: BatchRow,
+  chunk: Pick<FullChunk, 'no' | 'scorer' | 'subjects'>,
+): FullChunk {
+  return {
+    ...chunk,
+    batchId: batch.id,
+    accountId: batch.account_id,
+    mode: batch.mode,
+    product: batch.product,
+    chargeUnknown: batch.charge_unknown,
+  }
 }
 
 /**
