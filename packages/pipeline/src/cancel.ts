@@ -33,13 +33,9 @@ export async function cancelBatch(
 ): Promise<BatchView> {
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
     const row = await lockBatchOf(tx, owner, id)
-    if (row.status === 'canceling' || row.status === 'canceled') {
-      const view = batchViewOf(row, (await sumsOf(tx, [id])).get(id))
-      await inTransaction?.(tx, view)
-      return view
-    }
-    if (row.sample_id !== null) await endSamples(tx, id)
-    const canceling = await moveBatch(tx, id, 'canceling')
+    const isCanceled = row.status === 'canceling' || row.status === 'canceled'
+    if (!isCanceled && row.sample_id !== null) await endSamples(tx, id)
+    const canceling = isCanceled ? row : await moveBatch(tx, id, 'canceling')
     if (canceling === undefined) {
       throw new Problem('conflict', `The batch is ${row.status}; it cannot be canceled any more.`)
     }
