@@ -15,6 +15,7 @@ import {
 } from './codec.ts'
 import { ERASED_NOTE, ERASED_SUBJECT, isErasedSubject } from './erased-row.ts'
 import type { ValueFinder } from './erased-values.ts'
+import type { AskedSubject } from './erasure-stores.ts'
 import { isJsonBatch } from './table-columns.ts'
 
 /** Columns of a batch that determine how its cells are read. */
@@ -25,7 +26,7 @@ export interface ChunkBlanks {
   readonly blanked: BlankedChunk
   readonly rowCount: number
   /** Subjects as the chunk checked them. */
-  readonly subjects: readonly { readonly check: Check; readonly subject: string }[]
+  readonly subjects: readonly AskedSubject[]
 }
 
 /** Removes erased values from a chunk; undefined if it holds none. */
@@ -67,14 +68,14 @@ export function blankLate(chunk: HeldChunk): BlankedChunk {
 
 interface BlankedSubjects {
   readonly left: ChunkSubjects
-  readonly erased: readonly { readonly check: Check; readonly subject: string }[]
+  readonly erased: readonly AskedSubject[]
   /** The checks whose subject was erased, by position of the row. */
   readonly rows: ReadonlyMap<number, ReadonlySet<Check>>
 }
 
 function blankSubjects(subjects: ChunkSubjects, finder: ValueFinder): BlankedSubjects {
   const left: { [C in Check]?: NonNullable<ChunkSubjects[C]> } = {}
-  const erased: { check: Check; subject: string }[] = []
+  const erased: AskedSubject[] = []
   const rows = new Map<number, Set<Check>>()
   for (const check of CHECKS) {
     const held = subjects[check]

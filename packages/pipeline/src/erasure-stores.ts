@@ -48,7 +48,7 @@ type NotePage<P> = (tx: Tx, after: readonly string[], count: number) => Promise<
 
 /** Empties the stored responses of the next page that show a value; undefined after the last. */
 export async function emptyResponses<P>(
-  { pipeline, row, finder }: Search,
+  { pipeline, row, finder: { scrub } }: Search,
   after: readonly string[] | null,
   note: NotePage<P>,
 ): Promise<P | undefined> {
@@ -59,22 +59,13 @@ export async function emptyResponses<P>(
   const shown = page.filter((answer) => {
     if (answer.body === null || answer.body === '') return false
     const body = pipeline.installationKey.decrypt(answer.body, storedResponseName(answer))
-    return body !== undefined && finds(finder, body)
+    return body !== undefined && scrubText(body, scrub) !== body
   })
   return await pipeline.db.kysely.transaction().execute(async (tx) => {
     let count = 0
     for (const answer of shown) count += await eraseResponse(tx, answer)
     return await note(tx, [last.mode, last.path, last.key], count)
   })
-}
-
-function finds({ scrub }: ValueFinder, json: string): boolean {
-  try {
-    const value: unknown = JSON.parse(json)
-    return scrubJson(value, scrub) !== value
-  } catch {
-    return scrub(json) !== json
-  }
 }
 
 /** Removes values from the webhook messages of the next page; undefined after the last. */
@@ -102,6 +93,7 @@ export async function blankDeliveries<P>(
   })
 }
 
+/** A text without the values, also those within JSON; itself if it holds none. */
 function scrubText(text: string, scrub: (text: string) => string): string {
   try {
     const value: unknown = JSON.parse(text)
