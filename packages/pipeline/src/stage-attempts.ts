@@ -1,3 +1,4 @@
+import { PROBLEMS } from '@plumbline/contract/problem'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import { failBatch } from './cancel.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -18,7 +19,7 @@ export async function failAfterAttempts(
   lease: number,
 ): Promise<boolean> {
   if (batch.stage_attempts <= MAX_ATTEMPTS) return false
-  const error = { error: 'Internal Server Error', message: READ_FAILED }
+  const error = { error: PROBLEMS.internal.error, message: READ_FAILED }
   await failBatch(pipeline, batch.id, error, lease)
   return true
 }
