@@ -53,12 +53,17 @@ export async function readBalance(db: Db | Tx, accountId: string): Promise<Balan
 
 /** As `readBalance`, locked for the rest of the transaction. */
 export async function lockBalance(tx: Tx, accountId: string): Promise<Balance | undefined> {
+  await lockCredits(tx, accountId)
+  return await readBalance(tx, accountId)
+}
+
+/** Locks the credits and limits of an account for the rest of the transaction. */
+export async function lockCredits(tx: Tx, accountId: string): Promise<void> {
   await runStatement(tx, {
     name: 'metering.lock',
     text: 'select from credit_accounts where account_id = $1 for no key update',
     values: [accountId],
   })
-  return await readBalance(tx, accountId)
 }
 
 /** The spendable credits, by a read of one row; undefined if there is no account. */

@@ -1,6 +1,7 @@
 import { inRetriedTransaction, writeAudit } from '@plumbline/db/audit-log'
 import type { Db, Tx } from '@plumbline/db/database'
 import type { Act } from './administer.ts'
+import { lockCredits } from './balance.ts'
 import { assertCredits } from './operation.ts'
 import { runStatement } from './statement.ts'
 
@@ -49,11 +50,7 @@ export async function setSpending(
   if ('pool' in db) {
     return await inRetriedTransaction(db, (tx) => setSpending(tx, { actor, accountId, bounds }))
   }
-  await runStatement(db, {
-    name: 'metering.lock',
-    text: 'select from credit_accounts where account_id = $1 for no key update',
-    values: [accountId],
-  })
+  await lockCredits(db, accountId)
   const before = await readSpending(db, accountId)
   if (before === undefined) return undefined
   const after = {
