@@ -3,13 +3,11 @@ import { join } from 'node:path'
 import { createAccount, listAccounts } from '@plumbline/db/accounts'
 import { writeAudit } from '@plumbline/db/audit-log'
 import { inTransaction, type Db } from '@plumbline/db/database'
+import { createAuditedKey } from '@plumbline/db/key-acts'
 import { firstUnownedAccount } from '@plumbline/db/people/members'
 import { hasUsers } from '@plumbline/db/people/users'
 import { newWelcomeCode } from '@plumbline/people/welcome'
-import { createKey, type KeyRecord } from '@plumbline/db/keys'
 import { systemUser } from '@plumbline/runtime/system-user'
-
-type KeyMode = KeyRecord['mode']
 
 /** Keys of a new account; they cannot be shown again. */
 export interface FirstAccount {
@@ -35,18 +33,8 @@ export async function createFirstAccount(
     const actor = systemUser()
     const after = { plan, time_zone: timeZone }
     await writeAudit(tx, { actor, action: 'account.create', accountId: id, before: null, after })
-    const keyOf = async (mode: KeyMode): Promise<string> => {
-      const { key, record } = await createKey(tx, { accountId: id, mode, service })
-      const made = { mode, key_id: record.id }
-      await writeAudit(tx, {
-        actor,
-        action: 'key.create',
-        accountId: id,
-        before: null,
-        after: made,
-      })
-      return key
-    }
+    const keyOf = async (mode: 'live' | 'test'): Promise<string> =>
+      (await createAuditedKey(tx, { accountId: id, mode, service }, actor)).key
     return { accountId: id, liveKey: await keyOf('live'), testKey: await keyOf('test') }
   })
 }
