@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { flag, wholeNumber, wholeNumbers, wordList } from './settings.ts'
+import { flag, secondsList, wholeNumber, wholeNumbers, wordList } from './settings.ts'
 
 const ZONE = /^([a-z0-9_-]{1,63}\.)+[a-z0-9-]{1,63}\.?$/i
 
@@ -31,12 +31,7 @@ export const engineSettings = {
    */
   SMTP_CONNECTIONS_PER_HOST: wholeNumber({ min: 1 }).optional(),
   SMTP_RECIPIENTS_PER_MINUTE: wholeNumber({ min: 2 }).optional(),
-  GREYLIST_SCHEDULE_SECONDS: wordList()
-    .transform((words) => words.map(Number))
-    .refine((waits) => waits.every((wait) => Number.isFinite(wait) && wait > 0), {
-      message: 'expected seconds, comma-separated',
-    })
-    .default([300, 900, 2100, 4500]),
+  GREYLIST_SCHEDULE_SECONDS: secondsList().default([300, 900, 2100, 4500]),
   /**
    * Delay of the recheck, in a batch, of a refusal that one reply does not prove; 0: no recheck.
    */

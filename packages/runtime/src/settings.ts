@@ -114,3 +114,12 @@ export function wordList(): z.ZodType<readonly string[], string> {
       .filter((word) => word !== ''),
   )
 }
+
+/** Comma-separated seconds, each above 0. */
+export function secondsList(): z.ZodType<readonly number[], string> {
+  return wordList()
+    .transform((words) => words.map(Number))
+    .refine((waits) => waits.every((wait) => Number.isFinite(wait) && wait > 0), {
+      message: 'expected seconds, comma-separated',
+    })
+}

@@ -7,7 +7,7 @@ import { DEFAULT_CAPACITY, capacityOf } from '@plumbline/pipeline/task-capacity'
 import { DEFAULT_LIVE_LIMITS, type LiveLimits } from '@plumbline/queue/live-admission'
 import { adminPort, adminSettings } from '@plumbline/runtime/admin-server'
 import { engineSettings } from '@plumbline/runtime/engine-settings'
-import { retired, wholeNumber, wholeNumbers, wordList } from '@plumbline/runtime/settings'
+import { retired, secondsList, wholeNumber, wholeNumbers } from '@plumbline/runtime/settings'
 import { logLevel, migrateDatabaseUrl, storeSettings } from '@plumbline/runtime/store-settings'
 import { tracingSettings } from '@plumbline/runtime/tracing-settings'
 import { z } from 'zod'
@@ -46,12 +46,9 @@ const eachSetting = z.object({
   /** Time-out of a message to an endpoint. */
   WEBHOOK_TIMEOUT_SECONDS: wholeNumber({ min: 1, max: 30 }).default(15),
   /** Seconds between consecutive attempts; after the last the message has failed. */
-  WEBHOOK_RETRY_SECONDS: wordList()
-    .transform((words) => words.map(Number))
-    .refine((waits) => waits.every((wait) => Number.isFinite(wait) && wait > 0), {
-      message: 'expected seconds, comma-separated',
-    })
-    .default([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]),
+  WEBHOOK_RETRY_SECONDS: secondsList().default([
+    5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
+  ]),
   /** Days without a successful delivery after which an endpoint is disabled. */
   WEBHOOK_FAILING_DAYS: wholeNumber({ min: 1 }).default(5),
   /** Whether the batch workers update the reference lists once a day. */
