@@ -15,12 +15,11 @@ export function findPreamble(rows: readonly (readonly string[])[]): number {
   for (const [at, row] of rows.slice(0, PREAMBLE_ROWS).entries()) {
     const cells = row.map((cell) => cell.trim()).filter((cell) => cell !== '')
     if (cells.length === 0) continue
-    const known = cells.filter(isKnownName).length
-    const isHeader =
-      known >= 2 && known * 3 >= cells.length && !cells.map(cellKind).some((kind) => DATA.has(kind))
-    if (isHeader) return cells.length >= 2 * widest && widest > 0 ? at : 0
     // A row that may be a record must not be dropped.
-    if (cells.map(cellKind).some((kind) => DATA.has(kind))) return 0
+    if (cells.some((cell) => DATA.has(cellKind(cell)))) return 0
+    const known = cells.filter(isKnownName).length
+    const isHeader = known >= 2 && known * 3 >= cells.length
+    if (isHeader) return cells.length >= 2 * widest && widest > 0 ? at : 0
     widest = Math.max(widest, cells.length)
   }
   return 0
