@@ -13,12 +13,6 @@ const SAMPLE_ROWS = 300
 /** Sheets that are examined to find one with contacts. */
 const SHEETS_LOOKED_AT = 50
 
-/** A workbook with the chosen sheet. */
-export interface FoundSheet {
-  readonly sheet: Sheet
-  readonly layout: FoundLayout
-}
-
 /**
  * Chooses the sheet to read and finds its layout: the requested sheet, else the first with a column
  * for the product, visible ones before hidden ones, else the first that is not empty.
@@ -28,24 +22,24 @@ export async function findSheet(
   format: 'xlsx' | 'ods',
   options: BatchFileOptions,
   signal: AbortSignal,
-): Promise<FoundSheet> {
+): Promise<FoundLayout> {
   const { sheets } = workbook
   if (options.sheet !== undefined) {
     const sheet = sheetNamed(sheets, options.sheet)
     const records = await sampleOf(workbook, sheet, options, signal)
     if (records.length === 0) throw emptySheet(sheet)
-    return { sheet, layout: layoutOf(records, sheet, workbook, format, options) }
+    return layoutOf(records, sheet, workbook, format, options)
   }
   const inTurn = [
     ...sheets.filter(({ isHidden }) => !isHidden),
     ...sheets.filter(({ isHidden }) => isHidden),
   ]
-  let first: FoundSheet | undefined
+  let first: FoundLayout | undefined
   for (const sheet of inTurn.slice(0, SHEETS_LOOKED_AT)) {
     const records = await sampleOf(workbook, sheet, options, signal)
     if (records.length === 0) continue
-    const found = { sheet, layout: layoutOf(records, sheet, workbook, format, options) }
-    if (hasContacts(found.layout, options)) return found
+    const found = layoutOf(records, sheet, workbook, format, options)
+    if (hasContacts(found, options)) return found
     first ??= found
   }
   if (first === undefined) throw emptySheet(undefined)
