@@ -65,8 +65,8 @@ export async function openBatchFile(
   await using container = await openContainer(options, signal)
   const { entry } = container
   if (container.kind === 'workbook') {
-    if (asked !== undefined) throw noText('encoding')
-    const { layout } = await findSheet(container.workbook, container.format, options, signal)
+    if (asked !== undefined) throw noText()
+    const layout = await findSheet(container.workbook, container.format, options, signal)
     return batchFileOf(options, { found: null, entry }, layout)
   }
   if (options.sheet !== undefined) throw noWorkbook()
