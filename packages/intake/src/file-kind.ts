@@ -91,16 +91,11 @@ export function formatOfName(fileName: string): FileFormat | undefined {
   }
 }
 
-/**
- * The format of a text by its first character: a JSON object means NDJSON, everything else cells.
- */
-export function formatOfText(text: string): FileFormat {
-  const start = text.trimStart()
-  if (start.startsWith('{"') || /^\{\s*"/.test(start)) return 'ndjson'
-  if (/^\[\s*[{[]/.test(start)) {
+/** @throws IntakeError `unsupported_media_type` if the text is a JSON array of records */
+export function refuseJsonArray(text: string): void {
+  if (/^\[\s*[{[]/.test(text.trimStart())) {
     throw unsupported('a JSON array', 'send it as {"records": [...]} or as one object a line')
   }
-  return 'csv'
 }
 
 /** The refusal of an archive that looks like a workbook and cannot be read. */

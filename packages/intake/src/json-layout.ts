@@ -1,5 +1,5 @@
 import { checksOf } from '@plumbline/contract/products'
-import { formatOfText } from './file-kind.ts'
+import { refuseJsonArray } from './file-kind.ts'
 import { createJsonColumns, parseRecord, valueText } from './json-row.ts'
 import { createLineReader } from './line-reader.ts'
 import { IntakeError } from './intake-error.ts'
@@ -13,8 +13,7 @@ export function findJsonLayout(
   format: 'ndjson' | 'records',
   { product, limits, ownColumns }: BatchFileOptions,
 ): FoundLayout {
-  // Refuses a JSON array with a sentence of its own.
-  formatOfText(text)
+  refuseJsonArray(text)
   const lines = createLineReader('\n', limits.lineBytes)
   const whole = [...lines.push(text), ...(cut ? [] : lines.end())]
   const records = whole.flatMap((line) => {

@@ -1,6 +1,6 @@
 import { createCsvReader } from './csv-records.ts'
 import { findDelimiter, separatorLine } from './delimiter.ts'
-import { formatOfText, refuseMarkup, type FileFormat } from './file-kind.ts'
+import { refuseJsonArray, refuseMarkup, type FileFormat } from './file-kind.ts'
 import { createLineReader } from './line-reader.ts'
 import { TOO_LONG } from './limits.ts'
 import { isLongLine } from './row-builder.ts'
@@ -14,7 +14,7 @@ export function findTextLayout(
   { header: askedHeader, delimiter: askedDelimiter, limits }: BatchFileOptions,
 ): FoundLayout {
   refuseMarkup(text)
-  if (named !== 'tsv') formatOfText(text)
+  if (named !== 'tsv') refuseJsonArray(text)
   const separator = separatorLine(text)
   const skipChars = separator?.length ?? 0
   const body = text.slice(skipChars)
