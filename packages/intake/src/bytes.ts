@@ -119,6 +119,7 @@ function isZlibError(error: unknown): boolean {
   )
 }
 
-function tooLarge(what: string, limit: number): IntakeError {
+/** The refusal of a file over the limit. */
+export function tooLarge(what: 'file' | 'unpacked file', limit: number): IntakeError {
   return new IntakeError('payload_too_large', `The ${what} is over ${limit} bytes; split the file.`)
 }

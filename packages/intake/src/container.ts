@@ -1,12 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
 import { writeNewFile } from '@plumbline/storage/new-file'
 import type { Entry } from 'yauzl'
-import { fileSource, isGzip, unpackedBytes } from './bytes.ts'
-import { formatOfName, ofOldWorkbook, ofOtherArchive, type FileFormat } from './file-kind.ts'
+import { fileSource, isGzip, tooLarge, unpackedBytes } from './bytes.ts'
+import {
+  formatOfName,
+  isOldOffice,
+  ofOtherArchive,
+  refuseOldWorkbook,
+  type FileFormat,
+} from './file-kind.ts'
 import type { BatchFileOptions } from './file-layout.ts'
 import { IntakeError } from './intake-error.ts'
 import { openOds } from './ods.ts'
@@ -74,7 +81,8 @@ async function openPacked(
   try {
     const source = await fileSource(file.path)
     if (source.sizeBytes === 0) throw emptyFile()
-    if (source.sizeBytes > options.limits.uploadBytes) tooLarge(options)
+    const { uploadBytes } = options.limits
+    if (source.sizeBytes > uploadBytes) throw tooLarge('file', uploadBytes)
     const start = await startOf(file.path)
     if (isZip(start)) return await openArchive(file, options, signal)
     const gzip = isGzip(start)
@@ -84,7 +92,7 @@ async function openPacked(
       const inner = { ...file, fileName: file.fileName.replace(/\.gz$/i, '') }
       return await openPacked(await unpackTo(inner, bytes(signal), options), options, signal)
     }
-    if (!gzip) await ofOldWorkbook(start, file.path)
+    if (!gzip) await refuseOldWorkbook(start, file.path)
     const { fileName, entry, dispose } = file
     const named = options.format === 'records' ? undefined : textFormatOf(fileName)
     return { kind: 'text', named, bytes, entry, [Symbol.asyncDispose]: dispose }
@@ -139,9 +147,7 @@ async function kindOf(
 ): Promise<'xlsx' | 'ods' | 'archive' | 'xlsb' | 'numbers' | 'document' | 'protected'> {
   const mimetype = zip.find('mimetype')
   if (mimetype !== undefined && mimetype.uncompressedSize < 200) {
-    const chunks: Buffer[] = []
-    for await (const chunk of zip.read(mimetype, signal)) chunks.push(chunk)
-    const type = Buffer.concat(chunks).toString('latin1').trim()
+    const type = (await buffer(zip.read(mimetype, signal))).toString('latin1').trim()
     if (type.startsWith('application/vnd.oasis.opendocument.spreadsheet')) {
       return (await isProtected(zip, signal)) ? 'protected' : 'ods'
     }
@@ -164,9 +170,7 @@ const MANIFEST_BYTES = 1024 * 1024
 async function isProtected(zip: ZipArchive, signal: AbortSignal): Promise<boolean> {
   const manifest = zip.find('meta-inf/manifest.xml')
   if (manifest === undefined || manifest.uncompressedSize > MANIFEST_BYTES) return false
-  const chunks: Buffer[] = []
-  for await (const chunk of zip.read(manifest, signal)) chunks.push(chunk)
-  return Buffer.concat(chunks).includes('encryption-data')
+  return (await buffer(zip.read(manifest, signal))).includes('encryption-data')
 }
 
 /** Files that archive programs and operating systems add. */
@@ -222,14 +226,14 @@ async function openEntry(
   options: BatchFileOptions,
   signal: AbortSignal,
 ): Promise<Container> {
-  const { limits } = options
+  const { uploadBytes } = options.limits
   // Databases store no NUL.
   const name = entry.fileName.replaceAll('\0', '\ufffd')
   const bytes = (ending: AbortSignal): AsyncIterable<Buffer> =>
-    within(zip.read(entry, ending), options)
-  if (entry.uncompressedSize > limits.uploadBytes) tooLarge(options)
+    within(zip.read(entry, ending), uploadBytes)
+  if (entry.uncompressedSize > uploadBytes) throw tooLarge('file', uploadBytes)
   const start = await firstOf(bytes(signal))
-  if (isZip(start) || isGzip(start) || start.subarray(0, 4).toString('hex') === 'd0cf11e0') {
+  if (isZip(start) || isGzip(start) || isOldOffice(start)) {
     const inner = { ...file, fileName: name, entry: name }
     const unpacked = await unpackTo(inner, bytes(signal), options)
     await zip[Symbol.asyncDispose]()
@@ -247,14 +251,11 @@ async function openEntry(
   }
 }
 
-async function* within(
-  chunks: AsyncIterable<Buffer>,
-  options: BatchFileOptions,
-): AsyncGenerator<Buffer> {
+async function* within(chunks: AsyncIterable<Buffer>, uploadBytes: number): AsyncGenerator<Buffer> {
   let total = 0
   for await (const chunk of chunks) {
     total += chunk.length
-    if (total > options.limits.uploadBytes) tooLarge(options)
+    if (total > uploadBytes) throw tooLarge('file', uploadBytes)
     yield chunk
   }
 }
@@ -297,13 +298,6 @@ async function firstOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
 function isZip(start: Buffer): boolean {
   const magic = start.subarray(0, 4).toString('hex')
   return magic === '504b0304' || magic === '504b0506'
-}
-
-function tooLarge({ limits }: BatchFileOptions): never {
-  throw new IntakeError(
-    'payload_too_large',
-    `The file is over ${limits.uploadBytes} bytes; split the file.`,
-  )
 }
 
 /** The refusal of a file without bytes. */

@@ -121,12 +121,17 @@ const UNPROTECT =
  */
 const OLD_BYTES = 1024 * 1024
 
+/** Whether bytes begin as a legacy Office file does. */
+export function isOldOffice(start: Buffer): boolean {
+  return start.subarray(0, 8).equals(Buffer.from(OLD_MAGIC, 'hex'))
+}
+
 /**
  * @throws if a file begins like a legacy Office file: an .xls workbook or, since 2007, a workbook
  * protected by a password. Source: [MS-CFB] 2.2, [MS-OFFCRYPTO] 2.3.4.4.
  */
-export async function ofOldWorkbook(start: Buffer, path: string): Promise<void> {
-  if (!start.subarray(0, 8).equals(Buffer.from(OLD_MAGIC, 'hex'))) return
+export async function refuseOldWorkbook(start: Buffer, path: string): Promise<void> {
+  if (!isOldOffice(start)) return
   await using handle = await open(path, 'r')
   const { size } = await handle.stat()
   const has = async (name: string): Promise<boolean> => {
