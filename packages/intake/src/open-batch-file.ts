@@ -253,10 +253,10 @@ function startsWithObject(text: string): boolean {
   return parseRecord(line.trim()) !== undefined
 }
 
-function noText(option: string): IntakeError {
+function noText(): IntakeError {
   return new IntakeError(
     'bad_request',
-    `\`${option}\` is of text files, and the file is a workbook; leave it out.`,
+    '`encoding` is of text files, and the file is a workbook; leave it out.',
   )
 }
 
