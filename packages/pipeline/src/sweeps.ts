@@ -59,66 +59,43 @@ export async function runSweeps(
   signal: AbortSignal,
 ): Promise<void> {
   const { db } = pipeline
-  // Debits in a loop of their own: their refund is due within two minutes, however long the others
-  // take.
-  const debits: readonly Sweep[] = [
-    [
+  const every = async (everyMs: number, ...sweeps: readonly Sweep[]): Promise<void> =>
+    await repeat(pipeline, sweeps, everyMs, signal)
+  const walk = { afterId: '' }
+  await Promise.all([
+    // Debits in a loop of their own: their refund is due within two minutes, however long the others
+    // take.
+    every(options.everyMs, [
       'unanswered debits',
       async () => options.onSwept(await sweepUnanswered(db, options.debitTimeoutSeconds)),
-    ],
-  ]
-  const others: readonly Sweep[] = [
-    ['billing cycles', () => startDueCycles(db)],
-    ['paused batches', () => resumeDue(pipeline)],
-    ['pauses', inEveryFourthSweep(() => completePauses(pipeline))],
-    ['expired', () => sweepExpired(db, signal)],
-    ['groups', () => sweepGroups(db, signal)],
-    ['reconcile', inEveryFourthSweep(() => reconcile(pipeline, { signal }))],
-  ]
-  // A loop of its own: it goes on while there are any, which may be for long after many lookups.
-  const retention: readonly Sweep[] = [['retention', () => expireBatches(pipeline, signal)]]
-  const erasing: readonly Sweep[] = [['erasing', () => eraseBatches(pipeline, signal)]]
-  // In a loop of their own, too: a store that hangs delays no other sweep.
-  const accounts: readonly Sweep[] = [
-    ['closed accounts', () => eraseClosedAccounts(pipeline, signal)],
-  ]
-  const removals: readonly Sweep[] = [['removals of files', () => retryRemovals(pipeline, signal)]]
-  const lostFiles: readonly Sweep[] = [['lost files', () => reconcileFiles(pipeline, { signal })]]
-  const walk = { afterId: '' }
-  const results: readonly Sweep[] = [
-    ['lost results', () => restoreResults(pipeline, { walk, signal })],
-  ]
-  const sums: readonly Sweep[] = [['sums of large batches', () => storeRunningSums(db)]]
-  const longStored: readonly Sweep[] = [['long-stored', () => sweepLongStored(db, signal)]]
-  const files: readonly Sweep[] = [
-    ['files', () => sweepStore(pipeline, { graceDays: options.strayFilesDays, signal })],
-    ['parts of files', () => sweepParts(pipeline, signal)],
-  ]
-  await Promise.all([
-    repeat(pipeline, debits, options.everyMs, signal),
-    repeat(pipeline, others, options.everyMs, signal),
-    repeat(pipeline, retention, options.everyMs, signal),
-    repeat(pipeline, erasing, options.everyMs, signal),
-    repeat(pipeline, accounts, options.everyMs, signal),
-    repeat(pipeline, removals, options.everyMs, signal),
-    repeat(pipeline, lostFiles, options.everyMs, signal),
-    repeat(pipeline, [['samples', () => endOverdueSamples(pipeline)]], SAMPLES_EVERY_MS, signal),
-    repeat(pipeline, results, RESULTS_EVERY_MS, signal),
-    repeat(pipeline, sums, SUMS_EVERY_MS, signal),
-    repeat(pipeline, files, FILES_EVERY_MS, signal),
-    repeat(pipeline, longStored, LONG_STORED_EVERY_MS, signal),
-    repeat(
-      pipeline,
-      [['surplus webhook messages', () => sweepSurplusMessages(db, signal)]],
-      SURPLUS_EVERY_MS,
-      signal,
+    ]),
+    every(
+      options.everyMs,
+      ['billing cycles', () => startDueCycles(db)],
+      ['paused batches', () => resumeDue(pipeline)],
+      ['pauses', inEveryFourthSweep(() => completePauses(pipeline))],
+      ['expired', () => sweepExpired(db, signal)],
+      ['groups', () => sweepGroups(db, signal)],
+      ['reconcile', inEveryFourthSweep(() => reconcile(pipeline, { signal }))],
     ),
-    repeat(
-      pipeline,
-      [['ledger audit', () => auditAndLog(pipeline, signal)]],
-      AUDIT_POLL_MS,
-      signal,
+    // A loop of its own: it goes on while there are any, which may be for long after many lookups.
+    every(options.everyMs, ['retention', () => expireBatches(pipeline, signal)]),
+    every(options.everyMs, ['erasing', () => eraseBatches(pipeline, signal)]),
+    // In a loop of their own, too: a store that hangs delays no other sweep.
+    every(options.everyMs, ['closed accounts', () => eraseClosedAccounts(pipeline, signal)]),
+    every(options.everyMs, ['removals of files', () => retryRemovals(pipeline, signal)]),
+    every(options.everyMs, ['lost files', () => reconcileFiles(pipeline, { signal })]),
+    every(SAMPLES_EVERY_MS, ['samples', () => endOverdueSamples(pipeline)]),
+    every(RESULTS_EVERY_MS, ['lost results', () => restoreResults(pipeline, { walk, signal })]),
+    every(SUMS_EVERY_MS, ['sums of large batches', () => storeRunningSums(db)]),
+    every(
+      FILES_EVERY_MS,
+      ['files', () => sweepStore(pipeline, { graceDays: options.strayFilesDays, signal })],
+      ['parts of files', () => sweepParts(pipeline, signal)],
     ),
+    every(LONG_STORED_EVERY_MS, ['long-stored', () => sweepLongStored(db, signal)]),
+    every(SURPLUS_EVERY_MS, ['surplus webhook messages', () => sweepSurplusMessages(db, signal)]),
+    every(AUDIT_POLL_MS, ['ledger audit', () => auditAndLog(pipeline, signal)]),
   ])
 }
 
