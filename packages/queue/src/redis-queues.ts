@@ -63,7 +63,7 @@ export async function openRedisQueues({
     await server[Symbol.asyncDispose]()
   }
   try {
-    const readMs = (): Promise<number> => withTimeOut(COMMAND_MS, readClockMs(server))
+    const readMs = (): Promise<number> => withTimeOut(server.commandMs, readClockMs(server))
     await refuseLoneNode(server)
     const clock = await openServerClock(readMs)
     return {
@@ -96,18 +96,15 @@ export function redisQueuePrefix(prefix: string, name: QueueName): string {
  * Refuses a single node of a cluster: it serves its own keys only, so most commands would fail, and
  * only once there is work.
  */
-async function refuseLoneNode({ commands }: RedisServer): Promise<void> {
+async function refuseLoneNode({ commands, commandMs }: RedisServer): Promise<void> {
   if (commands.isCluster) return
-  const facts = await withTimeOut(COMMAND_MS, commands.info('cluster'))
+  const facts = await withTimeOut(commandMs, commands.info('cluster'))
   if (!facts.includes('cluster_enabled:1')) return
   throw new Error(
     'REDIS_URL names one server, which is a node of a Redis Cluster; ' +
       'write redis-cluster:// (rediss-cluster:// with TLS) and name its nodes with commas',
   )
 }
-
-/** Time-out of a command in milliseconds: a cluster without slots never replies. */
-const COMMAND_MS = 10_000
 
 async function readClockMs({ commands }: RedisServer): Promise<number> {
   const [seconds, microseconds] = await commands.time()
