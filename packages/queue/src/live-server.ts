@@ -79,9 +79,8 @@ const ENDING_MS = 2_000
  * in turn, see `LiveAdmission`. Questions that the handler leaves unanswered, or throws on, are
  * reported to the calling process, which sends them once more, unless their time was too short.
  * Those that the worker's closing interrupts are reported too, and sent however often that happens.
- * A job ends when the worker has recorded its
- * questions: if the worker then dies, the calling process no longer receives messages that they are
- * in work, and sends them again.
+ * A job ends when the worker has recorded its questions: if the worker then dies, the calling
+ * process no longer receives messages that they are in work, and sends them again.
  */
 export async function serveLive<C extends Check>(
   backend: QueueBackend,
