@@ -2,6 +2,7 @@ import type { ErasureCounts } from '@plumbline/contract/erasure'
 import type { Json } from '@plumbline/contract/outcome'
 import type { KeyMode } from '@plumbline/contract/plans'
 import { sql, type Selectable } from 'kysely'
+import { lockAccount } from './accounts.ts'
 import { queriesOf, type Db, type Tx } from './database.ts'
 import { newId } from './ids.ts'
 import { jsonbText } from './jsonb.ts'
@@ -49,7 +50,7 @@ export async function createErasure(
  * transaction.
  */
 export async function countRunningErasures(tx: Tx, accountId: string): Promise<number> {
-  await sql`select from accounts where id = ${accountId} for no key update`.execute(tx)
+  await lockAccount(tx, accountId)
   const row = await tx
     .selectFrom('erasures')
     .select(({ fn }) => fn.countAll<number>().as('running'))

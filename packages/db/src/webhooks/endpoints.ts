@@ -1,5 +1,6 @@
 import type { WebhookEvent } from '@plumbline/contract/webhook'
 import { sql, type RawBuilder, type Selectable } from 'kysely'
+import { lockAccount } from '../accounts.ts'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { newId } from '../ids.ts'
 import type { WebhookEndpointRow } from '../tables/webhooks.ts'
@@ -29,12 +30,7 @@ export async function createWebhook(
   },
 ): Promise<WebhookEndpoint | undefined> {
   // The lock serializes creations, so that the count is exact.
-  await tx
-    .selectFrom('accounts')
-    .select('id')
-    .where('id', '=', wanted.accountId)
-    .forNoKeyUpdate()
-    .execute()
+  await lockAccount(tx, wanted.accountId)
   const { count } = await tx
     .selectFrom('webhook_endpoints')
     .select(({ fn }) => fn.countAll<number>().as('count'))
