@@ -1,7 +1,7 @@
 import type { Json } from '@plumbline/contract/outcome'
 import type { KeyMode } from '@plumbline/contract/plans'
 import type { Check } from '@plumbline/contract/products'
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 import { queriesOf, type Db, type Tx } from '../database.ts'
 import { jsonbText } from '../jsonb.ts'
 import { SQLSTATE } from '../sqlstate.ts'
@@ -24,17 +24,18 @@ export async function nextBatch(
   owner: { readonly accountId: string; readonly mode: KeyMode },
   after: BatchCursor | null,
 ): Promise<BatchCursor | undefined> {
-  const behind =
-    after === null
-      ? sql`true`
-      : sql`(created_at, id) > (${after.createdAt}::timestamptz, ${after.id})`
   const { rows } = await sql<BatchCursor>`
     select id, created_at::text as "createdAt" from batches
-    where account_id = ${owner.accountId} and mode = ${owner.mode} and ${behind}
+    where account_id = ${owner.accountId} and mode = ${owner.mode} and ${isBehind(after)}
       and erasing is distinct from 'all'
     order by created_at, id limit 1
   `.execute(queriesOf(db))
   return rows[0]
+}
+
+function isBehind(after: BatchCursor | null): RawBuilder<boolean> {
+  if (after === null) return sql`true`
+  return sql`(created_at, id) > (${after.createdAt}::timestamptz, ${after.id})`
 }
 
 /** Columns of a batch that tell what is stored of it, beside those that its view needs. */
@@ -61,10 +62,6 @@ export async function pageOfOwnBatches(
   after: BatchCursor | null,
   most: number,
 ): Promise<readonly (OwnBatch & BatchCursor)[]> {
-  const behind =
-    after === null
-      ? sql<boolean>`true`
-      : sql<boolean>`(created_at, id) > (${after.createdAt}::timestamptz, ${after.id})`
   return await db.kysely
     .selectFrom('batches')
     .select(SHOWN_COLUMNS)
@@ -73,7 +70,7 @@ export async function pageOfOwnBatches(
     .select(sql<string>`created_at::text`.as('createdAt'))
     .where('account_id', '=', owner.accountId)
     .where('mode', '=', owner.mode)
-    .where(behind)
+    .where(isBehind(after))
     .where(sql<boolean>`erasing is distinct from 'all'`)
     .orderBy('created_at')
     .orderBy('id')

@@ -219,6 +219,7 @@ export async function pageOfBatches(
     matching.length > page.limit ? shown.at(-1) : rows.find(({ place }) => place === most)
   return { rows: shown, next: last ?? null }
 }
+
 /** SQL: whether a batch passes the filters of a listing; undefined if it has none. */
 function filterOf({ states = [], search }: BatchPageRequest): RawBuilder<boolean> | undefined {
   const filters: RawBuilder<boolean>[] = []
