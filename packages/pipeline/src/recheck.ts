@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { rm, stat, writeFile } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline as streamTo } from 'node:stream/promises'
@@ -18,7 +18,7 @@ import { writeNewFile } from '@plumbline/storage/new-file'
 import type { LineFormat, RowFormat } from './line-format.ts'
 import type { Pipeline } from './pipeline.ts'
 import { hasResults, rowsOf } from './result-rows.ts'
-import { submitBatch, type InTransaction } from './submit.ts'
+import { submitDerived, type InTransaction } from './submit.ts'
 import { isJsonBatch } from './table-columns.ts'
 
 const DAY_MS = 86_400_000
@@ -49,32 +49,16 @@ export async function recheckBatch(
     only: wanted.only ?? [],
     olderThanDays: wanted.older_than_days ?? null,
   }
-  const path = join(pipeline.scratchDir, `recheck-${randomUUID()}`)
-  // The stored file only documents the origin of the batch; its rows are copied from the other
-  // batch.
-  await writeFile(path, JSON.stringify(recheck), { mode: 0o600 })
-  try {
-    const { fileName, ...reading } = readingOf(batch)
-    const submission = {
-      ...owner,
-      path,
-      fileName,
-      requested: { ...reading, recheck },
-      originRows: batch.rows_total,
-      columnTypes: batch.column_types,
-      product: batch.product,
-      name: wanted.name ?? batch.name,
-      defaultCountry: batch.default_country,
-      autoStart: wanted.start ?? true,
-      maxCredits: wanted.max_credits ?? null,
-      retentionDays: batch.retention_days,
-      explain: batch.explain,
-      chargeUnknown: wanted.chargeUnknown,
-    }
-    return await submitBatch(pipeline, submission, inTransaction)
-  } finally {
-    await rm(path, { force: true })
+  const { fileName, ...reading } = readingOf(batch)
+  const derived = {
+    fileName,
+    requested: { ...reading, recheck },
+    name: wanted.name ?? batch.name,
+    autoStart: wanted.start ?? true,
+    maxCredits: wanted.max_credits ?? null,
+    chargeUnknown: wanted.chargeUnknown,
   }
+  return await submitDerived(pipeline, batch, derived, inTransaction)
 }
 
 /**

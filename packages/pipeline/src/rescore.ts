@@ -1,6 +1,3 @@
-import { randomUUID } from 'node:crypto'
-import { rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { RescoreBody } from '@plumbline/contract/batch-origin'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import { PROBLEMS, Problem } from '@plumbline/contract/problem'
@@ -27,7 +24,7 @@ import { unpackSubjects } from './codec.ts'
 import type { Pipeline } from './pipeline.ts'
 import { recordsOf, verdictCounts } from './record.ts'
 import { hasResults } from './result-rows.ts'
-import { submitBatch, type InTransaction } from './submit.ts'
+import { submitDerived, type InTransaction } from './submit.ts'
 
 /** Products whose results have no score. */
 const UNSCORED: readonly Product[] = ['email', 'phone', 'deliverability']
@@ -65,30 +62,15 @@ export async function rescoreBatch(
     )
   }
   const rescore: RescoreRequest = { of: id, weights }
-  const path = join(pipeline.scratchDir, `rescore-${randomUUID()}`)
-  // The stored file only documents the origin of the batch.
-  await writeFile(path, JSON.stringify(rescore), { mode: 0o600 })
-  try {
-    const submission = {
-      ...owner,
-      path,
-      requested: { rescore },
-      originRows: batch.rows_total,
-      columnTypes: batch.column_types,
-      product: batch.product,
-      name: wanted.name ?? batch.name,
-      fileName: batch.file_name,
-      defaultCountry: batch.default_country,
-      autoStart: true,
-      maxCredits: null,
-      retentionDays: batch.retention_days,
-      explain: batch.explain,
-      chargeUnknown: batch.charge_unknown,
-    }
-    return await submitBatch(pipeline, submission, inTransaction)
-  } finally {
-    await rm(path, { force: true })
+  const derived = {
+    fileName: batch.file_name,
+    requested: { rescore },
+    name: wanted.name ?? batch.name,
+    autoStart: true,
+    maxCredits: null,
+    chargeUnknown: batch.charge_unknown,
   }
+  return await submitDerived(pipeline, batch, derived, inTransaction)
 }
 
 /**

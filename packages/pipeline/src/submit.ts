@@ -1,5 +1,6 @@
-import { readLimits } from '@plumbline/db/limits'
-import { stat } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { KeyMode } from '@plumbline/contract/plans'
 import type { Product } from '@plumbline/contract/products'
@@ -16,6 +17,7 @@ import {
 import type { Db, Tx } from '@plumbline/db/database'
 import { newTimedId } from '@plumbline/db/ids'
 import { noteRemovals } from '@plumbline/db/file-store'
+import { readLimits } from '@plumbline/db/limits'
 import type { BatchRequest } from '@plumbline/db/tables/batches'
 import { enqueue } from '@plumbline/queue/jobs'
 import type { Pipeline } from './pipeline.ts'
@@ -93,6 +95,42 @@ export async function submitBatch(
   } catch (error) {
     await giveUpFile(pipeline, { id, accountId: submission.accountId, sourceKey })
     throw error
+  }
+}
+
+/** What a batch that is made from another one does not have from that one. */
+type Derived = Pick<
+  Submission,
+  'fileName' | 'requested' | 'name' | 'autoStart' | 'maxCredits' | 'chargeUnknown'
+>
+
+/** Creates a batch of the same owner from the rows or the outcomes of another one. */
+export async function submitDerived(
+  pipeline: Pipeline,
+  batch: BatchRow,
+  derived: Derived,
+  inTransaction?: InTransaction,
+): Promise<BatchView> {
+  const { recheck, rescore } = derived.requested
+  const path = join(pipeline.scratchDir, `derived-${randomUUID()}`)
+  // The stored file only documents the origin of the batch, which is read in its place.
+  await writeFile(path, JSON.stringify(recheck ?? rescore), { mode: 0o600 })
+  try {
+    const submission = {
+      ...derived,
+      path,
+      accountId: batch.account_id,
+      mode: batch.mode,
+      originRows: batch.rows_total,
+      columnTypes: batch.column_types,
+      product: batch.product,
+      defaultCountry: batch.default_country,
+      retentionDays: batch.retention_days,
+      explain: batch.explain,
+    }
+    return await submitBatch(pipeline, submission, inTransaction)
+  } finally {
+    await rm(path, { force: true })
   }
 }
 
