@@ -149,14 +149,16 @@ const heldNow = (terms: KeyTerms): string => `
   select from idempotency_keys held
   where account_id = $1 and mode = $2 and path = $3 and key = $4 and not (${freeAfter(terms, '$5')})`
 
+/** The columns that name the row of a key. */
+function rowOf({ accountId, mode, path, key }: IdempotencyScope) {
+  return { account_id: accountId, mode, path, key }
+}
+
 async function heldBy(db: Db, call: IdempotentCall): Promise<KeyClaim | undefined> {
   const row = await db.kysely
     .selectFrom('idempotency_keys')
     .select(['fingerprint', 'status', 'location', 'body'])
-    .where('account_id', '=', call.accountId)
-    .where('mode', '=', call.mode)
-    .where('path', '=', call.path)
-    .where('key', '=', call.key)
+    .where((eb) => eb.and(rowOf(call)))
     .executeTakeFirst()
   if (row === undefined) return undefined
   if (!row.fingerprint.equals(call.fingerprint)) return { kind: 'mismatch' }
@@ -179,10 +181,7 @@ export async function storeResponse(
       batch_id: batchId ?? null,
       expires_at: sql<Date>`now() + ${KEY_HOURS} * interval '1 hour'`,
     })
-    .where('account_id', '=', call.accountId)
-    .where('mode', '=', call.mode)
-    .where('path', '=', call.path)
-    .where('key', '=', call.key)
+    .where((eb) => eb.and(rowOf(call)))
     .where('op_key', '=', call.opKey)
     .where('status', 'is', null)
     .executeTakeFirst()
@@ -239,10 +238,7 @@ export async function eraseResponse(tx: Tx, answer: HeldResponse): Promise<numbe
   const { numUpdatedRows } = await tx
     .updateTable('idempotency_keys')
     .set({ body: ERASED, location: null })
-    .where('account_id', '=', answer.accountId)
-    .where('mode', '=', answer.mode)
-    .where('path', '=', answer.path)
-    .where('key', '=', answer.key)
+    .where((eb) => eb.and(rowOf(answer)))
     .where('body', '=', answer.body)
     .executeTakeFirst()
   return Number(numUpdatedRows)
@@ -252,10 +248,7 @@ export async function eraseResponse(tx: Tx, answer: HeldResponse): Promise<numbe
 export async function freeKey(db: Db, call: IdempotentCall): Promise<void> {
   await db.kysely
     .deleteFrom('idempotency_keys')
-    .where('account_id', '=', call.accountId)
-    .where('mode', '=', call.mode)
-    .where('path', '=', call.path)
-    .where('key', '=', call.key)
+    .where((eb) => eb.and(rowOf(call)))
     .where('op_key', '=', call.opKey)
     .where('status', 'is', null)
     .execute()
