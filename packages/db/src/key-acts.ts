@@ -2,7 +2,7 @@ import type { KeyMode } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
 import { writeAudit } from './audit-log.ts'
 import { inTransaction, type Db, type Tx } from './database.ts'
-import { createKey, revokeActive, type KeyRecord } from './keys.ts'
+import { createKey, revokeKey, type KeyRecord } from './keys.ts'
 
 /** A key of an account to create or revoke. */
 interface KeyAct {
@@ -53,7 +53,7 @@ export async function revokeAuditedKey(
 ): Promise<boolean> {
   const { accountId, mode } = wanted
   return await inTransaction(db, async (tx) => {
-    const revoked = await revokeActive(tx, { accountId, mode })
+    const revoked = await revokeKey(tx, { accountId, mode })
     if (revoked === null) return false
     requireShown(wanted, revoked)
     const before = { mode, key_id: revoked }

@@ -62,8 +62,8 @@ test('a key identifies its account until it is revoked', async () => {
     mode: 'live',
     plan: 'pro',
   })
-  expect(await revokeKey(db, { accountId: account.id, mode: 'live' })).toBe(true)
-  expect(await revokeKey(db, { accountId: account.id, mode: 'live' })).toBe(false)
+  expect(await revokeKey(db, { accountId: account.id, mode: 'live' })).toBe(made.record.id)
+  expect(await revokeKey(db, { accountId: account.id, mode: 'live' })).toBeNull()
   expect(await findKey(db, 'svc', made.key)).toBeUndefined()
 })
 

@@ -78,7 +78,7 @@ export async function createKey(
         'The plan of this account has no test keys; upgrade to create one.',
       )
     }
-    const replaced = await revokeActive(tx, wanted)
+    const replaced = await revokeKey(tx, wanted)
     const row = await tx
       .insertInto('api_keys')
       .values({
@@ -169,16 +169,8 @@ export async function findKeyRecord(
   return row && recordOf(row)
 }
 
-/** Revokes the account's active key of a mode; false if there was none. */
-export async function revokeKey(
-  db: Db,
-  which: { accountId: string; mode: KeyMode },
-): Promise<boolean> {
-  return (await revokeActive(db, which)) !== null
-}
-
 /** Revokes the account's active key of a mode; returns its id, null if there was none. */
-export async function revokeActive(
+export async function revokeKey(
   db: Db | Tx,
   which: { accountId: string; mode: KeyMode },
 ): Promise<string | null> {
