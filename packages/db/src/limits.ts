@@ -2,7 +2,7 @@ import { OWN_LIMITS, type OwnLimits } from '@plumbline/contract/plans'
 import { queriesOf, type Db, type Tx } from './database.ts'
 
 /** The limits of an account that has none of its own: those of its plan or installation apply. */
-export const NO_OWN_LIMITS: OwnLimits = {
+const NO_OWN_LIMITS: OwnLimits = {
   calls_per_second: null,
   calls_burst: null,
   unfinished_batches: null,

@@ -85,7 +85,7 @@ export function createJsonColumns(
 }
 
 /** Whether a key can name a column: databases store no NUL and no unpaired surrogate. */
-export function canBeColumn(key: string): boolean {
+function canBeColumn(key: string): boolean {
   return key.isWellFormed() && !key.includes('\0')
 }
 

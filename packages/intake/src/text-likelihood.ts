@@ -95,7 +95,7 @@ const LETTER = /[\p{L}\p{M}]/u
 /**
  * Whether a character is a letter; ordinal indicators, which Unicode counts as letters, are not.
  */
-export function isLetter(char: string, code: number): boolean {
+function isLetter(char: string, code: number): boolean {
   return code !== 0xaa && code !== 0xba && (code < 128 ? isAsciiLetter(code) : LETTER.test(char))
 }
 

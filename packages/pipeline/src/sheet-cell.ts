@@ -79,7 +79,7 @@ function textCell(place: string, text: string, style?: number): string {
 }
 
 /** XML-escaped text, cut to the length limit of a cell. */
-export function xmlText(text: string): string {
+function xmlText(text: string): string {
   const cut = text.length > CELL_MAX_CHARS ? cutAt(text, CELL_MAX_CHARS) : text
   if (!HAS_UNSAFE.test(cut)) return cut
   const escaped = cut.replace(UNSAFE, (char, at: number) => escapeOf(cut, char, at))

@@ -4,7 +4,7 @@ import { redisQueuePrefix } from './redis-queues.ts'
 import type { RedisServer } from './redis.ts'
 
 /** Replaces the data of jobs: those of single calls contain subjects in plain text. */
-export const MASKED = 'not shown: a job may hold what somebody asks about'
+const MASKED = 'not shown: a job may hold what somebody asks about'
 
 /**
  * The queues on Redis for a dashboard: opening them writes nothing, and the data of jobs is masked.

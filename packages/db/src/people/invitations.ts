@@ -15,7 +15,7 @@ export interface Invitation {
 }
 
 /** Days that an invitation is valid. */
-export const INVITATION_DAYS = 7
+const INVITATION_DAYS = 7
 
 /** Maximum number of open invitations of an account. */
 export const INVITATIONS_MAX = 50
