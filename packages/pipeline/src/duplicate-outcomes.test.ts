@@ -13,7 +13,7 @@ test('stored outcomes of a row are found, whatever was stored since, and those o
     const bits = Buffer.alloc(200)
     const rows = [0, 7, 8, 600, 1_599]
     for (const row of rows) bits.writeUInt8((bits[row >> 3] ?? 0) | (1 << (row & 7)), row >> 3)
-    using duplicates = openDuplicateOutcomes(bits, join(dir, 'kept'))
+    using duplicates = openDuplicateOutcomes(bits, dir)
     // More than is held in memory.
     for (const row of rows) duplicates.keep(row, record(`${row}${'x'.repeat(100_000)}@a.example`))
     for (const row of rows) {
@@ -33,7 +33,7 @@ test('a disk that accepts only a part of a write is an error', () => {
   const dir = mkdtempSync(join(tmpdir(), 'plumbline-duplicates-'))
   const keepOne = `
     import { openDuplicateOutcomes } from ${JSON.stringify(new URL('./duplicate-outcomes.ts', import.meta.url).href)}
-    using duplicates = openDuplicateOutcomes(Buffer.from([1]), ${JSON.stringify(join(dir, 'kept'))})
+    using duplicates = openDuplicateOutcomes(Buffer.from([1]), ${JSON.stringify(dir)})
     duplicates.keep(0, { outcomes: {}, failed: false, long: 'x'.repeat(300_000) })`
   try {
     const child = spawnSync(

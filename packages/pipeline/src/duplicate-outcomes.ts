@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { CheckedRecord } from './record.ts'
 
 /** Outcomes of records that have later duplicates, in a temporary file in row order. */
@@ -19,9 +21,9 @@ const BUFFER_BYTES = 256 * 1024
  * Opens an empty store for one pass over a batch's rows.
  *
  * @param bits one bit a row, set if the row has later duplicates; null if none has
- * @param path of the temporary file; removed when disposed
+ * @param scratchDir of the temporary file, which is removed when disposed
  */
-export function openDuplicateOutcomes(bits: Buffer | null, path: string): DuplicateOutcomes {
+export function openDuplicateOutcomes(bits: Buffer | null, scratchDir: string): DuplicateOutcomes {
   if (bits === null || bits.length === 0) {
     return {
       isDuplicated: () => false,
@@ -35,6 +37,7 @@ export function openDuplicateOutcomes(bits: Buffer | null, path: string): Duplic
   // Start and end of each kept text, by rank among the duplicated rows; 0 is "not kept".
   const ends = new Float64Array(ranks.count)
   const sizes = new Uint32Array(ranks.count)
+  const path = join(scratchDir, `duplicates-${randomUUID()}`)
   const file = openSync(path, 'w+', 0o600)
   let pending: Buffer[] = []
   let pendingBytes = 0

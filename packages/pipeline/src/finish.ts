@@ -1,5 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
 import type { StoredChunk } from '@plumbline/db/batches/chunks'
 import { readDuplicatedRows } from '@plumbline/db/batches/duplicated-rows'
 import { lockBatch, moveBatch, readBatch, sumsOf, type BatchRow } from '@plumbline/db/batches/rows'
@@ -177,10 +176,7 @@ async function writeResult(
   signal: AbortSignal,
 ): Promise<Written> {
   const duplicated = await readDuplicatedRows(pipeline.db, batch.id)
-  using duplicates = openDuplicateOutcomes(
-    duplicated,
-    join(pipeline.scratchDir, `duplicates-${randomUUID()}`),
-  )
+  using duplicates = openDuplicateOutcomes(duplicated, pipeline.scratchDir)
   const writer = createRowFormatter(
     batch,
     { form: STORED_FORM, only: null },

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Problem } from '@plumbline/contract/problem'
 import { CHECKS } from '@plumbline/contract/products'
@@ -76,10 +74,7 @@ export async function* rowsOf(
   // The first read also blocks the process, which matters if many downloads begin at once.
   await turn()
   const duplicated = await readDuplicatedRows(pipeline.db, batch.id)
-  using duplicates = openDuplicateOutcomes(
-    duplicated,
-    join(pipeline.scratchDir, `duplicates-${randomUUID()}`),
-  )
+  using duplicates = openDuplicateOutcomes(duplicated, pipeline.scratchDir)
   const scorer = await pipeline.scorers.of(batch.weights)
   const writer = createRowFormatter(batch, request, { scorer, duplicates })
   // A worksheet needs its header row, even without others.
