@@ -114,6 +114,8 @@ it.each([
   // Decomposed, and with a soft hyphen: checks may judge these differently.
   ['bu\u0308cher.example', 'bu\u0308cher.example'],
   ['bü\u00adcher.example', 'bü\u00adcher.example'],
+  // With a final sigma it would be another name.
+  ['ΟΔΟΣ-ΑΕ.example', 'xn----zlbhg0cb2a.example'],
   ['under_score.example', 'under_score.example'],
   ['a@example.com', undefined],
   ['a b.example', undefined],
@@ -138,6 +140,7 @@ it.each([
   ['ann@xn--STRAE-oqa.example', 'ann@xn--strae-oqa.example'],
   ['Ärn@bücher.example', 'Ärn@xn--bcher-kva.example'],
   ['ann@bü cher.example', 'ann@bü cher.example'],
+  ['Ann@ΟΔΟΣ-ΑΕ.example', 'Ann@xn----zlbhg0cb2a.example'],
   ['no address', 'no address'],
   ['@', '@'],
 ])('the email cell %j reads as %s', (text, subject) => {

@@ -79,19 +79,27 @@ export function readEmail(text: string): Reading {
   const at = text.lastIndexOf('@') + 1
   if (at === 0) return { subject: text }
   const domain = text.slice(at)
-  const name = comparedName(domain)
+  const name = comparedName(inLowerCase(domain))
   return name === domain ? { subject: text } : { subject: text, key: text.slice(0, at) + name }
 }
 
 /**
- * A name in lower case, and in A-labels if it is written as their U-labels: other spellings of an
+ * A lower-case name in A-labels if it is written as their U-labels: other spellings of an
  * international name, such as decomposed accents, may be judged differently.
  */
-function comparedName(text: string): string {
-  const name = text.toLowerCase()
+function comparedName(name: string): string {
   if (!/[^ -~]/.test(name)) return name
   const ascii = domainToASCII(name)
   return domainToUnicode(ascii) === name ? ascii : name
+}
+
+/**
+ * A domain name in lower case. In texts a capital sigma that ends a word becomes the final one, but
+ * names with it and with the usual one are different names. Source: UTS 46 4, mapping table; Unicode
+ * 3.13, `Final_Sigma`.
+ */
+export function inLowerCase(domain: string): string {
+  return domain.replaceAll('Σ', 'σ').toLowerCase()
 }
 
 const E164 = /^\+\d{1,15}$/
@@ -194,7 +202,7 @@ export function readIp(text: string): Reading {
 export function readDomain(text: string): Reading {
   const host =
     /^(?:[a-z][a-z0-9+.-]*:)?\/\//i.test(text) || /[/?#:]/.test(text) ? hostOf(text) : text
-  const name = (host ?? '').replace(/\.$/, '').toLowerCase()
+  const name = inLowerCase((host ?? '').replace(/\.$/, ''))
   if (host === undefined || /^\.*$/.test(name)) return { fault: 'is not a domain name' }
   if (/[@\s/\\:?#]/.test(name)) return { fault: 'is not a domain name' }
   // Numbers that a browser would read as an address are no names either.

@@ -7,6 +7,9 @@ test.each([
   ['phone', '+44 20 7946-0123', '442079460123'],
   ['ip', '2001:0DB8:0:0::7', '2001:db8::7'],
   ['domain', 'BÜCHER.Example..', 'xn--bcher-kva.example'],
+  // Not that of the final sigma, which is another name.
+  ['domain', 'ΟΔΟΣ-ΑΕ.example', 'xn----zlbhg0cb2a.example'],
+  ['email', 'ada@ΟΔΟΣ-ΑΕ.example', 'ada@xn----zlbhg0cb2a.example'],
 ] as const)('values of %s have one form: %s', (check, value, normal) => {
   expect(normalValue(check, value)).toBe(normal)
 })

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 import type { Check } from '@plumbline/contract/products'
 import { inAsciiDigits } from '@plumbline/intake/ascii-digits'
-import { withoutDecimals } from '@plumbline/intake/subject'
+import { inLowerCase, withoutDecimals } from '@plumbline/intake/subject'
 
 /**
  * Normal form for comparison: domains as A-labels in lower case, local parts in lower case (hardly
@@ -27,7 +27,7 @@ export function normalValue(check: Check, value: string): string {
 
 /** A domain in its normal form. */
 export function normalDomain(text: string): string {
-  const name = text.toLowerCase().replace(/\.+$/, '')
+  const name = inLowerCase(text).replace(/\.+$/, '')
   // Plain ASCII names are the most frequent.
   if (/^[a-z0-9.-]*$/.test(name)) return name
   return domainToASCII(name) || name
