@@ -133,7 +133,15 @@ describe('a duplicate', () => {
   test('of a value that cannot be parsed keeps its own notation', () => {
     const record = { outcomes: { email: email('no address') }, failed: false }
     const { facts } = recordAsAsked(record, { email: 'No address' }).outcomes.email ?? {}
-    expect(facts).toMatchObject({ address: 'No address', normalized: 'No address' })
+    expect(facts).toMatchObject({ address: 'No address', normalized: 'No address', domain: null })
+  })
+
+  test('of a value that cannot be parsed keeps its own domain part', () => {
+    const malformed = email('ada@@firm.example')
+    const first = { ...malformed, facts: { ...malformed.facts, domain: 'firm.example' } }
+    const record = { outcomes: { email: first }, failed: false }
+    const { facts } = recordAsAsked(record, { email: 'ada@@Firm.example' }).outcomes.email ?? {}
+    expect(facts?.domain).toBe('Firm.example')
   })
 })
 

@@ -134,8 +134,11 @@ export function recordAsAsked(
 }
 
 function emailAsAsked(email: BareOutcome<'email'>, address: string): BareOutcome<'email'> {
-  // A value that cannot be parsed has only its own notation.
-  return withFacts(email, email.facts.syntaxValid ? { address } : { address, normalized: address })
+  const { syntaxValid, domain } = email.facts
+  if (syntaxValid) return withFacts(email, { address })
+  // A value that cannot be parsed has only its own notation, of its domain part too.
+  const own = domain === null ? null : address.slice(address.lastIndexOf('@') + 1)
+  return withFacts(email, { address, normalized: address, domain: own })
 }
 
 function withFacts<C extends Check>(
