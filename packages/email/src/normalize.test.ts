@@ -9,7 +9,13 @@ test.each([
   ['+tag@gmail.com', '+tag@gmail.com'],
   ['Ada+news@Company.example', 'Ada+news@company.example'],
   ['"a.b"@gmail.com', '"a.b"@gmail.com'],
+  ['a.+news@gmail.com', 'a@gmail.com'],
+  // Without the tag it would be no address.
+  ['Ada.-shop@yahoo.com', 'ada.-shop@yahoo.com'],
+  ['ada.+news@outlook.com', 'ada.+news@outlook.com'],
 ])('%s counts as %s', (text, normal) => {
   const mailbox = parseMailbox(text)
   expect(mailbox.ok && normalForm(mailbox)).toBe(normal)
+  const again = parseMailbox(normal)
+  expect(again.ok && normalForm(again)).toBe(normal)
 })

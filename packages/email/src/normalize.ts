@@ -37,11 +37,17 @@ export function normalForm(mailbox: ParsedMailbox): string {
   const rule = ALIAS_RULES.get(mailbox.domain)
   if (rule === undefined || mailbox.quoted) return `${mailbox.local}@${mailbox.domain}`
   const lower = mailbox.local.toLowerCase()
-  const tagAt = lower.indexOf(rule.tag)
-  // A local part that begins with the tag sign has no name before it to fall back on.
-  const untagged = tagAt > 0 ? lower.slice(0, tagAt) : lower
-  const local = rule.dropDots ? untagged.replaceAll('.', '') : untagged
-  return `${local}@${rule.canonical ?? mailbox.domain}`
+  const name = withoutTag(rule.dropDots ? lower.replaceAll('.', '') : lower, rule.tag)
+  return `${name}@${rule.canonical ?? mailbox.domain}`
+}
+
+/**
+ * A local part that begins with the tag sign has no name before it to fall back on, and what ends
+ * with a dot is no name.
+ */
+function withoutTag(local: string, tag: AliasRule['tag']): string {
+  const tagAt = local.indexOf(tag)
+  return tagAt > 0 && local[tagAt - 1] !== '.' ? local.slice(0, tagAt) : local
 }
 
 function rows(rule: AliasRule, domains: string): (readonly [string, AliasRule])[] {
