@@ -12,6 +12,8 @@ const traps = compileTraps({
       'gefallen-führer.example',
       'pot*@star.example',
       'honey*',
+      '*.lure.example',
+      '@lure*.test',
     ].values(),
 })
 
@@ -24,6 +26,10 @@ test.each([
   ['ada', 'xn--gefallen-fhrer-psb.example', 'xn--gefallen-fhrer-psb.example'],
   ['pot1', 'star.example', 'pot*@star.example'],
   ['honeybee', 'anywhere.example', 'honey*'],
+  ['ada', 'x.lure.example', '*.lure.example'],
+  ['ada', 'mx.lure1.test', '@lure*.test'],
+  ['ada', 'lure.example', null],
+  ['lure1.test', 'mail.example', null],
   ['ada', 'mail.example', null],
   ['pot1', 'other.example', null],
   ['my-spamtrap', 'anywhere.example', null],

@@ -22,10 +22,10 @@ export function compileTraps(list: EntryList): TrapMatcher {
   const locals = new Set<string>()
   const domains = new Set<string>()
   const addresses = new Set<string>()
-  const patterns: { readonly entry: string; readonly parts: readonly string[] }[] = []
+  const patterns: { readonly entry: string; readonly fits: Fits }[] = []
   for (const entry of list.entries()) {
     if (entry.includes('*')) {
-      if (patterns.length < PATTERNS_MAX) patterns.push({ entry, parts: formOf(entry).split('*') })
+      if (patterns.length < PATTERNS_MAX) patterns.push({ entry, fits: patternOf(formOf(entry)) })
       continue
     }
     const form = formOf(entry)
@@ -45,10 +45,7 @@ export function compileTraps(list: EntryList): TrapMatcher {
         }
       }
       if (patterns.length === 0) return null
-      const address = `${local}@${domain}`
-      const found = patterns.find(({ parts, entry }) =>
-        fits(entry.endsWith('@') || !entry.includes('@') ? `${local}@` : address, parts),
-      )
+      const found = patterns.find((pattern) => pattern.fits(local, domain))
       return found?.entry ?? null
     },
   }
@@ -63,6 +60,21 @@ function asciiOf(domain: string): string {
 function formOf(entry: string): string {
   if (entry.includes('@')) return entry
   return entry.includes('.') ? `@${entry}` : `${entry}@`
+}
+
+type Fits = (local: string, domain: string) => boolean
+
+/** The test of a form with a star: of the local part, of the domain and those above it, or of both. */
+function patternOf(form: string): Fits {
+  const parts = form.split('*')
+  if (form.endsWith('@')) return (local) => fits(`${local}@`, parts)
+  if (!form.startsWith('@')) return (local, domain) => fits(`${local}@${domain}`, parts)
+  return (_, domain) => {
+    for (let name = domain; name !== ''; name = parentOf(name)) {
+      if (fits(`@${name}`, parts)) return true
+    }
+    return false
+  }
 }
 
 /** Matches a star pattern by its literal parts in order: linear in the text for each part. */
