@@ -139,14 +139,15 @@ async function askHosts(
   setTarget(subject, target)
   const end = (result: ProbeResult): void => answerWith(run, subject, result, false)
   if (target.off === 'opted_out') return end(unknownResult('opted_out'))
-  if (target.off === 'probing_off') return end(await resultOfNames(run, target.route))
+  if (target.off === 'probing_off') return end(await resultOfNames(run, target.route, target.off))
   if (known !== undefined && needsRecheck(known) && subject.state.first === null) {
     // A refusal that another account just got counts as the first try.
     const wait = { cause: 'recheck', afterMs: 0 } as const
     return takeResult(run, subject, target.to.group, { ...known, wait })
   }
   if (tools.port25.isBlocked()) {
-    return end(afterRecheck(subject.state.first, unknownResult('smtp_unavailable')))
+    const result = await resultOfNames(run, target.route, 'smtp_unavailable')
+    return end(afterRecheck(subject.state.first, result))
   }
   const stops = tools.dictionary.stops(target.pair)
   if (stops === true || (stops !== false && (await stops))) {
@@ -278,14 +279,18 @@ export function resultOfRoute(kind: 'null_mx' | 'no_domain' | 'no_mail_host'): P
   return { ...unknownResult(kind), status: 'undeliverable', smtpValid: false, confidence: 'high' }
 }
 
-/** The result from DNS alone, when probing is off: whether any mail host exists. */
-async function resultOfNames({ tools, request }: Run, route: HostsRoute): Promise<ProbeResult> {
+/** The result from DNS alone, if no host is asked for this reason: whether any mail host exists. */
+async function resultOfNames(
+  { tools, request }: Run,
+  route: HostsRoute,
+  reason: 'probing_off' | 'smtp_unavailable',
+): Promise<ProbeResult> {
   const resolver = resolverFor(tools.resolver, request)
   for (const host of route.hosts) {
     const found = await findAddresses(resolver, tools.egress.permits, host, request.signal)
-    if (found.kind !== 'none') return unknownResult('probing_off')
+    if (found.kind !== 'none') return unknownResult(reason)
   }
-  return hasOtherHosts(route) ? unknownResult('probing_off') : resultOfRoute('no_mail_host')
+  return hasOtherHosts(route) ? unknownResult(reason) : resultOfRoute('no_mail_host')
 }
 
 /** Answers a subject with a result, unless it is answered already. */

@@ -633,6 +633,20 @@ describe('port 25 and our own names', () => {
     expect((await ask(engine, ['nobody@a.test'])).map(brief)).toEqual(['unknown smtp_unavailable'])
   })
 
+  test('while port 25 is blocked a domain whose mail hosts do not exist takes no mail', async () => {
+    const hosts = {
+      ...zoneOf({ 'a.test': '127.9.9.9', 'gmail.com': '127.9.9.8' }),
+      'b.test MX': [{ preference: 10, exchange: 'mx.missing.test' }],
+      'c.test MX': [{ preference: 10, exchange: 'mx.c.test' }],
+      'mx.c.test A': 'failed' as const,
+    }
+    await using engine = testEngine(1, hosts, { selfTest: { targets: ['gmail.com'] } })
+    await engine.health()
+    await ask(engine, ['ok@a.test'])
+    const answers = await ask(engine, ['ok@b.test', 'ok@c.test'])
+    expect(answers.map(brief)).toEqual(['undeliverable no_mail_host', 'unknown smtp_unavailable'])
+  })
+
   test.each([
     ['no address', 'nodata'],
     ['an address that may not be connected to', ['10.0.0.1']],
