@@ -198,8 +198,23 @@ const CASES: readonly (readonly [string, Zone, string, string, boolean | null])[
   [
     'a thousand MX, the best last',
     {
-      'd.test MX': mx(...Array.from({ length: 1000 }, (_, n) => [n + 1, `mx${n}.d.test`] as const)),
-      'mx0.d.test A': ['127.0.0.1'],
+      'd.test MX': mx(
+        ...Array.from({ length: 1000 }, (_, n) => [1000 - n, `mx${n}.d.test`] as const),
+      ),
+      'mx999.d.test A': ['127.0.0.1'],
+    },
+    'deliverable',
+    'accepted',
+    true,
+  ],
+  [
+    'thirty MX that are no host names, then one that is',
+    {
+      'd.test MX': mx(...Array.from({ length: 30 }, (_, n) => [n, `127.0.0.${n}`] as const), [
+        99,
+        'mx.d.test',
+      ]),
+      'mx.d.test A': ['127.0.0.1'],
     },
     'deliverable',
     'accepted',

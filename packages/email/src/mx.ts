@@ -57,7 +57,7 @@ export function registrableDomain(host: string): string {
   return getDomain(host, { allowPrivateDomains: true, validateHostname: false }) ?? host
 }
 
-/** MX records of one domain that are considered at most. */
+/** Mail hosts of one domain that are considered at most, those of the best preference. */
 const EXCHANGES_MAX = 20
 
 /**
@@ -79,11 +79,10 @@ export async function findRoute(
       return answer.records.length === 0 ? { kind: 'no_mail_host' } : { kind: 'null_mx' }
     }
     const ordered = answer.records
-      .slice(0, EXCHANGES_MAX)
       .filter((record) => isHostName(record.exchange))
       .map((record) => ({ ...record, exchange: record.exchange.toLowerCase(), lot: random() }))
       .toSorted((a, b) => a.preference - b.preference || a.lot - b.lot)
-    const exchanges = [...new Set(ordered.map((record) => record.exchange))]
+    const exchanges = [...new Set(ordered.map((record) => record.exchange))].slice(0, EXCHANGES_MAX)
     if (exchanges.length === 0) return { kind: 'no_mail_host' }
     return { kind: 'hosts', hosts: exchanges.slice(0, HOSTS_MAX), implicit: false, exchanges }
   }
