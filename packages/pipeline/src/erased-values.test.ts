@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { pumped, slowdown } from '@plumbline/testkit/hostile-text'
 import { createValueFinder } from './erased-values.ts'
 
 const NONE = { email: [], phone: [], ip: [], domain: [] }
@@ -97,4 +98,44 @@ test('a search for ten thousand values in adversarial text takes time linear in 
     scrub(`${piece.repeat(size / piece.length)}x`)
     expect(performance.now() - startedMs).toBeLessThan(20_000)
   }
+})
+
+test.each([
+  ["'ada@example.com", "o'connor=x@a.example", "'"],
+  ["x=o'connor=x@a.example", "o'connor=x@a.example", 'x='],
+  ['O\u2019Brien/ΝΊΚΟΣ@a.example', 'νίκος@a.example', 'O\u2019Brien/'],
+  ["x'ΝΊΚΟΣ=Α@a.example", 'νίκος=α@a.example', "x'"],
+  ['=\u0338b@a.example', 'b@a.example', '=\u0338b@a.example'],
+])('an address behind characters that may be its own is found: %j', (text, address, left) => {
+  const { scrub } = createValueFinder({
+    values: { ...NONE, email: ['ada@example.com', address] },
+    includeAddresses: false,
+  })
+  expect(scrub(text)).toBe(left)
+})
+
+test('a value without an at sign is no host', () => {
+  const { scrub } = createValueFinder({
+    values: { ...NONE, email: ['localhost'] },
+    includeAddresses: false,
+  })
+  expect(scrub('see @localhost, x@localhost')).toBe('see @localhost, x@localhost')
+})
+
+test.each([
+  ['a@', '.', '!'],
+  ['', '.', '!'],
+  ['', "'@a.example", '!'],
+  ['', '@a.example@', ''],
+  ['', "'é@a.example", '!'],
+  ['a', '\u0301\u0316', ''],
+  ['a@b', '\u0301\u0316', ''],
+])('a text of %j and many %j takes no longer than its length', (start, piece, end) => {
+  const { scrub } = createValueFinder({
+    values: { ...NONE, email: ['ada@a.example', `${'x'.repeat(256)}@a.example`] },
+    includeAddresses: false,
+  })
+  const chars = 65_536
+  const ordinary = pumped('Ada <ada@a.example>, "bob" <bob@a.example>\n', chars)
+  expect(slowdown(scrub, start + pumped(piece, chars) + end, ordinary)).toBeLessThan(150)
 })

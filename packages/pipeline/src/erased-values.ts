@@ -1,7 +1,9 @@
 import { isIP } from 'node:net'
+import { composed } from '@plumbline/contract/composed-text'
 import type { ErasedValues } from '@plumbline/contract/erasure'
 import type { Check } from '@plumbline/contract/products'
-import { digitsOf, normalDomain, normalValue } from './normal-value.ts'
+import { VALUE_MAX_CHARS } from '@plumbline/contract/requests'
+import { digitsOf, normalDomain, normalValue, withoutLastDots } from './normal-value.ts'
 
 /** The values that an erasure searches for. */
 export interface ErasureTarget {
@@ -32,10 +34,7 @@ export function createValueFinder({ values, includeAddresses }: ErasureTarget): 
   ]
   const endings = new Set([...phones].map((digits) => digits.slice(-4)))
   const findsAddresses = emails.size > 0 || (includeAddresses && domains.size > 0)
-  const hosts = new Set([
-    ...[...emails].map((address) => address.slice(address.lastIndexOf('@') + 1)),
-    ...(includeAddresses ? domains : []),
-  ])
+  const hosts = hostsOf(emails, includeAddresses ? domains : [])
 
   const isAddress = (text: string): boolean => {
     const normal = normalValue('email', text)
@@ -58,7 +57,7 @@ export function createValueFinder({ values, includeAddresses }: ErasureTarget): 
     }
   }
   const scrubs: ((text: string) => string)[] = []
-  if (findsAddresses) scrubs.push((text) => scrubAddresses(text, hosts, isAddress))
+  if (findsAddresses) scrubs.push((text) => scrubAddresses(text, hosts))
   if (ips.size > 0) scrubs.push((text) => scrubIps(text, (ip) => isErased('ip', ip)))
   if (domains.size > 0)
     scrubs.push((text) => scrubDomains(text, (name) => isErased('domain', name)))
@@ -68,7 +67,8 @@ export function createValueFinder({ values, includeAddresses }: ErasureTarget): 
     scrub: (text) => {
       if (text.length < LEAST_CHARS) return text
       // Values that are not an address can only be found as a whole.
-      if (emails.size > 0 && emails.has(normalValue('email', text))) return ''
+      const mayBeOne = emails.size > 0 && text.length <= WHOLE_MAX_CHARS
+      if (mayBeOne && emails.has(normalValue('email', text))) return ''
       return scrubs.reduce((left, scrub) => scrub(left), text)
     },
     mayBePhone: (text) => {
@@ -86,6 +86,12 @@ export function createValueFinder({ values, includeAddresses }: ErasureTarget): 
 const LEAST_CHARS = 2
 const LEAST_DIGITS = 5
 
+/**
+ * Longest text that is compared as a whole: NFC makes texts shorter by a factor of four at most
+ * (UAX 15, section 9), and there may be blanks around it.
+ */
+const WHOLE_MAX_CHARS = 8 * VALUE_MAX_CHARS
+
 /** Longest notation of a phone number that is parsed. */
 const PHONE_CHARS = 60
 
@@ -97,25 +103,77 @@ const BETWEEN = /['/=?&|{}!#$%^*~`]/
 /** Longest local part that is considered (RFC 5321: 64). */
 const LOCAL_CHARS = 256
 
+/**
+ * Delimiters before an @ behind which an address may begin: twice as many as the local part of a
+ * forwarded message has (SRS).
+ */
+const LOCAL_STARTS = 16
+
 /** The domain after an @. */
 const DOMAIN_BEHIND = /[\p{L}\p{M}\p{N}._-]+/uy
 
-function scrubAddresses(
-  text: string,
-  hosts: ReadonlySet<string>,
-  isAddress: (text: string) => boolean,
-): string {
+/** The erased addresses at a host. */
+interface ErasedAtHost {
+  /** Their local parts, as `foldedLocal` has them. */
+  readonly locals: ReadonlySet<string>
+  /** Characters of the longest. */
+  readonly longest: number
+  /** Whether every address at the host is erased. */
+  readonly isWhole: boolean
+}
+
+/** The erased addresses, in normal form, by their host; and those at whole domains. */
+function hostsOf(
+  emails: Iterable<string>,
+  domains: Iterable<string>,
+): ReadonlyMap<string, ErasedAtHost> {
+  const localsOf = new Map<string, Set<string>>()
+  for (const address of emails) {
+    const at = address.lastIndexOf('@')
+    if (at < 0) continue
+    const host = address.slice(at + 1)
+    const locals = localsOf.get(host) ?? new Set()
+    localsOf.set(host, locals.add(foldedLocal(address.slice(0, at))))
+  }
+  const whole = new Set(domains)
+  return new Map(
+    [...localsOf.keys(), ...whole].map((host) => {
+      const locals = localsOf.get(host) ?? new Set<string>()
+      const longest = [...locals].reduce((most, { length }) => Math.max(most, length), 0)
+      return [host, { locals, longest, isWhole: whole.has(host) }]
+    }),
+  )
+}
+
+/** A local part, or a piece of one, in the form in which it is compared: with one small sigma. */
+function foldedLocal(text: string): string {
+  const form = text.trim().toLowerCase()
+  return IS_ASCII.test(form) ? form : composed(form).replaceAll('ς', 'σ')
+}
+
+const IS_ASCII = /^[\0-\x7f]*$/
+
+function scrubAddresses(text: string, hosts: ReadonlyMap<string, ErasedAtHost>): string {
   let left = ''
   let from = 0
+  /** The pieces of local parts, by their start, so that each is folded once for those that share it. */
+  const pieces = new Map<number, { readonly end: number; readonly form: string }>()
+  const pieceOf = (start: number, end: number): string => {
+    const held = pieces.get(start)
+    if (held?.end === end) return held.form
+    const form = foldedLocal(text.slice(start, end))
+    pieces.set(start, { end, form })
+    return form
+  }
   for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
     DOMAIN_BEHIND.lastIndex = at + 1
     const found = DOMAIN_BEHIND.exec(text)?.[0]
     if (found === undefined) continue
-    const domain = found.replace(/[.]+$/, '')
+    const domain = withoutLastDots(found)
     // Nearly all addresses are ruled out by their domain, before the start of the local part is
     // searched.
-    if (!hosts.has(normalDomain(domain))) continue
-    const start = startOfAddress(text, from, at, domain, isAddress)
+    const erased = hosts.get(normalDomain(domain))
+    const start = erased && startOfAddress(text, { from, at, erased, pieceOf })
     if (start === undefined) continue
     left += text.slice(from, start)
     from = at + 1 + domain.length
@@ -123,24 +181,39 @@ function scrubAddresses(
   return from === 0 ? text : left + text.slice(from)
 }
 
-/** Start of the erased address whose @ is at this position, if it is delimited on the left. */
+/** Start of the erased address whose @ is at a position, if it is delimited on the left. */
 function startOfAddress(
   text: string,
-  from: number,
-  at: number,
-  domain: string,
-  isAddress: (text: string) => boolean,
+  search: {
+    readonly from: number
+    readonly at: number
+    readonly erased: ErasedAtHost
+    readonly pieceOf: (start: number, end: number) => string
+  },
 ): number | undefined {
-  const behind = `@${domain}`
+  const { from, at, erased, pieceOf } = search
   const least = Math.max(from, at - LOCAL_CHARS)
-  for (let start = at - 1; start >= least; start--) {
+  let local = ''
+  let end = at
+  let startsLeft = LOCAL_STARTS
+  for (let start = at - 1; start >= least && startsLeft > 0; start--) {
     const before = start === 0 ? ' ' : (text[start - 1] ?? ' ')
-    const isEdge = start === from || AROUND.test(before) || BETWEEN.test(before) || before === '@'
-    if (isEdge && isAddress(text.slice(start, at) + behind)) return start
+    const isFirst = start === from || AROUND.test(before)
+    const isAfter = BETWEEN.test(before) || before === '@'
+    // A mark belongs to the character before it.
+    if (isFirst || (isAfter && !MARK.test(text[start] ?? ''))) {
+      local = pieceOf(start, end) + local
+      end = start
+      startsLeft--
+      if (erased.isWhole ? local !== '' : erased.locals.has(local)) return start
+      if (local.length > erased.longest) return undefined
+    }
     if (AROUND.test(before)) return undefined
   }
   return undefined
 }
+
+const MARK = /\p{M}/u
 
 function scrubIps(text: string, isErased: (text: string) => boolean): string {
   let left = text

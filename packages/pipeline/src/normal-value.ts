@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
+import { composed } from '@plumbline/contract/composed-text'
 import type { Check } from '@plumbline/contract/products'
 import { inAsciiDigits } from '@plumbline/intake/ascii-digits'
 import { inLowerCase, withoutDecimals } from '@plumbline/intake/subject'
@@ -13,8 +14,8 @@ export function normalValue(check: Check, value: string): string {
   switch (check) {
     case 'email': {
       const at = text.lastIndexOf('@')
-      if (at < 0) return text.normalize('NFC').toLowerCase()
-      return `${text.slice(0, at).normalize('NFC').toLowerCase()}@${normalDomain(text.slice(at + 1))}`
+      if (at < 0) return composed(text).toLowerCase()
+      return `${composed(text.slice(0, at)).toLowerCase()}@${normalDomain(text.slice(at + 1))}`
     }
     case 'phone':
       return digitsOf(text)
@@ -25,12 +26,21 @@ export function normalValue(check: Check, value: string): string {
   }
 }
 
+/** Characters; no Unicode name of more fits the limits of its A-label form. */
+const NAME_MAX_CHARS = 1_000
+
 /** A domain in its normal form. */
 export function normalDomain(text: string): string {
-  const name = inLowerCase(text).replace(/\.+$/, '')
-  // Plain ASCII names are the most frequent.
-  if (/^[a-z0-9.-]*$/.test(name)) return name
+  const name = withoutLastDots(inLowerCase(text))
+  // Plain ASCII names are the most frequent. The time to encode others is quadratic in their length.
+  if (name.length > NAME_MAX_CHARS || /^[a-z0-9.-]*$/.test(name)) return name
   return domainToASCII(name) || name
+}
+
+/** A name without the dots at its end. */
+export function withoutLastDots(text: string): string {
+  // The lookbehind keeps a long run that is not at the end from being tried at each of its dots.
+  return text.replace(/(?<!\.)\.+$/, '')
 }
 
 /** The digits of a phone number, in whatever way it is written. */
