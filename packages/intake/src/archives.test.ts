@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { expect, describe, it, test } from 'vitest'
 import { readBytes } from './batch-file-fixture.ts'
+import { entryOf, rawZip } from './hostile-zip-fixture.ts'
 import { rowOf, xlsxOf, zipOf } from './workbook-fixture.ts'
 
 const CSV = 'email,name\nann@a.example,Zoë\n'
@@ -74,6 +75,21 @@ describe('of several files', () => {
   it.each(['dir/B.csv', 'B.csv', 'b.CSV'])('%s is read', async (entry) => {
     const { rows } = await readBytes(await zipOf(several), { entry })
     expect(rows.map(({ cells }) => cells)).toEqual([['bo@b.example']])
+  })
+
+  test('one whose name has accents is read in either Unicode form', async () => {
+    const zip = await zipOf({ ...several, 'Zoe\u0308.csv': CSV })
+    const { rows } = await readBytes(zip, { entry: 'zo\u00eb.csv' })
+    expect(rows.map(({ cells }) => cells)).toEqual(ROWS)
+  })
+
+  test('long names of accents alone are searched in little time', async () => {
+    const names = Array.from({ length: 40 }, (_, no) => `${no}${'\u0301\u0316'.repeat(16_000)}`)
+    const zip = rawZip(names.map((name) => entryOf(name, 'x')))
+    const startedMs = performance.now()
+    await expect(readBytes(zip, { entry: 'c.csv' })).rejects.toThrow(/has no file "c.csv"/)
+    // Sorting the accents would take some 20 s.
+    expect(performance.now() - startedMs).toBeLessThan(5_000)
   })
 
   test('an unknown name is reported with the names that exist', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { withoutBidiControls } from '@plumbline/contract/bidi-controls'
+import { composed } from '@plumbline/contract/composed-text'
 import { writeNewFile } from '@plumbline/storage/new-file'
 import type { Entry } from 'yauzl'
 import { fileSource, isGzip, tooLarge, unpackedBytes } from './bytes.ts'
@@ -209,7 +210,7 @@ function entryOf(zip: ZipArchive, { entry: asked }: BatchFileOptions): Entry {
 
 /** Whether two file names are equal, without folders and ignoring case and Unicode form. */
 function isAlike(fileName: string, asked: string): boolean {
-  const plain = (name: string): string => name.normalize('NFC').toLowerCase()
+  const plain = (name: string): string => composed(name).toLowerCase()
   const base = fileName.slice(fileName.lastIndexOf('/') + 1)
   return plain(fileName) === plain(asked) || plain(base) === plain(asked)
 }
