@@ -1,5 +1,6 @@
 import { batchView } from '@plumbline/contract/batch-view'
-import { revokeKey } from '@plumbline/db/keys'
+import { createKey, revokeKey } from '@plumbline/db/keys'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   openApiHarness,
@@ -47,6 +48,44 @@ test('streams of an account beyond the limit are refused until one is closed', a
     .toBe(200)
   second.abort()
 })
+
+test('a client that left while its key was looked up holds no stream', async () => {
+  const account = await stage.account()
+  const id = await submit(account)
+  const { key } = await createKey(stage.db, { accountId: account.id, mode: 'live', service: 'svc' })
+  const leaving = new AbortController()
+  const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>()
+  const { promise: unlocked, resolve: unlock } = Promise.withResolvers<void>()
+  const lock = stage.db.kysely.transaction().execute(async (tx) => {
+    await sql`lock table api_keys in access exclusive mode`.execute(tx)
+    locked()
+    await unlocked
+  })
+  await isLocked
+  const left = [1, 2].map(() => open({ ...account, live: key }, id, leaving.signal))
+  await expect.poll(() => waitingForKeys()).toBeGreaterThan(0)
+  leaving.abort()
+  await Promise.allSettled(left)
+  unlock()
+  await lock
+  const staying = new AbortController()
+  await expect
+    .poll(async () => {
+      const answer = await open({ ...account, live: key }, id, staying.signal)
+      if (answer.status !== 200) await answer.text()
+      return answer.status
+    })
+    .toBe(200)
+  staying.abort()
+})
+
+async function waitingForKeys(): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from pg_locks
+    where relation = 'api_keys'::regclass and not granted
+  `.execute(stage.db.kysely)
+  return rows[0]?.count ?? 0
+}
 
 test('after a change a client never sees the earlier state, even if it was just cached for others', async () => {
   const account = await stage.account()

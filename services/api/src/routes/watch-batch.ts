@@ -27,6 +27,8 @@ export function watchBatch(ctx: Context, read: BatchReader): Handler {
     await using stack = new AsyncDisposableStack()
     stack.use(streams.acquire(owner.accountId))
     const gone = new AbortController()
+    // It may have left while the key was looked up.
+    if (res.closed) gone.abort()
     res.once('close', () => gone.abort())
     const signal = AbortSignal.any([gone.signal, ctx.stopping])
     const changes = changesOf(look, owner, batchIdOf(req), { signal, everyMs })
