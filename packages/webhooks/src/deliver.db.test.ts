@@ -15,29 +15,7 @@ const LOG = { debug: quiet, info: quiet, warn: quiet, error: quiet }
 
 test('slow endpoints of an account leave slots for the messages of others', async () => {
   await using stack = new AsyncDisposableStack()
-  const database = stack.use(await createTestDatabase())
-  const db = stack.use(
-    openDatabase({ url: database.url, poolSize: 4, applicationName: 'webhooks-test' }),
-  )
-  const account = async (): Promise<string> =>
-    (await createAccount(db, { email: 'a@b.example', plan: 'free' })).id
-  const addEndpoint = async (accountId: string, url: string): Promise<string> => {
-    const id = newWebhookId()
-    const events = ['batch.completed'] as const
-    const secret = encryptSecret(installationKey, id, newSecret())
-    await inTransaction(db, (tx) =>
-      createWebhook(tx, { id, accountId, url, events, secret, most: 1_000 }),
-    )
-    return id
-  }
-  const send = async (endpointIds: readonly string[]): Promise<void> => {
-    await db.pool.query(
-      `insert into webhook_deliveries (id, endpoint_id, webhook_id, type, subject, body)
-       select 'dlv_' || substr(md5(id), 1, 16), id, 'msg_1', 'batch.completed', '', '{}'
-       from unnest($1::text[]) id`,
-      [endpointIds],
-    )
-  }
+  const { db, account, addEndpoint, send } = await openStage(stack)
   // More endpoints than there are slots, none of which answers.
   const slow = await account()
   const unanswered = await Promise.all(
@@ -72,6 +50,45 @@ test('slow endpoints of an account leave slots for the messages of others', asyn
   expect(sent.filter((url) => url.startsWith('https://slow'))).toHaveLength(64)
 })
 
+test('endpoints that failed and wait for nothing leave slots for others that failed', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { db, account, addEndpoint, send } = await openStage(stack)
+  const owner = await account()
+  const dead = await Promise.all(
+    Array.from({ length: 40 }, () => addEndpoint(owner, 'https://dead.example/')),
+  )
+  await send(dead)
+  let isDown = true
+  let sentCount = 0
+  stack.use(
+    startDelivery({
+      db,
+      log: LOG,
+      installationKey,
+      timeoutMs: 60_000,
+      retrySeconds: [],
+      failingDays: 5,
+      send: async () => {
+        sentCount += 1
+        return isDown ? { ...ANSWER, status: 500 } : ANSWER
+      },
+    }),
+  )
+  const failedCount = async (): Promise<number> => {
+    const { rows } = await db.pool.query<{ count: number }>(
+      `select count(*)::int as count from webhook_deliveries where status = 'failed'`,
+    )
+    return rows[0]?.count ?? 0
+  }
+  await expect.poll(failedCount, { timeout: 10_000 }).toBe(40)
+  const other = await addEndpoint(await account(), 'https://other.example/')
+  await send([other])
+  await expect.poll(failedCount).toBe(41)
+  isDown = false
+  await send([other])
+  await expect.poll(() => sentCount, { timeout: 5_000 }).toBe(42)
+})
+
 test.each([
   ['the only page', ['']],
   ['a page before the last', ['wep_1', '']],
@@ -104,6 +121,43 @@ test.each([
   const [first = 0] = queriedAt
   expect((queriedAt[pages.length] ?? 0) - first).toBeLessThan(900)
 })
+
+interface Stage {
+  readonly db: Db
+  account(): Promise<string>
+  addEndpoint(accountId: string, url: string): Promise<string>
+  /** Stores a due message for each endpoint. */
+  send(endpointIds: readonly string[]): Promise<void>
+}
+
+async function openStage(stack: AsyncDisposableStack): Promise<Stage> {
+  const database = stack.use(await createTestDatabase())
+  const db = stack.use(
+    openDatabase({ url: database.url, poolSize: 4, applicationName: 'webhooks-test' }),
+  )
+  let sends = 0
+  return {
+    db,
+    account: async () => (await createAccount(db, { email: 'a@b.example', plan: 'free' })).id,
+    addEndpoint: async (accountId, url) => {
+      const id = newWebhookId()
+      const events = ['batch.completed'] as const
+      const secret = encryptSecret(installationKey, id, newSecret())
+      await inTransaction(db, (tx) =>
+        createWebhook(tx, { id, accountId, url, events, secret, most: 1_000 }),
+      )
+      return id
+    },
+    send: async (endpointIds) => {
+      await db.pool.query(
+        `insert into webhook_deliveries (id, endpoint_id, webhook_id, type, subject, body)
+         select 'dlv_' || substr(md5(id || $2::int), 1, 16), id, 'msg_1', 'batch.completed', '', '{}'
+         from unnest($1::text[]) id`,
+        [endpointIds, ++sends],
+      )
+    },
+  }
+}
 
 /** The database with another function for the queries of its pool. */
 function withQueries(db: Db, query: () => Promise<unknown>): Db {

@@ -21,8 +21,8 @@ type Destination = Pick<DueDelivery, 'endpointId' | 'accountId'>
 /** Limits concurrent messages, in all, of each account and to each endpoint. */
 export interface DeliverySlots {
   /**
-   * Free slots: in all, for an unknown endpoint, for those with messages in flight, for an account
-   * without any in flight, and for those with some.
+   * Free slots: in all, for an unknown endpoint, for each known one, for those that fail together,
+   * for an account without any in flight, and for those with some.
    */
   left(): WantedDeliveries
   /**
@@ -52,20 +52,17 @@ export function createDeliverySlots(): DeliverySlots {
   let failingUnderWay = 0
 
   function left(): ReturnType<DeliverySlots['left']> {
-    const failingLeft = Math.max(0, FAILING_SLOTS - failingUnderWay)
-    const busy: Record<string, number> = {}
-    let failingGiven = 0
-    for (const [id, endpoint] of endpoints) {
-      const own = Math.max(0, endpoint.limit - endpoint.underWay)
-      // Of failing endpoints only so many are asked about at a time.
-      const isOut = endpoint.failing && failingGiven >= failingLeft
-      if (endpoint.failing && own > 0 && !isOut) failingGiven += 1
-      busy[id] = isOut ? 0 : own
-    }
+    const known = [...endpoints]
+    const busy = Object.fromEntries(
+      known.map(([id, { limit, underWay: count }]) => [id, Math.max(0, limit - count)]),
+    )
+    const failing = known.flatMap(([id, endpoint]) => (endpoint.failing ? [id] : []))
+    const ofFailing = Math.max(0, FAILING_SLOTS - failingUnderWay)
     const busyAccounts = Object.fromEntries(
       [...accounts].map(([id, count]) => [id, Math.max(0, MOST_OF_ACCOUNT - count)]),
     )
-    return { most: SLOTS - underWay, each: 1, busy, ofAccount: MOST_OF_ACCOUNT, busyAccounts }
+    const most = SLOTS - underWay
+    return { most, each: 1, busy, failing, ofFailing, ofAccount: MOST_OF_ACCOUNT, busyAccounts }
   }
 
   function enter({ endpointId, accountId }: Destination): (arrived: boolean) => void {

@@ -24,6 +24,8 @@ const WANTED: Parameters<typeof takeDue>[1] = {
   most: 100,
   each: 100,
   busy: {},
+  failing: [],
+  ofFailing: 0,
   ofAccount: 100,
   busyAccounts: {},
   after: '',
@@ -165,6 +167,26 @@ test('accounts take turns, the one with the fewest messages under way first', as
   expect(await stage.take({ busyAccounts: { [busy]: 2 } })).toHaveLength(2)
   expect(await stage.take({ busyAccounts: { [busy]: 0 } })).toEqual([])
   expect(await stage.take()).toHaveLength(13)
+})
+
+test('endpoints that fail share what they may take, whichever of them have messages due', async () => {
+  await using stage = await openStage()
+  const accounts = [await stage.account(), await stage.account()]
+  const dead: string[] = []
+  for (const account of [...accounts, accounts[0] ?? '']) dead.push(await stage.endpoint(account))
+  const sound = await stage.endpoint(accounts[0] ?? '')
+  for (const id of [...dead, sound]) await stage.send(id, 3)
+  const unknown = Array.from({ length: 40 }, newWebhookId)
+  const wanted = { each: 1, failing: [...unknown, ...dead], ofFailing: 2 }
+  const taken = await stage.take(wanted)
+  expect(taken.map(({ endpointId }) => endpointId)).toContain(sound)
+  // One of each account: they take turns here, too.
+  const failing = taken.filter(({ endpointId }) => endpointId !== sound)
+  expect(failing.map(({ accountId }) => accountId).toSorted()).toEqual(accounts.toSorted())
+  // Those that fail hold no place of their account, although their messages are older.
+  expect(await stage.take({ ...wanted, ofFailing: 0, ofAccount: 1 })).toMatchObject([
+    { endpointId: sound },
+  ])
 })
 
 test('endpoints are looked at from where the last statement ended, each once a round', async () => {

@@ -180,6 +180,9 @@ export interface WantedDeliveries {
   /** For one endpoint, and for those that differ; 0 skips an endpoint. */
   readonly each: number
   readonly busy: Readonly<Record<string, number>>
+  /** Endpoints that fail, and how many messages are for all of these together. */
+  readonly failing: readonly string[]
+  readonly ofFailing: number
   /** For one account, and for those that have messages under way. */
   readonly ofAccount: number
   readonly busyAccounts: Readonly<Record<string, number>>
@@ -194,6 +197,62 @@ export interface TakenDeliveries {
 
 /** Endpoints with waiting messages that one statement looks at. */
 const ENDPOINTS_SEEN = 500
+
+const TAKE_DUE = `
+  with recursive waiting as (
+    (select endpoint_id, due_at from webhook_deliveries
+     where status = 'pending' and endpoint_id > $7 order by endpoint_id, due_at limit 1)
+    union all
+    select next.* from waiting w, lateral (
+      select endpoint_id, due_at from webhook_deliveries
+      where status = 'pending' and endpoint_id > w.endpoint_id
+      order by endpoint_id, due_at limit 1) next
+  ), seen as (
+    select * from waiting limit $8
+  ), endpoints as (
+    select e.*, coalesce(($3::jsonb->>e.id)::int, $2::int) as room,
+      coalesce(($5::jsonb->>e.account_id)::int, $4::int) as account_room,
+      e.id = any($9::text[]) as is_failing
+    from seen s join webhook_endpoints e on e.id = s.endpoint_id
+    where s.due_at <= clock_timestamp() and e.disabled_at is null
+  ), waiting_each as (
+    select d.id, d.due_at, e.account_id, e.account_room, e.is_failing,
+      row_number() over (partition by e.account_id, e.is_failing order by d.due_at) as place
+    from endpoints e, lateral (
+      select id, due_at from webhook_deliveries
+      where endpoint_id = e.id and status = 'pending' and due_at <= clock_timestamp()
+      order by due_at limit e.room) d
+  ), ordered as (
+    select *, row_number() over (partition by is_failing order by place - account_room, due_at)
+      as turn
+    from waiting_each where place <= account_room
+  ), placed as (
+    -- Only now, so that messages which cannot be taken hold no place of their account.
+    select id, due_at, account_room,
+      row_number() over (partition by account_id order by due_at) as place
+    from ordered where not is_failing or turn <= $10::int
+  ), chosen as (
+    -- More than are wanted, for those that another process is taking at this moment.
+    select id, place - account_room as turn, due_at from placed where place <= account_room
+    order by turn, due_at limit 2 * $1::int
+  ), due as (
+    select d.id from chosen c join webhook_deliveries d on d.id = c.id
+    where d.status = 'pending' and d.due_at <= clock_timestamp()
+    order by c.turn, c.due_at limit $1 for update of d skip locked
+  ), taken as (
+    update webhook_deliveries d
+    set attempts = attempts + 1, attempted_at = clock_timestamp(),
+      due_at = clock_timestamp() + $6::int * interval '1 ms'
+    where d.id = any(array(select id from due))
+    returning d.*
+  )
+  select t.id, e.account_id as "accountId", t.endpoint_id as "endpointId",
+    t.webhook_id as "webhookId", t.attempts as attempt, e.url, t.body,
+    array_remove(array[e.secret,
+      case when e.old_secret_until > clock_timestamp() then e.old_secret end], null) as secrets,
+    last.after
+  from (select case when count(*) = $8 then max(endpoint_id) else '' end as after from seen) last
+  left join (taken t join endpoints e on e.id = t.endpoint_id) on true`
 
 /**
  * Leases messages that are due, and postpones each by `lostAfterMs`: if the process dies, they are
@@ -210,51 +269,7 @@ export async function takeDue(
     (DueDelivery | { readonly [Column in keyof DueDelivery]: null }) & { readonly after: string }
   >({
     name: 'webhooks.take-due',
-    text: `
-      with recursive waiting as (
-        (select endpoint_id, due_at from webhook_deliveries
-         where status = 'pending' and endpoint_id > $7 order by endpoint_id, due_at limit 1)
-        union all
-        select next.* from waiting w, lateral (
-          select endpoint_id, due_at from webhook_deliveries
-          where status = 'pending' and endpoint_id > w.endpoint_id
-          order by endpoint_id, due_at limit 1) next
-      ), seen as (
-        select * from waiting limit $8
-      ), endpoints as (
-        select e.*, coalesce(($3::jsonb->>e.id)::int, $2::int) as room,
-          coalesce(($5::jsonb->>e.account_id)::int, $4::int) as account_room
-        from seen s join webhook_endpoints e on e.id = s.endpoint_id
-        where s.due_at <= clock_timestamp() and e.disabled_at is null
-      ), placed as (
-        select d.id, d.due_at, e.account_room,
-          row_number() over (partition by e.account_id order by d.due_at) as place
-        from endpoints e, lateral (
-          select id, due_at from webhook_deliveries
-          where endpoint_id = e.id and status = 'pending' and due_at <= clock_timestamp()
-          order by due_at limit e.room) d
-      ), chosen as (
-        -- More than are wanted, for those that another process is taking at this moment.
-        select id, place - account_room as turn, due_at from placed where place <= account_room
-        order by turn, due_at limit 2 * $1::int
-      ), due as (
-        select d.id from chosen c join webhook_deliveries d on d.id = c.id
-        where d.status = 'pending' and d.due_at <= clock_timestamp()
-        order by c.turn, c.due_at limit $1 for update of d skip locked
-      ), taken as (
-        update webhook_deliveries d
-        set attempts = attempts + 1, attempted_at = clock_timestamp(),
-          due_at = clock_timestamp() + $6::int * interval '1 ms'
-        where d.id = any(array(select id from due))
-        returning d.*
-      )
-      select t.id, e.account_id as "accountId", t.endpoint_id as "endpointId",
-        t.webhook_id as "webhookId", t.attempts as attempt, e.url, t.body,
-        array_remove(array[e.secret,
-          case when e.old_secret_until > clock_timestamp() then e.old_secret end], null) as secrets,
-        last.after
-      from (select case when count(*) = $8 then max(endpoint_id) else '' end as after from seen) last
-      left join (taken t join endpoints e on e.id = t.endpoint_id) on true`,
+    text: TAKE_DUE,
     values: [
       wanted.most,
       wanted.each,
@@ -264,6 +279,8 @@ export async function takeDue(
       wanted.lostAfterMs,
       wanted.after,
       seen,
+      [...wanted.failing],
+      wanted.ofFailing,
     ],
   })
   return { due: rows.filter((row) => row.id !== null), after: rows[0]?.after ?? '' }
