@@ -28,29 +28,34 @@ export async function watchBatchOf(tx: Tx, batchId: string, sessionId: string): 
 
 /**
  * Takes ended batches whose users were not notified, in the transaction that writes the
- * notification; other processes skip them until its commit. Users who have left the account are not
- * notified.
+ * notification; other processes skip them until its commit. A batch may be erased as soon as it has
+ * ended: it is told for a day, in the state that it ended in. Users who have left the account are
+ * not notified, nor of batches that expired before a start.
  */
 export async function takeEndedBatches(tx: Tx, limit: number): Promise<readonly EndedBatch[]> {
   const { rows } = await sql<{
     id: string
-    status: BatchState
+    status: BatchState | null
     name: string | null
     account_id: string
     email: string | null
   }>`with taken as (
       delete from batch_watchers where batch_id in (
         select w.batch_id from batch_watchers w join batches b on b.id = w.batch_id
-        where b.status in ${sql.raw(sqlStates(ENDED_STATES))}
+        where b.status in ${sql.raw(sqlStates([...ENDED_STATES, 'expired']))}
         order by w.created_at limit ${limit} for update of w skip locked)
       returning batch_id, user_id)
-    select b.id, b.status, coalesce(b.name, b.file_name) as name, b.account_id, u.email
+    select b.id, coalesce(b.name, b.file_name) as name, b.account_id, u.email,
+      case when b.status <> 'expired' then b.status
+        when (b.ats->>'expired')::timestamptz > now() - interval '1 day' then (
+          select state from unnest(${[...ENDED_STATES]}::text[]) as state where b.ats ? state)
+      end as status
     from taken t
       join batches b on b.id = t.batch_id
       left join members m on m.account_id = b.account_id and m.user_id = t.user_id
       left join users u on u.id = m.user_id`.execute(tx)
   return rows.flatMap(({ id, status, name, account_id: accountId, email }) =>
-    email === null ? [] : [{ id, status, name, accountId, email }],
+    email === null || status === null ? [] : [{ id, status, name, accountId, email }],
   )
 }
 

@@ -1,0 +1,74 @@
+import type { BatchState } from '@plumbline/contract/batch'
+import { createTestDatabase } from '@plumbline/testkit/postgres'
+import { expect, test } from 'vitest'
+import { createAccount } from '../accounts.ts'
+import { moveBatch } from '../batches/rows.ts'
+import { inTransaction, openDatabase, type Db } from '../database.ts'
+import { addMember } from './members.ts'
+import { takeEndedBatches } from './notifications.ts'
+import { insertUser } from './users.ts'
+
+test('a batch that was erased as soon as it had ended is told for a day, in the state it ended in', async () => {
+  await using stage = await openStage()
+  const { db, batch, take } = stage
+  const done = ['running', 'finalizing', 'completed'] as const
+  await batch('stored', done)
+  await batch('erased', [...done, 'expired'])
+  await batch('canceled', ['canceling', 'canceled', 'expired'])
+  await batch('never_started', ['ready', 'expired'])
+  await batch('of_last_week', [...done, 'expired'])
+  await batch('still_running', ['running'])
+  await db.pool.query(
+    `update batches set ats = ats || jsonb_build_object('expired', now() - interval '7 days')
+     where id = 'of_last_week'`,
+  )
+  expect(await take()).toEqual({ stored: 'completed', erased: 'completed', canceled: 'canceled' })
+  expect(await take()).toEqual({})
+  const { rows } = await db.pool.query('select batch_id from batch_watchers')
+  expect(rows).toEqual([{ batch_id: 'still_running' }])
+})
+
+interface Stage extends AsyncDisposable {
+  readonly db: Db
+  /** Creates a batch that a member watches, and moves it through these states. */
+  batch(id: string, states: readonly BatchState[]): Promise<void>
+  /** Takes what is to be told: states by batch. */
+  take(): Promise<Record<string, BatchState>>
+}
+
+async function openStage(): Promise<Stage> {
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await createTestDatabase())
+  const db = stack.use(openDatabase({ url: database.url, poolSize: 2, applicationName: 'test' }))
+  const email = 'a@b.example'
+  const { id: accountId } = await createAccount(db, { email, plan: 'free' })
+  const userId = await inTransaction(db, async (tx) => {
+    const person = { name: 'Ada', email, emailKey: email, passwordDigest: '', verified: true }
+    const user = await insertUser(tx, person)
+    if (user === undefined) throw new Error('the address is taken')
+    await addMember(tx, { accountId, userId: user.id, role: 'owner' })
+    return user.id
+  })
+  const owned = stack.move()
+  return {
+    db,
+    batch: async (id, states) => {
+      await db.pool.query(
+        `insert into batches (id, account_id, mode, product, status, explain, charge_unknown,
+           auto_start, retention_days, requested, source_key, file_bytes, ats)
+         values ($1, $2, 'live', 'email', 'analyzing', false, true, true, 0, '{}', $1, 1, '{}')`,
+        [id, accountId],
+      )
+      await db.pool.query('insert into batch_watchers (batch_id, user_id) values ($1, $2)', [
+        id,
+        userId,
+      ])
+      for (const state of states) await inTransaction(db, (tx) => moveBatch(tx, id, state))
+    },
+    take: async () => {
+      const taken = await inTransaction(db, (tx) => takeEndedBatches(tx, 10))
+      return Object.fromEntries(taken.map(({ id, status }) => [id, status]))
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
