@@ -236,7 +236,7 @@ test('owners are notified of a replaced key, without the key', async () => {
   expect(text).not.toContain(answer.key)
 })
 
-test('the user who submitted a batch is notified once that it ended, others are not', async () => {
+test('the user who made a batch, of a file or of another, is notified once that it ended', async () => {
   const email = 'batch@company.example'
   const browser = await signedUp(email)
   const made = await browser.call('/v1/batches', {
@@ -249,6 +249,14 @@ test('the user who submitted a batch is notified once that it ended, others are 
   await api.db.pool.query(`update batches set status = 'canceled' where id = $1`, [id])
   const { text } = await newest(email, 'Spring list')
   expect(text).toContain(`https://app.service.example/app/batches/${id}`)
+  const again = await browser.call(`/v1/batches/${id}/recheck`, {
+    body: { only: ['canceled'], name: 'Spring list, again' },
+  })
+  expect(again.status).toBe(202)
+  await api.db.pool.query(`update batches set status = 'canceled' where origin_id = $1`, [id])
+  const next = await newest(email, 'Spring list, again')
+  // Safe because the id of a batch was answered.
+  expect(next.text).toContain(`/app/batches/${(again.json as { id: string }).id}`)
   expect((await api.db.pool.query('select from batch_watchers')).rowCount).toBe(0)
 })
 

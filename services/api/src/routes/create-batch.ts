@@ -2,7 +2,6 @@ import { readingOf, readUploadFields, type BatchOptions } from '../batch-options
 import { Problem } from '@plumbline/contract/problem'
 import { RETENTION_DAYS } from '@plumbline/contract/batch-request'
 import { readPreferences } from '@plumbline/db/accounts'
-import { watchBatchOf } from '@plumbline/db/people/notifications'
 import { submitBatch } from '@plumbline/pipeline/submit'
 import type { Request, Response } from 'express'
 import { admit, refuseRevoked, showBalance } from '../access.ts'
@@ -19,6 +18,7 @@ import { readRecords, type BodyIntake } from '../records.ts'
 import { jsonResponse, sendResponse, type JsonResponse } from '../response.ts'
 import { readUpload } from '../upload.ts'
 import type { Handler } from './handler.ts'
+import { watchOwnBatch } from './watch-own-batch.ts'
 
 /**
  * A received batch: its file in the scratch directory, and the data by which repeats are compared.
@@ -112,7 +112,7 @@ async function submit(
   batch: ReceivedBatch,
   run: Run,
 ): Promise<JsonResponse> {
-  const { accountId, mode, sessionId } = callerOf(res)
+  const { accountId, mode } = callerOf(res)
   const { options } = batch
   const { keep } = run
   let response: JsonResponse | undefined
@@ -136,9 +136,7 @@ async function submit(
     async (tx, view) => {
       response = jsonResponse(202, view, `/v1/batches/${view.id}`)
       await keep?.(tx, response, view.id)
-      if (sessionId !== undefined && ctx.people.settings.hasMail) {
-        await watchBatchOf(tx, view.id, sessionId)
-      }
+      await watchOwnBatch(ctx, res, tx, view.id)
     },
   )
   if (response === undefined) throw new Error('a batch was submitted without a response')

@@ -16,6 +16,7 @@ import { jsonResponse } from '../response.ts'
 import { batchIdOf } from './batch-id.ts'
 import type { Handler } from './handler.ts'
 import { respondOnce } from './respond-once.ts'
+import { watchOwnBatch } from './watch-own-batch.ts'
 
 /**
  * `POST /v1/batches/{id}/recheck`: a new batch of the rows of this one that are to be checked
@@ -73,7 +74,11 @@ async function derive(
   const id = batchIdOf(req)
   await respondOnce<BatchView>(ctx, req, res, {
     sameAs: body,
-    work: (show) => make(id, show),
+    work: (show) =>
+      make(id, async (tx, view) => {
+        await show(tx, view)
+        await watchOwnBatch(ctx, res, tx, view.id)
+      }),
     respond: (view) => jsonResponse(202, view, `/v1/batches/${view.id}`),
     batchOf: (view) => view.id,
     isFree,
