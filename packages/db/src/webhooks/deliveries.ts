@@ -212,7 +212,7 @@ const TAKE_DUE = `
   ), endpoints as (
     select e.*, coalesce(($3::jsonb->>e.id)::int, $2::int) as room,
       coalesce(($5::jsonb->>e.account_id)::int, $4::int) as account_room,
-      e.id = any($9::text[]) as is_failing
+      e.id in (select unnest($9::text[])) as is_failing
     from seen s join webhook_endpoints e on e.id = s.endpoint_id
     where s.due_at <= clock_timestamp() and e.disabled_at is null
   ), waiting_each as (
