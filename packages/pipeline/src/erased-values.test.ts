@@ -139,3 +139,28 @@ test.each([
   const ordinary = pumped('Ada <ada@a.example>, "bob" <bob@a.example>\n', chars)
   expect(slowdown(scrub, start + pumped(piece, chars) + end, ordinary)).toBeLessThan(150)
 })
+
+test.each([
+  // Persian words are joined by a zero-width non-joiner.
+  ['نامه\u200cای.example', 'به نامه\u200cای.example بروید', 'به  بروید'],
+  ['💩.example', 'see 💩.example now', 'see  now'],
+])('a domain of joiners or emoji is found in any text: %j', (domain, text, left) => {
+  const ofDomain = createValueFinder({
+    values: { ...NONE, domain: [domain] },
+    includeAddresses: true,
+  })
+  expect(ofDomain.scrub(domain)).toBe('')
+  expect(ofDomain.scrub(`https://${domain}/`)).toBe('https:///')
+  expect(ofDomain.scrub(text)).toBe(left)
+  expect(ofDomain.scrub(`Ada <ada@${domain}>`)).toBe('Ada <>')
+  expect(ofDomain.scrub(`not-${domain}`)).toBe(`not-${domain}`)
+  const ofAddress = createValueFinder({
+    values: { ...NONE, email: [`ada@${domain}`] },
+    includeAddresses: false,
+  })
+  expect(ofAddress.scrub(`Ada <ada@${domain}>, bob@${domain}`)).toBe(`Ada <>, bob@${domain}`)
+})
+
+test('an emoji beside a value is no part of it', () => {
+  expect(finder.scrub('ada@example.com😀 gone.example😀')).toBe('😀 😀')
+})

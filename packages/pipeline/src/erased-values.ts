@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { domainToUnicode } from 'node:url'
 import { composed } from '@plumbline/contract/composed-text'
 import type { ErasedValues } from '@plumbline/contract/erasure'
 import type { Check } from '@plumbline/contract/products'
@@ -57,10 +58,15 @@ export function createValueFinder({ values, includeAddresses }: ErasureTarget): 
     }
   }
   const scrubs: ((text: string) => string)[] = []
-  if (findsAddresses) scrubs.push((text) => scrubAddresses(text, hosts))
+  if (findsAddresses) {
+    const behindAt = new RegExp(`[${nameChars(hosts.keys())}.]+`, 'uy')
+    scrubs.push((text) => scrubAddresses(text, { hosts, behindAt }))
+  }
   if (ips.size > 0) scrubs.push((text) => scrubIps(text, (ip) => isErased('ip', ip)))
-  if (domains.size > 0)
-    scrubs.push((text) => scrubDomains(text, (name) => isErased('domain', name)))
+  if (domains.size > 0) {
+    const names = domainPattern(nameChars(domains))
+    scrubs.push((text) => scrubDomains(text, names, (name) => isErased('domain', name)))
+  }
   if (phones.size > 0) scrubs.push((text) => scrubPhones(text, isPhone))
   return {
     isErased,
@@ -109,9 +115,6 @@ const LOCAL_CHARS = 256
  */
 const LOCAL_STARTS = 16
 
-/** The domain after an @. */
-const DOMAIN_BEHIND = /[\p{L}\p{M}\p{N}._-]+/uy
-
 /** The erased addresses at a host. */
 interface ErasedAtHost {
   /** Their local parts, as `foldedLocal` has them. */
@@ -153,7 +156,28 @@ function foldedLocal(text: string): string {
 
 const IS_ASCII = /^[\0-\x7f]*$/
 
-function scrubAddresses(text: string, hosts: ReadonlyMap<string, ErasedAtHost>): string {
+/**
+ * The characters of labels in a class of a regular expression: letters, marks, digits, and what else
+ * these names have, such as the joiners of Persian or emoji, which surround a value elsewhere.
+ */
+function nameChars(names: Iterable<string>): string {
+  const rare = new Set<string>()
+  for (const name of names) {
+    for (const char of domainToUnicode(name)) if (RARE_IN_NAMES.test(char)) rare.add(char)
+  }
+  return `\\p{L}\\p{M}\\p{N}_\\-${[...rare].join('')}`
+}
+
+const RARE_IN_NAMES = /[^\p{ASCII}\p{L}\p{M}\p{N}]/u
+
+/** Finds the addresses at some hosts. */
+interface HostSearch {
+  readonly hosts: ReadonlyMap<string, ErasedAtHost>
+  /** The domain after an @. */
+  readonly behindAt: RegExp
+}
+
+function scrubAddresses(text: string, { hosts, behindAt }: HostSearch): string {
   let left = ''
   let from = 0
   /** The pieces of local parts, by their start, so that each is folded once for those that share it. */
@@ -166,8 +190,8 @@ function scrubAddresses(text: string, hosts: ReadonlyMap<string, ErasedAtHost>):
     return form
   }
   for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
-    DOMAIN_BEHIND.lastIndex = at + 1
-    const found = DOMAIN_BEHIND.exec(text)?.[0]
+    behindAt.lastIndex = at + 1
+    const found = behindAt.exec(text)?.[0]
     if (found === undefined) continue
     const domain = withoutLastDots(found)
     // Nearly all addresses are ruled out by their domain, before the start of the local part is
@@ -231,13 +255,19 @@ function scrubIps(text: string, isErased: (text: string) => boolean): string {
   return left
 }
 
-function scrubDomains(text: string, isErased: (text: string) => boolean): string {
-  if (!text.includes('.')) return isErased(text) ? '' : text
-  return text.replaceAll(
-    // Neither the domain of an address nor a local part: those belong to a larger value.
-    /(?<![\p{L}\p{M}\p{N}_.@-])[\p{L}\p{M}\p{N}_-]+(?:\.[\p{L}\p{M}\p{N}_-]+)+(?![\p{L}\p{M}\p{N}_@-]|\.[\p{L}\p{N}])/gu,
-    (token) => (isErased(token) ? '' : token),
+/**
+ * A domain, which is neither that of an address nor a local part: those belong to a larger value.
+ */
+function domainPattern(chars: string): RegExp {
+  return new RegExp(
+    `(?<![${chars}.@])[${chars}]+(?:\\.[${chars}]+)+(?![${chars}@]|\\.[\\p{L}\\p{N}])`,
+    'gu',
   )
+}
+
+function scrubDomains(text: string, names: RegExp, isErased: (text: string) => boolean): string {
+  if (!text.includes('.')) return isErased(text) ? '' : text
+  return text.replaceAll(names, (token) => (isErased(token) ? '' : token))
 }
 
 function scrubPhones(text: string, isPhone: (digits: string) => boolean): string {
