@@ -2,7 +2,6 @@ import { CHECKS, type Check } from '@plumbline/contract/products'
 import type { BlankedChunk, HeldChunk, HeldPart, HeldTask } from '@plumbline/db/batches/blank'
 import type { BatchRow } from '@plumbline/db/batches/rows'
 import { parseExactly } from '@plumbline/intake/json-row'
-import { cellText, readPhone } from '@plumbline/intake/subject'
 import {
   blankOutcomes,
   pack,
@@ -181,12 +180,7 @@ export function scrubberOf(
   batch: Pick<CellsOf, 'default_country'>,
 ): (text: string) => string {
   const country = batch.default_country ?? undefined
-  return (text) => {
-    const left = finder.scrub(text)
-    if (!finder.mayBePhone(left)) return left
-    const { subject } = readPhone(cellText(left), country)
-    return subject !== undefined && finder.isErased('phone', subject) ? '' : left
-  }
+  return (text) => finder.scrub(text, country)
 }
 
 function blankJson(

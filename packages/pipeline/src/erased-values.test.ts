@@ -164,3 +164,22 @@ test.each([
 test('an emoji beside a value is no part of it', () => {
   expect(finder.scrub('ada@example.com😀 gone.example😀')).toBe('😀 😀')
 })
+
+test.each([
+  ['call 020 7946 0123 now', 'call  now'],
+  ['Office: +44 (0)20 7946 0123, Mobile: +44 7700 900123', 'Office: , Mobile: +44 7700 900123'],
+  ['020 7946 0124 ::: 020 7946 0123', '020 7946 0124 ::: '],
+  ['اتصل ٠٠٤٤٢٠٧٩٤٦٠١٢٣ الآن', 'اتصل  الآن'],
+  ['call ＋４４２０７９４６０１２３ now', 'call  now'],
+  ['+44‑20‑7946‑0123 (home)', ' (home)'],
+  ['442079460124–442079460123', '442079460124–'],
+  ['\u202a020\u202f7946\u202f0123\u202c', ''],
+  ['="020 7946 0123"', ''],
+])('a number is found in any notation within a text: %j', (text, left) => {
+  expect(finder.scrub(text, 'GB')).toBe(left)
+})
+
+test.each(['call 020 7946 0124 now', '٠٠٤٤٢٠٧٩٤٦٠١٢٣٤', 'call 01020 7946 0123 now'])(
+  'another number is not found: %j',
+  (text) => expect(finder.scrub(text, 'GB')).toBe(text),
+)

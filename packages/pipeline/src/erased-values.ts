@@ -4,6 +4,7 @@ import { composed } from '@plumbline/contract/composed-text'
 import type { ErasedValues } from '@plumbline/contract/erasure'
 import type { Check } from '@plumbline/contract/products'
 import { VALUE_MAX_CHARS } from '@plumbline/contract/requests'
+import { cellText, readPhone } from '@plumbline/intake/subject'
 import { digitsOf, normalDomain, normalValue, withoutLastDots } from './normal-value.ts'
 
 /** The values that an erasure searches for. */
@@ -17,8 +18,12 @@ export interface ErasureTarget {
 export interface ValueFinder {
   /** Whether a subject is one of the values. */
   isErased(check: Check, subject: string): boolean
-  /** A text without the values; the same string if it holds none. */
-  scrub(text: string): string
+  /**
+   * A text without the values; the same string if it holds none.
+   *
+   * @param country ISO alpha-2, of phone numbers without a country code
+   */
+  scrub(text: string, country?: string): string
   /** Whether a cell may be one of the phone numbers, in any notation: compares the last digits. */
   mayBePhone(text: string): boolean
 }
@@ -67,21 +72,28 @@ export function createValueFinder({ values, includeAddresses }: ErasureTarget): 
     const names = domainPattern(nameChars(domains))
     scrubs.push((text) => scrubDomains(text, names, (name) => isErased('domain', name)))
   }
-  if (phones.size > 0) scrubs.push((text) => scrubPhones(text, isPhone))
+  const mayBePhone: ValueFinder['mayBePhone'] = (text) => {
+    if (phones.size === 0 || text.length > PHONE_CHARS || text.includes('@')) return false
+    const digits = digitsOf(text)
+    return digits.length >= LEAST_DIGITS && endings.has(digits.slice(-4))
+  }
+  const readsPhone = (text: string, country: string | undefined): boolean => {
+    if (!mayBePhone(text)) return false
+    const { subject } = readPhone(cellText(text), country)
+    return subject !== undefined && isPhone(digitsOf(subject))
+  }
   return {
     isErased,
-    scrub: (text) => {
+    scrub: (text, country) => {
       if (text.length < LEAST_CHARS) return text
       // Values that are not an address can only be found as a whole.
       const mayBeOne = emails.size > 0 && text.length <= WHOLE_MAX_CHARS
       if (mayBeOne && emails.has(normalValue('email', text))) return ''
-      return scrubs.reduce((left, scrub) => scrub(left), text)
+      const left = scrubs.reduce((rest, scrub) => scrub(rest), text)
+      if (phones.size === 0) return left
+      return scrubPhones(left, isPhone, (number) => readsPhone(number, country))
     },
-    mayBePhone: (text) => {
-      if (phones.size === 0 || text.length > PHONE_CHARS || text.includes('@')) return false
-      const digits = digitsOf(text)
-      return digits.length >= LEAST_DIGITS && endings.has(digits.slice(-4))
-    },
+    mayBePhone,
   }
 }
 
@@ -270,10 +282,26 @@ function scrubDomains(text: string, names: RegExp, isErased: (text: string) => b
   return text.replaceAll(names, (token) => (isErased(token) ? '' : token))
 }
 
-function scrubPhones(text: string, isPhone: (digits: string) => boolean): string {
-  return text.replaceAll(/(?<![\w.])[+(]?\d[\d\s()./\u00a0-]*\d(?![\w])/g, (token) => {
-    if (isPhone(digitsOf(token))) return ''
+/** A phone number within a text, in the digits of any script. */
+const NUMBER = /(?<![\w.\p{Nd}])[+＋(]?\p{Nd}[\p{Nd}\s()./\u2010-\u2015-]*\p{Nd}(?![\w\p{Nd}])/gu
+
+/** Parts of it that may be several numbers: dashes also stand between two. */
+const PIECE = /[^\s/\u2010-\u2015]+/gu
+
+/**
+ * @param isPhone compares digits
+ * @param readsPhone parses a number in national format, or with brackets around its 0
+ */
+function scrubPhones(
+  text: string,
+  isPhone: (digits: string) => boolean,
+  readsPhone: (number: string) => boolean,
+): string {
+  if (readsPhone(text)) return ''
+  const whole = text.trim()
+  return text.replaceAll(NUMBER, (token) => {
+    if (isPhone(digitsOf(token)) || (token !== whole && readsPhone(token))) return ''
     // Consecutive matches are separated by the text between them.
-    return token.replaceAll(/[^\s/]+/g, (piece) => (isPhone(digitsOf(piece)) ? '' : piece))
+    return token.replaceAll(PIECE, (piece) => (isPhone(digitsOf(piece)) ? '' : piece))
   })
 }
