@@ -12,6 +12,7 @@ import { findPreview, writePreview, type StoredPreview } from '@plumbline/db/bat
 import { lockBatch, readBatch, updateBatch, type BatchRow } from '@plumbline/db/batches/rows'
 import type { Tx } from '@plumbline/db/database'
 import { noteRemovals } from '@plumbline/db/file-store'
+import { renewNotification } from '@plumbline/db/people/notifications'
 import { blankChunk, scrubberOf } from './blank-chunk.ts'
 import { scrubJson } from './codec.ts'
 import type { ValueFinder } from './erased-values.ts'
@@ -134,7 +135,10 @@ export async function blankHead(
     if (row === undefined || row.erasing === 'all') return true
     if (row.change_count !== readNo) return false
     const kept = blankedTexts(row, scrub)
-    if (kept !== undefined) await updateBatch(tx, batchId, kept)
+    if (kept !== undefined) {
+      await updateBatch(tx, batchId, kept)
+      await renewNotification(tx, batchId)
+    }
     if (shown !== undefined) await writePreview(tx, batchId, shown)
     const removes = drops && !row.source_erased && row.erasing === null
     if (removes) {

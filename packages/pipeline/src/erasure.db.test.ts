@@ -3,6 +3,9 @@ import { erasedValuesOf, type EraseRequest } from '@plumbline/contract/erasure'
 import type { Check } from '@plumbline/contract/products'
 import { createAccount } from '@plumbline/db/accounts'
 import { readBatch } from '@plumbline/db/batches/rows'
+import { inTransaction } from '@plumbline/db/database'
+import { insertMail } from '@plumbline/db/mails'
+import { takeEndedBatches } from '@plumbline/db/people/notifications'
 import { auditLedger } from '@plumbline/testkit/audit-ledger'
 import { leaseTasks } from '@plumbline/db/batches/lease-tasks'
 import { closeFinishedBatches } from '@plumbline/db/batches/stages'
@@ -383,6 +386,37 @@ test('a row whose address is erased before its check is charged for the number, 
     used: 2,
     released: 1,
   })
+})
+
+test('a waiting message about a batch is replaced by one with its name after the erasure', async () => {
+  await using harness = await openErasureHarness()
+  const { db } = harness.pipeline
+  const { accountId } = harness.owner
+  const id = await harness.runBatch('email\neve@kept.example', { name: 'of ada@gone.example' })
+  await db.pool.query(
+    `insert into users (id, name, email, email_key, password_digest)
+     values ('usr_1', 'Ada', 'ada@company.example', 'ada', '')`,
+  )
+  await db.pool.query(
+    `insert into members (account_id, user_id, role) values ('${accountId}', 'usr_1', 'owner')`,
+  )
+  await db.pool.query(`insert into batch_watchers (batch_id, user_id) values ('${id}', 'usr_1')`)
+  const take = async (): Promise<readonly (string | null)[]> =>
+    await inTransaction(db, async (tx) => {
+      const ended = await takeEndedBatches(tx, 10)
+      for (const { mailKey } of ended) {
+        await insertMail(tx, { kind: 'batch_ended', sealed: '', hours: 1, withdrawKey: mailKey })
+      }
+      return ended.map(({ name }) => name)
+    })
+  expect(await take()).toEqual(['of ada@gone.example'])
+  await harness.begin(TARGET)
+  await harness.work()
+  expect((await db.pool.query('select from mails')).rowCount).toBe(0)
+  expect(await take()).toEqual(['of '])
+  await harness.begin(TARGET)
+  await harness.work()
+  expect((await db.pool.query('select from mails')).rowCount).toBe(1)
 })
 
 test('stored responses that show a value are emptied, and no others', async () => {

@@ -54,9 +54,10 @@ export function startNotifications(
 export async function queueNotifications(people: People): Promise<void> {
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const counts = await inTransaction(people.db, async (tx) => [
-      await queueEndedBatches(people, tx),
       await queueLowCredits(people, tx),
       await queueDisabledEndpoints(people, tx),
+      // Last, since it locks batches.
+      await queueEndedBatches(people, tx),
     ])
     if (counts.some((count) => count > 0)) people.wakeMail()
     if (counts.every((count) => count < AT_ONCE)) return
@@ -65,17 +66,18 @@ export async function queueNotifications(people: People): Promise<void> {
 
 async function queueEndedBatches(people: People, tx: Tx): Promise<number> {
   const ended = await takeEndedBatches(tx, AT_ONCE)
-  for (const { id, status, name, accountId, email } of ended) {
+  for (const { id, status, name, accountId, email, mailKey } of ended) {
     const taken = await people.takeOfDay(`${BATCH_MAIL_BUDGETS}${accountId}`, BATCH_MAILS_A_DAY)
     if (taken === undefined) continue
-    await queueMessage(people, tx, {
+    const message: MailMessage = {
       kind: 'batch_ended',
       to: email,
       accountName: await nameOf(tx, accountId),
       batchName: name ?? id,
       status,
       link: linkOf(people, `batches/${id}`),
-    })
+    }
+    await queueMessage(people, tx, message, { withdrawKey: mailKey })
   }
   return ended.length
 }
