@@ -11,6 +11,7 @@ import {
   rm,
   stat,
   symlink,
+  writeFile,
 } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { arch, platform } from 'node:os'
@@ -85,7 +86,10 @@ async function reachableBase(
   if (user === undefined) return home
   const elsewhere = join(home, 'elsewhere')
   const linked = await readlink(elsewhere).catch(() => undefined)
-  if (linked !== undefined) return linked
+  if (linked !== undefined) {
+    await refuseCopy(home, linked)
+    return linked
+  }
   const inside = join(home, 'server')
   await mkdir(inside, { recursive: true, mode: 0o700 })
   await chown(inside, user.uid, user.gid)
@@ -115,8 +119,48 @@ async function reachableBase(
     await rm(outside, { recursive: true, force: true })
     return readlink(elsewhere)
   }
-  warn(`the user "${user.name}" cannot reach ${home}; the database is kept in ${outside}`)
+  await refuseCopy(home, outside)
+  warn(
+    `the user "${user.name}" cannot reach ${home}; the database is kept in ${outside}, which is to be ` +
+      'backed up, too',
+  )
   return outside
+}
+
+/**
+ * Notes which home a database elsewhere belongs to. A copy of the home links to the database of the
+ * original, and would change it.
+ *
+ * @throws with instructions, if the database is missing or another home's
+ */
+async function refuseCopy(home: string, outside: string): Promise<void> {
+  if (!(await exists(outside))) {
+    throw new Error(
+      `the database of ${home} is kept in ${outside}, which is missing: restore it there, or where ` +
+        `the link ${join(home, 'elsewhere')} then points`,
+    )
+  }
+  // Beside the folder, since that is the server's user's.
+  const note = `${outside}.home`
+  const other = await readFile(note, 'utf8').catch(() => home)
+  const isOriginal = other === home || (await isSame(other, home))
+  // One that is gone, or has another database, was moved or restored.
+  if (!isOriginal && (await readlink(join(other, 'elsewhere')).catch(() => '')) === outside) {
+    throw new Error(
+      `${home} is a copy of ${other}, without its database, which is kept in ${outside}: copy that ` +
+        `folder, too, and let the link ${join(home, 'elsewhere')} point to the copy`,
+    )
+  }
+  // A folder that cannot be written has been linked by hand.
+  await writeFile(note, home, { mode: 0o600 }).catch(() => undefined)
+}
+
+/** Whether two paths lead to one folder, as through a link or another mount. */
+async function isSame(one: string, other: string): Promise<boolean> {
+  const [first, second] = await Promise.all(
+    [one, other].map((path) => stat(path).catch(() => null)),
+  )
+  return first != null && first.ino === second?.ino && first.dev === second.dev
 }
 
 /** Asks the system whether a user can write: only it knows access control lists and mounts. */

@@ -1,9 +1,20 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  cp,
+  mkdtemp,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { readPassword } from './embedded-cluster.ts'
@@ -179,10 +190,55 @@ test.runIf(process.getuid?.() === 0)(
       await second.stop()
       expect(warnings).toEqual([expect.stringContaining(await readlink(link))])
     } finally {
-      await rm(await readlink(link), { recursive: true, force: true })
+      await removeElsewhere(link)
     }
   },
 )
+
+test.runIf(process.getuid?.() === 0)(
+  'a copy of a directory whose database is stored elsewhere is refused, and starts with a copy of that',
+  async () => {
+    await using directory = await openDirectory()
+    const dataDir = join(directory.path, 'data')
+    const first = await startEmbeddedPostgres({ dataDir })
+    const link = join(dataDir, 'postgres/elsewhere')
+    const outside = await readlink(link)
+    try {
+      await ask(first.url, 'create table kept as select 42 as answer')
+      await first.stop()
+      const copy = join(directory.path, 'copy')
+      await cp(dataDir, copy, { recursive: true, verbatimSymlinks: true })
+      await expect(startEmbeddedPostgres({ dataDir: copy })).rejects.toThrow(
+        /copy that folder, too/,
+      )
+      const copied = `${outside}-copy`
+      // With the owners of its files, which `cp` of Node does not keep.
+      await promisify(execFile)('cp', ['-a', outside, copied])
+      await rm(join(copy, 'postgres/elsewhere'))
+      await symlink(copied, join(copy, 'postgres/elsewhere'))
+      const second = await startEmbeddedPostgres({ dataDir: copy })
+      await ask(second.url, 'drop table kept')
+      await second.stop()
+      await removeElsewhere(join(copy, 'postgres/elsewhere'))
+      const moved = join(directory.path, 'moved')
+      await rename(dataDir, moved)
+      const third = await startEmbeddedPostgres({ dataDir: moved })
+      expect(await ask(third.url, 'select answer from kept')).toEqual([{ answer: 42 }])
+      await third.stop()
+      await removeElsewhere(join(moved, 'postgres/elsewhere'))
+      await expect(startEmbeddedPostgres({ dataDir: moved })).rejects.toThrow(/which is missing/)
+    } finally {
+      await rm(outside, { recursive: true, force: true })
+    }
+  },
+)
+
+/** Removes the database that a link leads to. */
+async function removeElsewhere(link: string): Promise<void> {
+  const outside = await readlink(link)
+  await rm(outside, { recursive: true, force: true })
+  await rm(`${outside}.home`, { force: true })
+}
 
 test('a disk that is full at the first start leaves no password that prevents the next one', async () => {
   await using directory = await openDirectory()
