@@ -51,11 +51,11 @@ function convert(
   const common = { descriptor, aggregationTemporality }
   switch (metric.type.toString()) {
     case 'counter': {
-      const dataPoints = metric.values.map((value) => pointOf(value, span))
+      const dataPoints = pointsOf(metric, span)
       return { ...common, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints }
     }
     case 'gauge': {
-      const dataPoints = metric.values.map((value) => pointOf(value, span))
+      const dataPoints = pointsOf(metric, span)
       return { ...common, dataPointType: DataPointType.GAUGE, dataPoints }
     }
     case 'histogram': {
@@ -67,8 +67,17 @@ function convert(
   }
 }
 
-function pointOf({ labels, value }: SeriesValue, span: Span): DataPoint<number> {
-  return { ...span, attributes: attributesOf(labels), value }
+/**
+ * Without what is no number, such as the mean of nothing or an endless age: in JSON it would be null,
+ * for which a receiver refuses the whole message.
+ */
+function pointsOf(
+  { values }: MetricObjectWithValues<MetricValue<string>>,
+  span: Span,
+): DataPoint<number>[] {
+  return values
+    .filter(({ value }) => Number.isFinite(value))
+    .map(({ labels, value }) => ({ ...span, attributes: attributesOf(labels), value }))
 }
 
 function attributesOf(labels: SeriesValue['labels']): Readonly<Record<string, string>> {

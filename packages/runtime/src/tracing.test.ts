@@ -110,6 +110,19 @@ test('the exported metrics equal those of /metrics, with histogram buckets that 
   expect(text).toMatch(/"count":4,"sum":65\.5/)
 })
 
+test('a value that is no number is not sent, and the others are', async () => {
+  const { tracing, metrics } = await open({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+  metrics.observed('ages', 'Ages.', ['of'], async () => [
+    { labels: { of: 'nothing' }, value: Infinity },
+    { labels: { of: 'mean' }, value: NaN },
+    { labels: { of: 'something' }, value: 7 },
+  ])
+  await tracing[Symbol.asyncDispose]()
+  const text = receiver.texts().find((each) => each.startsWith('/v1/metrics')) ?? ''
+  expect(text).toMatch(/"name":"ages".*"something".*"asDouble":7/)
+  expect(text).not.toContain('null')
+})
+
 test("with a share of 0 no trace is sent, whatever the caller's header says", async () => {
   const { tracing } = await open({
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
