@@ -5,8 +5,8 @@ import { startOrExit } from './start.ts'
  * Runs a program until SIGTERM, SIGINT, or the end of the parent process that forked it. A forked
  * program leaves SIGINT to its parent: a terminal sends it to both, and the parent knows the order
  * in which to stop its programs. A second Ctrl-C ends the program at once. `start` gets the stop
- * signal and returns what must be closed; closing is limited to `graceMs`. If it fails, the error
- * is logged for `program` and the process ends.
+ * signal and returns what must be closed; closing is limited to `graceMs`. If it fails, or an error
+ * is caught by nothing, that is logged for `program` and the process ends with status 1.
  */
 export async function runUntilStopped(
   options: { program: string; log: Log; graceMs: number },
@@ -30,6 +30,11 @@ export async function runUntilStopped(
       process.exit(1)
     }, options.graceMs)
   }
+  // Node would print it with all its fields, which may be values of a statement, or a password.
+  process.on('uncaughtException', (error) => {
+    log.error({ err: error }, 'ended by an error that nothing has caught')
+    process.exit(1)
+  })
   // Not once: without a listener the next signal would kill the process.
   process.on('SIGTERM', () => stop('SIGTERM'))
   process.on('SIGINT', () => {
