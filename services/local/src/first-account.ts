@@ -19,10 +19,14 @@ export interface FirstAccount {
 /**
  * Creates an account with both keys if there is none yet, and writes to the audit log which user of
  * the machine started the service; undefined if there is an account.
+ *
+ * @param keep stores the keys before the account exists: on a full disk there is none, and the next
+ * start makes it
  */
 export async function createFirstAccount(
   db: Db,
   service: string,
+  keep: (account: FirstAccount) => Promise<unknown>,
 ): Promise<FirstAccount | undefined> {
   if ((await listAccounts(db, 1)).length > 0) return undefined
   return await inTransaction(db, async (tx) => {
@@ -35,7 +39,10 @@ export async function createFirstAccount(
     await writeAudit(tx, { actor, action: 'account.create', accountId: id, before: null, after })
     const keyOf = async (mode: 'live' | 'test'): Promise<string> =>
       (await createAuditedKey(tx, { accountId: id, mode, service }, actor)).key
-    return { accountId: id, liveKey: await keyOf('live'), testKey: await keyOf('test') }
+    const liveKey = await keyOf('live')
+    const account = { accountId: id, liveKey, testKey: await keyOf('test') }
+    await keep(account)
+    return account
   })
 }
 

@@ -61,11 +61,11 @@ async function startEverything(
   stack.use(await lockDataDir(dataDir))
   const urls = await databaseUrls(given, dataDir, stack, out)
   const direct = given.DATABASE_DIRECT_URL
-  const { firstAccount, welcomeCode } = await prepareDatabase(urls, direct, KEY_PREFIX)
-  const keysFile =
-    firstAccount === undefined || process.stdout.isTTY
-      ? undefined
-      : await writeFirstKeys(dataDir, firstAccount)
+  let keysFile: string | undefined
+  const keep = async (made: FirstAccount): Promise<void> => {
+    if (!process.stdout.isTTY) keysFile = await writeFirstKeys(dataDir, made)
+  }
+  const { firstAccount, welcomeCode } = await prepareDatabase(urls, direct, KEY_PREFIX, keep)
   let account = firstAccount === undefined ? '' : accountText(firstAccount, keysFile)
   // Also if the start fails, as where a port is in use: the next one makes no account.
   stack.defer(() => void process.stdout.write(account))
@@ -195,6 +195,7 @@ async function prepareDatabase(
   { source, owner, serving }: DatabaseUrls,
   direct: string | undefined,
   service: string,
+  keep: (account: FirstAccount) => Promise<void>,
 ): Promise<{
   readonly firstAccount: FirstAccount | undefined
   readonly welcomeCode: string | undefined
@@ -209,7 +210,7 @@ async function prepareDatabase(
   } catch (cause) {
     throw new Error(`${source} cannot be prepared`, { cause })
   }
-  const firstAccount = await createFirstAccount(db, service)
+  const firstAccount = await createFirstAccount(db, service, keep)
   return { firstAccount, welcomeCode: await createWelcomeCode(db) }
 }
 
