@@ -2,6 +2,7 @@ import { recoveryCodes, secondFactorStart } from '@plumbline/contract/app/entry'
 import { accountSettings, invitationResponse, memberList } from '@plumbline/contract/app/members'
 import { keyList, newKeyResponse } from '@plumbline/contract/app/keys'
 import { batchPreview } from '@plumbline/contract/batch-preview'
+import { rowOf, xlsxOf } from '@plumbline/intake/workbook-fixture'
 import { backends } from '@plumbline/testkit/backends'
 import { Secret, TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
@@ -132,6 +133,24 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.goBack()
     await page.locator('dt:text-is("Encoding") + dd:text-is("utf-8")').waitFor()
     expect(await encoding.inputValue()).toBe('utf-8')
+  })
+
+  test('a workbook whose sheet was mistyped is read as at first again, and its sheets are named', async () => {
+    const buffer = await xlsxOf({
+      sheets: { Notes: rowOf('nothing here'), People: rowOf('Email') + rowOf('a@example.com') },
+    })
+    await page.goto('/app/batches/new')
+    const file = { name: 'people.xlsx', mimeType: 'application/octet-stream', buffer }
+    await page.getByLabel('File', { exact: true }).setInputFiles(file)
+    await page.getByText('Correct how it is read').click()
+    await page.getByText('There are: Notes, People.').waitFor()
+    await page.getByLabel('Sheet', { exact: true }).fill('Poeple')
+    await page.getByRole('button', { name: 'Read it anew', exact: true }).click()
+    await page.getByText('The workbook has no sheet "Poeple"').waitFor()
+    await page.getByRole('button', { name: 'Read it as at first', exact: true }).click()
+    await page.locator('dt:text-is("Sheet") + dd:has-text("People")').waitFor()
+    const start = page.getByRole('button', { name: 'Start', exact: true })
+    await expect.poll(() => start.isEnabled()).toBe(true)
   })
 
   test('a refused start says so where it was pressed, however many columns there are', async () => {

@@ -3,7 +3,7 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
-import { callJson, sentenceOf } from '../../api/http.ts'
+import { callJson, RefusedCall, sentenceOf } from '../../api/http.ts'
 import { batchKey } from '../../api/queries.ts'
 import { Button, LinkButton } from '../../components/button.tsx'
 import { Skeleton, Card, Notice } from '../../components/page.tsx'
@@ -13,7 +13,7 @@ import type { Changes } from './changes.ts'
 import { Columns } from './columns.tsx'
 import { Cost } from './cost.tsx'
 import { Known } from './known.tsx'
-import { Reading } from './reading.tsx'
+import { Reading, UndoReading } from './reading.tsx'
 import { Sample } from './sample.tsx'
 
 /** Milliseconds between two reads of the preview until every row is counted. */
@@ -36,7 +36,8 @@ export function Preview({
     queryKey: [...batchKey(batch.id), 'preview', isReady, batch.ready_at],
     queryFn: async ({ signal }) =>
       await callJson<BatchPreview>('GET', `${path}/preview`, undefined, { signal }),
-    refetchInterval: ({ state }) => (state.data?.counted === true ? false : EVERY_MS),
+    refetchInterval: ({ state }) =>
+      state.data?.counted === true || isRefused(state.error) ? false : EVERY_MS,
     placeholderData: (former) => former,
   })
   const { data, error } = preview
@@ -53,6 +54,9 @@ export function Preview({
     route(`/app/batches/${batch.id}`)
   }
   if (data === undefined) {
+    if (isReady && batch.error !== null) {
+      return <UndoReading fault={batchFault(batch.error, batch.product)} changes={changes} />
+    }
     return (
       <Card title="What was found">
         {error === null ? <Skeleton rows={6} /> : <Notice tone="bad">{sentenceOf(error)}</Notice>}
@@ -66,7 +70,7 @@ export function Preview({
       {data.error !== null && !lacks && (
         <Notice tone="warn">{batchFault(data.error, batch.product)}</Notice>
       )}
-      <Reading preview={data} changes={changes} />
+      <Reading preview={data} sheets={batch.file?.sheets ?? []} changes={changes} />
       <Columns preview={data} changes={changes} />
       <Known preview={data} changes={changes} />
       <Cost preview={data} />
@@ -90,4 +94,9 @@ export function Preview({
       </div>
     </>
   )
+}
+
+/** Whether there is none, and will be none until the batch is changed. */
+function isRefused(error: unknown): boolean {
+  return error instanceof RefusedCall && error.status === 409
 }

@@ -1,10 +1,11 @@
+import type { BatchChange } from '@plumbline/contract/batch-change'
 import type { BatchPreview } from '@plumbline/contract/batch-preview'
 import { DELIMITERS, type Delimiter } from '@plumbline/contract/delimiters'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { Button } from '../../components/button.tsx'
 import { CheckField, Field, SelectField } from '../../components/field.tsx'
-import { Card } from '../../components/page.tsx'
+import { Card, Notice } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
 import { Foreign, visibleText } from '../../components/text.tsx'
 import * as format from '../../format.ts'
@@ -35,9 +36,12 @@ const ENCODINGS = [
 /** Options for reading the file (sheet, encoding, delimiter, header), and its first rows. */
 export function Reading({
   preview,
+  sheets,
   changes,
 }: {
   readonly preview: BatchPreview
+  /** Names of the sheets of a workbook, the first ones if they are many. */
+  readonly sheets: readonly string[]
   readonly changes: Changes
 }): JSX.Element {
   const { file, first_rows: first } = preview
@@ -56,7 +60,7 @@ export function Reading({
       />
       <details class="details">
         <summary>Correct how it is read</summary>
-        <Corrections preview={preview} changes={changes} />
+        <Corrections preview={preview} sheets={sheets} changes={changes} />
       </details>
       {first.length > 0 && (
         <details class="details">
@@ -79,6 +83,33 @@ export function Reading({
   )
 }
 
+/** What the reading of a file goes by unless something else is chosen. */
+const AS_FOUND: BatchChange = { sheet: null, encoding: null, delimiter: null, header: null }
+
+/** Says why a file cannot be read in the way that was chosen, and goes back to the first one. */
+export function UndoReading({
+  fault,
+  changes: { change, isBusy },
+}: {
+  readonly fault: string
+  readonly changes: Changes
+}): JSX.Element {
+  return (
+    <Card title="How it was read">
+      <Notice
+        tone="warn"
+        actions={
+          <Button busy={isBusy} onClick={() => change(AS_FOUND)}>
+            Read it as at first
+          </Button>
+        }
+      >
+        {fault}
+      </Notice>
+    </Card>
+  )
+}
+
 function rowsText({ rows, error }: BatchPreview): string {
   if (rows !== null) return format.number(rows.total)
   return error === null ? 'Being counted' : 'Not counted yet'
@@ -86,9 +117,11 @@ function rowsText({ rows, error }: BatchPreview): string {
 
 function Corrections({
   preview: { file },
+  sheets,
   changes: { wished, change },
 }: {
   readonly preview: BatchPreview
+  readonly sheets: readonly string[]
   readonly changes: Changes
 }): JSX.Element {
   const [encoding, setEncoding] = useState(file.encoding ?? '')
@@ -115,7 +148,14 @@ function Corrections({
             maxLength={40}
           />
         ) : (
-          <Field label="Sheet" value={sheet} onInput={setSheet} maxLength={200} />
+          <Field
+            label="Sheet"
+            value={sheet}
+            list={sheets}
+            onInput={setSheet}
+            maxLength={200}
+            hint={<Foreign text={`There are: ${sheets.join(', ')}.`} />}
+          />
         )}
       </div>
       <CheckField
