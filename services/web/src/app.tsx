@@ -9,6 +9,7 @@ import { Skeleton, Notice, Page } from './components/page.tsx'
 import { Foreign } from './components/text.tsx'
 import { Loaded } from './loaded.tsx'
 import { ownPath } from './own-path.ts'
+import { useKeptFocus } from './kept-focus.ts'
 import { usePageFocus } from './page-focus.ts'
 import { StepUpProvider } from './step-up.tsx'
 import { pageOf, type PageMatch } from './routes.ts'
@@ -19,6 +20,7 @@ import { useSubmission } from './submit.ts'
 /** Shows the page of the path, or the sign-in page if nobody is signed in. */
 export function App(): JSX.Element {
   const { path } = useLocation()
+  useKeptFocus()
   usePageFocus()
   const match = pageOf(path)
   if (match === null) return <NotFound />

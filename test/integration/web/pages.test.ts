@@ -121,6 +121,46 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect(wide.faults).toEqual([])
   })
 
+  test('the focus stays in the part of the page whose button has done its work and is gone', async () => {
+    await using other = await openWindow(started.service.url)
+    const { page } = other
+    await signUp(started.service, other.context.request, { email: 'focus@people.test' })
+    const press = async (name: string): Promise<void> =>
+      await page.getByRole('button', { name, exact: true }).press('Enter')
+    const isAt = async (heading: string): Promise<void> =>
+      await page.locator(':focus', { hasText: heading }).and(page.locator('h1, h2')).waitFor()
+    await page.goto('/app/keys')
+    await settle(page, 'API keys')
+    await press('Create live key')
+    await isAt('Your new key')
+    await press('I have kept it')
+    await isAt('API keys')
+    await press('Revoke')
+    await press('Revoke it')
+    await isAt('Live key')
+    await page.goto('/app/settings')
+    await settle(page, 'Settings')
+    await page.getByLabel('Password to begin').fill(PASSWORD)
+    await press('Set up a second factor')
+    await isAt('Second factor')
+    await page.getByLabel('Email', { exact: true }).fill('grace@people.test')
+    await press('Invite')
+    await press('Withdraw the invitation of grace@people.test')
+    await isAt('Members')
+    await page.goto('/app/batches/new')
+    await page.getByText('Paste lines instead').click()
+    await page.getByLabel('Lines', { exact: true }).fill('a@example.com')
+    await page.route('**/v1/batches', () => undefined)
+    await press('Submit these lines')
+    await page.locator('section:focus', { hasText: 'Stop the upload' }).waitFor()
+    // What has nothing to do with it takes no focus.
+    await page.getByRole('link', { name: 'Usage', exact: true }).focus()
+    await page.getByRole('button', { name: 'Stop the upload' }).evaluate((one) => one.click())
+    await page.getByText('Submit these lines').waitFor()
+    await page.locator('a:focus', { hasText: 'Usage' }).waitFor()
+    expect(other.faults).toEqual([])
+  })
+
   test('what an action has done is announced, each time', async () => {
     await using other = await openWindow(started.service.url, {
       cookies: await window.context.cookies(),

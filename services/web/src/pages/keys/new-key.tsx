@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from '../../components/button.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { Card, Notice } from '../../components/page.tsx'
+import { focusHeading } from '../../kept-focus.ts'
 
 /** Formats in which a key can be copied. */
 const FORMS = [
@@ -35,6 +36,7 @@ export function NewKey({
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
     box.current?.scrollIntoView({ block: 'nearest' })
+    focusHeading(box.current)
   }, [key])
   return (
     <div ref={box}>
