@@ -68,7 +68,7 @@ describe('of several files', () => {
 
   test('none is read until one is named, and all are listed', async () => {
     await expect(readBytes(await zipOf(several))).rejects.toThrow(
-      /holds 3 files; name one of them as `entry`: "a.csv", "dir\/B.csv", "readme.txt"/,
+      /holds 3 files; upload one of them, or name it as `entry`: "a.csv", "dir\/B.csv", "readme.txt"/,
     )
   })
 

@@ -202,7 +202,7 @@ function entryOf(zip: ZipArchive, { entry: asked }: BatchFileOptions): Entry {
   if (files.length > 1) {
     throw new IntakeError(
       'unprocessable',
-      `The ZIP file holds ${files.length} files; name one of them as \`entry\`: ${names}.`,
+      `The ZIP file holds ${files.length} files; upload one of them, or name it as \`entry\`: ${names}.`,
     )
   }
   return only
