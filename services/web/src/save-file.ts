@@ -8,3 +8,11 @@ export function saveText(name: string, type: string, text: string): void {
   // The browser has taken the text over once the click is through.
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }
+
+/** Downloads a file of the service. */
+export function saveUrl(url: string): void {
+  const link = document.createElement('a')
+  link.href = url
+  link.download = ''
+  link.click()
+}

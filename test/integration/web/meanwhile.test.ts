@@ -494,6 +494,24 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     expect(await shown.getByLabel('Email', { exact: true }).inputValue()).toBe('a@example.com')
   })
 
+  test('a download that is refused says why, on the page', async () => {
+    await using other = await openWindow(started.service.url)
+    const { page: shown } = other
+    const ida = await signUp(started.service, other.context.request, { email: 'ida@people.test' })
+    await shown.goto('/app/credits')
+    await settle(shown, 'Credits')
+    const link = shown.getByRole('link', { name: 'Download CSV', exact: true })
+    const arriving = shown.waitForEvent('download')
+    await link.press('Enter')
+    expect((await arriving).suggestedFilename()).toMatch(/\.csv$/)
+    const downloads: string[] = []
+    shown.on('download', (one) => downloads.push(one.suggestedFilename()))
+    await ida.send('POST', '/app/api/sign-out')
+    await link.press('Enter')
+    await shown.getByRole('alert').filter({ hasText: 'Your session has ended. Sign in' }).waitFor()
+    expect(downloads).toEqual([])
+  })
+
   test('the role of a member is changed by keyboard, step by step', async () => {
     await using other = await openWindow(started.service.url)
     const mary = await join(other, 'Mary')

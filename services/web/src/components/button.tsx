@@ -55,15 +55,18 @@ export function LinkButton({
   href,
   kind = 'plain',
   small = false,
-  download = false,
+  busy = false,
   role,
+  onPress,
   children,
 }: {
   readonly href: string
   readonly kind?: ButtonKind
   readonly small?: boolean
-  readonly download?: boolean
+  readonly busy?: boolean
   readonly role?: 'button'
+  /** What to do in place of following a link to a file; others go to their page. */
+  readonly onPress?: () => void
   readonly children: ComponentChildren
 }): JSX.Element {
   return (
@@ -71,13 +74,22 @@ export function LinkButton({
       class={classOf(kind, small)}
       href={href}
       role={role}
+      aria-busy={busy || undefined}
       // A download is the browser's, not a page of the app.
-      {...(download ? { download: '', target: '_self' } : {})}
+      {...(onPress === undefined ? {} : { download: '', target: '_self' })}
+      onClick={onPress === undefined ? undefined : (event) => pressPlainly(event, onPress)}
       onKeyDown={role === 'button' ? pressOnSpace : undefined}
     >
       {children}
     </a>
   )
+}
+
+/** With another key or button pressed it is the browser's, as "save as" is. */
+function pressPlainly(event: JSX.TargetedMouseEvent<HTMLAnchorElement>, onPress: () => void): void {
+  if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+  event.preventDefault()
+  onPress()
 }
 
 function pressOnSpace(event: JSX.TargetedKeyboardEvent<HTMLAnchorElement>): void {

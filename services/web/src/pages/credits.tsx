@@ -6,6 +6,7 @@ import { callJson, sentenceOf } from '../api/http.ts'
 import { accountQuery } from '../api/queries.ts'
 import { PRODUCT_NAMES } from '../components/batch-state.tsx'
 import { Button, LinkButton } from '../components/button.tsx'
+import { DownloadLink } from '../components/download-link.tsx'
 import { Skeleton, Card, Empty, Notice, Page } from '../components/page.tsx'
 import { Facts, Table } from '../components/table.tsx'
 import { Foreign, Time } from '../components/text.tsx'
@@ -177,9 +178,9 @@ function Ledger(): JSX.Element {
       actions={
         entries !== undefined &&
         entries.length > 0 && (
-          <LinkButton href="/v1/ledger?format=csv" small download>
+          <DownloadLink href="/v1/ledger?format=csv" small>
             Download CSV
-          </LinkButton>
+          </DownloadLink>
         )
       }
     >

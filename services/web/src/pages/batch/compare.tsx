@@ -5,7 +5,8 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callJson, sentenceOf } from '../../api/http.ts'
 import { batchTitle } from '../../components/batch-state.tsx'
-import { Button, LinkButton } from '../../components/button.tsx'
+import { Button } from '../../components/button.tsx'
+import { DownloadLink } from '../../components/download-link.tsx'
 import { SelectField, type Choice } from '../../components/field.tsx'
 import { Skeleton, Card, Notice } from '../../components/page.tsx'
 import { Facts, Table } from '../../components/table.tsx'
@@ -99,9 +100,7 @@ function Changes({
       <Moves batch={batch} verdicts={data.verdicts} />
       {rows.changed > 0 && (
         <div class="row">
-          <LinkButton href={`${path}&format=csv`} download>
-            Download the changes
-          </LinkButton>
+          <DownloadLink href={`${path}&format=csv`}>Download the changes</DownloadLink>
         </div>
       )}
     </>

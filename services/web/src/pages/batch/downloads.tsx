@@ -1,7 +1,7 @@
 import type { BatchView } from '@plumbline/contract/batch-view'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { LinkButton } from '../../components/button.tsx'
+import { DownloadLink } from '../../components/download-link.tsx'
 import { SelectField } from '../../components/field.tsx'
 import { Card } from '../../components/page.tsx'
 import { rowFilters } from './row-filters.ts'
@@ -20,9 +20,7 @@ export function Downloads({ batch }: { readonly batch: BatchView }): JSX.Element
       <Card title="Result">
         <p class="muted">The whole result can be downloaded once the batch has ended.</p>
         <div class="row">
-          <LinkButton href={`${path}/results?format=csv`} download>
-            Download so far
-          </LinkButton>
+          <DownloadLink href={`${path}/results?format=csv`}>Download so far</DownloadLink>
         </div>
       </Card>
     )
@@ -38,20 +36,12 @@ export function Downloads({ batch }: { readonly batch: BatchView }): JSX.Element
         onChange={setOnly}
       />
       <div class="row">
-        <LinkButton href={`${path}/results?format=csv${kind}`} kind="primary" download>
+        <DownloadLink href={`${path}/results?format=csv${kind}`} kind="primary">
           Download CSV
-        </LinkButton>
-        <LinkButton href={`${path}/results?format=xlsx${kind}`} download>
-          Download XLSX
-        </LinkButton>
-        <LinkButton href={`${path}/results?format=ndjson${kind}`} download>
-          Download NDJSON
-        </LinkButton>
-        {rows.refused > 0 && (
-          <LinkButton href={`${path}/refused`} download>
-            Refused rows
-          </LinkButton>
-        )}
+        </DownloadLink>
+        <DownloadLink href={`${path}/results?format=xlsx${kind}`}>Download XLSX</DownloadLink>
+        <DownloadLink href={`${path}/results?format=ndjson${kind}`}>Download NDJSON</DownloadLink>
+        {rows.refused > 0 && <DownloadLink href={`${path}/refused`}>Refused rows</DownloadLink>}
       </div>
     </Card>
   )

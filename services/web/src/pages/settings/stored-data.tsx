@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { LinkButton } from '../../components/button.tsx'
+import { DownloadLink } from '../../components/download-link.tsx'
 import { Card } from '../../components/page.tsx'
 import { useMay } from '../../session.tsx'
 
@@ -13,9 +14,7 @@ export function StoredData(): JSX.Element {
         one ZIP file. Erase the values of a person who asks to be forgotten.
       </p>
       <div class="row">
-        <LinkButton href="/v1/export" download>
-          Download all of it
-        </LinkButton>
+        <DownloadLink href="/v1/export">Download all of it</DownloadLink>
         <LinkButton href="/app/settings/erase">
           {mayErase ? 'Erase values' : 'Receipts of erasures'}
         </LinkButton>
