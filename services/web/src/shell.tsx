@@ -39,6 +39,11 @@ export function Shell({
       </a>
       <header class="top">
         <Brand />
+        {session !== undefined && session.accounts.length > 1 && (
+          <span class="shown-account">
+            <Foreign text={session.account?.name ?? 'No account'} clip />
+          </span>
+        )}
         <span class="menu-switch">
           <Button small expanded={isOpen} controls="menu" onClick={() => setOpen(!isOpen)}>
             Menu

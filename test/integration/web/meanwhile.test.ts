@@ -89,6 +89,19 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     expect(await other.page.getByText('of-ada.csv').count()).toBe(0)
   })
 
+  test('a narrow page says which of several accounts it shows', async () => {
+    await using other = await openWindow(started.service.url, { width: 320 })
+    const { page: narrow } = other
+    const lise = await join(other, 'Lise')
+    await lise.send('POST', '/app/api/switch', { account_id: lise.accountId })
+    await narrow.goto('/app')
+    await settle(narrow, 'Overview')
+    const shown = narrow.locator('.shown-account')
+    expect([await shown.isVisible(), await shown.textContent()]).toEqual([true, 'Lise'])
+    await narrow.setViewportSize({ width: 1_280, height: 800 })
+    await expect.poll(() => shown.isVisible()).toBe(false)
+  })
+
   test('two columns that are chosen on a slow network are both taken', async () => {
     const id = await user.upload({ fileName: 'columns.csv', text: 'A,B,C\nx,y,z\n1,2,3\n' })
     await user.until(id, 'ready')
