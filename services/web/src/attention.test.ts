@@ -25,9 +25,7 @@ function texts(
   of: Pick<AccountView, 'credits' | 'spending'>,
   batches: readonly BatchView[] = NO_BATCHES,
 ): readonly string[] {
-  return attentionOf({ account: of, batches, isUnverified: false, now: NOW }).map(
-    ({ text }) => text,
-  )
+  return attentionOf({ account: of, batches, now: NOW }).map(({ text }) => text)
 }
 
 test('credits below the mark are reported, packs counted with the allowance', () => {
@@ -59,9 +57,10 @@ test('batches that wait or failed recently are listed, with a link to the page o
   const failed = batch({ id: 'f1', status: 'failed', failed_at: '2026-03-01T12:00:00Z' })
   const old = batch({ id: 'f0', status: 'failed', failed_at: '2026-02-20T12:00:00Z' })
   const ask = (batches: readonly BatchView[]) =>
-    attentionOf({ account: rich, batches, isUnverified: false, now: NOW }).map(
-      ({ text, action }) => [text, action?.href],
-    )
+    attentionOf({ account: rich, batches, now: NOW }).map(({ text, action }) => [
+      text,
+      action?.href,
+    ])
   expect(ask([old, batch({})])).toEqual([])
   expect(ask([failed, old])).toEqual([['A batch failed.', '/app/batches/f1']])
   expect(ask([failed, { ...failed, id: 'f2' }, batch({ id: 'r1', status: 'ready' })])).toEqual([
@@ -71,8 +70,5 @@ test('batches that wait or failed recently are listed, with a link to the page o
 })
 
 test('data that is not loaded yet is not reported', () => {
-  const ask = (isUnverified: boolean) =>
-    attentionOf({ account: undefined, batches: NO_BATCHES, isUnverified, now: NOW })
-  expect(ask(false)).toEqual([])
-  expect(ask(true)).toHaveLength(1)
+  expect(attentionOf({ account: undefined, batches: NO_BATCHES, now: NOW })).toEqual([])
 })

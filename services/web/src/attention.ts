@@ -21,16 +21,13 @@ const FAILED_FOR = 3 * 86_400_000
 export function attentionOf({
   account,
   batches,
-  isUnverified,
   now,
 }: {
   readonly account: Pick<AccountView, 'credits' | 'spending'> | undefined
   readonly batches: readonly BatchView[]
-  readonly isUnverified: boolean
   readonly now: number
 }): readonly Attention[] {
   return [
-    isUnverified ? UNVERIFIED : null,
     ...(account === undefined ? [] : [ofCredits(account), ofDay(account)]),
     ofWaiting(batches.filter(({ status }) => status === 'ready')),
     ofFailed(
@@ -40,11 +37,6 @@ export function attentionOf({
       ),
     ),
   ].filter((each) => each !== null)
-}
-
-const UNVERIFIED: Attention = {
-  text: 'The address is not verified yet: open the link of the message that was sent to it.',
-  action: null,
 }
 
 const PLANS = { href: '/app/credits', label: 'See plans and packs' }

@@ -102,6 +102,30 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await expect.poll(() => shown.isVisible()).toBe(false)
   })
 
+  test('whoever has not verified an address can have another link sent', async () => {
+    await using other = await openWindow(started.service.url, {
+      cookies: await window.context.cookies(),
+    })
+    const { page: shown } = other
+    await shown.route('**/app/api/session', async (route) => {
+      const view = await (await route.fetch()).json()
+      const [user, service] = [
+        { ...view.user, verified: false },
+        { ...view.service, has_mail: true },
+      ]
+      await route.fulfill({ json: { ...view, user, service } })
+    })
+    const asked: unknown[] = []
+    await shown.route('**/app/api/verify/resend', async (route) => {
+      asked.push(route.request().postDataJSON())
+      await route.fulfill({ json: { outcome: 'check_mail' } })
+    })
+    await shown.goto('/app')
+    await press(shown, 'Send a link')
+    await shown.getByText('A message is on its way.').first().waitFor()
+    expect(asked).toEqual([{ email: 'ada@people.test' }])
+  })
+
   test('two columns that are chosen on a slow network are both taken', async () => {
     const id = await user.upload({ fileName: 'columns.csv', text: 'A,B,C\nx,y,z\n1,2,3\n' })
     await user.until(id, 'ready')

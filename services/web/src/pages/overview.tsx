@@ -23,6 +23,7 @@ import { dayAfter, todayIn } from '../days.ts'
 import * as format from '../format.ts'
 import { useProgressiveRendering } from '../progressive-rendering.ts'
 import { useSession } from '../session.tsx'
+import { Unverified } from './overview/unverified.tsx'
 
 /** Balance, usage, running and recent batches. */
 export function Overview(): JSX.Element {
@@ -54,6 +55,7 @@ export function Overview(): JSX.Element {
       </div>
       {isRead && (
         <>
+          <Unverified />
           <WhatWaits account={account.data} batches={list ?? []} />
           <Use data={use.data} error={use.error} />
           <LastBatches list={list} error={batches.error} />
@@ -208,10 +210,7 @@ function WhatWaits({
   readonly account: AccountView | undefined
   readonly batches: readonly BatchView[]
 }): JSX.Element | null {
-  const { user, service } = useSession()
-  // Where no mail is sent no link is under way.
-  const isUnverified = service.has_mail && user?.verified === false
-  const all = attentionOf({ account, batches, isUnverified, now: Date.now() })
+  const all = attentionOf({ account, batches, now: Date.now() })
   if (all.length === 0) return null
   return (
     <div class="stack tight">
