@@ -7,7 +7,8 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { sentenceOf } from '../api/http.ts'
 import { useLiveBatch } from '../api/live-batch.ts'
 import { batchKey } from '../api/queries.ts'
-import { PRODUCT_NAMES } from '../components/batch-state.tsx'
+import { useAnnounce } from '../components/announcer.tsx'
+import { PRODUCT_NAMES, stateText } from '../components/batch-state.tsx'
 import { LinkButton } from '../components/button.tsx'
 import { SelectField } from '../components/field.tsx'
 import { Skeleton, Card, Notice, Page } from '../components/page.tsx'
@@ -40,6 +41,7 @@ function Steps(): JSX.Element {
   const [product, setProduct] = useState<Product>('email')
   const id = query['id'] ?? null
   const { batch, error } = useLiveBatch(id)
+  useStateAloud(batch)
   const changes = useChanges(id)
   const upload = useUpload((received) => {
     queries.setQueryData(batchKey(received.id), received)
@@ -81,6 +83,16 @@ function Steps(): JSX.Element {
       )}
     </>
   )
+}
+
+/** Announces how far a batch is; once it is ready, its cost is announced in place of that. */
+function useStateAloud(batch: BatchView | undefined): void {
+  const announce = useAnnounce()
+  const isReady = batch?.status === 'ready' && batch.error === null
+  const text = batch === undefined || isReady ? null : stateText(batch)
+  useEffect(() => {
+    if (text !== null) announce(`${text}.`)
+  }, [text])
 }
 
 /** Why a change was refused; it may have been made far below, among many columns. */

@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/preact-query'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { callJson } from '../api/http.ts'
+import { useAnnounce } from '../components/announcer.tsx'
 import { PRODUCT_NAMES } from '../components/batch-state.tsx'
 import { Button } from '../components/button.tsx'
 import { Field, Form, SelectField } from '../components/field.tsx'
@@ -17,6 +18,7 @@ import { EXAMPLES, LABELS, type Lookup, type Values } from './try-it/values.ts'
 /** A page for one lookup of any product, with its evidence, and the same call as code. */
 export function TryIt(): JSX.Element {
   const queries = useQueryClient()
+  const announce = useAnnounce()
   const mayChange = useMay('member')
   const [product, setProduct] = useState<Product>('email')
   const [values, setValues] = useState<Values>({})
@@ -29,6 +31,7 @@ export function TryIt(): JSX.Element {
     setAnswered(null)
     const asked = { ...body, explain: true }
     setAnswered({ product, answer: await callJson<Lookup>('POST', `/v1/${product}`, asked) })
+    announce('The answer is there.')
     for (const key of ['account', 'usage', 'ledger']) {
       void queries.invalidateQueries({ queryKey: [key] })
     }

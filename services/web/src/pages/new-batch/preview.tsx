@@ -3,11 +3,14 @@ import type { BatchView } from '@plumbline/contract/batch-view'
 import { useQuery, useQueryClient } from '@tanstack/preact-query'
 import { useLocation } from 'preact-iso'
 import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { callJson, RefusedCall, sentenceOf } from '../../api/http.ts'
 import { batchKey } from '../../api/queries.ts'
+import { useAnnounce } from '../../components/announcer.tsx'
 import { Button, LinkButton } from '../../components/button.tsx'
 import { Skeleton, Card, Notice } from '../../components/page.tsx'
 import { batchFault } from '../../batch-fault.ts'
+import * as format from '../../format.ts'
 import { useSubmission } from '../../submit.ts'
 import type { Changes } from './changes.ts'
 import { Columns } from './columns.tsx'
@@ -41,6 +44,8 @@ export function Preview({
     placeholderData: (former) => former,
   })
   const { data, error } = preview
+  const isRead = isReady && !changes.isBusy
+  useCostAloud(isRead && data?.error === null ? data.cost?.credits : undefined)
   const start = async (): Promise<void> => {
     try {
       queries.setQueryData(batchKey(batch.id), await callJson<BatchView>('POST', `${path}/start`))
@@ -64,7 +69,6 @@ export function Preview({
     )
   }
   const lacks = data.cost !== null && data.cost.balance_after < 0
-  const isRead = isReady && !changes.isBusy
   return (
     <>
       {data.error !== null && !lacks && (
@@ -94,6 +98,15 @@ export function Preview({
       </div>
     </>
   )
+}
+
+/** Announces the cost of a batch that can be started, which may have taken a while to count. */
+function useCostAloud(credits: number | undefined): void {
+  const announce = useAnnounce()
+  useEffect(() => {
+    if (credits === undefined) return
+    announce(`Ready to start: ${format.counted(credits, 'credit')} at most.`)
+  }, [credits])
 }
 
 /** Whether there is none, and will be none until the batch is changed. */

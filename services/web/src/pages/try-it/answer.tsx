@@ -10,7 +10,7 @@ import { reasonText } from './reason-text.ts'
 export function Answer({ answer }: { readonly answer: Lookup }): JSX.Element {
   const { explain, ...result } = answer
   return (
-    <div class="stack" aria-live="polite">
+    <div class="stack">
       <Table
         caption="Fields of the answer"
         rows={fieldsOf(result)}
