@@ -126,6 +126,25 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     expect(asked).toEqual([{ email: 'ada@people.test' }])
   })
 
+  test('an invitation opened by another user can be accepted after signing out there', async () => {
+    const wish = { email: 'mary@people.test', role: 'viewer' }
+    const { link } = invitationResponse.parse(await user.send('POST', '/app/api/invitations', wish))
+    await using other = await openWindow(started.service.url)
+    const { page: shown } = other
+    await signUp(started.service, other.context.request, { email: 'hedy@people.test' })
+    await shown.goto(/\/app\/\S+$/.exec(link ?? '')?.[0] ?? '')
+    await shown.getByText('You are signed in as hedy@people.test.').waitFor()
+    await press(shown, 'Join the account')
+    await shown.getByText('The invitation is for another address').waitFor()
+    await press(shown, 'Sign out')
+    await shown.getByLabel('Name', { exact: true }).fill('Mary')
+    await shown.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await press(shown, 'Create account')
+    await settle(shown, 'Overview')
+    // The browser itself logs the refusal.
+    expect(other.faults.filter((fault) => !fault.includes('status of 403'))).toEqual([])
+  })
+
   test('two columns that are chosen on a slow network are both taken', async () => {
     const id = await user.upload({ fileName: 'columns.csv', text: 'A,B,C\nx,y,z\n1,2,3\n' })
     await user.until(id, 'ready')

@@ -43,7 +43,7 @@ function Invited({
 }): JSX.Element {
   const { user } = useSession()
   const { route } = useLocation()
-  const { refresh } = useSessionActions()
+  const { refresh, signOut } = useSessionActions()
   const { isBusy, fault, run } = useSubmission()
   const accept = async (): Promise<void> => {
     await callApp('acceptInvitation', { token })
@@ -57,9 +57,19 @@ function Invited({
       </p>
       {fault !== null && <Notice tone="bad">{fault}</Notice>}
       {user !== null && (
-        <Button kind="primary" busy={isBusy} onClick={() => void run(accept)}>
-          Join the account
-        </Button>
+        <>
+          <Button kind="primary" busy={isBusy} onClick={() => void run(accept)}>
+            Join the account
+          </Button>
+          <div class="row spread small">
+            <span class="muted">
+              You are signed in as <Foreign text={user.email} />.
+            </span>
+            <Button small busy={isBusy} onClick={() => void run(signOut)}>
+              Sign out
+            </Button>
+          </div>
+        </>
       )}
       {user === null && invitation.has_user && (
         <>
