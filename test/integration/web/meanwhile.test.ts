@@ -422,6 +422,24 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await user.send('PATCH', '/app/api/account', { daily_spending_limit: null })
   })
 
+  test('members read the settings of the account in words', async () => {
+    await using other = await openWindow(started.service.url)
+    const limits = { retention_days: 1, daily_spending_limit: 100_000 }
+    await user.send('PATCH', '/app/api/account', limits)
+    await join(other, 'Karen')
+    await other.page.goto('/app/settings')
+    await settle(other.page, 'Settings')
+    const facts = await other.page
+      .locator('section', { hasText: 'Kept for' })
+      .locator('dd')
+      .allTextContents()
+    expect(facts.slice(-2)).toEqual(['1 day', '100,000 credits'])
+    await user.send('PATCH', '/app/api/account', {
+      retention_days: null,
+      daily_spending_limit: null,
+    })
+  })
+
   test('saving one form of the settings keeps what is typed into the others', async () => {
     await page.goto('/app/settings')
     await settle(page, 'Settings')

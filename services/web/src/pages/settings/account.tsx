@@ -9,6 +9,7 @@ import { CheckField, Field, Form } from '../../components/field.tsx'
 import { Skeleton, Card, Notice, ReservedSpace, Said } from '../../components/page.tsx'
 import { Facts } from '../../components/table.tsx'
 import { Foreign } from '../../components/text.tsx'
+import * as format from '../../format.ts'
 import { useStepUp } from '../../step-up.tsx'
 import { useMay, useSessionActions } from '../../session.tsx'
 import { useSubmission } from '../../submit.ts'
@@ -58,11 +59,13 @@ function AccountFacts({ account }: { readonly account: Account }): JSX.Element {
       facts={[
         ['Called', <Foreign key="name" text={account.name} />],
         ['Time zone', account.time_zone],
+        ['Kept for', format.counted(account.retention_days ?? 30, 'day')],
         [
-          'Kept for',
-          account.retention_days === null ? '30 days' : `${account.retention_days} days`,
+          'Daily limit',
+          account.daily_spending_limit === null
+            ? 'None'
+            : format.counted(account.daily_spending_limit, 'credit'),
         ],
-        ['Daily limit', account.daily_spending_limit?.toString() ?? 'None'],
       ]}
     />
   )
