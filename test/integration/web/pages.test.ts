@@ -81,6 +81,27 @@ describe.skipIf(!canRunChromium())('the app', () => {
     expect(problems).toEqual([])
   })
 
+  test('in the colours of the system, too, progress and what is chosen can be told', async () => {
+    await using other = await openWindow(started.service.url, {
+      cookies: await window.context.cookies(),
+    })
+    const { page } = other
+    await page.emulateMedia({ forcedColors: 'active' })
+    await page.goto('/app/try')
+    await settle(page, 'Try it')
+    const curl = page.getByRole('button', { name: 'curl', exact: true })
+    const chosen = await curl.screenshot()
+    await page.getByRole('button', { name: 'Python', exact: true }).click()
+    expect((await curl.screenshot()).equals(chosen)).toBe(false)
+    await page.goto(`/app/batches/${filled.done}`)
+    await settle(page, 'done.csv')
+    const bar = page.getByRole('progressbar', { name: 'Progress' })
+    const full = await bar.screenshot()
+    await bar.evaluate((element) => element.setAttribute('value', '0'))
+    expect((await bar.screenshot()).equals(full)).toBe(false)
+    expect(other.faults).toEqual([])
+  })
+
   test('a link leads to the top of its page, which has the focus; going back, to where one was', async () => {
     await using wide = await openWindow(started.service.url, { width: 1_000, height: 400 })
     const { page } = wide
