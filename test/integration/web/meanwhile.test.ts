@@ -349,6 +349,24 @@ describe.skipIf(!canRunChromium())('in the app, meanwhile', () => {
     await page.getByText('Received:').waitFor()
   })
 
+  test('a file is taken wherever it is dropped, and of several none', async () => {
+    const drop = async (count: number): Promise<boolean> =>
+      await page.evaluate<boolean>(`(() => {
+        const dataTransfer = new DataTransfer()
+        for (let at = 0; at < ${count}; at += 1)
+          dataTransfer.items.add(new File(['Email\\na@example.com\\n'], 'dropped' + at + '.csv'))
+        const options = { dataTransfer, bubbles: true, cancelable: true }
+        const isTaken = (type) => !document.querySelector('h1').dispatchEvent(new DragEvent(type, options))
+        return isTaken('dragover') && isTaken('drop')
+      })()`)
+    await page.goto('/app/batches/new')
+    await page.getByLabel('File', { exact: true }).waitFor()
+    expect(await drop(2)).toBe(true)
+    await page.getByText('of several, none was sent').waitFor()
+    expect(await drop(1)).toBe(true)
+    await page.getByText('Received: dropped0.csv').waitFor()
+  })
+
   test('the cost of a batch is that after its sample', async () => {
     const rows = Array.from({ length: 60 }, (_, at) => `s${at}@example.com`)
     const id = await user.upload({ fileName: 'sampled.csv', text: `Email\n${rows.join('\n')}\n` })

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact'
-import { useId, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Button } from '../../components/button.tsx'
 import { CountryField } from '../../components/country-field.tsx'
 import { Field, TextField } from '../../components/field.tsx'
+import { Notice } from '../../components/page.tsx'
 
 /** The file to upload and its options, besides the product. */
 export interface Chosen {
@@ -45,21 +46,14 @@ export function ChooseFile({
 
 function DropZone({ onFile }: { readonly onFile: (file: File | undefined) => void }): JSX.Element {
   const id = useId()
-  const [isOver, setOver] = useState(false)
+  const box = useRef<HTMLDivElement>(null)
+  const { isOver, isMany } = useDrop((file) => {
+    // A drop while another is being sent does not stop that.
+    if (box.current?.closest('[hidden]') === null) onFile(file)
+  })
   return (
-    <div
-      class={isOver ? 'drop over' : 'drop'}
-      onDragOver={(event) => {
-        event.preventDefault()
-        setOver(true)
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        event.preventDefault()
-        setOver(false)
-        onFile(event.dataTransfer?.files[0])
-      }}
-    >
+    <div ref={box} class={isOver ? 'drop over stack' : 'drop stack'}>
+      {isMany && <Notice tone="bad">Drop one file at a time: of several, none was sent.</Notice>}
       <div class="field">
         <label for={id}>File</label>
         <input
@@ -74,12 +68,55 @@ function DropZone({ onFile }: { readonly onFile: (file: File | undefined) => voi
           }}
         />
         <div id={`${id}-below`} class="hint">
-          Or drop it here. CSV, TSV, Excel, OpenDocument, text or NDJSON, also zipped; 512 MB and
-          5,000,000 rows at most. It is sent as soon as it is chosen.
+          Or drop it on this page. CSV, TSV, Excel, OpenDocument, text or NDJSON, also zipped; 512
+          MB and 5,000,000 rows at most. It is sent as soon as it is chosen.
         </div>
       </div>
     </div>
   )
+}
+
+/**
+ * Takes a file that is dropped anywhere on the page, which the browser would open in place of it
+ * beside the field.
+ */
+function useDrop(onFile: (file: File | undefined) => void): {
+  readonly isOver: boolean
+  /** Whether the last drop was of several files, of which none is taken. */
+  readonly isMany: boolean
+} {
+  const [isOver, setOver] = useState(false)
+  const [isMany, setMany] = useState(false)
+  const take = useRef(onFile)
+  take.current = onFile
+  useEffect(() => {
+    const over = (event: DragEvent): void => {
+      // A text that is dragged into a field is the browser's.
+      if (event.dataTransfer?.types.includes('Files') !== true) return
+      event.preventDefault()
+      setOver(true)
+    }
+    const leave = ({ relatedTarget }: DragEvent): void => {
+      if (relatedTarget === null) setOver(false)
+    }
+    const drop = (event: DragEvent): void => {
+      const files = event.dataTransfer?.files
+      if (files === undefined || files.length === 0) return
+      event.preventDefault()
+      setOver(false)
+      setMany(files.length > 1)
+      if (files.length === 1) take.current(files[0])
+    }
+    document.addEventListener('dragover', over)
+    document.addEventListener('dragleave', leave)
+    document.addEventListener('drop', drop)
+    return () => {
+      document.removeEventListener('dragover', over)
+      document.removeEventListener('dragleave', leave)
+      document.removeEventListener('drop', drop)
+    }
+  }, [])
+  return { isOver, isMany }
 }
 
 function Paste({ onFile }: { readonly onFile: (file: File) => void }): JSX.Element {
