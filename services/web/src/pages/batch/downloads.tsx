@@ -28,7 +28,10 @@ export function Downloads({ batch }: { readonly batch: BatchView }): JSX.Element
   const kind = only === '' ? '' : `&only=${only}`
   return (
     <Card title="Result">
-      <p class="muted">Every row of your file, in its order, with its result beside it.</p>
+      <p class="muted">
+        Every row of your file, in its order, with its result beside it. For Excel choose XLSX: it
+        misreads letters such as é and ü in CSV files.
+      </p>
       <SelectField
         label="Rows in the file"
         value={only}
