@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { withoutBidiControls } from './bidi-controls.ts'
 import { isCountry } from './countries.ts'
 import { encodingNamed, ENCODINGS } from './encodings.ts'
-import { DELIMITERS } from './delimiters.ts'
+import { DELIMITER_NAMES, DELIMITER_WANTED } from './delimiters.ts'
 import { known, knownAt } from './known-verdicts.ts'
 import { CHECKS, checksOf, PRODUCTS, type Product } from './products.ts'
 import { VALUE_MAX_CHARS } from './requests.ts'
@@ -95,8 +95,11 @@ export const encoding = z
   .refine((name) => encodingNamed(name) !== undefined, encodingWanted)
   .transform((name) => encodingNamed(name) ?? name)
   .meta({ description: 'Encoding of a text file; found out if absent.' })
-/** The error for an unknown delimiter. */
-export const DELIMITER_WANTED = '`delimiter` must be a comma, a semicolon, a tab or `|`.'
+/** What separates the cells of a text file: the character itself, or its name. */
+export const delimiter = z
+  .enum([...DELIMITER_NAMES.keys()], DELIMITER_WANTED)
+  .transform((name) => DELIMITER_NAMES.get(name))
+  .meta({ description: 'What separates the cells of a text file.' })
 
 function truth(field: string) {
   return z.boolean(`\`${field}\` must be true or false.`)
@@ -150,10 +153,7 @@ export const uploadFields = z.strictObject({
   sheet: sheet.optional(),
   entry: entry.optional(),
   encoding: encoding.optional(),
-  delimiter: z
-    .enum(DELIMITERS, DELIMITER_WANTED)
-    .meta({ description: 'What separates the cells of a text file.' })
-    .optional(),
+  delimiter: delimiter.optional(),
   known: known.optional(),
   known_at: knownAt.optional(),
 })

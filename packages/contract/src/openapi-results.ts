@@ -1,12 +1,8 @@
+import { DELIMITER_NAMES } from './delimiters.ts'
 import { ENCODINGS } from './encodings.ts'
 import { COMPARISON_FORMATS } from './comparison.ts'
 import { ANY, headers, query, ref, refusals, type Part } from './openapi-parts.ts'
-import {
-  DELIMITER_NAMES,
-  REFUSED_FORMATS,
-  RESULT_FILTERS,
-  RESULT_FORMATS,
-} from './results-request.ts'
+import { REFUSED_FORMATS, RESULT_FILTERS, RESULT_FORMATS } from './results-request.ts'
 
 const WORKBOOK = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 const FILE: Part = { schema: { type: 'string', contentMediaType: 'application/octet-stream' } }

@@ -1,5 +1,4 @@
 import { ADVICE } from './advice.ts'
-import { DELIMITERS, type Delimiter } from './delimiters.ts'
 import { REASONS } from './reasons.ts'
 
 /** Forms of a result file; `zip` holds a CSV file for each advice. */
@@ -29,12 +28,3 @@ export function isResultFilter(word: string): boolean {
 
 /** The values of `only`, in a sentence; reasons are too many to list. */
 export const FILTERS_WANTED = `\`only\` takes verdicts (${RESULT_FILTERS.verdicts.join(', ')}), row statuses (${RESULT_FILTERS.statuses.join(', ')}), advices (${ADVICE.join(', ')}) and reason codes such as mailbox_full, separated by commas.`
-
-/** Names of delimiters in the query of a CSV result. */
-export const DELIMITER_NAMES: ReadonlyMap<string, Delimiter> = new Map([
-  ...DELIMITERS.map((delimiter) => [delimiter, delimiter] as const),
-  ['comma', ','],
-  ['semicolon', ';'],
-  ['tab', '\t'],
-  ['bar', '|'],
-])

@@ -129,6 +129,22 @@ describe('readUploadFields', () => {
   })
 })
 
+test.each([
+  ['comma', ','],
+  ['semicolon', ';'],
+  ['tab', '\t'],
+  ['bar', '|'],
+  ['\t', '\t'],
+])('a delimiter is given by its name or itself: %j', (given, delimiter) => {
+  const read = readUploadFields(
+    new Map([
+      ['product', 'email'],
+      ['delimiter', given],
+    ]),
+  )
+  expect(read.delimiter).toBe(delimiter)
+})
+
 test('what is stored of an upload says how its file is read, without options that were not sent', () => {
   const fields = {
     product: 'email',

@@ -1,6 +1,6 @@
+import { DELIMITER_NAMES, DELIMITER_WANTED } from '@plumbline/contract/delimiters'
 import { encodingNamed, type Encoding } from '@plumbline/contract/encodings'
 import {
-  DELIMITER_NAMES,
   FILTERS_WANTED,
   isResultFilter,
   type ResultFormat,
@@ -119,10 +119,7 @@ function csvOf(query: Query, format: ResultFormat): CsvFile {
 function delimiterOf(query: Query): string {
   const name = query.text('delimiter', ANY_TEXT) ?? ','
   if (DELIMITER_NAMES.has(name)) return name
-  throw new Problem(
-    'bad_request',
-    '`delimiter` must be comma, semicolon, tab or bar, or one of these signs.',
-  )
+  throw new Problem('bad_request', DELIMITER_WANTED)
 }
 
 function encodingOf(query: Query): Encoding {

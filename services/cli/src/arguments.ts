@@ -1,8 +1,5 @@
-import {
-  DELIMITER_NAMES,
-  FILTERS_WANTED,
-  isResultFilter,
-} from '@plumbline/contract/results-request'
+import { DELIMITER_NAMES } from '@plumbline/contract/delimiters'
+import { FILTERS_WANTED, isResultFilter } from '@plumbline/contract/results-request'
 import { InvalidArgumentError, Option } from 'commander'
 
 /** Parser of a whole number; commander names the option in the error. */

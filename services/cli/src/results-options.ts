@@ -1,9 +1,6 @@
 import type { ResultsOptions } from '@plumbline/client/batch-results'
-import {
-  DELIMITER_NAMES,
-  RESULT_FORMATS,
-  type ResultFormat,
-} from '@plumbline/contract/results-request'
+import { DELIMITER_NAMES } from '@plumbline/contract/delimiters'
+import { RESULT_FORMATS, type ResultFormat } from '@plumbline/contract/results-request'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { delimiterOption, resultFilters } from './arguments.ts'
 

@@ -1,6 +1,6 @@
 import { batchChange, type BatchChange } from '@plumbline/contract/batch-change'
 import { PRODUCTS } from '@plumbline/contract/products'
-import { DELIMITER_NAMES } from '@plumbline/contract/results-request'
+import { DELIMITER_NAMES } from '@plumbline/contract/delimiters'
 import { Option, type Command } from 'commander'
 import { CREDITS_MAX, wholeNumber } from '../arguments.ts'
 import { addReadingOptions, type ReadingOptions } from '../reading-options.ts'

@@ -8,6 +8,7 @@ import type { BatchPath } from '@plumbline/client/batches'
 import type { Client } from '@plumbline/client/client'
 import { RETENTION_DAYS } from '@plumbline/contract/batch-request'
 import type { BatchView } from '@plumbline/contract/batch-view'
+import { DELIMITER_NAMES } from '@plumbline/contract/delimiters'
 import { PRODUCTS, type Product } from '@plumbline/contract/products'
 import { CREDITS_MAX, jsonOption, keyOption, wholeNumber } from '../arguments.ts'
 import { confirmStart } from '../confirm.ts'
@@ -15,11 +16,7 @@ import { followBatch } from '../follow.ts'
 import { createProgressBar } from '../progress.ts'
 import { addReadingOptions, type ReadingOptions } from '../reading-options.ts'
 import { Interrupted, Refusal } from '../refusal.ts'
-import {
-  DELIMITER_NAMES,
-  RESULT_FORMATS,
-  type ResultFormat,
-} from '@plumbline/contract/results-request'
+import { RESULT_FORMATS, type ResultFormat } from '@plumbline/contract/results-request'
 import { formatOf, openResultFile } from '../result-file.ts'
 import { openServiceClient } from '../service.ts'
 import { cliSettings } from '../settings.ts'
