@@ -65,8 +65,9 @@ export function createDomainCache(options: DomainCacheOptions): DomainCache {
     let flags = domainFlags.get(domain)
     if (flags === undefined || !areSame(flags.hosts, hosts)) {
       const judgement = judgeDomain(domain, hosts, lists)
-      const known = judgement.free || judgement.disposable || judgement.relay
-      const didYouMean = known ? null : suggestFor(domain)
+      // Lists of free providers hold names that look like typos, and typos: those take no mail.
+      const isReal = judgement.relay || (judgement.free && hosts.length > 0)
+      const didYouMean = isReal ? null : suggestFor(domain)
       flags = { hosts, judgement, didYouMean, listVersion: lists.disposable.date }
       holdNewest(domainFlags, domain, flags)
     }

@@ -1,6 +1,7 @@
 import { createEgress } from '@plumbline/net/egress'
 import type { Json } from '@plumbline/contract/outcome'
 import type { Answer, Engine, EngineRequest } from '@plumbline/ports/engine'
+import type { EmailLists } from './domain-cache.ts'
 import { createEmailEngine } from './engine.ts'
 import type { EmailEngineOptions } from './engine.ts'
 import { fakeResolver, nameList, processLimiter, processMemory } from './smtp-fixture.ts'
@@ -17,15 +18,7 @@ export function testEngine(
     egress: createEgress({ allow: ['127.0.0.0/8'] }),
     memory: processMemory(),
     limiter: processLimiter(),
-    lists: {
-      disposable: nameList('disposable', ['throwaway.test']),
-      disposableAllow: nameList('disposable-allow', []),
-      privacyRelay: nameList('privacy-relay', ['relay.test']),
-      free: nameList('free', ['free.test']),
-      role: nameList('role', ['info', 'support']),
-      spamTrap: nameList('spam-trap', ['spamtrap@', 'known@trap.test', 'honey*@']),
-      optOut: nameList('opt-out', ['optout.test']),
-    },
+    lists: testLists({}),
     smtp: { port, heloName: 'verifier.sender.test', mailFrom: 'verify@sender.test' },
     probing: 'smtp',
     greylistScheduleSeconds: [300, 900],
@@ -34,6 +27,25 @@ export function testEngine(
     log: { debug: silent, info: silent, warn: silent, error: silent },
     ...options,
   })
+}
+
+/** Reference lists with a few names; those of throwaway domains and free providers can be replaced. */
+export function testLists({
+  disposable = ['throwaway.test'],
+  free = ['free.test'],
+}: {
+  readonly disposable?: readonly string[]
+  readonly free?: readonly string[]
+}): EmailLists {
+  return {
+    disposable: nameList('disposable', disposable),
+    disposableAllow: nameList('disposable-allow', []),
+    privacyRelay: nameList('privacy-relay', ['relay.test']),
+    free: nameList('free', free),
+    role: nameList('role', ['info', 'support']),
+    spamTrap: nameList('spam-trap', ['spamtrap@', 'known@trap.test', 'honey*@']),
+    optOut: nameList('opt-out', ['optout.test']),
+  }
 }
 
 /** A zone in which each domain has one mail host on loopback. */

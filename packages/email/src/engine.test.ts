@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer } from '@plumbline/ports/engine'
 import type { Limiter } from '@plumbline/ports/limiter'
-import { ask, brief, outcomeOf, testEngine, zoneOf } from './engine-fixture.ts'
+import { ask, brief, outcomeOf, testEngine, testLists, zoneOf } from './engine-fixture.ts'
 import { probeResultKey } from './probe-cache.ts'
 import { processLimiter, processMemory, startSmtp } from './smtp-fixture.ts'
 import type { SmtpScript } from './smtp-fixture.ts'
@@ -135,6 +135,24 @@ describe('results and their evidence', () => {
     await using engine = testEngine(smtp.port, zone)
     const outcome = outcomeOf((await ask(engine, ['ada@gamil.com']))[0])
     expect(outcome.evidence['did_you_mean']).toBe('gmail.com')
+  })
+
+  test.each([
+    ['a throwaway name is suggested', 'gmial.com', 'gmail.com'],
+    [
+      'a name without mail is suggested, though a list of free providers has it',
+      'yaho.com',
+      'yahoo.com',
+    ],
+    ['a free provider with mail hosts is not suggested', 'gotmail.com', undefined],
+  ])('of listed names, %s', async (_, domain, suggested) => {
+    await using smtp = await startSmtp(ORDINARY)
+    const mail = zoneOf({ 'gmial.com': '127.0.0.1', 'gotmail.com': '127.0.0.1' })
+    await using engine = testEngine(smtp.port, mail, {
+      lists: testLists({ disposable: ['gmial.com'], free: ['yaho.com', 'gotmail.com'] }),
+    })
+    const outcome = outcomeOf((await ask(engine, [`ok@${domain}`]))[0])
+    expect(outcome.evidence['did_you_mean']).toBe(suggested)
   })
 
   test('answers are in the order of the subjects and are reported one by one', async () => {
