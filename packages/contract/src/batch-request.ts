@@ -49,12 +49,20 @@ const country = z
   .regex(/^[A-Za-z]{2}$/, countryWanted)
   .transform((code) => code.toUpperCase())
   .refine(isCountry, countryWanted)
+  .meta({ description: 'Country of phone numbers without a country code, ISO 3166-1 alpha-2.' })
 /** Credits that a batch may cost at most. */
 export const MAX_CREDITS = z
   .int('`max_credits` must be a whole number from 0.')
   .min(0, '`max_credits` must be a whole number from 0.')
+  .meta({ description: 'A batch that may cost more waits at ready instead of starting.' })
 const daysWanted = `\`retention_days\` must be a whole number from 0 to ${RETENTION_DAYS.max}.`
-const retentionDays = z.int(daysWanted).min(0, daysWanted).max(RETENTION_DAYS.max, daysWanted)
+const retentionDays = z
+  .int(daysWanted)
+  .min(0, daysWanted)
+  .max(RETENTION_DAYS.max, daysWanted)
+  .meta({
+    description: `Days after its end in which a batch can be read, then it is erased; ${RETENTION_DAYS.default} by default.`,
+  })
 /** The error for a malformed mapping. */
 export const MAPPING_WANTED =
   '`mapping` must be a JSON object from email, phone, ip, domain or ref to a header name or a 0-based column number.'
@@ -110,7 +118,9 @@ const options = {
   product,
   name: BATCH_NAME.optional(),
   default_country: country.optional(),
-  start: truth('start').optional(),
+  start: truth('start')
+    .meta({ description: 'Whether it starts when it is read (the default), or waits at ready.' })
+    .optional(),
   max_credits: MAX_CREDITS.optional(),
   retention_days: retentionDays.optional(),
   explain: truth('explain')
