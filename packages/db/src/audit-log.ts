@@ -1,7 +1,6 @@
 import type { Json } from '@plumbline/contract/outcome'
 import { queriesOf, type Db, type Tx } from './database.ts'
 import { jsonbText } from './jsonb.ts'
-import { retryStatement } from './retry.ts'
 
 /** Actions of an operator on an account. */
 export type AuditAction =
@@ -62,14 +61,6 @@ export async function writeAudit(tx: Tx, act: AuditedAct): Promise<void> {
       after: act.after === null ? null : jsonbText(act.after),
     })
     .execute()
-}
-
-/**
- * Runs idempotent work in one transaction, and retries it if the connection broke or the server
- * aborted it because of a deadlock or serialization failure.
- */
-export async function inRetriedTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return await retryStatement(() => db.kysely.transaction().execute(work))
 }
 
 /** The newest acts first, of one account if one is given. */

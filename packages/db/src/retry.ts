@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Db, Tx } from './database.ts'
 import { CONTENTION_STATES, isOutageState } from './sqlstate.ts'
 
 /** Milliseconds between attempts: 5 attempts within about a second and a half. */
@@ -39,6 +40,11 @@ export async function retryStatement<T>(
       await clock.wait(WAITS_MS[tries] ?? LONGEST_WAIT_MS)
     }
   }
+}
+
+/** Runs idempotent work in one transaction, and retries it as a statement is retried. */
+export async function inRetriedTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return await retryStatement(() => db.kysely.transaction().execute(work))
 }
 
 /**

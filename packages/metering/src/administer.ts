@@ -1,10 +1,11 @@
 import type { AccountState, OwnLimits, Plan } from '@plumbline/contract/plans'
 import { Problem } from '@plumbline/contract/problem'
 import { revokeAccess, setAccountState } from '@plumbline/db/account-state'
-import { inRetriedTransaction, writeAudit } from '@plumbline/db/audit-log'
+import { writeAudit } from '@plumbline/db/audit-log'
 import type { Db, Tx } from '@plumbline/db/database'
 import { readOwnLimits, setOwnLimits } from '@plumbline/db/limits'
 import { requirePack, requirePlan } from '@plumbline/db/offers'
+import { inRetriedTransaction } from '@plumbline/db/retry'
 import { lockBalance } from './balance.ts'
 import { changePlan, grantGoodwill, grantPack, type PlanChange } from './grant.ts'
 

@@ -1,5 +1,6 @@
-import { inRetriedTransaction, writeAudit } from '@plumbline/db/audit-log'
+import { writeAudit } from '@plumbline/db/audit-log'
 import type { Db, Tx } from '@plumbline/db/database'
+import { inRetriedTransaction } from '@plumbline/db/retry'
 import type { Act } from './administer.ts'
 import { lockCredits } from './balance.ts'
 import { assertCredits } from './operation.ts'
